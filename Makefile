@@ -1,0 +1,78 @@
+# Everything here sets up what it needs in .venv; a second run finds it ready.
+#   make demo    a short tour of the program; pictures go to out/
+#   make test    all tests, in parallel
+#   make lint    ruff and mypy
+#   make bench   time measurements, also as JSON in out/
+#   make docs    the pictures and outputs in README and docs, made anew
+#   make clean   remove the environment, the caches and out/
+# Another interpreter than the first suitable one on the path: make test PYTHON=python3.12
+
+PYTHON ?=
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP     = $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
+PLIANT := $(BIN)/pliant
+OUT    := out
+CANDIDATES = $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python)
+
+.PHONY: help demo test lint format bench docs clean
+.DEFAULT_GOAL := help
+
+help:
+	@sed -n '2,9s/^# \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
+
+# one stamp per set of packages, renewed when pyproject.toml changes
+$(VENV)/.base: pyproject.toml
+	@for python in $(CANDIDATES); do \
+	    if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then found=$$python; break; fi; \
+	done; \
+	if [ -z "$$found" ]; then echo "Pliant needs Python 3.11 or newer; tried: $(CANDIDATES)" >&2; exit 1; fi; \
+	echo "setting up $(VENV) with $$($$found --version) (once)"; \
+	test -x $(BIN)/python || $$found -m venv $(VENV)
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.base
+	@echo "adding the packages for tests and checks (once)"
+	@$(PIP) --editable '.[dev]'
+	@touch $@
+
+# a command as the user would type it, then its output
+define run
+@printf '\n\033[1m$$ pliant %s\033[0m\n' '$(1)'
+@$(PLIANT) $(1)
+endef
+
+POSE := shoulder = 40 deg, elbow = -75 deg, wrist = 20 deg
+
+demo: $(VENV)/.base
+	@mkdir -p $(OUT)
+	$(call run,robots)
+	$(call run,show canadarm --pose "$(POSE)" --plot $(OUT)/canadarm.png)
+	$(call run,shapes canadarm --plot $(OUT)/canadarm-shapes.png)
+	$(call run,show seven-joint-arm --plot $(OUT)/seven-joint-arm.png)
+	$(call run,check src/pliant/robots)
+	@printf '\nThe drawings are in %s/. Next: pliant --help, README.md, docs/index.md\n' '$(OUT)'
+
+test: $(VENV)/.dev
+	@$(BIN)/python -m pytest -n auto --timeout 300 $(ARGS)
+
+lint: $(VENV)/.dev
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+format: $(VENV)/.dev
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+bench: $(VENV)/.dev
+	@mkdir -p $(OUT)
+	@set -e; for script in benchmarks/bench_*.py; do $(BIN)/python $$script $(OUT); done
+
+docs: $(VENV)/.base
+	@$(BIN)/python docs/refresh.py
+
+clean:
+	rm -rf $(VENV) $(OUT) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
