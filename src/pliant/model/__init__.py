@@ -1,0 +1,83 @@
+"""The robot description: its classes, its files and their errors."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pliant.model.beams import Beam, LocalProperties, Properties, Segment
+    from pliant.model.discretisation import Damping, Elements, Family, Lumped, Modes, Rayleigh, Reduction
+    from pliant.model.errors import ModelError, Problem
+    from pliant.model.inertia import Rigid, RigidPart
+    from pliant.model.joints import Friction, Joint, Limits, Loop, Motor, Spring
+    from pliant.model.links import Link
+    from pliant.model.materials import MATERIALS, Material
+    from pliant.model.modal import ModalData, ModalFrame
+    from pliant.model.placement import Frame, Placement, Rotation
+    from pliant.model.robot import Robot
+    from pliant.model.sections import GeneralSection, IBeam, Rectangle, Round, Tube
+
+# where each name lives; loaded on first use, because pydantic takes its time
+_HOMES = {
+    "beams": ("Beam", "LocalProperties", "Properties", "Segment"),
+    "discretisation": ("Damping", "Elements", "Family", "Lumped", "Modes", "Rayleigh", "Reduction"),
+    "errors": ("ModelError", "Problem"),
+    "inertia": ("Rigid", "RigidPart"),
+    "joints": ("Friction", "Joint", "Limits", "Loop", "Motor", "Spring"),
+    "links": ("Link",),
+    "materials": ("MATERIALS", "Material"),
+    "modal": ("ModalData", "ModalFrame"),
+    "placement": ("Frame", "Placement", "Rotation"),
+    "robot": ("Robot",),
+    "sections": ("GeneralSection", "IBeam", "Rectangle", "Round", "Tube"),
+}
+_MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "MATERIALS",
+    "Beam",
+    "Damping",
+    "Elements",
+    "Family",
+    "Frame",
+    "Friction",
+    "GeneralSection",
+    "IBeam",
+    "Joint",
+    "Limits",
+    "Link",
+    "LocalProperties",
+    "Loop",
+    "Lumped",
+    "Material",
+    "ModalData",
+    "ModalFrame",
+    "ModelError",
+    "Modes",
+    "Motor",
+    "Placement",
+    "Problem",
+    "Properties",
+    "Rayleigh",
+    "Rectangle",
+    "Reduction",
+    "Rigid",
+    "RigidPart",
+    "Robot",
+    "Rotation",
+    "Round",
+    "Segment",
+    "Spring",
+    "Tube",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'pliant.model' has no attribute '{name}'")
+    return getattr(import_module(f"pliant.model.{_MODULE_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

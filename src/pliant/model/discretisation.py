@@ -1,0 +1,317 @@
+"""How a beam is made into a finite number of coordinates: assumed modes, beam elements or lumped nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    BeforeValidator,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    StrictBool,
+    WrapSerializer,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
+
+from pliant.model.element import Array, Element, at, refuse, rule
+from pliant.model.errors import show
+from pliant.model.expressions import Expression, ExpressionError, parse_expression
+from pliant.model.units import NON_NEGATIVE, Quantity, Rate, Ratio, Time, WholeNumber
+
+FAMILIES = ("bend_y", "bend_z", "torsion", "axial")
+MOST_MODES = 100
+MOST_NODES = 1000
+
+Shape = Literal[
+    "clamped-free", "clamped-mass", "pinned-pinned", "pinned-free", "free-free", "polynomial", "user"
+]
+Normalise = Literal["mass", "tip", "unit", "none"]
+TipMass = Annotated[float | Literal["auto"], Quantity("kg", NON_NEGATIVE, words=("auto",))]
+TipInertia = Annotated[float | Literal["auto"], Quantity("kg m^2", NON_NEGATIVE, words=("auto",))]
+ShapeFunction = Callable[[Array, float], tuple[Array, ...]]
+
+
+class _ExpressionOrFunction:
+    """The reading of one user shape: text in the safe language, or (in Python only) a function."""
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            self.read, serialization=core_schema.plain_serializer_function_ser_schema(self.write)
+        )
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {"type": "string", "examples": ["1 - cos(pi*x/(2*L))"]}
+
+    @staticmethod
+    def read(value: Any) -> Any:
+        if callable(value):
+            return value
+        if not isinstance(value, str):
+            raise PydanticCustomError(
+                "value", "is {given}; it must be an expression in x and L, in quotes", {"given": show(value)}
+            )
+        try:
+            parse_expression(value)
+        except ExpressionError as error:
+            raise PydanticCustomError("value", "cannot be read: {why}", {"why": str(error)}) from None
+        return value
+
+    @staticmethod
+    def write(value: Any) -> str:
+        if not isinstance(value, str):
+            raise ValueError("a mode shape that is a Python function cannot be written to a file")
+        return value
+
+
+Expressions = tuple[Annotated[str | ShapeFunction, _ExpressionOrFunction()], ...]
+
+
+class Family(Element):
+    """The assumed modes of one family; keys that are left out are those of `modes`."""
+
+    count: Annotated[int, WholeNumber(0, MOST_MODES)] | None = Field(
+        default=None, description="number of modes; default for the shape user: one per expression"
+    )
+    shape: Shape | None = Field(default=None, description="boundary conditions, polynomial or user")
+    normalise: Normalise | None = Field(default=None, description="mass, tip, unit or none")
+    tip_mass: TipMass | None = Field(
+        default=None, description="mass at the tip for the shape clamped-mass, or auto"
+    )
+    tip_inertia: TipInertia | None = Field(
+        default=None, description="inertia at the tip for clamped-mass, or auto"
+    )
+    expressions: Expressions | None = Field(default=None, description="shapes in x and L for the shape user")
+
+
+def _count_alone(value: Any) -> Any:
+    """``bend_y: 2`` is short for ``bend_y: {count: 2}``."""
+    return value if isinstance(value, dict | Family) or value is None else {"count": value}
+
+
+def _as_count(value: Family | None, handler: Any) -> Any:
+    data = handler(value)
+    return data["count"] if data is not None and set(data) == {"count"} else data
+
+
+class _CountAllowed:
+    """The JSON schema of a family that may be a count."""
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {"anyOf": [{"type": "integer", "minimum": 0, "maximum": MOST_MODES}, handler(schema)]}
+
+
+FamilyOrCount = Annotated[
+    Family | None, BeforeValidator(_count_alone), WrapSerializer(_as_count), _CountAllowed()
+]
+
+
+class Modes(Element):
+    """Assumed modes. Each family is a count, or a mapping that overrides the common keys."""
+
+    shape: Shape = Field(default="clamped-free", description="boundary conditions, polynomial or user")
+    bend_y: FamilyOrCount = Field(default=None, description="bending in y: a count or a mapping")
+    bend_z: FamilyOrCount = Field(default=None, description="bending in z: a count or a mapping")
+    torsion: FamilyOrCount = Field(
+        default=None, description="torsion: a count or a mapping; switches the inertia of the sections on"
+    )
+    axial: FamilyOrCount = Field(default=None, description="elongation: a count or a mapping")
+    normalise: Normalise = Field(default="mass", description="mass, tip, unit or none")
+    tip_mass: TipMass = Field(
+        default="auto", description="mass at the tip for the shape clamped-mass, or auto"
+    )
+    tip_inertia: TipInertia = Field(
+        default="auto", description="inertia at the tip for clamped-mass, or auto"
+    )
+    expressions: Expressions = Field(default=(), description="shapes in x and L for the shape user")
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        given = [name for name in FAMILIES if getattr(self, name) is not None]
+        if not given:
+            raise rule(
+                "no family of modes is given; say how many there are of bend_y, bend_z, torsion or axial, "
+                "or leave `modes` out for a rigid beam"
+            )
+        refuse(problem for name in given for problem in self._problems_of(name))
+        shapes = {self.resolve(name).shape for name in given}
+        for key, shape in (
+            ("expressions", "user"),
+            ("tip_mass", "clamped-mass"),
+            ("tip_inertia", "clamped-mass"),
+        ):
+            if key in self.model_fields_set and shape not in shapes:
+                refuse([at(key, message=f"{key} is read only for the shape {shape}; write shape: {shape}")])
+        return self
+
+    def _problems_of(self, name: str) -> Iterator[InitErrorDetails]:
+        family, own = self.resolve(name), getattr(self, name)
+        if family.shape != "user" and family.count is None:
+            yield at(name, message="key 'count' is missing")
+        if family.shape == "user" and not family.expressions:
+            yield at(name, message="the shape user needs expressions, such as ['x^2/L^2']")
+        elif family.shape == "user" and (family.count or 0) > len(family.expressions or ()):
+            n = len(family.expressions or ())
+            yield at(name, message=f"count is {family.count}; there are only {n} expressions")
+        for key, shape in (
+            ("expressions", "user"),
+            ("tip_mass", "clamped-mass"),
+            ("tip_inertia", "clamped-mass"),
+        ):
+            if getattr(own, key) is not None and family.shape != shape:
+                yield at(
+                    name,
+                    key,
+                    message=f"{key} is read only for the shape {shape}; the shape is {family.shape}",
+                )
+
+    def resolve(self, name: str) -> Family:
+        """A family with the common keys filled in; its count is 0 when it is not given."""
+        own: Family | None = getattr(self, name)
+        if own is None:
+            return Family(count=0, shape=self.shape)
+        common = {
+            key: getattr(self, key)
+            for key in ("shape", "normalise", "tip_mass", "tip_inertia", "expressions")
+        }
+        filled = {
+            key: value if getattr(own, key) is None else getattr(own, key) for key, value in common.items()
+        }
+        count = own.count
+        if filled["shape"] == "user" and count is None:
+            count = len(filled["expressions"])
+        if filled["shape"] != "user":
+            filled["expressions"] = ()
+        return Family(count=count, **filled)
+
+    def families(self) -> dict[str, Family]:
+        """The families that have modes, in the order of the coordinates."""
+        resolved = {name: self.resolve(name) for name in FAMILIES}
+        return {name: family for name, family in resolved.items() if family.count}
+
+
+def user_shape(shape: str | ShapeFunction) -> Expression | ShapeFunction:
+    """A user shape as a function of (x, L) that returns phi, phi' and phi'' (an expression also phi''')."""
+    return parse_expression(shape) if isinstance(shape, str) else shape
+
+
+class Reduction(Element):
+    """The reduction of a beam of elements: none, static (tip only), Craig-Bampton (and interior modes)."""
+
+    method: Literal["none", "static", "craig_bampton"] = Field(
+        default="none", description="none, static or craig_bampton"
+    )
+    modes: Annotated[int, WholeNumber(0, MOST_MODES)] = Field(
+        default=0, description="fixed-tip modes per family for craig_bampton"
+    )
+
+    @model_validator(mode="after")
+    def _modes_of_method(self) -> Self:
+        if self.modes and self.method != "craig_bampton":
+            raise rule("modes are kept only by the method craig_bampton")
+        return self
+
+
+def _read_reduction(value: Any) -> Any:
+    """``reduce: static`` and ``reduce: {craig_bampton: 3}`` are the short forms."""
+    if isinstance(value, str):
+        return {"method": value}
+    if isinstance(value, dict) and set(value) == {"craig_bampton"}:
+        return {"method": "craig_bampton", "modes": value["craig_bampton"]}
+    if isinstance(value, dict) and set(value) == {"static"} and value["static"] in (True, None):
+        return {"method": "static"}
+    return {"method": "none"} if value is None else value
+
+
+def _write_reduction(value: Reduction, handler: Any) -> Any:
+    return {"craig_bampton": value.modes} if value.method == "craig_bampton" else value.method
+
+
+class _ReductionSchema:
+    """The JSON schema of the short forms."""
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        modes = {"type": "integer", "minimum": 0, "maximum": MOST_MODES}
+        return {
+            "anyOf": [
+                {"enum": ["none", "static"]},
+                {
+                    "type": "object",
+                    "properties": {"craig_bampton": modes},
+                    "required": ["craig_bampton"],
+                    "additionalProperties": False,
+                },
+                handler(schema),
+            ]
+        }
+
+
+class _Switches(Element):
+    """Families that are switched on or off."""
+
+    bend_y: StrictBool = Field(default=True, description="bending in y")
+    bend_z: StrictBool = Field(default=True, description="bending in z")
+    torsion: StrictBool = Field(default=False, description="torsion; switches the inertia of the sections on")
+    axial: StrictBool = Field(default=False, description="elongation")
+
+    @model_validator(mode="after")
+    def _some_family(self) -> Self:
+        if not self.families():
+            raise rule("no family is switched on; choose among bend_y, bend_z, torsion and axial")
+        return self
+
+    def families(self) -> tuple[str, ...]:
+        """The families that bend, twist or stretch, in the order of the coordinates."""
+        return tuple(name for name in FAMILIES if getattr(self, name))
+
+
+class Elements(_Switches):
+    """Cubic beam elements, clamped at the root."""
+
+    number: Annotated[int, WholeNumber(1, MOST_NODES)] = Field(description="number of elements")
+    timoshenko: StrictBool = Field(default=False, description="shear deformation")
+    reduce: Annotated[
+        Reduction, BeforeValidator(_read_reduction), WrapSerializer(_write_reduction), _ReductionSchema()
+    ] = Field(
+        default_factory=lambda: Reduction(), description="none, static or {craig_bampton: number of modes}"
+    )
+
+
+class Lumped(_Switches):
+    """Rigid lumps at nodes, joined by massless cubic beams; the root is clamped."""
+
+    nodes: Annotated[int, WholeNumber(1, MOST_NODES)] = Field(
+        description="number of moving nodes, the tip included"
+    )
+
+
+class Rayleigh(Element):
+    """Damping proportional to mass and stiffness: ``D = mass M + stiffness K``."""
+
+    mass: Rate = Field(default=0.0, description="factor of the mass matrix")
+    stiffness: Time = Field(default=0.0, description="factor of the stiffness matrix")
+
+
+class Damping(Element):
+    """Structural damping of a link: a ratio of critical damping for all modes, or Rayleigh damping."""
+
+    ratio: Ratio | None = Field(
+        default=None, description="fraction of critical damping of every mode of the link"
+    )
+    rayleigh: Rayleigh | None = Field(default=None, description="factors of the mass and stiffness matrices")
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        if (self.ratio is None) == (self.rayleigh is None):
+            raise rule("give either ratio or rayleigh")
+        return self

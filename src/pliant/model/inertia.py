@@ -1,0 +1,154 @@
+"""Rigid masses: hubs, payloads and rigid links."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, model_validator
+from pydantic_core import PydanticCustomError, core_schema
+
+from pliant.model.element import Array, Element, Moment3, Name, Position, of_value, refuse, rule
+from pliant.model.errors import show
+from pliant.model.units import POSITIVE, Length, Mass, Quantity
+
+# published inertias are rounded to about three digits
+TRIANGLE = 1e-3
+DEFINITE = 1e-6
+SYMMETRIC = 1e-6
+
+Row = tuple[float, float, float]
+InertiaValue = float | Row | tuple[float, float, float, float, float, float] | tuple[Row, Row, Row]
+
+
+class _InertiaForms:
+    """The reading of the four forms of an inertia: one number, three, six, or a 3x3 matrix."""
+
+    number = Quantity("kg m^2")
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        return core_schema.with_info_plain_validator_function(self.read)
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        number = self.number.__get_pydantic_json_schema__(schema, handler)
+
+        def list_of(items: dict[str, Any], n: int) -> dict[str, Any]:
+            return {"type": "array", "items": items, "minItems": n, "maxItems": n}
+
+        return {"anyOf": [number, list_of(number, 3), list_of(number, 6), list_of(list_of(number, 3), 3)]}
+
+    def read(self, value: Any, info: core_schema.ValidationInfo[Any]) -> InertiaValue:
+        if isinstance(value, np.ndarray):
+            value = value.tolist()
+        if not isinstance(value, list | tuple):
+            return self._number(value, info)
+        rows = [isinstance(row, list | tuple) for row in value]
+        if len(value) == 3 and all(rows) and all(len(row) == 3 for row in value):
+            return tuple(tuple(self._number(entry, info) for entry in row) for row in value)  # type: ignore[return-value]
+        if len(value) in (3, 6) and not any(rows):
+            return tuple(self._number(entry, info) for entry in value)  # type: ignore[return-value]
+        raise PydanticCustomError(
+            "value",
+            "is {given}; it must be one number, [xx, yy, zz], [xx, yy, zz, xy, xz, yz] or a 3x3 matrix",
+            {"given": show(value)},
+        )
+
+    def _number(self, value: Any, info: core_schema.ValidationInfo[Any]) -> float:
+        return float(self.number.read(value, info.context))
+
+
+class RigidMass(Element):
+    """Mass, centre of mass and inertia, in the axes of the frame that carries them."""
+
+    mass: Mass = Field(description="mass")
+    com: Position = Field(default=(0.0, 0.0, 0.0), description="centre of mass")
+    first_moment: Moment3 | None = Field(
+        default=None, description="mass times centre of mass, instead of com"
+    )
+    inertia: Annotated[InertiaValue, _InertiaForms()] = Field(
+        default=0.0, description="one number, [xx, yy, zz], [xx, yy, zz, xy, xz, yz] or a 3x3 matrix"
+    )
+    inertia_about: Literal["com", "origin"] = Field(
+        default="com", description="reference point of the inertia"
+    )
+
+    @model_validator(mode="after")
+    def _physical(self) -> Self:
+        if self.first_moment is not None:
+            if "com" in self.model_fields_set:
+                raise rule("give either com or first_moment, not both")
+            if self.mass == 0 and any(self.first_moment):
+                raise rule("first_moment needs a mass")
+            if self.mass > 0:
+                self.__dict__["com"] = tuple(s / self.mass for s in self.first_moment)
+        self._check_inertia()
+        return self
+
+    def _check_inertia(self) -> None:
+        given = self._given_inertia()
+        size = np.abs(given).max()
+        if self.mass == 0 and size == 0:
+            refuse(
+                [
+                    of_value(
+                        "mass", message="is 0 kg and there is no inertia; leave the part out or give its mass"
+                    )
+                ]
+            )
+        # 1e-9 of mass times distance squared guards the shift to the centre of mass against rounding
+        scale = size + 1e-3 * self.mass * float(np.dot(self.com, self.com))
+        if np.abs(given - given.T).max() > SYMMETRIC * size:
+            refuse([of_value("inertia", message=f"is {show(self.inertia)}; it must be symmetric")])
+        moments = np.linalg.eigvalsh(self.inertia_matrix())
+        text = (
+            f"is {show(self.inertia)}; its principal moments are [{', '.join(f'{m:.4g}' for m in moments)}]"
+        )
+        if moments[0] < -DEFINITE * scale:
+            refuse([of_value("inertia", message=f"{text} about the centre of mass; none may be negative")])
+        if moments[2] - moments[0] - moments[1] > TRIANGLE * scale:
+            refuse([of_value("inertia", message=f"{text}; none may exceed the sum of the other two")])
+
+    def _given_inertia(self) -> Array:
+        """The inertia as given, about its own reference point."""
+        values = np.array(self.inertia, dtype=float)
+        if values.ndim == 0:
+            return values * np.eye(3)
+        if values.shape == (6,):
+            xx, yy, zz, xy, xz, yz = values
+            return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        return np.diag(values) if values.ndim == 1 else values
+
+    def com_vector(self) -> Array:
+        """The centre of mass as an array (3,)."""
+        return np.array(self.com, dtype=float)
+
+    def inertia_matrix(self) -> Array:
+        """The inertia about the centre of mass as an array (3, 3)."""
+        given = self._given_inertia()
+        given = (given + given.T) / 2
+        if self.inertia_about == "com":
+            return given
+        c = self.com_vector()
+        return given - self.mass * (c @ c * np.eye(3) - np.outer(c, c))
+
+
+class RigidPart(RigidMass):
+    """A rigid mass on a link: a hub at its root, or a payload at one of its frames."""
+
+    frame: Name | None = Field(
+        default=None, description="frame of the link that carries a payload; default tip"
+    )
+
+
+_LinkMass = Annotated[float, Quantity("kg", POSITIVE, remedy=" (leave `rigid` out for a massless connector)")]
+
+
+class Rigid(RigidMass):
+    """A rigid link; its tip frame sits at `length` on the x axis of the link."""
+
+    mass: _LinkMass = Field(description="mass; leave `rigid` out for a massless connector")
+    length: Length = Field(default=0.0, description="place of the tip frame on the x axis")

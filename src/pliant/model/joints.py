@@ -1,0 +1,228 @@
+"""Joints: where a link is attached, how it may move, and what acts along its motion."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from pydantic import (
+    BeforeValidator,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    StrictBool,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError, core_schema
+
+from pliant.model.element import Array, Element, Name, at, of_value, peek, refuse, sequence
+from pliant.model.errors import show
+from pliant.model.placement import AXES, Placement
+from pliant.model.units import (
+    Coordinate,
+    Effort,
+    FrictionEffort,
+    GearRatio,
+    JointDamping,
+    JointStiffness,
+    Quantity,
+    RotorInertia,
+    Speed,
+)
+
+JointType = Literal["revolute", "prismatic", "fixed", "free"]
+AXIS_WORDS = (*AXES, *(f"-{axis}" for axis in AXES))
+FREE_COORDINATES = ("x", "y", "z", "rx", "ry", "rz")
+DEFAULT_SMOOTHING = 1e-3
+
+
+class _AxisForms:
+    """The reading of an axis: one of six words, or a vector of any length but zero."""
+
+    number = Quantity("")
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        return core_schema.with_info_plain_validator_function(self.read)
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        vector = {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}
+        return {"anyOf": [{"enum": list(AXIS_WORDS)}, vector]}
+
+    def read(self, value: Any, info: ValidationInfo) -> str | tuple[float, ...]:
+        if isinstance(value, str):
+            if value not in AXIS_WORDS:
+                raise PydanticCustomError(
+                    "value",
+                    "is {given}; it must be one of {words} or a vector",
+                    {"given": show(value), "words": ", ".join(AXIS_WORDS)},
+                )
+            return value
+        vector = tuple(float(self.number.read(entry, info.context)) for entry in sequence(3)(value))
+        if not any(vector):
+            raise PydanticCustomError("value", "is {given}; it must not be zero", {"given": show(value)})
+        return vector
+
+
+Axis = Annotated[str | tuple[float, float, float], _AxisForms()]
+
+
+def axis_vector(axis: str | tuple[float, float, float]) -> Array:
+    """The unit vector (3,) of an axis."""
+    if isinstance(axis, str):
+        vector = np.array(AXES[axis[-1]])
+        return -vector if axis.startswith("-") else vector
+    # scaled first, so that tiny and huge vectors keep their direction
+    scaled = np.array(axis, dtype=float) / max(abs(entry) for entry in axis)
+    return scaled / math.sqrt(scaled @ scaled)
+
+
+class Motor(Element):
+    """The drive of a joint. A rotor behind a gear adds ``rotor_inertia * gear_ratio**2`` to the joint."""
+
+    rotor_inertia: RotorInertia = Field(default=0.0, description="inertia of the rotor about its own axis")
+    gear_ratio: GearRatio = Field(
+        default=1.0, description="rotor speed over joint speed (rad/m for a prismatic joint)"
+    )
+    max_effort: Effort | None = Field(default=None, description="largest torque or force at the joint")
+
+    @property
+    def reflected_inertia(self) -> float:
+        """Rotor inertia as felt at the joint."""
+        return self.rotor_inertia * self.gear_ratio**2
+
+
+class Friction(Element):
+    """Joint friction ``viscous v + coulomb tanh(v / smoothing)``."""
+
+    viscous: JointDamping = Field(default=0.0, description="friction per velocity")
+    coulomb: FrictionEffort = Field(default=0.0, description="dry friction")
+    smoothing: Speed = Field(
+        default=DEFAULT_SMOOTHING, description="velocity at which dry friction is fully developed"
+    )
+
+
+class Spring(Element):
+    """A spring and damper along the joint coordinate (a flexible joint)."""
+
+    stiffness: JointStiffness = Field(description="effort per displacement")
+    rest: Coordinate = Field(default=0.0, description="joint coordinate without effort")
+    damping: JointDamping = Field(default=0.0, description="effort per velocity")
+
+
+class Limits(Element):
+    """The range of a joint, as data."""
+
+    position: Annotated[tuple[Coordinate, Coordinate], BeforeValidator(sequence(2))] | None = Field(
+        default=None, description="smallest and largest joint coordinate"
+    )
+    velocity: Speed | None = Field(default=None, description="largest velocity")
+    effort: Effort | None = Field(default=None, description="largest torque or force")
+
+    @field_validator("position")
+    @classmethod
+    def _ordered(cls, position: tuple[float, float] | None) -> tuple[float, float] | None:
+        if position is not None and position[0] > position[1]:
+            raise PydanticCustomError(
+                "value",
+                "is {given}; the first limit must not exceed the second",
+                {"given": show(list(position))},
+            )
+        return position
+
+
+class Joint(Element):
+    """The inboard joint of a link.
+
+    The joint frame sits in the parent's frame by `placement`; `axis` is given in it. The link frame sits in
+    the moving side of the joint by `child_placement`.
+    """
+
+    name: Name | None = Field(
+        default=None, description="name of the joint and of its coordinate; default: the link's name"
+    )
+    type: JointType = Field(
+        default="revolute", description="revolute, prismatic, fixed, or free (a floating base)"
+    )
+    parent: str | None = Field(
+        default=None, description="LINK.FRAME, LINK (its tip) or base; default: the tip of the previous link"
+    )
+    placement: Placement = Field(
+        default_factory=lambda: Placement(), description="joint frame in the parent's frame"
+    )
+    axis: Axis = Field(default="z", description="x, y, z, -x, -y, -z or a vector, in the joint frame")
+    child_placement: Placement = Field(
+        default_factory=lambda: Placement(), description="link frame in the moving frame of the joint"
+    )
+    actuated: StrictBool = Field(default=True, description="whether a drive acts on the joint")
+    motor: Motor | None = Field(default=None, description="rotor inertia and gear")
+    friction: Friction | None = Field(default=None, description="viscous and dry friction")
+    spring: Spring | None = Field(default=None, description="spring and damper along the coordinate")
+    limits: Limits | None = Field(default=None, description="range of position, velocity and effort")
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _units_of_type(cls, data: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Self:
+        # numbers of a prismatic joint are lengths and forces
+        if isinstance(info.context, dict):
+            info.context["prismatic"] = peek(data, "type") == "prismatic"
+        joint: Self = handler(data)
+        return joint
+
+    @model_validator(mode="after")
+    def _fits_type(self) -> Self:
+        if self.type not in ("fixed", "free"):
+            return self
+        keys = ("axis", "motor", "friction", "spring", "limits")
+        given = [key for key in keys if key in self.model_fields_set and getattr(self, key) is not None]
+        problems = [at(key, message=f"a {self.type} joint has no {key}; leave it out") for key in given]
+        if self.actuated and "actuated" in self.model_fields_set:
+            problems.append(of_value("actuated", message=f"is true; a {self.type} joint cannot be actuated"))
+        refuse(problems)
+        self.__dict__["actuated"] = False
+        return self
+
+    def axis_vector(self) -> Array:
+        """The unit vector (3,) of the axis in the joint frame."""
+        return axis_vector(self.axis)
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """The names of the joint coordinates."""
+        if self.type == "fixed" or self.name is None:
+            return ()
+        return tuple(f"{self.name}.{c}" for c in FREE_COORDINATES) if self.type == "free" else (self.name,)
+
+
+class Loop(Element):
+    """A closure: two frames on two links that stay together."""
+
+    name: Name = Field(description="name of the loop")
+    type: Literal["weld", "revolute", "spherical"] = Field(
+        default="weld", description="weld, revolute or spherical"
+    )
+    frames: Annotated[
+        tuple[str, str], BeforeValidator(sequence(2, of="frames, such as [left.tip, right.tip]"))
+    ] = Field(description="the two frames, LINK.FRAME or LINK (its tip)")
+    axis: Axis = Field(default="z", description="axis of a revolute closure, in the first frame")
+    planar: Literal["xy", "yz", "zx"] | None = Field(
+        default=None,
+        description="plane (of the base frame) in which the loop moves: only its constraints are kept",
+    )
+
+    @model_validator(mode="after")
+    def _axis_of_revolute(self) -> Self:
+        if self.type != "revolute" and "axis" in self.model_fields_set and self.planar is None:
+            refuse([at("axis", message=f"a {self.type} closure has no axis; leave it out")])
+        return self
+
+    def axis_vector(self) -> Array:
+        """The unit vector (3,) of the axis in the first frame."""
+        return axis_vector(self.axis)

@@ -1,0 +1,133 @@
+"""Links: a joint, a body and what is mounted on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Self
+
+from pydantic import Field, model_validator
+from pydantic_core import InitErrorDetails
+
+from pliant.model.beams import Beam
+from pliant.model.element import Element, Name, at, of_value, refuse, rule
+from pliant.model.errors import ModelError, did_you_mean
+from pliant.model.inertia import Rigid, RigidPart
+from pliant.model.joints import Joint
+from pliant.model.modal import ModalData
+from pliant.model.placement import Frame
+
+# a frame may lie outside the beam by rounding only
+END = 1e-9
+
+
+class Link(Element):
+    """A link with its inboard joint: `rigid`, `beam` or `modal`; none of them is a massless connector.
+
+    The link frame sits at the moving side of the joint. The frames ``root`` (the link frame itself) and
+    ``tip`` always exist.
+    """
+
+    name: Name = Field(description="name of the link")
+    joint: Joint = Field(description="the joint that carries the link")
+    rigid: Rigid | None = Field(default=None, description="a rigid body")
+    beam: Beam | None = Field(default=None, description="a beam along x")
+    modal: ModalData | None = Field(default=None, description="modal data from elsewhere")
+    hub: RigidPart | None = Field(
+        default=None, description="rigid part on the moving side of the joint, at the root frame"
+    )
+    payloads: tuple[RigidPart, ...] = Field(
+        default=(), description="rigid parts carried by frames of the link"
+    )
+    frames: tuple[Frame, ...] = Field(default=(), description="further named frames")
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        kinds = [key for key in ("rigid", "beam", "modal") if getattr(self, key) is not None]
+        if len(kinds) > 1:
+            raise rule(
+                "give at most one of rigid, beam and modal; {found} are given", found=" and ".join(kinds)
+            )
+        if self.joint.name is None:
+            self.__dict__["joint"] = self.joint.model_copy(update={"name": self.name})
+        refuse([*self._name_problems(), *self._frame_problems(), *self._part_problems()])
+        return self
+
+    def _name_problems(self) -> Iterator[InitErrorDetails]:
+        if self.name == "base":
+            yield of_value("name", message="is 'base'; that name means the fixed base, choose another")
+        taken = {"root", "tip"} if self._tip_is_given else {"root"}
+        for i, frame in enumerate(self.frames):
+            if frame.name in taken:
+                message = f"is '{frame.name}'; the link has a frame of that name, choose another"
+                yield of_value("frames", i, "name", message=message)
+            taken.add(frame.name)
+
+    @property
+    def _tip_is_given(self) -> bool:
+        return self.beam is not None or self.modal is not None or bool(self.rigid and self.rigid.length)
+
+    def _frame_problems(self) -> Iterator[InitErrorDetails]:
+        if self.modal is not None and self.frames:
+            yield at(
+                "frames",
+                message="frames of a link with modal data need their shapes; put them in modal.frames",
+            )
+            return
+        for i, frame in enumerate(self.frames):
+            if self.beam is None and frame.x is not None:
+                yield at("frames", i, "x", message="x is the place along a beam; give position instead")
+            if self.beam is not None and frame.x is None:
+                yield at("frames", i, message="key 'x' is missing: the place along the beam")
+            if self.beam is not None and not -END <= (frame.x or 0.0) / self.beam.length <= 1 + END:
+                message = f"is {frame.x} m; it must lie between 0 and the length {self.beam.length} m"
+                yield of_value("frames", i, "x", message=message)
+
+    def _part_problems(self) -> Iterator[InitErrorDetails]:
+        if self.hub is not None and self.hub.frame not in (None, "root"):
+            yield at("hub", "frame", message="a hub sits at the root; use payloads for other frames")
+        for i, payload in enumerate(self.payloads):
+            name = payload.frame or "tip"
+            if name not in self.frame_names:
+                hint = did_you_mean(name, self.frame_names) or f"; its frames: {', '.join(self.frame_names)}"
+                yield at("payloads", i, "frame", message=f"the link has no frame '{name}'{hint}")
+
+    @property
+    def length(self) -> float:
+        """Distance of the tip from the root along x."""
+        body = self.beam or self.rigid or self.modal
+        return body.length if body is not None else 0.0
+
+    @property
+    def mass(self) -> float:
+        """Mass of the link with its hub and payloads."""
+        body = self.beam or self.rigid or self.modal
+        parts = [*self.payloads, *([self.hub] if self.hub else [])]
+        return (body.mass if body is not None else 0.0) + sum(part.mass for part in parts)
+
+    @property
+    def is_flexible(self) -> bool:
+        """Whether the link has elastic coordinates."""
+        return self.modal is not None or (self.beam is not None and self.beam.is_flexible)
+
+    @property
+    def frame_names(self) -> tuple[str, ...]:
+        """The names of all frames of the link, ``root`` and ``tip`` first."""
+        own = (
+            tuple(self.modal.frames) if self.modal is not None else tuple(frame.name for frame in self.frames)
+        )
+        return tuple(dict.fromkeys(("root", "tip", *own)))
+
+    def frame(self, name: str) -> Frame:
+        """A frame of the undeformed link; on a beam `x` is its place and `position` the offset from there."""
+        if self.modal is not None and name in self.modal.frames:
+            given = self.modal.frames[name]
+            return Frame(name=name, position=given.position, rotation=given.rotation)
+        for frame in self.frames:
+            if frame.name == name:
+                return frame
+        if name not in ("root", "tip"):
+            raise ModelError(
+                f"link '{self.name}' has no frame '{name}'{did_you_mean(name, self.frame_names)}"
+            )
+        x = self.length if name == "tip" else 0.0
+        return Frame(name=name, x=x) if self.beam is not None else Frame(name=name, position=(x, 0.0, 0.0))

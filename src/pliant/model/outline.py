@@ -1,0 +1,244 @@
+"""The skeleton of a robot: who carries whom, and whether all names fit together.
+
+It is taken from the raw data, valid or not, so that wrong names are reported together with wrong values.
+What cannot be read is left out of the checks; the classes themselves report it.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+from pydantic_core import InitErrorDetails
+
+from pliant.model.element import at, of_value, peek
+from pliant.model.errors import did_you_mean
+from pliant.model.joints import FREE_COORDINATES
+
+BASE = "base"
+MOST_LINKS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class LinkOutline:
+    """What the checks of names need of one link."""
+
+    name: str | None
+    joint: str | None
+    type: str
+    parent: str | None
+    frames: frozenset[str]
+
+    @classmethod
+    def of(cls, link: Any) -> Self:
+        name, joint = _text(peek(link, "name")), peek(link, "joint")
+        frames = {"root", "tip"}
+        frames.update(filter(None, (_text(peek(frame, "name")) for frame in _items(peek(link, "frames")))))
+        modal_frames = peek(peek(link, "modal"), "frames")
+        if isinstance(modal_frames, dict):
+            frames.update(key for key in modal_frames if isinstance(key, str))
+        return cls(
+            name=name,
+            joint=_text(peek(joint, "name")) or name,
+            type=_text(peek(joint, "type")) or "revolute",
+            parent=_text(peek(joint, "parent")),
+            frames=frozenset(frames),
+        )
+
+
+@dataclass(frozen=True)
+class Outline:
+    """The links by their place in the list, the frames of the loops, and the names of the pose."""
+
+    links: tuple[LinkOutline, ...]
+    loops: tuple[tuple[str | None, tuple[str | None, ...]], ...]
+    pose: tuple[str, ...]
+
+    @classmethod
+    def of(cls, robot: Any) -> Self:
+        loops = _items(peek(robot, "loops"))[:MOST_LINKS]
+        pose = peek(robot, "pose")
+        return cls(
+            links=tuple(LinkOutline.of(link) for link in _items(peek(robot, "links"))[:MOST_LINKS]),
+            loops=tuple(
+                (_text(peek(loop, "name")), tuple(_text(frame) for frame in _items(peek(loop, "frames"))))
+                for loop in loops
+            ),
+            pose=tuple(str(key) for key in pose) if isinstance(pose, dict) else (),
+        )
+
+    @property
+    def lengths(self) -> frozenset[str]:
+        """The joint coordinates that are lengths."""
+        sliding = {link.joint for link in self.links if link.type == "prismatic"}
+        free = {f"{link.joint}.{c}" for link in self.links if link.type == "free" for c in "xyz"}
+        return frozenset(name for name in (*sliding, *free) if name is not None)
+
+    @property
+    def coordinates(self) -> list[str]:
+        """The names of the joint coordinates."""
+        names = []
+        for link in self.links:
+            if link.joint is None or link.type == "fixed":
+                continue
+            names.extend(
+                [f"{link.joint}.{c}" for c in FREE_COORDINATES] if link.type == "free" else [link.joint]
+            )
+        return names
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        """The place of the first link of each name."""
+        places: dict[str, int] = {}
+        for i, link in enumerate(self.links):
+            if link.name is not None and link.name != BASE:
+                places.setdefault(link.name, i)
+        return places
+
+    def parent(self, i: int) -> tuple[str, str]:
+        """The link and the frame that carry a link; the previous link's tip when nothing is said."""
+        reference = self.links[i].parent
+        if reference is None:
+            return (self.links[i - 1].name or "", "tip") if i else (BASE, "root")
+        name, _, frame = reference.partition(".")
+        return name, frame or ("root" if name == BASE else "tip")
+
+    def tree_order(self) -> list[int]:
+        """The links with parents before their children, otherwise in the written order."""
+        children: dict[str, list[int]] = {}
+        for i in range(len(self.links)):
+            children.setdefault(self.parent(i)[0], []).append(i)
+        # the first link that can be placed comes next, as in the written order
+        ready = children.get(BASE, []).copy()
+        order = []
+        while ready:
+            i = heapq.heappop(ready)
+            order.append(i)
+            for child in children.get(str(self.links[i].name), ()):
+                heapq.heappush(ready, child)
+        return order
+
+    # ------------------------------------------------------------ the checks
+
+    def problems(self) -> Iterator[InitErrorDetails]:
+        """All names that do not fit together."""
+        yield from self._duplicates()
+        yield from self._parents()
+        yield from self._cycles()
+        yield from self._loops()
+        yield from self._pose()
+
+    def _duplicates(self) -> Iterator[InitErrorDetails]:
+        links: dict[str, int] = {}
+        joints: dict[str, int] = {}
+        for i, link in enumerate(self.links):
+            if link.name is not None and links.setdefault(link.name, i) != i:
+                yield of_value(
+                    "links",
+                    i,
+                    "name",
+                    message=f"is '{link.name}', as of links[{links[link.name]}]; names must differ",
+                )
+            elif link.joint is not None and joints.setdefault(link.joint, i) != i:
+                other = joints[link.joint]
+                message = f"is '{link.joint}', as of the joint of links[{other}]; names must differ"
+                yield of_value("links", i, "joint", "name", message=message)
+        loops: dict[str, int] = {}
+        for i, (name, _) in enumerate(self.loops):
+            if name is not None and loops.setdefault(name, i) != i:
+                yield of_value(
+                    "loops", i, "name", message=f"is '{name}', as of loops[{loops[name]}]; names must differ"
+                )
+
+    def _unknown_frame(self, reference: str, *, base: bool) -> str | None:
+        """What is wrong with ``LINK.FRAME``, ``LINK`` or ``base``."""
+        name, dot, frame = reference.partition(".")
+        if name == BASE:
+            if not base or frame not in ("", "root"):
+                return (
+                    f"is '{reference}'; the base has no frame '{frame}'"
+                    if base
+                    else f"is '{reference}'; name a link"
+                )
+            return None
+        index = self._index.get(name)
+        if index is None:
+            names = [link.name for link in self.links if link.name is not None]
+            hint = did_you_mean(name, [*names, BASE]) or f"; links: {', '.join(names[:20])}"
+            return f"is '{reference}'; there is no link '{name}'{hint}"
+        frames = self.links[index].frames
+        if dot and frame not in frames:
+            hint = did_you_mean(frame, sorted(frames)) or f"; its frames: {', '.join(sorted(frames))}"
+            return f"is '{reference}'; link '{name}' has no frame '{frame}'{hint}"
+        return None
+
+    def _parents(self) -> Iterator[InitErrorDetails]:
+        for i, link in enumerate(self.links):
+            if link.parent is None:
+                if i and link.type == "free":
+                    message = "a free joint floats from the base; write parent: base"
+                    yield at("links", i, "joint", "type", message=message)
+                continue
+            if (problem := self._unknown_frame(link.parent, base=True)) is not None:
+                yield of_value("links", i, "joint", "parent", message=problem)
+            elif link.type == "free" and self.parent(i)[0] != BASE:
+                message = f"is '{link.parent}'; a free joint floats from the base, write base"
+                yield of_value("links", i, "joint", "parent", message=message)
+
+    def _cycles(self) -> Iterator[InitErrorDetails]:
+        """Chains of parents that come back to themselves, each reported once."""
+        done: set[int] = set()
+        for start in range(len(self.links)):
+            chain: dict[int, None] = {}
+            i: int | None = start
+            while i is not None and i not in done and i not in chain:
+                chain[i] = None
+                i = self._index.get(self.parent(i)[0])
+            if i is not None and i in chain:
+                places = list(chain)
+                cycle = [*places[places.index(i) :], i]
+                names = " -> ".join(str(self.links[k].name) for k in cycle)
+                message = (
+                    f"the parents go in a circle ({names}); one link must start from the base, "
+                    "and a closed chain is described under `loops:`"
+                )
+                yield at("links", i, "joint", message=message)
+            done.update(chain)
+
+    def _loops(self) -> Iterator[InitErrorDetails]:
+        if not self.links:
+            return
+        for i, (_, frames) in enumerate(self.loops):
+            good = []
+            for k, reference in enumerate(frames[:2]):
+                if reference is None:
+                    continue
+                problem = self._unknown_frame(reference, base=True)
+                if problem is not None:
+                    yield of_value("loops", i, "frames", k, message=problem)
+                else:
+                    good.append(reference.partition(".")[0])
+            if len(good) == 2 and good[0] == good[1]:
+                yield at(
+                    "loops", i, "frames", message=f"both frames belong to '{good[0]}'; a loop joins two links"
+                )
+
+    def _pose(self) -> Iterator[InitErrorDetails]:
+        known = self.coordinates
+        if not self.links:
+            return
+        for name in self.pose:
+            if name not in known:
+                hint = did_you_mean(name, known) or f"; joints: {', '.join(known[:20])}"
+                yield at("pose", name, message=f"there is no joint coordinate '{name}'{hint}")
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _items(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, list | tuple) else ()

@@ -1,0 +1,241 @@
+"""The robot: links in a tree, loops that close it, gravity and a reference pose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    ValidationError,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
+
+from pliant.model.element import Acceleration3, Element, Frozen, FrozenDict, Name, Text, at, refuse
+from pliant.model.errors import ModelError, did_you_mean, show
+from pliant.model.joints import Joint, Loop
+from pliant.model.links import Link
+from pliant.model.materials import MATERIALS, Material, unknown_material_hint
+from pliant.model.outline import BASE, MOST_LINKS, Outline
+from pliant.model.units import Quantity
+
+LONGEST_ROBOT_NAME = 200
+
+
+class _PoseValues:
+    """The reading of a reference pose: each joint coordinate is an angle or a length, as its joint is."""
+
+    number = Quantity("rad", sliding="m")
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        return core_schema.with_info_plain_validator_function(self.read)
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {"type": "object", "additionalProperties": {"type": ["number", "string"]}}
+
+    def read(self, value: Any, info: ValidationInfo) -> FrozenDict[str, float]:
+        if not isinstance(value, dict):
+            raise PydanticCustomError(
+                "value", "is {given}; it must be a mapping of joint names to values", {"given": show(value)}
+            )
+        context = info.context if isinstance(info.context, dict) else {}
+        lengths = context.get("lengths", ())
+        read: dict[str, float] = {}
+        problems = []
+        for key, entry in value.items():
+            try:
+                read[key] = float(self.number.read(entry, {**context, "prismatic": key in lengths}))
+            except PydanticCustomError as error:
+                problems.append(InitErrorDetails(type=error, loc=(str(key),), input=entry))
+        refuse(problems)
+        return FrozenDict(read)
+
+
+class Robot(Element):
+    """A robot with flexible links. Links stand in tree order, parents before their children."""
+
+    name: Text = Field(description="name of the robot")
+    description: Text = Field(default="", description="what it is")
+    source: Text = Field(default="", description="where the numbers come from")
+    gravity: Acceleration3 = Field(
+        default=(0.0, 0.0, -9.81), description="acceleration of gravity in the base frame"
+    )
+    attachment_rotation: Literal["exponential", "cayley", "xyz"] = Field(
+        default="exponential",
+        description="how the rotation of an elastic attachment follows from its rotation vector",
+    )
+    materials: Annotated[dict[Name, Material], Frozen] = Field(
+        default_factory=FrozenDict, description="materials of the user, by name"
+    )
+    links: tuple[Link, ...] = Field(description="the links, each with its inboard joint")
+    loops: tuple[Loop, ...] = Field(default=(), description="closures of kinematic loops")
+    pose: Annotated[dict[str, float], _PoseValues()] = Field(
+        default_factory=FrozenDict, description="reference pose: joint coordinates by name; others are zero"
+    )
+
+    @field_validator("name")
+    @classmethod
+    def _printable(cls, name: str) -> str:
+        if not name.strip() or len(name) > LONGEST_ROBOT_NAME or not name.isprintable():
+            raise PydanticCustomError(
+                "value", "is {given}; it must be one line of text", {"given": show(name)}
+            )
+        return name
+
+    @field_validator("links", mode="before")
+    @classmethod
+    def _some_links(cls, links: Any) -> Any:
+        if isinstance(links, list | tuple) and not 1 <= len(links) <= MOST_LINKS:
+            raise PydanticCustomError(
+                "value",
+                "has {n} entries; a robot has 1 to {most} links",
+                {"n": len(links), "most": MOST_LINKS},
+            )
+        return links
+
+    @field_validator("materials")
+    @classmethod
+    def _named(cls, materials: dict[str, Material]) -> dict[str, Material]:
+        return FrozenDict({name: m.model_copy(update={"name": name}) for name, m in materials.items()})
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _cross_checks(cls, data: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Self:
+        # names are checked on the raw data too, so that all problems come at once
+        outline = Outline.of(data)
+        if isinstance(info.context, dict):
+            info.context["lengths"] = outline.lengths
+        problems = list(outline.problems())
+        try:
+            robot: Self = handler(data)
+        except ValidationError as error:
+            refuse(problems, also=error)
+            raise
+        refuse(problems)
+        robot._resolve_materials()
+        robot._sort_links(outline)
+        return robot
+
+    def _resolve_materials(self) -> None:
+        known = {**MATERIALS, **self.materials}
+        links, problems = [], []
+        for i, link in enumerate(self.links):
+            beam = link.beam
+            if beam is not None:
+                missing = list(_unknown_materials(i, link, known))
+                problems.extend(missing)
+                if not missing:
+                    beam = beam.with_materials(self.materials)
+                    problems.extend(
+                        InitErrorDetails(
+                            type=p["type"], loc=("links", i, "beam", *p.get("loc", ())), input=None
+                        )
+                        for p in beam.missing_constants()
+                    )
+                    link = link.model_copy(update={"beam": beam})
+            links.append(link)
+        refuse(problems)
+        self.__dict__["links"] = tuple(links)
+
+    def _sort_links(self, outline: Outline) -> None:
+        """Put parents before their children; a default parent is written out when its link moves."""
+        order = outline.tree_order()
+        if order == list(range(len(self.links))):
+            return
+        links = []
+        for i in order:
+            link, parent = self.links[i], ".".join(outline.parent(i))
+            joint = link.joint.model_copy(
+                update={"parent": BASE if parent.startswith(f"{BASE}.") else parent}
+            )
+            links.append(link.model_copy(update={"joint": joint}))
+        self.__dict__["links"] = tuple(links)
+
+    # ------------------------------------------------------------ looking things up
+
+    def link(self, name: str) -> Link:
+        """The link of that name."""
+        for link in self.links:
+            if link.name == name:
+                return link
+        raise ModelError(f"the robot has no link '{name}'{did_you_mean(name, self.link_names)}")
+
+    def joint(self, name: str) -> Joint:
+        """The joint of that name."""
+        for link in self.links:
+            if link.joint.name == name:
+                return link.joint
+        names = [str(link.joint.name) for link in self.links]
+        raise ModelError(f"the robot has no joint '{name}'{did_you_mean(name, names)}")
+
+    @property
+    def link_names(self) -> tuple[str, ...]:
+        """The names of the links, in tree order."""
+        return tuple(link.name for link in self.links)
+
+    @property
+    def joint_coordinates(self) -> tuple[str, ...]:
+        """The names of the joint coordinates, in tree order."""
+        return tuple(name for link in self.links for name in link.joint.coordinates)
+
+    def parent_of(self, name: str) -> tuple[str, str]:
+        """The link (or ``base``) and the frame that carry a link."""
+        link = self.link(name)
+        if link.joint.parent is not None:
+            return self.resolve_frame(link.joint.parent)
+        index = self.link_names.index(name)
+        return (self.links[index - 1].name, "tip") if index else (BASE, "root")
+
+    def children_of(self, name: str) -> tuple[str, ...]:
+        """The links that a link (or ``base``) carries."""
+        return tuple(link.name for link in self.links if self.parent_of(link.name)[0] == name)
+
+    def resolve_frame(self, reference: str) -> tuple[str, str]:
+        """Link and frame of ``LINK.FRAME``, of ``LINK`` (its tip) or of ``base`` (its root)."""
+        if reference == BASE:
+            return BASE, "root"
+        name, _, frame = reference.partition(".")
+        link, frame = self.link(name), frame or "tip"
+        if frame not in link.frame_names:
+            raise ModelError(f"link '{name}' has no frame '{frame}'{did_you_mean(frame, link.frame_names)}")
+        return name, frame
+
+    @property
+    def mass(self) -> float:
+        """The mass of all links with their hubs and payloads."""
+        return sum(link.mass for link in self.links)
+
+    # ------------------------------------------------------------ writing
+
+    def to_yaml(self) -> str:
+        """The robot as the text of a YAML file; reading it gives an equal robot."""
+        from pliant.model.yaml_file import write_text
+
+        return write_text(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write the robot to a YAML file."""
+        Path(path).write_text(self.to_yaml(), encoding="utf-8")
+
+
+def _unknown_materials(i: int, link: Link, known: dict[str, Material]) -> Iterator[InitErrorDetails]:
+    """The names of materials that a link uses and nobody described."""
+    beam = link.beam
+    if beam is None:
+        return
+    for k, name in enumerate((beam.material, *(segment.material for segment in beam.segments))):
+        if isinstance(name, str) and name not in known:
+            place = ("beam", "material") if k == 0 else ("beam", "segments", k - 1, "material")
+            message = f"material '{name}' is not known{unknown_material_hint(name, known)}"
+            yield at("links", i, *place, message=message)
