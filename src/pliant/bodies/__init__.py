@@ -1,0 +1,1 @@
+"""Links turned into constant data: mode shapes, beam elements, reduction, inertia invariants."""

@@ -1,0 +1,225 @@
+"""Links to modal bodies: one function from the description to the constants of the dynamics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from math import sqrt
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+
+from pliant.bodies.beam_modes import ModeSet, family_inertia, mode_set
+from pliant.bodies.carried import Load, carried, frame_pose, own_load
+from pliant.bodies.damping import modal_damping, rayleigh_damping
+from pliant.bodies.elements import BendingElements, RodElements, element_set
+from pliant.bodies.families import CombinedSet, ShapeSet
+from pliant.bodies.invariants import assemble, attachment, mass_matrix, stiffness, with_turning_sections
+from pliant.bodies.lumped import RigidPieces
+from pliant.bodies.modal_body import Array, Attachment, ModalBody
+from pliant.bodies.profile import Profile, beam_profile
+from pliant.bodies.reduction import craig_bampton_basis, static_basis
+
+if TYPE_CHECKING:
+    from pliant.model.beams import Beam
+    from pliant.model.discretisation import Elements, Family
+    from pliant.model.links import Link
+    from pliant.model.robot import Robot
+
+__all__ = ["build_body", "carried", "frequencies", "shape_sets"]
+
+# smallest eigenvalue of M_ee, scaled to a unit diagonal, that still tells the shapes apart
+INDEPENDENT = 1e-13
+# the integrals of a body grow with the square of its coordinates
+MOST_COORDINATES = 1000
+# a frame this close to an end of the beam (fraction of the length) sits on it
+END = 1e-9
+
+
+def build_body(link: Link, robot: Robot | None = None) -> ModalBody:
+    """The constants of a link by itself; hub and payloads are not merged.
+
+    The robot is needed where the link refers to it: materials by name, and the automatic tip mass of
+    clamped-mass modes (without a robot only the payloads of the link count).
+    """
+    if link.beam is not None:
+        return _beam_body(link, robot)
+    frames = {name: _rigid_frame(link, name) for name in link.frame_names}
+    if link.modal is not None:
+        return _modal_body(link)
+    if link.rigid is not None:
+        return ModalBody.rigid(link.rigid.mass, link.rigid.com_vector(), link.rigid.inertia_matrix(), frames)
+    return ModalBody.rigid(0.0, np.zeros(3), np.zeros((3, 3)), frames)
+
+
+def shape_sets(link: Link, robot: Robot | None = None) -> list[ShapeSet]:
+    """The shapes of the elastic coordinates of a beam, one set per family, in their order."""
+    beam = _resolved(link, robot)
+    return _shape_sets(link, beam, beam_profile(beam), robot)
+
+
+def frequencies(body: ModalBody) -> Array:
+    """Natural frequencies of the link clamped in its own frame, rad/s, lowest first."""
+    from scipy.linalg import LinAlgError, eigh
+
+    if not body.size:
+        return np.zeros(0)
+    M = body.straight_mass
+    try:
+        # the inverse problem keeps the digits of the low ones
+        squares = 1 / eigh(M, body.K_ee, eigvals_only=True)[::-1]
+    except LinAlgError:
+        # a coordinate without stiffness
+        squares = np.maximum(eigh(body.K_ee, M, eigvals_only=True), 0.0)
+    return np.asarray(np.sqrt(squares))
+
+
+def _beam_body(link: Link, robot: Robot | None) -> ModalBody:
+    beam = _resolved(link, robot)
+    profile = beam_profile(beam)
+    shapes = _shape_sets(link, beam, profile, robot)
+    size = sum(s.size for s in shapes)
+    if size > MOST_COORDINATES:
+        remedy = "take fewer, or reduce elements with {craig_bampton: number of modes}"
+        _refuse(link, robot, f"it has {size} elastic coordinates; {MOST_COORDINATES} are the most: {remedy}")
+    frames = {name: _beam_frame(link, name, shapes, profile) for name in link.frame_names}
+    # without the inertia of the sections torsion would have no mass
+    section_inertia = bool(beam.rotary_inertia) or "torsion" in beam.families
+    if beam.lumped is not None:
+        masses: Sequence[ShapeSet] = [
+            RigidPieces(s.family, s.nodes) for s in shapes if isinstance(s, BendingElements | RodElements)
+        ]
+        body = assemble(masses, profile, frames, section_inertia=section_inertia, elastic_sets=shapes)
+    else:
+        body = assemble(shapes, profile, frames, section_inertia=section_inertia)
+    for problem in _problems(body):
+        _refuse(link, robot, problem)
+    body = replace(body, D_ee=_damping(beam, body))
+    return with_turning_sections(body, shapes, profile) if beam.rotary_inertia == "exact" else body
+
+
+def _shape_sets(link: Link, beam: Beam, profile: Profile, robot: Robot | None) -> list[ShapeSet]:
+    if beam.modes is not None:
+        families = beam.modes.families()
+        load = _load(link, robot) if any(f.shape == "clamped-mass" for f in families.values()) else None
+        return [_mode_set(link, robot, name, family, profile, load) for name, family in families.items()]
+    if beam.elements is not None:
+        return [_element_set(link, robot, name, beam, profile) for name in beam.families]
+    if beam.lumped is not None:
+        return [element_set(name, profile, beam.lumped.nodes) for name in beam.families]
+    return []
+
+
+def _mode_set(
+    link: Link, robot: Robot | None, name: str, family: Family, profile: Profile, load: Load | None
+) -> ModeSet:
+    from pliant.model.discretisation import user_shape
+
+    # bending in y turns the tip about z, bending in z about y, torsion about x
+    about = {"bend_y": 2, "bend_z": 1}.get(name, 0)
+    mass = 0.0 if load is None else load.mass
+    moment = 0.0 if load is None else float(load.inertia[about, about])
+    try:
+        return mode_set(
+            name,
+            str(family.shape),
+            int(family.count or 0),
+            profile,
+            normalise=str(family.normalise),
+            tip_mass=family.tip_mass if isinstance(family.tip_mass, float) else mass,
+            tip_inertia=family.tip_inertia if isinstance(family.tip_inertia, float) else moment,
+            functions=[user_shape(expression) for expression in family.expressions or ()],
+        )
+    except ValueError as error:
+        _refuse(link, robot, f"{name}: {error}")
+
+
+def _element_set(link: Link, robot: Robot | None, name: str, beam: Beam, profile: Profile) -> ShapeSet:
+    elements: Elements | None = beam.elements
+    assert elements is not None
+    nodal = element_set(name, profile, elements.number, timoshenko=elements.timoshenko)
+    method = elements.reduce.method
+    if method == "none":
+        return nodal
+    kept = 2 if isinstance(nodal, BendingElements) else 1
+    K = stiffness([nodal], profile)
+    if method == "static":
+        return CombinedSet(nodal, static_basis(K, kept))
+    section_inertia = bool(beam.rotary_inertia) or "torsion" in beam.families
+    M = mass_matrix(nodal, profile, section_inertia=section_inertia)
+    modes = elements.reduce.modes
+    try:
+        V = craig_bampton_basis(M, K, kept, modes)
+    except ValueError as error:
+        _refuse(link, robot, f"{name}: {error}; use more elements or fewer modes")
+    # interior modes scaled to the inertia of the beam, starting with positive strain at the root
+    root = nodal.sample(np.array([0.0])).strain[:, 0]
+    V[:, :modes] *= sqrt(family_inertia(name, profile)) * np.where(root @ V[:, :modes] < 0, -1.0, 1.0)
+    return CombinedSet(nodal, V)
+
+
+def _load(link: Link, robot: Robot | None) -> Load:
+    known = robot is not None and link.name in robot.link_names
+    return carried(robot, link.name) if robot is not None and known else own_load(link)
+
+
+def _damping(beam: Beam, body: ModalBody) -> Array:
+    damping = beam.damping
+    if damping is None or not body.size:
+        return np.zeros_like(body.M_ee)
+    if damping.rayleigh is not None:
+        return rayleigh_damping(body.M_ee, body.K_ee, damping.rayleigh.mass, damping.rayleigh.stiffness)
+    return modal_damping(body.M_ee, body.K_ee, damping.ratio or 0.0)
+
+
+def _beam_frame(link: Link, name: str, shapes: Sequence[ShapeSet], profile: Profile) -> Attachment:
+    frame = link.frame(name)
+    x = float(frame.x or 0.0)
+    if abs(x - profile.length) <= END * profile.length:
+        x = profile.length
+    return attachment(shapes, max(x, 0.0), frame.vector(), frame.matrix())
+
+
+def _rigid_frame(link: Link, name: str) -> Attachment:
+    p_BA, R_BA = frame_pose(link, name)
+    return Attachment(p_BA, R_BA, np.zeros((3, 0)), np.zeros((3, 0)))
+
+
+def _modal_body(link: Link) -> ModalBody:
+    modal = link.modal
+    assert modal is not None
+    frames = {
+        name: Attachment(*frame_pose(link, name), *modal.frame_shapes(name)) for name in link.frame_names
+    }  # fmt: skip
+    arrays = {key: modal.array(key) for key in modal.shapes()}
+    return ModalBody.from_integrals(names=modal.names, mass=modal.mass, frames=frames, **arrays)
+
+
+def _problems(body: ModalBody) -> Iterator[str]:
+    """Why the elastic coordinates of a body cannot be used."""
+    if not body.size:
+        return
+    if not all(np.isfinite(matrix).all() for matrix in (body.M_ee, body.K_ee)):
+        yield "a mode shape or one of its derivatives is not finite on the beam"
+        return
+    masses = np.diag(body.M_ee)
+    if not np.all(masses > 0):
+        name = body.names[int(np.argmin(masses))]
+        yield f"the coordinate {name} moves no mass; its shape must not vanish"
+    elif np.linalg.eigvalsh(body.M_ee / np.sqrt(np.outer(masses, masses)))[0] < INDEPENDENT:
+        yield "the mode shapes are not independent of one another; use fewer of them or other shapes"
+
+
+def _resolved(link: Link, robot: Robot | None) -> Beam:
+    beam = link.beam
+    if beam is None:
+        _refuse(link, robot, "it is not a beam and has no shapes")
+    return beam.with_materials(robot.materials) if robot is not None else beam
+
+
+def _refuse(link: Link, robot: Robot | None, message: str) -> NoReturn:
+    from pliant.model.errors import ModelError, Problem
+
+    names = robot.link_names if robot is not None else ()
+    element = f"links[{names.index(link.name)}] '{link.name}'" if link.name in names else f"link '{link.name}'"
+    raise ModelError(Problem(element, message))

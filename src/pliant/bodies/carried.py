@@ -1,0 +1,155 @@
+"""What the tip of a link carries: the mass and inertia of everything outboard, in the reference pose.
+
+The bodies are taken undeformed and their joints locked. Only what sits on the tip section counts: own
+payloads there, and the links attached to frames there. Closures of loops are not followed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pliant.bodies.invariants import inertia
+from pliant.bodies.modal_body import Array, hat
+from pliant.bodies.profile import beam_profile
+
+if TYPE_CHECKING:
+    from pliant.model.inertia import RigidMass
+    from pliant.model.joints import Joint
+    from pliant.model.links import Link
+    from pliant.model.robot import Robot
+
+Pose = tuple[Array, Array]
+
+# a frame this close to the end of a beam (fraction of the length) sits on its tip section
+TIP = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Moments of a rigid mass in some frame.
+
+    mass     m              kg      ()
+    first    int r dm       kg m    (3,)
+    second   int r r^T dm   kg m^2  (3, 3)
+    """
+
+    mass: float
+    first: Array
+    second: Array
+
+    @classmethod
+    def from_inertia(cls, mass: float, first: Array, about_origin: Array) -> Load:
+        """From mass, first moment and the inertia about the origin."""
+        return cls(float(mass), first, np.trace(about_origin) / 2 * np.eye(3) - about_origin)
+
+    @property
+    def inertia(self) -> Array:
+        """Inertia about the origin, kg m^2 (3, 3)."""
+        return np.asarray(np.trace(self.second) * np.eye(3) - self.second)
+
+    def __add__(self, other: Load) -> Load:
+        return Load(self.mass + other.mass, self.first + other.first, self.second + other.second)
+
+    def seen_from(self, pose: Pose) -> Load:
+        """The same mass in a frame in which its own frame has this position and rotation."""
+        p, R = pose
+        turned = R @ self.first
+        cross = np.outer(p, turned)
+        second = R @ self.second @ R.T + cross + cross.T + self.mass * np.outer(p, p)
+        return Load(self.mass, self.mass * p + turned, second)
+
+
+NOTHING = Load(0.0, np.zeros(3), np.zeros((3, 3)))
+
+
+def carried(robot: Robot, link_name: str) -> Load:
+    """Mass and inertia on the tip of a link, about the tip and in the axes of the link.
+
+    ``inertia[2, 2]`` loads bending in y, ``inertia[1, 1]`` bending in z, ``inertia[0, 0]`` torsion.
+    """
+    return _tip_load(robot.link(link_name), _mounted_by_frame(robot)[link_name])
+
+
+def own_load(link: Link) -> Load:
+    """The part of it that belongs to the link itself: the payloads on its tip section."""
+    return _tip_load(link, _payloads(link))
+
+
+def frame_pose(link: Link, name: str) -> Pose:
+    """Position (3,) and rotation (3, 3) of a frame in the undeformed link."""
+    frame = link.frame(name)
+    x = frame.x if link.beam is not None and frame.x is not None else 0.0
+    return np.array([x, 0.0, 0.0]) + frame.vector(), frame.matrix()
+
+
+def joint_pose(joint: Joint, coordinate: float) -> Pose:
+    """Link frame in the frame that carries the joint, at a value of the joint coordinate."""
+    axis, slide, turn = joint.axis_vector(), np.zeros(3), np.eye(3)
+    if joint.type == "prismatic":
+        slide = coordinate * axis
+    elif joint.type == "revolute":
+        K = hat(axis)
+        turn = np.eye(3) + np.sin(coordinate) * K + (1 - np.cos(coordinate)) * K @ K
+    R = joint.placement.matrix()
+    p = joint.placement.vector() + R @ (slide + turn @ joint.child_placement.vector())
+    return p, R @ turn @ joint.child_placement.matrix()
+
+
+@lru_cache(maxsize=4)
+def _mounted_by_frame(robot: Robot) -> dict[str, dict[str, Load]]:
+    """Per link and frame: payloads and outboard links, in the link frame; one pass from the tips inwards."""
+    mounted = {link.name: _payloads(link) for link in robot.links}
+    links = {link.name: link for link in robot.links}
+    for link in reversed(robot.links):
+        parent, frame = robot.parent_of(link.name)
+        if parent not in links:
+            continue
+        whole = sum(mounted[link.name].values(), _body(link))
+        pose = joint_pose(link.joint, robot.pose.get(link.joint.name or "", 0.0))
+        load = whole.seen_from(pose).seen_from(frame_pose(links[parent], frame))
+        mounted[parent][frame] = mounted[parent].get(frame, NOTHING) + load
+    return mounted
+
+
+def _payloads(link: Link) -> dict[str, Load]:
+    loads: dict[str, Load] = {}
+    for payload in link.payloads:
+        frame = payload.frame or "tip"
+        loads[frame] = loads.get(frame, NOTHING) + _rigid(payload).seen_from(frame_pose(link, frame))
+    return loads
+
+
+def _tip_load(link: Link, mounted: Mapping[str, Load]) -> Load:
+    on_tip = (load for frame, load in mounted.items() if _is_on_tip(link, frame))
+    tip = frame_pose(link, "tip")[0]
+    return sum(on_tip, NOTHING).seen_from((-tip, np.eye(3)))
+
+
+def _is_on_tip(link: Link, frame: str) -> bool:
+    if link.beam is None:
+        return frame == "tip"
+    x = link.frame(frame).x
+    return x is not None and abs(x - link.length) <= TIP * link.length
+
+
+def _body(link: Link) -> Load:
+    """The link itself with its hub, in the link frame."""
+    load = NOTHING if link.hub is None else _rigid(link.hub)
+    if link.rigid is not None:
+        return load + _rigid(link.rigid)
+    if link.modal is not None:
+        return load + Load.from_inertia(link.modal.mass, link.modal.array("first"), link.modal.array("I_rr"))
+    if link.beam is not None:
+        moments = inertia((), beam_profile(link.beam), section_inertia=bool(link.beam.rotary_inertia))
+        return load + Load.from_inertia(float(moments["mass"]), moments["first"], moments["I_rr"])
+    return load
+
+
+def _rigid(part: RigidMass) -> Load:
+    about_com = Load.from_inertia(part.mass, np.zeros(3), part.inertia_matrix())
+    return about_com.seen_from((part.com_vector(), np.eye(3)))

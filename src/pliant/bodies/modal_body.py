@@ -1,0 +1,155 @@
+"""The constant data of one link: all that the dynamics may know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def hat(a: Array) -> Array:
+    """Cross-product matrices: ``hat(a) @ b == cross(a, b)``; works on arrays (..., 3)."""
+    a = np.asarray(a, dtype=float)
+    out = np.zeros((*a.shape[:-1], 3, 3))
+    out[..., 0, 1], out[..., 0, 2], out[..., 1, 2] = -a[..., 2], a[..., 1], -a[..., 0]
+    out[..., 1, 0], out[..., 2, 0], out[..., 2, 1] = a[..., 2], -a[..., 1], a[..., 0]
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A frame A fixed to one material section of a link, seen from the link frame B.
+
+    position  p_BA        m    (3,)    of the undeformed link
+    rotation  R_BA        -    (3, 3)  of the undeformed link
+    Phi_d     dp/dq_e     m    (3, n)  displacement shapes, in B
+    Phi_r     dtheta/dq_e rad  (3, n)  rotation shapes, in B: the section turns by rot(Phi_r q_e)
+    """
+
+    position: Array
+    rotation: Array
+    Phi_d: Array
+    Phi_r: Array
+
+
+@dataclass(frozen=True, slots=True)
+class ModalBody:
+    """Everything the dynamics may know of one link, in its own frame B (n elastic coordinates).
+
+    The names follow the appendix of Briot & Khalil with the corrections of their (57) and (67).
+
+    mass         m                          kg        ()
+    first        int r dm                   kg m      (3,)
+    first_modal  int phi_k dm               kg        (3, n)
+    beta         int r x phi_k dm           kg m      (3, n)
+    lam          int phi_k x phi_i dm       kg        (n, n, 3)     first index k, second i
+    I_rr         int r~^T r~ dm             kg m^2    (3, 3)
+    I_re         int r~^T phi_k~ dm         kg m      (n, 3, 3)
+    I_ee         int phi_i~^T phi_k~ dm     kg        (n, n, 3, 3)
+    M_ee         int phi_i . phi_k dm       kg        (n, n)
+    K_ee         stiffness                  N/m       (n, n)
+    D_ee         damping                    N s/m     (n, n)
+
+    Sections that turn exactly (rather than through the integrals above, which take their rotation as linear in q_e)
+    are discs at stations along the beam, about the axes of the link's own frame:
+
+    section_inertia  rho (J, Iy, Iz) dx     kg m^2    (s, 3)
+    section_turn     dtheta/dq_e            rad       (s, 3, n)
+    section_axes     R from the link's frame to this  (3, 3)
+
+    The units are those of a coordinate in metres; a coordinate in radians scales them.
+    """
+
+    names: tuple[str, ...]
+    mass: float
+    first: Array
+    first_modal: Array
+    beta: Array
+    lam: Array
+    I_rr: Array
+    I_re: Array
+    I_ee: Array
+    M_ee: Array
+    K_ee: Array
+    D_ee: Array
+    frames: Mapping[str, Attachment] = field(default_factory=dict)
+    section_inertia: Array = field(default_factory=lambda: np.zeros((0, 3)))
+    section_turn: Array = field(default_factory=lambda: np.zeros((0, 3, 0)))
+    section_axes: Array = field(default_factory=lambda: np.eye(3))
+
+    @property
+    def size(self) -> int:
+        """Number of elastic coordinates."""
+        return len(self.names)
+
+    @property
+    def straight_mass(self) -> Array:
+        """Mass matrix of the elastic coordinates of the undeformed body, turning sections included."""
+        turn = self.section_turn
+        return self.M_ee + np.einsum("sa,sai,sak->ik", self.section_inertia, turn, turn) if len(turn) else self.M_ee
+
+    @classmethod
+    def rigid(
+        cls, mass: float, com: Array, inertia: Array, frames: Mapping[str, Attachment] | None = None
+    ) -> ModalBody:
+        """A body without elastic coordinates; ``inertia`` is about the centre of mass, in B's axes."""
+        com = np.asarray(com, dtype=float)
+        steiner = mass * (com @ com * np.eye(3) - np.outer(com, com))
+        return cls.from_integrals(
+            names=(),
+            mass=mass,
+            first=mass * com,
+            I_rr=np.asarray(inertia, dtype=float) + steiner,
+            frames=frames or {},
+        )
+
+    @classmethod
+    def from_integrals(
+        cls,
+        *,
+        names: tuple[str, ...],
+        mass: float,
+        first: Array,
+        I_rr: Array,
+        frames: Mapping[str, Attachment],
+        **modal: Array,
+    ) -> ModalBody:
+        """Build a body from the integrals that are not zero; the others get zeros of the right shape."""
+        n = len(names)
+        shapes: dict[str, tuple[int, ...]] = {
+            "first_modal": (3, n),
+            "beta": (3, n),
+            "lam": (n, n, 3),
+            "I_re": (n, 3, 3),
+            "I_ee": (n, n, 3, 3),
+            "M_ee": (n, n),
+            "K_ee": (n, n),
+            "D_ee": (n, n),
+        }
+        filled = {key: np.asarray(modal.get(key, np.zeros(shape)), dtype=float) for key, shape in shapes.items()}
+        return cls(names=names, mass=float(mass), first=first, I_rr=I_rr, frames=frames, **filled)
+
+    def with_mass_points(self, masses: Array, r: Array, phi: Array) -> ModalBody:
+        """Add material points: masses (p,), positions r (p, 3) and their shapes phi (p, 3, n)."""
+        added = point_integrals(masses, r, phi)
+        return replace(self, **{key: getattr(self, key) + value for key, value in added.items()})
+
+
+def point_integrals(masses: Array, r: Array, phi: Array) -> dict[str, Array]:
+    """The inertia integrals of a cloud of material points: the definition, and the oracle of the tests."""
+    r_hat, phi_hat = hat(r), hat(np.moveaxis(phi, 2, 1))  # (p,3,3), (p,n,3,3)
+    return {
+        "mass": masses.sum(),
+        "first": masses @ r,
+        "first_modal": np.einsum("p,pdk->dk", masses, phi),
+        "beta": np.einsum("p,pab,pbk->ak", masses, r_hat, phi),
+        "lam": np.einsum("p,pkab,pbi->kia", masses, phi_hat, phi),
+        "I_rr": np.einsum("p,pba,pbc->ac", masses, r_hat, r_hat),
+        "I_re": np.einsum("p,pba,pkbc->kac", masses, r_hat, phi_hat),
+        "I_ee": np.einsum("p,piba,pkbc->ikac", masses, phi_hat, phi_hat),
+        "M_ee": np.einsum("p,pdi,pdk->ik", masses, phi, phi),
+    }

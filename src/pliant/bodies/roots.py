@@ -1,0 +1,77 @@
+"""Roots beta L of the frequency equations of uniform beams and rods.
+
+Every equation is divided by cosh(beta), so that nothing overflows, and every root is enclosed before it is
+polished: the bare roots by their asymptotic spacing, the roots with tip inertia by interlacing (a mass or a
+rotary inertia is a rank-one change, so each new root lies between two old ones and none can be missed).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import cos, cosh, exp, factorial, pi, sin, tanh
+
+# below this argument the differences of hyperbolic and circular functions are summed as power series
+_SERIES = 1.5
+_TERMS = range(8)
+
+
+def clamped_free(count: int) -> list[float]:
+    """cos b cosh b = -1."""
+    return [_root(lambda b: cos(b) + _sech(b), (k - 1) * pi, k * pi) for k in range(1, count + 1)]
+
+
+def free_free(count: int) -> list[float]:
+    """cos b cosh b = 1, without the two rigid-body roots at zero (also the clamped-clamped roots)."""
+    return [_root(lambda b: cos(b) - _sech(b), k * pi, (k + 1) * pi) for k in range(1, count + 1)]
+
+
+def pinned_free(count: int) -> list[float]:
+    """tan b = tanh b, without the rigid-body root at zero (also the clamped-pinned roots)."""
+    return [_root(lambda b: sin(b) - cos(b) * tanh(b), k * pi, (k + 0.5) * pi) for k in range(1, count + 1)]
+
+
+def clamped_mass(count: int, mu: float, J: float) -> list[float]:
+    """Clamped root, tip mass mu = m_tip / (rhoA L) and tip inertia J = J_tip / (rhoA L^3)."""
+    bare = clamped_free(count)
+    with_mass = _between(bare, lambda b: _tip_equation(b, mu, 0.0)) if mu else bare
+    return _between(with_mass, lambda b: _tip_equation(b, mu, J)) if J else with_mass
+
+
+def rod_clamped_mass(count: int, ratio: float) -> list[float]:
+    """cot b = ratio * b: a rod or shaft with the tip inertia ``ratio`` times its own."""
+    return [
+        _root(lambda b: cos(b) - ratio * b * sin(b), (k - 1) * pi, (k - 0.5) * pi) if ratio else (k - 0.5) * pi
+        for k in range(1, count + 1)
+    ]
+
+
+def _tip_equation(b: float, mu: float, J: float) -> float:
+    # 1 + cos cosh + mu b (cos sinh - sin cosh) - J b^3 (cos sinh + sin cosh) + mu J b^4 (1 - cos cosh) = 0
+    sech, th, c, s = _sech(b), tanh(b), cos(b), sin(b)
+    if b < _SERIES:
+        # sin cosh - cos sinh and 1 - cos cosh start with b^3 and b^4: no subtraction of equal numbers
+        difference = sech * sum(4 * (-4.0) ** k * b ** (4 * k + 3) / factorial(4 * k + 3) for k in _TERMS)
+        fixed = -sech * sum((-4.0) ** (k + 1) * b ** (4 * k + 4) / factorial(4 * k + 4) for k in _TERMS)
+    else:
+        difference, fixed = s - c * th, sech - c
+    return sech + c - mu * b * difference - J * b**3 * (c * th + s) + mu * J * b**4 * fixed
+
+
+def _between(old: list[float], equation: Callable[[float], float]) -> list[float]:
+    # a step off the old root below, where a very small inertia leaves only rounding error
+    below = [0.0, *(beta * (1 + 1e-9) for beta in old[:-1])]
+    return [_root(equation, low, high) for low, high in zip(below, old, strict=True)]
+
+
+def _root(equation: Callable[[float], float], low: float, high: float) -> float:
+    from scipy.optimize import brentq
+
+    if equation(low) * equation(high) >= 0.0:
+        # the inertia is too small to move the old root by more than a rounding error
+        return high
+    root: float = brentq(equation, low, high, xtol=1e-300, rtol=1e-15, maxiter=500)
+    return root
+
+
+def _sech(b: float) -> float:
+    return 1.0 / cosh(b) if b < 300.0 else 2.0 * exp(-b)
