@@ -1,0 +1,1 @@
+"""Vectors and rotations on plain scalars: floats, complex numbers, NumPy batches or traced scalars alike."""
