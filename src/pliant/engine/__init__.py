@@ -1,0 +1,1 @@
+"""From the passes over one link to fast evaluators: trace, compile, call."""

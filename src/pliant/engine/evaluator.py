@@ -1,0 +1,236 @@
+"""Callable programs: compiled code bound to a robot's constants, with buffers of its own for every thread."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.engine import cache as disk
+from pliant.engine import jit
+from pliant.engine.module import module_ir, rows
+from pliant.engine.rolled import RolledProgram, rolled, whole
+from pliant.engine.structure import freeze, split_constants
+from pliant.engine.tape import Operations
+from pliant.formulations.passes import Algorithm
+from pliant.tree import Tree
+
+Floats = NDArray[np.float64]
+
+UNROLL_BELOW = 3000
+"""Operations up to which one kernel for the whole robot stays within the instruction cache and is the faster one."""
+
+GROUP = 64
+"""Smallest number of states worth a thread of its own."""
+
+
+@cache
+def _source_version() -> str:
+    """A digest of everything that decides what is compiled."""
+    package = Path(__file__).parent.parent
+    digest = hashlib.sha256()
+    for part in ("spatial", "formulations", "engine"):
+        for path in sorted((package / part).glob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the buffers of a program must look like; stored beside the compiled code."""
+
+    entry: str
+    rows: list[list[int]]
+    record_size: int
+    outputs: int
+    lanes: int
+
+
+class Program:
+    """An algorithm for one tree: traced, compiled and cached on first use, in each mode that is asked for."""
+
+    def __init__(self, algorithm: Algorithm, tree: Tree, seeds: tuple[str, ...] = ()) -> None:
+        self.algorithm = algorithm
+        self.tree = tree
+        self.seeds = seeds
+        split = [split_constants(link.constants) for link in tree.links]
+        self.constants = np.array([x for s in split for x in s.values])
+        self.gravity = np.array(tree.gravity, dtype=float)
+        self._structure = _structure_key(tree, split)
+        self._loaded: dict[str, tuple[Plan, jit.LoadedCode]] = {}
+
+    @cached_property
+    def traced(self) -> RolledProgram:
+        """One kernel for the whole tree while that is small, else one per class of link."""
+        by_link = rolled(self.algorithm, self.tree, self.seeds)
+        if by_link.operations.total <= UNROLL_BELOW:
+            return whole(self.algorithm, self.tree, self.seeds)
+        return by_link
+
+    @cached_property
+    def operations(self) -> Operations:
+        """Of one evaluation, counted on the tape of the whole robot."""
+        return whole(self.algorithm, self.tree, self.seeds).operations
+
+    def load(self, mode: str) -> tuple[Plan, jit.LoadedCode]:
+        """Compiled code for a mode, from memory, from the disk or made now."""
+        if mode not in self._loaded:
+            self._loaded[mode] = self._compile(mode)
+        return self._loaded[mode]
+
+    def _compile(self, mode: str) -> tuple[Plan, jit.LoadedCode]:
+        lanes = jit.lanes() * (2 if mode in ("jacobian", "tangent") else 1)
+        parts = (
+            self._structure,
+            self.algorithm.name,
+            self.seeds,
+            mode,
+            lanes,
+            UNROLL_BELOW,
+            _source_version(),
+            jit.host(),
+        )
+        key = hashlib.sha256(repr(parts).encode()).hexdigest()
+        found = disk.fetch(key)
+        if found is not None:
+            description, code = found
+            return Plan(**description), jit.LoadedCode(code)
+        program = self.traced
+        text, entry = module_ir(program, mode, lanes, flush_denormals=jit.is_x86())
+        code = jit.machine_code(text)
+        plan = Plan(entry, rows(program).tolist(), program.record_size, program.outputs, lanes)
+        disk.keep(key, {name: getattr(plan, name) for name in Plan.__slots__}, code)
+        return plan, jit.LoadedCode(code)
+
+
+def _structure_key(tree: Tree, split: Sequence[Any]) -> str:
+    """Everything that decides the code: kinds, patterns and topology, but no values."""
+    known: dict[Any, int] = {}
+    links = []
+    for link, s in zip(tree.links, split, strict=True):
+        pattern = (link.kind, freeze(s.pattern))
+        links.append((known.setdefault(pattern, len(known)), link.parent))
+    gravity = tuple(g != 0 for g in tree.gravity)
+    return hashlib.sha256(repr((list(known), links, gravity)).encode()).hexdigest()
+
+
+def aligned(n: int) -> Floats:
+    """n zeros on a cache line."""
+    raw = np.zeros(n + 8)
+    start = (-raw.ctypes.data % 64) // 8
+    return raw[start : start + n]
+
+
+class Workspace:
+    """Buffers of one thread for one mode, and the compiled function bound to them."""
+
+    __slots__ = ("_argument", "_call", "_context", "_keep", "inputs", "out", "seeds")
+
+    def __init__(self, program: Program, mode: str, constants: Floats, gravity: Floats) -> None:
+        plan, code = program.load(mode)
+        n, lanes = program.tree.size, plan.lanes
+        self.inputs = tuple(aligned(n) for _ in program.algorithm.inputs)
+        store = aligned(plan.record_size)
+        table = np.array(plan.rows, dtype=np.int64)
+        arrays: list[NDArray[Any]] = [constants, gravity, *self.inputs]
+        self.seeds: tuple[Floats, ...] = ()
+        numbers: list[int] = []
+        if program.seeds:
+            widths = [len(constants) if seed == "constants" else n for seed in program.seeds]
+            self.seeds = tuple(aligned(k * lanes) for k in widths)
+            arrays += [*self.seeds, store, aligned(plan.record_size * lanes)]
+            dout = aligned(plan.outputs * lanes)
+            self.out = aligned(plan.outputs * widths[0]) if mode == "jacobian" else dout
+            arrays += [dout, table]
+            numbers = [self.out.ctypes.data, widths[0], plan.outputs] if mode == "jacobian" else []
+        else:
+            self.out = aligned(plan.outputs)
+            arrays += [store, self.out, table]
+        self._keep = (*arrays, code)
+        self._context = np.array([*(a.ctypes.data for a in arrays), len(table), *numbers], dtype=np.int64)
+        self._argument = self._context.ctypes.data
+        # the interpreter lock is kept: the call is shorter than giving it up
+        self._call = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(code.address(plan.entry))
+
+    def run(self) -> Floats:
+        """Evaluate the inputs; the result is valid until the next call."""
+        self._call(self._argument)
+        return self.out
+
+
+class Evaluator:
+    """A program bound to values of its constants: single states, batches on all cores, Jacobians."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.constants = program.constants.copy()
+        self.gravity = program.gravity.copy()
+        self.size = program.tree.size
+        self._mode = "jacobian" if program.seeds else "single"
+        self._free: deque[Workspace] = deque()
+
+    def workspace(self) -> Workspace:
+        """New buffers, for callers that keep their own."""
+        return Workspace(self.program, self._mode, self.constants, self.gravity)
+
+    def __call__(self, *inputs: Floats) -> Floats:
+        """Evaluate one state: the outputs, or their derivatives by the program's seed (outputs, directions)."""
+        try:
+            work = self._free.pop()
+        except IndexError:
+            work = self.workspace()
+        for buffer, x in zip(work.inputs, inputs, strict=True):
+            buffer[:] = x
+        out = work.run().copy()
+        self._free.append(work)
+        return out.reshape(-1, len(work.seeds[0]) // self._lanes) if work.seeds else out
+
+    @cached_property
+    def _lanes(self) -> int:
+        return self.program.load(self._mode)[0].lanes
+
+    def batch(self, *inputs: Floats, threads: int | None = None) -> Floats:
+        """Evaluate many states, inputs (count, size) each; groups of states share vector registers and cores."""
+        plan, code = self.program.load("batch")
+        arrays = [np.ascontiguousarray(x, dtype=float) for x in inputs]
+        count = len(arrays[0])
+        out = np.empty((count, plan.outputs))
+        call = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address(plan.entry))
+        table = np.array(plan.rows, dtype=np.int64)
+        workers = max(1, min(threads or os.cpu_count() or 1, count // GROUP))
+        step = -(-count // workers)
+        step += -step % plan.lanes
+
+        def part(start: int) -> None:
+            stop = min(start + step, count)
+            lanes = [aligned(self.size * plan.lanes) for _ in arrays]
+            store, out_lanes = aligned(plan.record_size * plan.lanes), aligned(plan.outputs * plan.lanes)
+            held: list[NDArray[Any]] = [
+                self.constants,
+                self.gravity,
+                *(a[start:stop] for a in arrays),
+                *lanes,
+            ]
+            held += [store, out_lanes, out[start:stop], table]
+            numbers = [len(table), stop - start, self.size, plan.outputs]
+            context = np.array([*(a.ctypes.data for a in held), *numbers], dtype=np.int64)
+            call(context.ctypes.data)
+
+        starts = range(0, count, step) if count else range(0)
+        if len(starts) > 1:
+            with ThreadPoolExecutor(len(starts)) as pool:
+                list(pool.map(part, starts))
+        else:
+            for start in starts:
+                part(start)
+        return out

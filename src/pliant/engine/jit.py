@@ -1,0 +1,83 @@
+"""Machine code from LLVM assembly, in this process, without any C compiler."""
+
+from __future__ import annotations
+
+import platform
+from functools import cache
+from threading import Lock
+from typing import Any
+
+_LOCK = Lock()
+"""LLVM's global state is not thread-safe: one compilation at a time."""
+
+
+@cache
+def _llvm() -> Any:
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm
+
+
+@cache
+def host() -> tuple[str, str, str]:
+    """LLVM version, processor and its features: what machine code depends on besides the program."""
+    llvm = _llvm()
+    version = ".".join(map(str, llvm.llvm_version_info))
+    return version, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+
+
+@cache
+def lanes() -> int:
+    """Doubles in the widest vector register."""
+    features = host()[2].split(",")
+    if "+avx512f" in features:
+        return 8
+    return 4 if "+avx" in features else 2
+
+
+def is_x86() -> bool:
+    return platform.machine().lower() in ("x86_64", "amd64")
+
+
+def machine_code(assembly: str, speed: int = 2) -> bytes:
+    """Compile a module to an object file in memory."""
+    llvm = _llvm()
+    with _LOCK:
+        module = llvm.parse_assembly(assembly)
+        module.verify()
+        machine = _machine(speed)
+        # SLP vectorisation turns straight-line scalar code into slower shuffles
+        tuning = llvm.create_pipeline_tuning_options(speed_level=speed)
+        tuning.slp_vectorization = False
+        tuning.loop_vectorization = False
+        builder = llvm.create_pass_builder(machine, tuning)
+        builder.getModulePassManager().run(module, builder)
+        code: bytes = machine.emit_object(module)
+    return code
+
+
+def _machine(speed: int) -> Any:
+    llvm = _llvm()
+    _, cpu, features = host()
+    target = llvm.Target.from_default_triple()
+    return target.create_target_machine(cpu=cpu, features=features, opt=speed, jit=True)
+
+
+class LoadedCode:
+    """An object file linked into this process; it lives as long as this object."""
+
+    def __init__(self, code: bytes) -> None:
+        llvm = _llvm()
+        with _LOCK:
+            empty = llvm.parse_assembly("")
+            self._engine = llvm.create_mcjit_compiler(empty, _machine(2))
+            self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+            self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        found: int = self._engine.get_function_address(name)
+        if not found:
+            raise KeyError(f"the compiled module has no function '{name}'")
+        return found

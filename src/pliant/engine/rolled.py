@@ -1,0 +1,322 @@
+"""Rolled programs: one kernel per class of link, called in a loop over the links.
+
+A link's class in a pass is its structure together with the patterns of the values that reach it, so that zeros
+travel along a chain (a planar arm stays planar) and the number of kernels does not grow with the number of links.
+Values between kernels live in one record per link; only those that some later kernel reads are stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from pliant.engine.structure import ConstantsPattern, Slot, freeze, from_slots, pack, slots, split_constants
+from pliant.engine.tape import Node, Operations, Tape, count, live, tangents
+from pliant.formulations.passes import Algorithm, Pass, View, result, run
+from pliant.spatial.scalars import Scalar
+from pliant.tree import Tree
+
+
+class Address(NamedTuple):
+    """Where a value is: an array, the role of the link it belongs to (seen from the kernel's link), an index."""
+
+    array: str
+    role: str
+    index: int  # type: ignore[assignment]
+
+
+Stored = tuple[str, int]
+"""A slot of a link's record: ("store", k) for a value, ("dstore", k) for its tangent."""
+
+
+@dataclass(slots=True)
+class Kernel:
+    """Straight-line code for one class of link in one pass: what it can store, and its outputs."""
+
+    name: str
+    tape: Tape
+    stores: dict[Stored, Scalar]
+    outputs: list[Scalar]
+    output_array: str
+    patterns: dict[str, Any]
+    record: int
+    needed: set[Stored] = field(default_factory=set)
+
+    @property
+    def results(self) -> list[tuple[Address, Scalar]]:
+        """What the kernel must write."""
+        stores = [(Address(key[0], "own", key[1]), self.stores[key]) for key in sorted(self.needed)]
+        return stores + [(Address(self.output_array, "own", i), x) for i, x in enumerate(self.outputs)]
+
+    def reads(self) -> set[Address]:
+        """What the kernel reads, given what it must write."""
+        return {self.tape.a[i] for i in live(x for _, x in self.results) if self.tape.op[i] == "symbol"}
+
+    @property
+    def active(self) -> frozenset[int]:
+        """Slots whose tangent is not structurally zero."""
+        return frozenset(k for array, k in self.stores if array == "dstore")
+
+    @property
+    def operations(self) -> Operations:
+        return count([x for _, x in self.results])
+
+
+@dataclass(slots=True)
+class LoopPass:
+    """A pass with the kernel of every link."""
+
+    name: str
+    direction: str
+    kernel_of: list[int]
+    kernels: list[Kernel]
+
+
+@dataclass(slots=True)
+class RolledProgram:
+    """Everything that a back end needs: passes, offsets of every link in the arrays, constants."""
+
+    name: str
+    inputs: tuple[str, ...]
+    seeds: tuple[str, ...]
+    passes: list[LoopPass]
+    parents: list[int]
+    children: list[tuple[int, ...]]
+    coordinate_start: list[int]
+    output_start: list[int]
+    constant_start: list[int]
+    record_start: list[int]
+    record_size: int
+    constants: list[float]
+    outputs: int
+    size: int
+    patterns: list[ConstantsPattern]
+
+    @property
+    def operations(self) -> Operations:
+        """Of one evaluation: each kernel's, as often as it is called."""
+        total = Operations()
+        for each in self.passes:
+            counts = [kernel.operations for kernel in each.kernels]
+            for k in each.kernel_of:
+                total = total + counts[k]
+        return total
+
+
+def rolled(algorithm: Algorithm, tree: Tree, seeds: tuple[str, ...] = ()) -> RolledProgram:
+    """Trace every pass of an algorithm once per class of link.
+
+    With seeds (names of inputs, or "constants") the program gives the tangents of the outputs along the directions
+    in the arrays ``d`+ seed``; tangents that are structurally zero cost nothing.
+    """
+    return _Roller(algorithm, tree, seeds).program()
+
+
+class _Roller:
+    def __init__(self, algorithm: Algorithm, tree: Tree, seeds: tuple[str, ...]) -> None:
+        self.algorithm = algorithm
+        self.seeds = seeds
+        self.active: list[frozenset[int]] = [frozenset() for _ in tree.links]
+        self.tree = tree
+        self.links = tree.links
+        self.children = tree.children
+        self.gravity = [g if g == 0 else Slot(k) for k, g in enumerate(tree.gravity.tolist())]
+        self.split = [split_constants(link.constants) for link in self.links]
+        self.structure = self._numbered([freeze((s.pattern, link.kind)) for s, link in zip(self.split, self.links)])
+        self.patterns: list[dict[str, Any]] = [{} for _ in self.links]
+        self.records = [0] * len(self.links)
+        self.class_history: list[tuple[int, ...]] = [() for _ in self.links]
+
+    @staticmethod
+    def _numbered(keys: list[Any]) -> list[int]:
+        seen: dict[Any, int] = {}
+        return [seen.setdefault(key, len(seen)) for key in keys]
+
+    def program(self) -> RolledProgram:
+        passes = [self._trace_pass(number, each) for number, each in enumerate(self.algorithm.passes)]
+        self._mark_needed(passes)
+        starts, total = _running(self.records)
+        constants, _ = _running([len(s.values) for s in self.split])
+        outputs = self._output_sizes(passes)
+        output_start, output_total = _running(outputs)
+        return RolledProgram(
+            name=self.algorithm.name,
+            inputs=self.algorithm.inputs,
+            seeds=self.seeds,
+            passes=passes,
+            parents=[link.parent for link in self.links],
+            children=list(self.children),
+            coordinate_start=[link.start for link in self.links],
+            output_start=output_start,
+            constant_start=constants,
+            record_start=starts,
+            record_size=total,
+            constants=[x for s in self.split for x in s.values],
+            outputs=output_total,
+            size=self.tree.size,
+            patterns=self.split,
+        )
+
+    def _output_sizes(self, passes: list[LoopPass]) -> list[int]:
+        sizes = [0] * len(self.links)
+        for each in passes:
+            for i, k in enumerate(each.kernel_of):
+                sizes[i] += len(each.kernels[k].outputs)
+        return sizes
+
+    def _trace_pass(self, number: int, each: Pass) -> LoopPass:
+        kernels: list[Kernel] = []
+        known: dict[Any, int] = {}
+        kernel_of = [0] * len(self.links)
+        order = range(len(self.links))
+        for i in order if each.direction == "outward" else reversed(order):
+            key = self._class_key(i, each)
+            if key not in known:
+                known[key] = len(kernels)
+                kernels.append(self._trace(i, each, f"{each.name}{len(kernels)}"))
+            k = kernel_of[i] = known[key]
+            self.patterns[i] = {**self.patterns[i], **kernels[k].patterns}
+            self.records[i] = kernels[k].record
+            self.active[i] = self.active[i] | kernels[k].active
+            self.class_history[i] = (*self.class_history[i], k)
+        return LoopPass(f"{number}_{each.name}", each.direction, kernel_of, kernels)
+
+    def _class_key(self, i: int, each: Pass) -> Any:
+        """Structure, own history, and the patterns that the neighbours offer."""
+        neighbours: list[int] = []
+        if each.direction == "outward":
+            neighbours = [self.links[i].parent] if self.links[i].parent >= 0 else []
+        else:
+            neighbours = list(self.children[i])
+        offered = [(self.structure[j], tuple(self._offer(j, name) for name in each.reads)) for j in neighbours]
+        return (self.structure[i], self.class_history[i], tuple(offered))
+
+    def _offer(self, j: int, name: str) -> Any:
+        """The pattern of a stored value, and which of its slots have tangents."""
+        pattern = freeze(self.patterns[j].get(name))
+        return (name, pattern, self.active[j] & slots(pattern)) if self.seeds else (name, pattern)
+
+    def _trace(self, i: int, each: Pass, name: str) -> Kernel:
+        tape = Tape()
+        view = self._view(tape, i, "own")
+        if self.links[i].parent >= 0:
+            view.parent = self._view(tape, self.links[i].parent, "parent")
+        view.children = [self._view(tape, c, f"child{k}") for k, c in enumerate(self.children[i])]
+        values = each.step(view)
+        outputs = list(values.pop(self.algorithm.output, []))
+        stores: dict[Stored, Scalar] = {}
+        patterns: dict[str, Any] = {}
+        record = self.records[i]
+        for key, value in values.items():
+            patterns[key], nodes = pack(value, record)
+            stores.update({("store", record + k): node for k, node in enumerate(nodes)})
+            record += len(nodes)
+        if not self.seeds:
+            return Kernel(name, tape, stores, outputs, "out", patterns, record)
+        stored = list(stores)
+        derivatives = tangents([*stores.values(), *outputs], self._seed(tape, i))
+        for (_, k), d in zip(stored, derivatives, strict=False):
+            if type(d) is Node or d != 0:
+                stores["dstore", k] = d
+        return Kernel(name, tape, stores, derivatives[len(stored) :], "dout", patterns, record)
+
+    def _seed(self, tape: Tape, i: int) -> dict[int, Scalar]:
+        """Tangents of everything that a kernel reads."""
+        seeds: dict[int, Scalar] = {}
+        for index in range(len(tape.op)):
+            if tape.op[index] != "symbol":
+                continue
+            address: Address = tape.a[index]
+            if address.array in self.seeds:
+                seeds[index] = tape.symbol(address._replace(array=f"d{address.array}"))
+            elif address.array == "store" and address.index in self.active[self._neighbour(i, address.role)]:
+                seeds[index] = tape.symbol(address._replace(array="dstore"))
+        return seeds
+
+    def _view(self, tape: Tape, i: int, role: str) -> View:
+        def reader(array: str) -> Any:
+            return lambda index: tape.symbol(Address(array, role, index))
+
+        link = self.links[i]
+        inputs = {
+            name: [tape.symbol(Address(name, role, k)) for k in range(link.kind.coordinates)]
+            for name in self.algorithm.inputs
+        }
+        gravity = [tape.symbol(Address("gravity", "", g.index)) if isinstance(g, Slot) else g for g in self.gravity]
+        constants = from_slots(self.split[i].pattern, reader("constants"))
+        store = from_slots(self.patterns[i], reader("store"))
+        return View(link.name, link.kind, constants, inputs, gravity, None, [], store)
+
+    def _mark_needed(self, passes: list[LoopPass]) -> None:
+        """Find the record slots that some kernel reads, until nothing changes."""
+        needed: list[set[Stored]] = [set() for _ in self.links]
+        changed = True
+        while changed:
+            changed = False
+            for each in reversed(passes):
+                reads = [kernel.reads() for kernel in each.kernels]
+                for i, k in enumerate(each.kernel_of):
+                    for array, role, index in reads[k]:
+                        if array in ("store", "dstore"):
+                            needed[self._neighbour(i, role)].add((array, index))
+                for k, kernel in enumerate(each.kernels):
+                    wanted: set[Stored] = set().union(*(needed[i] for i, c in enumerate(each.kernel_of) if c == k))
+                    wanted &= set(kernel.stores)
+                    if wanted - kernel.needed:
+                        kernel.needed |= wanted
+                        changed = True
+
+    def _neighbour(self, i: int, role: str) -> int:
+        if role == "own":
+            return i
+        return self.links[i].parent if role == "parent" else self.children[i][int(role.removeprefix("child"))]
+
+
+def _running(sizes: list[int]) -> tuple[list[int], int]:
+    """Start of each part and the total."""
+    starts, total = [], 0
+    for size in sizes:
+        starts.append(total)
+        total += size
+    return starts, total
+
+
+def whole(algorithm: Algorithm, tree: Tree, seeds: tuple[str, ...] = ()) -> RolledProgram:
+    """The same program as a single kernel, traced over the whole tree at once: shorter for small robots."""
+    tape = Tape()
+    split = [split_constants(link.constants) for link in tree.links]
+    starts, _ = _running([len(s.values) for s in split])
+
+    def reader(start: int) -> Callable[[int], Node]:
+        return lambda k: tape.symbol(Address("constants", "own", start + k))
+
+    constants = [from_slots(s.pattern, reader(start)) for s, start in zip(split, starts, strict=True)]
+    inputs = {name: [tape.symbol(Address(name, "own", k)) for k in range(tree.size)] for name in algorithm.inputs}
+    gravity = [g and tape.symbol(Address("gravity", "", k)) for k, g in enumerate(tree.gravity.tolist())]
+    outputs = result(algorithm, run(algorithm, tree, inputs, constants, gravity))
+    if seeds:
+        given = {
+            i: tape.symbol(tape.a[i]._replace(array=f"d{tape.a[i].array}"))
+            for i in range(len(tape.op))
+            if tape.op[i] == "symbol" and tape.a[i].array in seeds
+        }
+        outputs = tangents(outputs, given)
+    kernel = Kernel("whole", tape, {}, outputs, "dout" if seeds else "out", {}, 0)
+    return RolledProgram(
+        name=algorithm.name,
+        inputs=algorithm.inputs,
+        seeds=seeds,
+        passes=[LoopPass("whole", "outward", [0], [kernel])],
+        parents=[-1],
+        children=[()],
+        coordinate_start=[0],
+        output_start=[0],
+        constant_start=[0],
+        record_start=[0],
+        record_size=0,
+        constants=[x for s in split for x in s.values],
+        outputs=len(outputs),
+        size=tree.size,
+        patterns=split,
+    )

@@ -1,0 +1,331 @@
+"""The tape: a straight line of scalar operations, traced from plain Python code.
+
+Tracing folds constants, removes 0 and +-1, pulls signs out and shares equal subexpressions, so that the structural
+zeros of a robot cost nothing. Everything else (operation counts, LLVM, C, NumPy, listings) is a replay of the tape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pliant.spatial.scalars import Scalar
+
+BINARY = ("+", "-", "*", "/")
+FUNCTIONS = ("sin", "cos", "sqrt")
+STUMPFF = "stumpff"
+"""Operations c_k are named stumpff4, stumpff5, ..."""
+
+
+class Tape:
+    """Operations in order; entry i is (op, a, b) with a, b earlier entries, a constant's value or a symbol's name."""
+
+    __slots__ = ("a", "b", "nodes", "op", "seen")
+
+    def __init__(self) -> None:
+        self.op: list[str] = []
+        self.a: list[Any] = []
+        self.b: list[int] = []
+        self.nodes: list[Node] = []
+        self.seen: dict[tuple[str, Any, int], Node] = {}
+
+    def record(self, op: str, a: Any, b: int = -1) -> Node:
+        """The node of an operation, new or already there."""
+        key = (op, a, b)
+        node = self.seen.get(key)
+        if node is None:
+            node = Node(self, len(self.op))
+            self.op.append(op)
+            self.a.append(a)
+            self.b.append(b)
+            self.nodes.append(node)
+            self.seen[key] = node
+        return node
+
+    def constant(self, value: float) -> Node:
+        return self.record("constant", float(value))
+
+    def symbol(self, name: Any) -> Node:
+        """An input; the name is any hashable that tells the back end where to find it."""
+        return self.record("symbol", name)
+
+
+class Node:
+    """A traced scalar."""
+
+    __slots__ = ("index", "tape")
+
+    def __init__(self, tape: Tape, index: int) -> None:
+        self.tape = tape
+        self.index = index
+
+    def __repr__(self) -> str:
+        return f"Node({self.index}: {self.tape.op[self.index]})"
+
+    def __add__(self, other: Scalar) -> Scalar:
+        return _add(self, other)
+
+    def __radd__(self, other: Scalar) -> Scalar:
+        return _add(other, self)
+
+    def __sub__(self, other: Scalar) -> Scalar:
+        return _subtract(self, other)
+
+    def __rsub__(self, other: Scalar) -> Scalar:
+        return _subtract(other, self)
+
+    def __mul__(self, other: Scalar) -> Scalar:
+        return _multiply(self, other)
+
+    def __rmul__(self, other: Scalar) -> Scalar:
+        return _multiply(other, self)
+
+    def __truediv__(self, other: Scalar) -> Scalar:
+        return _divide(self, other)
+
+    def __rtruediv__(self, other: Scalar) -> Scalar:
+        return _divide(other, self)
+
+    def __neg__(self) -> Scalar:
+        return _negate(self)
+
+    def sin(self) -> Scalar:
+        inner = _negated(self)
+        return self.tape.record("sin", self.index) if inner is None else -inner.sin()
+
+    def cos(self) -> Scalar:
+        inner = _negated(self)
+        return self.tape.record("cos", (self if inner is None else inner).index)
+
+    def sqrt(self) -> Scalar:
+        return self.tape.record("sqrt", self.index)
+
+    def stumpff(self, k: int) -> Scalar:
+        return self.tape.record(f"{STUMPFF}{k}", self.index)
+
+
+def _negated(x: Node) -> Node | None:
+    """y where x is -y, else None."""
+    tape = x.tape
+    return tape.nodes[tape.a[x.index]] if tape.op[x.index] == "negate" else None
+
+
+def _negate(x: Scalar) -> Scalar:
+    if type(x) is not Node:
+        return -x
+    inner = _negated(x)
+    return x.tape.record("negate", x.index) if inner is None else inner
+
+
+def _lift(x: Scalar, tape: Tape) -> Node:
+    return x if type(x) is Node else tape.constant(x)
+
+
+def _add(x: Scalar, y: Scalar) -> Scalar:
+    if type(x) is not Node and x == 0:
+        return y
+    if type(y) is not Node and y == 0:
+        return x
+    tape = x.tape if type(x) is Node else y.tape
+    x, y = _lift(x, tape), _lift(y, tape)
+    minus_x, minus_y = _negated(x), _negated(y)
+    if minus_x is not None and minus_y is not None:
+        return _negate(_add(minus_x, minus_y))
+    if minus_x is not None:
+        return _subtract(y, minus_x)
+    if minus_y is not None:
+        return _subtract(x, minus_y)
+    i, j = sorted((x.index, y.index))
+    return tape.record("+", i, j)
+
+
+def _subtract(x: Scalar, y: Scalar) -> Scalar:
+    if type(y) is not Node and y == 0:
+        return x
+    if type(x) is not Node and x == 0:
+        return _negate(y)
+    tape = x.tape if type(x) is Node else y.tape
+    x, y = _lift(x, tape), _lift(y, tape)
+    if x is y:
+        return 0.0
+    minus_x, minus_y = _negated(x), _negated(y)
+    if minus_y is not None:
+        return _subtract(minus_y, minus_x) if minus_x is not None else _add(x, minus_y)
+    if minus_x is not None:
+        return _negate(_add(minus_x, y))
+    # a - b is stored once: b - a is its negative
+    opposite = tape.seen.get(("-", y.index, x.index))
+    return tape.record("-", x.index, y.index) if opposite is None else _negate(opposite)
+
+
+def _multiply(x: Scalar, y: Scalar) -> Scalar:
+    if type(x) is not Node:
+        x, y = y, x
+    if type(y) is not Node:
+        return _multiply_constant(float(y), x)
+    tape = x.tape
+    minus_x, minus_y = _negated(x), _negated(y)
+    if minus_x is not None or minus_y is not None:
+        out = _multiply(minus_x or x, minus_y or y)
+        return out if minus_x is not None and minus_y is not None else _negate(out)
+    i, j = sorted((x.index, y.index))
+    return tape.record("*", i, j)
+
+
+def _multiply_constant(k: float, x: Node) -> Scalar:
+    if k == 0:
+        return 0.0
+    if k == 1:
+        return x
+    if k < 0:
+        return _negate(_multiply_constant(-k, x))
+    tape = x.tape
+    inner = _negated(x)
+    if inner is not None:
+        return _negate(_multiply_constant(k, inner))
+    if tape.op[x.index] == "*" and tape.op[tape.a[x.index]] == "constant":
+        return _multiply_constant(k * tape.a[tape.a[x.index]], tape.nodes[tape.b[x.index]])
+    return tape.record("*", tape.constant(k).index, x.index)
+
+
+def _divide(x: Scalar, y: Scalar) -> Scalar:
+    if type(y) is not Node:
+        return _multiply(x, 1.0 / y)
+    if type(x) is not Node and x == 0:
+        return 0.0
+    tape = y.tape
+    x = _lift(x, tape)
+    minus_x, minus_y = _negated(x), _negated(y)
+    out = tape.record("/", (minus_x or x).index, (minus_y or y).index)
+    return out if (minus_x is None) == (minus_y is None) else _negate(out)
+
+
+def live(outputs: Iterable[Scalar]) -> list[int]:
+    """Entries that the outputs need, in order."""
+    nodes = [x for x in outputs if type(x) is Node]
+    if not nodes:
+        return []
+    tape = nodes[0].tape
+    marked = bytearray(len(tape.op))
+    stack = [x.index for x in nodes]
+    while stack:
+        i = stack.pop()
+        if marked[i]:
+            continue
+        marked[i] = 1
+        op = tape.op[i]
+        if op in ("constant", "symbol"):
+            continue
+        stack.append(tape.a[i])
+        if op in BINARY:
+            stack.append(tape.b[i])
+    return [i for i in range(len(tape.op)) if marked[i]]
+
+
+@dataclass(frozen=True, slots=True)
+class Operations:
+    """Operation counts of one evaluation."""
+
+    additions: int = 0
+    multiplications: int = 0
+    divisions: int = 0
+    functions: int = 0
+    variables: int = 0
+
+    @property
+    def total(self) -> int:
+        """Additions, multiplications and divisions."""
+        return self.additions + self.multiplications + self.divisions
+
+    def __add__(self, other: Operations) -> Operations:
+        return Operations(
+            self.additions + other.additions,
+            self.multiplications + other.multiplications,
+            self.divisions + other.divisions,
+            self.functions + other.functions,
+            self.variables + other.variables,
+        )
+
+    def __str__(self) -> str:
+        return (
+            f"{self.multiplications} multiplications, {self.additions} additions, {self.divisions} divisions, "
+            f"{self.functions} sine, cosine and root calls, {self.variables} intermediate variables"
+        )
+
+
+def count(outputs: Sequence[Scalar]) -> Operations:
+    """Operations that the outputs need; a change of sign is free, as in the published counts."""
+    nodes = [x for x in outputs if type(x) is Node]
+    if not nodes:
+        return Operations()
+    tape = nodes[0].tape
+    counts = dict.fromkeys(("add", "mul", "div", "fun"), 0)
+    for i in live(nodes):
+        op = tape.op[i]
+        if op in "+-":
+            counts["add"] += 1
+        elif op == "*":
+            counts["mul"] += 1
+        elif op == "/":
+            counts["div"] += 1
+        elif op in FUNCTIONS or op.startswith(STUMPFF):
+            counts["fun"] += 1
+    return Operations(counts["add"], counts["mul"], counts["div"], counts["fun"], sum(counts.values()))
+
+
+def tangents(outputs: Sequence[Scalar], seeds: dict[int, Scalar]) -> list[Scalar]:
+    """Forward derivatives of the outputs; ``seeds`` maps entries of the tape to their given derivatives."""
+    nodes = [x for x in outputs if type(x) is Node]
+    if not nodes:
+        return [0.0] * len(outputs)
+    tape = nodes[0].tape
+    d: dict[int, Scalar] = {}
+    for i in live(nodes):
+        if i in seeds:
+            d[i] = seeds[i]
+            continue
+        op = tape.op[i]
+        if op in ("constant", "symbol"):
+            d[i] = 0.0
+            continue
+        a, da, x = tape.nodes[tape.a[i]], d[tape.a[i]], tape.nodes[i]
+        if op in BINARY:
+            b, db = tape.nodes[tape.b[i]], d[tape.b[i]]
+            if op == "+":
+                d[i] = da + db
+            elif op == "-":
+                d[i] = da - db
+            elif op == "*":
+                d[i] = _scaled(a, db) + _scaled(b, da)
+            elif _is_zero(da) and _is_zero(db):
+                d[i] = 0.0
+            else:
+                # reciprocals are shared: d(a/b) = (da - (a/b) db) (1/b)
+                d[i] = (da - _scaled(x, db)) * (1.0 / b)
+        elif _is_zero(da):
+            d[i] = 0.0
+        elif op == "negate":
+            d[i] = -da
+        elif op == "sin":
+            d[i] = a.cos() * da
+        elif op == "cos":
+            d[i] = -(a.sin() * da)
+        elif op == "sqrt":
+            d[i] = (0.5 / x) * da
+        else:
+            k = int(op[len(STUMPFF) :])
+            d[i] = (0.5 * (k * a.stumpff(k + 2) - a.stumpff(k + 1))) * da
+    return [d[x.index] if type(x) is Node else 0.0 for x in outputs]
+
+
+def _is_zero(x: Scalar) -> bool:
+    return type(x) is not Node and x == 0
+
+
+def _scaled(x: Node, dx: Scalar) -> Scalar:
+    """x dx without a product where dx is structurally zero; a constant x stays a plain number."""
+    if _is_zero(dx):
+        return 0.0
+    tape = x.tape
+    return (tape.a[x.index] if tape.op[x.index] == "constant" else x) * dx
