@@ -16,14 +16,12 @@ import numpy as np
 from pliant.bodies.modal_body import Array, Attachment, ModalBody
 from pliant.bodies.reframe import add_point, add_rigid, reframe
 from pliant.formulations.link import BodyConstants, JointConstants, JointType, LinkConstants, LinkKind, Seat
+from pliant.joint_frames import ROUNDING, align, clean
 
 if TYPE_CHECKING:
     from pliant.model import Joint, Link, RigidPart, Robot
 
 T = TypeVar("T")
-
-ROUNDING = 1e-14
-"""Entries of placements this close to 0 or +-1 (relative to 1) are meant to be that: cos(90 deg) is 6e-17."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +240,8 @@ class _Builder:
             B[start : start + len(entries), j] = entries
         names = tuple(name for name, _, _ in self.actuated)
         gravity = np.array(self.robot.gravity, dtype=float)
-        return Tree(self.robot.name, tuple(self.links), gravity, self.frames, names, B)
+        links, frames = align(self.links, self.frames)
+        return Tree(self.robot.name, tuple(links), gravity, frames, names, B)
 
 
 def _no_shapes(n: int) -> tuple[Array, Array]:
@@ -262,19 +261,10 @@ def _align(axis: Array) -> tuple[int, float, Array]:
     return k, sign, np.eye(3) + w_hat + w_hat @ w_hat / (1.0 + e @ axis)
 
 
-def _clean(a: Array) -> list[Any]:
-    """Nested lists with the rounding of rotations removed."""
-    a = np.asarray(a, dtype=float)
-    for exact in (0.0, 1.0, -1.0):
-        a = np.where(np.abs(a - exact) < ROUNDING, exact, a)
-    out: list[Any] = a.tolist()
-    return out
-
-
 def _seat_of(at: Attachment, R_DB: Array | None = None) -> Seat:
     """A frame of a body as a seat; ``R_DB`` keeps the section angles in the link's own axes (order of xyz)."""
     axes, Phi_r = (np.eye(3), at.Phi_r) if R_DB is None else (R_DB, R_DB.T @ at.Phi_r)
-    return Seat(_clean(at.position), [0.0] * 3, _clean(at.rotation), at.Phi_d.tolist(), Phi_r.tolist(), _clean(axes))
+    return Seat(clean(at.position), [0.0] * 3, clean(at.rotation), at.Phi_d.tolist(), Phi_r.tolist(), clean(axes))
 
 
 def _extend(seat: Seat, position: Array, R: Array) -> Seat:
@@ -284,14 +274,15 @@ def _extend(seat: Seat, position: Array, R: Array) -> Seat:
     turning = any(x for row in seat.Phi_r for x in row)
     at = np.array(seat.position) + (0.0 if turning else lever)
     offset = np.array(seat.offset) + (lever if turning else 0.0)
-    return seat._replace(position=_clean(at), offset=_clean(offset), R0=_clean(R0 @ R))
+    return seat._replace(position=clean(at), offset=clean(offset), R0=clean(R0 @ R))
 
 
 def _joint_constants(joint: Joint | None, sign: float) -> JointConstants:
     if joint is None:
-        return JointConstants(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        return JointConstants(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     motor, spring, friction = joint.motor, joint.spring, joint.friction
     return JointConstants(
+        offset=0.0,
         inertia=motor.rotor_inertia * motor.gear_ratio**2 if motor else 0.0,
         stiffness=spring.stiffness if spring else 0.0,
         rest=sign * spring.rest if spring else 0.0,
@@ -305,7 +296,7 @@ def body_constants(body: ModalBody) -> BodyConstants:
     """The arrays of a body as nested lists."""
     fields: Sequence[str] = BodyConstants._fields
     values = {name: _listed(getattr(body, name)) for name in fields}
-    values["section_axes"] = _clean(body.section_axes)
+    values["section_axes"] = clean(body.section_axes)
     return BodyConstants(**values)
 
 

@@ -28,8 +28,6 @@ from pliant.spatial.vectors import (
     plus,
     plus_symmetric,
     scale,
-    similar,
-    similar_symmetric,
     times,
     transpose_times,
     zeros,
@@ -264,8 +262,8 @@ def hand_over(c: Connection, A: Matrix, B: Matrix, C: Matrix, p_v: Vector, p_w: 
     """Bring inertia and force to the attachment point, in parent axes; the bias acceleration goes into the force."""
     p_v = add(p_v, times(A, c.h_v), times(B, c.h_w))
     p_w = add(p_w, transpose_times(B, c.h_v), times(C, c.h_w))
-    p_v, p_w = times(c.R, p_v), times(c.R, p_w)
-    A, B, C = similar_symmetric(c.R, A), similar(c.R, B), similar_symmetric(c.R, C)
+    p_v, p_w = c.rotation.apply(p_v), c.rotation.apply(p_w)
+    A, B, C = c.rotation.inertia(A, B, C)
     if not all(is_zero(x) for x in c.s):
         A, B, C = shifted(Handed(A, B, C, p_v, p_w), c.s)
         p_w = add(p_w, cross(c.s, p_v))

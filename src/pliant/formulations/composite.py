@@ -15,7 +15,7 @@ from pliant.formulations.link import Blocks, LinkConstants, LinkKind, Seat
 from pliant.formulations.newton_euler import to_seat
 from pliant.formulations.passes import CONNECT, views
 from pliant.spatial.scalars import is_zero
-from pliant.spatial.vectors import Matrix, Vector, column, similar, similar_symmetric, zeros
+from pliant.spatial.vectors import Matrix, Vector, column, zeros
 
 if TYPE_CHECKING:
     from pliant.tree import Tree
@@ -37,7 +37,7 @@ def compose(
 
 def hand_inertia(c: Connection, b: Blocks) -> Handed:
     """The composite inertia at the attachment point, in parent axes."""
-    A, B, C = similar_symmetric(c.R, b.A), similar(c.R, b.B), similar_symmetric(c.R, b.C)
+    A, B, C = c.rotation.inertia(b.A, b.B, b.C)
     if not all(is_zero(x) for x in c.s):
         A, B, C = shifted(Handed(A, B, C, [], []), c.s)
     return Handed(A, B, C, [], [])

@@ -6,19 +6,18 @@ from typing import NamedTuple
 
 from pliant.formulations.link import LinkConstants, LinkKind, Seat
 from pliant.spatial.attachment_rotation import Turn, section_turn
+from pliant.spatial.rotations import AxisTurn, Rotation, as_turn
 from pliant.spatial.scalars import Scalar, cos, is_zero, sin, sqrt
 from pliant.spatial.vectors import (
     ZERO3,
     Matrix,
     Vector,
     add,
-    column,
     cross,
     product,
     scale,
     times,
     transpose,
-    transpose_times,
     turn_about,
 )
 
@@ -26,7 +25,7 @@ from pliant.spatial.vectors import (
 class Connection(NamedTuple):
     """Where a link is, relative to its parent, and what its motion adds.
 
-    R         parent axes <- own axes
+    rotation  parent axes <- own axes
     r         attachment point from the parent's origin, parent axes
     s         own origin from the attachment point, parent axes
     T         angular Jacobian of the attachment's rotation, omega = T Phi_r v_e (None: does not turn)
@@ -34,13 +33,18 @@ class Connection(NamedTuple):
     h_v, h_w  acceleration of the own frame when all accelerations of coordinates and parent are zero, own axes
     """
 
-    R: Matrix
+    rotation: Rotation
     r: Vector
     s: Vector
     T: Matrix | None
     w: Vector
     h_v: Vector
     h_w: Vector
+
+    @property
+    def R(self) -> Matrix:
+        """The rotation as a matrix."""
+        return self.rotation.to_matrix()
 
 
 def turns(seat: Seat) -> bool:
@@ -74,18 +78,26 @@ def elastic(kind: LinkKind, x: Vector) -> Vector:
     return list(x[kind.coordinates - kind.size :])
 
 
-def orient(kind: LinkKind, seat: Seat, angle: Scalar, turn: Turn | None) -> Matrix:
-    """R: parent axes <- own axes."""
-    R = [list(row) for row in seat.R0]
-    if turn is not None:
-        R = product(turn.R, R)
-    return turn_about(kind.axis, cos(angle), sin(angle), R) if kind.joint == "revolute" else R
+def orient(kind: LinkKind, link: LinkConstants, joint: Scalar, turn: Turn | None) -> Rotation:
+    """The rotation parent axes <- own axes: seat, then joint."""
+    turns = []
+    if kind.joint == "revolute":
+        angle = joint + link.joint.offset
+        turns.append(AxisTurn(kind.axis, cos(angle), sin(angle)))
+    R0 = link.seat.R0
+    if turn is None and (fixed := as_turn(R0)) is not None:
+        straight = type(fixed.c) is float and fixed.c == 1.0
+        return Rotation(None, turns if straight else [fixed, *turns])
+    R = [list(row) for row in R0] if turn is None else product(turn.R, R0)
+    for axis, c, s in turns:
+        R = turn_about(axis, c, s, R)
+    return Rotation(R, [])
 
 
-def own_offset(kind: LinkKind, seat: Seat, slide: Scalar, turn: Turn | None, R: Matrix) -> Vector:
+def own_offset(kind: LinkKind, seat: Seat, slide: Scalar, turn: Turn | None, rotation: Rotation) -> Vector:
     """s: own origin from the attachment point, turned with the seat."""
     s = list(seat.offset) if turn is None else times(turn.R, seat.offset)
-    return add(s, scale(slide, column(R, kind.axis))) if kind.joint == "prismatic" else s
+    return add(s, scale(slide, rotation.column(kind.axis))) if kind.joint == "prismatic" else s
 
 
 def connect(
@@ -95,17 +107,17 @@ def connect(
     seat = link.seat
     joint, rate = joint_rates(kind, q, v)
     turn = seat_turn(kind, seat, parent_q, parent_v)
-    R = orient(kind, seat, joint, turn)
+    rotation = orient(kind, link, joint, turn)
     r = add(seat.position, times(seat.Phi_d, parent_q))
-    s = own_offset(kind, seat, joint, turn, R)
+    s = own_offset(kind, seat, joint, turn, rotation)
     nu, nu_bias = (turn.omega, turn.bias) if turn is not None else (ZERO3, ZERO3)
     w_seat = add(w, nu)
     # Mohan & Saha (24b) needs the factor 2 of the Coriolis term; Briot & Khalil (19) the prismatic one below
     h_v = cross(w, add(cross(w, r), times(seat.Phi_d, scale(2.0, parent_v))))
     h_w = add(nu_bias, cross(w, nu))
     h_v = add(h_v, cross(h_w, s), cross(w_seat, cross(w_seat, s)))
-    w_own = transpose_times(R, w_seat)
-    h_v, h_w = transpose_times(R, h_v), transpose_times(R, h_w)
+    w_own = rotation.back(w_seat)
+    h_v, h_w = rotation.back(h_v), rotation.back(h_w)
     axis = [0.0, 0.0, 0.0]
     axis[kind.axis] = rate
     if kind.joint == "revolute":
@@ -113,7 +125,7 @@ def connect(
         w_own = add(w_own, axis)
     elif kind.joint == "prismatic":
         h_v = add(h_v, scale(2.0, cross(w_own, axis)))
-    return Connection(R, r, s, None if turn is None else turn.T, w_own, h_v, h_w)
+    return Connection(rotation, r, s, None if turn is None else turn.T, w_own, h_v, h_w)
 
 
 def carried_acceleration(c: Connection, seat: Seat, a_v: Vector, a_w: Vector, a_e: Vector) -> tuple[Vector, Vector]:
@@ -121,7 +133,7 @@ def carried_acceleration(c: Connection, seat: Seat, a_v: Vector, a_w: Vector, a_
     seat_w = a_w if c.T is None else add(a_w, times(c.T, times(seat.Phi_r, a_e)))
     at_seat = add(a_v, cross(a_w, c.r), times(seat.Phi_d, a_e))
     own_v = add(at_seat, cross(seat_w, c.s))
-    return add(transpose_times(c.R, own_v), c.h_v), add(transpose_times(c.R, seat_w), c.h_w)
+    return add(c.rotation.back(own_v), c.h_v), add(c.rotation.back(seat_w), c.h_w)
 
 
 def joint_force(link: LinkConstants, angle: Scalar, rate: Scalar) -> Scalar:

@@ -50,9 +50,10 @@ def move(
     seat = link.seat
     joint, rate = joint_rates(kind, q, v)
     turn = seat_turn(kind, seat, parent_q, parent_v)
-    R = orient(kind, seat, joint, turn)
+    rotation = orient(kind, link, joint, turn)
+    R = rotation.to_matrix()
     r = add(seat.position, times(seat.Phi_d, parent_q))
-    s = own_offset(kind, seat, joint, turn, R)
+    s = own_offset(kind, seat, joint, turn, rotation)
     nu = turn.omega if turn is not None else ZERO3
     relative = add(times(seat.Phi_d, parent_v), cross(nu, s))
     spin = list(nu)

@@ -54,8 +54,12 @@ class Seat(NamedTuple):
 
 
 class JointConstants(NamedTuple):
-    """Motor inertia reflected to the joint, spring, dampers and friction, all on the joint's motor angle."""
+    """Motor inertia reflected to the joint, spring, dampers and friction, all on the joint's motor angle.
 
+    ``offset`` is the angle of the dynamics frame about the joint axis at zero joint coordinate.
+    """
+
+    offset: Scalar
     inertia: Scalar
     stiffness: Scalar
     rest: Scalar

@@ -18,7 +18,7 @@ from pliant.formulations.connection import (
 )
 from pliant.formulations.link import LinkConstants, LinkKind, Seat
 from pliant.spatial.scalars import is_zero
-from pliant.spatial.vectors import Vector, add, cross, dot, times
+from pliant.spatial.vectors import Vector, add, cross, dot
 
 
 class Wrench(NamedTuple):
@@ -83,7 +83,7 @@ def collect(
 
 def to_seat(c: Connection, force: Vector, moment: Vector) -> Wrench:
     """A wrench about the link's origin in own axes, brought to the attachment point in parent axes."""
-    force, moment = times(c.R, force), times(c.R, moment)
+    force, moment = c.rotation.apply(force), c.rotation.apply(moment)
     if not all(is_zero(x) for x in c.s):
         moment = add(moment, cross(c.s, force))
     return Wrench(force, moment, [])

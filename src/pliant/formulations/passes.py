@@ -17,7 +17,7 @@ from pliant.formulations.kinematics import Motion, base_motion, energies, move
 from pliant.formulations.link import LinkConstants, LinkKind, Seat
 from pliant.formulations.newton_euler import collect, inertial
 from pliant.spatial.scalars import is_zero
-from pliant.spatial.vectors import ZERO3, Vector, cross, subtract, transpose_times
+from pliant.spatial.vectors import ZERO3, Vector, cross, subtract
 
 if TYPE_CHECKING:
     from pliant.tree import Tree
@@ -160,7 +160,7 @@ def _joint_wrench(view: View) -> dict[str, Any]:
     moment = reaction.moment
     if not all(is_zero(x) for x in c.s):
         moment = subtract(moment, cross(c.s, reaction.force))
-    return {"result": transpose_times(c.R, reaction.force) + transpose_times(c.R, moment)}
+    return {"result": c.rotation.back(reaction.force) + c.rotation.back(moment)}
 
 
 def _gather(view: View) -> dict[str, Any]:
