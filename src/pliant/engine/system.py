@@ -1,0 +1,322 @@
+"""A robot with its drive as one compiled right-hand side, and the integrators on it.
+
+The state is x = (q, v, work of the drive, dissipated energy). The drive's law is traced like the dynamics; what it
+follows (reference positions, feed-forward efforts) comes from signals: piecewise polynomials of time that the compiled
+code evaluates itself.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.engine import cache as disk
+from pliant.engine import jit
+from pliant.engine.evaluator import UNROLL_BELOW, aligned
+from pliant.engine.flow import MATHS, Flow
+from pliant.engine.integrators import ALL_STAGES, Clock, Status, dop853_ir, fixed_step_ir
+from pliant.engine.llvm_ir import declarations, library, number, stumpff_orders
+from pliant.engine.module import MXCSR, entry_ir, program_ir, rows
+from pliant.engine.rolled import Address, Kernel, LoopPass, RolledProgram, rolled, whole
+from pliant.engine.structure import from_slots, split_constants
+from pliant.engine.tape import Node, Tape
+from pliant.formulations.connection import elastic, joint_force, joint_rates
+from pliant.formulations.link import LinkConstants
+from pliant.formulations.passes import FORWARD
+from pliant.spatial.scalars import Scalar
+from pliant.spatial.vectors import Vector, dot, times
+from pliant.tree import Tree
+
+Floats = NDArray[np.float64]
+Law = Callable[[Vector, Vector, Vector, Vector], Vector]
+"""law(q, v, signals, gains) -> generalised forces (n)."""
+
+BALANCES = 2
+"""Further states: work of the drive, dissipated energy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """Channels as polynomials on equal pieces of time: coefficients (pieces, channels, degree + 1), highest first."""
+
+    start: float
+    piece: float
+    coefficients: Floats
+
+    @classmethod
+    def none(cls) -> Signals:
+        return cls(0.0, 1.0, np.zeros((1, 0, 1)))
+
+    @classmethod
+    def fit(
+        cls, f: Callable[[Floats], Floats], start: float, stop: float, *, pieces: int = 64, degree: int = 9
+    ) -> Signals:
+        """Fit f(t (k,)) -> (k, channels), smooth on the span, by Chebyshev interpolation on each piece."""
+        width = (stop - start) / pieces
+        nodes = np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
+        t = start + width * (np.arange(pieces)[:, None] + (nodes + 1) / 2)
+        values = f(t.ravel()).reshape(pieces, degree + 1, -1)
+        # monomials of the fraction of a piece, centred: well conditioned at this degree
+        matrix = np.vander(nodes, degree + 1)
+        return cls(start, width, np.moveaxis(np.linalg.solve(matrix, values), 1, 2).copy())
+
+    @property
+    def channels(self) -> int:
+        return int(self.coefficients.shape[1])
+
+    def __call__(self, t: Floats) -> Floats:
+        """Values (len(t), channels)."""
+        t = np.atleast_1d(np.asarray(t, dtype=float))
+        k = np.clip(((t - self.start) / self.piece).astype(int), 0, len(self.coefficients) - 1)
+        s = 2 * ((t - self.start) / self.piece - k) - 1
+        out = np.zeros((len(t), self.channels))
+        for j in range(self.coefficients.shape[2]):
+            out = out * s[:, None] + self.coefficients[k, :, j]
+        return out
+
+
+def drive_program(tree: Tree, law: Law, channels: int, gains: Sequence[float]) -> RolledProgram:
+    """The drive's kernel: (q, v, signals, the robot's constants) -> forces, their power, the dissipated power."""
+    tape = Tape()
+    n = tree.size
+
+    def symbols(array: str, count: int) -> list[Node]:
+        return [tape.symbol(Address(array, "own", k)) for k in range(count)]
+
+    q, v, r = symbols("q", n), symbols("v", n), symbols("r", channels)
+    f = list(law(q, v, r, symbols("constants", len(gains))))
+    outputs = [*f, dot(f, v), dissipation(tree, _traced_constants(tree, tape), q, v)]
+    kernel = Kernel("whole", tape, {}, outputs, "out", {}, 0)
+    return RolledProgram(
+        name="drive",
+        inputs=("q", "v", "r", "arm"),
+        seeds=(),
+        passes=[LoopPass("whole", "outward", [0], [kernel])],
+        parents=[-1],
+        children=[()],
+        coordinate_start=[0],
+        output_start=[0],
+        constant_start=[0],
+        record_start=[0],
+        record_size=0,
+        constants=list(gains),
+        outputs=n + BALANCES,
+        size=n,
+        patterns=[],
+    )
+
+
+def _traced_constants(tree: Tree, tape: Tape) -> list[LinkConstants]:
+    out: list[LinkConstants] = []
+    start = 0
+    for link in tree.links:
+        split = split_constants(link.constants)
+
+        def read(k: int, start: int = start) -> Node:
+            return tape.symbol(Address("arm", "own", start + k))
+
+        out.append(from_slots(split.pattern, read))
+        start += len(split.values)
+    return out
+
+
+def dissipation(tree: Tree, constants: Sequence[LinkConstants], q: Vector, v: Vector) -> Scalar:
+    """Power lost in structural damping, dampers and friction."""
+    power: Scalar = 0.0
+    for link, values in zip(tree.links, constants, strict=True):
+        own_q, own_v = q[link.own], v[link.own]
+        v_e = elastic(link.kind, own_v)
+        power = power + dot(v_e, times(values.body.D_ee, v_e))
+        if link.kind.joint != "fixed":
+            _, rate = joint_rates(link.kind, own_q, own_v)
+            rate = rate + dot(values.motor_row, v_e)
+            lossy = values._replace(joint=values.joint._replace(stiffness=0.0))
+            power = power + joint_force(lossy, 0.0, rate) * rate
+    return power
+
+
+def signals_ir() -> str:
+    """``signals(table, pieces, channels, terms, t, r)``: table holds start, piece, then the coefficients."""
+    w = Flow()
+    place = w.fdiv(w.fsub("%t", w.read("%table", 0)), w.read("%table", 1))
+    k = w.let(f"fptosi double {w.fmax(place, number(0.0))} to i64")
+    last = w.iadd("%pieces", -1)
+    k = w.let(f"select i1 {w.iless(k, last)}, i64 {k}, i64 {last}")
+    s = w.fsub(w.fmul(number(2.0), w.fsub(place, w.let(f"sitofp i64 {k} to double"))), number(1.0))
+    row = w.imul(k, "%channels")
+    with w.repeat("%channels") as c:
+        first = w.iadd(w.imul(w.iadd(row, c), "%terms"), 2)
+        value = w.variable("double", number(0.0))
+        w.put("double", number(0.0), value)
+        with w.repeat("%terms") as j:
+            coefficient = w.read("%table", w.iadd(first, j))
+            w.put("double", w.fadd(w.fmul(w.get("double", value), s), coefficient), value)
+        w.write(w.get("double", value), "%r", c)
+    arguments = "ptr %table, i64 %pieces, i64 %channels, i64 %terms, double %t, ptr %r"
+    return w.text("signals", arguments, attributes="internal")
+
+
+CONTEXT = (
+    "constants",
+    "gravity",
+    "store",
+    "rows",
+    "links",
+    "gains",
+    "drive_rows",
+    "r",
+    "f",
+    "table",
+    "pieces",
+    "channels",
+    "terms",
+)
+
+
+def rhs_ir(forward: str, drive: str, n: int) -> str:
+    """``rhs(context, t, x, dx)``."""
+    w = Flow()
+    numbers = ("links", "pieces", "channels", "terms")
+    held = {
+        name: w.get("i64" if name in numbers else "ptr", w.let(f"getelementptr inbounds i64, ptr %context, i64 {k}"))
+        for k, name in enumerate(CONTEXT)
+    }
+    v, dv, extra = w.at("%x", n), w.at("%dx", n), w.at("%dx", 2 * n)
+    table = ", ".join(f"i64 {held[k]}" for k in ("pieces", "channels", "terms"))
+    w.do(f"call void @signals(ptr {held['table']}, {table}, double %t, ptr {held['r']})")
+    pointers = [held["gains"], held["gravity"], "%x", v, held["r"], held["constants"], held["store"], held["f"]]
+    call = ", ".join(f"ptr {p}" for p in (*pointers, held["drive_rows"]))
+    w.do(f"call void @{drive}({call}, i64 1)")
+    pointers = [held["constants"], held["gravity"], "%x", v, held["f"], held["store"], dv, held["rows"]]
+    w.do(f"call void @{forward}({', '.join(f'ptr {p}' for p in pointers)}, i64 {held['links']})")
+    with w.repeat(n) as i:
+        w.write(w.read(v, i), "%dx", i)
+    for k in range(BALANCES):
+        w.write(w.read(held["f"], n + k), extra, k)
+    return w.text("rhs", "ptr %context, double %t, ptr %x, ptr %dx", attributes="internal")
+
+
+class System:
+    """A tree robot with a drive, ready to be integrated. Not shared between threads."""
+
+    def __init__(self, tree: Tree, law: Law, *, gains: Sequence[float] = (), channels: int = 0) -> None:
+        self.tree = tree
+        self.size = tree.size
+        self.states = 2 * tree.size + BALANCES
+        program = rolled(FORWARD, tree)
+        if program.operations.total <= UNROLL_BELOW:
+            program = whole(FORWARD, tree)
+        drive = drive_program(tree, law, channels, gains)
+        self._code = jit.LoadedCode(_compiled(_module(program, drive, self.states)))
+        self.constants = np.array(program.constants)
+        self.gravity = np.array(tree.gravity, dtype=float)
+        self.gains = np.array([*gains, 0.0])
+        self._rows, self._drive_rows = rows(program), rows(drive)
+        self._store = aligned(program.record_size)
+        self._r, self._f = aligned(max(channels, 1)), aligned(self.size + BALANCES)
+        self.channels = channels
+        self._context = np.zeros(len(CONTEXT), dtype=np.int64)
+        self.work = aligned((ALL_STAGES + 3) * self.states)
+        self.set_signals(Signals.none() if channels == 0 else Signals(0.0, 1.0, np.zeros((1, channels, 1))))
+        p, i = ctypes.c_void_p, ctypes.c_int64
+        self._dop853 = ctypes.CFUNCTYPE(i, *[p] * 6, i, p, p, p, i, i)(self._code.address("dop853"))
+        self._fixed = {
+            name: ctypes.CFUNCTYPE(None, p, p, p, p, i)(self._code.address(name)) for name in ("rk4", "semi_implicit")
+        }
+        self._rhs = ctypes.CFUNCTYPE(None, p)(self._code.address("evaluate_call"))
+
+    def set_signals(self, signals: Signals) -> None:
+        """What the drive follows from now on."""
+        if signals.channels != self.channels:
+            raise ValueError(f"the drive has {self.channels} signals, {signals.channels} were given")
+        pieces, channels, terms = signals.coefficients.shape
+        self._table = np.concatenate([[signals.start, signals.piece], signals.coefficients.ravel()])
+        held: dict[str, int] = {
+            "constants": self.constants.ctypes.data,
+            "gravity": self.gravity.ctypes.data,
+            "store": self._store.ctypes.data,
+            "rows": self._rows.ctypes.data,
+            "links": len(self._rows),
+            "gains": self.gains.ctypes.data,
+            "drive_rows": self._drive_rows.ctypes.data,
+            "r": self._r.ctypes.data,
+            "f": self._f.ctypes.data,
+            "table": self._table.ctypes.data,
+            "pieces": pieces,
+            "channels": channels,
+            "terms": terms,
+        }
+        self._context[:] = [held[name] for name in CONTEXT]
+
+    def slope(self, t: float, x: Floats) -> Floats:
+        """dx/dt, for checks and other integrators."""
+        x = np.ascontiguousarray(x, dtype=float)
+        out, time = np.empty(self.states), np.array([t])
+        packed = np.array([a.ctypes.data for a in (self._context, time, x, out)], dtype=np.int64)
+        self._rhs(packed.ctypes.data)
+        return out
+
+    def forces(self, t: float, x: Floats) -> Floats:
+        """Generalised forces of the drive at a state."""
+        self.slope(t, x)
+        return self._f[: self.size].copy()
+
+    def dop853(
+        self,
+        clock: Floats,
+        x: Floats,
+        tolerance: Floats,
+        grid: Floats,
+        following: NDArray[np.int64],
+        samples: Floats,
+        watch: Floats,
+        pause: int,
+    ) -> Status:
+        """Advance x in place until clock[END], a pause or a crossing; see ``integrators.dop853_ir``."""
+        pointers = (self._context, clock, x, tolerance, self.work, grid)
+        addresses = [a.ctypes.data for a in pointers]
+        rest = [following.ctypes.data, samples.ctypes.data, watch.ctypes.data]
+        return Status(self._dop853(*addresses, len(grid), *rest, len(watch) // 2, pause))
+
+    def fixed(self, method: str, clock: Floats, x: Floats, steps: int) -> None:
+        """Advance x in place by equal steps of clock[STEP] with ``rk4`` or ``semi_implicit``."""
+        self._fixed[method](self._context.ctypes.data, clock.ctypes.data, x.ctypes.data, self.work.ctypes.data, steps)
+
+
+def new_clock(t: float, end: float, *, step: float, largest: float, relative: float) -> Floats:
+    """The array of times and counters for a start at t."""
+    clock = np.zeros(len(Clock))
+    clock[[Clock.T, Clock.END, Clock.STEP, Clock.LARGEST, Clock.RELATIVE]] = t, end, step, largest, relative
+    return clock
+
+
+def _module(program: RolledProgram, drive: RolledProgram, states: int) -> str:
+    tapes = [kernel.tape for p in (program, drive) for each in p.passes for kernel in each.kernels]
+    flush = jit.is_x86()
+    parts = [declarations({1}), MATHS, MXCSR if flush else "", library(1, stumpff_orders(tapes))]
+    text, forward = program_ir(program, 1)
+    drive_text, drive_name = program_ir(drive, 1)
+    parts += [text, drive_text, signals_ir(), rhs_ir(forward, drive_name, program.size)]
+    parts += [dop853_ir(states), fixed_step_ir(states, program.size)]
+    evaluate = Flow()
+    t = evaluate.get("double", "%time")
+    evaluate.do(f"call void @rhs(ptr %context, double {t}, ptr %x, ptr %dx)")
+    parts.append(evaluate.text("evaluate", "ptr %context, ptr %time, ptr %x, ptr %dx"))
+    parts.append(entry_ir("evaluate", dict.fromkeys(("context_", "time", "x", "dx"), "ptr"), flush))
+    parts.append('attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }\n')
+    return "".join(parts)
+
+
+def _compiled(assembly: str) -> bytes:
+    key = hashlib.sha256(repr((assembly, jit.host())).encode()).hexdigest()
+    found = disk.fetch(key)
+    if found is not None:
+        return found[1]
+    code = jit.machine_code(assembly)
+    disk.keep(key, {}, code)
+    return code
