@@ -52,6 +52,7 @@ class Plan:
     entry: str
     rows: list[list[int]]
     record_size: int
+    saved_size: int
     outputs: int
     lanes: int
 
@@ -89,7 +90,7 @@ class Program:
         return self._loaded[mode]
 
     def _compile(self, mode: str) -> tuple[Plan, jit.LoadedCode]:
-        lanes = jit.lanes() * (2 if mode in ("jacobian", "tangent") else 1)
+        lanes = jit.lanes()
         parts = (
             self._structure,
             self.algorithm.name,
@@ -108,7 +109,7 @@ class Program:
         program = self.traced
         text, entry = module_ir(program, mode, lanes, flush_denormals=jit.is_x86())
         code = jit.machine_code(text)
-        plan = Plan(entry, rows(program).tolist(), program.record_size, program.outputs, lanes)
+        plan = Plan(entry, rows(program).tolist(), program.record_size, program.saved_size, program.outputs, lanes)
         disk.keep(key, {name: getattr(plan, name) for name in Plan.__slots__}, code)
         return plan, jit.LoadedCode(code)
 
@@ -131,6 +132,21 @@ def aligned(n: int) -> Floats:
     return raw[start : start + n]
 
 
+def _owners(program: Program, links: int, directions: int) -> NDArray[np.int64]:
+    """The first link that each direction moves; all of them at once where the program has a single kernel."""
+    out = np.zeros(directions, dtype=np.int64)
+    if links == 1:
+        return out
+    by_constants = program.seeds == ("constants",)
+    start = 0
+    for i, link in enumerate(program.tree.links):
+        own = len(split_constants(link.constants).values) if by_constants else link.kind.coordinates
+        # a link's constants also say where it sits on its parent
+        out[start : start + own] = max(link.parent, 0) if by_constants else i
+        start += own
+    return out
+
+
 class Workspace:
     """Buffers of one thread for one mode, and the compiled function bound to them."""
 
@@ -140,24 +156,25 @@ class Workspace:
         plan, code = program.load(mode)
         n, lanes = program.tree.size, plan.lanes
         self.inputs = tuple(aligned(n) for _ in program.algorithm.inputs)
-        store = aligned(plan.record_size)
-        table = np.array(plan.rows, dtype=np.int64)
-        arrays: list[NDArray[Any]] = [constants, gravity, *self.inputs]
+        store, table = aligned(plan.record_size), np.array(plan.rows, dtype=np.int64)
         self.seeds: tuple[Floats, ...] = ()
-        numbers: list[int] = []
+        held: list[NDArray[Any] | int] = [constants, gravity, *self.inputs]
         if program.seeds:
             widths = [len(constants) if seed == "constants" else n for seed in program.seeds]
             self.seeds = tuple(aligned(k * lanes) for k in widths)
-            arrays += [*self.seeds, store, aligned(plan.record_size * lanes)]
-            dout = aligned(plan.outputs * lanes)
-            self.out = aligned(plan.outputs * widths[0]) if mode == "jacobian" else dout
-            arrays += [dout, table]
-            numbers = [self.out.ctypes.data, widths[0], plan.outputs] if mode == "jacobian" else []
+            self.out = dout = aligned(plan.outputs * lanes)
+            dstore, saved = aligned(plan.record_size * lanes), aligned(plan.saved_size)
+            held += [*self.seeds, store, dstore, saved, dout, table, len(table)]
+            if mode == "jacobian":
+                self.out = aligned(plan.outputs * widths[0])
+                held += [_owners(program, len(table), widths[0]), self.out, widths[0], plan.outputs]
+            else:
+                held.append(0)
         else:
             self.out = aligned(plan.outputs)
-            arrays += [store, self.out, table]
-        self._keep = (*arrays, code)
-        self._context = np.array([*(a.ctypes.data for a in arrays), len(table), *numbers], dtype=np.int64)
+            held += [store, self.out, table, len(table)]
+        self._keep = (*held, code)
+        self._context = np.array([x if isinstance(x, int) else x.ctypes.data for x in held], dtype=np.int64)
         self._argument = self._context.ctypes.data
         # the interpreter lock is kept: the call is shorter than giving it up
         self._call = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(code.address(plan.entry))

@@ -151,8 +151,13 @@ def emit(
     results: list[tuple[str, int, Scalar]],
     load: Callable[[object], tuple[str, int]],
     lanes: int,
+    given: Mapping[int, object] | None = None,
 ) -> None:
-    """Write a tape: ``results`` are (pointer, lanes of the target, value), ``load`` gives (pointer, lanes)."""
+    """Write a tape: ``results`` are (pointer, lanes of the target, value), ``load`` gives (pointer, lanes).
+
+    ``given`` maps entries of the tape to symbols under which their values can be loaded instead of computed.
+    """
+    given = given or {}
     value: dict[int, str] = {}
     wide: dict[int, bool] = {}
     splats: dict[int, str] = {}
@@ -172,16 +177,16 @@ def emit(
 
     def fetch(i: int) -> None:
         # inputs are loaded where they are first used: registers are scarce
-        if i not in value and tape.op[i] == "symbol":
-            pointer, held = load(tape.a[i])
+        if i not in value and (tape.op[i] == "symbol" or i in given):
+            pointer, held = load(given[i] if i in given else tape.a[i])
             value[i], wide[i] = w.let(f"load {vector_type(held)}, ptr {pointer}, align 8"), held > 1
 
-    for i in live(x for _, _, x in results):
+    for i in live((x for _, _, x in results), given):
         op = tape.op[i]
         if op == "constant":
             value[i], wide[i] = number(tape.a[i]), False
             continue
-        if op == "symbol":
+        if op == "symbol" or i in given:
             continue
         a = tape.a[i]
         operands = [a, tape.b[i]] if op in BINARY else [a]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.engine.flow import Flow
 from pliant.engine.llvm_ir import (
     Writer,
     declarations,
@@ -18,18 +19,26 @@ from pliant.engine.llvm_ir import (
     emit,
     function,
     library,
+    number,
     stumpff_orders,
     vector_type,
 )
 from pliant.engine.rolled import Address, Kernel, LoopPass, RolledProgram
+from pliant.spatial.scalars import Scalar
 
+POINTER = "ptr noalias nocapture"
 ROLE_FIELDS = ("constants", "coordinates", "record")
 
 
 def row_length(program: RolledProgram) -> int:
-    """Entries per link: a kernel number per pass, the output's start, three offsets per role."""
+    """Entries per link: a kernel number per pass, the starts of output and saved values, three offsets per role."""
     roles = 2 + max((len(c) for c in program.children), default=0)
-    return len(program.passes) + 1 + len(ROLE_FIELDS) * roles
+    return role_start(program, 0) + len(ROLE_FIELDS) * roles
+
+
+def role_start(program: RolledProgram, role: int) -> int:
+    """Where the offsets of a role begin in a row: own 0, parent 1, children from 2 on."""
+    return len(program.passes) + 2 + len(ROLE_FIELDS) * role
 
 
 def rows(program: RolledProgram) -> NDArray[np.int64]:
@@ -38,10 +47,10 @@ def rows(program: RolledProgram) -> NDArray[np.int64]:
     n_passes = len(program.passes)
     for i, row in enumerate(table):
         row[:n_passes] = [each.kernel_of[i] for each in program.passes]
-        row[n_passes] = program.output_start[i]
+        row[n_passes : n_passes + 2] = program.output_start[i], program.saved_start[i]
         for k, j in enumerate((i, program.parents[i], *program.children[i])):
             if j >= 0:
-                start = n_passes + 1 + len(ROLE_FIELDS) * k
+                start = role_start(program, k)
                 offsets = (program.constant_start[j], program.coordinate_start[j], program.record_start[j])
                 row[start : start + 3] = offsets
     return table
@@ -61,25 +70,27 @@ class Arrays:
         held.update({f"d{seed}": lanes for seed in program.seeds})
         held["store"] = primal
         if program.seeds:
-            held["dstore"] = lanes
+            held.update(dstore=lanes, saved=1)
         held["dout" if program.seeds else "out"] = lanes
         return cls(held)
 
     @property
     def parameters(self) -> dict[str, str]:
-        return {
-            **dict.fromkeys(self.lanes, "ptr noalias nocapture"),
-            "rows": "ptr noalias nocapture",
-            "links": "i64",
-        }
-
-    @property
-    def call(self) -> str:
-        return ", ".join(f"{kind.split()[0]} %{name}" for name, kind in self.parameters.items())
+        """Arguments of the loop, in order, with their kinds."""
+        held = {**dict.fromkeys(self.lanes, POINTER), "rows": POINTER, "links": "i64"}
+        return {**held, "first": "i64"} if "dstore" in self.lanes else held
 
 
-def kernel_ir(program: RolledProgram, kernel: Kernel, name: str, arrays: Arrays, lanes: int) -> str:
-    """One kernel; ``%row`` is the link's line of the table."""
+def kernel_ir(
+    program: RolledProgram,
+    name: str,
+    kernel: Kernel,
+    results: list[tuple[Address, Scalar]],
+    given: dict[int, Address],
+    arrays: Arrays,
+    lanes: int,
+) -> str:
+    """A function that writes some results of a kernel; ``%row`` is the link's line of the table."""
     w = Writer()
     bases: dict[tuple[str, str], str] = {}
     n_passes = len(program.passes)
@@ -88,14 +99,14 @@ def kernel_ir(program: RolledProgram, kernel: Kernel, name: str, arrays: Arrays,
         if not role:
             return f"%{array}"
         if (array, role) not in bases:
-            plain = array.removeprefix("d") if array.startswith("d") else array
-            if plain == "out":
-                at = n_passes
+            plain = array.removeprefix("d")
+            if plain in ("out", "saved"):
+                at = n_passes + (plain == "saved")
             else:
                 number = {"own": 0, "parent": 1}.get(role)
                 number = 2 + int(role.removeprefix("child")) if number is None else number
                 names = {"constants": 0, "store": 2}
-                at = n_passes + 1 + len(ROLE_FIELDS) * number + names.get(plain, 1)
+                at = role_start(program, number) + names.get(plain, 1)
             offset = w.let(f"load i64, ptr {element_i64(w, '%row', at)}, align 8")
             bases[array, role] = element(w, f"%{array}", offset, arrays.lanes[array])
         return bases[array, role]
@@ -106,10 +117,10 @@ def kernel_ir(program: RolledProgram, kernel: Kernel, name: str, arrays: Arrays,
         return element(w, base(symbol.array, symbol.role), symbol.index, held), held
 
     # addresses of results first, values later: pointers are cheap, live values are not
-    results = [(*load(address), value) for address, value in kernel.results]
-    emit(w, kernel.tape, results, load, lanes)
+    targets = [(*load(address), value) for address, value in results]
+    emit(w, kernel.tape, targets, load, lanes, given)
     parameters = {
-        **dict.fromkeys(arrays.lanes, "ptr noalias nocapture"),
+        **dict.fromkeys(arrays.lanes, POINTER),
         "row": "ptr noalias nocapture readonly",
     }
     return function(name, parameters, w, "internal")
@@ -120,7 +131,10 @@ def element_i64(w: Writer, base: str, index: int) -> str:
 
 
 def loop_ir(program: RolledProgram, name: str, prefix: str, arrays: Arrays) -> str:
-    """All passes over the links, calling each link's kernel."""
+    """All passes over the links, calling each link's kernel.
+
+    A tangent program takes the first link that the directions move: links before it have no tangents on the way out.
+    """
     lines: list[str] = []
     length = row_length(program)
     arguments = ", ".join(f"ptr %{array}" for array in arrays.lanes)
@@ -129,10 +143,11 @@ def loop_ir(program: RolledProgram, name: str, prefix: str, arrays: Arrays) -> s
         loop, end = f"pass{p}", f"done{p}"
         index = f"%i{p}"
         inward = each.direction == "inward"
+        start = "%first" if program.seeds and not inward else "0"
         lines += [
             f"  br label %{loop}",
             f"{loop}:",
-            f"  %k{p} = phi i64 [ 0, %{before} ], [ %n{p}, %next{p} ]",
+            f"  %k{p} = phi i64 [ {start}, %{before} ], [ %n{p}, %next{p} ]",
             f"  %b{p} = sub i64 %links, 1",
             f"  {index} = {f'sub i64 %b{p}, %k{p}' if inward else f'add i64 %k{p}, 0'}",
             f"  %o{p} = mul i64 {index}, {length}",
@@ -167,13 +182,28 @@ def _dispatch(each: LoopPass, p: int, prefix: str, arguments: str) -> list[str]:
 
 
 def program_ir(program: RolledProgram, lanes: int) -> tuple[str, str]:
-    """Kernels and loop for one lane count: (assembly, name of the loop function)."""
+    """Kernels and loop for one lane count: (assembly, name of the loop function).
+
+    A tangent program has two loops: NAME_primal computes and saves values once, NAME the tangents of a block.
+    """
     arrays = Arrays.of(program, lanes)
     prefix = f"{program.name}{'_d_' + '_'.join(program.seeds) if program.seeds else ''}_{lanes}"
     parts = []
     for each in program.passes:
         for k, kernel in enumerate(each.kernels):
-            parts.append(kernel_ir(program, kernel, f"{prefix}_{each.name}_{k}", arrays, lanes))
+            name = f"{each.name}_{k}"
+            results = kernel.results
+            if not program.seeds:
+                parts.append(kernel_ir(program, f"{prefix}_{name}", kernel, results, {}, arrays, lanes))
+                continue
+            saved = kernel.saved
+            primal = [(address, x) for address, x in results if not address.is_tangent]
+            primal += [(address, kernel.tape.nodes[i]) for i, address in saved.items()]
+            tangent = [(address, x) for address, x in results if address.is_tangent]
+            parts.append(kernel_ir(program, f"{prefix}_primal_{name}", kernel, primal, {}, arrays, lanes))
+            parts.append(kernel_ir(program, f"{prefix}_{name}", kernel, tangent, saved, arrays, lanes))
+    if program.seeds:
+        parts.append(loop_ir(program, f"{prefix}_primal", f"{prefix}_primal", arrays))
     parts.append(loop_ir(program, prefix, prefix, arrays))
     return "".join(parts), prefix
 
@@ -266,71 +296,43 @@ def jacobian_ir(program: RolledProgram, name: str, lanes: int) -> str:
     """Unit directions of the one seeded input, in blocks of lanes; columns go to a row-major matrix."""
     (seed,) = program.seeds
     t = vector_type(lanes)
+    zero = f"store {t} zeroinitializer, ptr"
     arrays = Arrays.of(program, lanes)
-    zero = "zeroinitializer"
-    lines = [
-        "  br label %block",
-        "block:",
-        "  %b = phi i64 [ 0, %entry ], [ %b1, %next ]",
-        "  br label %clear",
-        "clear:",
-    ]
-    lines += [
-        "  %i = phi i64 [ 0, %block ], [ %i1, %clear ]",
-        f"  %p = getelementptr inbounds {t}, ptr %d{seed}, i64 %i",
-        f"  store {t} {zero}, ptr %p, align 8",
-        "  %i1 = add i64 %i, 1",
-        "  %ic = icmp slt i64 %i1, %directions",
-        "  br i1 %ic, label %clear, label %seed",
-        "seed:",
-        "  %left = sub i64 %directions, %b",
-        f"  %few = icmp slt i64 %left, {lanes}",
-        f"  %width = select i1 %few, i64 %left, i64 {lanes}",
-        "  br label %unit",
-        "unit:",
-        "  %l = phi i64 [ 0, %seed ], [ %l1, %unit ]",
-        "  %j = add i64 %b, %l",
-        f"  %jl = mul i64 %j, {lanes}",
-        "  %at = add i64 %jl, %l",
-        f"  %u = getelementptr inbounds double, ptr %d{seed}, i64 %at",
-        f"  store double {1.0:e}, ptr %u, align 8",
-        "  %l1 = add i64 %l, 1",
-        "  %lc = icmp slt i64 %l1, %width",
-        "  br i1 %lc, label %unit, label %go",
-        "go:",
-        f"  call void @{name}({arrays.call})",
-        "  br label %row_loop",
-        "row_loop:",
-        "  %r = phi i64 [ 0, %go ], [ %r1, %row_done ]",
-        "  %rn = mul i64 %r, %directions",
-        f"  %rl = mul i64 %r, {lanes}",
-        "  br label %copy",
-        "copy:",
-        "  %k = phi i64 [ 0, %row_loop ], [ %k1, %copy ]",
-        "  %from = add i64 %rl, %k",
-        "  %fp = getelementptr inbounds double, ptr %dout, i64 %from",
-        "  %x = load double, ptr %fp, align 8",
-        "  %c0 = add i64 %rn, %b",
-        "  %c1 = add i64 %c0, %k",
-        "  %tp = getelementptr inbounds double, ptr %matrix, i64 %c1",
-        "  store double %x, ptr %tp, align 8",
-        "  %k1 = add i64 %k, 1",
-        "  %kc = icmp slt i64 %k1, %width",
-        "  br i1 %kc, label %copy, label %row_done",
-        "row_done:",
-        "  %r1 = add i64 %r, 1",
-        "  %rc = icmp slt i64 %r1, %outputs",
-        "  br i1 %rc, label %row_loop, label %next",
-        "next:",
-        f"  %b1 = add i64 %b, {lanes}",
-        "  %more = icmp slt i64 %b1, %directions",
-        "  br i1 %more, label %block, label %end",
-        "end:",
-        "  ret void",
-    ]
-    parameters = jacobian_parameters(program, lanes)
-    signature = ", ".join(f"{kind} %{argument}" for argument, kind in parameters.items())
-    return f"define void @{name}_jacobian({signature}) #0 {{\nentry:\n" + "\n".join(lines) + "\n}\n"
+    record = role_start(program, 0) + ROLE_FIELDS.index("record")
+    w = Flow()
+    block = w.variable("i64", "0")
+    first = w.variable("i64", "0")
+
+    def clear(array: str, start: str, stop: str) -> None:
+        with w.repeat(w.let(f"sub i64 {stop}, {start}")) as i:
+            w.do(f"{zero} {element(w, f'%{array}', w.iadd(start, i), lanes)}, align 8")
+
+    def record_start(link: str) -> str:
+        at = w.iadd(w.imul(link, row_length(program)), record)
+        return w.get("i64", w.let(f"getelementptr inbounds i64, ptr %rows, i64 {at}"))
+
+    clear(f"d{seed}", "0", "%directions")
+    call = ", ".join(f"{kind.split()[0]} %{p}" for p, kind in arrays.parameters.items() if p != "first")
+    w.do(f"call void @{name}_primal({call}, i64 0)")
+    with w.loop(lambda: w.iless(w.get("i64", block), "%directions")):
+        b = w.get("i64", block)
+        left = w.let(f"sub i64 %directions, {b}")
+        width = w.let(f"select i1 {w.iless(left, lanes)}, i64 {left}, i64 {lanes}")
+        with w.repeat(width) as k:
+            w.write(number(1.0), f"%d{seed}", w.iadd(w.imul(w.iadd(b, k), lanes), k))
+        # links before the first that moves keep zero tangents on the way out
+        start = w.get("i64", w.let(f"getelementptr inbounds i64, ptr %owners, i64 {b}"))
+        before = w.get("i64", first)
+        clear("dstore", record_start(before), record_start(start))
+        w.put("i64", start, first)
+        w.do(f"call void @{name}({call}, i64 {start})")
+        with w.repeat("%outputs") as r, w.repeat(width) as k:
+            value = w.read("%dout", w.iadd(w.imul(r, lanes), k))
+            w.write(value, "%matrix", w.iadd(w.iadd(w.imul(r, "%directions"), b), k))
+        clear(f"d{seed}", b, w.iadd(b, width))
+        w.put("i64", w.iadd(b, lanes), block)
+    signature = ", ".join(f"{kind} %{argument}" for argument, kind in jacobian_parameters(program, lanes).items())
+    return w.text(f"{name}_jacobian", signature)
 
 
 def entry_ir(name: str, parameters: dict[str, str], flush_denormals: bool) -> str:
@@ -372,13 +374,14 @@ def batch_parameters(program: RolledProgram) -> dict[str, str]:
     pointers = ["constants", "gravity", *program.inputs, *(f"{n}_lanes" for n in program.inputs)]
     pointers += ["store", "out_lanes", "out", "rows"]
     numbers = ("links", "count", "size", "outputs")
-    return {**dict.fromkeys(pointers, "ptr noalias nocapture"), **dict.fromkeys(numbers, "i64")}
+    return {**dict.fromkeys(pointers, POINTER), **dict.fromkeys(numbers, "i64")}
 
 
 def jacobian_parameters(program: RolledProgram, lanes: int) -> dict[str, str]:
     """Arguments of a Jacobian, in order."""
-    extra = {"matrix": "ptr noalias nocapture", "directions": "i64", "outputs": "i64"}
-    return {**Arrays.of(program, lanes).parameters, **extra}
+    held = {name: kind for name, kind in Arrays.of(program, lanes).parameters.items() if name != "first"}
+    pointers = dict.fromkeys(("owners", "matrix"), POINTER)
+    return {**held, **pointers, "directions": "i64", "outputs": "i64"}
 
 
 def module_ir(program: RolledProgram, mode: str, lanes: int, flush_denormals: bool) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from pliant.engine.structure import ConstantsPattern, Slot, freeze, from_slots, pack, slots, split_constants
-from pliant.engine.tape import Node, Operations, Tape, count, live, tangents
+from pliant.engine.tape import BINARY, Node, Operations, Tape, count, live, tangents
 from pliant.formulations.passes import Algorithm, Pass, View, result, run
 from pliant.spatial.scalars import Scalar
 from pliant.tree import Tree
@@ -24,6 +24,11 @@ class Address(NamedTuple):
     array: str
     role: str
     index: int  # type: ignore[assignment]
+
+    @property
+    def is_tangent(self) -> bool:
+        """Whether the array holds derivatives."""
+        return self.array.startswith("d")
 
 
 Stored = tuple[str, int]
@@ -41,6 +46,7 @@ class Kernel:
     output_array: str
     patterns: dict[str, Any]
     record: int
+    saved_start: int = 0
     needed: set[Stored] = field(default_factory=set)
 
     @property
@@ -61,6 +67,29 @@ class Kernel:
     @property
     def operations(self) -> Operations:
         return count([x for _, x in self.results])
+
+    @property
+    def saved(self) -> dict[int, Address]:
+        """Values of the tape that its tangents need: computed once, loaded for every block of directions."""
+        results = self.results
+        moving: set[int] = set()
+        order = live(x for _, x in results)
+        out: dict[int, Address] = {}
+        for i in order:
+            op = self.tape.op[i]
+            if op == "constant":
+                continue
+            if op == "symbol":
+                if self.tape.a[i].is_tangent:
+                    moving.add(i)
+                continue
+            operands = [self.tape.a[i], self.tape.b[i]] if op in BINARY else [self.tape.a[i]]
+            if any(k in moving for k in operands):
+                moving.add(i)
+                for k in operands:
+                    if k not in moving and k not in out and self.tape.op[k] not in ("constant", "symbol"):
+                        out[k] = Address("saved", "own", self.saved_start + len(out))
+        return out
 
 
 @dataclass(slots=True)
@@ -88,6 +117,8 @@ class RolledProgram:
     constant_start: list[int]
     record_start: list[int]
     record_size: int
+    saved_start: list[int]
+    saved_size: int
     constants: list[float]
     outputs: int
     size: int
@@ -137,6 +168,8 @@ class _Roller:
         passes = [self._trace_pass(number, each) for number, each in enumerate(self.algorithm.passes)]
         self._mark_needed(passes)
         starts, total = _running(self.records)
+        saved = self._number_saved(passes) if self.seeds else [0] * len(self.links)
+        saved_start, saved_total = _running(saved)
         constants, _ = _running([len(s.values) for s in self.split])
         outputs = self._output_sizes(passes)
         output_start, output_total = _running(outputs)
@@ -152,6 +185,8 @@ class _Roller:
             constant_start=constants,
             record_start=starts,
             record_size=total,
+            saved_start=saved_start,
+            saved_size=saved_total,
             constants=[x for s in self.split for x in s.values],
             outputs=output_total,
             size=self.tree.size,
@@ -267,6 +302,20 @@ class _Roller:
                         kernel.needed |= wanted
                         changed = True
 
+    def _number_saved(self, passes: list[LoopPass]) -> list[int]:
+        """Give every pass its part of the links' saved values; the size for each link."""
+        start = 0
+        sizes = [0] * len(self.links)
+        for each in passes:
+            counts = []
+            for kernel in each.kernels:
+                kernel.saved_start = start
+                counts.append(len(kernel.saved))
+            for i, k in enumerate(each.kernel_of):
+                sizes[i] = start + counts[k]
+            start += max(counts)
+        return sizes
+
     def _neighbour(self, i: int, role: str) -> int:
         if role == "own":
             return i
@@ -315,6 +364,8 @@ def whole(algorithm: Algorithm, tree: Tree, seeds: tuple[str, ...] = ()) -> Roll
         constant_start=[0],
         record_start=[0],
         record_size=0,
+        saved_start=[0],
+        saved_size=len(kernel.saved) if seeds else 0,
         constants=[x for s in split for x in s.values],
         outputs=len(outputs),
         size=tree.size,

@@ -104,6 +104,8 @@ def drive_program(tree: Tree, law: Law, channels: int, gains: Sequence[float]) -
         constant_start=[0],
         record_start=[0],
         record_size=0,
+        saved_start=[0],
+        saved_size=0,
         constants=list(gains),
         outputs=n + BALANCES,
         size=n,

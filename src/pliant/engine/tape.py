@@ -6,7 +6,7 @@ zeros of a robot cost nothing. Everything else (operation counts, LLVM, C, NumPy
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -201,8 +201,8 @@ def _divide(x: Scalar, y: Scalar) -> Scalar:
     return out if (minus_x is None) == (minus_y is None) else _negate(out)
 
 
-def live(outputs: Iterable[Scalar]) -> list[int]:
-    """Entries that the outputs need, in order."""
+def live(outputs: Iterable[Scalar], given: Container[int] = ()) -> list[int]:
+    """Entries that the outputs need, in order; what the given entries need is not followed."""
     nodes = [x for x in outputs if type(x) is Node]
     if not nodes:
         return []
@@ -215,7 +215,7 @@ def live(outputs: Iterable[Scalar]) -> list[int]:
             continue
         marked[i] = 1
         op = tape.op[i]
-        if op in ("constant", "symbol"):
+        if op in ("constant", "symbol") or i in given:
             continue
         stack.append(tape.a[i])
         if op in BINARY:

@@ -129,10 +129,11 @@ def _accelerate(view: View) -> dict[str, Any]:
 
 
 def _inertial(view: View) -> dict[str, Any]:
+    connection = _connect(view)["connection"]
     wrench, acceleration = inertial(
-        view.kind, view.link, view.q, view.v, view.inputs["a"], view.connection, view.parent_acceleration
+        view.kind, view.link, view.q, view.v, view.inputs["a"], connection, view.parent_acceleration
     )
-    return {"wrench": wrench, "acceleration": acceleration}
+    return {"connection": connection, "wrench": wrench, "acceleration": acceleration}
 
 
 def _collect(view: View) -> dict[str, Any]:
@@ -193,8 +194,7 @@ INVERSE = Algorithm(
     "inverse",
     ("q", "v", "a"),
     (
-        CONNECT,
-        Pass("inertial", "outward", _inertial, reads=("acceleration",), own=("connection",)),
+        Pass("inertial", "outward", _inertial, reads=("connection", "acceleration")),
         Pass("collect", "inward", _collect, reads=("reaction", "connection"), own=("connection", "wrench")),
     ),
     "result",
@@ -223,7 +223,7 @@ REACTION = Algorithm(
     "reaction",
     ("q", "v", "a"),
     (
-        *INVERSE.passes[:2],
+        INVERSE.passes[0],
         Pass("gather", "inward", _gather, reads=("reaction", "connection"), own=("connection", "wrench")),
         Pass("output", "outward", _joint_wrench, own=("connection", "reaction")),
     ),
