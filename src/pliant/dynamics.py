@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -163,6 +164,10 @@ class Dynamics:
         wrenches  frame -> (force, moment) on it, base axes (6,)
         solver    "recursive": articulated elimination, O(links); "dense": Cholesky of M
         """
+        if self._fast_forward is not None and force is None and wrenches is None and solver == "recursive":
+            a: Floats = np.empty(self._length)
+            if self._fast_forward(q, v, tau, a) is a:
+                return a
         q, v = self._state(q, v)
         f = self._generalised(q, tau, force, wrenches)
         if solver == "recursive":
@@ -191,6 +196,10 @@ class Dynamics:
 
     def forces(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Floats:
         """Generalised forces (n,) that give all coordinates the accelerations a (n,)."""
+        if self._fast_inverse is not None:
+            f: Floats = np.empty(self._length)
+            if self._fast_inverse(q, v, a, f) is f:
+                return f
         q, v = self._state(q, v)
         return self._evaluate(INVERSE, q, v, self._vector("a", a, self.size))
 
@@ -263,7 +272,10 @@ class Dynamics:
         """Joint name -> (force, moment) (6,) that the joint transmits to its link, at the joint, link axes."""
         q, v = self._state(q, v)
         out = self._evaluate(REACTION, q, v, self._vector("a", a, self.size)).reshape(-1, 6)
-        return {link.joint or link.name: w for link, w in zip(self.tree.links, out, strict=True)}
+        return {
+            link.joint or link.name: np.concatenate([link.R_DB.T @ w[:3], link.R_DB.T @ w[3:]])
+            for link, w in zip(self.tree.links, out, strict=True)
+        }
 
     # ---- kinematics
 
@@ -332,7 +344,26 @@ class Dynamics:
 
         return whole({"forward": FORWARD, "inverse": INVERSE}[what], self.tree).operations
 
+    def derivative_by_constants(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Floats:
+        """Exact derivatives of ``forces`` by the constants of all links, in the order of the engine's slots."""
+        q, v = self._state(q, v)
+        return self._derivative(INVERSE, "constants", q, v, self._vector("a", a, self.size))
+
     # ---- evaluation
+
+    @cached_property
+    def _length(self) -> int:
+        return self.size
+
+    @cached_property
+    def _fast_forward(self) -> Callable[..., Any] | None:
+        """A built-in function for plain arrays of one state; none where a motor drives more than its own joint."""
+        simple = np.count_nonzero(self.B) == len(self.inputs) and np.all(self.B[self._driven].diagonal() == 1)
+        return self._evaluator(FORWARD).fast(self._driven) if self.compiled and self.size and simple else None
+
+    @cached_property
+    def _fast_inverse(self) -> Callable[..., Any] | None:
+        return self._evaluator(INVERSE).fast(np.arange(self.size)) if self.compiled and self.size else None
 
     def _evaluate(self, algorithm: Algorithm, *inputs: Floats) -> Floats:
         evaluator = self._evaluator(algorithm)

@@ -6,7 +6,7 @@ import ctypes
 import hashlib
 import os
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from pliant.engine import cache as disk
 from pliant.engine import jit
+from pliant.engine.fastcall import fast_function, layout_is_known
 from pliant.engine.module import module_ir, rows
 from pliant.engine.rolled import RolledProgram, rolled, whole
 from pliant.engine.structure import freeze, split_constants
@@ -215,6 +216,25 @@ class Evaluator:
     @cached_property
     def _lanes(self) -> int:
         return self.program.load(self._mode)[0].lanes
+
+    def fast(self, driven: NDArray[np.int64]) -> Callable[..., Any] | None:
+        """f(a, b, c, out) on arrays, without conversions; c drives the given entries of the third input.
+
+        Returns out, or a if the arrays are not plain ones of the right shape or the result is not finite.
+        """
+        if not layout_is_known() or self.program.seeds or len(self.program.algorithm.inputs) != 3:
+            return None
+        plan, code = self.program.load("single")
+        return fast_function(
+            code.address("fastcall"),
+            constants=self.constants,
+            gravity=self.gravity,
+            store=aligned(plan.record_size),
+            table=np.array(plan.rows, dtype=np.int64),
+            driven=driven,
+            size=self.size,
+            code=code,
+        )
 
     def batch(self, *inputs: Floats, threads: int | None = None) -> Floats:
         """Evaluate many states, inputs (count, size) each; groups of states share vector registers and cores."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.engine.fastcall import fastcall_ir
 from pliant.engine.flow import Flow
 from pliant.engine.llvm_ir import (
     Writer,
@@ -404,6 +405,8 @@ def module_ir(program: RolledProgram, mode: str, lanes: int, flush_denormals: bo
     elif mode == "jacobian":
         parts.append(jacobian_ir(program, name, lanes))
         name, parameters = f"{name}_jacobian", jacobian_parameters(program, lanes)
+    if mode == "single":
+        parts.append(fastcall_ir(name, flush_denormals) if len(program.inputs) == 3 else "")
     parts.append(entry_ir(name, parameters, flush_denormals))
     parts.append('attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }\n')
     return "".join(parts), f"{name}_call"

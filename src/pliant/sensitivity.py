@@ -1,0 +1,100 @@
+"""Derivatives of the dynamics by a parameter of the description: a length, a stiffness, a payload.
+
+A parameter acts only through the constants of the links. The derivative of the forces by the constants is exact (the
+tangents of the compiled code); that of the constants by the parameter is a difference of sixth order, which is exact to
+rounding where a constant is linear in it, as it is in every stiffness, density and mass.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pliant.engine.structure import freeze, split_constants
+from pliant.tree import Tree, build_tree
+
+if TYPE_CHECKING:
+    from pliant.dynamics import Dynamics
+    from pliant.model import Robot
+
+Floats = NDArray[np.float64]
+
+STENCIL = {1: 45.0 / 60.0, 2: -9.0 / 60.0, 3: 1.0 / 60.0}
+RELATIVE_STEP = 1e-3
+
+
+def force_sensitivity(arm: Dynamics, parameter: str, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Floats:
+    """d forces / d parameter (n,) at given q, v, a.
+
+    parameter  ``LINK.FIELD.FIELD...`` as in the robot file: ``upper.beam.length``, ``hand.payloads.0.mass``,
+               ``forearm.joint.spring.stiffness``
+    """
+    by_constants = arm.derivative_by_constants(q, v, a)
+    return np.asarray(by_constants @ constants_derivative(arm.robot, arm.tree, parameter), dtype=float)
+
+
+def acceleration_sensitivity(
+    arm: Dynamics, parameter: str, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None
+) -> Floats:
+    """d forward / d parameter (n,) at given q, v, tau."""
+    a = arm.forward(q, v, tau)
+    change: Floats = np.asarray(np.linalg.solve(arm.mass_matrix(q), force_sensitivity(arm, parameter, q, v, a)))
+    return -change
+
+
+def constants_derivative(robot: Robot, tree: Tree, parameter: str) -> Floats:
+    """d constants / d parameter, for all slots of the tree."""
+    value = value_of(robot, parameter)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ValueError(f"parameter '{parameter}' is {value!r}; a derivative needs a number")
+    step = RELATIVE_STEP * abs(value) if value else RELATIVE_STEP
+    patterns = [freeze(split_constants(link.constants).pattern) for link in tree.links]
+    out = np.zeros(sum(len(split_constants(link.constants).values) for link in tree.links))
+    for k, weight in STENCIL.items():
+        for sign in (1, -1):
+            out += (
+                sign
+                * weight
+                / step
+                * _constants(changed(robot, parameter, value + sign * k * step), patterns, parameter)
+            )
+    return out
+
+
+def _constants(robot: Robot, patterns: list[Any], parameter: str) -> Floats:
+    split = [split_constants(link.constants) for link in build_tree(robot).links]
+    if [freeze(s.pattern) for s in split] != patterns:
+        raise ValueError(
+            f"parameter '{parameter}' changes which constants of the robot are zero or equal: no derivative"
+        )
+    return np.array([x for s in split for x in s.values])
+
+
+def value_of(robot: Robot, parameter: str) -> Any:
+    """The value at a dotted path, starting with a link's name."""
+    name, *path = parameter.split(".")
+    node: Any = robot.link(name)
+    for key in path:
+        node = node[int(key)] if isinstance(node, (list, tuple)) and key.isdigit() else getattr(node, key, None)
+        if node is None:
+            raise ValueError(f"link '{name}' has no parameter '{'.'.join(path)}'")
+    return node
+
+
+def changed(robot: Robot, parameter: str, value: float) -> Robot:
+    """The robot with another value of a parameter."""
+    name, *path = parameter.split(".")
+    links = tuple(_with(link, path, value) if link.name == name else link for link in robot.links)
+    return robot.model_copy(update={"links": links})
+
+
+def _with(node: Any, path: list[str], value: float) -> Any:
+    if not path:
+        return value
+    key, *rest = path
+    if isinstance(node, (list, tuple)):
+        index = int(key)
+        return (*node[:index], _with(node[index], rest, value), *node[index + 1 :])
+    return node.model_copy(update={key: _with(getattr(node, key), rest, value)})
