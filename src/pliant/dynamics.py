@@ -167,7 +167,7 @@ class Dynamics:
         if self._fast_forward is not None and force is None and wrenches is None and solver == "recursive":
             a: Floats = np.empty(self._length)
             if self._fast_forward(q, v, tau, a) is a:
-                return a
+                return a  # type: ignore[no-any-return]
         q, v = self._state(q, v)
         f = self._generalised(q, tau, force, wrenches)
         if solver == "recursive":
@@ -199,7 +199,7 @@ class Dynamics:
         if self._fast_inverse is not None:
             f: Floats = np.empty(self._length)
             if self._fast_inverse(q, v, a, f) is f:
-                return f
+                return f  # type: ignore[no-any-return]
         q, v = self._state(q, v)
         return self._evaluate(INVERSE, q, v, self._vector("a", a, self.size))
 
@@ -344,11 +344,6 @@ class Dynamics:
 
         return whole({"forward": FORWARD, "inverse": INVERSE}[what], self.tree).operations
 
-    def derivative_by_constants(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Floats:
-        """Exact derivatives of ``forces`` by the constants of all links, in the order of the engine's slots."""
-        q, v = self._state(q, v)
-        return self._derivative(INVERSE, "constants", q, v, self._vector("a", a, self.size))
-
     # ---- evaluation
 
     @cached_property
@@ -380,15 +375,7 @@ class Dynamics:
         return self._evaluators[key]
 
     def _make(self, algorithm: Algorithm, seeds: tuple[str, ...], variant: str) -> Any:
-        if self.compiled:
-            from pliant.engine.evaluator import Evaluator, Program
-
-            evaluator: Any = Evaluator(Program(algorithm, self.tree, seeds))
-        else:
-            from pliant.engine.replay import ReplayEvaluator
-            from pliant.engine.rolled import whole
-
-            evaluator = ReplayEvaluator(whole(algorithm, self.tree, seeds), self.tree.gravity, self.size)
+        evaluator = make_evaluator(algorithm, self.tree, seeds, self.compiled)
         if variant == "weightless":
             evaluator.gravity[:] = 0.0
         elif variant == "conservative":
@@ -427,6 +414,18 @@ class Dynamics:
                 raise ValueError("wrenches act on one state at a time; q is a batch")
             f += self.jacobian(frame, q).T @ self._vector(f"wrench on {frame}", wrench, 6)
         return f
+
+
+def make_evaluator(algorithm: Algorithm, tree: Tree, seeds: tuple[str, ...] = (), compiled: bool = True) -> Any:
+    """An algorithm for a tree as a callable: machine code, or its replay in NumPy."""
+    if compiled:
+        from pliant.engine.evaluator import Evaluator, Program
+
+        return Evaluator(Program(algorithm, tree, seeds))
+    from pliant.engine.replay import ReplayEvaluator
+    from pliant.engine.rolled import whole
+
+    return ReplayEvaluator(whole(algorithm, tree, seeds), tree.gravity, tree.size)
 
 
 def _solve(A: Floats, b: Floats) -> Floats:

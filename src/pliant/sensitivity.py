@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.engine.structure import freeze, split_constants
+from pliant.engine.structure import fill, split_constants
+from pliant.formulations.link import LinkConstants
+from pliant.formulations.passes import INVERSE
 from pliant.tree import Tree, build_tree
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-STENCIL = {1: 45.0 / 60.0, 2: -9.0 / 60.0, 3: 1.0 / 60.0}
+STENCIL = {k: np.sign(k) * w / 60.0 for k, w in zip((-3, -2, -1, 1, 2, 3), (1, -9, 45, 45, -9, 1), strict=True)}
 RELATIVE_STEP = 1e-3
 
 
@@ -31,8 +33,20 @@ def force_sensitivity(arm: Dynamics, parameter: str, q: ArrayLike, v: ArrayLike,
     parameter  ``LINK.FIELD.FIELD...`` as in the robot file: ``upper.beam.length``, ``hand.payloads.0.mass``,
                ``forearm.joint.spring.stiffness``
     """
-    by_constants = arm.derivative_by_constants(q, v, a)
-    return np.asarray(by_constants @ constants_derivative(arm.robot, arm.tree, parameter), dtype=float)
+    from pliant.dynamics import make_evaluator
+
+    value = value_of(arm.robot, parameter)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ValueError(f"parameter '{parameter}' is {value!r}; a derivative needs a number")
+    step = RELATIVE_STEP * abs(value) if value else RELATIVE_STEP
+    trees = {k: build_tree(changed(arm.robot, parameter, value + k * step)) for k in STENCIL}
+    # constants that are equal only at the given value must move apart: take the structure of a changed robot
+    patterns = [split_constants(link.constants).pattern for link in trees[1].links]
+    derivative = sum(weight / step * _values(trees[k], patterns, parameter) for k, weight in STENCIL.items())
+    evaluator = make_evaluator(INVERSE, trees[1], ("constants",), arm.compiled)
+    evaluator.constants[:] = _values(arm.tree, patterns, parameter)
+    state = (np.ascontiguousarray(x, dtype=float) for x in (q, v, a))
+    return np.asarray(evaluator(*state) @ derivative, dtype=float)
 
 
 def acceleration_sensitivity(
@@ -44,32 +58,14 @@ def acceleration_sensitivity(
     return -change
 
 
-def constants_derivative(robot: Robot, tree: Tree, parameter: str) -> Floats:
-    """d constants / d parameter, for all slots of the tree."""
-    value = value_of(robot, parameter)
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ValueError(f"parameter '{parameter}' is {value!r}; a derivative needs a number")
-    step = RELATIVE_STEP * abs(value) if value else RELATIVE_STEP
-    patterns = [freeze(split_constants(link.constants).pattern) for link in tree.links]
-    out = np.zeros(sum(len(split_constants(link.constants).values) for link in tree.links))
-    for k, weight in STENCIL.items():
-        for sign in (1, -1):
-            out += (
-                sign
-                * weight
-                / step
-                * _constants(changed(robot, parameter, value + sign * k * step), patterns, parameter)
-            )
-    return out
-
-
-def _constants(robot: Robot, patterns: list[Any], parameter: str) -> Floats:
-    split = [split_constants(link.constants) for link in build_tree(robot).links]
-    if [freeze(s.pattern) for s in split] != patterns:
+def _values(tree: Tree, patterns: list[LinkConstants], parameter: str) -> Floats:
+    try:
+        filled = [fill(p, link.constants) for p, link in zip(patterns, tree.links, strict=True)]
+    except ValueError:
         raise ValueError(
-            f"parameter '{parameter}' changes which constants of the robot are zero or equal: no derivative"
-        )
-    return np.array([x for s in split for x in s.values])
+            f"parameter '{parameter}' changes which constants of the robot are zero: there is no derivative"
+        ) from None
+    return np.concatenate(filled)
 
 
 def value_of(robot: Robot, parameter: str) -> Any:

@@ -121,6 +121,23 @@ def from_slots(pattern: Any, read: Callable[[int], Any]) -> Any:
     return map_leaves(pattern, leaf)
 
 
+def fill(pattern: Any, value: Any) -> list[float]:
+    """The slot values that make a pattern equal to a value of the same shape."""
+    found: dict[int, float] = {}
+
+    def walk(p: Any, x: Any) -> None:
+        if isinstance(p, Slot):
+            found.setdefault(p.index, p.sign * float(x))
+        elif isinstance(p, (list, tuple)):
+            for inner_p, inner_x in zip(p, x, strict=True):
+                walk(inner_p, inner_x)
+        elif p != x:
+            raise ValueError(f"{x} stands where the structure has {p}")
+
+    walk(pattern, value)
+    return [found[k] for k in range(len(found))]
+
+
 def pack(value: Any, start: int) -> tuple[Any, list[Node]]:
     """Give every traced leaf a slot from ``start`` on (equal nodes share one); plain numbers stay structural."""
     nodes: list[Node] = []
