@@ -37,9 +37,11 @@ $(VENV)/.dev: $(VENV)/.base
 	@$(PIP) --editable '.[dev]'
 	@touch $@
 
-# a command as the user would type it, then its output
+# a command as the user would type it, bold on a terminal, then its output
+BOLD  := $(if $(MAKE_TERMOUT),\033[1m)
+PLAIN := $(if $(MAKE_TERMOUT),\033[0m)
 define run
-@printf '\n\033[1m$$ pliant %s\033[0m\n' '$(1)'
+@printf '\n$(BOLD)$$ pliant %s$(PLAIN)\n' '$(1)'
 @$(PLIANT) $(1)
 endef
 

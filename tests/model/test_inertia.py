@@ -81,7 +81,7 @@ def test_impossible_masses(keys, words):
 
 
 def test_a_rigid_link_has_mass():
-    with pytest.raises(ModelError, match="Rigid: mass is 0 kg; it must be positive .leave `rigid` out"):
+    with pytest.raises(ModelError, match=r"Rigid: mass is 0 kg; it must be positive \(leave `rigid` out"):
         Rigid(mass=0, inertia=1)
 
 

@@ -10,13 +10,20 @@ from pliant.model import Friction, Joint, Limits, Loop, ModelError, Motor, Sprin
 
 @pytest.mark.parametrize(
     ("axis", "vector"),
-    [("x", (1, 0, 0)), ("y", (0, 1, 0)), ("z", (0, 0, 1)), ("-x", (-1, 0, 0)), ("-z", (0, 0, -1)), ((0, 3, 4), (0, 0.6, 0.8))],
+    [
+        ("x", (1, 0, 0)),
+        ("y", (0, 1, 0)),
+        ("z", (0, 0, 1)),
+        ("-x", (-1, 0, 0)),
+        ("-z", (0, 0, -1)),
+        ((0, 3, 4), (0, 0.6, 0.8)),
+    ],
 )
 def test_axes(axis, vector):
     assert Joint(axis=axis).axis_vector() == pytest.approx(vector)
 
 
-entries = st.floats(-1e300, 1e300).filter(lambda x: x == 0 or abs(x) > 1e-300)
+entries = st.floats(-1e30, 1e30)
 
 
 @given(st.tuples(entries, entries, entries).filter(any))

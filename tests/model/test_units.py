@@ -116,7 +116,9 @@ def test_texts_that_cannot_be_read(text, why):
         parse(text)
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, "nan", "-inf", ".NaN", "1e999 m", 10**400, "(1e300 m)^6/m^5"])
+@pytest.mark.parametrize(
+    "value", [math.nan, math.inf, -math.inf, "nan", "-inf", ".NaN", "1e999 m", 10**400, "(1e300 m)^6/m^5"]
+)
 def test_only_finite_numbers(value):
     with pytest.raises(PydanticCustomError, match="must be finite"):
         Quantity("m").read(value, IN_A_FILE)
@@ -141,11 +143,14 @@ def test_all_kinds_of_numbers_become_floats(value):
 
 
 def test_signs_and_bounds():
+    assert Quantity("m").read(-1e-300) == -1e-300
     assert Quantity("m", NON_NEGATIVE).read(0) == 0.0
     for quantity, value, words in [
         (Quantity("m", POSITIVE), 0, "is 0 m; it must be positive"),
         (Quantity("m", NON_NEGATIVE), -0.4, "is -0.4 m; it must not be negative"),
         (Quantity("", below=1.0), 1, "is 1; it must be less than 1"),
+        (Quantity("m"), -1e31, "must not be larger than 1e[+]30"),
+        (Quantity("m", POSITIVE), 1e-31, "must not be smaller than 1e-30"),
     ]:
         with pytest.raises(PydanticCustomError, match=words):
             quantity.read(value)

@@ -141,11 +141,3 @@ class Flow(Writer):
         body = "\n".join([*self.head, *self.lines])
         tail = "  ret void\n" if result == "void" else ""
         return f"define {attributes} {result} @{name}({arguments}) #0 {{\nentry:\n{body}\n{tail}}}\n"
-
-
-MATHS = (
-    "declare double @llvm.fabs.f64(double)\n"
-    "declare double @llvm.maxnum.f64(double, double)\n"
-    "declare double @llvm.minnum.f64(double, double)\n"
-    "declare double @llvm.pow.f64(double, double)\n"
-)

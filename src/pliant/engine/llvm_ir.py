@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Mapping
+from math import factorial, log
 
 from pliant.engine.tape import BINARY, STUMPFF, Node, Tape, live
 from pliant.spatial.scalars import Scalar, stumpff_coefficients
@@ -33,6 +34,7 @@ COSINE = (
     4.16666666666665929218e-2,
 )
 HALF_PI_PARTS = (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21)
+LN_2_PARTS = (6.93147180369123816490e-01, 1.90821492927058770002e-10)
 ROUND_TO_INTEGER = 6755399441055744.0
 """1.5 * 2^52: adding it puts the nearest integer into the low bits of a double."""
 
@@ -68,7 +70,7 @@ class Writer:
 
 def library(lanes: int, stumpff_orders: Iterable[int]) -> str:
     """The elementary functions for one lane count."""
-    return _sincos(lanes) + "".join(_stumpff(k, lanes) for k in sorted(set(stumpff_orders)))
+    return _sincos(lanes) + _tanh(lanes) + "".join(_stumpff(k, lanes) for k in sorted(set(stumpff_orders)))
 
 
 def declarations(lane_counts: Iterable[int]) -> str:
@@ -76,7 +78,9 @@ def declarations(lane_counts: Iterable[int]) -> str:
     out = []
     for lanes in sorted(set(lane_counts)):
         t, suffix = vector_type(lanes), "f64" if lanes == 1 else f"v{lanes}f64"
-        out.append(f"declare {t} @llvm.fma.{suffix}({t}, {t}, {t})\ndeclare {t} @llvm.sqrt.{suffix}({t})\n")
+        out.append(f"declare {t} @llvm.fma.{suffix}({t}, {t}, {t})\n")
+        out += [f"declare {t} @llvm.{name}.{suffix}({t})\n" for name in ("sqrt", "fabs")]
+        out += [f"declare {t} @llvm.{name}.{suffix}({t}, {t})\n" for name in ("minnum", "maxnum", "copysign", "pow")]
     return "".join(out)
 
 
@@ -124,6 +128,36 @@ def _sincos(lanes: int) -> str:
     body = "\n".join(w.lines)
     kind = f"{{ {t}, {t} }}"
     return f"define internal {kind} @sincos{lanes}({t} %x) alwaysinline {{\n{body}\n  ret {kind} {pair}\n}}\n"
+
+
+def _tanh(lanes: int) -> str:
+    """tanh x = sign(x) (1 - e)/(1 + e) with e = exp(-2 |x|): powers of two and a Taylor polynomial."""
+    t = vector_type(lanes)
+    integers, suffix = ("i64", "f64") if lanes == 1 else (f"<{lanes} x i64>", f"v{lanes}f64")
+    w = Writer()
+    size = w.let(f"call {t} @llvm.fabs.{suffix}({t} %x)")
+    # beyond 20 the result is 1 to rounding, and the power of two stays a normal number
+    capped = w.let(f"call {t} @llvm.minnum.{suffix}({t} {size}, {t} {splat(20.0, lanes)})")
+    y = w.let(f"fmul {t} {capped}, {splat(-2.0, lanes)}")
+    magic = splat(ROUND_TO_INTEGER, lanes)
+    shifted = _fma(w, lanes, y, splat(1.0 / log(2.0), lanes), magic)
+    whole = w.let(f"fsub {t} {shifted}, {magic}")
+    r = y
+    for part in LN_2_PARTS:
+        r = _fma(w, lanes, whole, splat(-part, lanes), r)
+    value = splat(1.0 / factorial(13), lanes)
+    for k in reversed(range(13)):
+        value = _fma(w, lanes, value, r, splat(1.0 / factorial(k), lanes))
+    bits = w.let(f"bitcast {t} {shifted} to {integers}")
+    shift = "52" if lanes == 1 else "<" + ", ".join(["i64 52"] * lanes) + ">"
+    exponent = w.let(f"shl {integers} {bits}, {shift}")
+    scaled = w.let(f"add {integers} {w.let(f'bitcast {t} {value} to {integers}')}, {exponent}")
+    e = w.let(f"bitcast {integers} {scaled} to {t}")
+    one = splat(1.0, lanes)
+    ratio = w.let(f"fdiv {t} {w.let(f'fsub {t} {one}, {e}')}, {w.let(f'fadd {t} {one}, {e}')}")
+    signed = w.let(f"call {t} @llvm.copysign.{suffix}({t} {ratio}, {t} %x)")
+    body = "\n".join(w.lines)
+    return f"define internal {t} @tanh{lanes}({t} %x) alwaysinline {{\n{body}\n  ret {t} {signed}\n}}\n"
 
 
 def _stumpff(k: int, lanes: int) -> str:
@@ -206,6 +240,8 @@ def emit(
                 s, c = (w.let(f"extractvalue {{ {t}, {t} }} {pair}, {k}") for k in (0, 1))
                 sincos[a] = (s, c)
             value[i] = sincos[a][op == "cos"]
+        elif op == "tanh":
+            value[i] = w.let(f"call {t} @tanh{n}({t} {args[0]})")
         elif op == "sqrt":
             suffix = "f64" if n == 1 else f"v{n}f64"
             value[i] = w.let(f"call {t} @llvm.sqrt.{suffix}({t} {args[0]})")

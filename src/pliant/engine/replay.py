@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pliant.engine.rolled import Address, RolledProgram
-from pliant.engine.tape import BINARY, STUMPFF, Node, live
+from pliant.engine.tape import BINARY, FUNCTIONS, STUMPFF, Node, live
 from pliant.spatial import scalars
 
 BLOCK = 5000
@@ -55,7 +55,13 @@ def python_function(program: RolledProgram) -> Callable[..., list[Any]]:
 
     def evaluate(*arrays: Sequence[Any]) -> list[Any]:
         out: list[Any] = [0.0] * program.outputs
-        scope: dict[str, Any] = {"sin": np.sin, "cos": np.cos, "sqrt": np.sqrt, "stumpff": scalars.stumpff}
+        scope: dict[str, Any] = {
+            "sin": np.sin,
+            "cos": np.cos,
+            "sqrt": np.sqrt,
+            "tanh": np.tanh,
+            "stumpff": scalars.stumpff,
+        }
         scope.update(zip(names, arrays, strict=True))
         scope.update(out=out, t={})
         for block in blocks:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pliant.engine import cache as disk
 from pliant.engine import jit
 from pliant.engine.evaluator import UNROLL_BELOW, aligned
-from pliant.engine.flow import MATHS, Flow
+from pliant.engine.flow import Flow
 from pliant.engine.integrators import ALL_STAGES, Clock, Status, dop853_ir, fixed_step_ir
 from pliant.engine.llvm_ir import declarations, library, number, stumpff_orders
 from pliant.engine.module import MXCSR, entry_ir, program_ir, rows
@@ -300,7 +300,7 @@ def new_clock(t: float, end: float, *, step: float, largest: float, relative: fl
 def _module(program: RolledProgram, drive: RolledProgram, states: int) -> str:
     tapes = [kernel.tape for p in (program, drive) for each in p.passes for kernel in each.kernels]
     flush = jit.is_x86()
-    parts = [declarations({1}), MATHS, MXCSR if flush else "", library(1, stumpff_orders(tapes))]
+    parts = [declarations({1}), MXCSR if flush else "", library(1, stumpff_orders(tapes))]
     text, forward = program_ir(program, 1)
     drive_text, drive_name = program_ir(drive, 1)
     parts += [text, drive_text, signals_ir(), rhs_ir(forward, drive_name, program.size)]

@@ -13,7 +13,7 @@ from typing import Any
 from pliant.spatial.scalars import Scalar
 
 BINARY = ("+", "-", "*", "/")
-FUNCTIONS = ("sin", "cos", "sqrt")
+FUNCTIONS = ("sin", "cos", "sqrt", "tanh")
 STUMPFF = "stumpff"
 """Operations c_k are named stumpff4, stumpff5, ..."""
 
@@ -100,6 +100,10 @@ class Node:
 
     def sqrt(self) -> Scalar:
         return self.tape.record("sqrt", self.index)
+
+    def tanh(self) -> Scalar:
+        inner = _negated(self)
+        return self.tape.record("tanh", self.index) if inner is None else -inner.tanh()
 
     def stumpff(self, k: int) -> Scalar:
         return self.tape.record(f"{STUMPFF}{k}", self.index)
@@ -250,7 +254,7 @@ class Operations:
     def __str__(self) -> str:
         return (
             f"{self.multiplications} multiplications, {self.additions} additions, {self.divisions} divisions, "
-            f"{self.functions} sine, cosine and root calls, {self.variables} intermediate variables"
+            f"{self.functions} function calls (sine, cosine, ...), {self.variables} intermediate variables"
         )
 
 
@@ -313,6 +317,8 @@ def tangents(outputs: Sequence[Scalar], seeds: dict[int, Scalar]) -> list[Scalar
             d[i] = -(a.sin() * da)
         elif op == "sqrt":
             d[i] = (0.5 / x) * da
+        elif op == "tanh":
+            d[i] = (1.0 - x * x) * da
         else:
             k = int(op[len(STUMPFF) :])
             d[i] = (0.5 * (k * a.stumpff(k + 2) - a.stumpff(k + 1))) * da

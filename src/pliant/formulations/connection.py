@@ -7,7 +7,7 @@ from typing import NamedTuple
 from pliant.formulations.link import LinkConstants, LinkKind, Seat
 from pliant.spatial.attachment_rotation import Turn, section_turn
 from pliant.spatial.rotations import AxisTurn, Rotation, as_turn
-from pliant.spatial.scalars import Scalar, cos, is_zero, sin, sqrt
+from pliant.spatial.scalars import Scalar, cos, is_zero, sin, tanh
 from pliant.spatial.vectors import (
     ZERO3,
     Matrix,
@@ -137,9 +137,9 @@ def carried_acceleration(c: Connection, seat: Seat, a_v: Vector, a_w: Vector, a_
 
 
 def joint_force(link: LinkConstants, angle: Scalar, rate: Scalar) -> Scalar:
-    """Force of spring, dampers and friction against the motion; Coulomb friction smoothed as v/sqrt(v^2 + e^2)."""
+    """Force of spring, dampers and friction against the motion; Coulomb friction smoothed as tanh(v / smoothing)."""
     joint = link.joint
     force = joint.stiffness * (angle - joint.rest) + joint.damping * rate
     if is_zero(joint.coulomb):
         return force
-    return force + joint.coulomb * rate / sqrt(rate * rate + joint.smoothing * joint.smoothing)
+    return force + joint.coulomb * tanh(rate / joint.smoothing)

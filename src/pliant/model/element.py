@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Annotated, Any, Self, TypeVar, get_args
 
 import numpy as np
@@ -156,6 +156,12 @@ def of_value(*path: int | str, message: str) -> InitErrorDetails:
     return InitErrorDetails(
         type=PydanticCustomError("value", "{text}", {"text": message}), loc=path, input=None
     )
+
+
+def within(path: Path, problems: Iterable[InitErrorDetails]) -> Iterator[InitErrorDetails]:
+    """The problems of a part, seen from the element that holds it at a path."""
+    for problem in problems:
+        yield InitErrorDetails(type=problem["type"], loc=(*path, *problem.get("loc", ())), input=None)
 
 
 def refuse(problems: Iterable[InitErrorDetails], also: ValidationError | None = None) -> None:

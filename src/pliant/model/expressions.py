@@ -2,17 +2,17 @@
 
 The text is parsed here, never handed to Python. A parsed expression returns its value and first three
 derivatives with respect to x by truncated Taylor arithmetic: a jet holds the coefficients of t^0 ... t^3 of
-f(x + t).
+f(x + t). Other readers (signals in t) bring a ``Language`` of their own: its variables and its arithmetic.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -130,7 +130,6 @@ FUNCTIONS: dict[str, Callable[[Array], tuple[Array, Array, Array, Array]]] = {
     "exp": _exp,
     "log": _log,
 }
-NAMES = (*FUNCTIONS, "sqrt", "pi", "x", "L")
 
 
 # ---------------------------------------------------------------- the tree of an expression
@@ -180,6 +179,43 @@ def _called(name: str, a: Node) -> Node:
     return call
 
 
+@dataclass(frozen=True, slots=True)
+class Language:
+    """What an expression may name, and how its parts are put together into a node of any kind.
+
+    variables  name -> node
+    functions  names of one argument
+    value      the number that a node without variables stands for
+    """
+
+    variables: Mapping[str, Any]
+    functions: Collection[str]
+    number: Callable[[float], Any]
+    sum: Callable[[Any, Any, float], Any]
+    product: Callable[[Any, Any], Any]
+    raised: Callable[[Any, float], Any]
+    negated: Callable[[Any], Any]
+    called: Callable[[str, Any], Any]
+    value: Callable[[Any], float]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self.functions, "pi", *self.variables)
+
+
+SHAPES = Language(
+    variables={"x": _variable, "L": _length},
+    functions=(*FUNCTIONS, "sqrt"),
+    number=_number,
+    sum=_sum,
+    product=_product,
+    raised=_raised,
+    negated=_negated,
+    called=_called,
+    value=lambda node: float(node(np.zeros(()), 1.0)[0]),
+)
+
+
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_]\w*)|(?P<sign>\*\*|\S))"
 )
@@ -187,17 +223,17 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A parsed part, and whether it contains x or L (an exponent must not)."""
+    """A parsed part, and whether it contains a variable (an exponent must not)."""
 
-    node: Node
+    node: Any
     constant: bool
 
 
 class _Parser:
     """Recursive descent: sums of products of signed powers of atoms."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, text: str, language: Language) -> None:
+        self.text, self.language = text, language
         if len(text) > LONGEST_TEXT:
             self.fail(f"the expression is longer than {LONGEST_TEXT} characters", LONGEST_TEXT)
         self.tokens = [
@@ -225,11 +261,11 @@ class _Parser:
         part = self.sum()
         kind, text, _ = self.peek()
         if kind in ("number", "name") or text == "(":
-            self.fail(f"an operator is missing before '{text}'; write 2*x for 2 x")
+            x = next(iter(self.language.variables))
+            self.fail(f"an operator is missing before '{text}'; write 2*{x} for 2 {x}")
         if kind != "end":
-            self.fail(
-                f"'{text}' stands in the wrong place; only x, L, pi, numbers, functions and + - * / ^ ( )"
-            )
+            names = ", ".join(self.language.variables)
+            self.fail(f"'{text}' stands in the wrong place; only {names}, pi, numbers, functions and + - * / ^ ( )")
         return part
 
     def sum(self) -> _Part:
@@ -239,9 +275,8 @@ class _Parser:
         part = self.product()
         while sign := self.take("+", "-"):
             other = self.product()
-            part = _Part(
-                _sum(part.node, other.node, 1.0 if sign == "+" else -1.0), part.constant and other.constant
-            )
+            node = self.language.sum(part.node, other.node, 1.0 if sign == "+" else -1.0)
+            part = _Part(node, part.constant and other.constant)
         self.depth -= 1
         return part
 
@@ -249,8 +284,8 @@ class _Parser:
         part = self.signed()
         while sign := self.take("*", "/"):
             other = self.signed()
-            factor = other.node if sign == "*" else _raised(other.node, -1.0)
-            part = _Part(_product(part.node, factor), part.constant and other.constant)
+            factor = other.node if sign == "*" else self.language.raised(other.node, -1.0)
+            part = _Part(self.language.product(part.node, factor), part.constant and other.constant)
         return part
 
     def signed(self) -> _Part:
@@ -258,7 +293,7 @@ class _Parser:
         while sign := self.take("+", "-"):
             negative ^= sign == "-"
         part = self.power()
-        return _Part(_negated(part.node), part.constant) if negative else part
+        return _Part(self.language.negated(part.node), part.constant) if negative else part
 
     def power(self) -> _Part:
         base = self.atom()
@@ -273,16 +308,16 @@ class _Parser:
         if not exponent.constant:
             self.fail("an exponent must be a plain number; write exp(a*log(b)) for b^a", place)
         with np.errstate(all="ignore"):
-            p = float(exponent.node(np.zeros(()), 1.0)[0])
+            p = self.language.value(exponent.node)
         if not abs(p) <= LARGEST_EXPONENT:
             self.fail(f"an exponent must lie between -{LARGEST_EXPONENT} and {LARGEST_EXPONENT}", place)
-        return _Part(_raised(base.node, p), base.constant)
+        return _Part(self.language.raised(base.node, p), base.constant)
 
     def atom(self) -> _Part:
         kind, text, place = self.peek()
         self.next += 1
         if kind == "number":
-            return _Part(_number(float(text)), True)
+            return _Part(self.language.number(float(text)), True)
         if kind == "name":
             return self.named(text, place)
         if text == "(":
@@ -290,7 +325,7 @@ class _Parser:
             if not self.take(")"):
                 self.fail("a ')' is missing")
             return part
-        wanted = "a number, x, L, pi, a function or '(' must stand here"
+        wanted = f"a number, {', '.join(self.language.variables)}, pi, a function or '(' must stand here"
         return self.fail(
             "the expression ends too early"
             if kind == "end"
@@ -299,21 +334,20 @@ class _Parser:
         )
 
     def named(self, name: str, place: int) -> _Part:
-        if name == "x":
-            return _Part(_variable, False)
-        if name == "L":
-            return _Part(_length, False)
+        language = self.language
+        if name in language.variables:
+            return _Part(language.variables[name], False)
         if name == "pi":
-            return _Part(_number(math.pi), True)
-        if name not in FUNCTIONS and name != "sqrt":
-            hint = did_you_mean(name, NAMES) or f"; known names: {', '.join(NAMES)}"
+            return _Part(language.number(math.pi), True)
+        if name not in language.functions:
+            hint = did_you_mean(name, language.names) or f"; known names: {', '.join(language.names)}"
             self.fail(f"'{name[:30]}' is not known{hint}", place)
         if not self.take("("):
             self.fail(f"'{name}' needs an argument in parentheses")
         argument = self.sum()
         if not self.take(")"):
             self.fail("a ')' is missing")
-        return _Part(_called(name, argument.node), argument.constant)
+        return _Part(language.called(name, argument.node), argument.constant)
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,4 +372,9 @@ class Expression:
 @lru_cache(maxsize=1024)
 def parse_expression(text: str) -> Expression:
     """Read an expression such as ``1 - cos(pi*x/(2*L))``; raises ExpressionError."""
-    return Expression(text, _Parser(text).whole().node)
+    return Expression(text, parse_node(text, SHAPES))
+
+
+def parse_node(text: str, language: Language) -> Any:
+    """The node that a text stands for in a language; raises ExpressionError."""
+    return _Parser(text, language).whole().node

@@ -13,7 +13,7 @@ from pliant.model.errors import show
 from pliant.model.units import POSITIVE, Length, Mass, Quantity
 
 # published inertias are rounded to about three digits
-TRIANGLE = 1e-3
+TRIANGLE = 5e-3
 DEFINITE = 1e-6
 SYMMETRIC = 1e-6
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 from pydantic import (
@@ -126,7 +126,7 @@ def find_material(name: str, own: Mapping[str, Material] | None = None) -> Mater
     return known[name]
 
 
-def unknown_material_hint(name: str, known: Mapping[str, Material]) -> str:
+def unknown_material_hint(name: str, known: Iterable[str]) -> str:
     """A proposal for a misspelt name, or the names to choose from."""
     return (
         did_you_mean(name, known)

@@ -206,7 +206,7 @@ class ModalData(Element):
             ]
         )
         scale = np.sqrt(np.maximum(np.diag(M), 0.0))
-        scale[scale == 0] = 1.0
+        scale = np.maximum(scale, SINGULAR * scale.max())
         scaled: Array = M / np.outer(scale, scale)
         return scaled
 

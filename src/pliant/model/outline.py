@@ -14,9 +14,10 @@ from typing import Any, Self
 
 from pydantic_core import InitErrorDetails
 
-from pliant.model.element import at, of_value, peek
+from pliant.model.element import Path, at, of_value, peek
 from pliant.model.errors import did_you_mean
 from pliant.model.joints import FREE_COORDINATES
+from pliant.model.materials import MATERIALS, unknown_material_hint
 
 BASE = "base"
 MOST_LINKS = 2000
@@ -31,6 +32,7 @@ class LinkOutline:
     type: str
     parent: str | None
     frames: frozenset[str]
+    materials: tuple[tuple[Path, str], ...]
 
     @classmethod
     def of(cls, link: Any) -> Self:
@@ -46,6 +48,7 @@ class LinkOutline:
             type=_text(peek(joint, "type")) or "revolute",
             parent=_text(peek(joint, "parent")),
             frames=frozenset(frames),
+            materials=tuple(_material_names(peek(link, "beam"))),
         )
 
 
@@ -56,11 +59,12 @@ class Outline:
     links: tuple[LinkOutline, ...]
     loops: tuple[tuple[str | None, tuple[str | None, ...]], ...]
     pose: tuple[str, ...]
+    materials: tuple[str, ...]
 
     @classmethod
     def of(cls, robot: Any) -> Self:
         loops = _items(peek(robot, "loops"))[:MOST_LINKS]
-        pose = peek(robot, "pose")
+        pose, own = peek(robot, "pose"), peek(robot, "materials")
         return cls(
             links=tuple(LinkOutline.of(link) for link in _items(peek(robot, "links"))[:MOST_LINKS]),
             loops=tuple(
@@ -68,6 +72,7 @@ class Outline:
                 for loop in loops
             ),
             pose=tuple(str(key) for key in pose) if isinstance(pose, dict) else (),
+            materials=(*MATERIALS, *(str(key) for key in own)) if isinstance(own, dict) else tuple(MATERIALS),
         )
 
     @property
@@ -130,6 +135,7 @@ class Outline:
         yield from self._cycles()
         yield from self._loops()
         yield from self._pose()
+        yield from self._materials()
 
     def _duplicates(self) -> Iterator[InitErrorDetails]:
         links: dict[str, int] = {}
@@ -153,17 +159,11 @@ class Outline:
                     "loops", i, "name", message=f"is '{name}', as of loops[{loops[name]}]; names must differ"
                 )
 
-    def _unknown_frame(self, reference: str, *, base: bool) -> str | None:
+    def _unknown_frame(self, reference: str) -> str | None:
         """What is wrong with ``LINK.FRAME``, ``LINK`` or ``base``."""
         name, dot, frame = reference.partition(".")
         if name == BASE:
-            if not base or frame not in ("", "root"):
-                return (
-                    f"is '{reference}'; the base has no frame '{frame}'"
-                    if base
-                    else f"is '{reference}'; name a link"
-                )
-            return None
+            return None if frame in ("", "root") else f"is '{reference}'; the base has no frame '{frame}'"
         index = self._index.get(name)
         if index is None:
             names = [link.name for link in self.links if link.name is not None]
@@ -182,7 +182,7 @@ class Outline:
                     message = "a free joint floats from the base; write parent: base"
                     yield at("links", i, "joint", "type", message=message)
                 continue
-            if (problem := self._unknown_frame(link.parent, base=True)) is not None:
+            if (problem := self._unknown_frame(link.parent)) is not None:
                 yield of_value("links", i, "joint", "parent", message=problem)
             elif link.type == "free" and self.parent(i)[0] != BASE:
                 message = f"is '{link.parent}'; a free joint floats from the base, write base"
@@ -216,7 +216,7 @@ class Outline:
             for k, reference in enumerate(frames[:2]):
                 if reference is None:
                     continue
-                problem = self._unknown_frame(reference, base=True)
+                problem = self._unknown_frame(reference)
                 if problem is not None:
                     yield of_value("loops", i, "frames", k, message=problem)
                 else:
@@ -227,13 +227,29 @@ class Outline:
                 )
 
     def _pose(self) -> Iterator[InitErrorDetails]:
-        known = self.coordinates
         if not self.links:
             return
+        known = self.coordinates
         for name in self.pose:
             if name not in known:
                 hint = did_you_mean(name, known) or f"; joints: {', '.join(known[:20])}"
                 yield at("pose", name, message=f"there is no joint coordinate '{name}'{hint}")
+
+    def _materials(self) -> Iterator[InitErrorDetails]:
+        for i, link in enumerate(self.links):
+            for place, name in link.materials:
+                if name not in self.materials:
+                    message = f"material '{name}' is not known{unknown_material_hint(name, self.materials)}"
+                    yield at("links", i, *place, message=message)
+
+
+def _material_names(beam: Any) -> Iterator[tuple[Path, str]]:
+    """The names of materials in a beam, each with its place in the link."""
+    if (name := _text(peek(beam, "material"))) is not None:
+        yield ("beam", "material"), name
+    for i, segment in enumerate(_items(peek(beam, "segments"))):
+        if (name := _text(peek(segment, "material"))) is not None:
+            yield ("beam", "segments", i, "material"), name
 
 
 def _text(value: Any) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -18,11 +17,11 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
-from pliant.model.element import Acceleration3, Element, Frozen, FrozenDict, Name, Text, at, refuse
+from pliant.model.element import Acceleration3, Element, Frozen, FrozenDict, Name, Text, refuse, within
 from pliant.model.errors import ModelError, did_you_mean, show
 from pliant.model.joints import Joint, Loop
 from pliant.model.links import Link
-from pliant.model.materials import MATERIALS, Material, unknown_material_hint
+from pliant.model.materials import Material
 from pliant.model.outline import BASE, MOST_LINKS, Outline
 from pliant.model.units import Quantity
 
@@ -96,7 +95,9 @@ class Robot(Element):
     @field_validator("links", mode="before")
     @classmethod
     def _some_links(cls, links: Any) -> Any:
-        if isinstance(links, list | tuple) and not 1 <= len(links) <= MOST_LINKS:
+        if not isinstance(links, list | tuple):
+            raise PydanticCustomError("value", "is {given}; it must be a list", {"given": show(links)})
+        if not 1 <= len(links) <= MOST_LINKS:
             raise PydanticCustomError(
                 "value",
                 "has {n} entries; a robot has 1 to {most} links",
@@ -128,22 +129,14 @@ class Robot(Element):
         return robot
 
     def _resolve_materials(self) -> None:
-        known = {**MATERIALS, **self.materials}
-        links, problems = [], []
+        """Put the materials in the place of their names; what a material lacks shows only now."""
+        links: list[Link] = []
+        problems: list[InitErrorDetails] = []
         for i, link in enumerate(self.links):
-            beam = link.beam
-            if beam is not None:
-                missing = list(_unknown_materials(i, link, known))
-                problems.extend(missing)
-                if not missing:
-                    beam = beam.with_materials(self.materials)
-                    problems.extend(
-                        InitErrorDetails(
-                            type=p["type"], loc=("links", i, "beam", *p.get("loc", ())), input=None
-                        )
-                        for p in beam.missing_constants()
-                    )
-                    link = link.model_copy(update={"beam": beam})
+            if link.beam is not None:
+                beam = link.beam.with_materials(self.materials)
+                problems.extend(within(("links", i, "beam"), beam.missing_constants()))
+                link = link.model_copy(update={"beam": beam})
             links.append(link)
         refuse(problems)
         self.__dict__["links"] = tuple(links)
@@ -227,15 +220,3 @@ class Robot(Element):
     def save(self, path: str | Path) -> None:
         """Write the robot to a YAML file."""
         Path(path).write_text(self.to_yaml(), encoding="utf-8")
-
-
-def _unknown_materials(i: int, link: Link, known: dict[str, Material]) -> Iterator[InitErrorDetails]:
-    """The names of materials that a link uses and nobody described."""
-    beam = link.beam
-    if beam is None:
-        return
-    for k, name in enumerate((beam.material, *(segment.material for segment in beam.segments))):
-        if isinstance(name, str) and name not in known:
-            place = ("beam", "material") if k == 0 else ("beam", "segments", k - 1, "material")
-            message = f"material '{name}' is not known{unknown_material_hint(name, known)}"
-            yield at("links", i, *place, message=message)

@@ -20,6 +20,9 @@ from pliant.model.errors import show
 
 LONGEST_TEXT = 80
 LARGEST_EXPONENT = 6
+# beyond any robot; products such as E times the fourth power of a length stay finite
+LARGEST = 1e30
+SMALLEST = 1e-30
 
 Rule = Literal["any", "positive", "non-negative"]
 POSITIVE: Rule = "positive"
@@ -300,8 +303,12 @@ class Quantity:
         broken = None
         if not math.isfinite(number):
             broken = "must be finite"
+        elif abs(number) > LARGEST:
+            broken = f"must not be larger than {LARGEST:.0e}"
         elif self.rule == POSITIVE and number <= 0:
             broken = "must be positive"
+        elif self.rule == POSITIVE and number < SMALLEST:
+            broken = f"must not be smaller than {SMALLEST:.0e}"
         elif self.rule == NON_NEGATIVE and number < 0:
             broken = "must not be negative"
         elif self.below is not None and number >= self.below:

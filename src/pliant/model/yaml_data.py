@@ -157,6 +157,7 @@ class _Open:
     key: str | None = None
     key_line: int = 0
     awaits_key: bool = True
+    merging: bool = False
     merged: list[Any] = field(default_factory=list)
 
 
@@ -273,7 +274,7 @@ class _Builder:
         if key in top.content and not merge:
             first = top.lc.lines[key] + 1
             self.warn(f"key '{key[:60]}' is given twice (first in line {first})", line)
-        top.key, top.key_line, top.awaits_key = (MERGE if merge else key), line, False
+        top.key, top.key_line, top.awaits_key, top.merging = key, line, False, merge
 
     def put(self, value: Any, size: int, depth: int, line: int) -> None:
         """Hand a finished value to the mapping or list around it."""
@@ -295,7 +296,7 @@ class _Builder:
             top.content.append(value)
             return
         top.awaits_key = True
-        if top.key == MERGE:
+        if top.merging:
             self.queue_merge(top, value, line)
         elif top.key is not None:
             top.content[top.key] = value

@@ -152,10 +152,17 @@ def _styled(value: Any) -> Any:
         styled = CommentedSeq([_styled(entry) for entry in value])
     else:
         return value
-    is_link = isinstance(value, dict) and "joint" in value
-    is_row = isinstance(value, list) and not any(isinstance(entry, dict | list | str) for entry in value)
-    if is_row or (len(str(value)) <= ONE_LINE and not is_link):
+    if _fits_one_line(value):
         styled.fa.set_flow_style()
     else:
         styled.fa.set_block_style()
     return styled
+
+
+def _fits_one_line(value: Any) -> bool:
+    """Rows of numbers do, and what is short; the robot and its links never."""
+    if isinstance(value, list):
+        if not any(isinstance(entry, dict | list | str) for entry in value):
+            return True
+        return len(str(value)) <= ONE_LINE and all(_fits_one_line(e) for e in value if isinstance(e, dict))
+    return len(str(value)) <= ONE_LINE and not {"joint", "links"} & set(value)

@@ -35,6 +35,10 @@ def sqrt(x: Scalar) -> Scalar:
     return x.sqrt() if hasattr(x, "sqrt") else np.sqrt(x)
 
 
+def tanh(x: Scalar) -> Scalar:
+    return x.tanh() if hasattr(x, "tanh") else np.tanh(x)
+
+
 @cache
 def stumpff_coefficients(k: int) -> tuple[float, ...]:
     """Taylor coefficients of c_k in s, lowest first."""

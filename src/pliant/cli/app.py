@@ -1,0 +1,64 @@
+"""The program ``pliant``: its commands, and how it ends when a description is wrong."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from pliant.cli import check, export, robots, schema, shapes, show
+from pliant.cli.terminal import FAILED, WRONG_INPUT
+
+app = typer.Typer(
+    name="pliant",
+    help="Dynamics of robots whose links bend.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command(name="robots")(robots.robots)
+app.command(name="check")(check.check)
+app.command(name="show")(show.show)
+app.command(name="shapes")(shapes.shapes)
+app.command(name="schema")(schema.schema)
+app.command(name="export")(export.export)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from pliant import __version__
+
+        typer.echo(f"pliant {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line; a wrong description ends with its list of problems, never with a traceback."""
+    try:
+        app()
+    except BrokenPipeError:
+        # the reader of our output has left, as in `pliant robots | head`; nothing more may be written
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(0) from None
+    except OSError as error:
+        typer.secho(f"{error.filename or 'pliant'}: {error.strerror or error}", fg="red", err=True)
+        raise SystemExit(FAILED) from None
+    except ValueError as error:
+        from pliant.model.errors import ModelError
+
+        if not isinstance(error, ModelError):
+            raise
+        typer.secho(str(error), fg="red", err=True)
+        raise SystemExit(WRONG_INPUT) from None

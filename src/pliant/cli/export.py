@@ -1,0 +1,86 @@
+"""``pliant export``: code for others."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pliant.cli.terminal import refuse
+
+if TYPE_CHECKING:
+    from pliant.dynamics import Dynamics
+
+
+class Target(StrEnum):
+    """What to write."""
+
+    c = "c"
+    python = "python"
+    casadi = "casadi"
+    listing = "listing"
+
+
+def export(
+    robot: Annotated[
+        str, typer.Argument(metavar="ROBOT", help="A robot file or the name of a bundled robot.")
+    ],
+    to: Annotated[Target, typer.Option(help="Language of the code.")],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The file: NAME.c (NAME.h is written beside it), NAME.py, NAME.casadi; for a listing .c, .py or .m.",
+        ),
+    ],
+    function: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="forward, inverse, bias, mass_matrix, energy, pose or jacobian; may be repeated. "
+            "Default: all of them, for casadi and listing forward."
+        ),
+    ] = None,
+    frame: Annotated[
+        list[str] | None, typer.Option(help="Frame of pose and jacobian; may be repeated. Default: tip.")
+    ] = None,
+) -> None:
+    """Write the dynamics of a robot as C, as a Python module, as a CasADi function or as a readable listing."""
+    from pliant.dynamics import Dynamics
+    from pliant.model.errors import ModelError
+
+    try:
+        written = _write(Dynamics(robot), to, output, tuple(function or ()), tuple(frame or ("tip",)))
+    except ModelError:
+        # the program prints the list of its problems
+        raise
+    except (ValueError, ImportError) as error:
+        refuse(str(error))
+    typer.echo(f"written: {', '.join(map(str, written))}")
+
+
+def _write(
+    arm: Dynamics, to: Target, output: Path, functions: tuple[str, ...], frames: tuple[str, ...]
+) -> tuple[Path, ...]:
+    from pliant.export.functions import FUNCTIONS
+
+    if to is Target.c:
+        from pliant.export.c import generate_c
+
+        return generate_c(arm, output, functions or FUNCTIONS, frames=frames)
+    if to is Target.python:
+        from pliant.export.python import generate_python
+
+        return (generate_python(arm, output, functions or FUNCTIONS, frames=frames),)
+    if len(functions) > 1:
+        raise ValueError(f"{to} holds one function; give one --function instead of {len(functions)}")
+    one = functions[0] if functions else "forward"
+    if to is Target.casadi:
+        from pliant.export.casadi import generate_casadi
+
+        return (generate_casadi(arm, output, one, frames=frames),)
+    from pliant.export.listing import generate_listing
+
+    return (generate_listing(arm, output, one, frames=frames),)

@@ -1,0 +1,14 @@
+"""``pliant robots``: the robots that come with the package."""
+
+from __future__ import annotations
+
+
+def robots() -> None:
+    """List the bundled robots; their names work wherever a file does."""
+    import pliant
+    from pliant.cli.terminal import emit, table
+
+    rows = table("robot", "description", words=2)
+    for name, description in pliant.robots():
+        rows.add_row(f"[bold]{name}[/]", description)
+    emit(rows)

@@ -1,0 +1,208 @@
+"""``pliant show``: what a robot is made of."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pliant.cli.terminal import check_picture, emit, number, refuse, table
+from pliant.results.words import FAMILY_WORDS, counted
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+    from rich.tree import Tree
+
+    from pliant.model.beams import Beam
+    from pliant.model.joints import Joint, Loop
+    from pliant.model.links import Link
+    from pliant.model.robot import Robot
+    from pliant.model.sections import Section
+
+SHOWN_FREQUENCIES = 4
+
+
+def show(
+    robot: Annotated[str, typer.Argument(metavar="ROBOT", help="A robot file or the name of a bundled robot.")],
+    plot: Annotated[Path | None, typer.Option(help="Draw the robot into this PNG, SVG or PDF file.")] = None,
+    pose: Annotated[
+        str | None, typer.Option(help="Another reference pose, such as 'shoulder = 30 deg, elbow = -60 deg'.")
+    ] = None,
+) -> None:
+    """Links and joints, coordinates, masses, sections and frequencies of a robot; a drawing with --plot."""
+    import pliant
+
+    check_picture(plot)
+    loaded = pliant.load(robot)
+    if pose is not None:
+        loaded = _posed(loaded, pose)
+    parts: list[RenderableType] = [_heading(loaded), _tree(loaded), _links(loaded)]
+    if any(link.beam is not None for link in loaded.links):
+        parts.append(_beams(loaded))
+    parts.append(_coordinates(loaded))
+    parts.extend(_loop(loop) for loop in loaded.loops)
+    emit(*parts)
+    if plot is not None:
+        from pliant.results.drawing import draw_robot
+
+        draw_robot(loaded, plot)
+        typer.echo(f"\ndrawn in {plot}")
+
+
+def _posed(robot: Robot, text: str) -> Robot:
+    """The robot in another reference pose, read like the one in a file."""
+    from pliant.model.robot import Robot
+    from pliant.model.yaml_file import Document
+
+    pose = {}
+    for part in text.split(","):
+        name, equals, value = part.partition("=")
+        if not equals:
+            refuse(f"--pose {text!r}: write it as 'joint = value, joint = value'")
+        pose[name.strip()] = value.strip()
+    return Document("--pose", {**robot.given(), "pose": pose}).build(Robot)
+
+
+def _heading(robot: Robot) -> str:
+    g = robot.gravity
+    gravity = f"gravity ({', '.join(number(x) for x in g)}) m/s²" if any(g) else "no gravity"
+    lines = [f"[bold]{robot.name}[/]: {robot.description}" if robot.description else f"[bold]{robot.name}[/]"]
+    if robot.source:
+        lines.append(f"source: {robot.source}")
+    links, rotations = counted(len(robot.links), "link"), f"{robot.attachment_rotation} rotations"
+    lines.append(f"{links}, {number(robot.mass)} kg, {gravity}, {rotations}")
+    return "\n".join(lines)
+
+
+def _tree(robot: Robot) -> Tree:
+    from rich.tree import Tree
+
+    root = Tree("base")
+    branches = {"base": root}
+    for link in robot.links:
+        parent, frame = robot.parent_of(link.name)
+        at = "" if frame == "tip" or parent == "base" else f" at {frame}"
+        text = f"[bold]{link.name}[/] on {_joint(link.joint)}{at}"
+        branches[link.name] = branches[parent].add(text)
+    return root
+
+
+def _joint(joint: Joint) -> str:
+    if joint.type == "fixed":
+        return "a fixed joint"
+    if joint.type == "free":
+        return f"[bold]{joint.name}[/] (free)"
+    axis = joint.axis if isinstance(joint.axis, str) else "(" + ", ".join(number(x, 3) for x in joint.axis) + ")"
+    extras = [key for key in ("motor", "friction", "spring", "limits") if getattr(joint, key) is not None]
+    drive = [] if joint.actuated else ["passive"]
+    return f"[bold]{joint.name}[/] ({', '.join([f'{joint.type} {axis}', *drive, *extras])})"
+
+
+def _links(robot: Robot) -> Table:
+    rows = table("link", "kind", "length m", "mass kg", "centre of mass m", "hub kg", "payload kg", words=2)
+    for link in robot.links:
+        body = link.beam or link.rigid or link.modal
+        rows.add_row(
+            link.name,
+            _kind(link),
+            number(link.length) if link.length else "",
+            number(body.mass) if body is not None else "",
+            _centre(link),
+            number(link.hub.mass) if link.hub else "",
+            " + ".join(number(payload.mass) for payload in link.payloads),
+        )
+    return rows
+
+
+def _kind(link: Link) -> str:
+    if link.rigid is not None:
+        return "rigid"
+    if link.modal is not None:
+        return f"modal data, {link.modal.size} modes"
+    if link.beam is None:
+        return "connector"
+    beam = link.beam
+    if beam.elements is not None:
+        method = beam.elements.reduce.method.replace("_", "-")
+        reduced = "" if method == "none" else f", {method}"
+        return f"beam, {counted(beam.elements.number, 'element')}{reduced}"
+    if beam.lumped is not None:
+        return f"beam, {counted(beam.lumped.nodes, 'lump')}"
+    return "beam, assumed modes" if beam.modes is not None else "rigid beam"
+
+
+def _centre(link: Link) -> str:
+    import pliant
+
+    if link.beam is not None:
+        # a rigid twin has the same centre and is computed at once
+        rigid = {"modes": None, "elements": None, "lumped": None}
+        link = link.model_copy(update={"beam": link.beam.model_copy(update=rigid)})
+    body = pliant.build_body(link)
+    return ", ".join(number(x / body.mass, 3) for x in body.first) if body.mass else ""
+
+
+def _beams(robot: Robot) -> Table:
+    rows = table("beam", "section", "kg/m", "EIy N m²", "EIz N m²", "GJ N m²", "EA N", words=2)
+    for link in robot.links:
+        if link.beam is not None:
+            root = link.beam.at(0.0)
+            constants = (root.mass_per_length, root.EIy, root.EIz, root.GJ, root.EA)
+            rows.add_row(link.name, _section(link.beam), *(number(None if c is None else float(c)) for c in constants))
+    return rows
+
+
+def _section(beam: Beam) -> str:
+    if beam.segments:
+        return f"{len(beam.segments)} segments; at the root: {_section_words(beam.segments[0].section)}"
+    material = getattr(beam.material, "name", None)
+    return f"{_section_words(beam.section)}{f', {material}' if material else ''}"
+
+
+def _section_words(section: Section | None) -> str:
+    if section is None:
+        return "as given"
+    if section.kind == "general":
+        return "general"
+    keys = ("outer", "thickness") if section.kind == "tube" else tuple(section.dimensions())
+    sizes = [float(getattr(section, key)) for key in keys]
+    return f"{section.kind.replace('_', '-')} {' x '.join(number(1e3 * value) for value in sizes)} mm"
+
+
+def _coordinates(robot: Robot) -> Table:
+    """Every coordinate with its place; a family of elastic ones in one row, with the frequencies."""
+    from pliant.results.link_modes import link_modes
+
+    rows = table("#", "coordinate", "is", "reference pose, or frequencies of the single link", words=4)
+    index = 0
+    for link in robot.links:
+        for name in link.joint.coordinates:
+            rows.add_row(str(index), f"[bold]{name}[/]", link.joint.type, _reference(link.joint, name, robot))
+            index += 1
+        for family, group in groupby(link_modes(link, robot), key=lambda mode: mode.family):
+            modes = list(group)
+            place, text = str(index), f"{link.name}.{modes[0].name}"
+            if len(modes) > 1:
+                place += f"-{index + len(modes) - 1}"
+                text += f" ... {modes[-1].name.removeprefix(family)}"
+            found = ", ".join(number(mode.frequency) for mode in modes[:SHOWN_FREQUENCIES])
+            more = ", ..." if len(modes) > SHOWN_FREQUENCIES else ""
+            rows.add_row(place, text, FAMILY_WORDS.get(family, family), f"{found}{more} Hz ({modes[0].support})")
+            index += len(modes)
+    return rows
+
+
+def _reference(joint: Joint, name: str, robot: Robot) -> str:
+    from math import degrees
+
+    value = robot.pose.get(name, 0.0)
+    slides = joint.type == "prismatic" or (joint.type == "free" and name[-2:] in (".x", ".y", ".z"))
+    return f"{number(value)} m" if slides else f"{number(degrees(value))} deg"
+
+
+def _loop(loop: Loop) -> str:
+    plane = f", in the plane {loop.planar}" if loop.planar else ""
+    return f"loop [bold]{loop.name}[/]: {loop.type} of {loop.frames[0]} and {loop.frames[1]}{plane}"

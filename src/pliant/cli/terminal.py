@@ -1,0 +1,70 @@
+"""What the commands share: where text goes, how numbers look, and how a command ends on wrong input."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+# exit codes: 0 all well, 1 the surroundings failed (disk, permissions), 2 wrong input
+FAILED, WRONG_INPUT = 1, 2
+# columns of output that goes into a file or another program
+PAGE_WIDTH = 110
+
+
+def emit(*parts: RenderableType) -> None:
+    """Print texts and tables; in a file or a pipe without colours, and with lines of a fixed width."""
+    from rich.console import Console
+
+    to_terminal = sys.stdout.isatty()
+    console = Console(width=None if to_terminal else PAGE_WIDTH, highlight=False, emoji=False)
+    for i, part in enumerate(parts):
+        with console.capture() as page:
+            console.print(part)
+        text = page.get() if to_terminal else "\n".join(line.rstrip() for line in page.get().splitlines())
+        typer.echo(("\n" if i else "") + text.rstrip("\n"), color=to_terminal)
+
+
+def table(*columns: str, words: int = 1) -> Table:
+    """A table without vertical rules; the first columns hold words, the others numbers."""
+    from rich import box
+    from rich.table import Table
+
+    rows = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+    for i, column in enumerate(columns):
+        rows.add_column(column, justify="left" if i < words else "right", no_wrap=i == 0)
+    return rows
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """A number for a table; nothing for None."""
+    if value is None:
+        return ""
+    # adding zero turns -0 into 0; five and six digits read better than an exponent
+    return f"{value:.0f}" if 1e4 <= abs(value) < 1e6 else f"{value + 0.0:.{digits}g}"
+
+
+def refuse(message: str) -> NoReturn:
+    """End because of what the user asked for."""
+    typer.secho(message, fg="red", err=True)
+    raise typer.Exit(WRONG_INPUT)
+
+
+def check_picture(path: Path | None) -> None:
+    """Refuse a picture that cannot be written before anything is computed."""
+    if path is None:
+        return
+    from pliant.results.canvas import PICTURES
+
+    if path.suffix.lower() not in PICTURES:
+        refuse(f"{path}: a picture must end in {', '.join(PICTURES)}")
+    if path.is_dir():
+        refuse(f"{path}: this is a folder")
+    if not path.parent.is_dir():
+        refuse(f"{path}: the folder {path.parent} does not exist")

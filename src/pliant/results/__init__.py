@@ -1,0 +1,1 @@
+"""What people see of a robot and of its motion."""

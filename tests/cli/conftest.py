@@ -1,0 +1,48 @@
+"""The program as a user runs it: a real process in a folder of its own."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pliant
+
+ROOT = Path(__file__).parents[2]
+SOURCE = Path(pliant.__file__).parents[1]
+# no command of these tests takes more than a few seconds; the limit is for a machine under load
+LONGEST = 120
+
+
+@pytest.fixture
+def python(tmp_path):
+    """Run ``python ARGUMENTS...`` in an empty folder; the result has returncode, stdout and stderr."""
+
+    def python(*arguments):
+        environment = {**os.environ, "PYTHONPATH": str(SOURCE), "PYTHONWARNINGS": "error", "PYTHONUTF8": "1"}
+        command = [sys.executable, *map(str, arguments)]
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, encoding="utf-8", timeout=LONGEST
+        )
+
+    return python
+
+
+@pytest.fixture
+def run(python):
+    """Run ``pliant ARGUMENTS...`` in the same way."""
+    return lambda *arguments: python("-m", "pliant", *arguments)
+
+
+@pytest.fixture
+def example():
+    """The text of the robot file of the README."""
+    return (ROOT / "examples" / "two-link.yaml").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def mistaken(example):
+    """The same file with a misspelt key, a negative width and a misspelt joint, in lines 9, 11 and 20."""
+    text = example.replace("length: 0.5 m", "lenght: 0.5 m").replace("width: 4 mm", "width: -4 mm")
+    return text.replace("elbow: -80 deg", "elbo: -80 deg")

@@ -1,0 +1,103 @@
+"""``pliant check``: right files, wrong files, folders, and files that are none."""
+
+from pathlib import Path
+
+import pytest
+
+import pliant
+
+BUNDLED = Path(pliant.__file__).parent / "robots"
+BAD = Path(__file__).parents[1] / "model" / "bad"
+
+
+def refused(done):
+    """Wrong input, said in plain words."""
+    return done.returncode == 2 and "Traceback" not in done.stdout + done.stderr
+
+
+def test_bundled_robots_pass(run):
+    done = run("check", BUNDLED)
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("OK ") == len([*BUNDLED.glob("*.yaml"), *BUNDLED.glob("*.urdf")])
+    assert "all OK" in done.stdout
+
+
+def test_names_and_several_files(run, tmp_path, example):
+    (tmp_path / "arm.yaml").write_text(example)
+    done = run("check", "canadarm", "arm.yaml")
+    assert done.returncode == 0
+    assert "OK canadarm: 3 links, 3 joint and 12 elastic coordinates" in done.stdout
+    assert "OK arm.yaml: 2 links, 2 joint and 2 elastic coordinates" in done.stdout
+    assert run("check", "canadarm", "arm.yaml", "--quiet").stdout == ""
+
+
+def test_all_problems_with_their_lines(run, tmp_path, mistaken):
+    (tmp_path / "arm.yaml").write_text(mistaken)
+    done = run("check", "arm.yaml", "canadarm")
+    assert refused(done)
+    lines = done.stdout.splitlines()
+    assert [line.partition(": ")[0] for line in lines[:3]] == [f"arm.yaml, line {n}" for n in (9, 11, 20)]
+    assert "did you mean 'length'" in lines[0]
+    assert lines[-1] == "2 files, 1 with problems"
+
+
+def test_shapes_that_cannot_be_used_have_a_line(run, tmp_path, example):
+    """Two equal shapes read well, but make no sense together."""
+    shapes = "modes: {shape: user, bend_y: {expressions: ['x^2', '2*x^2']}}"
+    text = example.replace("modes: {shape: clamped-mass, bend_y: 2}", shapes)
+    (tmp_path / "arm.yaml").write_text(text)
+    done = run("check", "arm.yaml")
+    assert refused(done)
+    assert done.stdout.startswith("arm.yaml, line 6: links[0] 'upper': ")
+    assert "independent" in done.stdout
+
+
+def test_a_folder_of_bad_files(run):
+    """Every file is refused, with its name and the line."""
+    files = sorted(file for file in BAD.iterdir() if file.suffix in (".yaml", ".yml", ".urdf"))
+    assert len(files) >= 40
+    done = run("check", BAD)
+    assert refused(done)
+    assert "OK " not in done.stdout
+    for file in files:
+        own = [line for line in done.stdout.splitlines() if line.startswith(str(file))]
+        assert own, f"{file.name} is not mentioned"
+        # an empty file has no line to name
+        assert file.stem == "yaml-empty" or all(", line " in line for line in own)
+    assert f"{len(files)} files, {len(files)} with problems" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "word"),
+    [
+        ("missing.yaml", None, "no such file"),
+        ("empty.yaml", b"", "empty"),
+        ("noise.yaml", bytes(range(256)) * 8, "noise.yaml"),
+        ("list.yaml", b"- 1\n- 2\n", "mapping"),
+        ("robot.txt", b"name: a\n", ".yaml"),
+    ],
+)
+def test_files_that_are_no_robots(run, tmp_path, name, content, word):
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    done = run("check", name)
+    assert refused(done)
+    assert name in done.stdout
+    assert word in done.stdout
+
+
+def test_an_empty_folder_is_wrong_input(run, tmp_path):
+    (tmp_path / "nothing").mkdir()
+    done = run("check", "nothing")
+    assert refused(done)
+    assert "nothing: no robot files" in done.stdout
+
+
+def test_an_unreadable_file(run, tmp_path):
+    """A file that may not be opened; a broken link and a device stand in for it where everything may."""
+    (tmp_path / "gone.yaml").symlink_to(tmp_path / "nowhere.yaml")
+    assert refused(run("check", "gone.yaml"))
+    locked = tmp_path / "locked.yaml"
+    locked.write_text("name: a")
+    locked.chmod(0)
+    assert refused(run("check", "locked.yaml"))

@@ -1,0 +1,136 @@
+"""The shape of the package: imports go one way, public names are documented, starting loads little."""
+
+import ast
+import importlib
+import inspect
+import subprocess
+import sys
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import pliant
+
+SOURCE = Path(pliant.__file__).parent
+
+# a module may import from its own row and from the rows above it
+LAYERS = [
+    {"spatial"},
+    {"model"},
+    {"bodies"},
+    {"formulations", "tree", "joint_frames"},
+    {"engine"},
+    {"dynamics", "sensitivity"},
+    {"analysis"},
+    {"simulation"},
+    {"export"},
+    {"results"},
+    {"cli"},
+]
+# packages that a plain `import pliant` or `pliant --help` must not load
+HEAVY = {"numpy", "scipy", "pydantic", "ruamel", "matplotlib", "llvmlite", "h5py", "sympy", "casadi"}
+
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+
+def module_name(file):
+    parts = file.relative_to(SOURCE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(file, *, at_load=False):
+    """Names of the pliant modules that a file imports; ``at_load`` leaves out imports inside functions."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    skipped = set()
+    for node in ast.walk(tree):
+        typing_only = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        later = at_load and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        if typing_only or later:
+            skipped.update(ast.walk(node))
+    found = set()
+    for node in ast.walk(tree):
+        if node in skipped:
+            continue
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: write imports in full"
+            found.add(node.module)
+            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+    known = {module_name(other) for other in MODULES}
+    return {name for name in found if name in known}
+
+
+def layer(name):
+    parts = name.split(".")
+    part = parts[1] if len(parts) > 1 else "__init__"
+    return next((i for i, row in enumerate(LAYERS) if part in row), None)
+
+
+@pytest.mark.parametrize("file", MODULES, ids=module_name)
+def test_imports_go_one_way(file):
+    name = module_name(file)
+    if name.removeprefix("pliant").lstrip(".") in ("", "__main__"):
+        return
+    own = layer(name)
+    assert own is not None, f"{name} has no place in LAYERS"
+    # only the command line, at the end, may use the package through its front door
+    upward = {other for other in imports(file) if (layer(other) or 0) > own}
+    assert not upward, f"{name} imports from later layers: {sorted(upward)}"
+    if own < layer("pliant.cli"):
+        assert "pliant" not in imports(file), f"{name} imports the front door"
+
+
+def test_no_module_imports_itself_in_a_circle():
+    graph = {module_name(file): imports(file, at_load=True) - {module_name(file)} for file in MODULES}
+    # importing a module also loads the packages around it, which is no dependence on their content
+    for name, needs in graph.items():
+        graph[name] = {other for other in needs if not name.startswith(other + ".")}
+    TopologicalSorter(graph).prepare()
+
+
+@pytest.mark.parametrize("file", MODULES, ids=module_name)
+def test_every_module_says_what_it_is(file):
+    assert ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("name", sorted(pliant.__all__))
+def test_public_names_resolve_and_are_documented(name):
+    value = getattr(pliant, name)
+    assert name in dir(pliant)
+    if inspect.isclass(value) or inspect.isfunction(value):
+        own = inspect.cleandoc(value.__doc__ or "")
+        assert len(own) > 10, f"pliant.{name} has no docstring"
+        assert value.__module__.startswith("pliant.")
+        for key, member in vars(value).items() if inspect.isclass(value) else ():
+            if inspect.isfunction(member) and not key.startswith("_") and member.__module__.startswith("pliant"):
+                assert inspect.getdoc(getattr(value, key)), f"pliant.{name}.{key} has no docstring"
+
+
+def test_names_for_type_checkers_are_the_real_ones():
+    """The imports under TYPE_CHECKING in the front door say the same as the table behind __getattr__."""
+    tree = ast.parse((SOURCE / "__init__.py").read_text(encoding="utf-8"))
+    declared = {
+        alias.asname or alias.name: node.module
+        for block in ast.walk(tree)
+        if isinstance(block, ast.If)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    for name in pliant.__all__:
+        if name != "__version__":
+            assert getattr(importlib.import_module(declared[name]), name) is getattr(pliant, name)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'wobble'"):
+        _ = pliant.wobble
+
+
+@pytest.mark.parametrize("start", ["import pliant", "import pliant.cli.app"])
+def test_starting_loads_nothing_heavy(start):
+    code = f"import sys; {start}; print(' '.join({{name.partition('.')[0] for name in sys.modules}}))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert not HEAVY & set(run.stdout.split())
