@@ -75,12 +75,13 @@ def dormand_prince_853() -> Tableau:
 
 
 def dop853_ir(states: int) -> str:
-    """``i64 dop853(context, clock, x, tolerance, work, grid, count, next, samples, watch, watched, pause)``.
+    """``i64 dop853(context, clock, x, tolerance, work, grid, count, next, samples, watch, watched, pause, knots)``.
 
     work    K (16 states), y (states), x before the step (states)
     grid    times at which x is wanted; ``next`` is the index of the first one not yet written
     watch   pairs (state, threshold); a crossing ends the call after the step
     pause   steps after which to come back
+    knots   (pause + 1, 1 + 2 states): time, x and its slope at the start and after every step of this call
     """
     pair = dormand_prince_853()
     w = Flow()
@@ -115,6 +116,15 @@ def dop853_ir(states: int) -> str:
         rhs(clock(Clock.T), "%x", K[0])
         set_clock(number(1.0), Clock.HAS_SLOPE)
 
+    def keep_knot(index: str, t: str) -> None:
+        row = w.imul(index, 1 + 2 * m)
+        w.write(t, "%knots", row)
+        with w.repeat(m) as q:
+            place = w.iadd(w.iadd(row, q), 1)
+            w.write(w.read("%x", q), "%knots", place)
+            w.write(w.read(K[0], q), "%knots", w.iadd(place, m))
+
+    keep_knot("0", clock(Clock.T))
     with w.loop(lambda: w.less(clock(Clock.T), clock(Clock.END))):
         with w.when(w.let(f"icmp sge i64 {w.get('i64', taken)}, %pause")):
             w.put("i64", str(int(Status.PAUSED)), status)
@@ -165,6 +175,7 @@ def dop853_ir(states: int) -> str:
                 w.write(w.read("%x", q), before, q)
                 w.write(w.read(y, q), "%x", q)
                 w.write(w.read(K[STAGES], q), K[0], q)
+            keep_knot(w.get("i64", taken), reach)
             with w.repeat("%watched") as k:
                 place = w.imul(k, 2)
                 state = w.let(f"fptosi double {w.read('%watch', place)} to i64")
@@ -176,7 +187,7 @@ def dop853_ir(states: int) -> str:
     w.place(exit_label)
     w.do(f"ret i64 {w.get('i64', status)}")
     arguments = "ptr %context, ptr %clock, ptr %x, ptr %tolerance, ptr %work, ptr %grid, i64 %count, ptr %next, "
-    arguments += "ptr %samples, ptr %watch, i64 %watched, i64 %pause"
+    arguments += "ptr %samples, ptr %watch, i64 %watched, i64 %pause, ptr %knots"
     return w.text("dop853", arguments, "i64")
 
 

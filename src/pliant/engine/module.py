@@ -28,6 +28,7 @@ from pliant.engine.rolled import Address, Kernel, LoopPass, RolledProgram
 from pliant.spatial.scalars import Scalar
 
 POINTER = "ptr noalias nocapture"
+ATTRIBUTES = 'attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }\n'
 ROLE_FIELDS = ("constants", "coordinates", "record")
 
 
@@ -408,5 +409,5 @@ def module_ir(program: RolledProgram, mode: str, lanes: int, flush_denormals: bo
     if mode == "single":
         parts.append(fastcall_ir(name, flush_denormals) if len(program.inputs) == 3 else "")
     parts.append(entry_ir(name, parameters, flush_denormals))
-    parts.append('attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }\n')
+    parts.append(ATTRIBUTES)
     return "".join(parts), f"{name}_call"

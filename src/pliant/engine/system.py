@@ -21,10 +21,10 @@ from pliant.engine.evaluator import UNROLL_BELOW, aligned
 from pliant.engine.flow import Flow
 from pliant.engine.integrators import ALL_STAGES, Clock, Status, dop853_ir, fixed_step_ir
 from pliant.engine.llvm_ir import declarations, library, number, stumpff_orders
-from pliant.engine.module import MXCSR, entry_ir, program_ir, rows
+from pliant.engine.module import ATTRIBUTES, MXCSR, entry_ir, program_ir, rows
 from pliant.engine.rolled import Address, Kernel, LoopPass, RolledProgram, rolled, whole
 from pliant.engine.structure import from_slots, split_constants
-from pliant.engine.tape import Node, Tape
+from pliant.engine.tape import Node, Tape, tangents
 from pliant.formulations.connection import elastic, joint_force, joint_rates
 from pliant.formulations.link import LinkConstants
 from pliant.formulations.passes import FORWARD
@@ -80,8 +80,13 @@ class Signals:
         return out
 
 
-def drive_program(tree: Tree, law: Law, channels: int, gains: Sequence[float]) -> RolledProgram:
-    """The drive's kernel: (q, v, signals, the robot's constants) -> forces, their power, the dissipated power."""
+def drive_program(
+    tree: Tree, law: Law, channels: int, gains: Sequence[float], seeds: tuple[str, ...] = ()
+) -> RolledProgram:
+    """The drive's kernel: (q, v, signals, the robot's constants) -> forces, their power, the dissipated power.
+
+    With seeds: the tangents of the forces.
+    """
     tape = Tape()
     n = tree.size
 
@@ -90,12 +95,20 @@ def drive_program(tree: Tree, law: Law, channels: int, gains: Sequence[float]) -
 
     q, v, r = symbols("q", n), symbols("v", n), symbols("r", channels)
     f = list(law(q, v, r, symbols("constants", len(gains))))
-    outputs = [*f, dot(f, v), dissipation(tree, _traced_constants(tree, tape), q, v)]
-    kernel = Kernel("whole", tape, {}, outputs, "out", {}, 0)
+    outputs: list[Scalar] = [*f, dot(f, v), dissipation(tree, _traced_constants(tree, tape), q, v)]
+    if seeds:
+        inputs = {"q": q, "v": v}
+        given = {
+            node.index: tape.symbol(Address(f"d{name}", "own", k))
+            for name in seeds
+            for k, node in enumerate(inputs[name])
+        }
+        outputs = tangents(f, given)
+    kernel = Kernel("whole", tape, {}, outputs, "dout" if seeds else "out", {}, 0)
     return RolledProgram(
         name="drive",
         inputs=("q", "v", "r", "arm"),
-        seeds=(),
+        seeds=seeds,
         passes=[LoopPass("whole", "outward", [0], [kernel])],
         parents=[-1],
         children=[()],
@@ -105,9 +118,9 @@ def drive_program(tree: Tree, law: Law, channels: int, gains: Sequence[float]) -
         record_start=[0],
         record_size=0,
         saved_start=[0],
-        saved_size=0,
+        saved_size=len(kernel.saved) if seeds else 0,
         constants=list(gains),
-        outputs=n + BALANCES,
+        outputs=len(outputs),
         size=n,
         patterns=[],
     )
@@ -214,7 +227,7 @@ class System:
         if program.operations.total <= UNROLL_BELOW:
             program = whole(FORWARD, tree)
         drive = drive_program(tree, law, channels, gains)
-        self._code = jit.LoadedCode(_compiled(_module(program, drive, self.states)))
+        self._code = jit.LoadedCode(compiled(_module(program, drive, self.states)))
         self.constants = np.array(program.constants)
         self.gravity = np.array(tree.gravity, dtype=float)
         self.gains = np.array([*gains, 0.0])
@@ -226,7 +239,7 @@ class System:
         self.work = aligned((ALL_STAGES + 3) * self.states)
         self.set_signals(Signals.none() if channels == 0 else Signals(0.0, 1.0, np.zeros((1, channels, 1))))
         p, i = ctypes.c_void_p, ctypes.c_int64
-        self._dop853 = ctypes.CFUNCTYPE(i, *[p] * 6, i, p, p, p, i, i)(self._code.address("dop853"))
+        self._dop853 = ctypes.CFUNCTYPE(i, *[p] * 6, i, p, p, p, i, i, p)(self._code.address("dop853"))
         self._fixed = {
             name: ctypes.CFUNCTYPE(None, p, p, p, p, i)(self._code.address(name)) for name in ("rk4", "semi_implicit")
         }
@@ -277,13 +290,17 @@ class System:
         following: NDArray[np.int64],
         samples: Floats,
         watch: Floats,
-        pause: int,
+        knots: Floats,
     ) -> Status:
-        """Advance x in place until clock[END], a pause or a crossing; see ``integrators.dop853_ir``."""
+        """Advance x in place until clock[END], a crossing, or as many steps as there are knots for.
+
+        See ``integrators.dop853_ir`` for the arrays.
+        """
         pointers = (self._context, clock, x, tolerance, self.work, grid)
         addresses = [a.ctypes.data for a in pointers]
         rest = [following.ctypes.data, samples.ctypes.data, watch.ctypes.data]
-        return Status(self._dop853(*addresses, len(grid), *rest, len(watch) // 2, pause))
+        last = [len(watch) // 2, len(knots) - 1, knots.ctypes.data]
+        return Status(self._dop853(*addresses, len(grid), *rest, *last))
 
     def fixed(self, method: str, clock: Floats, x: Floats, steps: int) -> None:
         """Advance x in place by equal steps of clock[STEP] with ``rk4`` or ``semi_implicit``."""
@@ -310,11 +327,12 @@ def _module(program: RolledProgram, drive: RolledProgram, states: int) -> str:
     evaluate.do(f"call void @rhs(ptr %context, double {t}, ptr %x, ptr %dx)")
     parts.append(evaluate.text("evaluate", "ptr %context, ptr %time, ptr %x, ptr %dx"))
     parts.append(entry_ir("evaluate", dict.fromkeys(("context_", "time", "x", "dx"), "ptr"), flush))
-    parts.append('attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }\n')
+    parts.append(ATTRIBUTES)
     return "".join(parts)
 
 
-def _compiled(assembly: str) -> bytes:
+def compiled(assembly: str) -> bytes:
+    """Machine code of a module, from the disk if it was made before."""
     key = hashlib.sha256(repr((assembly, jit.host())).encode()).hexdigest()
     found = disk.fetch(key)
     if found is not None:

@@ -1,0 +1,149 @@
+"""Compiled integrators against scipy, by their order of convergence and by the energy balance."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from pliant.dynamics import Dynamics
+from pliant.engine.implicit import AlphaClock, alpha_clock
+from pliant.engine.implicit_system import ImplicitSystem
+from pliant.engine.integrators import Clock, Status
+from pliant.engine.system import BALANCES, Signals, System, new_clock
+
+END = 0.5
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return Dynamics("two-link-flexible")
+
+
+def pushed(arm):
+    """PD towards a pose, with a smooth push from a signal."""
+    driven = [arm.names.index(name) for name in arm.inputs]
+
+    def law(q, v, r, gains):
+        f = [0.0] * len(q)
+        for k, i in enumerate(driven):
+            f[i] = gains[0] * (r[k] - q[i]) - gains[1] * v[i]
+        return f
+
+    return law
+
+
+def signals():
+    return Signals.fit(lambda t: np.stack([0.3 * np.sin(3 * t), 0.2 * np.cos(2 * t)], axis=1), 0.0, END, pieces=8)
+
+
+@pytest.fixture(scope="module")
+def explicit(arm):
+    system = System(arm.tree, pushed(arm), gains=(20.0, 2.0), channels=2)
+    system.set_signals(signals())
+    return system
+
+
+def run_explicit(system, relative, grid=()):
+    x = np.zeros(system.states)
+    clock = new_clock(0.0, END, step=1e-4, largest=1.0, relative=relative)
+    grid = np.array(grid, dtype=float)
+    samples, following = np.zeros((len(grid), system.states)), np.zeros(1, dtype=np.int64)
+    knots = np.zeros((20001, 1 + 2 * system.states))
+    tolerance = np.full(system.states, relative)
+    status = system.dop853(clock, x, tolerance, grid, following, samples, np.zeros(0), knots)
+    assert status is Status.FINISHED
+    assert following[0] == len(grid)
+    return x, clock, samples
+
+
+@pytest.fixture(scope="module")
+def converged(explicit):
+    return run_explicit(explicit, 1e-12)[0]
+
+
+def test_signals_follow_their_function():
+    t = np.linspace(0, END, 57)
+    wanted = np.stack([0.3 * np.sin(3 * t), 0.2 * np.cos(2 * t)], axis=1)
+    # interpolation by degree 9 on eight pieces: rounding
+    np.testing.assert_allclose(signals()(t), wanted, atol=1e-14)
+
+
+def test_slope_is_the_robots(arm, explicit):
+    rng = np.random.default_rng(3)
+    x = 0.01 * rng.standard_normal(explicit.states)
+    n, t = arm.size, 0.123
+    a = arm.forward(x[:n], x[n : 2 * n], force=explicit.forces(t, x))
+    slope = explicit.slope(t, x)
+    np.testing.assert_allclose(slope[n : 2 * n], a, rtol=1e-10, atol=1e-10 * abs(a).max())
+    np.testing.assert_array_equal(slope[:n], x[n : 2 * n])
+
+
+def test_dop853_agrees_with_scipy(explicit, converged):
+    def slope(t, x):
+        return explicit.slope(t, x)
+
+    peer = solve_ivp(slope, (0, END), np.zeros(explicit.states), method="DOP853", rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(converged, peer.y[:, -1], atol=1e-8)
+
+
+def test_dense_output_is_as_good_as_the_steps(explicit, converged):
+    grid = np.linspace(0.01, END, 23)
+    x, _, samples = run_explicit(explicit, 1e-9, grid)
+    np.testing.assert_allclose(samples[-1], x, atol=1e-12)
+    _, _, fine = run_explicit(explicit, 1e-12, grid)
+    np.testing.assert_allclose(samples, fine, atol=1e-6)
+
+
+def test_energy_balance(arm, explicit, converged):
+    n = arm.size
+    start, end = arm.energy(np.zeros(n), np.zeros(n)), arm.energy(converged[:n], converged[n : 2 * n])
+    work, lost = converged[2 * n], converged[2 * n + 1]
+    assert abs(work) > 0.01
+    assert end.total - start.total == pytest.approx(work - lost, abs=1e-9)
+
+
+def test_rk4_has_order_four(explicit, converged):
+    errors = []
+    for steps in (4000, 8000):
+        x, clock = np.zeros(explicit.states), new_clock(0.0, END, step=END / steps, largest=1.0, relative=0.0)
+        explicit.fixed("rk4", clock, x, steps)
+        errors.append(abs(x - converged).max())
+        assert clock[Clock.T] == pytest.approx(END)
+    assert np.log2(errors[0] / errors[1]) > 3.5
+
+
+def test_semi_implicit_has_order_one(explicit, converged):
+    errors = []
+    for steps in (8000, 16000):
+        x, clock = np.zeros(explicit.states), new_clock(0.0, END, step=END / steps, largest=1.0, relative=0.0)
+        explicit.fixed("semi_implicit", clock, x, steps)
+        errors.append(abs(x - converged).max())
+    assert 0.8 < np.log2(errors[0] / errors[1]) < 1.3
+
+
+def test_a_crossing_ends_the_call(arm, explicit):
+    x = np.zeros(explicit.states)
+    clock = new_clock(0.0, END, step=1e-4, largest=1.0, relative=1e-8)
+    knots = np.zeros((20001, 1 + 2 * explicit.states))
+    nothing = np.zeros(0), np.zeros(1, dtype=np.int64), np.zeros((0, explicit.states))
+    watch = np.array([float(arm.names.index(arm.inputs[1])), 0.05])
+    status = explicit.dop853(clock, x, np.full(explicit.states, 1e-8), *nothing, watch, knots)
+    assert status is Status.CROSSED
+    assert 0 < clock[Clock.T] < END
+
+
+def test_generalised_alpha_has_order_two(arm, explicit, converged):
+    system = ImplicitSystem(arm.tree, pushed(arm), gains=(20.0, 2.0), channels=2)
+    system.set_signals(signals())
+    n = arm.size
+    a = explicit.slope(0.0, np.zeros(explicit.states))[n : 2 * n]
+    errors = []
+    for steps in (2000, 4000):
+        x = np.concatenate([np.zeros(2 * n + BALANCES), a, a])
+        clock = alpha_clock(0.0, step=END / steps, largest=1.0, relative=0.0, radius=0.9, fixed=True)
+        clock[AlphaClock.END] = END
+        knots = np.zeros((steps + 2, 1 + 2 * system.states))
+        assert system.advance(clock, x, np.full(n, 1e-9), knots) is Status.FINISHED
+        errors.append(abs(x[:n] - converged[:n]).max())
+    assert 1.7 < np.log2(errors[0] / errors[1]) < 2.3
+    # the matrix is kept while it converges
+    assert clock[AlphaClock.MATRICES] < clock[AlphaClock.STEPS] / 20
