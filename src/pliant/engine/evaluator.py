@@ -211,7 +211,10 @@ class Evaluator:
             buffer[:] = x
         out = work.run().copy()
         self._free.append(work)
-        return out.reshape(-1, len(work.seeds[0]) // self._lanes) if work.seeds else out
+        if not work.seeds:
+            return out
+        directions = len(work.seeds[0]) // self._lanes
+        return out.reshape(len(out) // max(directions, 1), directions)
 
     @cached_property
     def _lanes(self) -> int:
@@ -241,6 +244,9 @@ class Evaluator:
         plan, code = self.program.load("batch")
         arrays = [np.ascontiguousarray(x, dtype=float) for x in inputs]
         count = len(arrays[0])
+        for name, x in zip(self.program.algorithm.inputs, arrays, strict=True):
+            if x.shape != (count, self.size):
+                raise ValueError(f"{name} has shape {x.shape}; the batch needs ({count}, {self.size})")
         out = np.empty((count, plan.outputs))
         call = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address(plan.entry))
         table = np.array(plan.rows, dtype=np.int64)

@@ -123,8 +123,11 @@ def fastcall_ir(loop: str, flush_denormals: bool) -> str:
     else:
         w.do(call)
     # a singular mass matrix or a NaN in the state shows in the result: x - x is zero only for finite x
-    ends = w.fadd(w.read(data[3], 0), w.read(data[3], w.iadd(held["size"], -1)))
-    finite = w.let(f"fcmp oeq double {w.let(f'fsub double {ends}, {ends}')}, {number(0.0)}")
+    total = w.variable("double", number(0.0))
+    with w.repeat(held["size"]) as k:
+        w.put("double", w.fadd(w.get("double", total), w.read(data[3], k)), total)
+    all_of_them = w.get("double", total)
+    finite = w.let(f"fcmp oeq double {w.let(f'fsub double {all_of_them}, {all_of_them}')}, {number(0.0)}")
     with w.when(finite):
         w.put("ptr", objects[3], answer)
     w.place(end)

@@ -1,0 +1,21 @@
+"""What all tests share: the helpers beside this file, and a cache of compiled code of their own."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+# zoo.py and oracle.py are plain modules, not packages
+sys.path.insert(0, str(Path(__file__).parent))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory):
+    """Compiled modules go to a temporary folder; the parallel workers of one run share it."""
+    place = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        place = place.parent
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PLIANT_CACHE", str(place / "pliant-cache"))
+        yield

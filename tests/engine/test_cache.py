@@ -1,0 +1,191 @@
+"""Compiled code on disk: found again, never trusted when damaged, shared by processes, and never needed."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import zoo
+from pliant.dynamics import Dynamics
+from pliant.engine import cache, jit
+from pliant.engine.evaluator import Evaluator, Program
+from pliant.formulations.passes import INVERSE
+from pliant.tree import build_tree
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty cache."""
+    place = tmp_path / "cache"
+    monkeypatch.setenv("PLIANT_CACHE", str(place))
+    return place
+
+
+@pytest.fixture
+def compilations(monkeypatch):
+    """Counts calls of the compiler."""
+    calls = []
+    compile_it = jit.machine_code
+
+    def counted(*arguments, **options):
+        calls.append(1)
+        return compile_it(*arguments, **options)
+
+    monkeypatch.setattr(jit, "machine_code", counted)
+    return calls
+
+
+def evaluate():
+    """Inverse dynamics of a small robot, with everything new but the disk."""
+    tree = build_tree(zoo.robot("rotary-none"))
+    x = [np.sin(k + np.arange(tree.size)) for k in range(3)]
+    return Evaluator(Program(INVERSE, tree))(*x)
+
+
+def entries(folder):
+    return sorted(folder.glob("*.bin"))
+
+
+def test_the_second_time_nothing_is_compiled(folder, compilations):
+    first = evaluate()
+    assert len(compilations) == 1
+    assert len(entries(folder)) == 1
+    assert np.array_equal(evaluate(), first)
+    assert len(compilations) == 1
+
+
+def test_other_modes_and_seeds_are_other_entries(folder, compilations):
+    tree = build_tree(zoo.robot("rotary-none"))
+    for seeds, mode in (((), "single"), ((), "batch"), (("q",), "jacobian"), (("v",), "jacobian")):
+        Program(INVERSE, tree, seeds).load(mode)
+    assert len(entries(folder)) == 4
+    assert len(compilations) == 4
+
+
+def test_values_do_not_matter_for_the_entry(folder, compilations):
+    """Robots that differ in numbers only share their code."""
+    for EI in (10.0, 20.0):
+        link = zoo.Link(name="a", joint=zoo.Joint(), beam=zoo.beam(0.8, EIz=EI, modes=zoo.Modes(bend_y=2)))
+        arm = Dynamics(zoo.Robot(name="one", links=[link]))
+        arm.bias(np.ones(3), np.ones(3))
+    assert len(compilations) == 1
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: b"",
+        lambda content: content[:20],
+        lambda content: content[:-1],
+        lambda content: content[: len(content) // 2],
+        lambda content: b"another" + content,
+        lambda content: content[:60] + bytes([content[60] ^ 1]) + content[61:],
+        lambda content: content[:-5] + b"\xff" * 5,
+        lambda content: b"\x00" * len(content),
+    ],
+    ids=["empty", "head only", "last byte", "half", "shifted", "bit", "tail", "zeros"],
+)
+def test_a_damaged_entry_is_made_anew(folder, compilations, damage):
+    first = evaluate()
+    (entry,) = entries(folder)
+    whole = entry.read_bytes()
+    entry.write_bytes(damage(whole))
+    assert np.array_equal(evaluate(), first)
+    assert len(compilations) == 2
+    # and the entry is good again
+    assert np.array_equal(evaluate(), first)
+    assert len(compilations) == 2
+
+
+def test_an_entry_that_is_a_folder(folder, compilations):
+    first = evaluate()
+    (entry,) = entries(folder)
+    entry.unlink()
+    entry.mkdir()
+    assert np.array_equal(evaluate(), first)
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="permissions do not bind this user")
+def test_a_folder_that_cannot_be_written(folder, compilations):
+    folder.mkdir()
+    folder.chmod(0o500)
+    try:
+        first = evaluate()
+        assert np.array_equal(evaluate(), first)
+    finally:
+        folder.chmod(0o700)
+    assert len(compilations) == 2
+    assert not entries(folder)
+
+
+def test_a_folder_that_is_a_file(tmp_path, monkeypatch, compilations):
+    place = tmp_path / "taken"
+    place.write_text("not a folder")
+    monkeypatch.setenv("PLIANT_CACHE", str(place))
+    first = evaluate()
+    assert np.array_equal(evaluate(), first)
+    assert place.read_text() == "not a folder"
+
+
+def test_a_folder_in_a_place_that_does_not_exist(monkeypatch, compilations):
+    monkeypatch.setenv("PLIANT_CACHE", "/proc/no/such/place")
+    assert np.isfinite(evaluate()).all()
+
+
+def test_without_a_home(monkeypatch):
+    """No PLIANT_CACHE, no home folder: still no error."""
+    for name in ("PLIANT_CACHE", "HOME", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(cache.Path, "home", lambda: (_ for _ in ()).throw(RuntimeError("no home")))
+    assert cache.fetch("anything") is None
+    cache.keep("anything", {}, b"")
+
+
+def test_the_oldest_entries_go_first(folder, monkeypatch):
+    monkeypatch.setattr(cache, "LARGEST", 3500)
+    for k in range(4):
+        cache.keep(f"entry{k}", {"k": k}, bytes(1000))
+        os.utime(folder / f"entry{k}.bin", (1000 + k, 1000 + k))
+    cache.keep("last", {"k": 9}, bytes(1000))
+    names = [path.stem for path in entries(folder)]
+    assert "last" in names
+    assert "entry0" not in names
+    assert sum(path.stat().st_size for path in entries(folder)) <= 3500
+
+
+def test_no_rests_are_left(folder):
+    evaluate()
+    assert [path.suffix for path in folder.iterdir()] == [".bin"]
+
+
+SCRIPT = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np, zoo
+from pliant.dynamics import Dynamics
+arm = Dynamics(zoo.robot("rotary-none"))
+q, v, a = zoo.state(arm)
+for _ in range(3):
+    arm = Dynamics(zoo.robot("rotary-none"))
+    f = arm.forces(q, v, a)
+print(f.tobytes().hex())
+"""
+
+
+def test_processes_share_a_cache(folder, tmp_path):
+    """Two processes compile, write and read the same entries at the same time."""
+    tests = os.path.dirname(zoo.__file__)
+    start = [sys.executable, "-c", SCRIPT, tests]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    running = [
+        subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+        for _ in range(2)
+    ]
+    outputs = [process.communicate(timeout=120) for process in running]
+    assert [process.returncode for process in running] == [0, 0], outputs
+    assert outputs[0][0] == outputs[1][0]
+    arm = Dynamics(zoo.robot("rotary-none"))
+    assert outputs[0][0].strip() == arm.forces(*zoo.state(arm)).tobytes().hex()
+    assert not list(folder.glob("*.tmp"))

@@ -1,0 +1,377 @@
+"""Compiled evaluators at their border: values as inputs, batches, threads, other back ends, and what is refused."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import zoo
+from pliant.dynamics import Dynamics
+from pliant.engine.evaluator import Evaluator, Program
+from pliant.formulations.passes import FORWARD, INVERSE, MOTION, NoInertiaError
+from pliant.tree import build_tree
+
+TOLERANCE = 1e-11
+"""Of the largest entry: the same operations in other registers, contracted differently."""
+
+
+def close(left, right, tolerance=TOLERANCE):
+    left, right = np.asarray(left), np.asarray(right)
+    assert left.shape == right.shape
+    return np.abs(left - right).max(initial=0.0) <= tolerance * max(np.abs(left).max(initial=0.0), 1e-300)
+
+
+@pytest.fixture(scope="module")
+def arm():
+    """A small robot with everything: motors, springs, friction, pinned roots."""
+    return Dynamics(zoo.robot("pinned"))
+
+
+@pytest.fixture(scope="module")
+def tree_arm():
+    """A larger one, in rolled kernels."""
+    return Dynamics(zoo.robot("branches-exponential"))
+
+
+def states(arm, count):
+    """Different states, (count, n) each."""
+    several = [zoo.state(arm, number) for number in range(count)]
+    return (np.array(x) for x in zip(*several, strict=True))
+
+
+# ---------------------------------------------------------------- one state, many states
+
+
+@pytest.mark.parametrize("count", [1, 3, 8, 9, 130])
+def test_a_batch_is_its_states(arm, tree_arm, count):
+    for robot in (arm, tree_arm):
+        q, v, a = states(robot, count)
+        tau = np.linspace(-1, 1, count * len(robot.inputs)).reshape(count, -1)
+        ours = robot.forward(q, v, tau)
+        assert close(ours, [robot.forward(*x) for x in zip(q, v, tau, strict=True)])
+        assert close(robot.forces(q, v, a), [robot.forces(*x) for x in zip(q, v, a, strict=True)])
+
+
+def test_a_batch_of_everything_else(arm):
+    q, v, a = states(arm, 5)
+    tau, rest = arm.inverse(q, v, a[:, : len(arm.inputs)])
+    for k in range(5):
+        one = arm.inverse(q[k], v[k], a[k, : len(arm.inputs)])
+        assert close(tau[k], one[0])
+        assert close(rest[k], one[1])
+    assert close(arm.mass_matrix(q), [arm.mass_matrix(x) for x in q])
+    assert close(arm.coriolis(q, v), [arm.coriolis(*x) for x in zip(q, v, strict=True)])
+    assert close(arm.gravity(q), [arm.gravity(x) for x in q])
+    assert close(arm.bias(q, v), [arm.bias(*x) for x in zip(q, v, strict=True)])
+
+
+def test_a_batch_of_dense_solutions_has_its_efforts(arm):
+    q, v, _ = states(arm, 3)
+    tau = np.arange(3.0 * len(arm.inputs)).reshape(3, -1)
+    assert close(arm.forward(q, v, tau, solver="dense"), arm.forward(q, v, tau), 1e-9)
+
+
+def test_an_empty_batch(arm):
+    nothing = np.zeros((0, arm.size))
+    assert arm.forward(nothing, nothing).shape == (0, arm.size)
+    assert arm.forces(nothing, nothing, nothing).shape == (0, arm.size)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_threads_of_a_batch(tree_arm, threads):
+    q, v, a = states(tree_arm, 8)
+    q, v, a = (np.tile(x, (40, 1)) for x in (q, v, a))
+    evaluator = Evaluator(Program(INVERSE, tree_arm.tree))
+    assert np.array_equal(evaluator.batch(q, v, a, threads=threads), evaluator.batch(q, v, a, threads=1))
+
+
+def test_callers_in_many_threads(tree_arm):
+    """One Dynamics, many threads at once: every caller gets the answer to its own question."""
+    q, v, a = states(tree_arm, 16)
+    wanted = [
+        (tree_arm.forces(*x), tree_arm.forward(x[0], x[1]), tree_arm.mass_matrix(x[0])) for x in zip(q, v, a)
+    ]
+
+    def ask(k):
+        i = k % 16
+        return i, (
+            tree_arm.forces(q[i], v[i], a[i]),
+            tree_arm.forward(q[i], v[i]),
+            tree_arm.mass_matrix(q[i]),
+        )
+
+    with ThreadPoolExecutor(8) as pool:
+        for i, found in pool.map(ask, range(400)):
+            assert all(np.array_equal(x, y) for x, y in zip(found, wanted[i], strict=True))
+
+
+def test_a_first_call_from_many_threads():
+    """Compilation itself is asked for by several threads at once."""
+    arm = Dynamics(zoo.robot("rotary-none"))
+    q, v, a = zoo.state(arm)
+    with ThreadPoolExecutor(6) as pool:
+        found = list(pool.map(lambda _: arm.forces(q, v, a), range(6)))
+    assert all(np.array_equal(x, found[0]) for x in found)
+
+
+def test_results_are_the_callers_own(arm):
+    q, v, a = states(arm, 2)
+    first = arm.forces(q[0], v[0], a[0])
+    kept = first.copy()
+    arm.forces(q[1], v[1], a[1])
+    assert np.array_equal(first, kept)
+    M = arm.mass_matrix(q[0])
+    kept = M.copy()
+    arm.mass_matrix(q[1])
+    assert np.array_equal(M, kept)
+
+
+# ---------------------------------------------------------------- other forms of input, other back ends
+
+
+def test_any_array_like_is_welcome(arm):
+    q, v, a = zoo.state(arm)
+    wanted = arm.forces(q, v, a)
+    strided = np.zeros((arm.size, 3))
+    strided[:, 1] = q
+    assert np.array_equal(arm.forces(strided[:, 1], v, a), wanted)
+    assert np.array_equal(arm.forces(q.tolist(), tuple(v), a), wanted)
+    columns = np.asfortranarray([q, q, q])
+    assert close(arm.forces(columns, [v] * 3, [a] * 3)[1], wanted)
+    whole = np.arange(arm.size)
+    assert close(arm.forces(whole, whole, whole), arm.forces(whole.astype(float), whole * 1.0, whole * 1.0))
+    big_endian = q.astype(">f8")
+    assert np.array_equal(arm.forces(big_endian, v, a), wanted)
+    read_only = q.copy()
+    read_only.flags.writeable = False
+    assert np.array_equal(arm.forces(read_only, v, a), wanted)
+
+
+@pytest.mark.parametrize("name", ["pinned", "rotary-exact-xyz", "satellite"])
+def test_numpy_gives_what_the_compiler_gives(name):
+    """``compile="never"``: the replayed tape, also for derivatives and batches."""
+    compiled, replayed = Dynamics(zoo.robot(name)), Dynamics(zoo.robot(name), compile="never")
+    assert "compiled" in repr(compiled)
+    assert "NumPy" in repr(replayed)
+    q, v, a = zoo.state(compiled)
+    assert close(compiled.forces(q, v, a), replayed.forces(q, v, a))
+    assert close(compiled.forward(q, v), replayed.forward(q, v), 1e-9)
+    for ours, theirs in zip(
+        compiled.inverse_derivatives(q, v, a), replayed.inverse_derivatives(q, v, a), strict=True
+    ):
+        assert close(ours, theirs)
+    assert close(compiled.energy(q, v), replayed.energy(q, v))
+    several = [np.tile(x, (3, 1)) for x in (q, v, a)]
+    assert close(compiled.forces(*several), replayed.forces(*several))
+
+
+def test_denormal_numbers_survive_outside(arm):
+    """Inside, tiny numbers are flushed to zero; the caller's arithmetic is as before."""
+    q, v, a = zoo.state(arm)
+    arm.forces(q, v, a)
+    arm.forward(np.tile(q, (9, 1)), np.tile(v, (9, 1)))
+    tiny = np.array([1e-310])
+    assert (tiny * 0.5)[0] > 0.0
+
+
+def test_tiny_states_do_no_harm(arm):
+    tiny = np.full(arm.size, 1e-312)
+    assert close(arm.forces(tiny, tiny, tiny), arm.forces(0 * tiny, 0 * tiny, 0 * tiny))
+
+
+# ---------------------------------------------------------------- values are inputs
+
+
+def changed(stiffness, mass, length):
+    """Robots of one structure and different numbers."""
+    links = [
+        zoo.Link(
+            name=f"l{i}",
+            joint=zoo.Joint(name=f"j{i}", axis="zy"[i]),
+            beam=zoo.beam(length, EIy=stiffness, EIz=2 * stiffness, modes=zoo.Modes(bend_y=2, bend_z=1)),
+            payloads=(zoo.RigidPart(mass=mass, frame="tip"),),
+        )
+        for i in range(2)
+    ]
+    return build_tree(zoo.Robot(name="changed", links=links))
+
+
+def test_other_values_need_no_other_code():
+    """Stiffness, payload and length of another robot, put into the evaluator of the first."""
+    one, other = changed(40.0, 0.2, 0.9), changed(77.0, 0.35, 1.3)
+    first, second = Program(FORWARD, one), Program(FORWARD, other)
+    assert first._structure == second._structure
+    ours, theirs = Evaluator(first), Evaluator(second)
+    ours.constants[:] = second.constants
+    x = [np.sin(k + np.arange(one.size)) for k in range(3)]
+    assert np.array_equal(ours(*x), theirs(*x))
+    assert np.array_equal(
+        ours.batch(*(np.tile(y, (5, 1)) for y in x)), theirs.batch(*(np.tile(y, (5, 1)) for y in x))
+    )
+
+
+def test_gravity_is_an_input():
+    robot = zoo.robot("branches-exponential")
+    here = Evaluator(Program(INVERSE, build_tree(robot)))
+    here.gravity[:] = [0.0, 0.0, -1.62]
+    moon = Dynamics(robot.with_changes(gravity=(0, 0, -1.62)))
+    q, v, a = zoo.state(moon)
+    assert close(here(q, v, a), moon.forces(q, v, a))
+
+
+def test_a_flexible_structure_is_another_structure():
+    one = changed(40.0, 0.2, 0.9)
+    planar = build_tree(zoo.robot("clamped-free"))
+    assert Program(FORWARD, one)._structure != Program(FORWARD, planar)._structure
+
+
+def test_structural_zeros_of_gravity():
+    """No gravity at all is a structure; its code must not be the one with gravity."""
+    robot = zoo.robot("pendulum")
+    with_g, without = (build_tree(robot.with_changes(gravity=g)) for g in ((0, 0, -9.81), (0, 0, 0)))
+    assert Program(INVERSE, with_g)._structure != Program(INVERSE, without)._structure
+
+
+# ---------------------------------------------------------------- refused
+
+
+def test_wrong_shapes(arm):
+    q, v, a = zoo.state(arm)
+    n, m = arm.size, len(arm.inputs)
+    with pytest.raises(
+        ValueError, match=rf"q has shape \({n - 1},\); robot 'pinned' needs \({n},\) or a batch"
+    ):
+        arm.forward(q[:-1], v)
+    with pytest.raises(ValueError, match=r"v has shape"):
+        arm.forces(q, v[:-1], a)
+    with pytest.raises(ValueError, match="they must be the same"):
+        arm.forward(q, np.tile(v, (2, 1)))
+    with pytest.raises(ValueError, match=rf"tau has shape \({m + 1},\)"):
+        arm.forward(q, v, np.zeros(m + 1))
+    with pytest.raises(ValueError, match="force has shape"):
+        arm.forward(q, v, force=np.zeros(n + 1))
+    with pytest.raises(ValueError, match="a has shape"):
+        arm.forces(q, v, a[:-1])
+    with pytest.raises(ValueError, match="has shape"):
+        arm.forward(np.zeros((2, 2, n)), np.zeros((2, 2, n)))
+    with pytest.raises(ValueError, match="wrench on one.tip has shape"):
+        arm.forward(q, v, wrenches={"one.tip": np.zeros(3)})
+
+
+def test_accelerations_must_belong_to_the_states(arm):
+    """A batch of states with one acceleration, or with too few, would read beyond the array."""
+    q, v, a = states(arm, 4)
+    for wrong in (a[0], a[:3]):
+        with pytest.raises(ValueError, match="a has shape|they must be the same"):
+            arm.forces(q, v, wrong)
+    with pytest.raises(ValueError, match="a has shape|they must be the same"):
+        arm.forces(q[0], v[0], a)
+
+
+def test_the_evaluator_checks_its_batches(arm):
+    evaluator = Evaluator(Program(INVERSE, arm.tree))
+    q, v, a = states(arm, 4)
+    for wrong in (a[0], a[:3], a[:, :-1]):
+        with pytest.raises(ValueError):
+            evaluator.batch(q, v, wrong)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_numbers_that_are_none(arm, bad):
+    q, v, _ = zoo.state(arm)
+    wrong = q.copy()
+    wrong[2] = bad
+    with pytest.raises(ValueError, match=rf"q of '{arm.names[2]}' is {bad}"):
+        arm.forward(wrong, v)
+    with pytest.raises(ValueError, match=rf"v of '{arm.names[2]}' is {bad}"):
+        arm.forward(q, wrong)
+    with pytest.raises(ValueError, match=rf"q of '{arm.names[2]}' is {bad}"):
+        arm.forward(np.array([q, wrong, q]), np.array([v, v, v]))
+    force = np.zeros(arm.size)
+    force[0] = bad
+    with pytest.raises(ValueError, match=rf"force of '{arm.names[0]}' is {bad}"):
+        arm.forward(q, v, force=force)
+
+
+@pytest.mark.parametrize("form", [np.array, list])
+def test_a_number_that_is_none_in_one_of_several_arms(form):
+    """Arms that share only the base: the bad one is neither the first nor the last."""
+    rng = zoo.seed(3)
+    links = [
+        zoo.Link(name=f"l{i}", joint=zoo.general_joint(rng, f"j{i}", parent="base"), rigid=zoo.rigid(rng))
+        for i in range(3)
+    ]
+    arm = Dynamics(zoo.Robot(name="three", links=links))
+    with pytest.raises(ValueError, match="q of 'j1' is nan"):
+        arm.forward(form([0.0, np.nan, 0.0]), form([0.0, 0.0, 0.0]))
+
+
+def test_unknown_frames_and_options(arm):
+    q, v, _ = zoo.state(arm)
+    with pytest.raises(KeyError, match="did you mean 'one.tip'"):
+        arm.pose("one.tipp", q)
+    with pytest.raises(ValueError, match="solver is 'sparse'"):
+        arm.forward(q, v, solver="sparse")
+    with pytest.raises(ValueError, match="compile is 'always'"):
+        Dynamics(zoo.robot("pinned"), compile="always")
+    two = np.zeros((2, arm.size))
+    with pytest.raises(ValueError, match="one state at a time"):
+        arm.energy(two, two)
+    with pytest.raises(ValueError, match="one state at a time"):
+        arm.forward(two, two, wrenches={"one.tip": np.zeros(6)})
+
+
+def test_kinematics_take_one_state(arm):
+    two = np.zeros((2, arm.size))
+    for ask in (arm.pose, arm.jacobian):
+        with pytest.raises(ValueError, match="one state at a time"):
+            ask("one.tip", two)
+
+
+def test_a_joint_that_moves_nothing():
+    """Inverse dynamics exist, forward dynamics do not; the error names the link and the remedy."""
+    rng = zoo.seed(5)
+    links = [
+        zoo.Link(name="arm", joint=zoo.Joint(name="a"), rigid=zoo.rigid(rng)),
+        zoo.Link(name="ghost", joint=zoo.Joint(name="b")),
+    ]
+    arm = Dynamics(zoo.Robot(name="ghosts", links=links))
+    q = np.zeros(2)
+    assert arm.forces(q, q, q).shape == (2,)
+    with pytest.raises(NoInertiaError, match="link 'ghost'.*moves no inertia.*payload or its motor"):
+        arm.forward(q, q)
+    # a motor gives it some
+    motor = zoo.Joint(name="b", motor=zoo.Motor(rotor_inertia=1e-3))
+    alive = Dynamics(zoo.Robot(name="alive", links=[links[0], zoo.Link(name="ghost", joint=motor)]))
+    assert np.isfinite(alive.forward(q, q)).all()
+
+
+def test_a_configuration_without_inertia():
+    """A point mass that slides through the axis: singular there, and only there."""
+    links = [
+        zoo.Link(name="turn", joint=zoo.Joint(name="a", axis="z")),
+        zoo.Link(
+            name="slide", joint=zoo.Joint(name="b", type="prismatic", axis="x"), rigid=zoo.Rigid(mass=1.0)
+        ),
+    ]
+    arm = Dynamics(zoo.Robot(name="centre", links=links))
+    assert np.isfinite(arm.forward([0.0, 0.5], [0.0, 0.0])).all()
+    with pytest.raises(FloatingPointError, match="'centre'.*singular"):
+        arm.forward(np.zeros(2), np.zeros(2))
+
+
+def test_a_robot_without_coordinates():
+    link = zoo.Link(name="r", joint=zoo.Joint(type="fixed"), rigid=zoo.rigid(zoo.seed(6)))
+    arm = Dynamics(zoo.Robot(name="rock", links=[link]))
+    nothing = np.zeros(0)
+    assert arm.forward(nothing, nothing).shape == (0,)
+    assert arm.mass_matrix(nothing).shape == (0, 0)
+    assert arm.energy(nothing, nothing).kinetic == 0.0
+    assert arm.pose("r.root", nothing).position == pytest.approx(np.zeros(3))
+
+
+def test_motion_of_every_link(tree_arm):
+    """The motion program gives pose and velocity of all links at once (18 numbers each)."""
+    q, v, _ = zoo.state(tree_arm)
+    found = Evaluator(Program(MOTION, tree_arm.tree))(q, v)
+    assert found.shape == (18 * len(tree_arm.tree.links),)

@@ -1,0 +1,133 @@
+"""One kernel per class of link, called in a loop: the same numbers and tangents as the whole robot in one piece."""
+
+import numpy as np
+import pytest
+
+import zoo
+from pliant.dynamics import Dynamics
+from pliant.engine import evaluator
+from pliant.engine.evaluator import Evaluator, Program
+from pliant.engine.module import program_ir
+from pliant.engine.replay import ReplayEvaluator
+from pliant.engine.rolled import rolled, whole
+from pliant.engine.structure import from_slots, split_constants
+from pliant.formulations.passes import ENERGY, FORWARD, INVERSE, MOTION, REACTION, result, run
+from pliant.tree import build_tree
+
+TOLERANCE = 1e-10
+"""Of the largest entry: the same operations, contracted differently."""
+
+STEP = 1e-30
+# the trees below have more coordinates than a vector register has lanes
+ALGORITHMS = {each.name: each for each in (FORWARD, INVERSE, ENERGY, MOTION, REACTION)}
+
+
+@pytest.fixture
+def always_rolled(monkeypatch):
+    monkeypatch.setattr(evaluator, "UNROLL_BELOW", 0)
+
+
+def inputs_of(algorithm, arm):
+    q, v, a = zoo.state(arm)
+    known = {"q": q, "v": v, "a": a, "f": np.cos(np.arange(arm.size))}
+    return {name: known[name] for name in algorithm.inputs}
+
+
+def close(left, right, tolerance=TOLERANCE):
+    assert left.shape == right.shape
+    return np.abs(left - right).max() <= tolerance * max(np.abs(left).max(), np.abs(right).max())
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS.values(), ids=lambda each: each.name)
+@pytest.mark.parametrize("name", ["mixed", "branches-cayley", "satellite"])
+def test_rolled_is_whole(name, algorithm, always_rolled):
+    """Compiled kernels in a loop, against the replay of a single tape and against the passes on floats."""
+    arm = Dynamics(zoo.robot(name), compile="never")
+    inputs = inputs_of(algorithm, arm)
+    program = Program(algorithm, arm.tree)
+    ours = Evaluator(program)(*inputs.values())
+    assert len(program.load("single")[0].rows) == len(arm.tree.links)
+    one_piece = ReplayEvaluator(whole(algorithm, arm.tree), arm.tree.gravity, arm.size)(*inputs.values())
+    plain = np.array(result(algorithm, run(algorithm, arm.tree, {k: x.tolist() for k, x in inputs.items()})))
+    assert close(ours, one_piece)
+    assert close(ours, plain)
+
+
+def tangent(algorithm, tree, inputs, seed):
+    """Derivatives by one input or by all constants, by complex step through the passes."""
+    split = [split_constants(link.constants) for link in tree.links]
+    values = [np.array(s.values, dtype=complex)[:, None] for s in split]
+    if seed == "constants":
+        lanes = sum(len(x) for x in values)
+        start, stepped = 0, []
+        for x in values:
+            step = np.zeros((len(x), lanes), dtype=complex)
+            step[np.arange(len(x)), start + np.arange(len(x))] = 1j * STEP
+            stepped.append(x + step)
+            start += len(x)
+        values = stepped
+        given = {name: list(x[:, None] + np.zeros((1, lanes))) for name, x in inputs.items()}
+    else:
+        lanes = tree.size
+        given = {
+            name: list(x[:, None] + (1j * STEP * np.eye(lanes) if name == seed else np.zeros((1, lanes))))
+            for name, x in inputs.items()
+        }
+    constants = [from_slots(s.pattern, lambda k, x=x: x[k]) for s, x in zip(split, values, strict=True)]
+    out = result(algorithm, run(algorithm, tree, given, constants))
+    return np.array([np.broadcast_to(x, lanes) for x in out]).imag / STEP
+
+
+# forward dynamics by its constants are left out: they take rotations as orthonormal, single entries cannot vary
+CASES = [
+    *(("satellite", each, seed) for each in ALGORITHMS.values() for seed in each.inputs),
+    ("satellite", INVERSE, "constants"),
+    ("branches-cayley", INVERSE, "constants"),
+    ("branches-cayley", INVERSE, "q"),
+    ("branches-cayley", FORWARD, "v"),
+    ("branches-cayley", ENERGY, "q"),
+]
+
+
+@pytest.mark.parametrize(("name", "algorithm", "seed"), CASES, ids=lambda x: getattr(x, "name", x))
+def test_rolled_tangents(name, algorithm, seed, always_rolled):
+    arm = Dynamics(zoo.robot(name), compile="never")
+    inputs = inputs_of(algorithm, arm)
+    wanted = tangent(algorithm, arm.tree, inputs, seed)
+    evaluate = Evaluator(Program(algorithm, arm.tree, (seed,)))
+    # twice: the second call finds the buffers of the first
+    for _ in range(2):
+        assert close(evaluate(*inputs.values()), wanted)
+
+
+def chain(n):
+    link = {"beam": zoo.beam(0.7, modes=zoo.Modes(bend_y=1, bend_z=1))}
+    twist = zoo.Placement(rotation=zoo.Rotation(x=0.4))
+    links = [
+        zoo.Link(name=f"l{i}", joint=zoo.Joint(name=f"j{i}", axis="z", placement=twist), **link)
+        for i in range(n)
+    ]
+    return build_tree(zoo.Robot(name="chain", links=links))
+
+
+@pytest.mark.parametrize("algorithm", [FORWARD, INVERSE], ids=lambda each: each.name)
+def test_the_code_does_not_grow_with_the_robot(algorithm):
+    """Chains of 8 and 20 equal links have the same kernels; only the table of offsets is longer."""
+    short, long = (rolled(algorithm, chain(n)) for n in (8, 20))
+    assert [len(each.kernels) for each in short.passes] == [len(each.kernels) for each in long.passes]
+    assert program_ir(short, 1)[0] == program_ir(long, 1)[0]
+    assert len(long.parents) == 20
+
+
+@pytest.mark.parametrize("algorithm", [FORWARD, INVERSE], ids=lambda each: each.name)
+def test_kernels_know_the_structural_zeros(algorithm):
+    """Zeros travel along the chain: the loop costs hardly more than the tape of the whole robot."""
+    tree = build_tree(zoo.robot("clamped-free"))
+    one_piece, by_link = whole(algorithm, tree).operations, rolled(algorithm, tree).operations
+    assert one_piece.total <= by_link.total <= 1.05 * one_piece.total
+
+
+def test_small_robots_are_one_kernel():
+    tree = build_tree(zoo.robot("pendulum"))
+    assert len(Program(FORWARD, tree).traced.passes) == 1
+    assert len(Program(FORWARD, build_tree(zoo.robot("forty"))).traced.passes) == 3

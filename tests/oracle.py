@@ -1,0 +1,434 @@
+"""An independent model of a robot: material points, placed by the description and the shapes of its links.
+
+Nothing here is shared with the formulations. Positions are written once, for complex coordinates; velocities are
+their complex-step derivatives, accelerations high-order differences of those, and everything else follows from
+Newton's law for points: forces = sum m J^T (acceleration - gravity) + strain, joints and motors.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from pliant.bodies.build import shape_sets
+from pliant.bodies.elements import BendingElements, RodElements
+from pliant.bodies.lumped import RigidPieces
+
+STEP = 1e-30
+"""Complex step: no subtraction, so any tiny number will do."""
+
+STENCIL = np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 0.0, 4 / 5, -1 / 5, 4 / 105, -1 / 280])
+"""Central difference of order 8."""
+
+GAUSS_POINTS = 30
+"""Per smooth piece of a beam: far more than the shapes of the zoo need."""
+
+# direction of the axis' displacement, and (direction, sign) of the section's turn, in each family
+DISPLACES = {"bend_y": 1, "bend_z": 2, "axial": 0}
+TURNS = {"bend_y": (2, 1.0), "bend_z": (1, -1.0), "torsion": (0, 1.0)}
+STIFFNESS = {"bend_y": "EIz", "bend_z": "EIy", "torsion": "GJ", "axial": "EA"}
+SHEAR = {"bend_y": "kGAy", "bend_z": "kGAz"}
+
+
+def hat(a):
+    x, y, z = a
+    return np.array([[0 * x, -z, y], [z, 0 * x, -x], [-y, x, 0 * x]])
+
+
+def turn(axis, angle):
+    """Rotation about a unit vector (Rodrigues)."""
+    K = hat(np.asarray(axis))
+    return np.eye(3) + np.sin(angle) * K + (1 - np.cos(angle)) * K @ K
+
+
+def exponential(A):
+    """The matrix exponential by its own series: enough terms for two radians."""
+    term = out = np.eye(3)
+    for k in range(1, 26):
+        term = term @ A / k
+        out = out + term
+    return out
+
+
+def section_rotation(rule, theta):
+    """The finite rotation of a section by its angles theta (3,), by one of the three rules."""
+    if rule == "exponential":
+        return exponential(hat(theta))
+    if rule == "cayley":
+        half = hat(theta) / 2
+        return np.linalg.solve(np.eye(3) - half, np.eye(3) + half)
+    x, y, z = np.eye(3)
+    return turn(x, theta[0]) @ turn(y, theta[1]) @ turn(z, theta[2])
+
+
+@dataclass
+class Part:
+    """One link: points r (p, 3) with masses, which move by phi (p, 3, n), and discs on turning sections.
+
+    ``frames``: name -> (position, R, Phi_d, Phi_r); ``root`` is the turn of the root section per coordinate.
+    """
+
+    name: str
+    joint: object
+    parent: str
+    frame: str
+    columns: np.ndarray
+    elastic: np.ndarray
+    masses: np.ndarray
+    r: np.ndarray
+    phi: np.ndarray
+    frames: dict
+    root: np.ndarray
+    discs: list = field(default_factory=list)
+    rigid: list = field(default_factory=list)
+    K: np.ndarray = None
+    D: np.ndarray = None
+
+
+def rigid_points(mass, com, inertia):
+    """Points with given mass, centre of mass and inertia about it; without mass a negative one in the middle."""
+    second, axes = np.linalg.eigh(np.trace(inertia) / 2 * np.eye(3) - inertia)
+    each = mass / 6 if mass else 1.0
+    size = np.sqrt(np.maximum(second, 0.0) / (2 * each))
+    pairs = [com + sign * size[k] * axes[:, k] for k in range(3) for sign in (1, -1)]
+    return np.array([mass - 6 * each, *[each] * 6]), np.array([com, *pairs])
+
+
+class Oracle:
+    """Kinematics, energies, momentum and generalised forces of a robot from its material points."""
+
+    def __init__(self, robot, coordinates, damping=None, clouds=None):
+        """``coordinates``: their names in order; ``clouds``: material points of links with modal data.
+
+        ``damping``: link -> D of its elastic coordinates, which is data, not mechanics.
+        """
+        self.robot = robot
+        self.index = {name: k for k, name in enumerate(coordinates)}
+        self.size = len(coordinates)
+        self.gravity = np.array(robot.gravity)
+        self.parts = [self._part(link, (clouds or {}).get(link.name)) for link in robot.links]
+        self.by_name = {part.name: part for part in self.parts}
+        for name, D in (damping or {}).items():
+            self.by_name[name].D = D
+
+    # ---- the description as points
+
+    def _part(self, link, cloud):
+        parent, frame = self.robot.parent_of(link.name)
+        own = [k for name, k in self.index.items() if name.startswith(f"{link.name}.") and "." in name]
+        joint = [self.index[name] for name in link.joint.coordinates]
+        elastic = np.array([k for k in own if k not in joint], dtype=int)
+        n = len(elastic)
+        none = np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3, n))
+        part = Part(
+            link.name, link.joint, parent, frame, np.array(joint, dtype=int), elastic, *none, {}, None
+        )
+        part.K = part.D = np.zeros((n, n))
+        if link.beam is not None:
+            self._beam(part, link)
+        elif link.modal is not None:
+            part.masses, part.r, part.phi = cloud
+            part.K, part.D = link.modal.array("K_ee"), link.modal.array("D_ee")
+            for name in link.frame_names:
+                f = link.frame(name)
+                part.frames[name] = (f.vector(), f.matrix(), *link.modal.frame_shapes(name))
+        else:
+            if link.rigid is not None:
+                points = rigid_points(link.rigid.mass, link.rigid.com_vector(), link.rigid.inertia_matrix())
+                part.masses, part.r = points
+                part.phi = np.zeros((len(part.r), 3, n))
+            for name in link.frame_names:
+                f = link.frame(name)
+                part.frames[name] = (f.vector(), f.matrix(), np.zeros((3, n)), np.zeros((3, n)))
+        part.root = part.frames["root"][3]
+        mounted = [("root", link.hub)] if link.hub else []
+        for where, body in mounted + [(p.frame or "tip", p) for p in link.payloads]:
+            part.rigid.append((where, *rigid_points(body.mass, body.com_vector(), body.inertia_matrix())))
+        return part
+
+    def _beam(self, part, link):
+        beam = link.beam
+        n = len(part.elastic)
+        sets = shape_sets(link, self.robot)
+        moving = sets
+        if beam.lumped is not None:
+            moving = [
+                RigidPieces(s.family, s.nodes) for s in sets if isinstance(s, BendingElements | RodElements)
+            ]
+        breaks = set(np.round(beam.breakpoints, 12))
+        for s in (*sets, *moving):
+            breaks |= set(np.round(s.breaks, 12))
+        x, weights = self._quadrature(sorted(breaks), beam.length)
+        known = beam.at(x)
+        dm = weights * known.mass_per_length
+        u, theta = self._fields(moving, x, n)
+        axis = np.stack([x, 0 * x, 0 * x], axis=1)
+        sections = bool(beam.rotary_inertia) or "torsion" in beam.families
+        if not sections:
+            part.masses, part.r, part.phi = dm, axis, u
+        else:
+            # four points per section, at +-ly on y and +-lz on z
+            ly, lz = (np.sqrt(2 * rho / known.mass_per_length) for rho in (known.rhoIz, known.rhoIy))
+            levers = [
+                np.stack([0 * x, a * ly, b * lz], axis=1) for a, b in ((1, 0), (-1, 0), (0, 1), (0, -1))
+            ]
+            if beam.rotary_inertia == "exact":
+                part.discs = [(dm / 4, axis, u, theta, s) for s in levers]
+            else:
+                part.masses = np.tile(dm / 4, 4)
+                part.r = np.concatenate([axis + s for s in levers])
+                part.phi = np.concatenate([u + np.cross(theta, s[:, :, None], axis=1) for s in levers])
+        part.K = self._stiffness(sets, beam, x, weights, n)
+        for name in link.frame_names:
+            f = link.frame(name)
+            u, theta = self._fields(sets, np.array([float(f.x or 0.0)]), n)
+            # the frame's origin moves by its section's linear turn
+            moved = u[0] + np.cross(theta[0], f.vector()[:, None], axis=0)
+            part.frames[name] = (np.array([f.x or 0.0, 0, 0]) + f.vector(), f.matrix(), moved, theta[0])
+
+    @staticmethod
+    def _quadrature(breaks, length):
+        nodes, weights = np.polynomial.legendre.leggauss(GAUSS_POINTS)
+        x, w = [], []
+        for a, b in zip(breaks, breaks[1:], strict=False):
+            if b - a > 1e-9 * length:
+                x.append((a + b) / 2 + (b - a) / 2 * nodes)
+                w.append((b - a) / 2 * weights)
+        return np.concatenate(x), np.concatenate(w)
+
+    @staticmethod
+    def _fields(sets, x, n):
+        """Displacement of the axis and turn of the section (stations, 3, n)."""
+        u, theta = np.zeros((len(x), 3, n)), np.zeros((len(x), 3, n))
+        start = 0
+        for s in sets:
+            samples, block = s.sample(x), slice(start, start + s.size)
+            if s.family in DISPLACES:
+                u[:, DISPLACES[s.family], block] = samples.value.T
+            if s.family in TURNS:
+                k, sign = TURNS[s.family]
+                theta[:, k, block] = sign * samples.rotation.T
+            start += s.size
+        return u, theta
+
+    @staticmethod
+    def _stiffness(sets, beam, x, weights, n):
+        K, start, known = np.zeros((n, n)), 0, beam.at(x)
+        for s in sets:
+            samples, block = s.sample(x), slice(start, start + s.size)
+            K[block, block] = (
+                samples.strain * weights * getattr(known, STIFFNESS[s.family])
+            ) @ samples.strain.T
+            if np.any(samples.shear):
+                K[block, block] += (
+                    samples.shear * weights * getattr(known, SHEAR[s.family])
+                ) @ samples.shear.T
+            start += s.size
+        return K
+
+    # ---- kinematics, on complex coordinates
+
+    def poses(self, q):
+        """Link -> (R, p) of its frame B."""
+        out = {}
+        for part in self.parts:
+            R, p = (
+                (np.eye(3), np.zeros(3))
+                if part.parent == "base"
+                else self._frame(part.parent, part.frame, q, out)
+            )
+            joint = part.joint
+            R, p = _then(R, p, joint.placement.matrix(), joint.placement.vector())
+            c = q[part.columns]
+            if joint.type == "revolute":
+                R = R @ turn(joint.axis_vector(), c[0])
+            elif joint.type == "prismatic":
+                p = p + R @ joint.axis_vector() * c[0]
+            elif joint.type == "free":
+                p = p + R @ c[:3]
+                for k in range(3):
+                    R = R @ turn(np.eye(3)[k], c[3 + k])
+            out[part.name] = _then(R, p, joint.child_placement.matrix(), joint.child_placement.vector())
+        return out
+
+    def _frame(self, link, name, q, poses):
+        part, (R, p) = self.by_name[link], poses[link]
+        position, R_frame, Phi_d, Phi_r = part.frames[name]
+        q_e = q[part.elastic]
+        theta = Phi_r @ q_e
+        E = section_rotation(self.robot.attachment_rotation, theta) if Phi_r.any() else np.eye(3)
+        return R @ E @ R_frame, p + R @ (position + Phi_d @ q_e)
+
+    def frame(self, name, q):
+        """(R, p) of LINK.FRAME."""
+        link, _, frame = name.partition(".")
+        return self._frame(link, frame, q, self.poses(q))
+
+    def points(self, q):
+        """Positions (p, 3) of all material points."""
+        poses = self.poses(q)
+        return np.concatenate([self._points(part, q, poses) for part in self.parts])
+
+    def _points(self, part, q, poses):
+        R, p = poses[part.name]
+        q_e = q[part.elastic]
+        own = [part.r + part.phi @ q_e]
+        for _, axis, u, theta, s in part.discs:
+            turned = [
+                section_rotation(self.robot.attachment_rotation, t @ q_e) @ lever
+                for t, lever in zip(theta, s, strict=True)
+            ]
+            own.append(axis + u @ q_e + np.array(turned))
+        out = [p + x @ R.T for x in own]
+        for frame, _, r in part.rigid:
+            R_f, p_f = self._frame(part.name, frame, q, poses)
+            out.append(p_f + r @ R_f.T)
+        return np.concatenate(out)
+
+    def _masses(self, part):
+        own = [part.masses, *(disc[0] for disc in part.discs), *(m for _, m, _ in part.rigid)]
+        return np.concatenate(own)
+
+    @cached_property
+    def masses(self):
+        return np.concatenate([self._masses(part) for part in self.parts])
+
+    def velocities(self, q, v):
+        return self.points(q + 1j * STEP * v).imag / STEP
+
+    def accelerations(self, q, v, a, step=0.003):
+        """Of the points on the path q + v t + a t^2 / 2: differences of exact velocities."""
+        out = 0.0
+        for k, weight in enumerate(STENCIL):
+            t = (k - 4) * step
+            if weight:
+                out = out + weight / step * self.velocities(q + v * t + a * t * t / 2, v + a * t)
+        return out
+
+    def jacobian(self, q):
+        """Of all points (p, 3, n)."""
+        return np.stack([self.velocities(q, e) for e in np.eye(self.size)], axis=-1)
+
+    def frame_jacobian(self, name, q):
+        """(6, n): linear, angular velocity of a frame."""
+        columns = []
+        for e in np.eye(self.size):
+            R, p = self.frame(name, q + 1j * STEP * e)
+            w = R.imag / STEP @ R.real.T
+            columns.append([*(p.imag / STEP), w[2, 1], w[0, 2], w[1, 0]])
+        return np.array(columns).T
+
+    # ---- joints and motors
+
+    def motor_rows(self):
+        """(part, row (n,)) of every motor angle theta + (axis . turn of the root) q_e."""
+        for part in self.parts:
+            joint = part.joint
+            if joint.type not in ("revolute", "prismatic"):
+                continue
+            row = np.zeros(self.size)
+            row[part.columns[0]] = 1.0
+            if joint.type == "revolute":
+                axis_in_link = joint.child_placement.matrix().T @ joint.axis_vector()
+                row[part.elastic] = axis_in_link @ part.root
+            yield part, row
+
+    def drive_forces(self, q, v, a):
+        """Generalised forces of motors' rotors, springs, dampers and friction, on the left-hand side."""
+        f = np.zeros(self.size)
+        for part, row in self.motor_rows():
+            joint = part.joint
+            angle, rate, acceleration = row @ q, row @ v, row @ a
+            effort = 0.0
+            if joint.motor:
+                effort += joint.motor.rotor_inertia * joint.motor.gear_ratio**2 * acceleration
+            if joint.spring:
+                effort += joint.spring.stiffness * (angle - joint.spring.rest) + joint.spring.damping * rate
+            if joint.friction:
+                effort += joint.friction.viscous * rate + self.dry_friction(joint.friction, rate)
+            f = f + row * effort
+        return f
+
+    @staticmethod
+    def dry_friction(friction, rate):
+        return friction.coulomb * np.tanh(rate / friction.smoothing)
+
+    def input_matrix(self):
+        """B: the motors' work per unit of each coordinate."""
+        rows = [row for part, row in self.motor_rows() if part.joint.actuated]
+        return np.array(rows).T.reshape(self.size, len(rows))
+
+    def motor_inertia(self):
+        M = np.zeros((self.size, self.size))
+        for part, row in self.motor_rows():
+            if part.joint.motor:
+                M += part.joint.motor.rotor_inertia * part.joint.motor.gear_ratio**2 * np.outer(row, row)
+        return M
+
+    # ---- dynamics
+
+    def mass_matrix(self, q):
+        J = self.jacobian(q)
+        return np.einsum("p,pdi,pdk->ik", self.masses, J, J) + self.motor_inertia()
+
+    def kinetic(self, q, v):
+        u = self.velocities(q, v)
+        return 0.5 * self.masses @ (u * u).sum(axis=1) + 0.5 * v @ self.motor_inertia() @ v
+
+    def strain(self, q):
+        total = sum(0.5 * q[part.elastic] @ part.K @ q[part.elastic] for part in self.parts)
+        for part, row in self.motor_rows():
+            if part.joint.spring:
+                total += 0.5 * part.joint.spring.stiffness * (row @ q - part.joint.spring.rest) ** 2
+        return total
+
+    def weight_potential(self, q):
+        return -self.masses @ self.points(q) @ self.gravity
+
+    def momentum(self, q, v):
+        """Linear momentum, and angular momentum about the origin."""
+        p, u = self.points(q), self.velocities(q, v)
+        return self.masses @ u, self.masses @ np.cross(p, u)
+
+    def forces(self, q, v, a):
+        """Generalised forces that give the accelerations a, by Newton's law for every point."""
+        effective = self.accelerations(q, v, a) - self.gravity
+        f = np.einsum("p,pdi,pd->i", self.masses, self.jacobian(q), effective)
+        for part in self.parts:
+            f[part.elastic] += part.K @ q[part.elastic] + part.D @ v[part.elastic]
+        return f + self.drive_forces(q, v, a)
+
+    def joint_wrenches(self, q, v, a):
+        """Joint -> force and moment on all that hangs on it, in the axes of its link, by Newton's law for points.
+
+        The point is the one of the joint axis that is nearest to the link's origin; a sliding or fixed joint has
+        it at the link's origin, a free one at its moving frame.
+        """
+        effective = self.masses[:, None] * (self.accelerations(q, v, a) - self.gravity)
+        points, poses = self.points(q), self.poses(q)
+        ends = np.cumsum([len(self._masses(part)) for part in self.parts])
+        rows = {
+            part.name: np.arange(end - len(self._masses(part)), end) for part, end in zip(self.parts, ends)
+        }
+        for part in reversed(self.parts):
+            if part.parent != "base":
+                rows[part.parent] = np.concatenate([rows[part.parent], rows[part.name]])
+        out = {}
+        for part in self.parts:
+            joint, (R, p) = part.joint, poses[part.name]
+            lever = joint.child_placement.vector()
+            if joint.type == "revolute":
+                lever = lever - joint.axis_vector() * (joint.axis_vector() @ lever)
+            elif joint.type != "free":
+                lever = np.zeros(3)
+            at = p - R @ joint.child_placement.matrix().T @ lever
+            f = effective[rows[part.name]]
+            moment = np.cross(points[rows[part.name]] - at, f).sum(axis=0)
+            out[f"{joint.name}.rz" if joint.type == "free" else joint.name] = np.concatenate(
+                [R.T @ f.sum(axis=0), R.T @ moment]
+            )
+        return out
+
+
+def _then(R, p, R_next, p_next):
+    return R @ R_next, p + R @ p_next
