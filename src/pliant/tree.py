@@ -85,7 +85,7 @@ class Tree:
             key = f"{name}.tip"
         elif name == "tip":
             named = [link.name for link in self.links if f"{link.name}.tip" in self.frames]
-            key = f"{named[-1]}.tip"
+            key = f"{named[-1]}.tip" if named else name
         if key not in self.frames:
             from difflib import get_close_matches
 
@@ -301,4 +301,8 @@ def body_constants(body: ModalBody) -> BodyConstants:
 
 
 def _listed(value: Any) -> Any:
-    return float(value) if np.ndim(value) == 0 else np.asarray(value, dtype=float).tolist()
+    """Nested lists; what only rounding left of a turned array is zero."""
+    if np.ndim(value) == 0:
+        return float(value)
+    a = np.asarray(value, dtype=float)
+    return np.where(np.abs(a) < ROUNDING * np.abs(a).max(initial=0.0), 0.0, a).tolist()

@@ -1,4 +1,4 @@
-"""Compiled evaluators at their border: values as inputs, batches, threads, other back ends, and what is refused."""
+"""Compiled evaluators at their border: values as inputs, batches, threads, NumPy, and what is refused."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -254,7 +254,7 @@ def test_wrong_shapes(arm):
         arm.forces(q, v, a[:-1])
     with pytest.raises(ValueError, match="has shape"):
         arm.forward(np.zeros((2, 2, n)), np.zeros((2, 2, n)))
-    with pytest.raises(ValueError, match="wrench on one.tip has shape"):
+    with pytest.raises(ValueError, match=r"wrench on one\.tip has shape"):
         arm.forward(q, v, wrenches={"one.tip": np.zeros(3)})
 
 
@@ -262,9 +262,9 @@ def test_accelerations_must_belong_to_the_states(arm):
     """A batch of states with one acceleration, or with too few, would read beyond the array."""
     q, v, a = states(arm, 4)
     for wrong in (a[0], a[:3]):
-        with pytest.raises(ValueError, match="a has shape|they must be the same"):
+        with pytest.raises(ValueError, match=r"a has shape|they must be the same"):
             arm.forces(q, v, wrong)
-    with pytest.raises(ValueError, match="a has shape|they must be the same"):
+    with pytest.raises(ValueError, match=r"a has shape|they must be the same"):
         arm.forces(q[0], v[0], a)
 
 
@@ -308,7 +308,7 @@ def test_a_number_that_is_none_in_one_of_several_arms(form):
 
 def test_unknown_frames_and_options(arm):
     q, v, _ = zoo.state(arm)
-    with pytest.raises(KeyError, match="did you mean 'one.tip'"):
+    with pytest.raises(KeyError, match=r"did you mean 'one\.tip'"):
         arm.pose("one.tipp", q)
     with pytest.raises(ValueError, match="solver is 'sparse'"):
         arm.forward(q, v, solver="sparse")
@@ -338,7 +338,7 @@ def test_a_joint_that_moves_nothing():
     arm = Dynamics(zoo.Robot(name="ghosts", links=links))
     q = np.zeros(2)
     assert arm.forces(q, q, q).shape == (2,)
-    with pytest.raises(NoInertiaError, match="link 'ghost'.*moves no inertia.*payload or its motor"):
+    with pytest.raises(NoInertiaError, match=r"link 'ghost'.*moves no inertia.*payload or its motor"):
         arm.forward(q, q)
     # a motor gives it some
     motor = zoo.Joint(name="b", motor=zoo.Motor(rotor_inertia=1e-3))
@@ -356,7 +356,7 @@ def test_a_configuration_without_inertia():
     ]
     arm = Dynamics(zoo.Robot(name="centre", links=links))
     assert np.isfinite(arm.forward([0.0, 0.5], [0.0, 0.0])).all()
-    with pytest.raises(FloatingPointError, match="'centre'.*singular"):
+    with pytest.raises(FloatingPointError, match=r"'centre'.*singular"):
         arm.forward(np.zeros(2), np.zeros(2))
 
 

@@ -1,4 +1,4 @@
-"""One kernel per class of link, called in a loop: the same numbers and tangents as the whole robot in one piece."""
+"""One kernel per class of link, called in a loop: the numbers and tangents of the robot in one piece."""
 
 import numpy as np
 import pytest
@@ -78,7 +78,7 @@ def tangent(algorithm, tree, inputs, seed):
     return np.array([np.broadcast_to(x, lanes) for x in out]).imag / STEP
 
 
-# forward dynamics by its constants are left out: they take rotations as orthonormal, single entries cannot vary
+# forward dynamics by constants are left out: they take rotations as orthonormal, single entries cannot vary
 CASES = [
     *(("satellite", each, seed) for each in ALGORITHMS.values() for seed in each.inputs),
     ("satellite", INVERSE, "constants"),

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pliant.cli import check, export, robots, schema, shapes, show
+from pliant.cli import check, export, robots, schema, shapes, show, simulate
 from pliant.cli.terminal import FAILED, WRONG_INPUT
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ app.command(name="show")(show.show)
 app.command(name="shapes")(shapes.shapes)
 app.command(name="schema")(schema.schema)
 app.command(name="export")(export.export)
+app.command(name="simulate")(simulate.simulate)
 
 
 def _print_version(wanted: bool) -> None:

@@ -24,16 +24,14 @@ class Target(StrEnum):
 
 
 def export(
-    robot: Annotated[
-        str, typer.Argument(metavar="ROBOT", help="A robot file or the name of a bundled robot.")
-    ],
+    robot: Annotated[str, typer.Argument(metavar="ROBOT", help="A robot file or a bundled robot's name.")],
     to: Annotated[Target, typer.Option(help="Language of the code.")],
     output: Annotated[
         Path,
         typer.Option(
             "--output",
             "-o",
-            help="The file: NAME.c (NAME.h is written beside it), NAME.py, NAME.casadi; for a listing .c, .py or .m.",
+            help="The file: NAME.c (and NAME.h beside it), NAME.py, NAME.casadi; a listing: .c, .py or .m.",
         ),
     ],
     function: Annotated[
@@ -47,7 +45,7 @@ def export(
         list[str] | None, typer.Option(help="Frame of pose and jacobian; may be repeated. Default: tip.")
     ] = None,
 ) -> None:
-    """Write the dynamics of a robot as C, as a Python module, as a CasADi function or as a readable listing."""
+    """Write the dynamics of a robot as C, a Python module, a CasADi function or a readable listing."""
     from pliant.dynamics import Dynamics
     from pliant.model.errors import ModelError
 

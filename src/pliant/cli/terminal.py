@@ -62,8 +62,13 @@ def check_picture(path: Path | None) -> None:
         return
     from pliant.results.canvas import PICTURES
 
-    if path.suffix.lower() not in PICTURES:
-        refuse(f"{path}: a picture must end in {', '.join(PICTURES)}")
+    check_folder(path, PICTURES, "a picture")
+
+
+def check_folder(path: Path, endings: tuple[str, ...], what: str = "the file") -> None:
+    """Refuse a file with another ending, or in a folder that does not exist."""
+    if path.suffix.lower() not in endings:
+        refuse(f"{path}: {what} must end in {', '.join(endings)}")
     if path.is_dir():
         refuse(f"{path}: this is a folder")
     if not path.parent.is_dir():

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pliant.engine.rolled import Address, RolledProgram
-from pliant.engine.tape import BINARY, FUNCTIONS, STUMPFF, Node, live
+from pliant.engine.tape import BINARY, STUMPFF, Node, live
 from pliant.spatial import scalars
 
 BLOCK = 5000

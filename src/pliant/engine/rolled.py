@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from pliant.engine.structure import ConstantsPattern, Slot, freeze, from_slots, pack, slots, split_constants
 from pliant.engine.tape import BINARY, Node, Operations, Tape, count, live, tangents
-from pliant.formulations.passes import Algorithm, Pass, View, result, run
+from pliant.formulations.passes import Algorithm, Pass, View
 from pliant.spatial.scalars import Scalar
 from pliant.tree import Tree
 
@@ -343,7 +343,7 @@ def whole(algorithm: Algorithm, tree: Tree, seeds: tuple[str, ...] = ()) -> Roll
     constants = [from_slots(s.pattern, reader(start)) for s, start in zip(split, starts, strict=True)]
     inputs = {name: [tape.symbol(Address(name, "own", k)) for k in range(tree.size)] for name in algorithm.inputs}
     gravity = [g and tape.symbol(Address("gravity", "", k)) for k, g in enumerate(tree.gravity.tolist())]
-    outputs = result(algorithm, run(algorithm, tree, inputs, constants, gravity))
+    outputs = algorithm.evaluate(tree, inputs, constants, gravity)
     if seeds:
         given = {
             i: tape.symbol(tape.a[i]._replace(array=f"d{tape.a[i].array}"))

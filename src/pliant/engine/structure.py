@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pliant.engine.tape import Node
-from pliant.formulations.link import LinkConstants
+from pliant.formulations.link import LinkConstants, Seat
 
 if TYPE_CHECKING:
     from pliant.tree import Tree
@@ -81,14 +81,14 @@ class _Pool:
 
 
 def split_constants(constants: LinkConstants) -> ConstantsPattern:
-    """Separate structure and values. Equal magnitudes share a slot; 0 is structural, +-1 only in the seat.
+    """Separate structure and values. Equal magnitudes share a slot; 0 is structural, +-1 only in rotations.
 
     Damping and joint constants get slots of their own, so that they can be changed (or set to zero) alone.
     """
     values: list[float] = []
     pool = _Pool(values)
 
-    def seat(x: float) -> float | Slot:
+    def rotation(x: float) -> float | Slot:
         return float(x) if abs(x) in (0, 1) else pool.slot(x)
 
     def shared(x: float) -> float | Slot:
@@ -102,12 +102,18 @@ def split_constants(constants: LinkConstants) -> ConstantsPattern:
 
     body = constants.body
     pattern = LinkConstants(
-        seat=map_leaves(constants.seat, seat),
+        seat=_seat_pattern(constants.seat, rotation, shared),
         joint=map_leaves(constants.joint, alone),
         body=map_leaves(body._replace(D_ee=[]), shared)._replace(D_ee=map_leaves(body.D_ee, alone)),
         motor_row=map_leaves(constants.motor_row, shared),
     )
     return ConstantsPattern(pattern, values)
+
+
+def _seat_pattern(seat: Seat, rotation: Callable[[float], Any], shared: Callable[[float], Any]) -> Seat:
+    turned = {name: map_leaves(getattr(seat, name), rotation) for name in ("R0", "axes")}
+    rest: Seat = map_leaves(seat._replace(R0=[], axes=[]), shared)
+    return rest._replace(**turned)
 
 
 def from_slots(pattern: Any, read: Callable[[int], Any]) -> Any:

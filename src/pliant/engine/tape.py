@@ -173,8 +173,26 @@ def _multiply(x: Scalar, y: Scalar) -> Scalar:
     if minus_x is not None or minus_y is not None:
         out = _multiply(minus_x or x, minus_y or y)
         return out if minus_x is not None and minus_y is not None else _negate(out)
+    for factor, other in ((x, y), (y, x)):
+        cancelled = _without_reciprocal(other, factor)
+        if cancelled is not None:
+            return cancelled
     i, j = sorted((x.index, y.index))
     return tape.record("*", i, j)
+
+
+def _without_reciprocal(y: Node, x: Node) -> Scalar | None:
+    """z where y is z (1/x), or 1 where y is 1/x; else None."""
+    tape = y.tape
+    inverse = tape.seen.get(("/", tape.constant(1.0).index, x.index))
+    if inverse is None:
+        return None
+    if y is inverse:
+        return 1.0
+    if tape.op[y.index] == "*" and inverse.index in (tape.a[y.index], tape.b[y.index]):
+        other = tape.b[y.index] if tape.a[y.index] == inverse.index else tape.a[y.index]
+        return tape.nodes[other]
+    return None
 
 
 def _multiply_constant(k: float, x: Node) -> Scalar:

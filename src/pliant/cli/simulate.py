@@ -1,0 +1,212 @@
+"""``pliant simulate``: run a study, show how it goes, keep what comes out."""
+
+from __future__ import annotations
+
+import signal
+import time
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pliant.cli.terminal import FAILED, check_folder, emit, number, refuse, table
+
+if TYPE_CHECKING:
+    from pliant.results.result import Result
+    from pliant.simulation.run import Progress, Run
+    from pliant.simulation.study import Study
+
+# exit code of a program that an interrupt ended
+INTERRUPTED = 130
+# seconds between checkpoints, and between updates of the progress bar
+CHECKPOINT, REFRESH = 10.0, 0.1
+
+
+def simulate(
+    study: Annotated[
+        str | None,
+        typer.Argument(metavar="STUDY", help="A study file, the name of a bundled study, or a run to be resumed."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The run's HDF5 file; default: NAME.h5 in this folder.")
+    ] = None,
+    until: Annotated[float | None, typer.Option(help="Another end of the simulated time, in s.")] = None,
+    method: Annotated[str | None, typer.Option(help="Another integrator.")] = None,
+    tolerance: Annotated[float | None, typer.Option(help="Another relative error of a step.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a report: one HTML page with plots and a film.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the run into this PNG, SVG or PDF file.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="Write the main channels to this CSV file.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where a run was interrupted or ended.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Start anew although an interrupted run is there.")] = False,
+    checkpoint: Annotated[float, typer.Option(help="Seconds of computing between checkpoints.")] = CHECKPOINT,
+    allow_python: Annotated[bool, typer.Option("--allow-python", help="Let the study run Python code.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print warnings and errors only.")] = False,
+    list_studies: Annotated[bool, typer.Option("--list", help="List the bundled studies.")] = False,
+) -> None:
+    """Simulate a study and keep the run; Ctrl-C keeps what is there, and --resume goes on."""
+    if list_studies:
+        _list()
+        return
+    if study is None:
+        refuse("name a study: a file, or one of those that `pliant simulate --list` shows")
+    from pliant.cli.simulation_job import Job
+
+    _check_outputs(report, plot, csv)
+    changes: dict[str, Any] = {}
+    if until is not None:
+        changes["until"] = until
+    options = {key: value for key, value in (("method", method), ("tolerance", tolerance)) if value is not None}
+    if options:
+        changes["integrator"] = options
+    job = Job.prepare(study, output, changes, resume=resume, force=force, python=allow_python)
+    if not quiet:
+        _introduce(job.run, job.study, job.resumed_at)
+    with _Screen(job.run, quiet) as screen:
+        outcome = job.go(screen.update, checkpoint)
+    if outcome.trouble:
+        typer.secho(outcome.trouble, fg="red", err=True)
+    if outcome.result is not None:
+        if not quiet:
+            _summary(outcome.result)
+        _warn(outcome.result)
+        _write(outcome.result, report, plot, csv, quiet)
+        if outcome.written and not quiet:
+            typer.echo(f"written to {job.path}")
+    if outcome.interrupted:
+        typer.secho(
+            f"interrupted at {job.run.t:.6g} s of {job.study.until:g} s; go on with: {job.resume_command}", fg="yellow"
+        )
+        raise typer.Exit(INTERRUPTED)
+    if outcome.trouble:
+        raise typer.Exit(FAILED)
+
+
+def _list() -> None:
+    from pliant.simulation.study import bundled_studies
+
+    rows = table("study", "description", words=2)
+    for name, description in bundled_studies():
+        rows.add_row(f"[bold]{name}[/]", description)
+    emit(rows)
+
+
+def _check_outputs(report: Path | None, plot: Path | None, csv: Path | None) -> None:
+    """Refuse what cannot be written before anything is computed."""
+    from pliant.cli.terminal import check_picture
+
+    check_picture(plot)
+    for path, endings in ((report, (".html", ".htm")), (csv, (".csv",))):
+        if path is not None:
+            check_folder(path, endings)
+
+
+def _introduce(run: Run, study: Study, resumed_at: float | None) -> None:
+    arm = run.arm
+    lines = [f"[bold]{study.name}[/]: {study.description}" if study.description else f"[bold]{study.name}[/]"]
+    lines.append(f"robot {study.robot.name}: {arm.size} coordinates, {len(arm.inputs)} inputs; {study.until:g} s")
+    lines.append(f"integrator {run.method}: {run.reason}")
+    if resumed_at is not None:
+        lines.append(f"resumed at {resumed_at:.6g} s")
+    emit("\n".join(lines))
+
+
+def _summary(result: Result) -> None:
+    info, s = result.info, result.info.statistics
+    seconds = max(info.seconds, 1e-9)
+    rows = table("", "", words=2)
+    rows.show_header = False
+    t = result.time[-1]
+    rows.add_row("simulated", f"{t:.6g} s in {info.seconds:.3g} s: {t / seconds:.3g} times real time; {info.ended}")
+    steps = f"{s['steps']:.0f} steps of {s['smallest_step']:.2g} to {s['largest_step']:.2g} s"
+    rows.add_row("integrator", f"{steps}, {s['rejected']:.0f} rejected, {s['evaluations']:.0f} evaluations")
+    energy = result["energy.total"]
+    gained = f"{number(energy[-1] - energy[0])} J gained"
+    motors, loads, lost = (number(x) for x in result.samples.work[-1])
+    from_loads = f", {loads} J from loads" if result.samples.work[-1, 1] else ""
+    off = abs(result["energy.balance"]).max()
+    rows.add_row("energy", f"{gained}, {motors} J from motors{from_loads}, {lost} J lost; balance within {off:.1e} J")
+    for link in result.robot.links:
+        if link.is_flexible:
+            size = 1e3 * (result[f"{link.name}.deflection"] ** 2).sum(axis=1).max() ** 0.5
+            rows.add_row(link.name, f"tip deflection up to {number(size)} mm")
+    for t, name, value in info.events:
+        rows.add_row("event", f"at {t:.6g} s: {name} (value {number(value)})")
+    emit(rows)
+
+
+def _warn(result: Result) -> None:
+    for text in result.warnings:
+        typer.secho(f"warning: {text}", fg="yellow", err=True)
+
+
+def _write(result: Result, report: Path | None, plot: Path | None, csv: Path | None, quiet: bool) -> None:
+    written: list[Path] = []
+    if plot is not None:
+        result.plot(plot)
+        written.append(plot)
+    if csv is not None:
+        result.to_csv(csv)
+        written.append(csv)
+    if report is not None:
+        result.report(report)
+        written.append(report)
+    if not quiet:
+        for path in written:
+            typer.echo(f"written to {path}")
+
+
+class _Screen:
+    """The progress bar, and the interrupt that ends a run in order."""
+
+    def __init__(self, run: Run, quiet: bool) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn
+
+        console = Console(stderr=True, highlight=False)
+        self.interrupted = False
+        self.started = run.t
+        self.shown = 0.0
+        columns = (
+            BarColumn(bar_width=30),
+            TextColumn("{task.fields[time]} of {task.fields[until]} s"),
+            TextColumn("step {task.fields[step]}"),
+            TextColumn("{task.fields[factor]} x real time"),
+            TextColumn("{task.fields[left]}"),
+        )
+        self.bar = Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal)
+        fields: dict[str, Any] = {"time": "0", "until": f"{run.study.until:g}", "step": "", "factor": "", "left": ""}
+        self.task = self.bar.add_task("", total=run.study.until, **fields)
+
+    def __enter__(self) -> _Screen:
+        self._before = [(s, signal.signal(s, self._interrupt)) for s in (signal.SIGINT, signal.SIGTERM)]
+        self.bar.start()
+        return self
+
+    def __exit__(self, *what: object) -> None:
+        self.bar.stop()
+        for s, handler in self._before:
+            signal.signal(s, handler)
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        if self.interrupted:
+            # the second one does not wait
+            raise KeyboardInterrupt
+        self.interrupted = True
+
+    def update(self, at: Progress) -> bool:
+        """Show where the run is; True if it shall end."""
+        now = time.monotonic()
+        if now - self.shown > REFRESH:
+            self.shown = now
+            factor = (at.t - self.started) / max(at.seconds, 1e-9)
+            left = (at.until - at.t) / factor if factor > 0 else 0.0
+            self.bar.update(
+                self.task,
+                completed=at.t,
+                time=f"{at.t:.3f}",
+                step=f"{at.step:.1e} s",
+                factor=f"{factor:.2g}",
+                left=f"{left:.0f} s left",
+            )
+        return self.interrupted

@@ -1,0 +1,181 @@
+"""A run with its files: preparation, checkpoints on the way, the result at the end."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pliant.cli.terminal import check_folder, refuse
+from pliant.model.yaml_file import parse_document, read_text
+from pliant.results.result import Result
+from pliant.results.storage import load_run_and_checkpoint, save_run
+from pliant.simulation.checkpoint import (
+    ENDING,
+    Checkpoint,
+    CheckpointFile,
+    needed_space,
+    partial_path,
+    read_checkpoint,
+    reserve,
+)
+from pliant.simulation.events import Happening
+from pliant.simulation.integrators.integrator import IntegrationError
+from pliant.simulation.run import Progress, Run
+from pliant.simulation.study import Study, load_study, study_from
+
+RUN_ENDING = ".h5"
+
+
+@dataclass
+class Outcome:
+    """How a job ended."""
+
+    result: Result | None = None
+    interrupted: bool = False
+    trouble: str = ""
+    written: bool = False
+
+
+class Job:
+    """A run, where its file goes and how far it was."""
+
+    def __init__(self, study: Study, name: str, path: Path, kept: Checkpoint | None) -> None:
+        self.study, self.name, self.path = study, name, path
+        self.partial = partial_path(path)
+        samples = int(study.until / study.sample_step) + 2
+        # a folder that cannot be written is known before anything is compiled, the space that is needed after it
+        reserve(path, needed_space(samples, len(study.robot.joint_coordinates)))
+        self.run = Run(study)
+        reserve(path, needed_space(samples, 3 * self.run.arm.size + 2 * len(self.run.arm.inputs) + 4))
+        self.resumed_at: float | None = None
+        if kept is not None:
+            self.run.recall(kept.memory, kept.samples, kept.happenings)
+            self.resumed_at = self.run.t
+        self.kept = kept
+
+    @classmethod
+    def prepare(
+        cls, name: str, output: Path | None, changes: dict[str, Any], *, resume: bool, force: bool, python: bool
+    ) -> Job:
+        """Read the study, look at what is already there, and make sure that the result can be written."""
+        given = Path(name)
+        if resume and given.name.endswith((RUN_ENDING, RUN_ENDING + ENDING)):
+            path = output or given.with_name(given.name.removesuffix(ENDING))
+            kept = _kept(given.with_name(given.name.removesuffix(ENDING)))
+            return cls(_stored_study(kept, changes, python), name, path, kept)
+        study = load_study(name, python=python, changes=changes)
+        path = output or Path(f"{study.name}{RUN_ENDING}")
+        check_folder(path, (RUN_ENDING,))
+        if resume:
+            kept = _kept(path)
+            _same_study(study, kept, path)
+            return cls(study, name, path, kept)
+        if partial_path(path).exists() and not force:
+            refuse(f"{partial_path(path)} holds an interrupted run; --resume goes on with it, --force starts anew")
+        return cls(study, name, path, None)
+
+    @property
+    def resume_command(self) -> str:
+        """How the user goes on."""
+        return f"pliant simulate {shlex.quote(self.name)} -o {shlex.quote(str(self.path))} --resume"
+
+    def go(self, update: Callable[[Progress], bool], interval: float) -> Outcome:
+        """Run to the end, an interrupt or trouble; everything computed is kept."""
+        log = self._open()
+        last = time.monotonic()
+
+        def report(at: Progress) -> bool:
+            nonlocal last
+            if time.monotonic() - last > interval:
+                self._checkpoint(log)
+                last = time.monotonic()
+            return update(at)
+
+        outcome = Outcome()
+        try:
+            outcome.interrupted = not self.run.go(report)
+            if outcome.interrupted:
+                self._checkpoint(log)
+        except IntegrationError as error:
+            outcome.trouble = str(error)
+            self.run.stopped = "stopped: the integrator could not go on"
+        except OSError as error:
+            log.close()
+            where = "the last checkpoint is kept; free some space, then go on with: " + self.resume_command
+            return Outcome(trouble=f"{self.partial}: {error.strerror} at t = {self.run.t:.6g} s; {where}")
+        outcome.result = self.run.result()
+        self._finish(outcome, log)
+        return outcome
+
+    def _open(self) -> CheckpointFile:
+        if self.kept is not None and self.partial.exists():
+            return CheckpointFile.reopen(self.partial)
+        header = {
+            "study": self.study.to_yaml(),
+            "robot": self.study.robot.to_yaml(),
+            "until": self.study.until,
+        }
+        log = CheckpointFile.create(self.partial, header)
+        if self.kept is not None:
+            log.append(self.kept.samples, self.kept.memory, self.kept.happenings)
+        return log
+
+    def _checkpoint(self, log: CheckpointFile) -> None:
+        log.append(self.run.recorder.fresh(), self.run.memory(), self.run.happenings)
+
+    def _finish(self, outcome: Outcome, log: CheckpointFile) -> None:
+        """Write the result; the checkpoints go when it is there and whole."""
+        assert outcome.result is not None
+        try:
+            save_run(outcome.result, self.path, self.run.memory())
+            outcome.written = True
+        except OSError as error:
+            try:
+                self._checkpoint(log)
+            except OSError:
+                log.close()
+            why = error.strerror or str(error)
+            outcome.trouble = f"{self.path}: the result cannot be written: {why}; go on with: {self.resume_command}"
+            return
+        if outcome.interrupted:
+            log.close()
+        else:
+            log.remove()
+
+
+def _kept(path: Path) -> Checkpoint:
+    """What is there of a run: its checkpoints, or the finished file."""
+    partial = partial_path(path)
+    if partial.exists():
+        return read_checkpoint(partial)
+    if not path.exists():
+        refuse(f"there is nothing to resume: neither {partial} nor {path} exists")
+    result, memory = load_run_and_checkpoint(path)
+    if not memory:
+        refuse(f"{path} was saved without a checkpoint; it cannot be resumed")
+    header = {"study": result.info.study, "robot": result.robot.to_yaml(), "until": result.info.until}
+    happenings = [Happening(t, name, value, False) for t, name, value in result.info.events]
+    return Checkpoint(header, result.samples, memory, happenings)
+
+
+def _stored_study(kept: Checkpoint, changes: dict[str, Any], python: bool) -> Study:
+    """The study that a run was made of."""
+    document = parse_document(kept.header["study"], "stored study")
+    robot = read_text(kept.header["robot"], "stored robot")
+    return study_from(document, "", python=python, changes={**changes, "robot": robot})
+
+
+def _same_study(study: Study, kept: Checkpoint, path: Path) -> None:
+    """A run goes on only with the study that it began with; its end may be another."""
+    before = _stored_study(kept, {"until": study.until}, python=True)
+    changed = [
+        key
+        for key in type(study).model_fields
+        if key not in ("name", "description") and getattr(study, key) != getattr(before, key)
+    ]
+    if changed:
+        refuse(f"{path}: the study has changed since ({', '.join(changed)}); --force starts anew")

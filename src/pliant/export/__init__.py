@@ -1,0 +1,18 @@
+"""Code for others: C, Python, CasADi, and the recursive model as a listing of intermediate variables."""
+
+from pliant.export.c import generate_c
+from pliant.export.casadi import casadi_function, generate_casadi
+from pliant.export.functions import FUNCTIONS, parameters
+from pliant.export.listing import generate_listing, listing
+from pliant.export.python import generate_python
+
+__all__ = [
+    "FUNCTIONS",
+    "casadi_function",
+    "generate_c",
+    "generate_casadi",
+    "generate_listing",
+    "generate_python",
+    "listing",
+    "parameters",
+]
