@@ -81,7 +81,7 @@ class _Pool:
 
 
 def split_constants(constants: LinkConstants) -> ConstantsPattern:
-    """Separate structure and values. Equal magnitudes share a slot; 0 is structural, +-1 only in rotations.
+    """Separate structure and values. Equal magnitudes share a slot; 0 is structural, +-1 only in rotations and shapes.
 
     Damping and joint constants get slots of their own, so that they can be changed (or set to zero) alone.
     """
@@ -111,8 +111,8 @@ def split_constants(constants: LinkConstants) -> ConstantsPattern:
 
 
 def _seat_pattern(seat: Seat, rotation: Callable[[float], Any], shared: Callable[[float], Any]) -> Seat:
-    turned = {name: map_leaves(getattr(seat, name), rotation) for name in ("R0", "axes")}
-    rest: Seat = map_leaves(seat._replace(R0=[], axes=[]), shared)
+    turned = {name: map_leaves(getattr(seat, name), rotation) for name in ("R0", "axes", "Phi_d", "Phi_r")}
+    rest: Seat = map_leaves(seat._replace(R0=[], axes=[], Phi_d=[], Phi_r=[]), shared)
     return rest._replace(**turned)
 
 
