@@ -135,17 +135,19 @@ def element_i64(w: Writer, base: str, index: int) -> str:
 def loop_ir(program: RolledProgram, name: str, prefix: str, arrays: Arrays) -> str:
     """All passes over the links, calling each link's kernel.
 
-    A tangent program takes the first link that the directions move: links before it have no tangents on the way out.
+    A tangent program takes the first link that the directions move: links before it have no tangents on the way out,
+    until a pass has come back from the tips.
     """
     lines: list[str] = []
     length = row_length(program)
     arguments = ", ".join(f"ptr %{array}" for array in arrays.lanes)
-    before = "entry"
+    before, came_back = "entry", False
     for p, each in enumerate(program.passes):
         loop, end = f"pass{p}", f"done{p}"
         index = f"%i{p}"
         inward = each.direction == "inward"
-        start = "%first" if program.seeds and not inward else "0"
+        came_back = came_back or inward
+        start = "%first" if program.seeds and not came_back else "0"
         lines += [
             f"  br label %{loop}",
             f"{loop}:",
