@@ -328,6 +328,7 @@ def jacobian_ir(program: RolledProgram, name: str, lanes: int) -> str:
         start = w.get("i64", w.let(f"getelementptr inbounds i64, ptr %owners, i64 {b}"))
         before = w.get("i64", first)
         clear("dstore", record_start(before), record_start(start))
+        clear("dout", "0", "%outputs")
         w.put("i64", start, first)
         w.do(f"call void @{name}({call}, i64 {start})")
         with w.repeat("%outputs") as r, w.repeat(width) as k:
