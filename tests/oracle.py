@@ -1,12 +1,13 @@
 """An independent model of a robot: material points, placed by the description and the shapes of its links.
 
-Nothing here is shared with the formulations. Positions are written once, for complex coordinates; velocities are
-their complex-step derivatives, accelerations high-order differences of those, and everything else follows from
-Newton's law for points: forces = sum m J^T (acceleration - gravity) + strain, joints and motors.
+Nothing here is shared with the formulations. Positions are written once, for complex coordinates; velocities
+are their complex-step derivatives, accelerations high-order differences of those, and everything else follows
+from Newton's law for points: forces = sum m J^T (acceleration - gravity) + strain, joints and motors.
 """
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -86,7 +87,7 @@ class Part:
 
 
 def rigid_points(mass, com, inertia):
-    """Points with given mass, centre of mass and inertia about it; without mass a negative one in the middle."""
+    """Points with given mass, centre of mass and inertia about it; the one in the middle may be negative."""
     second, axes = np.linalg.eigh(np.trace(inertia) / 2 * np.eye(3) - inertia)
     each = mass / 6 if mass else 1.0
     size = np.sqrt(np.maximum(second, 0.0) / (2 * each))
@@ -120,9 +121,7 @@ class Oracle:
         elastic = np.array([k for k in own if k not in joint], dtype=int)
         n = len(elastic)
         none = np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3, n))
-        part = Part(
-            link.name, link.joint, parent, frame, np.array(joint, dtype=int), elastic, *none, {}, None
-        )
+        part = Part(link.name, link.joint, parent, frame, np.array(joint, dtype=int), elastic, *none, {}, None)
         part.K = part.D = np.zeros((n, n))
         if link.beam is not None:
             self._beam(part, link)
@@ -152,9 +151,7 @@ class Oracle:
         sets = shape_sets(link, self.robot)
         moving = sets
         if beam.lumped is not None:
-            moving = [
-                RigidPieces(s.family, s.nodes) for s in sets if isinstance(s, BendingElements | RodElements)
-            ]
+            moving = [RigidPieces(s.family, s.nodes) for s in sets if isinstance(s, BendingElements | RodElements)]
         breaks = set(np.round(beam.breakpoints, 12))
         for s in (*sets, *moving):
             breaks |= set(np.round(s.breaks, 12))
@@ -169,9 +166,7 @@ class Oracle:
         else:
             # four points per section, at +-ly on y and +-lz on z
             ly, lz = (np.sqrt(2 * rho / known.mass_per_length) for rho in (known.rhoIz, known.rhoIy))
-            levers = [
-                np.stack([0 * x, a * ly, b * lz], axis=1) for a, b in ((1, 0), (-1, 0), (0, 1), (0, -1))
-            ]
+            levers = [np.stack([0 * x, a * ly, b * lz], axis=1) for a, b in ((1, 0), (-1, 0), (0, 1), (0, -1))]
             if beam.rotary_inertia == "exact":
                 part.discs = [(dm / 4, axis, u, theta, s) for s in levers]
             else:
@@ -190,7 +185,7 @@ class Oracle:
     def _quadrature(breaks, length):
         nodes, weights = np.polynomial.legendre.leggauss(GAUSS_POINTS)
         x, w = [], []
-        for a, b in zip(breaks, breaks[1:], strict=False):
+        for a, b in pairwise(breaks):
             if b - a > 1e-9 * length:
                 x.append((a + b) / 2 + (b - a) / 2 * nodes)
                 w.append((b - a) / 2 * weights)
@@ -216,13 +211,9 @@ class Oracle:
         K, start, known = np.zeros((n, n)), 0, beam.at(x)
         for s in sets:
             samples, block = s.sample(x), slice(start, start + s.size)
-            K[block, block] = (
-                samples.strain * weights * getattr(known, STIFFNESS[s.family])
-            ) @ samples.strain.T
+            K[block, block] = (samples.strain * weights * getattr(known, STIFFNESS[s.family])) @ samples.strain.T
             if np.any(samples.shear):
-                K[block, block] += (
-                    samples.shear * weights * getattr(known, SHEAR[s.family])
-                ) @ samples.shear.T
+                K[block, block] += (samples.shear * weights * getattr(known, SHEAR[s.family])) @ samples.shear.T
             start += s.size
         return K
 
@@ -232,11 +223,7 @@ class Oracle:
         """Link -> (R, p) of its frame B."""
         out = {}
         for part in self.parts:
-            R, p = (
-                (np.eye(3), np.zeros(3))
-                if part.parent == "base"
-                else self._frame(part.parent, part.frame, q, out)
-            )
+            R, p = (np.eye(3), np.zeros(3)) if part.parent == "base" else self._frame(part.parent, part.frame, q, out)
             joint = part.joint
             R, p = _then(R, p, joint.placement.matrix(), joint.placement.vector())
             c = q[part.columns]
@@ -311,12 +298,13 @@ class Oracle:
 
     def frame_jacobian(self, name, q):
         """(6, n): linear, angular velocity of a frame."""
-        columns = []
-        for e in np.eye(self.size):
-            R, p = self.frame(name, q + 1j * STEP * e)
-            w = R.imag / STEP @ R.real.T
-            columns.append([*(p.imag / STEP), w[2, 1], w[0, 2], w[1, 0]])
-        return np.array(columns).T
+        return np.array([self.frame_twist(name, q, e) for e in np.eye(self.size)]).T
+
+    def frame_twist(self, name, q, v):
+        """(6,): linear, angular velocity of a frame."""
+        R, p = self.frame(name, q + 1j * STEP * v)
+        w = R.imag / STEP @ R.real.T
+        return np.array([*(p.imag / STEP), w[2, 1], w[0, 2], w[1, 0]])
 
     # ---- joints and motors
 
@@ -399,17 +387,15 @@ class Oracle:
         return f + self.drive_forces(q, v, a)
 
     def joint_wrenches(self, q, v, a):
-        """Joint -> force and moment on all that hangs on it, in the axes of its link, by Newton's law for points.
+        """Joint -> force and moment on all that hangs on it, in the axes of its link, by Newton's law.
 
-        The point is the one of the joint axis that is nearest to the link's origin; a sliding or fixed joint has
-        it at the link's origin, a free one at its moving frame.
+        The point is the one of the joint axis that is nearest to the link's origin; a sliding or fixed joint
+        has it at the link's origin, a free one at its moving frame.
         """
         effective = self.masses[:, None] * (self.accelerations(q, v, a) - self.gravity)
         points, poses = self.points(q), self.poses(q)
         ends = np.cumsum([len(self._masses(part)) for part in self.parts])
-        rows = {
-            part.name: np.arange(end - len(self._masses(part)), end) for part, end in zip(self.parts, ends)
-        }
+        rows = {part.name: np.arange(end - len(self._masses(part)), end) for part, end in zip(self.parts, ends)}
         for part in reversed(self.parts):
             if part.parent != "base":
                 rows[part.parent] = np.concatenate([rows[part.parent], rows[part.name]])

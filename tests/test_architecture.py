@@ -23,9 +23,10 @@ LAYERS = [
     {"engine"},
     {"dynamics", "sensitivity"},
     {"analysis"},
+    {"results"},
     {"simulation"},
     {"export"},
-    {"results"},
+    {"reproduce"},
     {"cli"},
 ]
 # packages that a plain `import pliant` or `pliant --help` must not load

@@ -1,7 +1,7 @@
-"""A zoo of robots: every kind of link, joint and attachment that the dynamics must handle, one to forty bodies.
+"""A zoo of robots: every kind of link, joint and attachment that the dynamics must handle, 1 to 40 bodies.
 
-Each robot is made through the public classes from a seed of its own. ``ZOO`` maps names to builders; ``robot(name)``
-builds once. The functions at the end change a description without changing its physics.
+Each robot is made through the public classes from a seed of its own. ``ZOO`` maps names to builders;
+``robot(name)`` builds once. The functions at the end change a description without changing its physics.
 """
 
 from functools import cache
@@ -85,14 +85,10 @@ def rigid(rng, length=0.4):
 
 def part(rng, frame=None, mass=0.3):
     """A rigid part with offset and inertia."""
-    return RigidPart(
-        mass=mass, com=rng.uniform(-0.1, 0.1, 3).tolist(), inertia=inertia(rng, 0.004), frame=frame
-    )
+    return RigidPart(mass=mass, com=rng.uniform(-0.1, 0.1, 3).tolist(), inertia=inertia(rng, 0.004), frame=frame)
 
 
-def beam(
-    length=1.0, *, rhoA=1.3, EIy=40.0, EIz=60.0, GJ=30.0, EA=5e3, rhoIy=0.004, rhoIz=0.007, **discretisation
-):
+def beam(length=1.0, *, rhoA=1.3, EIy=40.0, EIz=60.0, GJ=30.0, EA=5e3, rhoIy=0.004, rhoIz=0.007, **discretisation):
     """A uniform soft beam; section inertia large enough to matter."""
     properties = Properties(mass_per_length=rhoA, EIy=EIy, EIz=EIz, GJ=GJ, EA=EA, rhoIy=rhoIy, rhoIz=rhoIz)
     return Beam(length=length, properties=properties, **discretisation)
@@ -169,9 +165,7 @@ def clamped_free():
     for i, twist in enumerate((0.0, 0.7, -1.1)):
         joint = Joint(name=f"j{i}", axis="z", placement=Placement(rotation=Rotation(x=twist)))
         payload = (RigidPart(mass=0.2, frame="tip"),)
-        links.append(
-            Link(name=f"l{i}", joint=joint, beam=beam(modes=Modes(bend_y=2, bend_z=2)), payloads=payload)
-        )
+        links.append(Link(name=f"l{i}", joint=joint, beam=beam(modes=Modes(bend_y=2, bend_z=2)), payloads=payload))
     return Robot(name="clamped-free", links=links)
 
 
@@ -223,9 +217,7 @@ def pinned_oblique():
     rng = seed(44)
     joint = general_joint(rng, "a", motor=Motor(rotor_inertia=0.05), spring=Spring(stiffness=2.0, rest=-0.3))
     modes = Modes(shape="pinned-pinned", bend_y=1, bend_z=1, torsion=Family(count=1, shape="pinned-free"))
-    return Robot(
-        name="pinned-oblique", links=[Link(name="bar", joint=joint, hub=part(rng), beam=beam(modes=modes))]
-    )
+    return Robot(name="pinned-oblique", links=[Link(name="bar", joint=joint, hub=part(rng), beam=beam(modes=modes))])
 
 
 @member
@@ -233,9 +225,7 @@ def families():
     """Polynomials in all four families, general joints."""
     rng = seed(45)
     modes = Modes(shape="polynomial", bend_y=1, bend_z=2, torsion=1, axial=1)
-    links = [
-        Link(name=f"l{i}", joint=general_joint(rng, f"j{i}"), beam=beam(0.8, modes=modes)) for i in range(2)
-    ]
+    links = [Link(name=f"l{i}", joint=general_joint(rng, f"j{i}"), beam=beam(0.8, modes=modes)) for i in range(2)]
     return Robot(name="families", links=links)
 
 
@@ -343,9 +333,7 @@ def branches(attachment):
         Link(name="b", joint=general_joint(rng, "jb", parent="trunk.tip"), rigid=rigid(rng)),
         Link(name="c", joint=general_joint(rng, "jc", parent="trunk.root"), rigid=rigid(rng)),
         Link(name="d", joint=general_joint(rng, "jd", parent="a.tip"), rigid=rigid(rng)),
-        Link(
-            name="e", joint=general_joint(rng, "je", parent="trunk.mid", type="prismatic"), rigid=rigid(rng)
-        ),
+        Link(name="e", joint=general_joint(rng, "je", parent="trunk.mid", type="prismatic"), rigid=rigid(rng)),
     ]
     return Robot(name=f"branches-{attachment}", links=links, attachment_rotation=attachment)
 
@@ -377,9 +365,7 @@ def offset():
             joint=Joint(name="b", axis="y", placement=lever),
             beam=beam(0.6, modes=Modes(bend_y=1, torsion=1)),
         ),
-        Link(
-            name="three", joint=Joint(name="c", type="prismatic", axis="x", placement=lever), rigid=rigid(rng)
-        ),
+        Link(name="three", joint=Joint(name="c", type="prismatic", axis="x", placement=lever), rigid=rigid(rng)),
     ]
     return Robot(name="offset", links=links)
 
@@ -424,9 +410,7 @@ def prismatic():
         Link(name="base_arm", joint=Joint(name="turn", axis="y"), beam=beam(modes=Modes(bend_y=1, bend_z=1))),
         Link(name="carriage", joint=slide, beam=beam(0.5, modes=Modes(bend_y=1, bend_z=1))),
         Link(name="ram", joint=Joint(name="push", type="prismatic", axis="-x"), rigid=rigid(rng)),
-        Link(
-            name="rail", joint=Joint(name="rail", type="prismatic", axis="z", parent="base"), rigid=rigid(rng)
-        ),
+        Link(name="rail", joint=Joint(name="rail", type="prismatic", axis="z", parent="base"), rigid=rigid(rng)),
     ]
     return Robot(name="prismatic", links=links)
 
@@ -551,9 +535,7 @@ def lumped():
             frames=(Frame(name="between", x=0.3),),
             payloads=(part(rng, "between"),),
         ),
-        Link(
-            name="two", joint=Joint(name="b", axis="y"), beam=beam(0.5, lumped=Lumped(nodes=1, bend_y=False))
-        ),
+        Link(name="two", joint=Joint(name="b", axis="y"), beam=beam(0.5, lumped=Lumped(nodes=1, bend_y=False))),
     ]
     return Robot(name="lumped", links=links)
 
@@ -566,8 +548,7 @@ def satellite():
     """A rigid bus in free flight with flexible appendages, one of them with a second link."""
     rng = seed(70)
     corners = tuple(
-        Frame(name=f"side{i}", position=rng.uniform(-0.5, 0.5, 3).tolist(), rotation=rotation(rng))
-        for i in range(3)
+        Frame(name=f"side{i}", position=rng.uniform(-0.5, 0.5, 3).tolist(), rotation=rotation(rng)) for i in range(3)
     )
     panel = {"beam": beam(1.2, modes=Modes(bend_z=2, torsion=1))}
     links = [
@@ -616,9 +597,7 @@ def forty():
                 beam=bend,
             )
         )
-        links.append(
-            Link(name=f"arm{i}", joint=Joint(name=f"a{i}", axis="y", parent=f"trunk{i}.tip"), rigid=block)
-        )
+        links.append(Link(name=f"arm{i}", joint=Joint(name=f"a{i}", axis="y", parent=f"trunk{i}.tip"), rigid=block))
     return Robot(name="forty", links=links)
 
 
@@ -695,11 +674,7 @@ def rigid_twin(given):
     for link in given.links:
         if link.beam is not None:
             sections = bool(link.beam.rotary_inertia) or "torsion" in link.beam.families
-            keep = {
-                k: v
-                for k, v in link.beam.given().items()
-                if k not in ("modes", "elements", "lumped", "damping")
-            }
+            keep = {k: v for k, v in link.beam.given().items() if k not in ("modes", "elements", "lumped", "damping")}
             link = link.with_changes(beam=Beam(**{**keep, "rotary_inertia": sections}))
         links.append(link)
     return given.with_changes(links=links)
@@ -707,9 +682,7 @@ def rigid_twin(given):
 
 # exponents of metre and kilogram in the keys of a description
 DIMENSIONS = {
-    **dict.fromkeys(
-        ("length", "position", "com", "x", "gravity", "width", "height", "outer", "thickness"), (1, 0)
-    ),
+    **dict.fromkeys(("length", "position", "com", "x", "gravity", "width", "height", "outer", "thickness"), (1, 0)),
     **dict.fromkeys(("mass", "tip_mass"), (0, 1)),
     **dict.fromkeys(("inertia", "tip_inertia", "rotor_inertia"), (2, 1)),
     "mass_per_length": (-1, 1),

@@ -1,4 +1,4 @@
-"""Conservation laws: momentum of floating robots along the forward dynamics, energy over a long free swing."""
+"""Conservation laws: momentum of floating robots along their motion, energy over a long free swing."""
 
 import numpy as np
 import pytest
@@ -51,8 +51,7 @@ def test_gravity_changes_it_by_the_weight(name):
     assert rate[:3] == pytest.approx(arm.robot.mass * g, rel=TOLERANCE)
     # the moment of the weight: first moment x g, the first moment being -dV/dg
     first = [
-        -Dynamics(arm.robot.with_changes(gravity=e), compile="never").energy(q, v).gravity
-        for e in np.eye(3).tolist()
+        -Dynamics(arm.robot.with_changes(gravity=e), compile="never").energy(q, v).gravity for e in np.eye(3).tolist()
     ]
     assert rate[3:] == pytest.approx(np.cross(first, g), rel=TOLERANCE, abs=TOLERANCE)
 
@@ -85,9 +84,7 @@ def test_a_free_swing_keeps_its_energy_for_ten_seconds():
     def rate(t, x):
         return np.concatenate([x[n:], arm.forward(x[:n], x[n:])])
 
-    run = solve_ivp(
-        rate, (0.0, 10.0), start, method="DOP853", rtol=1e-12, atol=1e-12, t_eval=np.linspace(0, 10, 101)
-    )
+    run = solve_ivp(rate, (0.0, 10.0), start, method="DOP853", rtol=1e-12, atol=1e-12, t_eval=np.linspace(0, 10, 101))
     assert run.success
     energies = [arm.energy(x[:n], x[n:]) for x in run.y.T]
     total = np.array([e.total for e in energies])

@@ -1,7 +1,7 @@
 """One table of identities over the whole zoo: each row must hold for every robot.
 
-The sides come from different routes: compiled code, the passes on plain and on complex numbers, composite bodies,
-natural orthogonal complements, and material points that share nothing with the formulations (oracle.py).
+The sides come from different routes: compiled code, the passes on plain and on complex numbers, composite
+bodies, natural orthogonal complements, and material points that share no code with them (oracle.py).
 """
 
 from functools import cache, cached_property
@@ -16,7 +16,7 @@ from pliant.formulations import composite, denoc
 from pliant.formulations.passes import ENERGY, FORWARD, INVERSE, result, run
 
 TOLERANCE = 1e-10
-"""Of the largest entry: double precision, some thousand operations, condition numbers of M up to about 1e5."""
+"""Of the largest entry: double precision, some thousand operations, condition numbers of M about 1e5."""
 
 
 def unit(n):
@@ -106,9 +106,7 @@ class State:
     # ---- passes on plain and complex numbers
 
     def plain(self, algorithm, **inputs):
-        return np.array(
-            result(algorithm, run(algorithm, self.tree, {k: x.tolist() for k, x in inputs.items()}))
-        )
+        return np.array(result(algorithm, run(algorithm, self.tree, {k: x.tolist() for k, x in inputs.items()})))
 
     def complex_step(self, algorithm, directions, **inputs):
         """Derivatives of a pass along given directions of its inputs, one column each."""
@@ -151,7 +149,7 @@ class State:
         return rest, dry
 
     def power(self):
-        """Rate of the total energy along the forward dynamics, and the power of drives, dampers and friction."""
+        """Rate of the total energy along the motion, and the power of drives, dampers and friction."""
         rate = self.energy_rates(self.v, self.free_acceleration)[:, :3].sum()
         dissipated = self.v @ (self.arm.damping @ self.v + self.drive_bias[1])
         # the parts are much larger than their sum: compare with the largest of them
@@ -187,11 +185,11 @@ class State:
     def velocities(self):
         names = self.frame_names()
         ours = [np.concatenate(self.arm.velocity(name, self.q, self.v)) for name in names]
-        return np.array(ours), np.array([self.arm.jacobian(name, self.q) @ self.v for name in names])
+        return np.array(ours), np.array([self.points.frame_twist(name, self.q, self.v) for name in names])
 
     def wrench_work(self):
         """A wrench on a frame acts on the accelerations as its power on the velocities."""
-        name, wrench = self.frame_names()[-1], np.array([1.0, -2.0, 0.5, 0.3, 0.2, -0.7])
+        name, wrench = self.frame_names()[-1], np.array([100.0, -200.0, 50.0, 30.0, 20.0, -70.0])
         pushed = self.arm.forward(self.q, self.v, wrenches={name: wrench}) - self.arm.forward(self.q, self.v)
         return self.M @ pushed, self.points.frame_jacobian(name, self.q).T @ wrench
 
@@ -271,9 +269,7 @@ IDENTITIES = {
     ),
     "d acceleration/dtau": lambda s: (
         s.forward_derivatives.tau,
-        s.complex_step(FORWARD, {"f": s.arm.B}, q=s.q, v=s.v, f=s.arm.B @ s.tau)
-        if len(s.tau)
-        else np.zeros((s.n, 0)),
+        s.complex_step(FORWARD, {"f": s.arm.B}, q=s.q, v=s.v, f=s.arm.B @ s.tau) if len(s.tau) else np.zeros((s.n, 0)),
     ),
     # routes of evaluation
     "compiled = plain: forward": lambda s: (

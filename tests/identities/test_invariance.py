@@ -1,4 +1,4 @@
-"""What must not matter: units, the order of the links, where the base stands, how a small rotation is written."""
+"""What must not matter: units, order of the links, place of the base, the writing of a small rotation."""
 
 import numpy as np
 import pytest
@@ -33,9 +33,7 @@ class Plain:
         self.size = self.tree.size
 
     def __call__(self, algorithm, **inputs):
-        return np.array(
-            result(algorithm, run(algorithm, self.tree, {k: x.tolist() for k, x in inputs.items()}))
-        )
+        return np.array(result(algorithm, run(algorithm, self.tree, {k: x.tolist() for k, x in inputs.items()})))
 
     def mass_matrix(self, q):
         return np.array(composite.mass_matrix(self.tree, q.tolist()))
@@ -140,14 +138,11 @@ def test_rotation_rules_differ_in_high_orders_only(rule, order):
 
 def test_in_a_plane_all_finite_rotations_are_turns_about_one_axis():
     links = [
-        zoo.Link(
-            name=f"l{i}", joint=zoo.Joint(name=f"j{i}", axis="z"), beam=zoo.beam(modes=zoo.Modes(bend_y=2))
-        )
+        zoo.Link(name=f"l{i}", joint=zoo.Joint(name=f"j{i}", axis="z"), beam=zoo.beam(modes=zoo.Modes(bend_y=2)))
         for i in range(3)
     ]
     exponential, xyz = (
-        Plain(zoo.Robot(name="planar", links=links, attachment_rotation=rule))
-        for rule in ("exponential", "xyz")
+        Plain(zoo.Robot(name="planar", links=links, attachment_rotation=rule)) for rule in ("exponential", "xyz")
     )
     q, v, a = zoo.state(Dynamics(exponential.robot, compile="never"))
     assert close(exponential.forces(q, v, a), xyz.forces(q, v, a), 1e-13)

@@ -18,7 +18,7 @@ def close(left, right, tolerance=TOLERANCE):
 
 
 def pinocchio_model(pin, robot):
-    """The same robot in Pinocchio: (model, indices of our coordinates in its order); motors go into the armature."""
+    """The same robot in Pinocchio: (model, indices of our coordinates in it); motors are armature."""
     model = pin.Model()
     model.gravity = pin.Motion(np.array(robot.gravity), np.zeros(3))
     joints, names, armature = {}, {}, {}
@@ -75,9 +75,7 @@ def bodies(link):
     here = zoo.Placement()
     if link.rigid is not None:
         yield link.rigid.mass, link.rigid.com_vector(), link.rigid.inertia_matrix(), here
-    for frame, part in ([("root", link.hub)] if link.hub else []) + [
-        (p.frame or "tip", p) for p in link.payloads
-    ]:
+    for frame, part in ([("root", link.hub)] if link.hub else []) + [(p.frame or "tip", p) for p in link.payloads]:
         yield part.mass, part.com_vector(), part.inertia_matrix(), link.frame(frame)
 
 

@@ -1,4 +1,4 @@
-"""Lin & Lewis, section 4.2: eigenvalues of the one-link arm, zeros of its tip, the loaded mode of the appendix."""
+"""Lin & Lewis, section 4.2: eigenvalues of the one-link arm, zeros of its tip, the mode of the appendix."""
 
 import json
 from pathlib import Path
@@ -35,7 +35,7 @@ def two_modes(shape, normalise="none"):
 
 
 def test_eigenvalues(arm):
-    """[M^-1]_FF U_FF, the rigid coordinate kept: a number per second squared, whatever the units of length."""
+    """[M^-1]_FF U_FF, the rigid coordinate kept: per second squared, whatever the unit of length."""
     M, K = dense(arm)
     values = np.sort(np.linalg.eigvals(np.linalg.inv(M)[1:, 1:] @ K[1:, 1:]).real)
     assert values == pytest.approx(REFERENCE["eigenvalues"]["computed"], rel=SIX_DIGITS)

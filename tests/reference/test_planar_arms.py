@@ -1,4 +1,4 @@
-"""Planar arms of rigid and flexible links against independent numbers: every term of the equations of motion."""
+"""Planar arms of rigid and flexible links against independent numbers: every term of their equations."""
 
 import json
 from pathlib import Path
@@ -24,9 +24,7 @@ def build(case):
         payloads = (RigidPart(mass=case["payload"]["m"], frame="tip"),) if last else ()
         if given["type"] == "R":
             slender = [0.0, given["Ic"], given["Ic"]]
-            body = {
-                "rigid": Rigid(mass=given["m"], com=[given["lc"], 0, 0], inertia=slender, length=given["L"])
-            }
+            body = {"rigid": Rigid(mass=given["m"], com=[given["lc"], 0, 0], inertia=slender, length=given["L"])}
         else:
             modes = Modes(shape=given["modes"].replace("_", "-"), bend_y=given["n_modes"], normalise="none")
             properties = Properties(mass_per_length=given["rhoA"], EIz=given["EI"])
