@@ -53,8 +53,9 @@ demo: $(VENV)/.base
 	$(call run,show canadarm --pose "$(POSE)" --plot $(OUT)/canadarm.png)
 	$(call run,shapes canadarm --plot $(OUT)/canadarm-shapes.png)
 	$(call run,show seven-joint-arm --plot $(OUT)/seven-joint-arm.png)
-	$(call run,check src/pliant/robots)
-	@printf '\nThe drawings are in %s/. Next: pliant --help, README.md, docs/index.md\n' '$(OUT)'
+	$(call run,simulate canadarm --output $(OUT)/canadarm.h5 --report $(OUT)/canadarm.html --force)
+	@printf '\nOpen %s/canadarm.html: the run as one page, with plots and a film. The drawings lie beside it.\n' '$(OUT)'
+	@printf 'Next: pliant --help, README.md, docs/index.md\n'
 
 test: $(VENV)/.dev
 	@$(BIN)/python -m pytest -n auto --timeout 300 $(ARGS)

@@ -21,7 +21,7 @@ LAYERS = [
     {"bodies"},
     {"formulations", "tree", "joint_frames"},
     {"engine"},
-    {"dynamics", "sensitivity"},
+    {"dynamics", "loops", "sensitivity"},
     {"analysis"},
     {"results"},
     {"simulation"},

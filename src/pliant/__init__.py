@@ -9,6 +9,10 @@ if TYPE_CHECKING:
     from pliant.bodies.carried import carried
     from pliant.bodies.modal_body import Attachment, ModalBody
     from pliant.dynamics import Dynamics, Energies, Momentum, Pose, Twist
+    from pliant.export.c import generate_c
+    from pliant.export.casadi import casadi_function
+    from pliant.export.python import generate_python
+    from pliant.loops.errors import AssemblyError, LoopError, SingularConfigurationError
     from pliant.model.beams import Beam, Properties, Segment
     from pliant.model.discretisation import Damping, Elements, Family, Lumped, Modes
     from pliant.model.errors import ModelError, Problem
@@ -21,7 +25,30 @@ if TYPE_CHECKING:
     from pliant.model.placement import Frame, Placement, Rotation
     from pliant.model.robot import Robot
     from pliant.model.sections import GeneralSection, IBeam, Rectangle, Round, Tube
+    from pliant.results.result import Result
     from pliant.sensitivity import acceleration_sensitivity, force_sensitivity
+    from pliant.simulation.drives.callback import Callback
+    from pliant.simulation.drives.controllers import PID, ComputedTorque
+    from pliant.simulation.drives.drive import Sampling
+    from pliant.simulation.drives.feed_forward import FeedForward
+    from pliant.simulation.drives.given import GivenTorque
+    from pliant.simulation.drives.prescribed import PrescribedMotion
+    from pliant.simulation.events import Event
+    from pliant.simulation.loads import Disturbance, Stops
+    from pliant.simulation.run import SimulationWarning, run_study, simulate
+    from pliant.simulation.start import Start
+    from pliant.simulation.study import StrainPoint, Study, load_study
+    from pliant.simulation.trajectories.cartesian import Circle, Line
+    from pliant.simulation.trajectories.joint_moves import (
+        Cycloidal,
+        Hold,
+        MohanSaha,
+        Quintic,
+        Spline,
+        Steps,
+        Trapezoidal,
+    )
+    from pliant.simulation.trajectories.kinds import Sequence
 
 __version__ = "0.1.0"
 
@@ -31,6 +58,10 @@ _HOMES = {
     "pliant.bodies.carried": ("carried",),
     "pliant.bodies.modal_body": ("Attachment", "ModalBody"),
     "pliant.dynamics": ("Dynamics", "Energies", "Momentum", "Pose", "Twist"),
+    "pliant.export.c": ("generate_c",),
+    "pliant.export.casadi": ("casadi_function",),
+    "pliant.export.python": ("generate_python",),
+    "pliant.loops.errors": ("AssemblyError", "LoopError", "SingularConfigurationError"),
     "pliant.model.beams": ("Beam", "Properties", "Segment"),
     "pliant.model.discretisation": ("Damping", "Elements", "Family", "Lumped", "Modes"),
     "pliant.model.errors": ("ModelError", "Problem"),
@@ -43,55 +74,112 @@ _HOMES = {
     "pliant.model.placement": ("Frame", "Placement", "Rotation"),
     "pliant.model.robot": ("Robot",),
     "pliant.model.sections": ("GeneralSection", "IBeam", "Rectangle", "Round", "Tube"),
+    "pliant.results.result": ("Result",),
     "pliant.sensitivity": ("acceleration_sensitivity", "force_sensitivity"),
+    "pliant.simulation.drives.callback": ("Callback",),
+    "pliant.simulation.drives.controllers": ("ComputedTorque", "PID"),
+    "pliant.simulation.drives.drive": ("Sampling",),
+    "pliant.simulation.drives.feed_forward": ("FeedForward",),
+    "pliant.simulation.drives.given": ("GivenTorque",),
+    "pliant.simulation.drives.prescribed": ("PrescribedMotion",),
+    "pliant.simulation.events": ("Event",),
+    "pliant.simulation.loads": ("Disturbance", "Stops"),
+    "pliant.simulation.run": ("SimulationWarning", "run_study", "simulate"),
+    "pliant.simulation.start": ("Start",),
+    "pliant.simulation.study": ("StrainPoint", "Study", "load_study"),
+    "pliant.simulation.trajectories.cartesian": ("Circle", "Line"),
+    "pliant.simulation.trajectories.joint_moves": (
+        "Cycloidal",
+        "Hold",
+        "MohanSaha",
+        "Quintic",
+        "Spline",
+        "Steps",
+        "Trapezoidal",
+    ),
+    "pliant.simulation.trajectories.kinds": ("Sequence",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "PID",
+    "AssemblyError",
     "Attachment",
     "Beam",
+    "Callback",
+    "Circle",
+    "ComputedTorque",
+    "Cycloidal",
     "Damping",
+    "Disturbance",
     "Dynamics",
     "Elements",
     "Energies",
+    "Event",
     "Family",
+    "FeedForward",
     "Frame",
     "Friction",
     "GeneralSection",
+    "GivenTorque",
+    "Hold",
     "IBeam",
     "Joint",
     "Limits",
+    "Line",
     "Link",
     "Loop",
+    "LoopError",
     "Lumped",
     "Material",
     "ModalBody",
     "ModalData",
     "ModelError",
     "Modes",
+    "MohanSaha",
     "Momentum",
     "Motor",
     "Placement",
     "Pose",
+    "PrescribedMotion",
     "Problem",
     "Properties",
+    "Quintic",
     "Rectangle",
+    "Result",
     "Rigid",
     "RigidPart",
     "Robot",
     "Rotation",
     "Round",
+    "Sampling",
     "Segment",
+    "Sequence",
+    "SimulationWarning",
+    "SingularConfigurationError",
+    "Spline",
     "Spring",
+    "Start",
+    "Steps",
+    "Stops",
+    "StrainPoint",
+    "Study",
+    "Trapezoidal",
     "Tube",
     "Twist",
     "__version__",
     "acceleration_sensitivity",
     "build_body",
     "carried",
+    "casadi_function",
     "force_sensitivity",
+    "generate_c",
+    "generate_python",
     "load",
+    "load_study",
     "robots",
+    "run_study",
+    "simulate",
 ]
 
 

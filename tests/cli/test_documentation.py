@@ -32,10 +32,16 @@ def test_the_file_of_the_readme_is_the_example(example):
     assert blocks("yaml") == [example]
 
 
-def test_python_of_the_readme_prints_what_it_says(python, tmp_path, example):
+CODE_WITH_OUTPUT = re.findall(r"^```python\n(.*?)^```\n```\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
+
+
+def test_all_python_of_the_readme_shows_its_output():
+    assert len(CODE_WITH_OUTPUT) == len(blocks("python")) > 1
+
+
+@pytest.mark.parametrize(("code", "output"), CODE_WITH_OUTPUT, ids=lambda text: text.splitlines()[-1])
+def test_python_of_the_readme_prints_what_it_says(python, tmp_path, example, code, output):
     (tmp_path / "two-link.yaml").write_text(example)
-    (code,) = blocks("python")
-    (output,) = re.findall(r"^```python\n.*?^```\n```\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
     done = python("-c", code)
     assert done.stdout == output, done.stderr
 
@@ -47,9 +53,9 @@ def test_links_lead_somewhere(page):
             assert (page.parent / target.partition("#")[0]).exists(), target
 
 
-def test_every_key_of_a_robot_file_is_documented():
-    page = (ROOT / "docs" / "robot-files.md").read_text(encoding="utf-8")
-    words = set(re.findall(r"\w+", page + (ROOT / "docs" / "conventions.md").read_text(encoding="utf-8")))
+def test_every_key_of_a_robot_or_study_file_is_documented():
+    pages = [(ROOT / "docs" / name).read_text("utf-8") for name in ("robot-files.md", "conventions.md", "simulate.md")]
+    words = set(re.findall(r"\w+", " ".join(pages)))
     elements = [getattr(pliant, name) for name in pliant.__all__]
     for element in elements:
         if isinstance(element, type) and issubclass(element, BaseModel):

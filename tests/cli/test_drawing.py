@@ -17,7 +17,7 @@ Z = np.array([[0.0, 0.0, 1.0]])
 @pytest.mark.parametrize("name", ROBOTS)
 def test_every_robot_can_be_drawn(tmp_path, name):
     robot = pliant.load(name)
-    for draw in (draw_robot, draw_shapes):
+    for draw in (draw_robot, draw_shapes) if any(link.is_flexible for link in robot.links) else (draw_robot,):
         file = tmp_path / f"{draw.__name__}.svg"
         draw(robot, file)
         first = file.read_bytes()

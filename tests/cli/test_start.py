@@ -5,7 +5,7 @@ import resource
 
 import pytest
 
-COMMANDS = ("robots", "check", "show", "shapes", "schema")
+COMMANDS = ("robots", "check", "show", "shapes", "schema", "simulate", "view")
 # seconds; what a user takes for instantaneous
 INSTANT = 0.5
 

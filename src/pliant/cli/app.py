@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pliant.cli import check, export, robots, schema, shapes, show, simulate
+from pliant.cli import check, derive, export, modes, reproduce, robots, schema, shapes, show, simulate, view
 from pliant.cli.terminal import FAILED, WRONG_INPUT
 
 app = typer.Typer(
@@ -26,6 +26,10 @@ app.command(name="shapes")(shapes.shapes)
 app.command(name="schema")(schema.schema)
 app.command(name="export")(export.export)
 app.command(name="simulate")(simulate.simulate)
+app.command(name="view")(view.view)
+app.command(name="modes")(modes.modes)
+app.command(name="derive")(derive.derive)
+app.command(name="reproduce")(reproduce.reproduce)
 
 
 def _print_version(wanted: bool) -> None:

@@ -69,7 +69,8 @@ def simulate(
     if outcome.result is not None:
         if not quiet:
             _summary(outcome.result)
-        _warn(outcome.result)
+        if not outcome.trouble:
+            _warn(outcome.result)
         _write(outcome.result, report, plot, csv, quiet)
         if outcome.written and not quiet:
             typer.echo(f"written to {job.path}")

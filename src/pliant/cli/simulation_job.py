@@ -101,8 +101,8 @@ class Job:
             if outcome.interrupted:
                 self._checkpoint(log)
         except IntegrationError as error:
-            outcome.trouble = str(error)
-            self.run.stopped = "stopped: the integrator could not go on"
+            self.run.give_up(error)
+            outcome.trouble = self.run.trouble
         except OSError as error:
             log.close()
             where = "the last checkpoint is kept; free some space, then go on with: " + self.resume_command

@@ -32,9 +32,7 @@ SAME_LENGTH = 1e-9
 
 def _check_rotary(value: Any) -> Any:
     if not isinstance(value, bool) and value != "exact":
-        raise PydanticCustomError(
-            "value", "is {given}; it must be true, false or exact", {"given": show(value)}
-        )
+        raise PydanticCustomError("value", "is {given}; it must be true, false or exact", {"given": show(value)})
     return value
 
 
@@ -45,16 +43,10 @@ class Properties(Element):
     """The constants of a uniform beam, instead of section and material; EIy belongs to bending in z."""
 
     mass_per_length: MassPerLength = Field(description="rho A")
-    EIy: BendingStiffness | None = Field(
-        default=None, description="stiffness of bending in z; needed for bend_z only"
-    )
-    EIz: BendingStiffness | None = Field(
-        default=None, description="stiffness of bending in y; needed for bend_y only"
-    )
+    EIy: BendingStiffness | None = Field(default=None, description="stiffness of bending in z; needed for bend_z only")
+    EIz: BendingStiffness | None = Field(default=None, description="stiffness of bending in y; needed for bend_y only")
     EA: Force | None = Field(default=None, description="axial stiffness; needed for axial only")
-    GJ: BendingStiffness | None = Field(
-        default=None, description="torsional stiffness; needed for torsion only"
-    )
+    GJ: BendingStiffness | None = Field(default=None, description="torsional stiffness; needed for torsion only")
     rhoIy: SectionInertia | None = Field(
         default=None, description="rho Iy; needed for the inertia of the sections only"
     )
@@ -102,12 +94,8 @@ class Segment(Element):
     length: PositiveLength = Field(description="length of the segment")
     section: AnySection | None = Field(default=None, description="section, at the start of a taper")
     material: MaterialOrName | None = Field(default=None, description="material; default: that of the beam")
-    properties: Properties | None = Field(
-        default=None, description="constants instead of section and material"
-    )
-    taper_to: AnySection | None = Field(
-        default=None, description="section at the end of a taper, of the same kind"
-    )
+    properties: Properties | None = Field(default=None, description="constants instead of section and material")
+    taper_to: AnySection | None = Field(default=None, description="section at the end of a taper, of the same kind")
 
     @model_validator(mode="after")
     def _section_or_properties(self) -> Self:
@@ -151,9 +139,7 @@ class Segment(Element):
             "kGAy": None if G is None or c.ky is None else c.ky * G * c.A,
             "kGAz": None if G is None or c.kz is None else c.kz * G * c.A,
         }
-        return {
-            key: None if value is None else np.broadcast_to(value, x.shape) for key, value in full.items()
-        }
+        return {key: None if value is None else np.broadcast_to(value, x.shape) for key, value in full.items()}
 
 
 class Beam(Element):
@@ -164,14 +150,10 @@ class Beam(Element):
     """
 
     length: PositiveLength = Field(default=0.0, description="length; with segments it is their sum")
-    material: MaterialOrName | None = Field(
-        default=None, description="name of a material, or its E, G and density"
-    )
+    material: MaterialOrName | None = Field(default=None, description="name of a material, or its E, G and density")
     section: AnySection | None = Field(default=None, description="section of a uniform beam")
     properties: Properties | None = Field(default=None, description="constants of a uniform beam")
-    segments: tuple[Segment, ...] = Field(
-        default=(), description="pieces of a stepped or tapered beam, from the root"
-    )
+    segments: tuple[Segment, ...] = Field(default=(), description="pieces of a stepped or tapered beam, from the root")
     modes: Modes | None = Field(default=None, description="assumed modes")
     elements: Elements | None = Field(default=None, description="beam elements")
     lumped: Lumped | None = Field(default=None, description="lumped nodes")
@@ -230,11 +212,7 @@ class Beam(Element):
         remedies = {"GJ": "G or nu of the material and J of the section"}
         for place, family, constant in self._needs():
             if getattr(known, constant) is None:
-                remedy = (
-                    f"properties.{constant}"
-                    if self._has_properties
-                    else remedies.get(constant, _SHEAR_REMEDY)
-                )
+                remedy = f"properties.{constant}" if self._has_properties else remedies.get(constant, _SHEAR_REMEDY)
                 yield at(*place, message=f"{family} needs {constant}; give {remedy}")
 
     @property
@@ -263,9 +241,7 @@ class Beam(Element):
                 bad = ~np.isfinite(values).all(axis=0)
                 if bad.any():
                     x = PROBES[bad][0] * self.length
-                    yield of_value(
-                        *place, k, message=f"is '{text}'; it or a derivative is not finite at x = {x:g} m"
-                    )
+                    yield of_value(*place, k, message=f"is '{text}'; it or a derivative is not finite at x = {x:g} m")
 
     @property
     def families(self) -> tuple[str, ...]:

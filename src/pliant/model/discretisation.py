@@ -25,9 +25,7 @@ FAMILIES = ("bend_y", "bend_z", "torsion", "axial")
 MOST_MODES = 100
 MOST_NODES = 1000
 
-Shape = Literal[
-    "clamped-free", "clamped-mass", "pinned-pinned", "pinned-free", "free-free", "polynomial", "user"
-]
+Shape = Literal["clamped-free", "clamped-mass", "pinned-pinned", "pinned-free", "free-free", "polynomial", "user"]
 Normalise = Literal["mass", "tip", "unit", "none"]
 TipMass = Annotated[float | Literal["auto"], Quantity("kg", NON_NEGATIVE, words=("auto",))]
 TipInertia = Annotated[float | Literal["auto"], Quantity("kg m^2", NON_NEGATIVE, words=("auto",))]
@@ -37,9 +35,7 @@ ShapeFunction = Callable[[Array, float], tuple[Array, ...]]
 class _ExpressionOrFunction:
     """The reading of one user shape: text in the safe language, or (in Python only) a function."""
 
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> core_schema.CoreSchema:
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         return core_schema.no_info_plain_validator_function(
             self.read, serialization=core_schema.plain_serializer_function_ser_schema(self.write)
         )
@@ -81,12 +77,8 @@ class Family(Element):
     )
     shape: Shape | None = Field(default=None, description="boundary conditions, polynomial or user")
     normalise: Normalise | None = Field(default=None, description="mass, tip, unit or none")
-    tip_mass: TipMass | None = Field(
-        default=None, description="mass at the tip for the shape clamped-mass, or auto"
-    )
-    tip_inertia: TipInertia | None = Field(
-        default=None, description="inertia at the tip for clamped-mass, or auto"
-    )
+    tip_mass: TipMass | None = Field(default=None, description="mass at the tip for the shape clamped-mass, or auto")
+    tip_inertia: TipInertia | None = Field(default=None, description="inertia at the tip for clamped-mass, or auto")
     expressions: Expressions | None = Field(default=None, description="shapes in x and L for the shape user")
 
 
@@ -109,9 +101,7 @@ class _CountAllowed:
         return {"anyOf": [{"type": "integer", "minimum": 0, "maximum": MOST_MODES}, handler(schema)]}
 
 
-FamilyOrCount = Annotated[
-    Family | None, BeforeValidator(_count_alone), WrapSerializer(_as_count), _CountAllowed()
-]
+FamilyOrCount = Annotated[Family | None, BeforeValidator(_count_alone), WrapSerializer(_as_count), _CountAllowed()]
 
 
 class Modes(Element):
@@ -125,12 +115,8 @@ class Modes(Element):
     )
     axial: FamilyOrCount = Field(default=None, description="elongation: a count or a mapping")
     normalise: Normalise = Field(default="mass", description="mass, tip, unit or none")
-    tip_mass: TipMass = Field(
-        default="auto", description="mass at the tip for the shape clamped-mass, or auto"
-    )
-    tip_inertia: TipInertia = Field(
-        default="auto", description="inertia at the tip for clamped-mass, or auto"
-    )
+    tip_mass: TipMass = Field(default="auto", description="mass at the tip for the shape clamped-mass, or auto")
+    tip_inertia: TipInertia = Field(default="auto", description="inertia at the tip for clamped-mass, or auto")
     expressions: Expressions = Field(default=(), description="shapes in x and L for the shape user")
 
     @model_validator(mode="after")
@@ -178,13 +164,8 @@ class Modes(Element):
         own: Family | None = getattr(self, name)
         if own is None:
             return Family(count=0, shape=self.shape)
-        common = {
-            key: getattr(self, key)
-            for key in ("shape", "normalise", "tip_mass", "tip_inertia", "expressions")
-        }
-        filled = {
-            key: value if getattr(own, key) is None else getattr(own, key) for key, value in common.items()
-        }
+        common = {key: getattr(self, key) for key in ("shape", "normalise", "tip_mass", "tip_inertia", "expressions")}
+        filled = {key: value if getattr(own, key) is None else getattr(own, key) for key, value in common.items()}
         count = own.count
         if filled["shape"] == "user" and count is None:
             count = len(filled["expressions"])
@@ -282,17 +263,13 @@ class Elements(_Switches):
     timoshenko: StrictBool = Field(default=False, description="shear deformation")
     reduce: Annotated[
         Reduction, BeforeValidator(_read_reduction), WrapSerializer(_write_reduction), _ReductionSchema()
-    ] = Field(
-        default_factory=lambda: Reduction(), description="none, static or {craig_bampton: number of modes}"
-    )
+    ] = Field(default_factory=lambda: Reduction(), description="none, static or {craig_bampton: number of modes}")
 
 
 class Lumped(_Switches):
     """Rigid lumps at nodes, joined by massless cubic beams; the root is clamped."""
 
-    nodes: Annotated[int, WholeNumber(1, MOST_NODES)] = Field(
-        description="number of moving nodes, the tip included"
-    )
+    nodes: Annotated[int, WholeNumber(1, MOST_NODES)] = Field(description="number of moving nodes, the tip included")
 
 
 class Rayleigh(Element):
@@ -305,9 +282,7 @@ class Rayleigh(Element):
 class Damping(Element):
     """Structural damping of a link: a ratio of critical damping for all modes, or Rayleigh damping."""
 
-    ratio: Ratio | None = Field(
-        default=None, description="fraction of critical damping of every mode of the link"
-    )
+    ratio: Ratio | None = Field(default=None, description="fraction of critical damping of every mode of the link")
     rayleigh: Rayleigh | None = Field(default=None, description="factors of the mass and stiffness matrices")
 
     @model_validator(mode="after")

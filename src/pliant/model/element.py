@@ -115,9 +115,7 @@ def _encodable(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise PydanticCustomError(
-            "value", "is {given}; it contains half a character", {"given": show(text)}
-        ) from None
+        raise PydanticCustomError("value", "is {given}; it contains half a character", {"given": show(text)}) from None
     return text
 
 
@@ -139,23 +137,17 @@ Frozen = AfterValidator(FrozenDict)
 
 def rule(message: str, **values: Any) -> PydanticCustomError:
     """An error of the element as a whole; the message is a full sentence."""
-    return PydanticCustomError(
-        "rule", message.replace("{", "{{").replace("}", "}}") if not values else message, values
-    )
+    return PydanticCustomError("rule", message.replace("{", "{{").replace("}", "}}") if not values else message, values)
 
 
 def at(*path: int | str, message: str) -> InitErrorDetails:
     """An error at a place below the element that is being checked; the message is a full sentence."""
-    return InitErrorDetails(
-        type=PydanticCustomError("rule", "{text}", {"text": message}), loc=path, input=None
-    )
+    return InitErrorDetails(type=PydanticCustomError("rule", "{text}", {"text": message}), loc=path, input=None)
 
 
 def of_value(*path: int | str, message: str) -> InitErrorDetails:
     """An error of the value at a place; the message goes on after its name ('is ...; it must ...')."""
-    return InitErrorDetails(
-        type=PydanticCustomError("value", "{text}", {"text": message}), loc=path, input=None
-    )
+    return InitErrorDetails(type=PydanticCustomError("value", "{text}", {"text": message}), loc=path, input=None)
 
 
 def within(path: Path, problems: Iterable[InitErrorDetails]) -> Iterator[InitErrorDetails]:

@@ -40,9 +40,7 @@ class Problem:
         return replace(self, file=file, line=line)
 
     def __str__(self) -> str:
-        place = ", ".join(
-            part for part in (self.file, f"line {self.line}" if self.line else None) if part is not None
-        )
+        place = ", ".join(part for part in (self.file, f"line {self.line}" if self.line else None) if part is not None)
         return ": ".join(part for part in (place, self.element, self.message) if part)
 
 

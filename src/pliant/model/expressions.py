@@ -216,9 +216,7 @@ SHAPES = Language(
 )
 
 
-_TOKEN = re.compile(
-    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_]\w*)|(?P<sign>\*\*|\S))"
-)
+_TOKEN = re.compile(r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_]\w*)|(?P<sign>\*\*|\S))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,9 +325,7 @@ class _Parser:
             return part
         wanted = f"a number, {', '.join(self.language.variables)}, pi, a function or '(' must stand here"
         return self.fail(
-            "the expression ends too early"
-            if kind == "end"
-            else f"'{text}' stands in the wrong place; {wanted}",
+            "the expression ends too early" if kind == "end" else f"'{text}' stands in the wrong place; {wanted}",
             place,
         )
 

@@ -26,9 +26,7 @@ class _InertiaForms:
 
     number = Quantity("kg m^2")
 
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> core_schema.CoreSchema:
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         return core_schema.with_info_plain_validator_function(self.read)
 
     def __get_pydantic_json_schema__(
@@ -66,15 +64,11 @@ class RigidMass(Element):
 
     mass: Mass = Field(description="mass")
     com: Position = Field(default=(0.0, 0.0, 0.0), description="centre of mass")
-    first_moment: Moment3 | None = Field(
-        default=None, description="mass times centre of mass, instead of com"
-    )
+    first_moment: Moment3 | None = Field(default=None, description="mass times centre of mass, instead of com")
     inertia: Annotated[InertiaValue, _InertiaForms()] = Field(
         default=0.0, description="one number, [xx, yy, zz], [xx, yy, zz, xy, xz, yz] or a 3x3 matrix"
     )
-    inertia_about: Literal["com", "origin"] = Field(
-        default="com", description="reference point of the inertia"
-    )
+    inertia_about: Literal["com", "origin"] = Field(default="com", description="reference point of the inertia")
 
     @model_validator(mode="after")
     def _physical(self) -> Self:
@@ -92,21 +86,13 @@ class RigidMass(Element):
         given = self._given_inertia()
         size = np.abs(given).max()
         if self.mass == 0 and size == 0:
-            refuse(
-                [
-                    of_value(
-                        "mass", message="is 0 kg and there is no inertia; leave the part out or give its mass"
-                    )
-                ]
-            )
+            refuse([of_value("mass", message="is 0 kg and there is no inertia; leave the part out or give its mass")])
         # 1e-9 of mass times distance squared guards the shift to the centre of mass against rounding
         scale = size + 1e-3 * self.mass * float(np.dot(self.com, self.com))
         if np.abs(given - given.T).max() > SYMMETRIC * size:
             refuse([of_value("inertia", message=f"is {show(self.inertia)}; it must be symmetric")])
         moments = np.linalg.eigvalsh(self.inertia_matrix())
-        text = (
-            f"is {show(self.inertia)}; its principal moments are [{', '.join(f'{m:.4g}' for m in moments)}]"
-        )
+        text = f"is {show(self.inertia)}; its principal moments are [{', '.join(f'{m:.4g}' for m in moments)}]"
         if moments[0] < -DEFINITE * scale:
             refuse([of_value("inertia", message=f"{text} about the centre of mass; none may be negative")])
         if moments[2] - moments[0] - moments[1] > TRIANGLE * scale:
@@ -139,9 +125,7 @@ class RigidMass(Element):
 class RigidPart(RigidMass):
     """A rigid mass on a link: a hub at its root, or a payload at one of its frames."""
 
-    frame: Name | None = Field(
-        default=None, description="frame of the link that carries a payload; default tip"
-    )
+    frame: Name | None = Field(default=None, description="frame of the link that carries a payload; default tip")
 
 
 _LinkMass = Annotated[float, Quantity("kg", POSITIVE, remedy=" (leave `rigid` out for a massless connector)")]

@@ -45,9 +45,7 @@ class _AxisForms:
 
     number = Quantity("")
 
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> core_schema.CoreSchema:
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         return core_schema.with_info_plain_validator_function(self.read)
 
     def __get_pydantic_json_schema__(
@@ -88,9 +86,7 @@ class Motor(Element):
     """The drive of a joint. A rotor behind a gear adds ``rotor_inertia * gear_ratio**2`` to the joint."""
 
     rotor_inertia: RotorInertia = Field(default=0.0, description="inertia of the rotor about its own axis")
-    gear_ratio: GearRatio = Field(
-        default=1.0, description="rotor speed over joint speed (rad/m for a prismatic joint)"
-    )
+    gear_ratio: GearRatio = Field(default=1.0, description="rotor speed over joint speed (rad/m for a prismatic joint)")
     max_effort: Effort | None = Field(default=None, description="largest torque or force at the joint")
 
     @property
@@ -104,9 +100,7 @@ class Friction(Element):
 
     viscous: JointDamping = Field(default=0.0, description="friction per velocity")
     coulomb: FrictionEffort = Field(default=0.0, description="dry friction")
-    smoothing: Speed = Field(
-        default=DEFAULT_SMOOTHING, description="velocity at which dry friction is fully developed"
-    )
+    smoothing: Speed = Field(default=DEFAULT_SMOOTHING, description="velocity at which dry friction is fully developed")
 
 
 class Spring(Element):
@@ -148,15 +142,11 @@ class Joint(Element):
     name: Name | None = Field(
         default=None, description="name of the joint and of its coordinate; default: the link's name"
     )
-    type: JointType = Field(
-        default="revolute", description="revolute, prismatic, fixed, or free (a floating base)"
-    )
+    type: JointType = Field(default="revolute", description="revolute, prismatic, fixed, or free (a floating base)")
     parent: str | None = Field(
         default=None, description="LINK.FRAME, LINK (its tip) or base; default: the tip of the previous link"
     )
-    placement: Placement = Field(
-        default_factory=lambda: Placement(), description="joint frame in the parent's frame"
-    )
+    placement: Placement = Field(default_factory=lambda: Placement(), description="joint frame in the parent's frame")
     axis: Axis = Field(default="z", description="x, y, z, -x, -y, -z or a vector, in the joint frame")
     child_placement: Placement = Field(
         default_factory=lambda: Placement(), description="link frame in the moving frame of the joint"
@@ -205,12 +195,10 @@ class Loop(Element):
     """A closure: two frames on two links that stay together."""
 
     name: Name = Field(description="name of the loop")
-    type: Literal["weld", "revolute", "spherical"] = Field(
-        default="weld", description="weld, revolute or spherical"
+    type: Literal["weld", "revolute", "spherical"] = Field(default="weld", description="weld, revolute or spherical")
+    frames: Annotated[tuple[str, str], BeforeValidator(sequence(2, of="frames, such as [left.tip, right.tip]"))] = (
+        Field(description="the two frames, LINK.FRAME or LINK (its tip)")
     )
-    frames: Annotated[
-        tuple[str, str], BeforeValidator(sequence(2, of="frames, such as [left.tip, right.tip]"))
-    ] = Field(description="the two frames, LINK.FRAME or LINK (its tip)")
     axis: Axis = Field(default="z", description="axis of a revolute closure, in the first frame")
     planar: Literal["xy", "yz", "zx"] | None = Field(
         default=None,

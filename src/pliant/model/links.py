@@ -35,18 +35,14 @@ class Link(Element):
     hub: RigidPart | None = Field(
         default=None, description="rigid part on the moving side of the joint, at the root frame"
     )
-    payloads: tuple[RigidPart, ...] = Field(
-        default=(), description="rigid parts carried by frames of the link"
-    )
+    payloads: tuple[RigidPart, ...] = Field(default=(), description="rigid parts carried by frames of the link")
     frames: tuple[Frame, ...] = Field(default=(), description="further named frames")
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
         kinds = [key for key in ("rigid", "beam", "modal") if getattr(self, key) is not None]
         if len(kinds) > 1:
-            raise rule(
-                "give at most one of rigid, beam and modal; {found} are given", found=" and ".join(kinds)
-            )
+            raise rule("give at most one of rigid, beam and modal; {found} are given", found=" and ".join(kinds))
         if self.joint.name is None:
             self.__dict__["joint"] = self.joint.model_copy(update={"name": self.name})
         refuse([*self._name_problems(), *self._frame_problems(), *self._part_problems()])
@@ -112,9 +108,7 @@ class Link(Element):
     @property
     def frame_names(self) -> tuple[str, ...]:
         """The names of all frames of the link, ``root`` and ``tip`` first."""
-        own = (
-            tuple(self.modal.frames) if self.modal is not None else tuple(frame.name for frame in self.frames)
-        )
+        own = tuple(self.modal.frames) if self.modal is not None else tuple(frame.name for frame in self.frames)
         return tuple(dict.fromkeys(("root", "tip", *own)))
 
     def frame(self, name: str) -> Frame:
@@ -126,8 +120,6 @@ class Link(Element):
             if frame.name == name:
                 return frame
         if name not in ("root", "tip"):
-            raise ModelError(
-                f"link '{self.name}' has no frame '{name}'{did_you_mean(name, self.frame_names)}"
-            )
+            raise ModelError(f"link '{self.name}' has no frame '{name}'{did_you_mean(name, self.frame_names)}")
         x = self.length if name == "tip" else 0.0
         return Frame(name=name, x=x) if self.beam is not None else Frame(name=name, position=(x, 0.0, 0.0))

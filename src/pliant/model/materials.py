@@ -77,9 +77,7 @@ MATERIALS: dict[str, Material] = {
 class _ByNameOrInFull:
     """The reading of ``steel`` and of ``{E: ..., density: ...}``; known ones are written by name."""
 
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> core_schema.CoreSchema:
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         return core_schema.no_info_wrap_validator_function(
             self.read,
             handler.generate_schema(Material),
@@ -128,7 +126,4 @@ def find_material(name: str, own: Mapping[str, Material] | None = None) -> Mater
 
 def unknown_material_hint(name: str, known: Iterable[str]) -> str:
     """A proposal for a misspelt name, or the names to choose from."""
-    return (
-        did_you_mean(name, known)
-        or f"; describe it under `materials:` or use one of {', '.join(sorted(known))}"
-    )
+    return did_you_mean(name, known) or f"; describe it under `materials:` or use one of {', '.join(sorted(known))}"

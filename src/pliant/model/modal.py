@@ -38,9 +38,7 @@ class _Numbers:
 
     number = Quantity("")
 
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> core_schema.CoreSchema:
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         return core_schema.with_info_plain_validator_function(self.read)
 
     def __get_pydantic_json_schema__(
@@ -52,9 +50,7 @@ class _Numbers:
         if isinstance(value, np.ndarray):
             value = value.tolist()
         if not isinstance(value, list | tuple):
-            raise PydanticCustomError(
-                "value", "is {given}; it must be a list of numbers", {"given": show(value)}
-            )
+            raise PydanticCustomError("value", "is {given}; it must be a list of numbers", {"given": show(value)})
         return self._nested(value, DEEPEST_ARRAY, info.context)
 
     def _nested(self, value: Any, depth: int, context: Any) -> Any:
@@ -80,9 +76,7 @@ CoordinateName = Annotated[str, AfterValidator(_check_coordinate)]
 class ModalFrame(Placement):
     """A frame of a link with modal data: where it sits, and how each coordinate moves and turns it."""
 
-    Phi_d: NumberArray = Field(
-        default=(), description="displacement shapes, 3 rows of n numbers; default zero"
-    )
+    Phi_d: NumberArray = Field(default=(), description="displacement shapes, 3 rows of n numbers; default zero")
     Phi_r: NumberArray = Field(default=(), description="rotation shapes, 3 rows of n numbers; default zero")
 
 
@@ -190,9 +184,7 @@ class ModalData(Element):
                 yield of_value(key, message="is singular; every coordinate must move some mass")
         M = self.mass_matrix()
         if np.linalg.eigvalsh(M)[0] < -DEFINITE:
-            yield of_value(
-                "M_ee", message="does not fit mass, first, first_modal, beta and I_rr: kinetic energy < 0"
-            )
+            yield of_value("M_ee", message="does not fit mass, first, first_modal, beta and I_rr: kinetic energy < 0")
 
     def mass_matrix(self) -> Array:
         """The mass matrix of the free body, rows scaled to a unit diagonal."""

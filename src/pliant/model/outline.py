@@ -89,9 +89,7 @@ class Outline:
         for link in self.links:
             if link.joint is None or link.type == "fixed":
                 continue
-            names.extend(
-                [f"{link.joint}.{c}" for c in FREE_COORDINATES] if link.type == "free" else [link.joint]
-            )
+            names.extend([f"{link.joint}.{c}" for c in FREE_COORDINATES] if link.type == "free" else [link.joint])
         return names
 
     @cached_property
@@ -222,9 +220,7 @@ class Outline:
                 else:
                     good.append(reference.partition(".")[0])
             if len(good) == 2 and good[0] == good[1]:
-                yield at(
-                    "loops", i, "frames", message=f"both frames belong to '{good[0]}'; a loop joins two links"
-                )
+                yield at("loops", i, "frames", message=f"both frames belong to '{good[0]}'; a loop joins two links")
 
     def _pose(self) -> Iterator[InitErrorDetails]:
         if not self.links:

@@ -75,9 +75,7 @@ class Rotation(Element):
             if not order:
                 raise rule("give an angle about x, y or z, or rpy, quaternion or matrix")
             if len(order) > 1 and not set(order) <= set(AXES):
-                raise rule(
-                    "rpy, quaternion and matrix stand alone; write a list of rotations to combine them"
-                )
+                raise rule("rpy, quaternion and matrix stand alone; write a list of rotations to combine them")
             rotation._order = order
         return rotation
 
@@ -98,9 +96,7 @@ class Rotation(Element):
         if matrix is not None:
             R = np.array(matrix)
             if np.abs(R @ R.T - np.eye(3)).max() > ORTHONORMAL:
-                raise PydanticCustomError(
-                    "value", "is not a rotation: its rows must be orthogonal unit vectors"
-                )
+                raise PydanticCustomError("value", "is not a rotation: its rows must be orthogonal unit vectors")
             if np.linalg.det(R) < 0:
                 raise PydanticCustomError("value", "is a reflection: its determinant is -1, it must be 1")
         return matrix
@@ -172,9 +168,7 @@ class Placement(Element):
     """A frame in another one: shifted by `position`, then turned by the rotations, from left to right."""
 
     position: Position = Field(default=(0.0, 0.0, 0.0), description="origin of the frame")
-    rotation: Rotations = Field(
-        default=(), description="rotation of the frame: a mapping or a list of mappings"
-    )
+    rotation: Rotations = Field(default=(), description="rotation of the frame: a mapping or a list of mappings")
 
     def vector(self) -> Array:
         """The position as an array (3,)."""

@@ -33,9 +33,7 @@ class _PoseValues:
 
     number = Quantity("rad", sliding="m")
 
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> core_schema.CoreSchema:
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         return core_schema.with_info_plain_validator_function(self.read)
 
     def __get_pydantic_json_schema__(
@@ -67,9 +65,7 @@ class Robot(Element):
     name: Text = Field(description="name of the robot")
     description: Text = Field(default="", description="what it is")
     source: Text = Field(default="", description="where the numbers come from")
-    gravity: Acceleration3 = Field(
-        default=(0.0, 0.0, -9.81), description="acceleration of gravity in the base frame"
-    )
+    gravity: Acceleration3 = Field(default=(0.0, 0.0, -9.81), description="acceleration of gravity in the base frame")
     attachment_rotation: Literal["exponential", "cayley", "xyz"] = Field(
         default="exponential",
         description="how the rotation of an elastic attachment follows from its rotation vector",
@@ -87,9 +83,7 @@ class Robot(Element):
     @classmethod
     def _printable(cls, name: str) -> str:
         if not name.strip() or len(name) > LONGEST_ROBOT_NAME or not name.isprintable():
-            raise PydanticCustomError(
-                "value", "is {given}; it must be one line of text", {"given": show(name)}
-            )
+            raise PydanticCustomError("value", "is {given}; it must be one line of text", {"given": show(name)})
         return name
 
     @field_validator("links", mode="before")
@@ -149,9 +143,7 @@ class Robot(Element):
         links = []
         for i in order:
             link, parent = self.links[i], ".".join(outline.parent(i))
-            joint = link.joint.model_copy(
-                update={"parent": BASE if parent.startswith(f"{BASE}.") else parent}
-            )
+            joint = link.joint.model_copy(update={"parent": BASE if parent.startswith(f"{BASE}.") else parent})
             links.append(link.model_copy(update={"joint": joint}))
         self.__dict__["links"] = tuple(links)
 

@@ -149,9 +149,7 @@ class Tube(_Shape):
     kind = "tube"
     outer: PositiveLength = Field(description="outer diameter")
     inner: PositiveLength | None = Field(default=None, description="inner diameter; or give the thickness")
-    thickness: PositiveLength | None = Field(
-        default=None, description="wall thickness; or give the inner diameter"
-    )
+    thickness: PositiveLength | None = Field(default=None, description="wall thickness; or give the inner diameter")
 
     @model_validator(mode="after")
     def _wall(self) -> Self:
@@ -197,9 +195,7 @@ class IBeam(_Shape):
     @model_validator(mode="after")
     def _proportions(self) -> Self:
         if 2 * self.flange >= self.height:
-            raise rule(
-                "flange is {t} m; it must be less than half the height {h} m", t=self.flange, h=self.height
-            )
+            raise rule("flange is {t} m; it must be less than half the height {h} m", t=self.flange, h=self.height)
         if self.web > self.width:
             raise rule("web is {t} m; it must not exceed the width {w} m", t=self.web, w=self.width)
         return self
@@ -229,12 +225,8 @@ class GeneralSection(Section):
     Iy: SecondMoment = Field(description="int z^2 dA")
     Iz: SecondMoment = Field(description="int y^2 dA")
     J: SecondMoment | None = Field(default=None, description="torsion constant; needed for torsion only")
-    ky: ShearFactor | None = Field(
-        default=None, description="shear factor for a force along y; needed for shear only"
-    )
-    kz: ShearFactor | None = Field(
-        default=None, description="shear factor for a force along z; needed for shear only"
-    )
+    ky: ShearFactor | None = Field(default=None, description="shear factor for a force along y; needed for shear only")
+    kz: ShearFactor | None = Field(default=None, description="shear factor for a force along z; needed for shear only")
 
     @classmethod
     def formulas(cls, dimensions: dict[str, Array]) -> SectionConstants:

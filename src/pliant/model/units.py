@@ -268,9 +268,7 @@ class Quantity:
                 remedy = f"a number in {unit or 'plain form'}; units are read from files only"
             if self.words:
                 remedy = f"'{self.words[0]}' or {remedy}"
-            raise PydanticCustomError(
-                "value", "is {given}; it must be {remedy}", {"given": given, "remedy": remedy}
-            )
+            raise PydanticCustomError("value", "is {given}; it must be {remedy}", {"given": given, "remedy": remedy})
         else:
             number = _as_float(value)
             given = f"{given} {unit}".rstrip() if not self.sliding else given
@@ -320,9 +318,7 @@ class Quantity:
                 {"given": given, "broken": broken, "remedy": self.remedy},
             )
 
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> core_schema.CoreSchema:
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         def read(value: Any, info: core_schema.ValidationInfo[Any]) -> float | str:
             return self.read(value, info.context)
 
@@ -358,9 +354,7 @@ class WholeNumber:
     least: int
     most: int
 
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> core_schema.CoreSchema:
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         def read(value: Any) -> int:
             whole = isinstance(value, Integral) and not isinstance(value, bool)
             if not whole or not self.least <= value <= self.most:

@@ -92,9 +92,7 @@ def line_at(data: Any, path: tuple[int | str, ...]) -> int | None:
 def parse(content: bytes, file: str) -> tuple[Any, list[Problem]]:
     """The data of a YAML text and its milder problems (such as a key given twice); raises ModelError."""
     if len(content) > LARGEST_FILE:
-        raise ModelError(
-            Problem("", f"the file is larger than {LARGEST_FILE // 1_000_000} MB; it is not read", file)
-        )
+        raise ModelError(Problem("", f"the file is larger than {LARGEST_FILE // 1_000_000} MB; it is not read", file))
     builder = _Builder(file)
     for event in _events(_decode(content, file), file):
         builder.take(event)
@@ -187,9 +185,7 @@ class _Builder:
             raise ModelError(Problem("", "the file is empty; a robot needs a name and links", self.file))
         if not isinstance(self.root, MarkedDict):
             kind = "a list" if isinstance(self.root, list) else show(self.root)
-            self.fail(
-                f"the file is {kind}; it must be a mapping of keys (name: ..., links: ...)", self.root_line
-            )
+            self.fail(f"the file is {kind}; it must be a mapping of keys (name: ..., links: ...)", self.root_line)
         return self.root
 
     def take(self, event: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -33,16 +33,23 @@ class Document:
     data: Any
     problems: list[Problem] = field(default_factory=list)
 
-    def build(self, kind: type[E], prepare: Callable[[Any], Any] | None = None) -> E:
+    def build(
+        self,
+        kind: type[E],
+        prepare: Callable[[Any], Any] | None = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+    ) -> E:
         """The element that the data describe; `prepare` may rewrite the data first (dh tables, overlays).
 
-        All problems come in one ModelError, in the order of their lines.
+        `context` is what the readings of single values may ask for. All problems come in one ModelError, in the
+        order of their lines.
         """
         data, problems = self.data, list(self.problems)
         try:
             if prepare is not None:
                 data = prepare(data)
-            built: E = kind.__pydantic_validator__.validate_python(data, context={"units": True})
+            built: E = kind.__pydantic_validator__.validate_python(data, context={"units": True, **(context or {})})
         except ValidationError as error:
             problems.extend(
                 model_error(error, data, kind, lambda path, missing: self.place(data, path, missing)).problems

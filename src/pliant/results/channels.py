@@ -1,0 +1,148 @@
+"""The channels of a run: names, units, meanings, and how they are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from pliant.results.quantities import Quantities
+from pliant.results.samples import Floats, RunInfo
+
+if TYPE_CHECKING:
+    from pliant.model.robot import Robot
+
+FRAME_PARTS = {
+    "position": ("m", "position in the base frame (3)"),
+    "rotation": ("", "rotation matrix in the base frame (3, 3)"),
+    "velocity": ("m/s", "velocity in base axes (3)"),
+    "deflection": ("m", "what bending adds to the position of the rigid robot, base axes (3)"),
+}
+ENERGIES = ("kinetic", "strain", "gravity")
+WORKS = {
+    "work": "work of the motors since the start",
+    "work.loads": "work of loads and stops since the start",
+    "dissipated": "energy lost by friction and damping since the start",
+}
+
+
+class Channel(NamedTuple):
+    """A named quantity of a run."""
+
+    name: str
+    unit: str
+    meaning: str
+    compute: Callable[[], Floats]
+
+
+def all_channels(quantities: Quantities, info: RunInfo) -> dict[str, Channel]:
+    """The channels that are listed, by name."""
+    found = [
+        *_coordinates(quantities),
+        *_inputs(quantities),
+        *_frames(quantities, info),
+        *_links(quantities),
+        *_strains(quantities, info),
+        *_energies(quantities),
+        *_reactions(quantities),
+    ]
+    return {channel.name: channel for channel in found}
+
+
+def frame_channel(quantities: Quantities, frame: str, part: str) -> Channel:
+    """A channel of any frame; raises KeyError if there is no such frame."""
+    quantities.arm.tree.frame(frame)
+    unit, meaning = FRAME_PARTS[part]
+    compute = getattr(quantities, "deviation" if part == "deflection" else part)
+    return Channel(f"{frame}.{part}", unit, meaning, partial(compute, frame))
+
+
+def coordinate_unit(robot: Robot, name: str) -> str:
+    """Unit of a coordinate: angles of turning joints and of torsion, lengths of all others."""
+    for link in robot.links:
+        if name == link.joint.name:
+            return "m" if link.joint.type == "prismatic" else "rad"
+        if name in link.joint.coordinates:
+            # x, y, z and rx, ry, rz of a floating base
+            return "rad" if ".r" in name else "m"
+    return "rad" if ".torsion." in name else "m"
+
+
+def effort_word(robot: Robot, joint: str) -> tuple[str, str]:
+    """What the motor of a joint makes, and its unit."""
+    return ("force", "N") if robot.joint(joint).type == "prismatic" else ("torque", "N m")
+
+
+def _column(array: Floats, i: int) -> Callable[[], Floats]:
+    return lambda: array[:, i]
+
+
+def _coordinates(given: Quantities) -> Iterator[Channel]:
+    s, joints = given.samples, set(given.robot.joint_coordinates)
+    for i, name in enumerate(given.arm.names):
+        unit = coordinate_unit(given.robot, name)
+        meaning = "joint position" if name in joints else "elastic coordinate"
+        yield Channel(name, unit, meaning, _column(s.q, i))
+        yield Channel(f"{name}.rate", f"{unit}/s", "its rate", _column(s.v, i))
+        yield Channel(f"{name}.acceleration", f"{unit}/s^2", "its acceleration", partial(_acceleration, given, i))
+
+
+def _acceleration(given: Quantities, i: int) -> Floats:
+    return given.accelerations[:, i]
+
+
+def _inputs(given: Quantities) -> Iterator[Channel]:
+    s = given.samples
+    for j, name in enumerate(given.arm.inputs):
+        word, unit = effort_word(given.robot, name)
+        yield Channel(f"{name}.{word}", unit, f"{word} of the motor", _column(s.tau, j))
+        if s.reference.shape[1]:
+            own = coordinate_unit(given.robot, name)
+            yield Channel(f"{name}.desired", own, "desired position", _column(s.reference, j))
+
+
+def _links(given: Quantities) -> Iterator[Channel]:
+    meaning = "of the tip against the link's own frame, link axes (3)"
+    for link in given.robot.links:
+        if link.is_flexible:
+            name = link.name
+            yield Channel(f"{name}.deflection", "m", f"deflection {meaning}", partial(given.tip_deflection, name))
+            yield Channel(f"{name}.slope", "rad", f"rotation {meaning}", partial(given.tip_slope, name))
+
+
+def _frames(given: Quantities, info: RunInfo) -> Iterator[Channel]:
+    for frame in info.frames:
+        for part in FRAME_PARTS:
+            yield frame_channel(given, frame, part)
+
+
+def _strains(given: Quantities, info: RunInfo) -> Iterator[Channel]:
+    for place in info.strains:
+        where = f"strain along the beam '{place.link}' at x = {place.x:g} m"
+        yield Channel(f"strain.{place.name}", "", where, partial(given.strain, place))
+
+
+def _energies(given: Quantities) -> Iterator[Channel]:
+    for k, part in enumerate(ENERGIES):
+        yield Channel(f"energy.{part}", "J", f"{part} energy", partial(_energy, given, k))
+    yield Channel("energy.total", "J", "all energies of the robot", lambda: given.total_energy)
+    for k, (name, meaning) in enumerate(WORKS.items()):
+        yield Channel(name, "J", meaning, _column(given.samples.work, k))
+    balance = "energy gained - work + losses: zero but for errors"
+    yield Channel("energy.balance", "J", balance, lambda: given.balance)
+    yield Channel("power", "W", "power of the motors", lambda: given.power)
+
+
+def _energy(given: Quantities, k: int) -> Floats:
+    return given.energies[:, k]
+
+
+def _reactions(given: Quantities) -> Iterator[Channel]:
+    meaning = "force and moment that the joint hands to its link, link axes (6)"
+    for i, link in enumerate(given.arm.tree.links):
+        if link.joint:
+            yield Channel(f"{link.joint}.reaction", "N, N m", meaning, partial(_reaction, given, i))
+
+
+def _reaction(given: Quantities, i: int) -> Floats:
+    return given.reactions[:, i]

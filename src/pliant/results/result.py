@@ -1,0 +1,169 @@
+"""The result of a run: named channels, computed when they are asked for."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pliant.dynamics import Dynamics
+from pliant.results.channels import FRAME_PARTS, Channel, all_channels, frame_channel
+from pliant.results.quantities import Quantities
+from pliant.results.samples import Floats, RunInfo, Samples
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from pliant.model.robot import Robot
+
+
+class Result:
+    """A run of a robot. ``run["elbow"]`` is a channel; ``run.channels`` lists them all.
+
+    robot    the robot that moved
+    samples  the sampled motion
+    info     how the run went
+    """
+
+    def __init__(self, robot: Robot, samples: Samples, info: RunInfo, arm: Dynamics | None = None) -> None:
+        self.robot, self.samples, self.info = robot, samples, info
+        self._arm = arm
+        self._computed: dict[str, Floats] = {}
+
+    def __repr__(self) -> str:
+        state = "" if self.info.finished else f", {self.info.ended}"
+        return f"Result({self.info.name!r}, {self.robot.name!r}, {self.time[-1]:g} s, {len(self)} samples{state})"
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Result):
+            return NotImplemented
+        return self.robot == other.robot and self.info == other.info and self.samples == other.samples
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def arm(self) -> Dynamics:
+        """The dynamics of the robot, made when first needed."""
+        if self._arm is None:
+            self._arm = Dynamics(self.robot)
+        return self._arm
+
+    @property
+    def time(self) -> Floats:
+        """Times of the samples, s (N,)."""
+        return self.samples.time
+
+    @property
+    def q(self) -> Floats:
+        """Coordinates (N, n), in the order of ``arm.names``."""
+        return self.samples.q
+
+    @property
+    def v(self) -> Floats:
+        """Rates of the coordinates (N, n)."""
+        return self.samples.v
+
+    @property
+    def tau(self) -> Floats:
+        """Efforts of the inputs (N, inputs)."""
+        return self.samples.tau
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run reached its end."""
+        return self.info.finished
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the user should know about the run."""
+        return self.info.warnings
+
+    # ---- channels
+
+    def __getitem__(self, name: str) -> Floats:
+        if name not in self._computed:
+            self._computed[name] = self._channel(name).compute()
+        return self._computed[name]
+
+    def __contains__(self, name: str) -> bool:
+        try:
+            self._channel(name)
+        except KeyError:
+            return False
+        return True
+
+    def unit(self, name: str) -> str:
+        """The unit of a channel."""
+        return self._channel(name).unit
+
+    @property
+    def channels(self) -> dict[str, str]:
+        """Names of the channels and what they are, with units; every frame has more (``LINK.FRAME.position``)."""
+        return {c.name: f"{c.meaning}{f', {c.unit}' if c.unit else ''}" for c in self._listed.values()}
+
+    @cached_property
+    def quantities(self) -> Quantities:
+        """What follows from the motion, as arrays."""
+        return Quantities(self.robot, self.samples, self.arm)
+
+    @cached_property
+    def _listed(self) -> dict[str, Channel]:
+        return all_channels(self.quantities, self.info)
+
+    def _channel(self, name: str) -> Channel:
+        if name in self._listed:
+            return self._listed[name]
+        frame, _, part = name.rpartition(".")
+        if part in FRAME_PARTS:
+            return frame_channel(self.quantities, frame, part)
+        from pliant.model.errors import did_you_mean
+
+        raise KeyError(f"the run has no channel '{name}'{did_you_mean(name, self._listed)}")
+
+    # ---- looking and keeping
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Joint positions, deflections, torques, energies and the spectrum of the vibration left over.
+
+        path  PNG, SVG or PDF file to write
+        """
+        from pliant.results.plots import plot_run
+
+        return plot_run(self, None if path is None else Path(path))
+
+    def save(self, path: str | Path) -> None:
+        """Write the run to an HDF5 file, with its robot and study."""
+        from pliant.results.storage import save_run
+
+        save_run(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Result:
+        """Read a run from an HDF5 file."""
+        from pliant.results.storage import load_run
+
+        return load_run(Path(path))
+
+    def to_csv(self, path: str | Path, channels: list[str] | None = None) -> None:
+        """Write channels as columns of a CSV file; default: coordinates, rates, torques, tip, energies."""
+        from pliant.results.storage import write_csv
+
+        write_csv(self, Path(path), channels)
+
+    def report(self, path: str | Path) -> None:
+        """Write one HTML page with plots, tables and an animation; it needs no network."""
+        from pliant.results.report import write_report
+
+        write_report(self, Path(path))
+
+    def animate(self, path: str | Path, *, seconds: float | None = None) -> None:
+        """Write a film of the moving robot: GIF, MP4 (needs ffmpeg) or HTML.
+
+        seconds  length of the film; default: the simulated time, at most 20 s
+        """
+        from pliant.results.animation import write_animation
+
+        write_animation(self, Path(path), seconds)

@@ -1,0 +1,117 @@
+"""What a run leaves behind: numbers at sampled times, and how it went."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """The sampled motion; rows are times.
+
+    time       s                            (N,)
+    q, v       coordinates and rates        (N, n)
+    tau        efforts of the inputs        (N, inputs)
+    force      forces of loads              (N, n), or (N, 0) without any
+    work       work of the motors, work of the loads, energy lost by friction and damping, J   (N, 3)
+    reference  desired positions            (N, inputs), or (N, 0) without any
+    """
+
+    time: Floats
+    q: Floats
+    v: Floats
+    tau: Floats
+    force: Floats
+    work: Floats
+    reference: Floats
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def arrays(self) -> dict[str, Floats]:
+        """All arrays by name."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Samples):
+            return NotImplemented
+        theirs = other.arrays()
+        return all(np.array_equal(a, theirs[name]) for name, a in self.arrays().items())
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @classmethod
+    def join(cls, parts: list[Samples]) -> Samples:
+        """Parts one after the other."""
+        names = [f.name for f in fields(cls)]
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+@dataclass(frozen=True)
+class Strain:
+    """A place on a beam where the strain is wanted."""
+
+    name: str
+    link: str
+    x: float
+    y: float
+    z: float
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """How a run went.
+
+    name        of the study
+    study       its text (YAML)
+    method      the integrator, and why it was taken (reason)
+    tolerance   relative error of a step
+    statistics  steps, rejected steps, evaluations, matrices, smallest and largest step
+    finished    whether the end of the study was reached
+    ended       how it ended, in words
+    events      what happened: time, name, value
+    warnings    what the user should know
+    frames      frames that plots and tables show
+    strains     places where strains are wanted
+    seconds     processing time of the run, set-up included
+    version     of Pliant
+    """
+
+    name: str
+    study: str
+    method: str
+    reason: str
+    tolerance: float
+    until: float
+    statistics: dict[str, float] = field(default_factory=dict)
+    finished: bool = True
+    ended: str = ""
+    events: tuple[tuple[float, str, float], ...] = ()
+    warnings: tuple[str, ...] = ()
+    frames: tuple[str, ...] = ("tip",)
+    strains: tuple[Strain, ...] = ()
+    seconds: float = 0.0
+    version: str = ""
+
+    def as_data(self) -> dict[str, Any]:
+        """Plain data for a file."""
+        from dataclasses import asdict
+
+        return asdict(self)
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> RunInfo:
+        """The same from plain data; keys of later versions are left out."""
+        known = {f.name for f in fields(cls)}
+        kept = {key: value for key, value in data.items() if key in known}
+        kept["events"] = tuple((float(t), str(name), float(x)) for t, name, x in kept.get("events", ()))
+        kept["strains"] = tuple(Strain(**strain) for strain in kept.get("strains", ()))
+        for key in ("warnings", "frames"):
+            kept[key] = tuple(kept.get(key, ()))
+        return cls(**kept)

@@ -1,0 +1,120 @@
+"""Runs in HDF5 files, and their channels in CSV files."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.results.channels import ENERGIES, WORKS
+from pliant.results.samples import RunInfo, Samples
+
+if TYPE_CHECKING:
+    from pliant.results.result import Result
+
+FORMAT = 1
+KIND = "pliant run"
+LARGE = 1000
+"""Arrays with more entries are compressed."""
+
+
+def save_run(run: Result, path: Path, checkpoint: dict[str, Any] | None = None) -> None:
+    """Write a run: first beside its place, then moved there, so that a file is always whole.
+
+    checkpoint  what is needed to go on (arrays by name)
+    """
+    import h5py
+
+    robot = run.robot.to_yaml()
+    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with h5py.File(beside, "w") as file:
+            file.attrs.update({"kind": KIND, "format": FORMAT, "version": run.info.version})
+            file["robot"] = robot
+            file["study"] = run.info.study
+            file["info"] = json.dumps(run.info.as_data())
+            names = file.create_group("names")
+            names["coordinates"] = list(run.arm.names)
+            names["inputs"] = list(run.arm.inputs)
+            for name, array in run.samples.arrays().items():
+                packed = {"compression": "gzip", "shuffle": True} if array.size > LARGE else {}
+                file.create_dataset(name, data=array, **packed)
+            for name, array in (checkpoint or {}).items():
+                file[f"checkpoint/{name}"] = array
+        with open(beside, "rb") as stream:
+            os.fsync(stream.fileno())
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def load_run(path: Path) -> Result:
+    """The run in a file; raises ValueError for a file that is none."""
+    return load_run_and_checkpoint(path)[0]
+
+
+def load_run_and_checkpoint(path: Path) -> tuple[Result, dict[str, Any]]:
+    """The run in a file and what is needed to go on."""
+    import h5py
+
+    from pliant.model.errors import ModelError, Problem
+    from pliant.model.yaml_file import read_text
+    from pliant.results.result import Result
+
+    if not path.is_file():
+        raise ModelError(Problem("", "there is no such file", str(path)))
+    try:
+        file = h5py.File(path, "r")
+    except OSError:
+        raise ModelError(Problem("", "this is not an HDF5 file", str(path))) from None
+    with file:
+        if file.attrs.get("kind") != KIND:
+            raise ModelError(Problem("", "this HDF5 file does not hold a run of Pliant", str(path)))
+        if file.attrs["format"] > FORMAT:
+            version = file.attrs["version"]
+            raise ModelError(Problem("", f"the run was written by Pliant {version}; this one is older", str(path)))
+        robot = read_text(file["robot"][()], f"{path}: robot")
+        info = RunInfo.from_data(json.loads(file["info"][()]))
+        samples = Samples(*(file[f.name][()] for f in fields(Samples)))
+        kept = file.get("checkpoint")
+        checkpoint: dict[str, Any] = {}
+        if kept is not None:
+            kept.visititems(
+                lambda name, item: checkpoint.update({name: item[()]}) if isinstance(item, h5py.Dataset) else None
+            )
+    return Result(robot, samples, info), checkpoint
+
+
+def write_csv(run: Result, path: Path, channels: list[str] | None = None) -> None:
+    """One line per sample; a channel with several entries takes several columns."""
+    names = channels if channels is not None else default_channels(run)
+    columns: dict[str, Any] = {"time [s]": run.time}
+    for name in names:
+        values = run[name].reshape(len(run), -1)
+        unit = f" [{run.unit(name)}]" if run.unit(name) else ""
+        labels = [""] if values.shape[1] == 1 else _parts(values.shape[1])
+        columns.update({f"{name}{label}{unit}": values[:, k] for k, label in enumerate(labels)})
+    with open(path, "w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(columns)
+        writer.writerows(np.column_stack(list(columns.values())).tolist())
+
+
+def _parts(n: int) -> list[str]:
+    return [f".{axis}" for axis in "xyz"] if n == 3 else [f".{k + 1}" for k in range(n)]
+
+
+def default_channels(run: Result) -> list[str]:
+    """What a table of a run shows without being asked."""
+    inputs = [name for name in run.channels if name.endswith((".torque", ".force"))]
+    names = run.arm.names
+    links = [f"{link.name}.deflection" for link in run.robot.links if link.is_flexible]
+    frames = [f"{frame}.{part}" for frame in run.info.frames for part in ("position", "deflection")]
+    strains = [f"strain.{strain.name}" for strain in run.info.strains]
+    energies = [*(f"energy.{part}" for part in ENERGIES), *WORKS, "energy.balance"]
+    return [*names, *(f"{name}.rate" for name in names), *inputs, *links, *frames, *strains, *energies]

@@ -1,0 +1,1 @@
+"""Motion in time: trajectories, drives, loads, integrators, events, checkpoints."""

@@ -1,0 +1,71 @@
+"""What a user should know about a run: deflections beyond the model, joints beyond their limits, energy that leaks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pliant.results.result import Result
+from pliant.simulation.drives.saturated import effort_limits
+from pliant.simulation.loads import position_limits
+
+LARGEST_SLOPE = 0.2
+"""Rotation of a tip (rad) up to which a link bends as its linear model says."""
+BEYOND = 1e-6
+"""A limit is passed if it is exceeded by more than this part of it."""
+LEAK = 1e-3
+"""Part of the energy turnover that the balance may miss."""
+ROUNDING = 1e-12
+"""Part of the energies themselves that rounding may take."""
+
+
+def range_warnings(run: Result, limits: bool) -> Iterator[str]:
+    """The warnings of a run, in words."""
+    yield from _slopes(run)
+    if limits:
+        yield from _limits(run)
+    yield from _energy(run)
+
+
+def _slopes(run: Result) -> Iterator[str]:
+    for link in run.robot.links:
+        if not link.is_flexible:
+            continue
+        turn = np.linalg.norm(run[f"{link.name}.slope"], axis=1)
+        k = int(np.argmax(turn))
+        if turn[k] > LARGEST_SLOPE:
+            yield (
+                f"link '{link.name}' bends until its tip turns by {turn[k]:.3g} rad (at {run.time[k]:.4g} s); beyond "
+                f"{LARGEST_SLOPE} rad linear bending is only a rough model: use several segments per link, or less load"
+            )
+
+
+def _limits(run: Result) -> Iterator[str]:
+    for i, (low, high) in position_limits(run.arm).items():
+        column = run.q[:, i]
+        for value, passed in ((float(column.max()), column.max() > high), (float(column.min()), column.min() < low)):
+            bound = high if value > high else low
+            if passed and abs(value - bound) > BEYOND * max(abs(bound), 1e-3):
+                yield f"joint '{run.arm.names[i]}' goes to {value:.4g}, beyond its limit of {bound:.4g}"
+    for j, largest in enumerate(effort_limits(run.arm)):
+        peak = float(np.abs(run.tau[:, j]).max())
+        if peak > largest * (1 + BEYOND):
+            yield f"joint '{run.arm.inputs[j]}' is driven with {peak:.4g}, above its limit of {largest:.4g}"
+    for j, name in enumerate(run.arm.inputs):
+        bounds = run.robot.joint(name).limits
+        peak = float(np.abs(run.v[:, run.arm.names.index(name)]).max())
+        if bounds is not None and bounds.velocity is not None and peak > bounds.velocity * (1 + BEYOND):
+            yield f"joint '{run.arm.inputs[j]}' moves at {peak:.4g}, above its limit of {bounds.velocity:.4g}"
+
+
+def _energy(run: Result) -> Iterator[str]:
+    balance = np.abs(run["energy.balance"]).max()
+    energy = run["energy.total"]
+    turnover = float(np.ptp(energy) + np.abs(run.samples.work).max() + np.abs(run["energy.kinetic"]).max())
+    rounding = ROUNDING * float(np.abs(run.quantities.energies).max())
+    if balance > max(LEAK * turnover, rounding):
+        yield (
+            f"the energy balance is off by {balance:.3g} J, {100 * balance / turnover:.2g} % of what was turned over; "
+            "use a smaller tolerance or step"
+        )

@@ -1,0 +1,1 @@
+"""What moves the actuated joints: given torques, controllers, feed-forward, callbacks, prescribed motion."""

@@ -1,0 +1,114 @@
+"""A controller that the user writes in Python."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Callable
+from pathlib import Path as FilePath
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError, core_schema
+
+from pliant.model.errors import ModelError, show
+from pliant.model.units import Time
+from pliant.simulation.drives.drive import NO_RATES, Action, ActiveDrive, Drive, Period
+from pliant.simulation.drives.sampled import SampledDrive
+from pliant.simulation.trajectories.path import Floats, Surroundings
+
+Law = Callable[[float, Floats, Floats], Any]
+
+
+class _LawForm:
+    """The reading of a control law: a function, or in a file ``FILE.py:FUNCTION``."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            self.read, serialization=core_schema.plain_serializer_function_ser_schema(self.write)
+        )
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {"type": "string", "examples": ["control.py:law"]}
+
+    @staticmethod
+    def read(value: Any) -> Any:
+        if callable(value) or (isinstance(value, str) and ".py:" in value):
+            return value
+        raise PydanticCustomError(
+            "value",
+            "is {given}; it must be a function of (t, q, v), in a file written as 'control.py:law'",
+            {"given": show(value)},
+        )
+
+    @staticmethod
+    def write(value: Any) -> str:
+        return value if isinstance(value, str) else f"python function {getattr(value, '__qualname__', value)}"
+
+
+class Callback(Drive):
+    """tau = function(t, q, v), called once per period; the command is held until the next one takes effect.
+
+    q and v (n,) are all coordinates and rates; the function returns one effort per input.
+    """
+
+    kind = "callback"
+    function: Annotated[str | Law, _LawForm()] = Field(description="the control law, in a file 'control.py:law'")
+    period: Period = Field(description="time between calls")
+    delay: Time = Field(default=0.0, description="time from a call until its command takes effect")
+
+    @field_validator("function")
+    @classmethod
+    def _allowed(cls, value: Any, info: ValidationInfo) -> Any:
+        """Code in a study runs only if the user said so; it stands beside the study."""
+        if not isinstance(value, str):
+            return value
+        context = info.context if isinstance(info.context, dict) else {}
+        if not context.get("python", True):
+            raise PydanticCustomError(
+                "value",
+                "is {given}: the study wants to run Python code; look at it, then allow it with --allow-python",
+                {"given": show(value)},
+            )
+        file, _, name = value.rpartition(":")
+        path = os.path.join(context.get("folder", ""), file)
+        if not os.path.isfile(path):
+            raise PydanticCustomError("value", "is {given}; there is no such file", {"given": show(value)})
+        return f"{path}:{name}"
+
+    def bind(self, around: Surroundings, q0: Floats) -> ActiveDrive:
+        law = _load(self.function) if isinstance(self.function, str) else self.function
+        n = len(around.inputs)
+        return SampledDrive(_Called(law, n), self.period, self.delay, n)
+
+
+class _Called(ActiveDrive):
+    def __init__(self, law: Law, inputs: int) -> None:
+        self.law, self.inputs = law, inputs
+
+    def act(self, t: float, q: Floats, v: Floats, x: Floats) -> Action:
+        tau = np.atleast_1d(np.asarray(self.law(t, q.copy(), v.copy()), dtype=float))
+        if tau.shape != (self.inputs,) or not np.isfinite(tau).all():
+            raise ModelError(
+                f"the control law returned {show(tau.tolist())} at t = {t:.6g} s; "
+                f"it must return {self.inputs} finite numbers, one per input"
+            )
+        return Action(tau, NO_RATES)
+
+
+def _load(text: str) -> Law:
+    """The function in ``FILE.py:FUNCTION``."""
+    file, _, name = text.rpartition(":")
+    spec = importlib.util.spec_from_file_location(FilePath(file).stem, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    law = getattr(module, name, None)
+    if not callable(law):
+        raise ModelError(f"{file} has no function '{name}'")
+    found: Law = law
+    return found

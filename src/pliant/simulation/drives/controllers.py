@@ -1,0 +1,112 @@
+"""Controllers on joint measurements: PD and PID with gravity compensation, computed torque on the rigid model."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from pliant.simulation.drives.drive import NO_RATES, Action, ActiveDrive, Controller
+from pliant.simulation.per_joint import Dampings, Plain, Stiffnesses, numbers
+from pliant.simulation.trajectories.joint_moves import Hold
+from pliant.simulation.trajectories.kinds import AnyTrajectory
+from pliant.simulation.trajectories.path import Floats, Path, Surroundings
+
+Gravity = Literal["none", "desired", "measured"]
+
+
+class RigidModel:
+    """Efforts of the rigid twin of a robot for motions of its inputs; its passive joints stay at the pose."""
+
+    def __init__(self, around: Surroundings) -> None:
+        self.twin, self.inputs = around.twin, around.twin_indices()
+        self.q = np.array([around.arm.robot.pose.get(name, 0.0) for name in self.twin.names])
+        self.zero = np.zeros(self.twin.size)
+
+    def efforts(self, q: Floats, v: Floats, a: Floats) -> Floats:
+        """Inverse dynamics of the inputs (inputs,)."""
+        full, rate, acceleration = self.q.copy(), self.zero.copy(), self.zero.copy()
+        full[self.inputs], rate[self.inputs], acceleration[self.inputs] = q, v, a
+        return self.twin.forces(full, rate, acceleration)[self.inputs]
+
+    def gravity(self, q: Floats) -> Floats:
+        """Efforts that hold the rigid twin against gravity."""
+        full = self.q.copy()
+        full[self.inputs] = q
+        return self.twin.gravity(full)[self.inputs]
+
+
+class PID(Controller):
+    """tau = kp (q_d - q) + kd (v_d - v) + ki int (q_d - q) dt + gravity of the rigid robot.
+
+    q and v are measured at the motors.
+    """
+
+    kind = "pid"
+    trajectory: AnyTrajectory = Field(default_factory=lambda: Hold(), description="the desired motion; default: hold")
+    kp: Stiffnesses = Field(description="proportional gains")
+    kd: Dampings = Field(default=0.0, description="gains of the rate")
+    ki: Plain = Field(default=0.0, description="integral gains, N m/(rad s) or N/(m s)")
+    gravity: Gravity = Field(
+        default="none", description="gravity of the rigid robot at the desired or measured pose is added"
+    )
+
+    def activate(self, around: Surroundings, q0: Floats) -> ActiveDrive:
+        return _PID(self, around, self.trajectory.bind(around, q0, 0.0))
+
+
+class _PID(ActiveDrive):
+    def __init__(self, law: PID, around: Surroundings, path: Path) -> None:
+        names = around.inputs
+        self.kp = numbers(law.kp, names, 0.0, "kp")
+        self.kd = numbers(law.kd, names, 0.0, "kd")
+        self.ki = numbers(law.ki, names, 0.0, "ki")
+        self.B = around.arm.B
+        self.path: Path = path
+        self.states = len(names) if self.ki.any() else 0
+        weight = law.gravity != "none" and np.any(around.arm.robot.gravity)
+        self.model = RigidModel(around) if weight else None
+        self.at_desired = law.gravity == "desired"
+
+    def linear_gains(self, inputs: int) -> tuple[Floats, Floats] | None:
+        # gravity at the measured pose is not linear in it
+        return (self.kp, self.kd) if self.model is None or self.at_desired else None
+
+    def act(self, t: float, q: Floats, v: Floats, x: Floats) -> Action:
+        desired = self.path.at(t)
+        measured = q @ self.B
+        error = desired.q - measured
+        tau = self.kp * error + self.kd * (desired.v - v @ self.B)
+        if self.model is not None:
+            tau = tau + self.model.gravity(desired.q if self.at_desired else measured)
+        if self.states:
+            return Action(tau + self.ki * x, error)
+        return Action(tau, NO_RATES)
+
+
+class ComputedTorque(Controller):
+    """tau = M_r(q) (a_d + kd (v_d - v) + kp (q_d - q)) + h_r(q, v) with the rigid model at the measured joints."""
+
+    kind = "computed_torque"
+    trajectory: AnyTrajectory = Field(description="the desired motion")
+    kp: Plain = Field(default=0.0, description="gains of the position error, 1/s^2")
+    kd: Plain = Field(default=0.0, description="gains of the rate error, 1/s")
+
+    def activate(self, around: Surroundings, q0: Floats) -> ActiveDrive:
+        return _ComputedTorque(self, around, self.trajectory.bind(around, q0, 0.0))
+
+
+class _ComputedTorque(ActiveDrive):
+    def __init__(self, law: ComputedTorque, around: Surroundings, path: Path) -> None:
+        self.kp = numbers(law.kp, around.inputs, 0.0, "kp")
+        self.kd = numbers(law.kd, around.inputs, 0.0, "kd")
+        self.B = around.arm.B
+        self.path: Path = path
+        self.model = RigidModel(around)
+
+    def act(self, t: float, q: Floats, v: Floats, x: Floats) -> Action:
+        desired = self.path.at(t)
+        measured, rate = q @ self.B, v @ self.B
+        a = desired.a + self.kd * (desired.v - rate) + self.kp * (desired.q - measured)
+        return Action(self.model.efforts(measured, rate, a), NO_RATES)

@@ -1,0 +1,87 @@
+"""Torques computed along the desired motion, on the rigid or on the elastic model, with optional feedback."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from pliant.simulation.constrained import ConstrainedDynamics
+from pliant.simulation.drives.controllers import RigidModel
+from pliant.simulation.drives.drive import NO_RATES, Action, ActiveDrive, Controller
+from pliant.simulation.per_joint import Dampings, Stiffnesses, numbers
+from pliant.simulation.start import equilibrium
+from pliant.simulation.trajectories.kinds import AnyTrajectory
+from pliant.simulation.trajectories.path import Floats, Path, Surroundings
+
+
+class FeedForward(Controller):
+    """The torques that the desired motion needs, plus kp (q_d - q) + kd (v_d - v).
+
+    model  rigid: inverse dynamics of the rigid robot at the desired joint motion
+           elastic: the links of a model bend along the desired joint motion, and its motor torques are used
+    """
+
+    kind = "feed_forward"
+    trajectory: AnyTrajectory = Field(description="the desired motion")
+    model: Literal["rigid", "elastic"] = Field(default="rigid", description="model for the torques")
+    kp: Stiffnesses = Field(default=0.0, description="feedback gains of the position")
+    kd: Dampings = Field(default=0.0, description="feedback gains of the rate")
+
+    def activate(self, around: Surroundings, q0: Floats) -> ActiveDrive:
+        path = self.trajectory.bind(around, q0, 0.0)
+        kind = _RigidFeedForward if self.model == "rigid" else _ElasticFeedForward
+        return kind(self, around, path)
+
+
+class _Feedback(ActiveDrive):
+    """The part that both models share."""
+
+    def __init__(self, law: FeedForward, around: Surroundings, path: Path) -> None:
+        self.kp = numbers(law.kp, around.inputs, 0.0, "kp")
+        self.kd = numbers(law.kd, around.inputs, 0.0, "kd")
+        self.feedback = bool(self.kp.any() or self.kd.any())
+        self.B = around.arm.B
+        self.path: Path = path
+
+
+class _RigidFeedForward(_Feedback):
+    def __init__(self, law: FeedForward, around: Surroundings, path: Path) -> None:
+        super().__init__(law, around, path)
+        self.model = RigidModel(around)
+
+    def linear_gains(self, inputs: int) -> tuple[Floats, Floats] | None:
+        return self.kp, self.kd
+
+    def act(self, t: float, q: Floats, v: Floats, x: Floats) -> Action:
+        desired = self.path.at(t)
+        tau = self.model.efforts(*desired)
+        if self.feedback:
+            tau = tau + self.kp * (desired.q - q @ self.B) + self.kd * (desired.v - v @ self.B)
+        return Action(tau, NO_RATES)
+
+
+class _ElasticFeedForward(_Feedback):
+    """Its states are the elastic coordinates and rates of a model whose joints follow the path exactly."""
+
+    def __init__(self, law: FeedForward, around: Surroundings, path: Path) -> None:
+        super().__init__(law, around, path)
+        self.model = ConstrainedDynamics(around.arm)
+        self.states = 2 * len(self.model.free)
+
+    def initial(self) -> Floats:
+        arm = self.model.arm
+        q = np.array([arm.robot.pose.get(name, 0.0) for name in arm.names])
+        q[self.model.driven] = self.path.at(0.0).q
+        q = equilibrium(arm, q)
+        return np.concatenate([q[self.model.free], np.zeros(len(self.model.free))])
+
+    def act(self, t: float, q: Floats, v: Floats, x: Floats) -> Action:
+        desired = self.path.at(t)
+        n = len(self.model.free)
+        full, rate = self.model.expand(desired.q, x[:n]), self.model.expand(desired.v, x[n:])
+        tau, a_free = self.model.solve(full, rate, desired.a)
+        if self.feedback:
+            tau = tau + self.kp * (full @ self.B - q @ self.B) + self.kd * (rate @ self.B - v @ self.B)
+        return Action(tau, np.concatenate([x[n:], a_free]))

@@ -1,0 +1,167 @@
+"""Torques that are known beforehand: numbers, expressions in t, arrays, CSV files."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path as FilePath
+from typing import Any, Literal, Self
+
+import numpy as np
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+
+from pliant.model.element import of_value, refuse, rule
+from pliant.model.errors import ModelError, Problem, did_you_mean, show
+from pliant.model.units import Number
+from pliant.simulation.drives.drive import NO_RATES, Action, ActiveDrive, Drive
+from pliant.simulation.per_joint import Efforts, spread
+from pliant.simulation.signals import signal
+from pliant.simulation.trajectories.path import Floats, Surroundings
+
+TIME_COLUMNS = ("t", "time")
+Interpolation = Literal["linear", "hold", "cubic"]
+
+
+class GivenTorque(Drive):
+    """Torques (forces of sliding joints) as functions of time; one of `joints`, `file`, or `time` with `torque`.
+
+    A table is zero before its first and after its last time, but for ``hold``, which holds the last row.
+    """
+
+    kind = "given"
+    joints: Efforts | None = Field(
+        default=None, description="joint names to numbers or expressions in t; the others are zero"
+    )
+    file: str | None = Field(default=None, description="CSV file with a column 't' and one per joint")
+    time: tuple[Number, ...] | None = Field(default=None, description="times of a table, increasing")
+    torque: tuple[tuple[Number, ...], ...] | None = Field(
+        default=None, description="one row per time, one column per input"
+    )
+    interpolation: Interpolation = Field(default="linear", description="linear, hold or cubic between the times")
+
+    @field_validator("time", "torque", mode="before")
+    @classmethod
+    def _lists(cls, value: Any) -> Any:
+        return value.tolist() if isinstance(value, np.ndarray) else value
+
+    @field_validator("file")
+    @classmethod
+    def _readable(cls, value: str | None, info: ValidationInfo) -> str | None:
+        """A file of a study stands beside the study."""
+        if value is None:
+            return None
+        folder = info.context.get("folder", "") if isinstance(info.context, dict) else ""
+        path = os.path.join(folder, value)
+        if not os.path.isfile(path):
+            raise PydanticCustomError("value", "is {given}; there is no such file", {"given": show(value)})
+        return path
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if (self.time is None) != (self.torque is None):
+            raise rule("a table needs both time and torque")
+        if sum(x is not None for x in (self.joints, self.file, self.time)) != 1:
+            raise rule("give one of joints, file, or time with torque")
+        if self.time is not None and self.torque is not None:
+            if len(self.time) != len(self.torque):
+                raise rule("{t} times, but {r} rows of torque", t=len(self.time), r=len(self.torque))
+            if len({len(row) for row in self.torque}) != 1:
+                refuse([of_value("torque", message="has rows of different lengths")])
+            if not np.all(np.diff(self.time) > 0):
+                refuse([of_value("time", message="must increase")])
+        return self
+
+    def bind(self, around: Surroundings, q0: Floats) -> ActiveDrive:
+        if self.joints is not None:
+            signals = [signal(x) for x in spread(self.joints, around.inputs, 0.0, "joints")]
+            return _Signals(signals)
+        if self.file is not None:
+            times, rows = read_torques(self.file, around.inputs)
+        else:
+            assert self.time is not None
+            assert self.torque is not None
+            times, rows = np.array(self.time), np.array(self.torque)
+            if rows.shape[1] != len(around.inputs):
+                raise ModelError(
+                    f"torque has {rows.shape[1]} columns; the robot has the inputs {', '.join(around.inputs)}"
+                )
+        return _Table(times, rows, self.interpolation)
+
+
+class _Signals(ActiveDrive):
+    feedback = False
+
+    def __init__(self, signals: Sequence[Any]) -> None:
+        self.signals = signals
+
+    def act(self, t: float, q: Floats, v: Floats, x: Floats) -> Action:
+        return Action(np.array([f(t) for f in self.signals]), NO_RATES)
+
+
+class _Table(ActiveDrive):
+    feedback = False
+
+    def __init__(self, times: Floats, rows: Floats, interpolation: Interpolation) -> None:
+        self.times, self.rows, self.interpolation = times, rows, interpolation
+        self.zero = np.zeros(rows.shape[1])
+        if interpolation == "cubic":
+            from scipy.interpolate import CubicSpline
+
+            self.curve = CubicSpline(times, rows)
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        return tuple(float(t) for t in self.times)
+
+    def act(self, t: float, q: Floats, v: Floats, x: Floats) -> Action:
+        times, rows = self.times, self.rows
+        k = int(np.searchsorted(times, t, side="right")) - 1
+        last = len(times) - 1
+        if k < 0 or (t > times[-1] and self.interpolation != "hold"):
+            tau = self.zero
+        elif self.interpolation == "hold" or k == last:
+            tau = rows[k]
+        elif self.interpolation == "cubic":
+            tau = self.curve(t)
+        else:
+            part = (t - times[k]) / (times[k + 1] - times[k])
+            tau = rows[k] + part * (rows[k + 1] - rows[k])
+        return Action(tau, NO_RATES)
+
+
+def read_torques(file: str, inputs: Sequence[str]) -> tuple[Floats, Floats]:
+    """Times and rows (in the order of the inputs) of a CSV file; joints without a column get zero."""
+
+    def fail(message: str, line: int | None = None) -> ModelError:
+        return ModelError(Problem("", message, file, line))
+
+    lines = FilePath(file).read_text(encoding="utf-8-sig").splitlines()
+    table = [(i, row) for i, row in enumerate(csv.reader(lines), start=1) if row and not row[0].startswith("#")]
+    if len(table) < 3:
+        raise fail("a table of torques needs a line of names and at least two lines of numbers")
+    head = [name.strip() for name in table[0][1]]
+    if head[0] not in TIME_COLUMNS:
+        raise fail(f"the first column is '{head[0]}'; it must be 't', the time in s", table[0][0])
+    for name in head[1:]:
+        if name not in inputs:
+            hint = did_you_mean(name, inputs) or f"; it has {', '.join(inputs)}"
+            raise fail(f"column '{name}': the robot has no actuated joint of that name{hint}", table[0][0])
+    values: list[list[float]] = []
+    for line, row in table[1:]:
+        try:
+            numbers = [float(x) for x in row]
+        except ValueError:
+            raise fail(f"{show(','.join(row))} is not a line of numbers", line) from None
+        if len(numbers) != len(head) or not all(map(math.isfinite, numbers)):
+            raise fail(f"the line has {len(numbers)} finite numbers at most; it needs {len(head)}", line)
+        if values and numbers[0] <= values[-1][0]:
+            raise fail(f"the time {numbers[0]:g} s is not later than the one before it", line)
+        values.append(numbers)
+    data = np.array(values)
+    rows = np.zeros((len(data), len(inputs)))
+    for k, name in enumerate(head[1:], start=1):
+        rows[:, list(inputs).index(name)] = data[:, k]
+    return data[:, 0], rows

@@ -1,0 +1,33 @@
+"""All drives, and how files write them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from pliant.simulation.drives.callback import Callback
+from pliant.simulation.drives.controllers import PID, ComputedTorque
+from pliant.simulation.drives.drive import NO_RATES, Action, ActiveDrive
+from pliant.simulation.drives.feed_forward import FeedForward
+from pliant.simulation.drives.given import GivenTorque
+from pliant.simulation.drives.prescribed import PrescribedMotion
+from pliant.simulation.tagged import OneOf
+from pliant.simulation.trajectories.path import Floats
+
+AnyDrive = Annotated[
+    GivenTorque | PID | ComputedTorque | FeedForward | PrescribedMotion | Callback,
+    OneOf("drive", GivenTorque, PID, ComputedTorque, FeedForward, PrescribedMotion, Callback),
+]
+
+
+class NoDrive(ActiveDrive):
+    """All motors off."""
+
+    feedback = False
+
+    def __init__(self, inputs: int) -> None:
+        self.action = Action(np.zeros(inputs), NO_RATES)
+
+    def act(self, t: float, q: Floats, v: Floats, x: Floats) -> Action:
+        return self.action

@@ -1,0 +1,160 @@
+"""Things that may happen on the way: a quantity passes a threshold, a joint reaches its limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from pliant.dynamics import Dynamics
+from pliant.model.element import Element, rule
+from pliant.model.errors import ModelError, did_you_mean
+from pliant.model.units import Number
+from pliant.simulation.equations import Equations
+from pliant.simulation.integrators.integrator import Piece
+from pliant.simulation.loads import position_limits
+
+Floats = NDArray[np.float64]
+Quantity = Callable[[Floats, Floats], float]
+
+LOOKS = 4
+"""Places inside every step at which events are looked for: a short visit beyond a threshold may be missed."""
+
+
+class Event(Element):
+    """A threshold for a quantity of the run."""
+
+    name: str = Field(default="", description="what it is called in the result; default: the quantity")
+    quantity: str = Field(
+        description="COORDINATE, COORDINATE.rate, or FRAME.x, FRAME.y, FRAME.z for a position in the base frame"
+    )
+    above: Number | None = Field(default=None, description="happens when the quantity rises above this number")
+    below: Number | None = Field(default=None, description="happens when the quantity falls below this number")
+    action: Literal["stop", "record"] = Field(default="stop", description="stop the run, or only record the time")
+
+    @model_validator(mode="after")
+    def _one_side(self) -> Self:
+        if (self.above is None) == (self.below is None):
+            raise rule("give either above or below")
+        return self
+
+    def bind(self, arm: Dynamics) -> ActiveEvent:
+        """The event of a robot."""
+        value = read_quantity(arm, self.quantity)
+        threshold = self.above if self.above is not None else self.below
+        sign = 1.0 if self.above is not None else -1.0
+        side = "above" if self.above is not None else "below"
+        name = self.name or f"{self.quantity} {side} {threshold:g}"
+        return ActiveEvent(name, value, float(threshold or 0.0), sign, self.action == "stop")
+
+
+@dataclass(frozen=True)
+class ActiveEvent:
+    """Happens when sign (value - threshold) becomes positive."""
+
+    name: str
+    value: Quantity
+    threshold: float
+    sign: float
+    stops: bool
+
+    def excess(self, q: Floats, v: Floats) -> float:
+        """Positive beyond the threshold."""
+        return self.sign * (self.value(q, v) - self.threshold)
+
+
+class Happening(NamedTuple):
+    """An event that took place."""
+
+    time: float
+    name: str
+    value: float
+    stops: bool
+
+
+def limit_events(arm: Dynamics, stops: bool) -> Iterator[ActiveEvent]:
+    """One event for each position limit of the joints."""
+    for i, bounds in position_limits(arm).items():
+        value = _coordinate(i)
+        for bound, sign, word in zip(bounds, (-1.0, 1.0), ("lower", "upper"), strict=True):
+            yield ActiveEvent(f"{arm.names[i]} reaches its {word} limit", value, bound, sign, stops)
+
+
+def read_quantity(arm: Dynamics, text: str) -> Quantity:
+    """The quantity that a text names; raises ModelError."""
+    if text in arm.names:
+        return _coordinate(arm.names.index(text))
+    head, _, last = text.rpartition(".")
+    if last == "rate" and head in arm.names:
+        k = arm.names.index(head)
+        return lambda q, v: float(v[k])
+    if last in ("x", "y", "z") and head:
+        try:
+            arm.tree.frame(head)
+        except KeyError as error:
+            raise ModelError(f"quantity '{text}': {error.args[0]}") from None
+        axis = "xyz".index(last)
+        return lambda q, v: float(arm.pose(head, q).position[axis])
+    known = [*arm.names, *(f"{name}.rate" for name in arm.names), "tip.x", "tip.y", "tip.z"]
+    hint = did_you_mean(text, known)
+    raise ModelError(f"there is no quantity '{text}'{hint or '; take a coordinate, its .rate, or FRAME.x, .y, .z'}")
+
+
+def _coordinate(i: int) -> Quantity:
+    return lambda q, v: float(q[i])
+
+
+class Watch:
+    """Looks for events in the pieces of a solution."""
+
+    def __init__(self, equations: Equations, events: Sequence[ActiveEvent]) -> None:
+        self.equations, self.events = equations, list(events)
+        self.before: list[float] | None = None
+
+    def excesses(self, t: float, y: Floats) -> list[float]:
+        """How far every event is beyond its threshold."""
+        q, v = self.equations.coordinates(t, y)
+        return [event.excess(q, v) for event in self.events]
+
+    def begin(self, t: float, y: Floats) -> None:
+        """What is beyond a threshold at the start has already happened."""
+        if self.events:
+            self.before = self.excesses(t, y)
+
+    def look(self, piece: Piece) -> list[Happening]:
+        """The events inside a piece, in order, up to the first one that stops."""
+        if not self.events:
+            return []
+        if self.before is None:
+            self.begin(piece.start, piece(piece.start))
+        assert self.before is not None
+        found: list[Happening] = []
+        knots = piece.knots
+        times = np.unique(np.concatenate([np.linspace(a, b, LOOKS + 1) for a, b in pairwise(knots)]))
+        states = piece(times)
+        for k in range(1, len(times)):
+            after = self.excesses(float(times[k]), states[k])
+            for event, e0, e1 in zip(self.events, self.before, after, strict=True):
+                if e0 <= 0 < e1:
+                    t = self._instant(piece, event, float(times[k - 1]), float(times[k]))
+                    q, v = self.equations.coordinates(t, piece(t))
+                    found.append(Happening(t, event.name, event.value(q, v), event.stops))
+            self.before = after
+        found.sort()
+        last = next((i for i, event in enumerate(found) if event.stops), len(found) - 1)
+        return found[: last + 1]
+
+    def _instant(self, piece: Piece, event: ActiveEvent, a: float, b: float) -> float:
+        from scipy.optimize import brentq
+
+        def excess(t: float) -> float:
+            return event.excess(*self.equations.coordinates(t, piece(t)))
+
+        if excess(a) == 0.0:
+            return a
+        return float(brentq(excess, a, b, xtol=1e-12 * max(abs(b), 1e-3), rtol=1e-14))

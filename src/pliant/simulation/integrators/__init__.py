@@ -1,0 +1,1 @@
+"""Methods that advance the equations of motion, one per file, behind one small interface."""

@@ -1,0 +1,148 @@
+"""Forces that no motor makes: disturbances on frames and joints, and joint stops."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Annotated, Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BeforeValidator, Field, model_validator
+
+from pliant.dynamics import Dynamics
+from pliant.model.element import Element, rule, sequence
+from pliant.model.errors import ModelError, did_you_mean
+from pliant.model.units import NON_NEGATIVE, POSITIVE, Quantity, Time
+from pliant.simulation.signals import ForceSignal, Function, MomentSignal, signal
+
+Floats = NDArray[np.float64]
+
+three_signals = BeforeValidator(sequence(3, of="numbers or expressions"))
+
+
+class Load(Protocol):
+    """A force on a known robot."""
+
+    @property
+    def breaks(self) -> tuple[float, ...]: ...
+    def add(self, t: float, q: Floats, v: Floats, force: Floats) -> None: ...
+
+
+class Disturbance(Element):
+    """A force and a moment on a frame (base axes), or an effort on a joint, within a window of time."""
+
+    frame: str | None = Field(default=None, description="LINK.FRAME, LINK (its tip) or tip")
+    force: Annotated[tuple[ForceSignal, ForceSignal, ForceSignal], three_signals] | None = Field(
+        default=None, description="force along the axes of the base: numbers or expressions in t"
+    )
+    moment: Annotated[tuple[MomentSignal, MomentSignal, MomentSignal], three_signals] | None = Field(
+        default=None, description="moment about the axes of the base: numbers or expressions in t"
+    )
+    joint: str | None = Field(default=None, description="or: a coordinate by its name")
+    effort: MomentSignal | None = Field(default=None, description="effort on that coordinate")
+    start: Time = Field(default=0.0, description="when it begins")
+    end: Time | None = Field(default=None, description="when it ends; default: never")
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        on_frame = self.frame is not None and (self.force is not None or self.moment is not None)
+        on_joint = self.joint is not None and self.effort is not None
+        if on_frame == on_joint:
+            raise rule("give either frame with force or moment, or joint with effort")
+        if self.end is not None and self.end <= self.start:
+            raise rule("it ends at {end:g} s, before it begins at {start:g} s", end=self.end, start=self.start)
+        return self
+
+    def bind(self, arm: Dynamics) -> Load:
+        """The disturbance of a robot."""
+        end = inf if self.end is None else self.end
+        if self.frame is not None:
+            try:
+                arm.tree.frame(self.frame)
+            except KeyError as error:
+                raise ModelError(f"disturbance: {error.args[0]}") from None
+            zeros = (0.0, 0.0, 0.0)
+            parts = [signal(x) for x in (*(self.force or zeros), *(self.moment or zeros))]
+            return _Wrench(arm, self.frame, parts, self.start, end)
+        name = self.joint or ""
+        if name not in arm.names:
+            raise ModelError(f"disturbance: the robot has no coordinate '{name}'{did_you_mean(name, arm.names)}")
+        return _Effort(arm.names.index(name), signal(self.effort or 0.0), self.start, end)
+
+
+class _Window:
+    def __init__(self, start: float, end: float) -> None:
+        self.start, self.end = start, end
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        return tuple(t for t in (self.start, self.end) if 0 < t < inf)
+
+
+class _Wrench(_Window):
+    def __init__(self, arm: Dynamics, frame: str, parts: list[Function], start: float, end: float) -> None:
+        super().__init__(start, end)
+        self.arm, self.frame, self.parts = arm, frame, parts
+
+    def add(self, t: float, q: Floats, v: Floats, force: Floats) -> None:
+        if self.start <= t < self.end:
+            wrench = np.array([part(t) for part in self.parts])
+            force += self.arm.jacobian(self.frame, q).T @ wrench
+
+
+class _Effort(_Window):
+    def __init__(self, index: int, effort: Function, start: float, end: float) -> None:
+        super().__init__(start, end)
+        self.index, self.effort = index, effort
+
+    def add(self, t: float, q: Floats, v: Floats, force: Floats) -> None:
+        if self.start <= t < self.end:
+            force[self.index] += self.effort(t)
+
+
+class Stops(Element):
+    """Elastic stops at the position limits of the joints.
+
+    At the depth d behind a limit a stop pushes back with ``stiffness d (1 + loss d_dot)``, never pulling
+    (Hunt & Crossley): the force has no jump at the touch, and ``loss`` is what a hard bounce loses.
+    """
+
+    stiffness: Annotated[float, Quantity("", POSITIVE)] = Field(default=1e4, description="of the stops, N m/rad or N/m")
+    loss: Annotated[float, Quantity("", NON_NEGATIVE)] = Field(
+        default=0.5, description="damping of the stops, s/rad or s/m"
+    )
+
+    def bind(self, arm: Dynamics) -> Load:
+        """The stops of a robot; joints without position limits have none."""
+        limits = position_limits(arm)
+        if not limits:
+            raise ModelError(f"robot '{arm.robot.name}' has no joint with position limits, so it has no stops")
+        return _Stops(limits, self.stiffness, self.loss)
+
+
+def position_limits(arm: Dynamics) -> dict[int, tuple[float, float]]:
+    """Coordinate -> lowest and highest position, where they are given."""
+    found: dict[int, tuple[float, float]] = {}
+    for link in arm.robot.links:
+        joint: Any = link.joint
+        if joint.limits is not None and joint.limits.position is not None:
+            found[arm.names.index(joint.name)] = joint.limits.position
+    return found
+
+
+class _Stops:
+    breaks: tuple[float, ...] = ()
+
+    def __init__(self, limits: dict[int, tuple[float, float]], stiffness: float, loss: float) -> None:
+        self.limits = [(i, low, high) for i, (low, high) in limits.items()]
+        self.stiffness, self.loss = stiffness, loss
+
+    def add(self, t: float, q: Floats, v: Floats, force: Floats) -> None:
+        for i, low, high in self.limits:
+            if q[i] > high:
+                force[i] -= self._push(q[i] - high, v[i])
+            elif q[i] < low:
+                force[i] += self._push(low - q[i], -v[i])
+
+    def _push(self, depth: float, rate: float) -> float:
+        return float(max(self.stiffness * depth * (1 + self.loss * rate), 0.0))

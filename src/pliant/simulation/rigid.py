@@ -1,0 +1,43 @@
+"""The rigid twin of a robot: the model that a controller of a stiff robot would use."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant.model.inertia import Rigid
+from pliant.model.links import Link
+from pliant.model.placement import Frame
+from pliant.model.robot import Robot
+
+
+def rigid_twin(robot: Robot) -> Robot:
+    """The same robot with links that do not bend; mass, inertia, joints and loads stay."""
+    return robot.with_changes(links=tuple(_stiff(link) for link in robot.links))
+
+
+def _stiff(link: Link) -> Link:
+    if link.beam is not None and link.beam.is_flexible:
+        # torsion brings the inertia of the sections along, which the twin keeps
+        sections = bool(link.beam.rotary_inertia) or "torsion" in link.beam.families
+        dropped = ("modes", "elements", "lumped", "damping", "foreshortening", "rotary_inertia")
+        kept = {key: value for key, value in link.beam.given().items() if key not in dropped}
+        return link.with_changes(beam=type(link.beam)(**kept, rotary_inertia=sections))
+    if link.modal is not None:
+        return _without_modes(link)
+    return link
+
+
+def _without_modes(link: Link) -> Link:
+    modal = link.modal
+    assert modal is not None
+    mass, first, about_root = modal.mass, modal.array("first"), modal.array("I_rr")
+    com = first / mass if mass else np.zeros(3)
+    inertia = about_root - mass * (com @ com * np.eye(3) - np.outer(com, com))
+    body = Rigid(mass=mass, com=com.tolist(), inertia=inertia.tolist())
+    frames = tuple(
+        Frame(name=name, position=given.position, rotation=given.rotation)
+        for name, given in modal.frames.items()
+        if name != "root"
+    )
+    kept = {key: value for key, value in link.given().items() if key not in ("modal", "frames")}
+    return Link(**kept, rigid=body, frames=frames)

@@ -1,0 +1,388 @@
+"""Simulation: from a study to a result, step by step, with progress, interruption and resumption."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pliant.dynamics import Dynamics
+from pliant.model.robot import Robot
+from pliant.results.result import Result
+from pliant.results.samples import RunInfo, Samples, Strain
+from pliant.simulation.checks import range_warnings
+from pliant.simulation.choice import choose, make_integrator, speeds
+from pliant.simulation.drives.drive import Drive
+from pliant.simulation.drives.kinds import NoDrive
+from pliant.simulation.equations import BALANCES, Equations
+from pliant.simulation.events import Event, Happening, Watch, limit_events
+from pliant.simulation.integrators.integrator import IntegrationError, Integrator, Piece, Settings, Tolerance
+from pliant.simulation.loads import Disturbance, Stops
+from pliant.simulation.start import Start
+from pliant.simulation.study import DEFAULT_TOLERANCE, IntegratorOptions, Outputs, StrainPoint, Study
+from pliant.simulation.trajectories.path import Surroundings
+
+Floats = NDArray[np.float64]
+
+SAME = 1e-9
+"""Sample times closer than this part of the sample step are one."""
+
+
+class SimulationWarning(UserWarning):
+    """A run whose result needs care."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a run is: simulated time, its end, size of the next step, seconds since this call began."""
+
+    t: float
+    until: float
+    step: float
+    seconds: float
+
+
+Report = Callable[[Progress], bool | None]
+"""Called now and then; ``True`` interrupts the run."""
+
+
+class Run:
+    """A run on its way. ``go`` advances it to the end, or until it is interrupted; it can then go on."""
+
+    def __init__(self, study: Study, arm: Dynamics | None = None) -> None:
+        began = time.perf_counter()
+        self.study = study
+        self.arm = arm if arm is not None else Dynamics(study.robot, compile="auto" if study.compile else "never")
+        around = Surroundings(self.arm)
+        self.q0, self.v0 = study.start.state(self.arm)
+        drive = study.drive.bind(around, self.q0 @ self.arm.B) if study.drive else NoDrive(len(self.arm.inputs))
+        loads = [load.bind(self.arm) for load in study.disturbances]
+        if study.stops is not None:
+            loads.append(study.stops.bind(self.arm))
+        self.equations = Equations(self.arm, drive, loads)
+        events = [event.bind(self.arm) for event in study.events]
+        if study.limits == "stop":
+            events += limit_events(self.arm, stops=True)
+        self.watch = Watch(self.equations, events)
+        options = study.integrator
+        self.settings = Settings(
+            Tolerance.of(self.equations, options.tolerance, options.absolute, options.groups),
+            options.step,
+            inf if options.max_step is None else options.max_step,
+            options.radius,
+        )
+        self.method, self.reason = choose(options, self.equations, self.q0, self.v0, study.until)
+        self.recorder = Recorder(self.equations, study.sample_step, study.until)
+        self.breaks = [t for t in self.equations.breaks if 0 < t < study.until]
+        self.segment = (0.0, 0.0)
+        self.happenings: list[Happening] = []
+        self.integrator: Integrator | None = None
+        self.stopped = self.trouble = ""
+        self.seconds = time.perf_counter() - began
+
+    @property
+    def t(self) -> float:
+        """The time that is reached."""
+        return self.integrator.t if self.integrator is not None else 0.0
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is nothing left to do."""
+        return bool(self.stopped) or self.t >= self.study.until
+
+    # ---- going on
+
+    def go(self, report: Report | None = None) -> bool:
+        """Advance to the end; False if ``report`` interrupted the run."""
+        began = time.perf_counter()
+        try:
+            integrator = self._begin()
+            while not self.finished:
+                if integrator.t >= self.segment[1]:
+                    self._next_segment(integrator)
+                piece = integrator.advance(self.segment[1], self.recorder.upcoming(self.segment[1]))
+                self._take(piece, integrator)
+                if report is not None:
+                    now = time.perf_counter() - began
+                    if report(Progress(integrator.t, self.study.until, integrator.step, now)):
+                        return False
+            return True
+        finally:
+            self.seconds += time.perf_counter() - began
+
+    def _begin(self) -> Integrator:
+        if self.integrator is None:
+            y = self.equations.start(self.q0, self.v0)
+            self._tick(0.0, y)
+            self._enter(0.0)
+            self.integrator = self._make(0.0, y)
+            self.watch.begin(0.0, y)
+            self.recorder.first(0.0, y)
+        return self.integrator
+
+    def _make(self, t: float, y: Floats) -> Integrator:
+        fixed = self.method in ("rk4", "semi-implicit") and self.settings.step is None
+        fastest = speeds(self.equations, self.q0, self.v0).fastest if fixed else 0.0
+        return make_integrator(self.method, self.equations, t, y, self.settings, fastest)
+
+    def _enter(self, t: float) -> None:
+        """The next interval in which the equations are smooth."""
+        later = next((b for b in self.breaks if b > t), self.study.until)
+        self.segment = (t, min(later, self.equations.drive.next_tick(t), self.study.until))
+        self.equations.enter(*self.segment)
+
+    def _next_segment(self, integrator: Integrator) -> None:
+        t = self.segment[1]
+        self._tick(t, integrator.y)
+        self._enter(t)
+        integrator.restart(t, integrator.y)
+
+    def _tick(self, t: float, y: Floats) -> None:
+        drive = self.equations.drive
+        # a command without delay takes effect at the instant of its sample
+        while drive.next_tick(t) <= t:
+            drive.tick(t, *self.equations.coordinates(t, y))
+
+    def _take(self, piece: Piece, integrator: Integrator) -> None:
+        """Keep the samples of a piece and look for events in it."""
+        found = self.watch.look(piece)
+        self.happenings += found
+        if found and found[-1].stops:
+            end = found[-1]
+            self.recorder.take(piece, end.time, last=True)
+            self.stopped = f"stopped at {end.time:.6g} s: {end.name}"
+            integrator.t, integrator.y = end.time, piece(end.time)
+            return
+        self.recorder.take(piece, piece.end)
+
+    def give_up(self, error: IntegrationError) -> None:
+        """The integrator cannot go on: what was computed is the result."""
+        self.trouble = str(error)
+        self.stopped = f"stopped at {self.t:.6g} s: the integrator could not go on"
+
+    # ---- what is there
+
+    def result(self, version: str = "") -> Result:
+        """Everything computed so far."""
+        study = self.study
+        samples = self.recorder.samples()
+        strains = tuple(Strain(p.name, p.link, p.x, p.y, p.z) for p in study.outputs.strains)
+        info = RunInfo(
+            name=study.name,
+            study=study.to_yaml(),
+            method=self.method,
+            reason=self.reason,
+            tolerance=study.integrator.tolerance,
+            until=study.until,
+            statistics=self.integrator.statistics.as_dict() if self.integrator is not None else {},
+            finished=self.finished,
+            ended=self.stopped or ("reached its end" if self.finished else f"interrupted at {self.t:.6g} s"),
+            events=tuple((h.time, h.name, h.value) for h in self.happenings),
+            frames=tuple(dict.fromkeys(("tip", *(_whole_name(study.robot, f) for f in study.outputs.frames)))),
+            strains=strains,
+            seconds=self.seconds,
+            version=version or str(sys.modules["pliant"].__version__),
+        )
+        result = Result(study.robot, samples, info, self.arm)
+        # the numbers of a motion that diverged mean nothing
+        found = (self.trouble,) if self.trouble else tuple(range_warnings(result, study.limits != "ignore"))
+        return Result(study.robot, samples, RunInfo(**{**_fields(info), "warnings": found}), self.arm)
+
+    def memory(self) -> dict[str, Any]:
+        """What is needed to go on, as arrays by name; the samples are kept apart."""
+        assert self.integrator is not None
+        kept: dict[str, Any] = {f"integrator/{k}": x for k, x in self.integrator.memory().items()}
+        kept.update({f"drive/{k}": x for k, x in self.equations.drive.memory().items()})
+        kept["run/segment"] = np.array(self.segment)
+        kept["run/excesses"] = np.array(self.watch.before if self.watch.before is not None else [])
+        kept["run/seconds"] = np.array(self.seconds)
+        return kept
+
+    def recall(self, memory: Mapping[str, Any], samples: Samples, happenings: Sequence[Happening] = ()) -> None:
+        """Go on from what ``memory`` and the samples gave."""
+
+        def part(name: str) -> dict[str, Any]:
+            return {key.partition("/")[2]: x for key, x in memory.items() if key.startswith(f"{name}/")}
+
+        own, inner = part("run"), part("integrator")
+        self.equations.drive.recall(part("drive"))
+        start, end = (float(x) for x in own["segment"])
+        self.segment = (start, min(end, max(self.study.until, float(inner["t"]))))
+        self.equations.enter(*self.segment)
+        self.integrator = self._make(float(inner["t"]), np.array(inner["y"]))
+        self.integrator.recall(inner)
+        self.recorder.recall(samples)
+        self.watch.before = own["excesses"].tolist() or None
+        self.happenings = list(happenings)
+        self.seconds += float(own["seconds"])
+
+
+def _whole_name(robot: Robot, frame: str) -> str:
+    """``LINK.FRAME`` also for a link's tip, whose short name is that of the link."""
+    return frame if frame == "tip" else ".".join(robot.resolve_frame(frame))
+
+
+def _fields(info: RunInfo) -> dict[str, Any]:
+    return {name: getattr(info, name) for name in RunInfo.__dataclass_fields__}
+
+
+class Recorder:
+    """Samples a solution at the multiples of a step and at the end."""
+
+    def __init__(self, equations: Equations, step: float, until: float) -> None:
+        self.equations, self.step, self.until = equations, step, until
+        self.next = 0
+        self.parts: list[Samples] = []
+        self.rows: list[tuple[Floats, ...]] = []
+
+    def _time(self, k: int) -> float:
+        """Sample time k; the last one is the end of the run."""
+        t = k * self.step
+        return self.until if t > self.until - SAME * self.step else t
+
+    def upcoming(self, end: float) -> Floats:
+        """Sample times up to a time."""
+        return np.array(self._times(end))
+
+    def _times(self, end: float) -> list[float]:
+        times: list[float] = []
+        k = self.next
+        while (t := self._time(k)) <= end:
+            times.append(t)
+            k += 1
+            if t >= self.until:
+                break
+        return times
+
+    def first(self, t: float, y: Floats) -> None:
+        """The sample at the start."""
+        self._keep(t, y)
+        self.next = 1
+
+    def take(self, piece: Piece, end: float, last: bool = False) -> None:
+        """The samples inside a piece up to a time; with ``last`` also that time itself."""
+        times = [t for t in self._times(end) if t > piece.start or self.next == 0]
+        self.next += len(times)
+        if last and (not times or times[-1] < end):
+            times.append(end)
+        if times:
+            for t, y in zip(times, piece(np.array(times)), strict=True):
+                self._keep(t, y)
+
+    def _keep(self, t: float, y: Floats) -> None:
+        moment = self.equations.moment(t, y)
+        reference = self.equations.reference(t)
+        force = moment.force if self.equations.loads else moment.force[:0]
+        desired = reference if reference is not None else moment.tau[:0]
+        row = (t, moment.q, moment.v, moment.tau, force, y[-BALANCES:], desired)
+        self.rows.append(tuple(np.array(x) for x in row))
+
+    def fresh(self) -> Samples | None:
+        """The samples since the last call."""
+        if not self.rows:
+            return None
+        part = Samples(*(np.array(column) for column in zip(*self.rows, strict=True)))
+        self.rows = []
+        self.parts.append(part)
+        return part
+
+    def samples(self) -> Samples:
+        """All samples."""
+        self.fresh()
+        return Samples.join(self.parts)
+
+    def recall(self, samples: Samples) -> None:
+        """Go on after samples that were kept."""
+        self.parts, self.rows = [samples], []
+        self.next = int(samples.time[-1] / self.step + SAME) + 1
+
+
+def simulate(
+    arm: Dynamics | Robot | str,
+    *,
+    until: float,
+    drive: Drive | None = None,
+    start: Start | tuple[ArrayLike, ArrayLike] | None = None,
+    disturbances: Sequence[Disturbance] = (),
+    events: Sequence[Event] = (),
+    limits: Literal["ignore", "warn", "stop"] = "warn",
+    stops: Stops | None = None,
+    method: str = "auto",
+    tolerance: float = DEFAULT_TOLERANCE,
+    absolute: float | None = None,
+    groups: Mapping[str, float] | None = None,
+    max_step: float | None = None,
+    step: float | None = None,
+    radius: float = 0.8,
+    output_step: float | None = None,
+    frames: Sequence[str] = (),
+    strains: Sequence[StrainPoint] = (),
+    name: str = "run",
+    report: Report | None = None,
+) -> Result:
+    """Simulate a robot and give its motion.
+
+    arm           the robot: Dynamics, a Robot, or a name or path
+    until         end of the simulated time, s
+    drive         what moves the joints; default: motors off
+    start         Start(...), or q and v; default: the robot's pose, at rest, links straight
+    disturbances  forces from elsewhere
+    events        thresholds that stop the run or are recorded
+    limits        joints that pass their limits: "ignore", "warn" or "stop"
+    stops         elastic stops at the position limits
+    method        "auto", "dop853", "generalised-alpha", "rk4", "semi-implicit", "sundials" or "scipy:NAME"
+    tolerance     relative error of a step; ``absolute`` is a hundredth of it by default
+    groups        absolute errors of "joints", "elastic" or patterns of coordinate names
+    max_step      largest step, s; ``step`` is that of fixed-step methods
+    radius        numerical damping of generalised-alpha: 1 none, 0 most
+    output_step   time between samples, s; default: about a thousand samples
+    frames        frames beside the tip that plots show; ``strains`` places where strains are wanted
+    name          of the run
+    report        called now and then with a Progress; returning True ends the run early
+    """
+    given: dict[str, Any] = {"absolute": absolute, "max_step": max_step, "step": step}
+    options = IntegratorOptions(
+        method=method,
+        tolerance=tolerance,
+        groups=dict(groups or {}),
+        radius=radius,
+        **{key: value for key, value in given.items() if value is not None},
+    )
+    if isinstance(start, tuple):
+        q, v = (tuple(np.asarray(x, dtype=float).tolist()) for x in start)
+        start = Start(q=q, v=v)
+    if not isinstance(arm, Dynamics):
+        arm = Dynamics(arm)
+    optional: dict[str, Any] = {"drive": drive, "start": start, "stops": stops}
+    study = Study(
+        name=name,
+        robot=arm.robot,
+        until=until,
+        disturbances=tuple(disturbances),
+        events=tuple(events),
+        limits=limits,
+        integrator=options,
+        outputs=Outputs(step=output_step, frames=tuple(frames), strains=tuple(strains)),
+        **{key: value for key, value in optional.items() if value is not None},
+    )
+    return run_study(study, arm, report)
+
+
+def run_study(study: Study, arm: Dynamics | None = None, report: Report | None = None) -> Result:
+    """Run a study to its end; what the result needs care with is also warned of."""
+    run = Run(study, arm)
+    try:
+        run.go(report)
+    except IntegrationError as error:
+        run.give_up(error)
+    result = run.result()
+    for text in result.warnings:
+        warnings.warn(text, SimulationWarning, stacklevel=3)
+    return result

@@ -1,0 +1,79 @@
+"""One of several kinds of elements, written in a file as a mapping with one key: ``{quintic: {...}}``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import PydanticCustomError, core_schema
+
+from pliant.model.element import Element
+from pliant.model.errors import did_you_mean, listing, show
+
+
+class OneOf:
+    """The pydantic reading of an element whose kind is the only key; elements themselves are taken as they are."""
+
+    def __init__(self, what: str, *kinds: type[Element]) -> None:
+        self.what = what
+        self.kinds: dict[str, type[Element]] = {str(getattr(kind, "kind")): kind for kind in kinds}  # noqa: B009
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        choices: dict[Any, core_schema.CoreSchema] = {
+            name: core_schema.no_info_before_validator_function(_unwrap, handler.generate_schema(kind))
+            for name, kind in self.kinds.items()
+        }
+        union = core_schema.tagged_union_schema(choices, discriminator=_kind)
+        return core_schema.no_info_before_validator_function(
+            self._check,
+            union,
+            serialization=core_schema.plain_serializer_function_ser_schema(_written, info_arg=True),
+        )
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {
+            "oneOf": [
+                {
+                    "type": "object",
+                    "properties": {name: handler(kind.__pydantic_core_schema__)},
+                    "required": [name],
+                    "additionalProperties": False,
+                }
+                for name, kind in self.kinds.items()
+            ]
+        }
+
+    def _check(self, value: Any) -> Any:
+        if isinstance(value, tuple(self.kinds.values())):
+            return value
+        kinds = listing(self.kinds)
+        if not isinstance(value, dict) or len(value) != 1:
+            raise PydanticCustomError(
+                "value",
+                "is {given}; it must be a mapping with one key, one of {kinds}",
+                {"given": show(value), "kinds": kinds},
+            )
+        kind = next(iter(value))
+        if kind not in self.kinds:
+            raise PydanticCustomError(
+                "rule",
+                "unknown {what} '{kind}'; it must be {kinds}{hint}",
+                {"what": self.what, "kind": str(kind)[:40], "kinds": kinds, "hint": did_you_mean(kind, self.kinds)},
+            )
+        return value
+
+
+def _kind(value: Any) -> str:
+    return str(value.kind) if isinstance(value, Element) and hasattr(value, "kind") else str(next(iter(value)))
+
+
+def _unwrap(value: Any) -> Any:
+    # a kind without any keys may be written as `hold:`
+    return (next(iter(value.values())) or {}) if isinstance(value, dict) else value
+
+
+def _written(value: Any, info: Any) -> dict[str, Any]:
+    inner = value.model_dump(mode=info.mode, exclude_unset=info.exclude_unset)
+    return {value.kind: inner}

@@ -1,0 +1,1 @@
+"""Desired motions of the actuated joints: position, rate and acceleration as functions of time."""

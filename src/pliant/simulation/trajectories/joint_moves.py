@@ -1,0 +1,258 @@
+"""Trajectories given in joint coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from pliant.model.element import Element, of_value, refuse, rule
+from pliant.model.errors import ModelError
+from pliant.model.units import POSITIVE, Quantity, Time
+from pliant.simulation.per_joint import (
+    Coordinates,
+    PositivePlain,
+    SpeedLimits,
+    Speeds,
+    Times,
+    numbers,
+)
+from pliant.simulation.trajectories.path import Desired, Floats, Path, Rest, Surroundings, Trajectory
+from pliant.simulation.trajectories.profiles import CYCLOIDAL, QUINTIC, Profile, trapezoidal
+
+Duration = Annotated[float, Quantity("s", POSITIVE)]
+# an end value that differs from the start by less moves no joint
+STILL = 1e-12
+
+
+@dataclass(frozen=True)
+class ProfiledMove:
+    """All inputs move together from q0 by ``delta`` along one profile."""
+
+    q0: Floats
+    delta: Floats
+    profile: Profile
+    start: float
+    duration: float
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        inner = tuple(self.start + u * self.duration for u in self.profile.breaks)
+        return (self.start, *inner, self.end)
+
+    @property
+    def end(self) -> float:
+        return self.start + self.duration
+
+    def at(self, t: float) -> Desired:
+        T = self.duration
+        s, ds, dds = self.profile((t - self.start) / T)
+        return Desired(self.q0 + s * self.delta, ds / T * self.delta, dds / T**2 * self.delta)
+
+
+class _Move(Trajectory):
+    """From rest to rest."""
+
+    to: Coordinates = Field(description="joint positions at the end; joints that are left out stay")
+    start: Time = Field(default=0.0, description="time before the motion begins")
+
+    def _profile(self, delta: Floats, names: tuple[str, ...]) -> tuple[Profile, float]:
+        raise NotImplementedError
+
+    def bind(self, around: Surroundings, q0: Floats, t0: float) -> Path:
+        delta = numbers(self.to, around.inputs, q0, "to") - q0
+        profile, duration = self._profile(delta, around.inputs)
+        return ProfiledMove(q0, delta, profile, t0 + self.start, duration)
+
+
+class Cycloidal(_Move):
+    """From rest to rest along a cycloid, s = t/T - sin(2 pi t/T)/(2 pi): no jump of the acceleration."""
+
+    kind = "cycloidal"
+    duration: Duration = Field(description="time from rest to rest")
+
+    def _profile(self, delta: Floats, names: tuple[str, ...]) -> tuple[Profile, float]:
+        return CYCLOIDAL, self.duration
+
+
+class Quintic(_Move):
+    """From rest to rest along the polynomial of fifth degree, s = 10 u^3 - 15 u^4 + 6 u^5."""
+
+    kind = "quintic"
+    duration: Duration = Field(description="time from rest to rest")
+
+    def _profile(self, delta: Floats, names: tuple[str, ...]) -> tuple[Profile, float]:
+        return QUINTIC, self.duration
+
+
+class Trapezoidal(_Move):
+    """Constant acceleration, constant rate, constant deceleration; all joints start and arrive together.
+
+    Either ``duration`` with the fraction ``ramp`` of it for each ramp, or the largest ``velocity`` and
+    ``acceleration`` of the joints, which are then used as fully as the slowest joint allows.
+    """
+
+    kind = "trapezoidal"
+    duration: Duration | None = Field(default=None, description="time from rest to rest")
+    ramp: Annotated[float, Quantity("", POSITIVE)] = Field(
+        default=1 / 3, description="part of the duration that each ramp takes, at most 1/2"
+    )
+    velocity: SpeedLimits | None = Field(default=None, description="largest joint rates")
+    acceleration: PositivePlain | None = Field(default=None, description="largest joint accelerations")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if (self.duration is None) == (self.velocity is None or self.acceleration is None):
+            raise rule("give either duration, or both velocity and acceleration")
+        if self.ramp > 0.5:
+            refuse([of_value("ramp", message=f"is {self.ramp:g}; two ramps fit only up to 0.5")])
+        return self
+
+    def _profile(self, delta: Floats, names: tuple[str, ...]) -> tuple[Profile, float]:
+        if self.duration is not None:
+            return trapezoidal(self.ramp), self.duration
+        moving = np.abs(delta) > STILL
+        if not moving.any():
+            return QUINTIC, STILL
+        # limits of the common progress from 0 to 1
+        V = float(np.min(numbers(self.velocity, names, inf)[moving] / np.abs(delta[moving])))
+        A = float(np.min(numbers(self.acceleration, names, inf)[moving] / np.abs(delta[moving])))
+        if not np.isfinite([V, A]).all():
+            raise ModelError("a trapezoidal motion needs velocity and acceleration of a joint that moves")
+        ramp_time = min(V / A, A**-0.5)
+        duration = 1 / V + ramp_time if ramp_time < A**-0.5 else 2 * ramp_time
+        return trapezoidal(min(ramp_time / duration, 0.5)), duration
+
+
+class MohanSaha(Trajectory):
+    """Eq. (44) of Mohan & Saha as printed: theta = k (t - T/pi sin(pi t/T)) on top of the start.
+
+    It begins at rest and turns at the rate 2 k at t = T: it is not a motion from rest to rest, and it goes on.
+    """
+
+    kind = "mohan_saha"
+    k: Speeds = Field(description="mean rates k; joints that are left out rest")
+    T: Times = Field(description="half periods T")
+
+    def bind(self, around: Surroundings, q0: Floats, t0: float) -> Path:
+        k = numbers(self.k, around.inputs, 0.0, "k")
+        T = numbers(self.T, around.inputs, 1.0, "T")
+
+        def at(t: float) -> Desired:
+            phase = np.pi * (t - t0) / T
+            q = q0 + k * (t - t0 - T / np.pi * np.sin(phase))
+            return Desired(q, k * (1 - np.cos(phase)), k * np.pi / T * np.sin(phase))
+
+        return SmoothPath(at)
+
+
+@dataclass(frozen=True)
+class SmoothPath:
+    """A path given by a function, smooth but for its breaks."""
+
+    function: Callable[[float], Desired]
+    breaks: tuple[float, ...] = ()
+    end: float = inf
+
+    def at(self, t: float) -> Desired:
+        return self.function(t)
+
+
+class SetPoint(Element):
+    """New desired positions from a time on."""
+
+    time: Time = Field(description="when they are commanded")
+    to: Coordinates = Field(description="joint positions; joints that are left out keep theirs")
+
+
+class Steps(Trajectory):
+    """Set points that jump: the desired positions are constant between the times."""
+
+    kind = "steps"
+    points: tuple[SetPoint, ...] = Field(description="the set points, in the order of their times")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        for i in range(1, len(self.points)):
+            if self.points[i].time <= self.points[i - 1].time:
+                refuse([of_value("points", i, "time", message="must be later than the one before it")])
+        return self
+
+    def bind(self, around: Surroundings, q0: Floats, t0: float) -> Path:
+        times = np.array([t0 + point.time for point in self.points])
+        levels = [q0]
+        for point in self.points:
+            levels.append(numbers(point.to, around.inputs, levels[-1], "to"))
+        still = np.zeros_like(q0)
+
+        def at(t: float) -> Desired:
+            return Desired(levels[int(np.searchsorted(times, t, side="right"))], still, still)
+
+        return SmoothPath(at, tuple(times), float(times[-1]) if len(times) else t0)
+
+
+class Spline(Trajectory):
+    """A smooth curve through points.
+
+    ``cubic`` starts and ends with rate zero and has continuous accelerations; ``quintic`` also starts and ends with
+    acceleration zero and has continuous jerk.
+    """
+
+    kind = "spline"
+    times: tuple[Time, ...] = Field(description="times of the points, the first is the start of the motion")
+    points: tuple[Coordinates, ...] = Field(
+        description="joint positions at the times; joints that are left out stay where they were"
+    )
+    degree: Literal["cubic", "quintic"] = Field(default="cubic", description="cubic or quintic")
+
+    @model_validator(mode="after")
+    def _fitting(self) -> Self:
+        if len(self.times) < 2 or len(self.times) != len(self.points):
+            raise rule(
+                "a spline needs as many points as times, at least 2; it has {p} and {t}",
+                p=len(self.points),
+                t=len(self.times),
+            )
+        if any(b <= a for a, b in zip(self.times, self.times[1:], strict=False)):
+            refuse([of_value("times", message="must increase")])
+        return self
+
+    def bind(self, around: Surroundings, q0: Floats, t0: float) -> Path:
+        from scipy.interpolate import CubicSpline, make_interp_spline
+
+        levels: list[Floats] = []
+        for point in self.points:
+            levels.append(numbers(point, around.inputs, levels[-1] if levels else q0, "points"))
+        x, y = np.array(self.times) + t0, np.array(levels)
+        if self.degree == "cubic":
+            curve: Any = CubicSpline(x, y, bc_type="clamped")
+        else:
+            rest = [(1, np.zeros_like(q0)), (2, np.zeros_like(q0))]
+            curve = make_interp_spline(x, y, k=5, bc_type=(rest, rest))
+        rate, acceleration = curve.derivative(1), curve.derivative(2)
+        still = np.zeros_like(q0)
+
+        def at(t: float) -> Desired:
+            if t < x[0]:
+                return Desired(y[0], still, still)
+            if t >= x[-1]:
+                return Desired(y[-1], still, still)
+            return Desired(curve(t), rate(t), acceleration(t))
+
+        return SmoothPath(at, tuple(float(t) for t in x), float(x[-1]))
+
+
+class Hold(Trajectory):
+    """Stay where the robot starts, or at given positions."""
+
+    kind = "hold"
+    to: Coordinates | None = Field(default=None, description="joint positions; default: those of the start")
+    duration: Duration | None = Field(default=None, description="how long, within a sequence")
+
+    def bind(self, around: Surroundings, q0: Floats, t0: float) -> Path:
+        q = q0 if self.to is None else numbers(self.to, around.inputs, q0, "to")
+        return Rest(q, end=t0 + (self.duration or 0.0))

@@ -1,0 +1,104 @@
+"""What a trajectory becomes when the robot and the start are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+from typing import ClassVar, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.dynamics import Dynamics
+from pliant.model.element import Element
+from pliant.simulation.rigid import rigid_twin
+
+Floats = NDArray[np.float64]
+
+
+class Desired(NamedTuple):
+    """Desired position, rate and acceleration of the inputs, each (inputs,)."""
+
+    q: Floats
+    v: Floats
+    a: Floats
+
+
+class Path(Protocol):
+    """A motion of all inputs.
+
+    breaks  times at which it is not smooth, in order
+    end     when it has come to rest for good; infinite if never
+    """
+
+    @property
+    def breaks(self) -> tuple[float, ...]: ...
+    @property
+    def end(self) -> float: ...
+    def at(self, t: float) -> Desired: ...
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a trajectory may ask: the robot, and its rigid twin for inverse kinematics and dynamics."""
+
+    arm: Dynamics
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return self.arm.inputs
+
+    @cached_property
+    def twin(self) -> Dynamics:
+        """The same robot with links that do not bend."""
+        return Dynamics(rigid_twin(self.arm.robot), compile="auto" if self.arm.compiled else "never")
+
+    def twin_indices(self) -> NDArray[np.int_]:
+        """Where the inputs stand among the coordinates of the twin."""
+        return np.array([self.twin.names.index(name) for name in self.inputs], dtype=int)
+
+
+class Trajectory(Element):
+    """A desired motion, before the robot is known."""
+
+    kind: ClassVar[str]
+
+    def bind(self, around: Surroundings, q0: Floats, t0: float) -> Path:
+        """The motion from the joint positions q0 (inputs,), beginning at time t0."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Rest:
+    """No motion."""
+
+    q: Floats
+    breaks: tuple[float, ...] = ()
+    end: float = -inf
+
+    def at(self, t: float) -> Desired:
+        still = np.zeros_like(self.q)
+        return Desired(self.q, still, still)
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Paths one after the other; path i is followed from starts[i] on."""
+
+    paths: Sequence[Path]
+    starts: Sequence[float]
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        inner = [b for path in self.paths for b in path.breaks]
+        return tuple(sorted({*inner, *self.starts[1:]}))
+
+    @property
+    def end(self) -> float:
+        return self.paths[-1].end
+
+    def at(self, t: float) -> Desired:
+        i = int(np.searchsorted(self.starts[1:], t, side="right"))
+        return self.paths[i].at(t)

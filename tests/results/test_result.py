@@ -1,0 +1,173 @@
+"""Results: channels, storage, tables, warnings."""
+
+import csv
+
+import h5py
+import numpy as np
+import pytest
+
+import pliant
+from pliant.analysis.modes import modes
+from pliant.dynamics import Dynamics
+from pliant.results.result import Result
+from pliant.results.spectrum import residual_spectrum
+from pliant.simulation.drives.controllers import PID
+from pliant.simulation.drives.given import GivenTorque
+from pliant.simulation.drives.prescribed import PrescribedMotion
+from pliant.simulation.run import SimulationWarning, simulate
+from pliant.simulation.start import Start
+from pliant.simulation.study import StrainPoint
+from pliant.simulation.trajectories.kinds import Hold, Quintic
+
+
+@pytest.fixture(scope="module")
+def run():
+    drive = PID(trajectory=Quintic(to={"shoulder": 1.1}, duration=0.15), kp=[400, 120], kd=[40, 8], gravity="desired")
+    strains = [StrainPoint(name="gauge", link="upper", x=0.02, y=0.004)]
+    return simulate(
+        "two-link-flexible",
+        until=0.2,
+        drive=drive,
+        start=Start(links="equilibrium"),
+        frames=["upper"],
+        strains=strains,
+        output_step=0.002,
+        name="lift",
+    )
+
+
+def test_every_listed_channel_can_be_had(run):
+    for name in run.channels:
+        values = run[name]
+        assert len(values) == len(run)
+        assert np.isfinite(values).all(), name
+    assert run["tip.position"].shape == (101, 3)
+    assert run["elbow.reaction"].shape == (101, 6)
+    assert run["upper.tip.rotation"].shape == (101, 3, 3)
+
+
+def test_units(run):
+    units = {"shoulder": "rad", "shoulder.rate": "rad/s", "shoulder.torque": "N m", "upper.bend_y.1": "m", "power": "W"}
+    assert {name: run.unit(name) for name in units} == units
+    assert "joint position, rad" in run.channels["shoulder"]
+
+
+def test_channels_agree_with_one_another(run):
+    def slope(values):
+        return np.gradient(values, run.time, axis=0)[2:-2]
+
+    # difference quotients over 2 ms of motions up to some hundred rad/s
+    assert slope(run["shoulder"]) == pytest.approx(run["shoulder.rate"][2:-2], abs=2e-2)
+    assert slope(run["tip.position"]) == pytest.approx(run["tip.velocity"][2:-2], abs=3e-2)
+    # power is the derivative of the work
+    assert slope(run["work"]) == pytest.approx(run["power"][2:-2], abs=0.05 * np.abs(run["power"]).max())
+    assert run["energy.total"] == pytest.approx(sum(run[f"energy.{e}"] for e in ("kinetic", "strain", "gravity")))
+    # the joint carries the torque of its motor about its own axis, but for friction and rotor
+    tip = run.arm.pose("tip", run.q[50]).position
+    assert run["tip.position"][50] == pytest.approx(tip)
+
+
+def test_deflection_of_a_link_and_of_a_frame_are_two_things(run):
+    own, whole = run["upper.deflection"], run["upper.tip.deflection"]
+    assert np.linalg.norm(own, axis=1) == pytest.approx(np.linalg.norm(whole, axis=1))
+    assert not np.allclose(own, whole)
+    # the tip of the arm carries what both links bend
+    assert np.abs(run["tip.deflection"]).max() > np.abs(whole).max()
+
+
+def test_unknown_channels_get_a_hint(run):
+    with pytest.raises(KeyError, match="did you mean 'shoulder'"):
+        run["shouldre"]
+    with pytest.raises(KeyError, match="no frame 'uper'"):
+        run["uper.position"]
+    assert "nothing" not in run
+    assert "upper.root.position" in run
+
+
+def test_strain_of_a_cantilever():
+    """A strip held level: at the root the strain is M y / EI, with many modes to one part in a hundred."""
+    robot = pliant.load("single-flexible-link")
+    link = robot.links[0]
+    upright = link.joint.with_changes(placement={"rotation": {"x": np.pi / 2}})
+    modes = link.beam.modes.with_changes(bend_y=8)
+    link = link.with_changes(joint=upright, beam=link.beam.with_changes(modes=modes), payloads=[{"mass": 0.02}])
+    arm = Dynamics(robot.with_changes(links=[link], gravity=(0, 0, -9.81)))
+    run = simulate(
+        arm,
+        until=0.002,
+        drive=PrescribedMotion(trajectory=Hold()),
+        start=Start(links="equilibrium"),
+        strains=[StrainPoint(name="root", link="arm", x=0.0, y=1.5e-3)],
+    )
+    beam = link.beam.with_materials({}).at(0.0)
+    moment = 9.81 * (float(beam.mass_per_length) * 0.8**2 / 2 + 0.02 * 0.8)
+    assert run["strain.root"] == pytest.approx(moment * 1.5e-3 / float(beam.EIz), rel=0.01)
+
+
+# ---------------------------------------------------------------- files
+
+
+def test_a_run_reads_back_the_same(run, tmp_path):
+    run.save(tmp_path / "run.h5")
+    again = Result.load(tmp_path / "run.h5")
+    assert again == run
+    assert again.info.name == "lift"
+    assert np.array_equal(again["strain.gauge"], run["strain.gauge"])
+    assert [p.name for p in tmp_path.iterdir()] == ["run.h5"]
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file.attrs["version"] == pliant.__version__
+        assert b"two-link-flexible" in file["robot"][()]
+        assert b"pid" in file["study"][()]
+        assert file["names/inputs"].asstr()[:].tolist() == ["shoulder", "elbow"]
+
+
+def test_other_files_are_refused(run, tmp_path):
+    (tmp_path / "text.h5").write_text("no")
+    with pytest.raises(pliant.ModelError, match="not an HDF5 file"):
+        Result.load(tmp_path / "text.h5")
+    with h5py.File(tmp_path / "other.h5", "w"):
+        pass
+    with pytest.raises(pliant.ModelError, match="does not hold a run"):
+        Result.load(tmp_path / "other.h5")
+    with pytest.raises(pliant.ModelError, match="no such file"):
+        Result.load(tmp_path / "none.h5")
+    run.save(tmp_path / "run.h5")
+    with h5py.File(tmp_path / "run.h5", "r+") as file:
+        file.attrs["format"] = 99
+    with pytest.raises(pliant.ModelError, match="this one is older"):
+        Result.load(tmp_path / "run.h5")
+
+
+def test_a_table_of_numbers(run, tmp_path):
+    run.to_csv(tmp_path / "run.csv", ["shoulder", "tip.position"])
+    with open(tmp_path / "run.csv", newline="") as stream:
+        rows = list(csv.reader(stream))
+    assert rows[0] == ["time [s]", "shoulder [rad]", "tip.position.x [m]", "tip.position.y [m]", "tip.position.z [m]"]
+    values = np.array(rows[1:], dtype=float)
+    assert np.array_equal(values[:, 1], run["shoulder"])
+    assert np.array_equal(values[:, 2:], run["tip.position"])
+
+
+# ---------------------------------------------------------------- vibration and warnings
+
+
+def test_the_spectrum_finds_the_natural_frequency():
+    """A strip plucked with its joint held rings at its first natural frequency."""
+    arm = Dynamics("single-flexible-link")
+    q = np.zeros(arm.size)
+    q[arm.names.index("arm.bend_y.1")] = 0.01
+    run = simulate(
+        arm, until=8.0, drive=PrescribedMotion(trajectory=Hold()), start=(q, np.zeros(arm.size)), tolerance=1e-6
+    )
+    spectrum = residual_spectrum(run)
+    first = modes(arm, q).hertz[0]
+    assert spectrum.natural[0] == pytest.approx(first)
+    # 4 s tell frequencies apart by a quarter of a hertz
+    assert spectrum.frequency[np.argmax(spectrum.amplitude)] == pytest.approx(first, abs=0.1)
+
+
+def test_large_slopes_are_warned_of():
+    push = GivenTorque(joints={"shoulder": 9.0})
+    with pytest.warns(SimulationWarning, match=r"link 'arm' bends until its tip turns by .* beyond 0.2 rad"):
+        run = simulate("single-flexible-link", until=0.15, drive=push, limits="ignore")
+    assert "several segments per link" in run.warnings[0]

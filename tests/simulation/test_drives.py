@@ -1,0 +1,141 @@
+"""Drives: what they are told is what they do, and models that fit are followed exactly."""
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant.dynamics import Dynamics
+from pliant.simulation.drives.callback import Callback
+from pliant.simulation.drives.controllers import PID, ComputedTorque
+from pliant.simulation.drives.feed_forward import FeedForward
+from pliant.simulation.drives.given import GivenTorque
+from pliant.simulation.drives.prescribed import PrescribedMotion
+from pliant.simulation.rigid import rigid_twin
+from pliant.simulation.run import SimulationWarning, simulate
+from pliant.simulation.start import Start
+from pliant.simulation.trajectories.kinds import Quintic
+from pliant.simulation.trajectories.path import Surroundings
+
+MOVE = Quintic(to={"shoulder": 1.15, "elbow": -1.4}, duration=0.25)
+AT_REST = Start(links="equilibrium")
+# rad; a model that fits leaves the error of the integration only
+EXACT = 1e-7
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return Dynamics("two-link-flexible")
+
+
+@pytest.fixture(scope="module")
+def strip():
+    return Dynamics("single-flexible-link")
+
+
+def efforts(arm, drive, times):
+    active = drive.bind(Surroundings(arm), np.zeros(len(arm.inputs)))
+    zero = np.zeros(arm.size)
+    return np.array([active.act(t, zero, zero, active.initial()).tau for t in times])
+
+
+def tracking_error(run):
+    return np.abs(np.column_stack([run[n] - run[f"{n}.desired"] for n in run.arm.inputs])).max()
+
+
+def test_expressions(arm):
+    drive = GivenTorque(joints={"elbow": "2*sin(2*pi*t) + step(t - 0.5)"})
+    assert efforts(arm, drive, [0.25, 0.75]) == pytest.approx(np.array([[0.0, 2.0], [0.0, -1.0]]))
+
+
+@pytest.mark.parametrize(
+    ("interpolation", "values"), [("linear", [0.0, 1.0, 3.0, 0.0]), ("hold", [0.0, 0.0, 2.0, 4.0])]
+)
+def test_tables(strip, interpolation, values):
+    drive = GivenTorque(time=[0.0, 1.0, 2.0], torque=[[0.0], [2.0], [4.0]], interpolation=interpolation)
+    assert efforts(strip, drive, [-0.1, 0.5, 1.5, 2.5])[:, 0] == pytest.approx(values)
+
+
+def test_a_csv_file(arm, tmp_path):
+    file = tmp_path / "torques.csv"
+    file.write_text("# from the bench\nt,elbow\n0,1\n1,3\n")
+    assert efforts(arm, GivenTorque(file=str(file)), [0.5])[0] == pytest.approx([0.0, 2.0])
+    for text, message in {
+        "t,elbo\n0,1\n1,3\n": "line 1: column 'elbo'.*did you mean 'elbow'",
+        "t,elbow\n0,1\n1,x\n": "line 3: .* is not a line of numbers",
+        "t,elbow\n0,1\n0,3\n": "line 3: the time 0 s is not later",
+        "x,elbow\n0,1\n1,3\n": "the first column is 'x'",
+    }.items():
+        file.write_text(text)
+        with pytest.raises(pliant.ModelError, match=message):
+            efforts(arm, GivenTorque(file=str(file)), [0.5])
+
+
+def test_computed_torque_is_exact_on_the_rigid_robot(arm):
+    run = simulate(Dynamics(rigid_twin(arm.robot)), until=0.3, drive=ComputedTorque(trajectory=MOVE))
+    assert tracking_error(run) < EXACT
+
+
+def test_elastic_feed_forward_is_exact_on_the_elastic_robot(arm):
+    """The torques of the elastic model move its joints as desired, those of the rigid model do not."""
+    elastic = simulate(arm, until=0.3, drive=FeedForward(trajectory=MOVE, model="elastic"), start=AT_REST)
+    assert tracking_error(elastic) < EXACT
+    rigid = simulate(arm, until=0.3, drive=FeedForward(trajectory=MOVE), start=AT_REST)
+    assert tracking_error(rigid) > 1e3 * EXACT
+
+
+def test_prescribed_motion_needs_the_torques_of_the_elastic_model(arm):
+    prescribed = simulate(arm, until=0.3, drive=PrescribedMotion(trajectory=MOVE), start=AT_REST)
+    driven = simulate(arm, until=0.3, drive=FeedForward(trajectory=MOVE, model="elastic"), start=AT_REST)
+    assert tracking_error(prescribed) == 0.0
+    assert prescribed.tau == pytest.approx(driven.tau, abs=1e-4)
+    assert np.abs(prescribed["energy.balance"]).max() < 1e-7
+
+
+def test_pid_holds_against_gravity(arm):
+    gains = {"kp": [400.0, 120.0], "kd": [40.0, 8.0]}
+    held = simulate(arm, until=0.2, drive=PID(**gains, gravity="desired"), start=AT_REST)
+    sagging = simulate(arm, until=0.2, drive=PID(**gains), start=AT_REST)
+    assert tracking_error(held) < 0.1 * tracking_error(sagging)
+    integral = simulate(arm, until=0.2, drive=PID(**gains, ki=4000.0), start=AT_REST)
+    sag = [abs(run["shoulder"][-1] - run["shoulder"][0]) for run in (integral, sagging)]
+    assert sag[0] < sag[1]
+
+
+def test_sampling_holds_and_delays(strip):
+    calls = []
+
+    def law(t, q, v):
+        calls.append(t)
+        return [np.floor(t / 0.01 + 0.5)]
+
+    run = simulate(strip, until=0.05, drive=Callback(function=law, period=0.01, delay=0.004), output_step=0.001)
+    assert calls == pytest.approx([0.0, 0.01, 0.02, 0.03, 0.04], abs=1e-12)
+    # at 13 ms the command of 10 ms is still on its way
+    assert run.tau[[3, 12, 13, 16, 25], 0] == pytest.approx([0.0, 0.0, 0.0, 1.0, 2.0])
+
+
+def test_a_wrong_answer_of_a_callback_is_named(strip):
+    with pytest.raises(pliant.ModelError, match="it must return 1 finite numbers"):
+        simulate(strip, until=0.05, drive=Callback(function=lambda t, q, v: [1.0, 2.0], period=0.01))
+
+
+def test_efforts_are_cut_at_the_motor(strip):
+    hard = Quintic(to={"shoulder": 0.05}, duration=0.025)
+    drive = PID(trajectory=hard, kp=5000.0, kd=1.0, saturate=True)
+    run = simulate(strip, until=0.02, drive=drive, limits="ignore")
+    assert np.abs(run.tau).max() == pytest.approx(10.0)
+    with pytest.warns(SimulationWarning, match="above its limit of 10"):
+        simulate(strip, until=0.02, drive=PID(trajectory=hard, kp=5000.0, kd=1.0))
+
+
+def test_the_rigid_twin_keeps_mass_and_frames():
+    for name in ("canadarm", "cibicik-4dof", "seven-joint-arm"):
+        robot = pliant.load(name)
+        twin = rigid_twin(robot)
+        assert not any(link.is_flexible for link in twin.links)
+        assert twin.mass == pytest.approx(robot.mass)
+        arm, stiff = Dynamics(robot), Dynamics(twin)
+        q = np.array([robot.pose.get(n, 0.3) for n in stiff.names])
+        full = np.zeros(arm.size)
+        full[[arm.names.index(n) for n in stiff.names]] = q
+        assert stiff.pose("tip", q).position == pytest.approx(arm.pose("tip", full).position)
