@@ -54,8 +54,37 @@ def acceleration_sensitivity(
 ) -> Floats:
     """d forward / d parameter (n,) at given q, v, tau."""
     a = arm.forward(q, v, tau)
-    change: Floats = np.asarray(np.linalg.solve(arm.mass_matrix(q), force_sensitivity(arm, parameter, q, v, a)))
-    return -change
+    change = force_sensitivity(arm, parameter, q, v, a)
+    if arm.loops is not None:
+        q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
+        return _with_loops(arm, parameter, change, q, v, a, tau)
+    solved: Floats = np.asarray(np.linalg.solve(arm.mass_matrix(q), change))
+    return -solved
+
+
+def _with_loops(
+    arm: Dynamics, parameter: str, change: Floats, q: Floats, v: Floats, a: Floats, tau: ArrayLike | None
+) -> Floats:
+    """The parameter also moves the closures: their forces and accelerations change by differences of sixth order."""
+    from pliant.dynamics import Dynamics
+    from pliant.loops.forms import kkt_solve
+
+    loops = arm.loops
+    assert loops is not None
+    f = np.zeros_like(q) if tau is None else np.asarray(tau, dtype=float) @ arm.B.T
+    multipliers = loops.kept_multipliers(q, v, a, f)
+    value = value_of(arm.robot, parameter)
+    step = RELATIVE_STEP * abs(value) if value else RELATIVE_STEP
+    pull, rows = np.zeros_like(q), np.zeros(len(loops.rows))
+    for k, weight in STENCIL.items():
+        robot = changed(arm.robot, parameter, value + k * step)
+        other = Dynamics(robot, compile="never", stabilise=loops.stabilise).loops
+        assert other is not None
+        J = other.jacobian(q)
+        pull += weight / step * (J.T @ multipliers)
+        rows += weight / step * (J @ a + other.bias(q, v))
+    kept = loops.coordinates.kept
+    return kkt_solve(arm.mass_matrix(q), loops.jacobian(q)[kept], pull - change, -rows[kept])[0]
 
 
 def _values(tree: Tree, patterns: list[LinkConstants], parameter: str) -> Floats:

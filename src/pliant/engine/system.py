@@ -40,6 +40,15 @@ BALANCES = 2
 """Further states: work of the drive, dissipated energy."""
 
 
+SIGNAL_ERROR = 1e-11
+"""Of the largest value of a channel."""
+MOST_PIECES = 4096
+
+
+class RoughSignalError(ValueError):
+    """A signal that polynomials cannot follow."""
+
+
 @dataclass(frozen=True, slots=True)
 class Signals:
     """Channels as polynomials on equal pieces of time: coefficients (pieces, channels, degree + 1), highest first."""
@@ -56,7 +65,25 @@ class Signals:
     def fit(
         cls, f: Callable[[Floats], Floats], start: float, stop: float, *, pieces: int = 64, degree: int = 9
     ) -> Signals:
-        """Fit f(t (k,)) -> (k, channels), smooth on the span, by Chebyshev interpolation on each piece."""
+        """Fit f(t (k,)) -> (k, channels) by Chebyshev interpolation, with more pieces until it is good everywhere.
+
+        Raises RoughSignalError where f has kinks or jumps.
+        """
+        while pieces <= MOST_PIECES:
+            signals = cls._interpolate(f, start, stop, pieces, degree)
+            # between the nodes, where an interpolant is worst
+            check = start + (stop - start) * (np.arange(pieces)[:, None] + np.array([0.03, 0.41, 0.92])) / pieces
+            wanted = f(check.ravel())
+            scale = np.abs(wanted).max(initial=0.0, axis=0)
+            if np.all(np.abs(signals(check.ravel()) - wanted) <= SIGNAL_ERROR * np.maximum(scale, 1e-12)):
+                return signals
+            pieces *= 4
+        raise RoughSignalError(f"a signal is not smooth between {start:g} s and {stop:g} s")
+
+    @classmethod
+    def _interpolate(
+        cls, f: Callable[[Floats], Floats], start: float, stop: float, pieces: int, degree: int
+    ) -> Signals:
         width = (stop - start) / pieces
         nodes = np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
         t = start + width * (np.arange(pieces)[:, None] + (nodes + 1) / 2)
