@@ -1,0 +1,135 @@
+"""(c) Operation counts of forward dynamics against the formulas printed by Mohan & Saha (their Table 1).
+
+Chains of n spatial links with m modes in each bending direction. Counted is what one evaluation executes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from report import Goal, Options, Row, Section, alone
+from robots import flexible_chain
+
+from pliant import Dynamics
+from pliant.engine.tape import Operations
+
+LENGTHS = tuple(range(1, 21))
+MODES = (1, 2, 3, 4)
+GOAL_AT = (8, 2)
+GOALS = (Goal("<=", 5600 / 9874), Goal("<=", 4900 / 7699))
+"""At most 5600 multiplications and 4900 additions for 8 links with 2 + 2 modes."""
+
+PICTURE = "operation-counts.png"
+
+Count = tuple[float, float]
+"""Multiplications, additions."""
+
+
+def mohan_saha(n: int, m: int) -> Count:
+    """ "Proposed" in Table 1: M_1p n + M_2p and A_1p n + A_2p, with m^ = 1 + 2m."""
+    h = 1 + 2 * m
+    m3 = h**3 / 6 + (2 * m + 15 / 2) * h**2 + (2 * m**2 + 15 * m + 100 / 3) * h
+    a3 = h**3 / 6 + h**2 / 2 + (6 * m**2 + 27 * m + 82 / 3) * h
+    m4 = a4 = (2 * m**2 + 13 * m + 27) * h
+    multiplications = (2 * m**2 + 180 * m + 299 + m3) * n - (124 * m + 229 + m4)
+    additions = (6 * m**2 + 122 * m + 220 + a3) * n - (94 * m + 192 + a4)
+    return multiplications, additions
+
+
+def jain_rodriguez(n: int, m: int) -> Count:
+    """As printed: the formula changes at n = 7 (very likely meant as the number of modes, ERRATA 13)."""
+    if n <= 7:
+        return (
+            (5 * m**3 / 6 + 27 * m**2 / 2 + 893 * m / 3 + 281) * n,
+            (5 * m**3 / 6 + 23 * m**2 / 2 + 677 * m / 3 + 256) * n,
+        )
+    return (13 * m**2 + 298 * m + 673) * n, (14 * m**2 + 225 * m + 537) * n
+
+
+def cyril(n: int, m: int) -> Count:
+    """A_3c with + 251 m/3, which gives the printed 12683 (ERRATA 13; - 251 m/6 as printed does not)."""
+    h = 1 + 2 * m
+    cubic = h**3 / 6 + h**2 * (1 - m / 2) + h * (m**2 / 2 - 2 * m) - m**3 / 6 + m**2
+    m2 = -3 * h**2 / 2 + h * (3 * m + 33 / 2) - 3 * m**2 / 2 - 15 * m / 2 + 12
+    m3 = 5 * h**2 - h * (10 * m + 109 / 6) + m**3 / 6 + 53 * m**2 / 6 + 233 * m / 3 + 246
+    a2 = -3 * h**2 / 2 + h * (3 * m + 13) - 3 * m**2 / 2 - 17 * m / 2 + 9
+    a3 = 5 * h**2 - h * (10 * m + 85 / 6) + m**3 / 6 + 53 * m**2 / 6 + 251 * m / 3 + 228
+    return cubic * n**3 + m2 * n**2 + m3 * n - 123, cubic * n**3 + a2 * n**2 + a3 * n - 102
+
+
+PUBLISHED = {"Mohan & Saha": mohan_saha, "Jain & Rodriguez": jain_rodriguez, "Cyril": cyril}
+
+
+def ours(n: int, m: int, twists: str = "general") -> Operations:
+    """What one evaluation of a chain with gravity executes."""
+    return Dynamics(flexible_chain(n, {"bend_y": m, "bend_z": m}, twists)).operations("forward")
+
+
+def measure(options: Options) -> Section:
+    section = Section("counts", "Operations of forward dynamics, n spatial links with m + m bending modes")
+    counted = {(n, m): ours(n, m) for m in MODES for n in LENGTHS}
+    for (n, m), count in counted.items():
+        case = f"n = {n}, m = {m}"
+        theirs = [round(x) for x in mohan_saha(n, m)]
+        goals = GOALS if (n, m) == GOAL_AT else (None, None)
+        published = "Mohan & Saha"
+        values = {"multiplications": count.multiplications, "additions": count.additions}
+        section.add(
+            *(
+                Row(case, what, value, "", published, their, faster=False, goal=goal)
+                for (what, value), their, goal in zip(values.items(), theirs, goals, strict=True)
+            )
+        )
+        if n == GOAL_AT[0]:
+            for name in ("Jain & Rodriguez", "Cyril"):
+                total = round(sum(PUBLISHED[name](n, m)))
+                both = count.multiplications + count.additions
+                section.add(Row(case, "both", both, "", name, total, faster=False))
+    here = counted[GOAL_AT]
+    section.notes += [
+        f"8 links, 2 + 2 modes, general twists: {here}.",
+        f"The same with twists of 90 degrees: {ours(*GOAL_AT, 'right')}.",
+        f"The curves are in {options.out / PICTURE}.",
+    ]
+    totals = {key: count.multiplications + count.additions for key, count in counted.items()}
+    draw(totals, options.out / PICTURE)
+    return section
+
+
+def draw(counts: dict[tuple[int, int], int], path: Path) -> None:
+    """All operations over the number of links, for each number of modes."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    styles = {"Mohan & Saha": "--", "Jain & Rodriguez": ":", "Cyril": "-."}
+    figure, panels = plt.subplots(2, 2, figsize=(9, 6.4), sharex=True, layout="constrained")
+    for m, panel in zip(MODES, panels.flat, strict=True):
+        total = [counts[n, m] for n in LENGTHS]
+        panel.plot(LENGTHS, total, color="tab:blue", lw=2, label="Pliant, general twists")
+        for name, style in styles.items():
+            panel.plot(
+                LENGTHS,
+                [sum(PUBLISHED[name](n, m)) for n in LENGTHS],
+                style,
+                color="0.35",
+                lw=1.2,
+                label=name,
+            )
+        panel.set_title(f"{m} + {m} bending modes per link", fontsize=10)
+        panel.set_ylim(0, 1.15 * max(sum(mohan_saha(LENGTHS[-1], m)), sum(jain_rodriguez(LENGTHS[-1], m))))
+        panel.grid(alpha=0.3)
+        panel.set_xticks(range(0, 21, 5))
+    for panel in panels[1]:
+        panel.set_xlabel("links")
+    for panel in panels[:, 0]:
+        panel.set_ylabel("operations")
+    panels[0, 0].legend(fontsize=8, frameon=False)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
+
+
+if __name__ == "__main__":
+    alone(measure)

@@ -1,0 +1,54 @@
+"""(d) Exact derivatives against one evaluation of what is differentiated, in compiled loops."""
+
+from __future__ import annotations
+
+from compiled import program_of, single
+from report import Goal, Options, Row, Section, alone
+from robots import FAMILIES, flexible_chain, rigid_chain, state
+from timing import Looped, calls, race
+
+from pliant import Dynamics, Robot
+from pliant.formulations.passes import FORWARD, INVERSE
+
+DERIVATIVES = Goal("<=", 16.0)
+
+
+def measure(options: Options) -> Section:
+    section = Section("derivatives", "Exact derivatives against one evaluation")
+    robots: list[tuple[str, Robot]] = [
+        ("3 links x 4", flexible_chain(3, FAMILIES[4])),
+        ("7 links x 4", flexible_chain(7, FAMILIES[4])),
+        ("7 rigid links", rigid_chain(7)),
+        ("20 rigid links", rigid_chain(20)),
+    ]
+    for name, robot in robots:
+        section.add(*_rows(name, Dynamics(robot), options))
+    return section
+
+
+def _rows(name: str, arm: Dynamics, options: Options) -> list[Row]:
+    inputs = state(arm.size)
+    works: dict[str, Looped] = {}
+    works["inverse"], _ = single(program_of(INVERSE, arm.tree), inputs)
+    works["forward"], _ = single(program_of(FORWARD, arm.tree), inputs)
+    for seed in "qva":
+        works[seed], _ = single(program_of(INVERSE, arm.tree, seed), inputs)
+    q, v, _ = inputs
+    tau = [0.1] * len(arm.inputs)
+    works["derivatives"] = calls(arm.derivatives, q, v, tau)
+    t = race(works, 2 * options.seconds)
+    by_q_v = t["q"] + t["v"]
+    n = arm.size
+    goal = DERIVATIVES if name == "7 links x 4" else None
+    inverse, forward = ("one inverse evaluation", t["inverse"]), ("one forward evaluation", t["forward"])
+    return [
+        Row(name, f"inverse d/d(q, v), {2 * n} directions", by_q_v, "ns", *inverse, faster=False, goal=goal),
+        Row(name, f"inverse d/dq, {n} directions", t["q"], "ns", *inverse, faster=False),
+        Row(name, f"inverse d/dv, {n} directions", t["v"], "ns", *inverse, faster=False),
+        Row(name, "mass matrix (inverse d/da)", t["a"], "ns", *inverse, faster=False),
+        Row(name, "arm.derivatives, from Python", t["derivatives"], "ns", *forward, faster=False),
+    ]
+
+
+if __name__ == "__main__":
+    alone(measure)

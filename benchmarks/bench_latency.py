@@ -1,0 +1,97 @@
+"""(f) The wait at the start: imports, and the first evaluation with an empty cache and with a filled one.
+
+Every figure comes from a process of its own, which reports the processor time of what it did.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+
+from report import Options, Row, Section, alone
+
+ROUNDS = 5
+TIMED = """
+import time
+start = time.process_time()
+{work}
+print(time.process_time() - start)
+"""
+FIRST_CALL = """
+import numpy, pliant
+robot = pliant.load({robot!r})
+arm = pliant.Dynamics(robot)
+zero = numpy.zeros(arm.size)
+tau = numpy.zeros(len(arm.inputs))
+start = time.process_time()
+arm.forward(zero, zero, tau)
+"""
+ROBOTS = ("canadarm", "seven-joint-arm")
+
+
+def measure(options: Options) -> Section:
+    section = Section("latency", "The wait at the start (processor time)")
+    with tempfile.TemporaryDirectory() as folder:
+        numpy_time = _smallest("import numpy", folder)
+        section.add(
+            Row(
+                "imports",
+                "import pliant",
+                _smallest("import pliant", folder),
+                "s",
+                "import numpy",
+                numpy_time,
+            ),
+            Row(
+                "imports",
+                "pliant --help",
+                _smallest("import sys; sys.argv = ['pliant', '--help']\n" + HELP, folder),
+                "s",
+                "import numpy",
+                numpy_time,
+                faster=False,
+            ),
+        )
+    for robot in ROBOTS:
+        work = FIRST_CALL.format(robot=robot)
+        cold, warm = [], []
+        for _ in range(ROUNDS):
+            with tempfile.TemporaryDirectory() as folder:
+                cold.append(_run(work, folder))
+                warm.append(_run(work, folder))
+        section.add(
+            Row(robot, "first call, compiled before (disk cache)", min(warm), "s", "empty cache", min(cold)),
+            Row(robot, "load the file and assemble", _smallest(LOAD.format(robot=robot), ""), "s"),
+        )
+    return section
+
+
+HELP = """
+import contextlib, io
+from pliant.cli.app import app
+with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+    app()
+"""
+LOAD = """
+import pliant
+pliant.Dynamics(pliant.load({robot!r}))
+"""
+
+
+def _smallest(work: str, cache: str) -> float:
+    return min(_run(work, cache) for _ in range(ROUNDS))
+
+
+def _run(work: str, cache: str) -> float:
+    """Seconds of processor time of some statements in a new process."""
+    environment = {**os.environ, "PLIANT_CACHE": cache or os.devnull}
+    script = TIMED.format(work=work)
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return float(done.stdout.splitlines()[-1])
+
+
+if __name__ == "__main__":
+    alone(measure)

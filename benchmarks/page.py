@@ -1,0 +1,73 @@
+"""The figures of a run as Markdown, between two marks of a page: ``run.py --page docs/performance.md``."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from report import Row, Section, digits, machine
+
+BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
+# what the page shows of a long section
+SHOWN: dict[str, Callable[[Row], bool]] = {
+    "rigid": lambda row: "workspace" not in row.what,
+    "flexible": lambda row: row.case.startswith("all lengths"),
+    "counts": lambda row: row.case.startswith("n = 8,"),
+}
+PICTURE = "operation-counts.png"
+
+
+def update(page: Path, sections: list[Section], out: Path) -> None:
+    """Replace what stands between the marks, and the picture beside the page."""
+    text = page.read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN)
+    _, after = rest.split(END)
+    page.write_text(f"{before}{BEGIN}\n\n{figures(sections)}\n{END}{after}", encoding="utf-8")
+    if (out / PICTURE).exists():
+        shutil.copy(out / PICTURE, page.parent / "pictures" / PICTURE)
+
+
+def figures(sections: list[Section]) -> str:
+    known = machine()
+    names = [name for name in ("python", "numpy", "llvm", "pin") if name in known]
+    versions = ", ".join(f"{name} {known[name]}" for name in names)
+    parts = [f"Processor type {known['processor']}, vectors of {known['lanes']} numbers; {versions}.\n"]
+    for section in sections:
+        wanted = SHOWN.get(section.name, lambda row: True)
+        parts.append(f"### {section.title}\n")
+        if section.name == "flexible":
+            parts.append(_lengths(section))
+        parts.append(_table(filter(wanted, section.rows)))
+        if section.name == "counts":
+            parts.append(f"![Operations over the number of links](pictures/{PICTURE})\n")
+    return "\n".join(parts)
+
+
+def _table(rows: Iterable[Row]) -> str:
+    lines = ["| case | what | ours | compared with | theirs | ratio | goal |"]
+    lines.append("|---|---|---:|---|---:|---:|---|")
+    for row in rows:
+        theirs = "" if row.reference_value is None else f"{digits(row.reference_value)} {row.unit}".strip()
+        goal = f"{row.goal} {'met' if row.met else '**missed**'}" if row.goal else ""
+        ours = f"{digits(row.value)} {row.unit}".strip()
+        columns = (row.case, row.what, ours, row.reference, theirs, row.ratio_text, goal)
+        lines.append(f"| {' | '.join(columns)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _lengths(section: Section) -> str:
+    """Evaluation per link and compilation, over the number of links."""
+    found = {(row.case, row.what): row.value for row in section.rows}
+    cases = [case.split(" links x ") for case, what in found if what == "evaluate"]
+    lengths, elastic = (list(dict.fromkeys(int(x) for x in column)) for column in zip(*cases, strict=True))
+    columns = [f"x {m}: ns per link | compile s | KB" for m in elastic]
+    lines = ["| links | " + " | ".join(columns) + " |", "|---:" * (1 + 3 * len(elastic)) + "|"]
+    for n in lengths:
+        entries = []
+        for m in elastic:
+            case = f"{n} links x {m}"
+            entries.append(digits(found[case, "evaluate"] / n))
+            entries += [digits(found[case, what]) for what in ("compile", "machine code")]
+        lines.append(f"| {n} | " + " | ".join(entries) + " |")
+    return "\n".join(lines) + "\n"
