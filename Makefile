@@ -71,7 +71,7 @@ format: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	@mkdir -p $(OUT)
-	@set -e; for script in benchmarks/bench_*.py; do $(BIN)/python $$script $(OUT); done
+	@$(BIN)/python benchmarks/run.py --out $(OUT)
 
 docs: $(VENV)/.base
 	@$(BIN)/python docs/refresh.py

@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pliant.analysis.equilibrium import Equilibrium, NoEquilibriumError, equilibrium
+    from pliant.analysis.linearise import LinearModel, linearise
+    from pliant.analysis.modes import ModeSet, modes
+    from pliant.analysis.zeros import zeros
     from pliant.bodies.build import build_body
     from pliant.bodies.carried import carried
     from pliant.bodies.modal_body import Attachment, ModalBody
@@ -12,6 +16,7 @@ if TYPE_CHECKING:
     from pliant.export.c import generate_c
     from pliant.export.casadi import casadi_function
     from pliant.export.python import generate_python
+    from pliant.formulations.lagrange.equations import Equations, equations
     from pliant.loops.errors import AssemblyError, LoopError, SingularConfigurationError
     from pliant.model.beams import Beam, Properties, Segment
     from pliant.model.discretisation import Damping, Elements, Family, Lumped, Modes
@@ -54,6 +59,10 @@ __version__ = "0.1.0"
 
 # where each public name lives
 _HOMES = {
+    "pliant.analysis.equilibrium": ("Equilibrium", "NoEquilibriumError", "equilibrium"),
+    "pliant.analysis.linearise": ("LinearModel", "linearise"),
+    "pliant.analysis.modes": ("ModeSet", "modes"),
+    "pliant.analysis.zeros": ("zeros",),
     "pliant.bodies.build": ("build_body",),
     "pliant.bodies.carried": ("carried",),
     "pliant.bodies.modal_body": ("Attachment", "ModalBody"),
@@ -61,6 +70,7 @@ _HOMES = {
     "pliant.export.c": ("generate_c",),
     "pliant.export.casadi": ("casadi_function",),
     "pliant.export.python": ("generate_python",),
+    "pliant.formulations.lagrange.equations": ("Equations", "equations"),
     "pliant.loops.errors": ("AssemblyError", "LoopError", "SingularConfigurationError"),
     "pliant.model.beams": ("Beam", "Properties", "Segment"),
     "pliant.model.discretisation": ("Damping", "Elements", "Family", "Lumped", "Modes"),
@@ -89,13 +99,8 @@ _HOMES = {
     "pliant.simulation.study": ("StrainPoint", "Study", "load_study"),
     "pliant.simulation.trajectories.cartesian": ("Circle", "Line"),
     "pliant.simulation.trajectories.joint_moves": (
-        "Cycloidal",
-        "Hold",
-        "MohanSaha",
-        "Quintic",
-        "Spline",
-        "Steps",
-        "Trapezoidal",
+        *("Cycloidal", "Hold", "MohanSaha", "Quintic"),
+        *("Spline", "Steps", "Trapezoidal"),
     ),
     "pliant.simulation.trajectories.kinds": ("Sequence",),
 }
@@ -115,6 +120,8 @@ __all__ = [
     "Dynamics",
     "Elements",
     "Energies",
+    "Equations",
+    "Equilibrium",
     "Event",
     "Family",
     "FeedForward",
@@ -127,6 +134,7 @@ __all__ = [
     "Joint",
     "Limits",
     "Line",
+    "LinearModel",
     "Link",
     "Loop",
     "LoopError",
@@ -134,11 +142,13 @@ __all__ = [
     "Material",
     "ModalBody",
     "ModalData",
+    "ModeSet",
     "ModelError",
     "Modes",
     "MohanSaha",
     "Momentum",
     "Motor",
+    "NoEquilibriumError",
     "Placement",
     "Pose",
     "PrescribedMotion",
@@ -172,14 +182,19 @@ __all__ = [
     "build_body",
     "carried",
     "casadi_function",
+    "equations",
+    "equilibrium",
     "force_sensitivity",
     "generate_c",
     "generate_python",
+    "linearise",
     "load",
     "load_study",
+    "modes",
     "robots",
     "run_study",
     "simulate",
+    "zeros",
 ]
 
 

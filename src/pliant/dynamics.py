@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from functools import cached_property
-from math import isfinite
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -17,9 +16,13 @@ from pliant.tree import Tree, build_tree
 
 if TYPE_CHECKING:
     from pliant.engine.tape import Operations
+    from pliant.loops.closed import ClosedLoops
+    from pliant.loops.coordinates import Choice
+    from pliant.loops.forms import Reduced
     from pliant.model import Robot
 
 Floats = NDArray[np.float64]
+Solver = Literal["recursive", "dense", "minimal", "platform"]
 
 
 class Pose(NamedTuple):
@@ -72,31 +75,45 @@ class InverseDerivatives(NamedTuple):
 
 
 class Dynamics:
-    """The equations of motion ``M(q) a + C(q, v) v + K q + D v + g(q) + friction = B tau`` of a tree robot.
+    """The equations of motion ``M(q) a + C(q, v) v + K q + D v + g(q) + friction = B tau + J^T lambda`` of a robot.
 
-    robot    a Robot, or the name or path of one
-    compile  "auto": machine code through LLVM where llvmlite is installed; "never": plain NumPy
+    robot        a Robot, or the name or path of one
+    compile      "auto": machine code through LLVM where llvmlite is installed; "never": plain NumPy
+    independent  of closed loops: "auto", "elastic" (what the last bending link of the closing legs does is dependent)
+                 or names of coordinates
+    stabilise    1/s: rate at which gaps of the loops decay in ``forward`` (Baumgarte); zero leaves them as they are
 
-    Coordinates are in the order of ``names``. A leading axis on q, v, tau makes a batch of states.
+    Coordinates are in the order of ``names``. A leading axis on q, v, tau makes a batch of states. Loops keep all
+    coordinates of the tree; M, C, g and h are those of the open tree and ``forward`` obeys the loops.
     """
 
-    def __init__(self, robot: Robot | str, *, compile: Literal["auto", "never"] = "auto") -> None:
+    def __init__(
+        self,
+        robot: Robot | str,
+        *,
+        compile: Literal["auto", "never"] = "auto",
+        independent: Choice = "auto",
+        stabilise: float = 0.0,
+    ) -> None:
         from pliant.model import Robot
         from pliant.model.library import load
 
         if compile not in ("auto", "never"):
             raise ValueError(f"compile is {compile!r}; it must be 'auto' or 'never'")
         self.robot = robot if isinstance(robot, Robot) else load(robot)
-        if self.robot.loops:
-            names = ", ".join(f"'{loop.name}'" for loop in self.robot.loops)
-            raise ValueError(f"robot '{self.robot.name}' has closed loops ({names}); Dynamics takes trees")
         self.tree: Tree = build_tree(self.robot)
         self.compiled = compile == "auto" and _has_llvm()
         self._evaluators: dict[Any, Any] = {}
+        self.loops: ClosedLoops | None = None
+        if self.robot.loops:
+            from pliant.loops.closed import ClosedLoops
+
+            self.loops = ClosedLoops(self, independent, stabilise)
 
     def __repr__(self) -> str:
         how = "compiled" if self.compiled else "NumPy"
-        return f"Dynamics({self.robot.name!r}, {self.size} coordinates, {len(self.inputs)} inputs, {how})"
+        loops = f", {len(self.robot.loops)} loops" if self.loops is not None else ""
+        return f"Dynamics({self.robot.name!r}, {self.size} coordinates, {len(self.inputs)} inputs{loops}, {how})"
 
     # ---- what there is
 
@@ -155,33 +172,39 @@ class Dynamics:
         *,
         force: ArrayLike | None = None,
         wrenches: dict[str, ArrayLike] | None = None,
-        solver: Literal["recursive", "dense"] = "recursive",
+        solver: Solver = "recursive",
     ) -> Floats:
-        """Accelerations.
+        """Accelerations; those of a robot with loops keep a closed state closed.
 
         tau       efforts of the actuated joints, N m or N (inputs,); default zero
         force     further generalised forces (n,)
         wrenches  frame -> (force, moment) on it, base axes (6,)
-        solver    "recursive": articulated elimination, O(links); "dense": Cholesky of M
+        solver    "recursive": articulated elimination, O(links); "dense": Cholesky of M, of loops with multipliers;
+                  of loops also "minimal": independent coordinates, "platform": a platform's twist among them
         """
-        if self._fast_forward is not None and force is None and wrenches is None and solver == "recursive":
-            a: Floats = np.empty(self._length)
-            if self._fast_forward(q, v, tau, a) is a:
-                return a  # type: ignore[no-any-return]
+        if force is None and wrenches is None and solver == "recursive":
+            fast: Floats | None = self._fast_forward(q, v, tau)
+            if fast is not None:
+                return fast
         q, v = self._state(q, v)
         f = self._generalised(q, tau, force, wrenches)
         if solver == "recursive":
-            a = self._evaluate(FORWARD, q, v, f)
-            if a.size and not isfinite(a.flat[0] + a.flat[-1]):
+            a = self._evaluate(FORWARD, q, v, f) if self.loops is None else self.loops.forward(q, v, f)
+            if not np.isfinite(a).all():
                 self._explain(q, v, f)
             return a
+        return _each(self._forward_by(solver), q, v, f)
+
+    def _forward_by(self, solver: Solver) -> Callable[..., Floats]:
+        """Accelerations of one state (q, v, f) through dense matrices."""
+        if self.loops is not None and solver in ("dense", "minimal", "platform"):
+            return partial(self.loops.forward_dense, solver)
         if solver != "dense":
-            raise ValueError(f"solver is {solver!r}; it must be 'recursive' or 'dense'")
+            choices = "'recursive' or 'dense'" + (", 'minimal' or 'platform'" if self.loops is not None else "")
+            raise ValueError(f"solver is {solver!r}; it must be {choices}")
         from scipy.linalg import cho_factor, cho_solve
 
-        if q.ndim == 2:
-            return np.array([self.forward(*x, solver="dense") for x in zip(q, v, [None] * len(q), strict=True)])
-        return np.asarray(cho_solve(cho_factor(self.mass_matrix(q)), f - self.bias(q, v)))
+        return lambda q, v, f: np.asarray(cho_solve(cho_factor(self.mass_matrix(q)), f - self.bias(q, v)))
 
     def _explain(self, q: Floats, v: Floats, f: Floats) -> None:
         """Say why accelerations are not finite."""
@@ -196,19 +219,21 @@ class Dynamics:
 
     def forces(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Floats:
         """Generalised forces (n,) that give all coordinates the accelerations a (n,)."""
-        if self._fast_inverse is not None:
-            f: Floats = np.empty(self._length)
-            if self._fast_inverse(q, v, a, f) is f:
-                return f  # type: ignore[no-any-return]
+        fast: Floats | None = self._fast_inverse(q, v, a)
+        if fast is not None:
+            return fast
         q, v = self._state(q, v)
-        return self._evaluate(INVERSE, q, v, self._vector("a", a, self.size))
+        return self._evaluate(INVERSE, q, v, self._like("a", a, q))
 
     def inverse(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> tuple[Floats, Floats]:
         """Efforts tau of the actuated joints for their accelerations a, and the accelerations of all others.
 
-        The other coordinates (elastic ones, passive joints) move as the equations of motion say.
+        The other coordinates (elastic ones, passive joints) move as the equations of motion and the loops say.
         """
         q, v = self._state(q, v)
+        if self.loops is not None:
+            tau, every = self.loops.inverse(q, v, self._vector("a", a, len(self.inputs)))
+            return tau, every[..., self._others]
         if q.ndim == 2:
             pairs = [self.inverse(*x) for x in zip(q, v, np.asarray(a, dtype=float), strict=True)]
             return np.array([t for t, _ in pairs]), np.array([e for _, e in pairs])
@@ -263,25 +288,129 @@ class Dynamics:
         return Momentum(per_link[:, 3:6].sum(axis=0), per_link[:, 6:].sum(axis=0))
 
     def _energies(self, q: ArrayLike, v: ArrayLike) -> Floats:
-        q, v = self._state(q, v)
-        if q.ndim == 2:
-            raise ValueError("q is a batch; energies and momentum take one state at a time")
+        q, v = self._single_state(q, v)
         return self._evaluate(ENERGY, q, v).reshape(len(self.tree.links), 9)
 
     def reactions(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> dict[str, Floats]:
-        """Joint name -> (force, moment) (6,) that the joint transmits to its link, at the joint, link axes."""
-        q, v = self._state(q, v)
-        out = self._evaluate(REACTION, q, v, self._vector("a", a, self.size)).reshape(-1, 6)
+        """Joint name -> (force, moment) (6,) that the joint transmits to its link, in the link's axes.
+
+        The moment is about the point of the joint axis that is nearest to the link's origin.
+        """
+        q, v = self._single_state(q, v)
+        a = self._like("a", a, q)
+        out = self._evaluate(REACTION, q, v, a).reshape(-1, 6)
+        if self.loops is not None:
+            # closures carry a part of it
+            out = out - self.loops.wrenches(q, v, a)
         return {
             link.joint or link.name: np.concatenate([link.R_DB.T @ w[:3], link.R_DB.T @ w[3:]])
             for link, w in zip(self.tree.links, out, strict=True)
         }
 
+    # ---- closed loops
+
+    @property
+    def independent(self) -> tuple[str, ...]:
+        """Names of the coordinates whose rates determine all others (all of them without loops)."""
+        return self.names if self.loops is None else self.loops.independent
+
+    @property
+    def dependent(self) -> tuple[str, ...]:
+        """Names of the coordinates that follow from the others by the loops."""
+        return () if self.loops is None else self.loops.dependent
+
+    def closure(self, q: ArrayLike) -> Floats:
+        """How far the loops are open, (constraints,): metres along base axes, and 2 tan(angle/2) of turns.
+
+        The order is that of ``loops.rows``; a state of a simulation should have zero here.
+        """
+        q, _ = self._state(q)
+        return np.zeros((*q.shape[:-1], 0)) if self.loops is None else self.loops.gaps(q)
+
+    def closure_rate(self, q: ArrayLike, v: ArrayLike) -> Floats:
+        """Relative velocities of the frames that the loops hold together, (constraints,)."""
+        q, v = self._state(q, v)
+        return np.zeros((*q.shape[:-1], 0)) if self.loops is None else self.loops.rates(q, v)
+
+    def assemble(self, q: ArrayLike | None = None, *, hold: Sequence[str] | None = None, bend: bool = False) -> Floats:
+        """A configuration near q (default: the reference pose) in which all loops are closed.
+
+        hold  names of coordinates that stay as they are; default: the actuated joints
+        bend  whether elastic coordinates may change
+
+        Raises AssemblyError with the gaps that remain where a loop cannot close.
+        """
+        start = self.reference_pose() if q is None else self._state(q)[0]
+        if self.loops is None:
+            return start
+        if start.ndim == 2:
+            return np.array([self.loops.assemble(x, hold, bend) for x in start])
+        return self.loops.assemble(start, hold, bend)
+
+    def reference_pose(self) -> Floats:
+        """The pose of the description as coordinates; all that it does not name are zero."""
+        q = np.zeros(self.size)
+        for name, value in self.robot.pose.items():
+            q[self.names.index(name)] = value
+        return q
+
+    def project(self, q: ArrayLike, v: ArrayLike) -> tuple[Floats, Floats]:
+        """The nearest state that satisfies the loops, in the metric of the mass matrix."""
+        q, v = self._state(q, v)
+        if self.loops is None:
+            return q, v
+        if q.ndim == 2:
+            pairs = [self.loops.project(*state) for state in zip(q, v, strict=True)]
+            return np.array([x for x, _ in pairs]), np.array([x for _, x in pairs])
+        return self.loops.project(q, v)
+
+    def reduced(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        independent: Sequence[str] | None = None,
+        platform: str | None = None,
+    ) -> Reduced:
+        """The model in independent rates: ``M a_r + c = N^T f`` and ``a = N a_r + shift``.
+
+        independent  names of coordinates to use at this state instead of the robot's choice
+        platform     a frame whose twist is to be independent; then the elastic coordinates at the ends of the legs
+                     are the dependent ones (Briot & Khalil's choice)
+        """
+        q, v = self._state(q, v)
+        if q.ndim == 2:
+            raise ValueError("q is a batch; the reduced model takes one state at a time")
+        if self.loops is not None:
+            return self.loops.reduced(q, v, independent, platform)
+        if independent is not None or platform is not None:
+            raise ValueError(f"robot '{self.robot.name}' has no loops; all its coordinates are independent")
+        from pliant.loops.forms import Reduced
+
+        n = self.size
+        return Reduced(self.mass_matrix(q), self.bias(q, v), np.eye(n), np.zeros(n), self.names)
+
+    def multipliers(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike | None = None,
+        *,
+        force: ArrayLike | None = None,
+        wrenches: dict[str, ArrayLike] | None = None,
+    ) -> Floats:
+        """Forces (N) and moments (N m) of the closures on their first frames, in the order of ``loops.rows``."""
+        q, v = self._state(q, v)
+        if self.loops is None:
+            return np.zeros((*q.shape[:-1], 0))
+        f = self._generalised(q, tau, force, wrenches)
+        return _each(self.loops.multipliers, q, v, self.forward(q, v, force=f), f)
+
     # ---- kinematics
 
     def pose(self, frame: str, q: ArrayLike) -> Pose:
         """Pose of a frame of the deformed robot."""
-        q, v = self._state(q)
+        q, v = self._single_state(q)
         index, seat = self.tree.frame(frame)
         R, p, _, _ = self._link_motion(index, q, v)
         link = self.tree.links[index]
@@ -299,7 +428,7 @@ class Dynamics:
 
     def jacobian(self, frame: str, q: ArrayLike) -> Floats:
         """J (6, n): linear, then angular velocity of a frame per unit rate of each coordinate, base axes."""
-        q, v = self._state(q)
+        q, v = self._single_state(q)
         index, seat = self.tree.frame(frame)
         link = self.tree.links[index]
         R = self._link_motion(index, q, v)[0]
@@ -327,12 +456,15 @@ class Dynamics:
     def inverse_derivatives(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> InverseDerivatives:
         """Exact derivatives of ``forces``."""
         q, v = self._state(q, v)
-        a = self._vector("a", a, self.size)
+        a = self._like("a", a, q)
         return InverseDerivatives(*(self._derivative(INVERSE, seed, q, v, a) for seed in "qva"))
 
     def derivatives(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None) -> ForwardDerivatives:
         """Exact derivatives of ``forward``: -M^-1 times those of the inverse dynamics at the accelerations."""
+        q, v = self._single_state(q, v)
         a = self.forward(q, v, tau)
+        if self.loops is not None:
+            return ForwardDerivatives(*self.loops.derivatives(q, v, a, self._generalised(q, tau, None, None)))
         d = self.inverse_derivatives(q, v, a)
         solved = _solve(d.a, np.hstack([-d.q, -d.v, self.B]))
         n = self.size
@@ -340,6 +472,8 @@ class Dynamics:
 
     def operations(self, what: Literal["forward", "inverse"] = "forward") -> Operations:
         """Arithmetic operations of one evaluation."""
+        if self.loops is not None:
+            return self.loops.operations(what)
         from pliant.engine.rolled import whole
 
         return whole({"forward": FORWARD, "inverse": INVERSE}[what], self.tree).operations
@@ -347,18 +481,22 @@ class Dynamics:
     # ---- evaluation
 
     @cached_property
-    def _length(self) -> int:
-        return self.size
-
-    @cached_property
-    def _fast_forward(self) -> Callable[..., Any] | None:
-        """A built-in function for plain arrays of one state; none where a motor drives more than its own joint."""
+    def _fast_forward(self) -> Callable[..., Floats | None]:
+        """A built-in function for plain arrays of one state; declines where a motor drives more than its own joint."""
         simple = np.count_nonzero(self.B) == len(self.inputs) and np.all(self.B[self._driven].diagonal() == 1)
-        return self._evaluator(FORWARD).fast(self._driven) if self.compiled and self.size and simple else None
+        if not simple or not self.compiled:
+            return _decline
+        if self.loops is not None:
+            return self.loops.fast_forward(self._driven) or _decline
+        return self._fast(FORWARD, self._driven)
 
     @cached_property
-    def _fast_inverse(self) -> Callable[..., Any] | None:
-        return self._evaluator(INVERSE).fast(np.arange(self.size)) if self.compiled and self.size else None
+    def _fast_inverse(self) -> Callable[..., Floats | None]:
+        return self._fast(INVERSE, np.arange(self.size))
+
+    def _fast(self, algorithm: Algorithm, driven: NDArray[np.int_]) -> Callable[..., Floats | None]:
+        made = self._evaluator(algorithm).fast(driven) if self.compiled and self.size else None
+        return _decline if made is None else made
 
     def _evaluate(self, algorithm: Algorithm, *inputs: Floats) -> Floats:
         evaluator = self._evaluator(algorithm)
@@ -393,6 +531,12 @@ class Dynamics:
             raise ValueError(f"q has shape {q.shape} and v {v.shape}; they must be the same")
         return q, v
 
+    def _single_state(self, q: ArrayLike, v: ArrayLike | None = None) -> tuple[Floats, Floats]:
+        q, v = self._state(q, v)
+        if q.ndim == 2:
+            raise ValueError(f"q has shape {q.shape}, a batch; this takes one state at a time")
+        return q, v
+
     def _vector(self, name: str, x: ArrayLike, n: int) -> Floats:
         array = np.asarray(x, dtype=float)
         if array.ndim not in (1, 2) or array.shape[-1] != n:
@@ -401,12 +545,22 @@ class Dynamics:
             )
         return array
 
+    def _like(self, name: str, x: ArrayLike, q: Floats) -> Floats:
+        """An array for every coordinate of the state or the states q."""
+        array = self._vector(name, x, self.size)
+        if array.shape != q.shape:
+            raise ValueError(f"q has shape {q.shape} and {name} {array.shape}; they must be the same")
+        return array
+
     def _generalised(
         self, q: Floats, tau: ArrayLike | None, force: ArrayLike | None, wrenches: dict[str, ArrayLike] | None
     ) -> Floats:
         f = np.zeros_like(q)
         if tau is not None:
-            f += self._vector("tau", tau, len(self.inputs)) @ self.B.T
+            efforts = self._vector("tau", tau, len(self.inputs))
+            if efforts.shape[:-1] != q.shape[:-1]:
+                raise ValueError(f"q has shape {q.shape} and tau {efforts.shape}; both must be one state or a batch")
+            f += efforts @ self.B.T
         if force is not None:
             f += self._vector("force", force, self.size)
         for frame, wrench in (wrenches or {}).items():
@@ -426,6 +580,10 @@ def make_evaluator(algorithm: Algorithm, tree: Tree, seeds: tuple[str, ...] = ()
     from pliant.engine.rolled import whole
 
     return ReplayEvaluator(whole(algorithm, tree, seeds), tree.gravity, tree.size)
+
+
+def _decline(*state: ArrayLike) -> None:
+    """There is no fast way."""
 
 
 def _solve(A: Floats, b: Floats) -> Floats:

@@ -22,9 +22,7 @@ def test_de_luca_siciliano_constants(published):
     for link in case["links"]:
         load = {"tip_mass": link["tip_mass"], "tip_inertia": link["tip_inertia"]}
         modes = mode_set("bend_y", "clamped-mass", 2, profile, **load)
-        hertz = [
-            (s.beta / length) ** 2 * np.sqrt(case["EI"] / case["rhoA"]) / (2 * np.pi) for s in modes.shapes
-        ]
+        hertz = [(s.beta / length) ** 2 * np.sqrt(case["EI"] / case["rhoA"]) / (2 * np.pi) for s in modes.shapes]
         # to the last printed digit
         assert np.round(hertz, 2) == pytest.approx(link["hertz"], abs=1e-9)
         assert np.round(tip_of(modes, length, 0), 3) == pytest.approx(link["value"], abs=1e-9)
@@ -54,14 +52,11 @@ def test_dual_screw_arm_modes(link, number, reference_modes):
     length, A = table[f"L{i}"], table[f"A{i}"]
     E, G, rho = table["E"], table["G"], table["rho"]
     I1, I2, I3 = (table[f"I{i}{axis}"] for axis in (1, 2, 3))
-    data = SectionData(
-        rhoA=rho * A, rhoIy=rho * I2, rhoIz=rho * I3, rhoJ=rho * I1, EIy=E * I2, EIz=E * I3, GJ=G * I1
-    )
+    data = SectionData(rhoA=rho * A, rhoIy=rho * I2, rhoIz=rho * I3, rhoJ=rho * I1, EIy=E * I2, EIz=E * I3, GJ=G * I1)
     profile = Profile.uniform(length, data)
     tip_mass = reference["mu"][number] * rho * A * length
     bending = [
-        mode_set(f, "clamped-mass", 2, profile, normalise="tip", tip_mass=tip_mass)
-        for f in ("bend_y", "bend_z")
+        mode_set(f, "clamped-mass", 2, profile, normalise="tip", tip_mass=tip_mass) for f in ("bend_y", "bend_z")
     ]
     torsion = mode_set("torsion", "clamped-free", 2, profile, normalise="tip")
 
@@ -88,9 +83,7 @@ def test_dual_screw_arm_modes(link, number, reference_modes):
     assert body.I_rr[1, 1] == pytest.approx(rho * (A * length**3 / 3 + I2 * length), rel=1e-13)
 
 
-@pytest.mark.parametrize(
-    ("case", "kind"), [("F_clamped_free", "clamped-free"), ("F_pinned_pinned", "pinned-pinned")]
-)
+@pytest.mark.parametrize(("case", "kind"), [("F_clamped_free", "clamped-free"), ("F_pinned_pinned", "pinned-pinned")])
 def test_planar_arm_constants(case, kind, reference_modes):
     link = reference_modes["planar"][case]
     constants, length, rhoA, EI = link["modal_constants"], link["L"], link["rhoA"], link["EI"]
@@ -108,9 +101,7 @@ def test_planar_arm_constants(case, kind, reference_modes):
 
 
 @pytest.mark.parametrize("family", ["bend_y", "bend_z", "torsion", "axial"])
-@pytest.mark.parametrize(
-    "kind", ["clamped-free", "clamped-mass", "pinned-pinned", "pinned-free", "polynomial"]
-)
+@pytest.mark.parametrize("kind", ["clamped-free", "clamped-mass", "pinned-pinned", "pinned-free", "polynomial"])
 def test_mass_normalisation(family, kind, tapered):
     modes = mode_set(family, kind, 4, tapered, tip_mass=0.7, tip_inertia=0.02)
     body = assemble([modes], tapered, {}, section_inertia=family == "torsion")
@@ -153,9 +144,7 @@ def test_peak_of_a_plateau():
 
 @pytest.mark.parametrize("family", ["bend_y", "bend_z", "torsion", "axial"])
 def test_frequencies_of_a_uniform_beam(family, uniform):
-    body = assemble(
-        [mode_set(family, "clamped-free", 20, uniform)], uniform, {}, section_inertia=family == "torsion"
-    )
+    body = assemble([mode_set(family, "clamped-free", 20, uniform)], uniform, {}, section_inertia=family == "torsion")
     length, rhoA = 1.3, 1.7
     rods = (np.arange(20) + 0.5) * np.pi / length
     bends = np.array([s.beta / length for s in bending_shapes("clamped-free", 20, length)]) ** 2
@@ -170,12 +159,8 @@ def test_frequencies_of_a_uniform_beam(family, uniform):
 
 def test_clamped_free_polynomials_meet_the_modes(uniform):
     # Ritz from above
-    modes = frequencies(
-        assemble([mode_set("bend_y", "clamped-free", 3, uniform)], uniform, {}, section_inertia=False)
-    )
-    ritz = frequencies(
-        assemble([mode_set("bend_y", "polynomial", 7, uniform)], uniform, {}, section_inertia=False)
-    )
+    modes = frequencies(assemble([mode_set("bend_y", "clamped-free", 3, uniform)], uniform, {}, section_inertia=False))
+    ritz = frequencies(assemble([mode_set("bend_y", "polynomial", 7, uniform)], uniform, {}, section_inertia=False))
     assert np.all(ritz[:3] >= modes * (1 - 1e-9))
     assert ritz[:2] == pytest.approx(modes[:2], rel=1e-4)
 

@@ -67,6 +67,4 @@ def test_more_inertia_never_raises_a_frequency(mu, J, more, which):
 def test_rod_with_tip_inertia(ratio):
     beta = np.array(roots.rod_clamped_mass(12, ratio))
     assert np.all((beta > np.arange(12) * np.pi) & (beta <= (np.arange(12) + 0.5) * np.pi))
-    assert np.cos(beta) - ratio * beta * np.sin(beta) == pytest.approx(
-        np.zeros(12), abs=1e-14 * (1 + ratio * 40) * 40
-    )
+    assert np.cos(beta) - ratio * beta * np.sin(beta) == pytest.approx(np.zeros(12), abs=1e-14 * (1 + ratio * 40) * 40)

@@ -23,9 +23,7 @@ def test_values_up_to_mode_40(kind, exact_shapes):
         for order, row in enumerate(rows):
             expected = np.array([float(value) for value in row]) / length**order
             amplitude = shapes[int(number) - 1].beta ** order / length**order
-            assert shapes[int(number) - 1](length * xi, order) == pytest.approx(
-                expected, abs=ROUNDING * amplitude
-            )
+            assert shapes[int(number) - 1](length * xi, order) == pytest.approx(expected, abs=ROUNDING * amplitude)
 
 
 @pytest.mark.parametrize("kind", EIGENFUNCTIONS)
@@ -48,20 +46,14 @@ def test_forty_modes_satisfy_rayleigh(kind):
         assert quotient == pytest.approx((shape.beta / length) ** 4, rel=ROUNDING)
 
 
-@pytest.mark.parametrize(
-    ("mu", "J"), [(1.0, 0.0), (1.0, 0.1), (0.0, 0.1), (12.0, 5.0), (1e5, 1e3), (1e-4, 0.0)]
-)
+@pytest.mark.parametrize(("mu", "J"), [(1.0, 0.0), (1.0, 0.1), (0.0, 0.1), (12.0, 5.0), (1e5, 1e3), (1e-4, 0.0)])
 def test_tip_conditions_and_orthogonality_with_tip_inertia(mu, J):
     shapes = bending_shapes("clamped-mass", 20, 1.0, mu=mu, J=J)
     for shape in shapes:
         beta, amplitude = shape.beta, max(1.0, abs(float(shape(1.0))))
         force, moment = -mu * beta**4 * float(shape(1.0)), J * beta**4 * float(shape(1.0, 1))
-        assert float(shape(1.0, 3)) == pytest.approx(
-            force, abs=ROUNDING * amplitude * (beta**3 + mu * beta**4)
-        )
-        assert float(shape(1.0, 2)) == pytest.approx(
-            moment, abs=ROUNDING * amplitude * (beta**2 + J * beta**5)
-        )
+        assert float(shape(1.0, 3)) == pytest.approx(force, abs=ROUNDING * amplitude * (beta**3 + mu * beta**4))
+        assert float(shape(1.0, 2)) == pytest.approx(moment, abs=ROUNDING * amplitude * (beta**2 + J * beta**5))
     x, weights = gauss((0.0, 1.0), max(shape.points for shape in shapes))
     value, slope = (np.array([float(shape(1.0, order)) for shape in shapes]) for order in (0, 1))
     rows = np.array([shape(x) for shape in shapes])
@@ -81,9 +73,7 @@ def test_derivatives(kind, order):
     assert slope == pytest.approx(shape(x, order + 1), rel=1e-7, abs=1e-7 * np.abs(slope).max())
 
 
-@pytest.mark.parametrize(
-    "kind", ["clamped-free", "clamped-mass", "pinned-pinned", "pinned-free", "polynomial"]
-)
+@pytest.mark.parametrize("kind", ["clamped-free", "clamped-mass", "pinned-pinned", "pinned-free", "polynomial"])
 def test_boundary_conditions_are_exact_zeros(kind):
     length = 0.9
     for shapes in (bending_shapes(kind, 25, length, mu=0.3), rod_shapes(kind, 25, length, ratio=0.3)):
@@ -132,12 +122,8 @@ def test_rod_shapes():
     for k in range(1, 4):
         angle = (2 * k - 1) * pi * x / (2 * length)
         assert rod_shapes("clamped-free", k, length)[-1](x) == pytest.approx(np.sin(angle), abs=1e-14)
-        assert rod_shapes("pinned-free", k, length)[-1](x) == pytest.approx(
-            np.cos(k * pi * x / length), abs=1e-14
-        )
-        assert rod_shapes("pinned-pinned", k, length)[-1](x) == pytest.approx(
-            np.sin(k * pi * x / length), abs=1e-14
-        )
+        assert rod_shapes("pinned-free", k, length)[-1](x) == pytest.approx(np.cos(k * pi * x / length), abs=1e-14)
+        assert rod_shapes("pinned-pinned", k, length)[-1](x) == pytest.approx(np.sin(k * pi * x / length), abs=1e-14)
         assert rod_shapes("polynomial", k, length)[-1](x) == pytest.approx((x / length) ** k)
     for shape in rod_shapes("clamped-mass", 4, length, ratio=0.6):
         # G J phi' = omega^2 J_tip phi
@@ -173,9 +159,7 @@ def test_canadarm_modes(reference_modes):
     assert [shape.beta for shape in shapes] == pytest.approx(reference["beta"], rel=1e-14)
     assert [clamped_sigma(shape.beta) for shape in shapes] == pytest.approx(reference["sigma"], rel=1e-13)
     assert [float(shape(1.0)) for shape in shapes] == pytest.approx(reference["tip_value"], rel=1e-13)
-    assert [float(shape(1.0, 1)) for shape in shapes] == pytest.approx(
-        reference["L_times_tip_slope"], rel=1e-13
-    )
+    assert [float(shape(1.0, 1)) for shape in shapes] == pytest.approx(reference["L_times_tip_slope"], rel=1e-13)
     assert rows @ weights == pytest.approx(reference["mean_int_phi_over_L"], rel=1e-13)
     assert rows @ (weights * x) == pytest.approx(reference["int_x_phi_over_L2"], rel=1e-13)
 

@@ -183,9 +183,7 @@ def test_a_thousand_elements_need_a_reduction():
 
 def test_timoshenko_and_rotary_inertia_are_separate():
     plain, shear, both = (
-        frequencies(
-            build_body(beam_link(elements={"number": 8, "bend_y": False, "timoshenko": t}, rotary_inertia=r))
-        )
+        frequencies(build_body(beam_link(elements={"number": 8, "bend_y": False, "timoshenko": t}, rotary_inertia=r)))
         for t, r in ((False, False), (True, False), (True, True))
     )
     assert np.all(shear[:6] < plain[:6])
@@ -244,9 +242,7 @@ def test_modal_data_passes_through():
         for name in ("first", "first_modal", "beta", "lam", "I_rr", "I_re", "I_ee", "M_ee", "K_ee", "D_ee")
     }
     tip = source.frames["tip"]
-    frames = {
-        "tip": {"position": tip.position.tolist(), "Phi_d": tip.Phi_d.tolist(), "Phi_r": tip.Phi_r.tolist()}
-    }
+    frames = {"tip": {"position": tip.position.tolist(), "Phi_d": tip.Phi_d.tolist(), "Phi_r": tip.Phi_r.tolist()}}
     body = build_body(link(modal={"mass": source.mass, "length": 0.5, "frames": frames, **arrays}))
     for name in arrays:
         assert np.array_equal(getattr(body, name), getattr(source, name)), name
@@ -335,11 +331,7 @@ def test_carried_in_three_dimensions():
         }[axis]
 
     R = turn("x", 0.4) @ turn("y", 0.7)
-    com = (
-        np.array([0, 0, 0.1])
-        + turn("x", 0.4) @ [0, 0.3, 0]
-        + R @ ([0.02, 0, 0] + turn("z", 0.2) @ [0.3, 0.1, 0])
-    )
+    com = np.array([0, 0, 0.1]) + turn("x", 0.4) @ [0, 0.3, 0] + R @ ([0.02, 0, 0] + turn("z", 0.2) @ [0.3, 0.1, 0])
     R = R @ turn("z", 0.2)
     expected = R @ np.diag([0.1, 0.2, 0.25]) @ R.T + 2.0 * (com @ com * np.eye(3) - np.outer(com, com))
     load = carried(robot, "a")
@@ -372,8 +364,7 @@ def test_torsion_and_axial_modes_take_their_own_load():
 
 def test_a_chain_of_many_links_is_quick():
     chain = [
-        {"name": f"l{i}", "joint": {}, "beam": beam(modes={"shape": "clamped-mass", "bend_y": 1})}
-        for i in range(60)
+        {"name": f"l{i}", "joint": {}, "beam": beam(modes={"shape": "clamped-mass", "bend_y": 1})} for i in range(60)
     ]
     robot = Robot.model_validate({"name": "chain", "links": chain})
     bodies = [build_body(item, robot) for item in robot.links]

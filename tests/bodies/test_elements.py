@@ -63,9 +63,7 @@ def test_cubic_elements_converge_with_order_4(family, uniform):
     numbers = np.array([4, 6, 8, 12, 16])
     EI = 19.0 if family == "bend_y" else 11.0
     exact = np.square(roots.clamped_free(3)) / 1.3**2 * np.sqrt(EI / 1.7)
-    errors = np.array(
-        [frequencies([element_set(family, uniform, n)], uniform)[:3] / exact - 1 for n in numbers]
-    )
+    errors = np.array([frequencies([element_set(family, uniform, n)], uniform)[:3] / exact - 1 for n in numbers])
     assert np.all(errors > 0)
     assert order_of(errors[:, 0], numbers) == pytest.approx(4.0, abs=0.03)
     assert order_of(errors[2:, 1], numbers[2:]) == pytest.approx(4.0, abs=0.05)
@@ -78,10 +76,7 @@ def test_linear_elements_converge_with_order_2(family, uniform):
     speed = np.sqrt(7.0 / 0.008) if family == "torsion" else np.sqrt(8e4 / 1.7)
     exact = (np.arange(2) + 0.5) * np.pi / 1.3 * speed
     errors = np.array(
-        [
-            frequencies([element_set(family, uniform, n)], uniform, section_inertia=True)[:2] / exact - 1
-            for n in numbers
-        ]
+        [frequencies([element_set(family, uniform, n)], uniform, section_inertia=True)[:2] / exact - 1 for n in numbers]
     )
     for k in range(2):
         assert order_of(errors[:, k], numbers) == pytest.approx(2.0, abs=0.03)
@@ -118,9 +113,7 @@ def test_tapered_elements_converge_with_order_4():
     profile = wedge(c)
     rough = frequencies([element_set("bend_z", profile, 32)], profile)[:2]
     exact = [wedge_frequency(c, (0.99 * omega, 1.01 * omega)) for omega in rough]
-    errors = np.array(
-        [frequencies([element_set("bend_z", profile, n)], profile)[:2] / exact - 1 for n in numbers]
-    )
+    errors = np.array([frequencies([element_set("bend_z", profile, n)], profile)[:2] / exact - 1 for n in numbers])
     for k in range(2):
         assert order_of(errors[:, k], numbers) == pytest.approx(4.0, abs=0.1)
 
@@ -129,9 +122,7 @@ def test_stepped_and_tapered_elements_converge_with_order_4(tapered):
     # a node stands on the step, and both pieces are refined alike
     numbers = np.array([10, 20, 30])
     fine = frequencies([element_set("bend_z", tapered, 80)], tapered)[:2]
-    errors = np.array(
-        [frequencies([element_set("bend_z", tapered, n)], tapered)[:2] / fine - 1 for n in numbers]
-    )
+    errors = np.array([frequencies([element_set("bend_z", tapered, n)], tapered)[:2] / fine - 1 for n in numbers])
     for k in range(2):
         assert order_of(errors[:, k], numbers) == pytest.approx(4.0, abs=0.1)
 
@@ -167,9 +158,7 @@ def test_timoshenko_elements_meet_the_exact_theory(GA):
     numbers = np.array([24, 32, 48, 64])
     found = np.array(
         [
-            frequencies([element_set("bend_y", profile, n, timoshenko=True)], profile, section_inertia=True)[
-                :2
-            ]
+            frequencies([element_set("bend_y", profile, n, timoshenko=True)], profile, section_inertia=True)[:2]
             for n in numbers
         ]
     )
@@ -188,10 +177,7 @@ def test_slender_timoshenko_elements_keep_order_4(uniform):
     numbers = np.array([4, 6, 8, 12])
     exact = roots.clamped_free(1)[0] ** 2 / 1.3**2 * np.sqrt(19.0 / 1.7)
     errors = np.array(
-        [
-            frequencies([element_set("bend_y", profile, n, timoshenko=True)], profile)[0] / exact - 1
-            for n in numbers
-        ]
+        [frequencies([element_set("bend_y", profile, n, timoshenko=True)], profile)[0] / exact - 1 for n in numbers]
     )
     assert order_of(errors, numbers) == pytest.approx(4.0, abs=0.05)
 

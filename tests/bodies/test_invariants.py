@@ -70,9 +70,7 @@ def random_profile(rng):
     pieces = []
     for _ in range(rng.integers(1, 4)):
         start, end = ({name: rng.uniform(0.2, 2.0) for name in names} for _ in range(2))
-        pieces.append(
-            Piece(rng.uniform(0.2, 1.0), SectionData(**start) if rng.random() < 0.4 else taper(start, end))
-        )
+        pieces.append(Piece(rng.uniform(0.2, 1.0), SectionData(**start) if rng.random() < 0.4 else taper(start, end)))
     return Profile(tuple(pieces))
 
 
@@ -83,12 +81,9 @@ def test_all_integrals_against_material_points(seed, section_inertia):
     profile = random_profile(rng)
     counts = rng.integers(0, 3, size=4)
     functions = {
-        f: [random_function(rng, profile.length) for _ in range(c)]
-        for f, c in zip(FAMILIES, counts, strict=True)
+        f: [random_function(rng, profile.length) for _ in range(c)] for f, c in zip(FAMILIES, counts, strict=True)
     }
-    sets = [
-        ModeSet(f, tuple(Given(length=profile.length, function=g) for g in functions[f])) for f in FAMILIES
-    ]
+    sets = [ModeSet(f, tuple(Given(length=profile.length, function=g) for g in functions[f])) for f in FAMILIES]
 
     def fields_of(x):
         columns = []
@@ -231,9 +226,7 @@ def test_polar_inertia_of_its_own(uniform):
     y, z, torsion = slice(0, 3), slice(3, 6), slice(6, 8)
     assert thick.M_ee[y, y] == pytest.approx(thin.M_ee[y, y], rel=1e-13)
     assert thick.M_ee[z, z] == pytest.approx(thin.M_ee[z, z], rel=1e-13)
-    assert thick.M_ee[torsion, torsion] == pytest.approx(
-        thin.M_ee[torsion, torsion] * 0.0065 / 0.008, rel=1e-13
-    )
+    assert thick.M_ee[torsion, torsion] == pytest.approx(thin.M_ee[torsion, torsion] * 0.0065 / 0.008, rel=1e-13)
     assert thick.beta[:, torsion] == pytest.approx(thin.beta[:, torsion] * 0.0065 / 0.008, rel=1e-13)
     assert thick.beta[:, :6] == pytest.approx(thin.beta[:, :6], rel=1e-13)
     assert np.diag(thick.I_rr) - np.diag(thin.I_rr) == pytest.approx([-0.0015 * 1.3, 0, 0], abs=1e-14)
@@ -274,9 +267,7 @@ def test_units_scale(make, uniform):
     def build(profile):
         if make == "modes":
             sets = [
-                replace(
-                    s, shapes=normalised(s.shapes, "mass", s.family, profile, tip_mass=0.1 * mass(profile))
-                )
+                replace(s, shapes=normalised(s.shapes, "mass", s.family, profile, tip_mass=0.1 * mass(profile)))
                 for s in all_families(profile.length, "clamped-mass")
             ]
         else:
@@ -309,9 +300,7 @@ def test_units_scale(make, uniform):
     assert other.I_rr == pytest.approx(si.I_rr * kilogram * metre**2, rel=relative)
     for name, dimension in (("M_ee", 2), ("K_ee", 2)):
         expected = getattr(si, name) * kilogram * metre**dimension * np.outer(per_q, per_q)
-        assert getattr(other, name) == pytest.approx(
-            expected, rel=relative, abs=relative * np.abs(expected).max()
-        )
+        assert getattr(other, name) == pytest.approx(expected, rel=relative, abs=relative * np.abs(expected).max())
     expected = si.beta * kilogram * metre**2 * per_q
     assert other.beta == pytest.approx(expected, rel=relative, abs=relative * np.abs(expected).max())
     expected = si.I_ee * kilogram * metre**2 * np.outer(per_q, per_q)[:, :, None, None]

@@ -71,9 +71,7 @@ def test_integrals_against_points_of_the_rigid_bodies(uniform, section_inertia):
             x = h / 2 * (half + 0.5 + offset / (2 * np.sqrt(3)))
             for y, z in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
                 on = 1.0 if section_inertia else 0.0
-                s = np.array(
-                    [0, on * y * np.sqrt(data.rhoIz / data.rhoA), on * z * np.sqrt(data.rhoIy / data.rhoA)]
-                )
+                s = np.array([0, on * y * np.sqrt(data.rhoIz / data.rhoA), on * z * np.sqrt(data.rhoIy / data.rhoA)])
                 arm = np.array([x - node * h, 0, 0]) + s
                 phi = np.zeros((3, n))
                 if node:

@@ -5,7 +5,10 @@ import resource
 
 import pytest
 
-COMMANDS = ("robots", "check", "show", "shapes", "schema", "simulate", "view")
+COMMANDS = (
+    *("robots", "check", "show", "shapes", "schema", "modes"),
+    *("simulate", "view", "derive", "export", "reproduce", "bench"),
+)
 # seconds; what a user takes for instantaneous
 INSTANT = 0.5
 

@@ -88,9 +88,7 @@ def test_threads_of_a_batch(tree_arm, threads):
 def test_callers_in_many_threads(tree_arm):
     """One Dynamics, many threads at once: every caller gets the answer to its own question."""
     q, v, a = states(tree_arm, 16)
-    wanted = [
-        (tree_arm.forces(*x), tree_arm.forward(x[0], x[1]), tree_arm.mass_matrix(x[0])) for x in zip(q, v, a)
-    ]
+    wanted = [(tree_arm.forces(*x), tree_arm.forward(x[0], x[1]), tree_arm.mass_matrix(x[0])) for x in zip(q, v, a)]
 
     def ask(k):
         i = k % 16
@@ -156,9 +154,7 @@ def test_numpy_gives_what_the_compiler_gives(name):
     q, v, a = zoo.state(compiled)
     assert close(compiled.forces(q, v, a), replayed.forces(q, v, a))
     assert close(compiled.forward(q, v), replayed.forward(q, v), 1e-9)
-    for ours, theirs in zip(
-        compiled.inverse_derivatives(q, v, a), replayed.inverse_derivatives(q, v, a), strict=True
-    ):
+    for ours, theirs in zip(compiled.inverse_derivatives(q, v, a), replayed.inverse_derivatives(q, v, a), strict=True):
         assert close(ours, theirs)
     assert close(compiled.energy(q, v), replayed.energy(q, v))
     several = [np.tile(x, (3, 1)) for x in (q, v, a)]
@@ -205,9 +201,7 @@ def test_other_values_need_no_other_code():
     ours.constants[:] = second.constants
     x = [np.sin(k + np.arange(one.size)) for k in range(3)]
     assert np.array_equal(ours(*x), theirs(*x))
-    assert np.array_equal(
-        ours.batch(*(np.tile(y, (5, 1)) for y in x)), theirs.batch(*(np.tile(y, (5, 1)) for y in x))
-    )
+    assert np.array_equal(ours.batch(*(np.tile(y, (5, 1)) for y in x)), theirs.batch(*(np.tile(y, (5, 1)) for y in x)))
 
 
 def test_gravity_is_an_input():
@@ -238,9 +232,7 @@ def test_structural_zeros_of_gravity():
 def test_wrong_shapes(arm):
     q, v, a = zoo.state(arm)
     n, m = arm.size, len(arm.inputs)
-    with pytest.raises(
-        ValueError, match=rf"q has shape \({n - 1},\); robot 'pinned' needs \({n},\) or a batch"
-    ):
+    with pytest.raises(ValueError, match=rf"q has shape \({n - 1},\); robot 'pinned' needs \({n},\) or a batch"):
         arm.forward(q[:-1], v)
     with pytest.raises(ValueError, match=r"v has shape"):
         arm.forces(q, v[:-1], a)
@@ -350,9 +342,7 @@ def test_a_configuration_without_inertia():
     """A point mass that slides through the axis: singular there, and only there."""
     links = [
         zoo.Link(name="turn", joint=zoo.Joint(name="a", axis="z")),
-        zoo.Link(
-            name="slide", joint=zoo.Joint(name="b", type="prismatic", axis="x"), rigid=zoo.Rigid(mass=1.0)
-        ),
+        zoo.Link(name="slide", joint=zoo.Joint(name="b", type="prismatic", axis="x"), rigid=zoo.Rigid(mass=1.0)),
     ]
     arm = Dynamics(zoo.Robot(name="centre", links=links))
     assert np.isfinite(arm.forward([0.0, 0.5], [0.0, 0.0])).all()

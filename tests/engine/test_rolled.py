@@ -103,10 +103,7 @@ def test_rolled_tangents(name, algorithm, seed, always_rolled):
 def chain(n):
     link = {"beam": zoo.beam(0.7, modes=zoo.Modes(bend_y=1, bend_z=1))}
     twist = zoo.Placement(rotation=zoo.Rotation(x=0.4))
-    links = [
-        zoo.Link(name=f"l{i}", joint=zoo.Joint(name=f"j{i}", axis="z", placement=twist), **link)
-        for i in range(n)
-    ]
+    links = [zoo.Link(name=f"l{i}", joint=zoo.Joint(name=f"j{i}", axis="z", placement=twist), **link) for i in range(n)]
     return build_tree(zoo.Robot(name="chain", links=links))
 
 

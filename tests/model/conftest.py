@@ -35,6 +35,10 @@ def forward(robot, q, frame, tips=None):
         motion = homogeneous(np.zeros(3), turn(joint.axis_vector(), value))
     elif joint.type == "prismatic":
         motion = homogeneous(value * joint.axis_vector())
+    elif joint.type == "free":
+        motion = homogeneous([q.get(f"{joint.name}.{c}", 0.0) for c in "xyz"])
+        for axis, c in zip(np.eye(3), "xyz", strict=True):
+            motion = motion @ homogeneous(np.zeros(3), turn(axis, q.get(f"{joint.name}.r{c}", 0.0)))
     B = (
         forward(robot, q, f"{parent}.{at}", tips)
         @ homogeneous(joint.placement.vector(), joint.placement.matrix())

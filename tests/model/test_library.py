@@ -13,15 +13,19 @@ from pliant.model.yaml_file import read_text
 NAMES = [
     "canadarm",
     "cibicik-4dof",
+    "closed-frame",
     "de-luca-siciliano",
     "dualemps",
     "five-bar",
+    "four-bar-rigid",
+    "four-bar",
     "lin-lewis-one-link",
     "lin-lewis-rfr",
     "lin-lewis-tank-turret",
     "seven-joint-arm",
     "single-flexible-link",
     "six-dof",
+    "three-prs",
     "two-link-flexible",
 ]
 # sums and products of given numbers
@@ -52,7 +56,7 @@ def test_every_robot_loads_and_says_what_it_is(name):
     assert robot.name == name
     assert robot.description == dict(robots())[name]
     assert len(robot.source) > 20
-    assert any(link.is_flexible for link in robot.links)
+    assert any(link.is_flexible for link in robot.links) == (not name.endswith("-rigid"))
     # choices are explained in the file
     text = (library.FOLDER / f"{name}.yaml").read_text()
     assert text.startswith("# ")

@@ -39,8 +39,7 @@ def planar_arm():
 def rigid_arm():
     robot = pliant.load("canadarm")
     links = [
-        link.with_changes(beam=Beam(length=link.beam.length, properties=link.beam.properties))
-        for link in robot.links
+        link.with_changes(beam=Beam(length=link.beam.length, properties=link.beam.properties)) for link in robot.links
     ]
     return robot.with_changes(links=links)
 
@@ -63,9 +62,7 @@ def test_states(arm, number):
     assert agrees(arm.forward(q, v, tau), wanted["qdd"])
     assert agrees(arm.forward(q, v, tau, solver="dense"), wanted["qdd"])
     energy = arm.energy(q, v)
-    assert agrees(
-        [energy.kinetic, energy.gravity, energy.strain], [wanted[k] for k in ("T", "V_gravity", "V_strain")]
-    )
+    assert agrees([energy.kinetic, energy.gravity, energy.strain], [wanted[k] for k in ("T", "V_gravity", "V_strain")])
     tip = arm.pose("tip", q)
     assert agrees(tip.position, wanted["tip_position"])
     assert agrees(tip.rotation, wanted["tip_frame"])
@@ -108,9 +105,7 @@ def test_forced_run():
     # tip values of the modes are +2 and -2
     bent = at[run["largest_tip_deflection_1"]["at"]]
     first = flexible.names.index("upper.bend_y.1")
-    assert 2 * (bent[first] - bent[first + 1]) == pytest.approx(
-        run["largest_tip_deflection_1"]["value"], abs=1e-6
-    )
+    assert 2 * (bent[first] - bent[first + 1]) == pytest.approx(run["largest_tip_deflection_1"]["value"], abs=1e-6)
     # the energy is the work of the drives
     for x in solution.y.T:
         assert flexible.energy(x[:n], x[n : 2 * n]).total == pytest.approx(x[-1], abs=1e-5)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pliant.cli import check, derive, export, modes, reproduce, robots, schema, shapes, show, simulate, view
+from pliant.cli import bench, check, derive, export, modes, reproduce, robots, schema, shapes, show, simulate, view
 from pliant.cli.terminal import FAILED, WRONG_INPUT
 
 app = typer.Typer(
@@ -30,6 +30,7 @@ app.command(name="view")(view.view)
 app.command(name="modes")(modes.modes)
 app.command(name="derive")(derive.derive)
 app.command(name="reproduce")(reproduce.reproduce)
+app.command(name="bench")(bench.bench)
 
 
 def _print_version(wanted: bool) -> None:

@@ -31,8 +31,14 @@ Floats = NDArray[np.float64]
 UNROLL_BELOW = 3000
 """Operations up to which one kernel for the whole robot stays within the instruction cache and is the faster one."""
 
-GROUP = 64
+GROUP = 512
 """Smallest number of states worth a thread of its own."""
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    """One pool for all batches: making threads costs more than most batches."""
+    return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="pliant")
 
 
 @cache
@@ -221,9 +227,9 @@ class Evaluator:
         return self.program.load(self._mode)[0].lanes
 
     def fast(self, driven: NDArray[np.int64]) -> Callable[..., Any] | None:
-        """f(a, b, c, out) on arrays, without conversions; c drives the given entries of the third input.
+        """f(a, b, c) on arrays, without conversions; c drives the given entries of the third input.
 
-        Returns out, or a if the arrays are not plain ones of the right shape or the result is not finite.
+        Gives None if the arrays are not plain ones of the right shape or the result is not finite.
         """
         if not layout_is_known() or self.program.seeds or len(self.program.algorithm.inputs) != 3:
             return None
@@ -271,8 +277,7 @@ class Evaluator:
 
         starts = range(0, count, step) if count else range(0)
         if len(starts) > 1:
-            with ThreadPoolExecutor(len(starts)) as pool:
-                list(pool.map(part, starts))
+            list(_threads().map(part, starts))
         else:
             for start in starts:
                 part(start)

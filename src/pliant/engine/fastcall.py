@@ -1,8 +1,8 @@
 """A compiled evaluation as a built-in function of NumPy arrays, called without any conversion.
 
 CPython calls machine code through a PyMethodDef; the code made here looks into the array objects itself, checks type,
-shape and layout, and evaluates in place. Anything unusual (lists, other types, batches, a result that is not finite)
-is declined, and the caller takes the general way. The layout of array objects is fixed by NumPy's binary interface;
+shape and layout, and makes the result. Anything unusual (lists, other types, batches, a result that is not finite) is
+declined, and the caller takes the general way. The layout of array objects is fixed by NumPy's binary interface;
 ``layout_is_known`` checks it on a live array before it is ever relied upon.
 """
 
@@ -23,6 +23,8 @@ from pliant.engine.llvm_ir import number
 DATA, DIMENSIONS_COUNT, DIMENSIONS, DESCRIPTION, FLAGS = 16, 24, 32, 56, 64
 TYPE_NUMBER = 28
 NPY_DOUBLE = 12
+NEW_ARRAY = 93
+"""Place of PyArray_New in the table; part of NumPy's binary interface."""
 WANTED_FLAGS = 0x1 | 0x100
 """C-contiguous and aligned."""
 METH_FASTCALL = 0x80
@@ -34,6 +36,9 @@ CONTEXT = (
     "driven",
     "force",
     "incref",
+    "decref",
+    "new_array",
+    "none",
     "constants",
     "gravity",
     "store",
@@ -45,7 +50,7 @@ CONTEXT = (
 @cache
 def layout_is_known() -> bool:
     """Whether array objects of this interpreter look as the compiled code expects."""
-    if platform.python_implementation() != "CPython" or ctypes.sizeof(ctypes.c_void_p) != 8:
+    if platform.python_implementation() != "CPython" or ctypes.sizeof(ctypes.c_void_p) != 8 or not array_maker():
         return False
     probe = np.arange(7.0)
 
@@ -70,7 +75,7 @@ def layout_is_known() -> bool:
 
 
 def fastcall_ir(loop: str, flush_denormals: bool) -> str:
-    """``object fastcall(self, [a, b, c, out], 4)``: evaluates into out and returns it, or returns a to decline."""
+    """``object fastcall(self, [a, b, c], 3)``: a new array with the result, or None to decline."""
     w = Flow()
     context = w.get("ptr", w.let(f"getelementptr inbounds i8, ptr %self, i64 {DATA}"))
     numbers = ("size", "efforts", "links")
@@ -78,11 +83,11 @@ def fastcall_ir(loop: str, flush_denormals: bool) -> str:
         name: w.get("i64" if name in numbers else "ptr", w.let(f"getelementptr inbounds i64, ptr {context}, i64 {k}"))
         for k, name in enumerate(CONTEXT)
     }
-    objects = [w.get("ptr", w.let(f"getelementptr inbounds ptr, ptr %args, i64 {k}")) for k in range(4)]
-    answer = w.variable("ptr", objects[0])
+    objects = [w.get("ptr", w.let(f"getelementptr inbounds ptr, ptr %args, i64 {k}")) for k in range(3)]
+    answer = w.variable("ptr", held["none"])
     end = w.label("answer")
     data = []
-    for array, length in zip(objects, ("size", "size", "efforts", "size"), strict=True):
+    for array, length in zip(objects, ("size", "size", "efforts"), strict=True):
 
         def member(kind: str, offset: int, of: str = array) -> str:
             return w.get(kind, w.let(f"getelementptr inbounds i8, ptr {of}, i64 {offset}"))
@@ -99,6 +104,8 @@ def fastcall_ir(loop: str, flush_denormals: bool) -> str:
         kind = member("i32", TYPE_NUMBER, member("ptr", DESCRIPTION))
         require(w.let(f"icmp eq i32 {kind}, {NPY_DOUBLE}"))
         data.append(member("ptr", DATA))
+    made = _allocated(w, held)
+    data.append(w.get("ptr", w.let(f"getelementptr inbounds i8, ptr {made}, i64 {DATA}")))
     with w.repeat(held["efforts"]) as k:
         place = w.get("i64", w.let(f"getelementptr inbounds i64, ptr {held['driven']}, i64 {k}"))
         w.write(w.read(data[2], k), held["force"], place)
@@ -129,12 +136,39 @@ def fastcall_ir(loop: str, flush_denormals: bool) -> str:
     all_of_them = w.get("double", total)
     finite = w.let(f"fcmp oeq double {w.let(f'fsub double {all_of_them}, {all_of_them}')}, {number(0.0)}")
     with w.when(finite):
-        w.put("ptr", objects[3], answer)
+        w.do(f"ret ptr {made}")
+        w.lines.append(f"{w.label('returned')}:")
+    w.do(f"call void {held['decref']}(ptr {made})")
     w.place(end)
     result = w.get("ptr", answer)
     w.do(f"call void {held['incref']}(ptr {result})")
     w.do(f"ret ptr {result}")
     return w.text("fastcall", "ptr %self, ptr %args, i64 %nargs", "ptr")
+
+
+def _allocated(w: Flow, held: dict[str, str]) -> str:
+    """A new array for the result; without memory NumPy has set the exception and there is nothing to return."""
+    dimensions = w.variable("i64", held["size"])
+    made = w.let(
+        f"call ptr {held['new_array']}(ptr {held['array_type']}, i32 1, ptr {dimensions}, i32 {NPY_DOUBLE}, "
+        "ptr null, ptr null, i32 0, i32 0, ptr null)"
+    )
+    with w.when(w.let(f"icmp eq ptr {made}, null")):
+        w.do("ret ptr null")
+        w.lines.append(f"{w.label('returned')}:")
+    return made
+
+
+@cache
+def array_maker() -> int:
+    """Address of PyArray_New in NumPy's table of functions; 0 if it cannot be found."""
+    core = getattr(np, "_core", None) or getattr(np, "core", None)
+    capsule = getattr(getattr(core, "_multiarray_umath", None), "_ARRAY_API", None)
+    if capsule is None:
+        return 0
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    return ctypes.c_void_p.from_address(get(capsule, None) + 8 * NEW_ARRAY).value or 0
 
 
 class _MethodDef(ctypes.Structure):
@@ -163,7 +197,7 @@ def fast_function(
     size: int,
     code: object,
 ) -> Callable[..., Any]:
-    """A built-in function f(a, b, c, out) from the machine code at an address."""
+    """A built-in function f(a, b, c) from the machine code at an address."""
     force, places = np.zeros(size), np.ascontiguousarray(driven, dtype=np.int64)
     held = {
         "array_type": id(np.ndarray),
@@ -172,6 +206,9 @@ def fast_function(
         "driven": places.ctypes.data,
         "force": force.ctypes.data,
         "incref": ctypes.cast(ctypes.pythonapi.Py_IncRef, ctypes.c_void_p).value,
+        "decref": ctypes.cast(ctypes.pythonapi.Py_DecRef, ctypes.c_void_p).value,
+        "new_array": array_maker(),
+        "none": id(None),
         "constants": constants.ctypes.data,
         "gravity": gravity.ctypes.data,
         "store": store.ctypes.data,

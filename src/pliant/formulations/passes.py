@@ -102,6 +102,16 @@ class Algorithm:
     passes: tuple[Pass, ...]
     output: str
 
+    def evaluate(
+        self,
+        tree: Tree,
+        inputs: Mapping[str, Sequence[Any]],
+        constants: Sequence[LinkConstants] | None = None,
+        gravity: Vector | None = None,
+    ) -> Vector:
+        """The results of all links, on whatever scalars the inputs hold."""
+        return result(self, run(self, tree, inputs, constants, gravity))
+
 
 def _connect(view: View) -> dict[str, Any]:
     w = list(ZERO3) if view.parent is None else view.parent.connection.w

@@ -1,0 +1,1 @@
+"""What a robot does near one configuration: equilibrium, natural modes, linear models and their zeros."""

@@ -1,0 +1,156 @@
+"""Natural frequencies and mode shapes of a whole robot at a configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import pi
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pliant.analysis.equilibrium import equilibrium
+from pliant.analysis.tangent import Tangent, tangent
+from pliant.model.errors import did_you_mean
+
+if TYPE_CHECKING:
+    from pliant.dynamics import Dynamics
+
+Floats = NDArray[np.float64]
+
+RIGID = 1e-11
+"""Squares of frequencies below this part of the largest one are those of motions without stiffness."""
+
+
+@dataclass(frozen=True, eq=False)
+class ModeSet:
+    """Natural vibrations of a robot, the lowest first.
+
+    squares         omega^2, rad^2/s^2 (count,); negative where the robot falls away from the configuration
+    shapes          columns (n, count): motion of all coordinates, of unit modal mass
+    damping_ratios  modal damping over critical damping (count,); nan for motions without stiffness
+    shares          part of the kinetic energy of each mode that each coordinate carries (n, count); columns add to 1
+    names           coordinates of the rows of the shapes
+    q               the configuration (n,)
+    """
+
+    squares: Floats
+    shapes: Floats
+    damping_ratios: Floats
+    shares: Floats
+    names: tuple[str, ...]
+    q: Floats
+
+    @property
+    def frequencies(self) -> Floats:
+        """rad/s; zero for motions without stiffness and for unstable ones."""
+        return np.sqrt(np.maximum(self.squares, 0.0))
+
+    @property
+    def hertz(self) -> Floats:
+        """Frequencies in Hz."""
+        return self.frequencies / (2 * pi)
+
+    @property
+    def growth(self) -> Floats:
+        """1/s: rate at which an unstable motion grows; zero for all others."""
+        return np.sqrt(np.maximum(-self.squares, 0.0))
+
+    @property
+    def rigid(self) -> int:
+        """Number of motions without stiffness."""
+        return int(np.count_nonzero(self.squares == 0.0))
+
+    def __len__(self) -> int:
+        return len(self.squares)
+
+    def leading(self, mode: int) -> str:
+        """The coordinate that carries the largest part of the kinetic energy of a mode (counted from 0)."""
+        return self.names[int(np.argmax(np.abs(self.shares[:, mode])))]
+
+    def __repr__(self) -> str:
+        first = ", ".join(f"{f:.4g}" for f in self.hertz[:5])
+        listed = f": {first}{', ...' if len(self) > 5 else ''} Hz" if len(self) else ""
+        return f"ModeSet({len(self)} modes{listed})"
+
+
+def modes(
+    arm: Dynamics,
+    q: ArrayLike | None = None,
+    *,
+    locked: bool | Sequence[str] = True,
+    count: int | None = None,
+) -> ModeSet:
+    """Natural modes of small vibrations about a configuration.
+
+    q       coordinates; default: the reference pose, bent as gravity bends it while the drives hold it
+    locked  True: the drives hold their motor angles; False: all joints are free; or the names of those that are held
+    count   how many of the lowest modes; default all
+
+    Gravity enters with its stiffness. Joints without drive are free unless they are named.
+    """
+    state = equilibrium(arm).q if q is None else np.array(q, dtype=float)
+    still = np.zeros(arm.size)
+    if arm.loops is None:
+        t = tangent(arm, state, still, still, np.zeros(len(arm.inputs)), dry_friction=False)
+    else:
+        t = tangent(arm, state, still, still, equilibrium(arm, state).tau, dry_friction=False)
+    Z = _free_motions(arm, t, locked)
+    M, D, K = (Z.T @ x @ Z for x in (t.M, t.D, t.K))
+    squares, vectors = _vibrations(M, (K + K.T) / 2)
+    own = slice(0, len(squares) if count is None else count)
+    squares, vectors = squares[own], vectors[:, own]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.einsum("ik,ij,jk->k", vectors, D, vectors) / (2 * np.sqrt(np.maximum(squares, 0.0)))
+    ratios = np.where(squares > 0, ratios, np.nan)
+    shapes = t.N @ Z @ vectors
+    return ModeSet(squares, shapes, ratios, shapes * (arm.mass_matrix(state) @ shapes), arm.names, state)
+
+
+def _vibrations(M: Floats, K: Floats) -> tuple[Floats, Floats]:
+    """Squares of frequencies and shapes of unit modal mass; motions without stiffness get an exact zero."""
+    from scipy.linalg import eigh
+
+    if not len(M):
+        return np.zeros(0), np.zeros((0, 0))
+    # like coordinates, so that a stiff one does not hide a soft one
+    size = 1.0 / np.sqrt(np.diag(M))
+    squares, vectors = eigh(K * np.outer(size, size), M * np.outer(size, size))
+    squares = np.where(np.abs(squares) <= RIGID * np.abs(squares).max(initial=0.0), 0.0, squares)
+    # the first large entry of a shape is positive
+    vectors = size[:, None] * vectors
+    largest = vectors[np.argmax(np.abs(vectors), axis=0), np.arange(vectors.shape[1])]
+    return squares, vectors * np.sign(largest)
+
+
+def _free_motions(arm: Dynamics, t: Tangent, locked: bool | Sequence[str]) -> Floats:
+    """Z (m, k): motions of the independent coordinates that keep the motor angles of the locked joints."""
+    if locked is False:
+        return np.eye(len(t.names))
+    joints = arm.inputs if locked is True else ((locked,) if isinstance(locked, str) else tuple(locked))
+    rows, pivots = [], []
+    for name in joints:
+        row = _motor_row(arm, name) @ t.N
+        rows.append(row)
+        own = t.names.index(name) if name in t.names else int(np.argmax(np.abs(row)))
+        pivots.append(own)
+    rest = [k for k in range(len(t.names)) if k not in pivots]
+    Z = np.zeros((len(t.names), len(rest)))
+    Z[rest, np.arange(len(rest))] = 1.0
+    if rows:
+        A = np.array(rows)
+        Z[pivots] = -np.linalg.solve(A[:, pivots], A[:, rest])
+    return Z
+
+
+def _motor_row(arm: Dynamics, joint: str) -> Floats:
+    """The motor angle of a joint per unit of each coordinate (n,)."""
+    for link in arm.tree.links:
+        if link.joint == joint and link.kind.joint != "fixed":
+            row = np.zeros(arm.size)
+            row[link.own] = [1.0, *(link.kind.sign * np.array(link.constants.motor_row))]
+            return row
+    joints = [link.joint for link in arm.tree.links if link.kind.joint != "fixed"]
+    hint = did_you_mean(joint, joints) or f"; its joints: {', '.join(joints)}"
+    raise ValueError(f"robot '{arm.robot.name}' has no joint '{joint}'{hint}")

@@ -1,0 +1,102 @@
+"""``pliant derive``: equations of motion that a person can read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pliant.cli.terminal import FAILED, refuse
+
+
+class Form(StrEnum):
+    """How to write the equations."""
+
+    latex = "latex"
+    markdown = "markdown"
+    html = "html"
+    python = "python"
+    c = "c"
+    text = "text"
+
+
+class TipRotation(StrEnum):
+    """How the next link follows the tip of a bent one."""
+
+    slope = "slope"
+    chord = "chord"
+
+
+def derive(
+    robot: Annotated[str, typer.Argument(metavar="ROBOT", help="A robot file or the name of a bundled robot.")],
+    form: Annotated[
+        Form | None, typer.Option("--format", "-f", help="Default: by the ending of the file, otherwise text.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write: .tex, .md, .html, .py, .c or .txt.")
+    ] = None,
+    numbers: Annotated[bool, typer.Option("--numbers", help="Numbers instead of parameters and constants.")] = False,
+    keep: Annotated[
+        list[str] | None, typer.Option(help="A symbol that stays one, all others become numbers; may be repeated.")
+    ] = None,
+    closed: Annotated[
+        bool, typer.Option("--closed", help="Add the closed forms of the modal integrals to the table of constants.")
+    ] = False,
+    tip_rotation: Annotated[
+        TipRotation, typer.Option(help="slope: exact; chord: the approximation of Lin & Lewis.")
+    ] = TipRotation.slope,
+    most_terms: Annotated[
+        int | None, typer.Option(min=1, help="Equations with more terms than this are refused.")
+    ] = None,
+) -> None:
+    """Derive the equations of motion in closed form and write them for people or as code."""
+    from pliant.formulations.lagrange.equations import ENDINGS, MOST_TERMS, equations
+
+    if form is None:
+        ending = output.suffix.lower() if output is not None else ".txt"
+        if ending not in ENDINGS:
+            refuse(f"{output}: give --format, or a name that ends in {', '.join(ENDINGS)}")
+        form = Form(ENDINGS[ending])
+    if output is not None and not output.parent.is_dir():
+        refuse(f"{output}: the folder {output.parent} does not exist")
+    try:
+        with _progress() as report:
+            found = equations(
+                robot,
+                parameters=tuple(keep) if keep else "numbers" if numbers else "symbols",
+                tip_rotation=tip_rotation.value,
+                integrals="closed" if closed else "values",
+                most_terms=most_terms or MOST_TERMS,
+                progress=report,
+            )
+            report(0.9, "writing")
+            text = found.to(form.value)
+    except ImportError as error:
+        typer.secho(str(error), fg="red", err=True)
+        raise typer.Exit(FAILED) from None
+    if output is None:
+        typer.echo(text, nl=False)
+        return
+    output.write_text(text, encoding="utf-8")
+    typer.echo(f"{output}: {len(found.coordinates)} coordinates, {found.system.terms} terms")
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[float, str], None]]:
+    """A bar on the terminal, gone when the work is done; nothing where the output is no terminal."""
+    import sys
+
+    if not sys.stderr.isatty():
+        yield lambda part, text: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=1.0)
+        yield lambda part, text: bar.update(task, completed=part, description=text)

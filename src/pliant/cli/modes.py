@@ -1,0 +1,91 @@
+"""``pliant modes``: how a whole robot vibrates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pliant.cli.terminal import check_picture, emit, number, refuse, table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from pliant.analysis.modes import ModeSet
+    from pliant.dynamics import Dynamics
+    from pliant.model.robot import Robot
+
+
+def modes(
+    robot: Annotated[str, typer.Argument(metavar="ROBOT", help="A robot file or the name of a bundled robot.")],
+    at: Annotated[
+        list[str] | None,
+        typer.Option(help="Joint values of the configuration, such as elbow=-60deg; may be repeated."),
+    ] = None,
+    free: Annotated[bool, typer.Option("--free", help="All joints are free; default: the drives hold them.")] = False,
+    count: Annotated[int, typer.Option(min=1, help="How many of the lowest modes to list.")] = 12,
+    plot: Annotated[Path | None, typer.Option(help="Draw the modes into this PNG, SVG or PDF file.")] = None,
+) -> None:
+    """Natural frequencies of a robot at a configuration, bent as gravity bends it."""
+    import pliant
+    from pliant.analysis.equilibrium import equilibrium
+    from pliant.analysis.modes import modes as natural_modes
+    from pliant.dynamics import Dynamics
+
+    check_picture(plot)
+    loaded = pliant.load(robot)
+    arm = Dynamics(loaded, compile="never")
+    q = arm.reference_pose()
+    for name, value in _values(loaded, at or []).items():
+        q[arm.names.index(name)] = value
+    try:
+        found = natural_modes(arm, equilibrium(arm, q).q, locked=not free)
+    except ValueError as error:
+        refuse(str(error))
+    if not len(found):
+        refuse(f"{loaded.name}: nothing can move while the drives hold the joints; use --free")
+    how = "all joints free" if free else "drives hold the joints"
+    emit(f"[bold]{loaded.name}[/]: natural modes, {how}", _configuration(arm, found), _rows(found, count))
+    if plot is not None:
+        from pliant.results.mode_plot import draw_modes
+
+        draw_modes(arm, found, plot)
+        typer.echo(f"\ndrawn in {plot}")
+
+
+def _values(robot: Robot, given: list[str]) -> dict[str, float]:
+    """Joint values with units, read like the pose of a robot file."""
+    from pliant.model.robot import Robot
+    from pliant.model.yaml_file import Document
+
+    pose = {}
+    for part in (piece for text in given for piece in text.split(",")):
+        name, equals, value = part.partition("=")
+        if not equals:
+            refuse(f"--at {part!r}: write it as joint=value")
+        pose[name.strip()] = value.strip()
+    if not pose:
+        return {}
+    return dict(Document("--at", {**robot.given(), "pose": pose}).build(Robot).pose)
+
+
+def _configuration(arm: Dynamics, found: ModeSet) -> str:
+    joints = {name for link in arm.robot.links for name in link.joint.coordinates}
+    # what is left of a joint that an iteration holds at zero
+    q = [0.0 if abs(x) < 1e-12 else float(x) for x in found.q]
+    values = [f"{name} {number(q[i])}" for i, name in enumerate(arm.names) if name in joints]
+    return f"at {', '.join(values)}"
+
+
+def _rows(found: ModeSet, count: int) -> Table:
+    rows = table("mode", "Hz", "rad/s", "damping %", "mostly", words=1)
+    shown = min(count, len(found))
+    for k in range(shown):
+        square = found.squares[k]
+        ratio = number(100 * found.damping_ratios[k]) if square > 0 else ""
+        words = number(found.hertz[k]) if square >= 0 else f"falls, {number(found.growth[k])} 1/s"
+        rows.add_row(str(k + 1), words, number(found.frequencies[k]), ratio, found.leading(k))
+    if len(found) > shown:
+        rows.add_row("", f"and {len(found) - shown} more", "", "", "")
+    return rows

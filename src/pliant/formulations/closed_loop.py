@@ -1,0 +1,267 @@
+"""The algorithms of robots with closed loops, each traced as a whole over the merged tree.
+
+Their inputs and results are in the order of the robot's own coordinates; ``order`` leads to the merged tree's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pliant.formulations.articulated import gather_force
+from pliant.formulations.closure import FRAMES, Closure, closing, closing_force
+from pliant.formulations.composite import project
+from pliant.formulations.constrained import Outcome, constrained
+from pliant.formulations.cuts import Plan, move_frames, parents_of
+from pliant.formulations.link import LinkConstants
+from pliant.formulations.newton_euler import to_seat
+from pliant.formulations.passes import Algorithm, View, run, views
+from pliant.spatial.scalars import Scalar
+from pliant.spatial.vectors import Vector, times
+
+if TYPE_CHECKING:
+    from pliant.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class LoopAlgorithm(Algorithm):
+    """An algorithm over a merged tree with closures; the name tells all that decides its code."""
+
+    order: tuple[int, ...] = ()
+    closures: tuple[Closure, ...] = ()
+
+    def merged(self, inputs: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+        """Inputs in the order of the merged tree."""
+        return {name: [x[k] for k in self.order] for name, x in inputs.items()}
+
+    def original(self, x: Sequence[Scalar]) -> Vector:
+        """Values of the merged tree's coordinates in the robot's own order."""
+        out: Vector = [0.0] * len(self.order)
+        for k, value in zip(self.order, x, strict=True):
+            out[k] = value
+        return out
+
+
+def _named(kind: str, *decisions: Any) -> str:
+    return f"{kind}_{hashlib.sha256(repr(decisions).encode()).hexdigest()[:16]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Closing(LoopAlgorithm):
+    """(q, v, a) -> gaps of all closures, their rates and accelerations."""
+
+    @classmethod
+    def of(cls, order: tuple[int, ...], closures: tuple[Closure, ...]) -> Closing:
+        name = _named("closing", order, closures)
+        return cls(name, ("q", "v", "a"), (), "", order, closures)
+
+    def evaluate(
+        self,
+        tree: Tree,
+        inputs: Mapping[str, Sequence[Any]],
+        constants: Sequence[LinkConstants] | None = None,
+        gravity: Vector | None = None,
+    ) -> Vector:
+        links = run(FRAMES, tree, self.merged(inputs), constants, [0.0] * 3)
+        gaps, rates, accelerations = closing(self.closures, links)
+        return [*gaps, *rates, *accelerations]
+
+
+@dataclass(frozen=True, slots=True)
+class ClosingAcceleration(Closing):
+    """(q, v, a) -> accelerations of the gaps alone, J a + J' v; its derivative by a is J."""
+
+    @classmethod
+    def of(cls, order: tuple[int, ...], closures: tuple[Closure, ...]) -> ClosingAcceleration:
+        name = _named("closing_acceleration", order, closures)
+        return cls(name, ("q", "v", "a"), (), "", order, closures)
+
+    def evaluate(
+        self,
+        tree: Tree,
+        inputs: Mapping[str, Sequence[Any]],
+        constants: Sequence[LinkConstants] | None = None,
+        gravity: Vector | None = None,
+    ) -> Vector:
+        links = run(FRAMES, tree, self.merged(inputs), constants, [0.0] * 3)
+        return closing(self.closures, links)[2]
+
+
+@dataclass(frozen=True, slots=True)
+class ClosingForce(LoopAlgorithm):
+    """(q, a) -> J^T a, where the leading entries of a are multipliers of the closures' rows."""
+
+    @classmethod
+    def of(cls, order: tuple[int, ...], closures: tuple[Closure, ...]) -> ClosingForce:
+        return cls(_named("closing_force", order, closures), ("q", "a"), (), "", order, closures)
+
+    def evaluate(
+        self,
+        tree: Tree,
+        inputs: Mapping[str, Sequence[Any]],
+        constants: Sequence[LinkConstants] | None = None,
+        gravity: Vector | None = None,
+    ) -> Vector:
+        links = self.moved(tree, inputs, constants)
+        summed = collected(links, closing_force(self.closures, links, list(inputs["a"])))
+        forces = [project(view.kind, *wrench) for view, wrench in zip(links, summed, strict=True)]
+        return self.original([x for part in forces for x in part])
+
+    def moved(
+        self, tree: Tree, inputs: Mapping[str, Sequence[Any]], constants: Sequence[LinkConstants] | None
+    ) -> list[View]:
+        """All links at q, at rest."""
+        q = [inputs["q"][k] for k in self.order]
+        links = views(tree, {"q": q, "v": [0.0] * len(q)}, constants, [0.0] * 3)
+        move_frames(links)
+        return links
+
+
+def collected(
+    links: Sequence[View], wrenches: Mapping[int, tuple[Vector, Vector]]
+) -> list[tuple[Vector, Vector, Vector]]:
+    """Force, moment and elastic forces on each link of wrenches on it and on all that it carries (own axes)."""
+    parents = parents_of(links)
+    out = [(*wrenches.get(i, ([0.0] * 3, [0.0] * 3)), [0.0] * view.kind.size) for i, view in enumerate(links)]
+    for i in reversed(range(len(links))):
+        view, parent = links[i], parents[i]
+        if parent >= 0:
+            at = to_seat(view.connection, out[i][0], out[i][1])
+            out[parent] = gather_force(*out[parent], at.force, at.moment, view.connection, view.link.seat)
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class ClosingWrench(ClosingForce):
+    """(q, a) -> force and moment that the multipliers in a exert on each link and all it carries, own axes."""
+
+    @classmethod
+    def of(cls, order: tuple[int, ...], closures: tuple[Closure, ...]) -> ClosingWrench:
+        return cls(_named("closing_wrench", order, closures), ("q", "a"), (), "", order, closures)
+
+    def evaluate(
+        self,
+        tree: Tree,
+        inputs: Mapping[str, Sequence[Any]],
+        constants: Sequence[LinkConstants] | None = None,
+        gravity: Vector | None = None,
+    ) -> Vector:
+        links = self.moved(tree, inputs, constants)
+        summed = collected(links, closing_force(self.closures, links, list(inputs["a"])))
+        return [x for force, moment, _ in summed for x in (*force, *moment)]
+
+
+@dataclass(frozen=True, slots=True)
+class FrameAcceleration(LoopAlgorithm):
+    """(q, v, a) -> linear and angular acceleration of the frame that is the tree's last link, base axes."""
+
+    @classmethod
+    def of(cls, order: tuple[int, ...]) -> FrameAcceleration:
+        return cls(_named("frame_acceleration", order), ("q", "v", "a"), (), "", order, ())
+
+    def evaluate(
+        self,
+        tree: Tree,
+        inputs: Mapping[str, Sequence[Any]],
+        constants: Sequence[LinkConstants] | None = None,
+        gravity: Vector | None = None,
+    ) -> Vector:
+        frame = run(FRAMES, tree, self.merged(inputs), constants, [0.0] * 3)[-1]
+        R = frame.store["motion"].R
+        return [*times(R, frame.store["acceleration"].a_v), *times(R, frame.store["acceleration"].a_w)]
+
+
+MULTIPLIERS = Plan()
+
+
+@dataclass(frozen=True, slots=True)
+class LoopForward(LoopAlgorithm):
+    """(q, v, f) -> accelerations, then the pivots of the multipliers (``Outcome``)."""
+
+    plan: Plan = MULTIPLIERS
+    stabilise: float = 0.0
+    driven: tuple[int, ...] | None = None
+    pivots: bool = True
+
+    @classmethod
+    def of(
+        cls,
+        order: tuple[int, ...],
+        closures: tuple[Closure, ...],
+        plan: Plan,
+        *,
+        stabilise: float = 0.0,
+        driven: tuple[int, ...] | None = None,
+        pivots: bool = True,
+    ) -> LoopForward:
+        """``driven``: only these coordinates have forces (for counts); ``pivots``: whether they follow."""
+        name = _named("loop_forward", order, closures, plan, stabilise, driven, pivots)
+        return cls(name, ("q", "v", "f"), (), "", order, closures, plan, stabilise, driven, pivots)
+
+    def evaluate(
+        self,
+        tree: Tree,
+        inputs: Mapping[str, Sequence[Any]],
+        constants: Sequence[LinkConstants] | None = None,
+        gravity: Vector | None = None,
+    ) -> Vector:
+        f = list(inputs["f"])
+        if self.driven is not None:
+            f = [x if k in self.driven else 0.0 for k, x in enumerate(f)]
+        links = views(tree, self.merged({**inputs, "f": f}), constants, gravity)
+        move_frames(links)
+        outcome = constrained(links, self.closures, self.plan, stabilise=self.stabilise)
+        return [*self.original(outcome.accelerations), *(outcome.pivots if self.pivots else [])]
+
+
+@dataclass(frozen=True, slots=True)
+class LoopInverse(LoopAlgorithm):
+    """(q, v, a) -> efforts of the drives, all accelerations, pivots; a is read at the driven coordinates."""
+
+    plan: Plan = MULTIPLIERS
+    driven: tuple[int, ...] = ()
+    pivots: bool = True
+
+    @classmethod
+    def of(
+        cls,
+        order: tuple[int, ...],
+        closures: tuple[Closure, ...],
+        plan: Plan,
+        driven: tuple[int, ...],
+        *,
+        pivots: bool = True,
+    ) -> LoopInverse:
+        name = _named("loop_inverse", order, closures, plan, driven, pivots)
+        return cls(name, ("q", "v", "a"), (), "", order, closures, plan, driven, pivots)
+
+    def evaluate(
+        self,
+        tree: Tree,
+        inputs: Mapping[str, Sequence[Any]],
+        constants: Sequence[LinkConstants] | None = None,
+        gravity: Vector | None = None,
+    ) -> Vector:
+        a = inputs["a"]
+        still = {"q": inputs["q"], "v": inputs["v"], "f": [0.0] * len(self.order)}
+        links = views(tree, self.merged(still), constants, gravity)
+        move_frames(links)
+        given = {}
+        for coordinate in self.driven:
+            link = driving_link(tree, self.order, coordinate)
+            given[link] = tree.links[link].kind.sign * a[coordinate]
+        outcome: Outcome = constrained(links, self.closures, self.plan, given=given)
+        return [
+            *outcome.efforts,
+            *self.original(outcome.accelerations),
+            *(outcome.pivots if self.pivots else []),
+        ]
+
+
+def driving_link(tree: Tree, order: Sequence[int], coordinate: int) -> int:
+    """The link of the merged tree whose joint has a coordinate of the robot."""
+    return next(
+        i for i, link in enumerate(tree.links) if link.kind.joint != "fixed" and order[link.start] == coordinate
+    )

@@ -1,0 +1,173 @@
+"""The matrices of the equations of motion: Lagrange's equations on the energies of the bodies.
+
+M is the quadratic form of the kinetic energy, Lin & Lewis (11)-(14) and (21); D are its Christoffel symbols times the
+velocities, (26), so that M_dot - 2 D is skew; G is (18).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pliant.formulations.lagrange.chain import Chain
+from pliant.formulations.lagrange.energy import kinetic_energy
+from pliant.formulations.lagrange.series import Algebra, Series, TooLargeError, inner, powers
+
+Progress = Callable[[float, str], None]
+"""Called with the part that is done (0 to 1) and what is being done."""
+
+Matrix = list[list[Series]]
+
+
+@dataclass(frozen=True, slots=True)
+class DryFriction:
+    """Smoothed dry friction of one joint on its motor angle: the row of that angle, the effort and the smoothing."""
+
+    row: tuple[tuple[Series, int], ...]
+    coulomb: Series
+    smoothing: Series
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """M a + D v + U q + F v + preload + G + friction = B tau, entry by entry.
+
+    ``christoffel[i][j]`` maps k to the symbol that multiplies v_k in D_ij.
+    """
+
+    coordinates: tuple[int, ...]
+    M: Matrix
+    christoffel: list[list[dict[int, Series]]]
+    U: Matrix
+    F: Matrix
+    G: list[Series]
+    preload: list[Series]
+    B: Matrix
+    inputs: tuple[str, ...]
+    friction: tuple[DryFriction, ...]
+
+    @property
+    def terms(self) -> int:
+        """Number of terms of M, D and G."""
+        symbols = (x for row in self.christoffel for entry in row for x in entry.values())
+        return sum(len(x) for row in self.M for x in row) + sum(map(len, symbols)) + sum(map(len, self.G))
+
+    def all_series(self) -> list[Series]:
+        """Every entry."""
+        out = [x for matrix in (self.M, self.U, self.F, self.B) for row in matrix for x in row]
+        out += [*self.G, *self.preload]
+        out += [x for row in self.christoffel for entry in row for x in entry.values()]
+        for drive in self.friction:
+            out += [drive.coulomb, drive.smoothing, *(weight for weight, _ in drive.row)]
+        return out
+
+
+def assemble(chain: Chain, progress: Progress | None = None, *, most_terms: int | None = None) -> System:
+    """Derive the equations of motion of a chain of bodies; TooLargeError tells how many terms they would have."""
+    report = progress or (lambda part, text: None)
+    algebra = chain.names.algebra
+    zero = algebra.number(0.0)
+    coordinates = tuple(chain.names.coordinates)
+    pairs, columns = kinetic_energy(chain, lambda part, text: report(0.4 * part, text))
+    M = [[pairs.get((min(a, b), max(a, b)), zero).reduced() for b in coordinates] for a in coordinates]
+    add_drives(chain, coordinates, M)
+    if most_terms is not None and (estimate := estimated_terms(algebra, M)) > most_terms:
+        raise TooLargeError(estimate)
+    # the rest is small beside what has just been estimated
+    algebra.most = float("inf")
+    # the force of gravity along a coordinate is minus the momentum that a unit rate of it carries
+    forces = {column.coordinate: inner(chain.gravity, column.f) * -1.0 for column in columns}
+    U, F = (constant_matrix(chain, coordinates, which) for which in ("stiffness", "damping"))
+    preload = [algebra.number(0.0) for _ in coordinates]
+    for drive in chain.drives:
+        for weight, q in drive.row:
+            i = coordinates.index(q)
+            preload[i] = preload[i] - weight * drive.stiffness * drive.rest
+    driven = [drive for drive in chain.drives if drive.is_actuated]
+    rows = [{q: weight for weight, q in drive.row} for drive in driven]
+    return System(
+        coordinates=coordinates,
+        M=M,
+        christoffel=christoffel(algebra, M, coordinates, report),
+        U=U,
+        F=F,
+        G=[forces.get(q, zero).reduced() for q in coordinates],
+        preload=preload,
+        B=[[row.get(q, zero) for row in rows] for q in coordinates],
+        inputs=tuple(drive.name for drive in driven),
+        friction=tuple(DryFriction(d.row, d.coulomb, d.smoothing) for d in chain.drives if d.coulomb),
+    )
+
+
+# ---------------------------------------------------------------- joints, springs, Christoffel symbols
+
+
+def add_drives(chain: Chain, coordinates: Sequence[int], M: Matrix) -> None:
+    """Motor inertias on the motor angles."""
+    for drive in chain.drives:
+        if drive.inertia:
+            _add_square(M, drive.row, drive.inertia, coordinates)
+
+
+def constant_matrix(chain: Chain, coordinates: Sequence[int], which: str) -> Matrix:
+    """Stiffness or damping: of the links, and of the joints on their motor angles."""
+    zero = chain.names.algebra.number(0.0)
+    out = [[zero for _ in coordinates] for _ in coordinates]
+    for elastic, block in getattr(chain, which):
+        places = [coordinates.index(q) for q in elastic]
+        for i, row in zip(places, block, strict=True):
+            for k, x in zip(places, row, strict=True):
+                out[i][k] = x
+    for drive in chain.drives:
+        _add_square(out, drive.row, getattr(drive, which), coordinates)
+    return out
+
+
+def _add_square(matrix: Matrix, row: Sequence[tuple[Series, int]], factor: Series, coordinates: Sequence[int]) -> None:
+    for a, i in row:
+        for b, k in row:
+            x, y = coordinates.index(i), coordinates.index(k)
+            matrix[x][y] = matrix[x][y] + a * b * factor
+
+
+def estimated_terms(algebra: Algebra, M: Matrix) -> int:
+    """About how many terms D will have: those of M, each as often as it has coordinates in it."""
+    by_variable = [len(slopes) for slopes in algebra.slopes]
+    by_angle = [len(angle.slopes) for angle in algebra.angles]
+    total = 0
+    for x in (x for row in M for x in row):
+        for t, p in x.terms.items():
+            turning = sum(by_angle[a] for _, harmonic, _ in algebra.trig(t) for a, _ in harmonic)
+            total += sum(turning + sum(by_variable[i] for i, _ in powers(m)) for m in p)
+    return total
+
+
+def christoffel(
+    algebra: Algebra, M: Matrix, coordinates: Sequence[int], report: Progress
+) -> list[list[dict[int, Series]]]:
+    """Gamma_ijk = (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i)/2, as [i][j] -> {k: symbol}."""
+    n = len(coordinates)
+    slopes: dict[tuple[int, int, int], Series] = {}
+    for i in range(n):
+        report(0.4 + 0.5 * i / n, "Coriolis and centrifugal terms")
+        for j in range(i, n):
+            for k, q in enumerate(coordinates):
+                if M[i][j]:
+                    slopes[i, j, k] = slopes[j, i, k] = M[i][j].by(q)
+
+    def slope(i: int, j: int, k: int) -> Series | None:
+        found = slopes.get((i, j, k))
+        return found if found else None
+
+    out: list[list[dict[int, Series]]] = [[{} for _ in range(n)] for _ in range(n)]
+    for i in range(n):
+        for j in range(n):
+            for k in range(j, n):
+                parts = [
+                    (weight, x)
+                    for weight, x in ((0.5, slope(i, j, k)), (0.5, slope(i, k, j)), (-0.5, slope(j, k, i)))
+                    if x is not None
+                ]
+                if parts and (symbol := algebra.total(parts).reduced()):
+                    out[i][j][k] = out[i][k][j] = symbol
+    return out

@@ -1,0 +1,350 @@
+"""The equations of motion of an arm in symbols, by Lagrange with assumed modes (Lin & Lewis).
+
+M(q) a + D(q, v) v + U q + F v + preload + G(q) + friction = B tau
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pliant.formulations.lagrange.assemble import System, assemble
+from pliant.formulations.lagrange.chain import TipRotation, build_chain
+from pliant.formulations.lagrange.expression import Name, Sum, to_sympy
+from pliant.formulations.lagrange.names import Abbreviation, Constant, Coordinate, Names
+from pliant.formulations.lagrange.series import Algebra, Series, TooLargeError
+from pliant.formulations.lagrange.writing import Writer
+from pliant.model.errors import ModelError, Problem, did_you_mean
+
+if TYPE_CHECKING:
+    from pliant.formulations.lagrange.code import EquationFunctions
+    from pliant.model.robot import Robot
+
+Format = Literal["latex", "markdown", "html", "python", "c", "text"]
+FORMATS: tuple[Format, ...] = ("latex", "markdown", "html", "python", "c", "text")
+ENDINGS = {".tex": "latex", ".md": "markdown", ".html": "html", ".py": "python", ".c": "c", ".txt": "text"}
+
+MOST_TERMS = 40_000
+"""Terms of M and D together: about ten seconds of work, and some hundred pages."""
+
+WORK_PER_TERM = 30
+"""Products of terms that the kinetic energy may cost for each allowed term; robots that fit need a tenth of it."""
+
+TERMS_PER_PAGE = 150
+
+
+def equations(
+    robot: Robot | str,
+    *,
+    parameters: Literal["symbols", "numbers"] | Sequence[str] = "symbols",
+    tip_rotation: TipRotation = "slope",
+    integrals: Literal["values", "closed"] = "values",
+    most_terms: int = MOST_TERMS,
+    progress: Callable[[float, str], None] | None = None,
+) -> Equations:
+    """Closed-form equations of motion of a robot without loops.
+
+    robot         a Robot, or the name or path of one
+    parameters    "symbols"; "numbers"; or the names of those constants that are to stay symbols
+    tip_rotation  "slope": the next link turns with the tip's section; "chord": with the line from root to tip, as in
+                  Lin & Lewis, for studies of that approximation
+    integrals     "closed" adds the modal integrals in closed form to the table of constants, where they exist
+    most_terms    arms whose equations would have more terms are refused
+    progress      called with the part that is done (0 to 1) and what is being done
+    """
+    require_sympy()
+    from pliant.model.library import load
+    from pliant.model.robot import Robot
+
+    loaded = robot if isinstance(robot, Robot) else load(robot)
+    if tip_rotation not in ("slope", "chord"):
+        raise ValueError(f"tip_rotation is {tip_rotation!r}; it must be 'slope' or 'chord'")
+    if integrals not in ("values", "closed"):
+        raise ValueError(f"integrals is {integrals!r}; it must be 'values' or 'closed'")
+    _check(loaded)
+    names = Names(Algebra(most=float(most_terms) * WORK_PER_TERM))
+    try:
+        chain = build_chain(loaded, names, tip_rotation)
+        system = assemble(chain, progress, most_terms=most_terms)
+    except TooLargeError as error:
+        raise _too_large(loaded, len(names.coordinates), error, most_terms) from None
+    if not system.coordinates:
+        raise ModelError(f"nothing moves in robot '{loaded.name}': it has neither joints nor flexible links")
+    constants = names.final(names.needed(system.all_series()))
+    if integrals == "closed":
+        from pliant.formulations.lagrange.closed_forms import with_closed_forms
+
+        constants = with_closed_forms(loaded, constants)
+    whole = Equations(loaded.name, tip_rotation, system, names, constants)
+    if parameters == "symbols":
+        return whole
+    return whole.with_numbers(keep=() if parameters == "numbers" else parameters)
+
+
+def require_sympy() -> None:
+    """Say how to get SymPy where it is missing."""
+    try:
+        import sympy  # noqa: F401
+    except ImportError:
+        raise ImportError("equations in symbols need SymPy; install it with: pip install 'pliant[sympy]'") from None
+
+
+def _check(robot: Robot) -> None:
+    """Refuse robots that have no such equations."""
+    listing = f"{_listing(robot)} writes the recursive model of it"
+    if robot.loops:
+        names = ", ".join(f"'{loop.name}'" for loop in robot.loops)
+        raise ModelError(
+            f"robot '{robot.name}' has closed loops ({names}); closed-form equations are for open chains; {listing}"
+        )
+    for number, link in enumerate(robot.links):
+        beam = link.beam
+        element = f"links[{number}] '{link.name}'"
+        if beam is not None and beam.rotary_inertia == "exact" and beam.is_flexible:
+            message = "rotary_inertia is exact, which has no closed form; write rotary_inertia: true"
+            raise ModelError(Problem(element, message))
+        if beam is not None and beam.foreshortening:
+            message = "foreshortening is not part of the closed-form equations; leave it out"
+            raise ModelError(Problem(element, message))
+
+
+def _too_large(robot: Robot, n: int, error: TooLargeError, most: int) -> ModelError:
+    terms = error.args[0] if error.args else 0
+    size = (
+        f"about {terms:,} terms, some {terms // TERMS_PER_PAGE:,} pages" if terms else f"far more than {most:,} terms"
+    )
+    return ModelError(
+        f"the closed-form equations of '{robot.name}' ({n} coordinates) would have {size}; {most:,} are the most. Use "
+        f"fewer modes or links, or write the recursive model, whose length grows with the number of links only: "
+        f"{_listing(robot)}"
+    )
+
+
+def _listing(robot: Robot) -> str:
+    return f"`pliant export {robot.name} --to listing -o {robot.name}.c`"
+
+
+@dataclass(eq=False)
+class Equations:
+    """M(q) a + D(q, v) v + U q + F v + preload + G(q) + friction = B tau, as SymPy matrices.
+
+    M    inertia (n, n)                          D   Christoffel matrix (n, n): dM/dt - 2 D is skew
+    U    stiffness of links and springs (n, n)   F   damping of links and joints (n, n)
+    G    gravity (n, 1)                          B   input matrix (n, inputs)
+
+    Every constant is a symbol with a value in ``constants``, or a number.
+    """
+
+    robot: str
+    tip_rotation: TipRotation
+    system: System
+    names: Names
+    table: dict[int, Constant]
+    numbers: dict[int, float] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        n, terms = len(self.coordinates), self.system.terms
+        return f"Equations({self.robot!r}, {n} coordinates, {len(self.constants)} constants, {terms} terms)"
+
+    # ---- symbols
+
+    @property
+    def coordinates(self) -> tuple[Coordinate, ...]:
+        """The coordinates in the order of the robot's."""
+        return tuple(self.names.coordinates[q] for q in self.system.coordinates)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the actuated joints, in the order of tau."""
+        return self.system.inputs
+
+    @property
+    def constants(self) -> tuple[Constant, ...]:
+        """The constants that are symbols, with their values and meanings."""
+        return tuple(c for v, c in self.table.items() if v not in self.numbers)
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Values of the constants by name."""
+        return {c.name: c.value for c in self.constants}
+
+    @cached_property
+    def q(self) -> tuple[Any, ...]:
+        """Symbols of the coordinates."""
+        return tuple(to_sympy(Name(c.name, c.latex)) for c in self.coordinates)
+
+    @cached_property
+    def v(self) -> tuple[Any, ...]:
+        """Symbols of the velocities."""
+        return tuple(to_sympy(name) for name in self.rates)
+
+    @cached_property
+    def tau(self) -> tuple[Any, ...]:
+        """Symbols of the efforts of the actuated joints."""
+        return tuple(to_sympy(name) for name in self.efforts)
+
+    @property
+    def rates(self) -> tuple[Name, ...]:
+        """Names of the velocities."""
+        return tuple(Name(c.rate, c.rate_latex) for c in self.coordinates)
+
+    @property
+    def efforts(self) -> tuple[Name, ...]:
+        """Names of the efforts."""
+        return tuple(Name(f"tau_{k + 1}", rf"\tau_{{{k + 1}}}") for k in range(len(self.inputs)))
+
+    def symbol(self, name: str) -> Any:
+        """The symbol of a constant, a coordinate, a velocity or an effort."""
+        known = {c.name for c in self.constants} | {str(s) for s in (*self.q, *self.v, *self.tau)}
+        self._must_be_known((name,), known)
+        return to_sympy(Name(name, name))
+
+    # ---- the equations as SymPy
+
+    @cached_property
+    def M(self) -> Any:
+        """Inertia matrix."""
+        return self._matrix(self.system.M)
+
+    @cached_property
+    def D(self) -> Any:
+        """Coriolis and centrifugal matrix by Christoffel symbols."""
+        import sympy
+
+        writer = self.writer(expanded=True)
+        rows = self.system.christoffel
+        return sympy.ImmutableMatrix([[to_sympy(writer.velocity_entry(x, self.rates)) for x in row] for row in rows])
+
+    @cached_property
+    def U(self) -> Any:
+        """Stiffness matrix."""
+        return self._matrix(self.system.U)
+
+    @cached_property
+    def F(self) -> Any:
+        """Damping matrix."""
+        return self._matrix(self.system.F)
+
+    @cached_property
+    def G(self) -> Any:
+        """Forces of gravity."""
+        return self._matrix([[x] for x in self.system.G])
+
+    @cached_property
+    def preload(self) -> Any:
+        """Forces of the joint springs where all coordinates are zero."""
+        return self._matrix([[x] for x in self.system.preload])
+
+    @cached_property
+    def B(self) -> Any:
+        """Input matrix: the motor acts on the tangent of the root, which pinned shapes turn."""
+        return self._matrix(self.system.B)
+
+    @property
+    def Q(self) -> Any:
+        """Generalised forces B tau."""
+        import sympy
+
+        return self.B * sympy.Matrix(self.tau)
+
+    @cached_property
+    def friction(self) -> Any:
+        """Smoothed dry friction of the joints, f tanh(r/e) of the motor rate r."""
+        import sympy
+
+        writer = self.writer(expanded=True)
+        out = [sympy.Integer(0)] * len(self.coordinates)
+        place = {q: i for i, q in enumerate(self.system.coordinates)}
+        for drive in self.system.friction:
+            row = {place[q]: to_sympy(writer.entry(weight)) for weight, q in drive.row}
+            rate = sum(weight * self.v[i] for i, weight in row.items())
+            coulomb, smoothing = (to_sympy(writer.entry(x)) for x in (drive.coulomb, drive.smoothing))
+            for i, weight in row.items():
+                out[i] += weight * coulomb * sympy.tanh(rate / smoothing)
+        return sympy.ImmutableMatrix(len(out), 1, out)
+
+    @cached_property
+    def bias(self) -> Any:
+        """Everything on the left-hand side but M a."""
+        import sympy
+
+        q, v = sympy.Matrix(self.q), sympy.Matrix(self.v)
+        return (self.D + self.F) * v + self.U * q + self.preload + self.G + self.friction
+
+    def christoffel(self, i: int, j: int, k: int) -> Any:
+        """The factor of v_k in D_ij, counted from 0: (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i)/2."""
+        zero = self.names.algebra.number(0.0)
+        return to_sympy(self.writer(expanded=True).entry(self.system.christoffel[i][j].get(k, zero)))
+
+    def _matrix(self, rows: Sequence[Sequence[Series]]) -> Any:
+        import sympy
+
+        writer = self.writer(expanded=True)
+        entries = [to_sympy(writer.entry(x)) for row in rows for x in row]
+        return sympy.ImmutableMatrix(len(rows), len(rows[0]) if rows else 0, entries)
+
+    # ---- for pages and code
+
+    def writer(self, *, expanded: bool) -> Writer:
+        """Writes entries as expressions; ``expanded`` writes abbreviations out."""
+        return Writer(self.names, self.table, self.numbers, expanded)
+
+    def abbreviations(self) -> list[tuple[Abbreviation, Sum]]:
+        """Deflections and slopes of tips that pages write as one letter."""
+        return self.writer(expanded=True).abbreviations(self.system.all_series())
+
+    # ---- other numbers
+
+    def with_values(self, values: Mapping[str, float]) -> Equations:
+        """The same equations with other values of some constants."""
+        self._must_be_known(values, {c.name for c in self.constants})
+        table = {v: replace(c, value=float(values.get(c.name, c.value))) for v, c in self.table.items()}
+        return Equations(self.robot, self.tip_rotation, self.system, self.names, table, self.numbers)
+
+    def with_numbers(self, keep: Iterable[str] = ()) -> Equations:
+        """The same equations with numbers instead of constants, but for those that are kept."""
+        kept = {keep} if isinstance(keep, str) else set(keep)
+        self._must_be_known(kept, {c.name for c in self.constants})
+        numbers = {v: c.value for v, c in self.table.items() if c.name not in kept}
+        return Equations(self.robot, self.tip_rotation, self.system, self.names, self.table, numbers)
+
+    def _must_be_known(self, names: Iterable[str], known: set[str]) -> None:
+        for name in names:
+            if name not in known:
+                hint = did_you_mean(name, known) or f"; there are {', '.join(sorted(known)) or 'none'}"
+                raise ModelError(f"the equations of '{self.robot}' have no symbol '{name}'{hint}")
+
+    # ---- output
+
+    def functions(self) -> EquationFunctions:
+        """The equations as Python functions of q and v that return NumPy arrays."""
+        from pliant.formulations.lagrange.code import EquationFunctions
+
+        return EquationFunctions(self)
+
+    def to(self, form: Format) -> str:
+        """The equations as a LaTeX document, a Markdown or HTML page, a Python or C file, or plain text."""
+        from pliant.formulations.lagrange import code, pages
+
+        if form not in FORMATS:
+            raise ValueError(f"the format is {form!r}; it must be one of {', '.join(FORMATS)}")
+        write = {
+            "latex": pages.to_latex_document,
+            "markdown": pages.to_markdown,
+            "html": pages.to_html,
+            "text": pages.to_plain_text,
+            "python": code.to_python,
+            "c": code.to_c,
+        }
+        return write[form](self)
+
+    def save(self, path: str | Path) -> None:
+        """Write a file; its ending (.tex, .md, .html, .py, .c, .txt) says in which form."""
+        target = Path(path)
+        form = ENDINGS.get(target.suffix.lower())
+        if form is None:
+            raise ValueError(f"{target}: the name must end in one of {', '.join(ENDINGS)}")
+        target.write_text(self.to(form), encoding="utf-8")  # type: ignore[arg-type]

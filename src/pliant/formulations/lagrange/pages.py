@@ -1,0 +1,291 @@
+"""The equations for readers: a LaTeX document, a Markdown or HTML page, and plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+from pliant.formulations.lagrange.breaking import LATEX, MATHML, lines
+from pliant.formulations.lagrange.expression import (
+    Sum,
+    latex_number,
+    latex_symbol_to_mathml,
+    short_number,
+    to_text,
+)
+
+if TYPE_CHECKING:
+    from pliant.formulations.lagrange.equations import Equations
+
+# letters per line of a page
+LATEX_WIDTH, PAGE_WIDTH = 78, 90
+
+EQUATION = r"M(q)\,\ddot q + D(q, \dot q)\,\dot q + U q + F \dot q + G(q) = B\,\tau"
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One equation of a page: what stands left of the sign, in LaTeX and as text, and the sum on its right."""
+
+    latex: str
+    text: str
+    value: Sum
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A matrix of a page: title, remark and the entries that are not zero."""
+
+    title: str
+    remark: str
+    entries: tuple[_Entry, ...]
+
+
+def _parts(eq: Equations) -> Iterator[_Part]:
+    writer = eq.writer(expanded=False)
+    system = eq.system
+    n = range(len(eq.coordinates))
+
+    def matrix(letter: str, rows: list[list[Sum]], upper: bool = False) -> tuple[_Entry, ...]:
+        return tuple(
+            _Entry(f"{letter}_{{{_pair(i, k)}}}", f"{letter}[{i + 1},{k + 1}]", x)
+            for i, row in enumerate(rows)
+            for k, x in enumerate(row)
+            if x and not (upper and k < i)
+        )
+
+    def vector(letter: str, values: list[Sum]) -> tuple[_Entry, ...]:
+        return tuple(_Entry(f"{letter}_{{{i + 1}}}", f"{letter}[{i + 1}]", x) for i, x in enumerate(values) if x)
+
+    short = eq.abbreviations()
+    if short:
+        entries = tuple(_Entry(a.latex, a.name, value) for a, value in short)
+        yield _Part("Abbreviations", "Deflections and turns of frames on deformed links.", entries)
+    remark = "Entries not listed are zero"
+    M = [[writer.entry(x) for x in row] for row in system.M]
+    yield _Part("Inertia M", f"{remark}; M is symmetric.", matrix("M", M, upper=True))
+    D = [[writer.velocity_entry(system.christoffel[i][k], eq.rates) for k in n] for i in n]
+    skew = r"\dot M - 2 D is skew-symmetric"
+    yield _Part("Coriolis and centrifugal terms D", f"{remark}; {skew}.", matrix("D", D))
+    for title, letter, rows in (("Stiffness U", "U", system.U), ("Damping F", "F", system.F)):
+        sums = [[writer.entry(x) for x in row] for row in rows]
+        if entries := matrix(letter, sums, upper=True):
+            yield _Part(title, f"{remark}; {letter} is symmetric.", entries)
+    if preload := vector("P", [writer.entry(x) for x in system.preload]):
+        yield _Part("Preload P of the springs", "Added to the left-hand side.", preload)
+    yield _Part("Gravity G", f"{remark}.", vector("G", [writer.entry(x) for x in system.G]))
+    B = [[writer.entry(x) for x in row] for row in system.B]
+    drives = ", ".join(f"tau_{k + 1} drives {name}" for k, name in enumerate(eq.inputs))
+    yield _Part("Inputs B", f"{remark}; {drives}." if drives else "No joint is driven.", matrix("B", B))
+
+
+def _pair(i: int, k: int) -> str:
+    return f"{i + 1}{k + 1}" if max(i, k) < 9 else f"{i + 1},{k + 1}"
+
+
+def _friction(eq: Equations) -> str:
+    if not eq.system.friction:
+        return ""
+    return "Dry friction f_c tanh(r/eps) of the motor rate r of each joint that has it acts in addition."
+
+
+# ---------------------------------------------------------------- LaTeX
+
+_LATEX_HEAD = r"""\documentclass[a4paper,10pt]{article}
+\usepackage[utf8]{inputenc}
+\usepackage[margin=18mm]{geometry}
+\usepackage{amsmath}
+\usepackage{longtable}
+\allowdisplaybreaks
+\setlength{\parindent}{0pt}
+\begin{document}
+"""
+
+
+def to_latex_document(eq: Equations) -> str:
+    """A document that pdflatex turns into pages; long entries are broken over lines."""
+    out = [_LATEX_HEAD, rf"\section*{{Equations of motion of {_latex_text(eq.robot)}}}", ""]
+    out += [r"\[", EQUATION, r"\]", ""]
+    rows = [f"${c.latex}$ & {_latex_text(c.robot_name)} & {_latex_unit(c.unit)}" for c in eq.coordinates]
+    out += _latex_table("lll", "symbol & coordinate & unit", rows)
+    for part in _parts(eq):
+        remark = _latex_text(part.remark).replace(r"\textbackslash{}dot M - 2 D", r"$\dot M - 2 D$")
+        out += [rf"\subsection*{{{part.title}}}", remark]
+        out += [*_latex_entries(part.entries), ""]
+    if friction := _friction(eq):
+        out += [_latex_text(friction), ""]
+    if eq.constants:
+        out.append(r"\subsection*{Constants}")
+        closed = any(c.closed for c in eq.constants)
+        rows = [
+            f"${c.latex}$ & {_latex_value(c.value)} & {_latex_unit(c.unit)} & {_latex_text(c.meaning)}"
+            + (f" & {f'${c.closed}$' if c.closed else ''}" if closed else "")
+            for c in eq.constants
+        ]
+        columns = "lrlp{70mm}l" if closed else "lrll"
+        heads = "symbol & value & unit & meaning" + (" & closed form" if closed else "")
+        out += _latex_table(columns, heads, rows)
+    return "\n".join([*out, r"\end{document}", ""])
+
+
+def _latex_entries(entries: tuple[_Entry, ...]) -> list[str]:
+    out = [r"\begin{align*}"] if entries else []
+    for number, entry in enumerate(entries):
+        first, *rest = lines(entry.value, LATEX, LATEX_WIDTH)
+        body = [f"{entry.latex} &= {first}", *(rf"&\quad {line}" for line in rest)]
+        out.append(" \\\\\n".join(body) + (r" \\" if number < len(entries) - 1 else ""))
+    return [*out, r"\end{align*}"] if entries else out
+
+
+def _latex_table(columns: str, head: str, rows: list[str]) -> list[str]:
+    body = [rf"{row} \\" for row in rows]
+    return [rf"\begin{{longtable}}{{{columns}}}", rf"{head} \\ \hline", *body, r"\end{longtable}", ""]
+
+
+def _latex_value(value: float) -> str:
+    return f"${latex_number(value)}$"
+
+
+def _latex_unit(unit: str) -> str:
+    return unit.replace("^2", "$^2$").replace("^3", "$^3$")
+
+
+_SPECIAL = {"\\": r"\textbackslash{}", "_": r"\_", "&": r"\&", "%": r"\%", "#": r"\#", "$": r"\$", "^": r"\^{}"}
+
+
+def _latex_text(text: str) -> str:
+    return "".join(_SPECIAL.get(letter, letter) for letter in text)
+
+
+# ---------------------------------------------------------------- Markdown
+
+
+def to_markdown(eq: Equations) -> str:
+    """A page for viewers that show LaTeX formulas between dollar signs."""
+    out = [f"# Equations of motion of {eq.robot}", "", "$$", EQUATION, "$$", ""]
+    out += ["| symbol | coordinate | unit |", "|---|---|---|"]
+    out += [f"| ${c.latex}$ | `{c.robot_name}` | {c.unit} |" for c in eq.coordinates]
+    for part in _parts(eq):
+        out += ["", f"## {part.title}", "", part.remark.replace(r"\dot M - 2 D", r"$\dot M - 2 D$"), ""]
+        for entry in part.entries:
+            first, *rest = lines(entry.value, LATEX, PAGE_WIDTH)
+            if not rest:
+                out += ["$$", f"{entry.latex} = {first}", "$$", ""]
+                continue
+            body = [rf"{entry.latex} &= {first} \\", *(rf"&\quad {line} \\" for line in rest)]
+            out += ["$$", r"\begin{aligned}", *body, r"\end{aligned}", "$$", ""]
+    if friction := _friction(eq):
+        out += [friction, ""]
+    if eq.constants:
+        closed = any(c.closed for c in eq.constants)
+        out += ["", "## Constants", "", "| symbol | value | unit | meaning |" + (" closed form |" if closed else "")]
+        out.append("|---|---:|---|---|" + ("---|" if closed else ""))
+        for c in eq.constants:
+            row = f"| ${c.latex}$ | {short_number(c.value)} | {c.unit} | {c.meaning} |"
+            out.append(row + (f" {f'${c.closed}$' if c.closed else ''} |" if closed else ""))
+    return "\n".join(out).rstrip() + "\n"
+
+
+# ---------------------------------------------------------------- HTML
+
+_HTML_HEAD = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>{title}</title>
+<style>
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; color: #1f2937; }}
+math {{ font-size: 1.05rem; }}
+.equation {{ overflow-x: auto; padding: .35rem 0; }}
+mtd {{ text-align: left; padding: .15rem 0; }}
+table {{ border-collapse: collapse; }}
+th, td {{ text-align: left; padding: .2rem .8rem .2rem 0; border-bottom: 1px solid #e5e7eb; }}
+td.number {{ text-align: right; font-variant-numeric: tabular-nums; }}
+</style>
+</head>
+<body>
+"""
+
+
+def to_html(eq: Equations) -> str:
+    """A page that browsers show as it is: formulas in MathML, no script and no other file."""
+    title = f"Equations of motion of {eq.robot}"
+    out = [_HTML_HEAD.format(title=escape(title)), f"<h1>{escape(title)}</h1>", _HTML_EQUATION]
+    rows = [(_math(latex_symbol_to_mathml(c.latex)), escape(c.robot_name), escape(c.unit)) for c in eq.coordinates]
+    out += _html_table(("symbol", "coordinate", "unit"), rows)
+    for part in _parts(eq):
+        remark = escape(part.remark).replace(r"\dot M - 2 D", "dM/dt − 2D")
+        out += [f"<h2>{escape(part.title)}</h2>", f"<p>{remark}</p>"]
+        out += [_html_entry(entry) for entry in part.entries]
+    if friction := _friction(eq):
+        out.append(f"<p>{escape(friction)}</p>")
+    if eq.constants:
+        out.append("<h2>Constants</h2>")
+        closed = any(c.closed for c in eq.constants)
+        values = [
+            (
+                _math(latex_symbol_to_mathml(c.latex)),
+                short_number(c.value),
+                escape(c.unit),
+                escape(c.meaning),
+                *((escape(c.closed_text),) if closed else ()),
+            )
+            for c in eq.constants
+        ]
+        heads = ("symbol", "value", "unit", "meaning", *(("closed form",) if closed else ()))
+        out += _html_table(heads, values, numbers=(1,))
+    return "\n".join([*out, "</body>", "</html>", ""])
+
+
+def _html_entry(entry: _Entry) -> str:
+    first, *rest = lines(entry.value, MATHML, PAGE_WIDTH)
+    left = latex_symbol_to_mathml(entry.latex)
+    rows = [f"<mtr><mtd>{left}<mo>=</mo>{first}</mtd></mtr>"]
+    rows += [f'<mtr><mtd><mspace width="2em"/>{line}</mtd></mtr>' for line in rest]
+    return f'<div class="equation">{_math("<mtable>" + "".join(rows) + "</mtable>")}</div>'
+
+
+def _math(inner: str) -> str:
+    return f"<math>{inner}</math>"
+
+
+def _html_table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]], numbers: tuple[int, ...] = ()) -> list[str]:
+    def cell(i: int, text: str) -> str:
+        return f'<td class="number">{text}</td>' if i in numbers else f"<td>{text}</td>"
+
+    head = "".join(f"<th>{escape(text)}</th>" for text in heads)
+    body = ["<tr>" + "".join(cell(i, text) for i, text in enumerate(row)) + "</tr>" for row in rows]
+    return ["<table>", f"<tr>{head}</tr>", *body, "</table>"]
+
+
+def _html_sum() -> str:
+    q, dot, ddot = "<mi>q</mi>", "<mover><mi>q</mi><mo>&#x2D9;</mo></mover>", "<mover><mi>q</mi><mo>&#xA8;</mo></mover>"
+    return (
+        f"<mi>M</mi><mo>(</mo>{q}<mo>)</mo>{ddot}<mo>+</mo><mi>D</mi><mo>(</mo>{q}<mo>,</mo>{dot}<mo>)</mo>{dot}"
+        f"<mo>+</mo><mi>U</mi>{q}<mo>+</mo><mi>F</mi>{dot}<mo>+</mo><mi>G</mi><mo>(</mo>{q}<mo>)</mo>"
+        "<mo>=</mo><mi>B</mi><mi>&#x3C4;</mi>"
+    )
+
+
+_HTML_EQUATION = f'<div class="equation">{_math(_html_sum())}</div>'
+
+
+# ---------------------------------------------------------------- plain text
+
+
+def to_plain_text(eq: Equations) -> str:
+    """Sections of ``NAME = EXPRESSION`` lines; the expressions are Python's, one entry per line."""
+    out = [f"equations of motion of {eq.robot}", "M(q) a + D(q, v) v + U q + F v + G(q) = B tau", ""]
+    out += ["[coordinates]", *(f"{c.name} = {c.robot_name}  # {c.unit}" for c in eq.coordinates), ""]
+    for part in _parts(eq):
+        out += [f"[{part.title}]", *(f"{entry.text} = {to_text(entry.value)}" for entry in part.entries), ""]
+    if friction := _friction(eq):
+        out += [f"# {friction}", ""]
+    if eq.constants:
+        out.append("[constants]")
+        for c in eq.constants:
+            closed_form = f" = {c.closed_text}" if c.closed_text else ""
+            out.append(f"{c.name} = {c.value!r}  # {c.unit or '-'}, {c.meaning}{closed_form}")
+    return "\n".join(out).rstrip() + "\n"

@@ -1,0 +1,1 @@
+"""Closed loops of a robot: assembly, rank, independent coordinates, constrained dynamics in three forms."""

@@ -1,0 +1,67 @@
+"""``pliant modes`` as a user runs it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pliant
+
+SOURCE = Path(pliant.__file__).parents[1]
+
+
+@pytest.fixture
+def run(tmp_path):
+    def run(*arguments):
+        environment = {**os.environ, "PYTHONPATH": str(SOURCE), "PYTHONUTF8": "1"}
+        command = [sys.executable, "-m", "pliant", "modes", *map(str, arguments)]
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+
+    return run
+
+
+def test_table(run):
+    done = run("canadarm")
+    assert done.returncode == 0
+    assert "drives hold the joints" in done.stdout
+    assert "0.9768" in done.stdout
+    assert "upper.bend_" in done.stdout
+
+
+def test_configuration_with_units(run):
+    straight, bent = run("two-link-flexible", "--at", "elbow=0deg"), run("two-link-flexible", "--at", "elbow = -90 deg")
+    assert "elbow 0" in straight.stdout
+    assert "elbow -1.571" in bent.stdout
+    assert straight.stdout.splitlines()[-4:] != bent.stdout.splitlines()[-4:]
+
+
+def test_free_joints(run):
+    done = run("lin-lewis-rfr", "--free", "--count", "2")
+    assert "all joints free" in done.stdout
+    assert "and 2 more" in done.stdout
+
+
+@pytest.mark.parametrize("robot", ["two-link-flexible", "dualemps", "seven-joint-arm"])
+def test_pictures(run, tmp_path, robot):
+    done = run(robot, "--plot", "modes.png")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "modes.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("two-link-flexible", "--at", "elbo=3"), "elbo"),
+        (("two-link-flexible", "--at", "elbow"), "joint=value"),
+        (("two-link-flexible", "--at", "elbow=3 kg"), "elbow"),
+        (("two-link-flexible", "--plot", "modes.doc"), "must end in"),
+        (("no-such-robot",), "there is no robot"),
+    ],
+)
+def test_wrong_input(run, arguments, words):
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr

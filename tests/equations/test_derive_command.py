@@ -1,0 +1,82 @@
+"""``pliant derive`` as a user runs it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pliant
+
+SOURCE = Path(pliant.__file__).parents[1]
+
+
+@pytest.fixture
+def run(tmp_path):
+    def run(*arguments):
+        environment = {**os.environ, "PYTHONPATH": str(SOURCE), "PYTHONUTF8": "1"}
+        command = [sys.executable, "-m", "pliant", "derive", *map(str, arguments)]
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+
+    return run
+
+
+def test_text_on_the_terminal(run):
+    done = run("lin-lewis-rfr")
+    assert done.returncode == 0
+    assert "M[4,4] = m_3*lc_3**2 + mp_3*l_3**2 + I_3" in done.stdout
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "start"), [("arm.tex", r"\documentclass"), ("arm.c", "/* Equations"), ("arm.md", "# Eq")]
+)
+def test_files_by_their_endings(run, tmp_path, name, start):
+    done = run("lin-lewis-rfr", "-o", name)
+    assert done.returncode == 0
+    assert "4 coordinates" in done.stdout
+    assert (tmp_path / name).read_text().startswith(start)
+
+
+def test_format_and_numbers(run):
+    done = run("lin-lewis-rfr", "--format", "python", "--numbers")
+    assert done.returncode == 0
+    assert "PARAMETERS = {\n}" in done.stdout
+    compile(done.stdout, "arm.py", "exec")
+
+
+def test_keep_and_closed_and_chord(run):
+    done = run("lin-lewis-rfr", "--keep", "mp_3", "--tip-rotation", "chord")
+    assert done.returncode == 0
+    assert "mp_3*(" in done.stdout
+    assert "m_1" not in done.stdout
+    closed = run("lin-lewis-rfr", "--closed", "-f", "markdown")
+    assert "closed form" in closed.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("dualemps",), "pliant export dualemps --to listing"),
+        (("canadarm", "--most-terms", "1000"), "terms"),
+        (("lin-lewis-rfr", "--keep", "mp"), "did you mean 'mp_3'"),
+        (("lin-lewis-rfr", "-o", "arm.doc"), "--format"),
+        (("lin-lewis-rfr", "-o", "nowhere/arm.tex"), "does not exist"),
+        (("no-such-robot",), "there is no robot"),
+    ],
+)
+def test_wrong_input(run, arguments, words):
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_without_sympy(run, tmp_path):
+    """A package of that name that cannot be imported stands for one that is not there."""
+    (tmp_path / "sympy.py").write_text("raise ImportError('none here')\n")
+    done = run("lin-lewis-rfr")
+    assert done.returncode == 1
+    assert "pip install 'pliant[sympy]'" in done.stderr
+    assert "Traceback" not in done.stderr

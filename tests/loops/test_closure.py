@@ -1,0 +1,123 @@
+"""Closures at the three levels: the rate is the derivative of the gap, the acceleration that of the rate."""
+
+import numpy as np
+import pytest
+
+import zoo
+from closed_robots import four_bar, state
+from pliant import Dynamics, Loop, load
+
+KINDS = {
+    "weld": {"type": "weld"},
+    "revolute": {"type": "revolute", "axis": (0.3, 1.0, -0.5)},
+    "spherical": {"type": "spherical"},
+    "planar weld": {"type": "weld", "planar": "zx"},
+    "planar revolute": {"type": "revolute", "planar": "xy"},
+}
+ROWS = {
+    "weld": ("x", "y", "z", "rx", "ry", "rz"),
+    "revolute": ("x", "y", "z", "rx", "ry"),
+    "spherical": ("x", "y", "z"),
+    "planar weld": ("x", "z", "ry"),
+    "planar revolute": ("x", "y"),
+}
+
+STEP = 1e-5
+DIFFERENCES = 1e-7
+"""Relative accuracy of central differences with this step."""
+
+
+def looped(name, kind, frames):
+    loop = Loop(name="loop", frames=frames, **KINDS[kind])
+    return Dynamics(zoo.robot(name).model_copy(update={"loops": (loop,)}), compile="never")
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def kind(request):
+    return request.param
+
+
+@pytest.fixture(scope="module", params=[("branches-exponential", -1, 2), ("mixed", -1, 0), ("rigid-7", 3, None)])
+def arm(request, kind):
+    """A spatial robot whose frames are held together, wherever they are."""
+    name, i, j = request.param
+    links = zoo.robot(name).link_names
+    return looped(name, kind, [f"{links[i]}.tip", "base" if j is None else f"{links[j]}.tip"])
+
+
+@pytest.fixture(scope="module")
+def motion(arm):
+    rng = np.random.default_rng(1)
+    return 0.03 * rng.standard_normal(arm.size), rng.standard_normal(arm.size), rng.standard_normal(arm.size)
+
+
+def test_rows(arm, kind):
+    assert arm.loops.rows == tuple(f"loop.{label}" for label in ROWS[kind])
+
+
+def test_rate_is_jacobian_times_velocity(arm, motion):
+    q, v, _ = motion
+    np.testing.assert_allclose(arm.closure_rate(q, v), arm.loops.jacobian(q) @ v, rtol=1e-12, atol=1e-12)
+
+
+def test_acceleration_is_the_derivative_of_the_rate(arm, motion):
+    """Also where the loop is open: the acceleration level does not use that it is closed."""
+    q, v, a = motion
+    ahead, behind = (arm.closure_rate(q + s * v + s * s / 2 * a, v + s * a) for s in (STEP, -STEP))
+    difference = (ahead - behind) / (2 * STEP)
+    exact = arm.loops.jacobian(q) @ a + arm.loops.bias(q, v)
+    np.testing.assert_allclose(difference, exact, rtol=0, atol=DIFFERENCES * np.abs(exact).max())
+
+
+def test_jacobian_of_frames(arm, motion, kind):
+    """Shifts are differences of the frames' velocities, by code that knows no loops."""
+    q, v, _ = motion
+    first, second = (arm.robot.loops[0].frames[k] for k in (0, 1))
+    moving = [arm.velocity(frame, q, v) if frame != "base" else None for frame in (first, second)]
+    relative = moving[0].linear - (0 if moving[1] is None else moving[1].linear)
+    rates = dict(zip(ROWS[kind], arm.closure_rate(q, v), strict=True))
+    for k, axis in enumerate("xyz"):
+        if axis in rates:
+            assert rates[axis] == pytest.approx(relative[k], rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["four-bar", "three-prs", "closed-frame", "five-bar", "dualemps"])
+def test_gap_changes_at_its_rate_where_the_loop_is_closed(name):
+    arm = Dynamics(name, compile="never")
+    q, v = state(arm)
+    difference = (arm.closure(q + STEP * v) - arm.closure(q - STEP * v)) / (2 * STEP)
+    np.testing.assert_allclose(difference, arm.loops.jacobian(q) @ v, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("loop", [{"type": "weld", "planar": None}, {"planar": None}], ids=["weld", "revolute"])
+def test_gap_of_turns_is_the_derivative_of_the_gap_in_space(loop):
+    """Turns and tilts of a closed loop whose links bend in all directions."""
+    elements = {"bend_y": True, "bend_z": True, "torsion": True, "axial": True}
+    arm = Dynamics(four_bar(loop=loop, **elements), compile="never")
+    if loop.get("type") == "weld":
+        # a weld of four welded angles closes only where it was described: start there
+        q = arm.reference_pose()
+        q, _ = arm.project(arm.assemble(q, hold=[], bend=True), np.ones(arm.size))
+    else:
+        q, _ = state(arm, size=0.01)
+    assert np.abs(arm.closure(q)).max() < 1e-12
+    u = np.random.default_rng(0).standard_normal(arm.size)
+    difference = (arm.closure(q + STEP * u) - arm.closure(q - STEP * u)) / (2 * STEP)
+    np.testing.assert_allclose(difference, arm.loops.jacobian(q) @ u, rtol=0, atol=1e-6 * np.abs(difference).max())
+
+
+def test_opposite_turn_is_not_closed():
+    """Frames that are turned by half a revolution are as far apart as they can be, not together."""
+    arm = Dynamics(load("dualemps"), compile="never")
+    q = arm.assemble()
+    q[arm.names.index("q25")] += np.pi - 1e-3
+    assert abs(arm.closure(q)[2]) > 1e3
+
+
+def test_open_by_tells_metres_and_radians():
+    arm = Dynamics(load("dualemps"), compile="never")
+    q = arm.assemble()
+    q[arm.names.index("q25")] += 0.5
+    distance, angle = arm.loops.constraints.open_by(q)["closure"]
+    assert distance < 1e-15
+    assert angle == pytest.approx(0.5, rel=1e-12)
