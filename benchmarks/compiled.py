@@ -11,6 +11,7 @@ from timing import Looped
 
 from pliant.engine import jit
 from pliant.engine.evaluator import Program, Workspace, aligned
+from pliant.engine.lanes import padded
 from pliant.formulations.passes import Algorithm
 
 if TYPE_CHECKING:
@@ -73,8 +74,9 @@ def batch(program: Program, inputs: Sequence[NDArray[np.float64]]) -> tuple[Loop
     count, size = inputs[0].shape
     out = np.empty((count, plan.outputs))
     table = np.array(plan.rows, dtype=np.int64)
-    arrays = [program.constants, program.gravity, *inputs, *(aligned(size * plan.lanes) for _ in inputs)]
-    arrays += [aligned(plan.record_size * plan.lanes), aligned(plan.outputs * plan.lanes), out, table]
+    width = plan.lanes
+    arrays = [program.constants, program.gravity, *inputs, *(aligned(padded(size, width) * width) for _ in inputs)]
+    arrays += [aligned(plan.record_size * width), aligned(padded(plan.outputs, width) * width), out, table]
     numbers = [len(table), count, size, plan.outputs]
     context = np.array([*(a.ctypes.data for a in arrays), *numbers], dtype=np.int64)
     return loop(code.address(plan.entry), context.ctypes.data, context, arrays, code), out

@@ -128,3 +128,13 @@ def test_other_rows_are_kept_where_those_are_lost():
 def test_bad_numbers_are_named(parallelogram):
     with pytest.raises(ValueError, match="q of 'pin' is nan"):
         parallelogram.forward([0.1, np.nan, 0.1], np.zeros(3))
+
+
+def test_a_batch_mixes_states_that_need_different_rows():
+    arm = Dynamics(four_bar(loop={"planar": None}), compile="never")
+    q = np.stack([arm.assemble(), arm.assemble([1.2, -1.0, 1.6])])
+    a = arm.forward(q, np.zeros_like(q), [[0.2], [0.2]])
+    selection = arm.loops.coordinates.selection
+    arm.loops.coordinates._selection = selection._replace(kept=(1, 2), redundant=(0, 3, 4))
+    arm.loops._ready.clear()
+    np.testing.assert_allclose(arm.forward(q, np.zeros_like(q), [[0.2], [0.2]]), a, rtol=1e-12)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from pliant.engine import cache as disk
 from pliant.engine import jit
 from pliant.engine.fastcall import fast_function, layout_is_known
+from pliant.engine.lanes import padded
 from pliant.engine.module import module_ir, rows
 from pliant.engine.rolled import RolledProgram, rolled, whole
 from pliant.engine.structure import freeze, split_constants
@@ -173,8 +174,10 @@ class Workspace:
             dstore, saved = aligned(plan.record_size * lanes), aligned(plan.saved_size)
             held += [*self.seeds, store, dstore, saved, dout, table, len(table)]
             if mode == "jacobian":
-                self.out = aligned(plan.outputs * widths[0])
-                held += [_owners(program, len(table), widths[0]), self.out, widths[0], plan.outputs]
+                matrix = aligned(plan.outputs * padded(widths[0], lanes))
+                # without the padding of its rows
+                self.out = matrix.reshape(plan.outputs, padded(widths[0], lanes))[:, : widths[0]]
+                held += [_owners(program, len(table), widths[0]), matrix, widths[0], plan.outputs]
             else:
                 held.append(0)
         else:
@@ -217,14 +220,7 @@ class Evaluator:
             buffer[:] = x
         out = work.run().copy()
         self._free.append(work)
-        if not work.seeds:
-            return out
-        directions = len(work.seeds[0]) // self._lanes
-        return out.reshape(len(out) // max(directions, 1), directions)
-
-    @cached_property
-    def _lanes(self) -> int:
-        return self.program.load(self._mode)[0].lanes
+        return out
 
     def fast(self, driven: NDArray[np.int64]) -> Callable[..., Any] | None:
         """f(a, b, c) on arrays, without conversions; c drives the given entries of the third input.
@@ -262,8 +258,9 @@ class Evaluator:
 
         def part(start: int) -> None:
             stop = min(start + step, count)
-            lanes = [aligned(self.size * plan.lanes) for _ in arrays]
-            store, out_lanes = aligned(plan.record_size * plan.lanes), aligned(plan.outputs * plan.lanes)
+            width = plan.lanes
+            lanes = [aligned(padded(self.size, width) * width) for _ in arrays]
+            store, out_lanes = aligned(plan.record_size * width), aligned(padded(plan.outputs, width) * width)
             held: list[NDArray[Any]] = [
                 self.constants,
                 self.gravity,

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pliant.engine.fastcall import fastcall_ir
 from pliant.engine.flow import Flow
+from pliant.engine.lanes import lanes_to_rows, rows_to_lanes, transposition_declarations
 from pliant.engine.llvm_ir import (
     Writer,
     declarations,
@@ -214,90 +215,32 @@ def program_ir(program: RolledProgram, lanes: int) -> tuple[str, str]:
 
 def batch_ir(program: RolledProgram, name: str, lanes: int) -> str:
     """States in rows of plain arrays: gather a group into lanes, run the loop, scatter the results."""
-    t = vector_type(lanes)
     arrays = Arrays.of(program, lanes)
-    lines = ["  br label %group", "group:", "  %g = phi i64 [ 0, %entry ], [ %g1, %next ]"]
-    lines += ["  %last = sub i64 %count, 1"]
-    for k in range(lanes):
-        # lanes beyond the end repeat the last state
-        lines += [
-            f"  %s{k} = add i64 %g, {k}",
-            f"  %m{k} = icmp slt i64 %s{k}, %count",
-            f"  %r{k} = select i1 %m{k}, i64 %s{k}, i64 %last",
-            f"  %x{k} = mul i64 %r{k}, %size",
-            f"  %y{k} = mul i64 %r{k}, %outputs",
-        ]
-    before = "group"
-    for name_in in program.inputs:
-        lines += _gather(name_in, before, lanes, t)
-        before = f"{name_in}_end"
-    call = ", ".join(f"ptr %{n}" + ("_lanes" if n in program.inputs or n == "out" else "") for n in arrays.lanes)
-    lines.append(f"  call void @{name}({call}, ptr %rows, i64 %links)")
-    lines += _scatter(before, lanes, t)
-    lines += [
-        "  br label %next",
-        "next:",
-        f"  %g1 = add i64 %g, {lanes}",
-        "  %more = icmp slt i64 %g1, %count",
-    ]
-    lines += ["  br i1 %more, label %group, label %end", "end:", "  ret void"]
+    w = Flow()
+    group = w.variable("i64", "0")
+    last = w.iadd("%count", -1)
+    with w.loop(lambda: w.iless(w.get("i64", group), "%count")):
+        first = w.get("i64", group)
+        states = []
+        for k in range(lanes):
+            # lanes beyond the end repeat the last state
+            state = w.iadd(first, k)
+            states.append(w.let(f"select i1 {w.iless(state, '%count')}, i64 {state}, i64 {last}"))
+        for array in program.inputs:
+            rows_to_lanes(w, f"%{array}", f"%{array}_lanes", "%size", states, lanes)
+        held = [f"%{n}_lanes" if n in program.inputs or n == "out" else f"%{n}" for n in arrays.lanes]
+        w.do(f"call void @{name}({', '.join(f'ptr {p}' for p in (*held, '%rows'))}, i64 %links)")
+        lanes_to_rows(w, "%out_lanes", "%out", "%outputs", states, lanes)
+        w.put("i64", w.iadd(first, lanes), group)
     signature = ", ".join(f"{kind} %{argument}" for argument, kind in batch_parameters(program).items())
-    return f"define void @{name}_batch({signature}) #0 {{\nentry:\n" + "\n".join(lines) + "\n}\n"
-
-
-def _gather(array: str, before: str, lanes: int, t: str) -> list[str]:
-    lines = [
-        f"  br label %{array}_loop",
-        f"{array}_loop:",
-        f"  %{array}_i = phi i64 [ 0, %{before} ], [ %{array}_i1, %{array}_loop ]",
-    ]
-    vector = "undef"
-    for k in range(lanes):
-        lines += [
-            f"  %{array}_o{k} = add i64 %x{k}, %{array}_i",
-            f"  %{array}_p{k} = getelementptr inbounds double, ptr %{array}, i64 %{array}_o{k}",
-            f"  %{array}_v{k} = load double, ptr %{array}_p{k}, align 8",
-            f"  %{array}_w{k} = insertelement {t} {vector}, double %{array}_v{k}, i32 {k}",
-        ]
-        vector = f"%{array}_w{k}"
-    lines += [
-        f"  %{array}_q = getelementptr inbounds {t}, ptr %{array}_lanes, i64 %{array}_i",
-        f"  store {t} {vector}, ptr %{array}_q, align 8",
-        f"  %{array}_i1 = add i64 %{array}_i, 1",
-        f"  %{array}_c = icmp slt i64 %{array}_i1, %size",
-        f"  br i1 %{array}_c, label %{array}_loop, label %{array}_end",
-        f"{array}_end:",
-    ]
-    return lines
-
-
-def _scatter(before: str, lanes: int, t: str) -> list[str]:
-    lines = [
-        "  br label %out_loop",
-        "out_loop:",
-        f"  %out_i = phi i64 [ 0, %{before} ], [ %out_i1, %out_loop ]",
-        f"  %out_q = getelementptr inbounds {t}, ptr %out_lanes, i64 %out_i",
-        f"  %out_v = load {t}, ptr %out_q, align 8",
-    ]
-    for k in reversed(range(lanes)):
-        # from the last lane down, so that a repeated state ends with the value of its own lane
-        lines += [
-            f"  %out_e{k} = extractelement {t} %out_v, i32 {k}",
-            f"  %out_o{k} = add i64 %y{k}, %out_i",
-            f"  %out_p{k} = getelementptr inbounds double, ptr %out, i64 %out_o{k}",
-            f"  store double %out_e{k}, ptr %out_p{k}, align 8",
-        ]
-    lines += [
-        "  %out_i1 = add i64 %out_i, 1",
-        "  %out_c = icmp slt i64 %out_i1, %outputs",
-        "  br i1 %out_c, label %out_loop, label %out_end",
-        "out_end:",
-    ]
-    return lines
+    return w.text(f"{name}_batch", signature)
 
 
 def jacobian_ir(program: RolledProgram, name: str, lanes: int) -> str:
-    """Unit directions of the one seeded input, in blocks of lanes; columns go to a row-major matrix."""
+    """Unit directions of the one seeded input, in blocks of lanes; columns go to a row-major matrix.
+
+    The rows of the matrix are padded to whole blocks.
+    """
     (seed,) = program.seeds
     t = vector_type(lanes)
     zero = f"store {t} zeroinitializer, ptr"
@@ -315,6 +258,10 @@ def jacobian_ir(program: RolledProgram, name: str, lanes: int) -> str:
         at = w.iadd(w.imul(link, row_length(program)), record)
         return w.get("i64", w.let(f"getelementptr inbounds i64, ptr %rows, i64 {at}"))
 
+    # a pass on the way out leaves the outputs of the links that it skips
+    first_inward = next((p for p, each in enumerate(program.passes) if each.direction == "inward"), len(program.passes))
+    skips_outputs = any(kernel.outputs for each in program.passes[:first_inward] for kernel in each.kernels)
+    row = w.imul(w.let(f"udiv i64 {w.iadd('%directions', lanes - 1)}, {lanes}"), lanes)
     clear(f"d{seed}", "0", "%directions")
     call = ", ".join(f"{kind.split()[0]} %{p}" for p, kind in arrays.parameters.items() if p != "first")
     w.do(f"call void @{name}_primal({call}, i64 0)")
@@ -328,12 +275,13 @@ def jacobian_ir(program: RolledProgram, name: str, lanes: int) -> str:
         start = w.get("i64", w.let(f"getelementptr inbounds i64, ptr %owners, i64 {b}"))
         before = w.get("i64", first)
         clear("dstore", record_start(before), record_start(start))
-        clear("dout", "0", "%outputs")
+        if skips_outputs:
+            clear("dout", "0", "%outputs")
         w.put("i64", start, first)
         w.do(f"call void @{name}({call}, i64 {start})")
-        with w.repeat("%outputs") as r, w.repeat(width) as k:
-            value = w.read("%dout", w.iadd(w.imul(r, lanes), k))
-            w.write(value, "%matrix", w.iadd(w.iadd(w.imul(r, "%directions"), b), k))
+        with w.repeat("%outputs") as r:
+            value = w.let(f"load {t}, ptr {element(w, '%dout', r, lanes)}, align 64")
+            w.do(f"store {t} {value}, ptr {w.at('%matrix', w.iadd(w.imul(r, row), b))}, align 64")
         clear(f"d{seed}", b, w.iadd(b, width))
         w.put("i64", w.iadd(b, lanes), block)
     signature = ", ".join(f"{kind} %{argument}" for argument, kind in jacobian_parameters(program, lanes).items())
@@ -404,7 +352,7 @@ def module_ir(program: RolledProgram, mode: str, lanes: int, flush_denormals: bo
     parts.append(text)
     parameters = Arrays.of(program, width).parameters
     if mode == "batch":
-        parts.append(batch_ir(program, name, lanes))
+        parts += [transposition_declarations(lanes), batch_ir(program, name, lanes)]
         name, parameters = f"{name}_batch", batch_parameters(program)
     elif mode == "jacobian":
         parts.append(jacobian_ir(program, name, lanes))

@@ -199,13 +199,13 @@ class ClosedLoops:
         pivots = out[..., head:]
         if not pivots.shape[-1] or (pivots > self._least_pivots[driven]).all():
             return out[..., :head]
-        states = [np.atleast_2d(y) for y in (q, v, x)]
-        found = np.atleast_2d(out)[:, :head].copy()
-        for k in np.flatnonzero(~(np.atleast_2d(pivots) > self._least_pivots[driven]).all(axis=1)):
-            if self._must_reselect(states[0][k], driven):
-                return self._watched(driven, q, v, x)
-            found[k] = self._dense(driven, *(y[k] for y in states))
-        return found.reshape(*q.shape[:-1], head)
+        if q.ndim == 2:
+            for k in np.flatnonzero(~(pivots > self._least_pivots[driven]).all(axis=1)):
+                out[k, :head] = self._watched(driven, q[k], v[k], x[k])
+            return out[:, :head]
+        if self._must_reselect(q, driven):
+            return self._watched(driven, q, v, x)
+        return self._dense(driven, q, v, x)
 
     def _pivot_scale(self, plan: Plan) -> Floats:
         """The diagonal of J M^-1 J^T around the reference pose, for the rows that have multipliers."""
