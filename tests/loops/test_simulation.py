@@ -53,7 +53,7 @@ def run(arm, q, v, tau, until, pieces, *, project):
 def test_energy_and_drift(name, until, size):
     arm = Dynamics(name)
     rng = np.random.default_rng(0)
-    q, v = state(arm, size=size, speed=0.3) if size else (arm.assemble(), np.zeros(arm.size))
+    q, v = state(arm, size=size, speed=0.3)
     amplitude = rng.uniform(0.5, 1.0, len(arm.inputs)) * (50.0 if name == "dualemps" else 0.5)
 
     def tau(t):
