@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pliant.cli.terminal import emit, number, refuse, table
+from pliant.cli.terminal import emit, number, table
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 # seconds of one slice: short against the time for which a shared processor is taken away
 SLICE = 2e-4
 STATES = 1024
-DEFAULT = ["canadarm", "seven-joint-arm"]
+DEFAULT = ["canadarm", "seven-joint-arm", "dualemps"]
+COLUMNS = ("multiplications", "additions", "divisions", "functions")
+# operations of both models together, Briot & Khalil
+PUBLISHED = {"dualemps": 2842}
 
 
 def bench(
@@ -30,19 +33,20 @@ def bench(
     import pliant
     from pliant.dynamics import Dynamics
 
-    counts = table("robot", "coordinates", "multiplications", "additions", "divisions", "functions")
+    counts = table("robot", "n", "model", "mul", "add", "div", "functions", "total", "published, both")
     times = table("robot", "first call s", "forward us", "forces us", "derivatives", "batch us", "gain")
     for name in robots or DEFAULT:
         arm = Dynamics(pliant.load(name))
-        if arm.robot.loops:
-            refuse(f"{name}: the robot has closed loops; bench measures trees")
-        counted = arm.operations("forward")
-        columns = ("multiplications", "additions", "divisions", "functions")
-        numbers = [arm.size, *(getattr(counted, column) for column in columns)]
-        counts.add_row(f"[bold]{arm.robot.name}[/]", *map(str, numbers))
+        counted = [arm.operations("forward"), arm.operations("inverse")]
+        lead = (f"[bold]{arm.robot.name}[/]", str(arm.size), "forward")
+        published = PUBLISHED.get(arm.robot.name)
+        for words, one in zip((lead, ("", "", "inverse")), counted, strict=True):
+            numbers = [*(getattr(one, column) for column in COLUMNS), one.total]
+            last = str(published) if published and words is lead else ""
+            counts.add_row(*words, *map(str, numbers), last)
         times.add_row(f"[bold]{arm.robot.name}[/]", *_times(arm, seconds))
     emit(
-        "Operations of one forward dynamics",
+        "Operations of one evaluation; inverse: all forces of a tree, efforts and accelerations of a robot with loops",
         counts,
         "Calls from Python; derivatives in calls of forces, a batch per state and its gain over single calls",
         times,
@@ -55,6 +59,8 @@ def _times(arm: Dynamics, seconds: float) -> list[str]:
 
     random = np.random.default_rng(0)
     q, v, a = random.normal(size=(3, arm.size)) * 0.1
+    if arm.robot.loops:
+        q, v = arm.assemble(), np.zeros(arm.size)
     tau = random.normal(size=len(arm.inputs))
     states = [np.tile(x, (STATES, 1)) for x in (q, v, tau)]
     start = time.perf_counter()

@@ -7,7 +7,7 @@ Values between kernels live in one record per link; only those that some later k
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -351,10 +351,25 @@ def whole(algorithm: Algorithm, tree: Tree, seeds: tuple[str, ...] = ()) -> Roll
             if tape.op[i] == "symbol" and tape.a[i].array in seeds
         }
         outputs = tangents(outputs, given)
+    values = [x for s in split for x in s.values]
+    return one_kernel(algorithm.name, algorithm.inputs, tape, outputs, values, tree.size, seeds, split)
+
+
+def one_kernel(
+    name: str,
+    inputs: tuple[str, ...],
+    tape: Tape,
+    outputs: list[Scalar],
+    constants: list[float],
+    size: int,
+    seeds: tuple[str, ...] = (),
+    patterns: Sequence[ConstantsPattern] = (),
+) -> RolledProgram:
+    """A program of a single kernel: everything is its own, and nothing has to be stored in between."""
     kernel = Kernel("whole", tape, {}, outputs, "dout" if seeds else "out", {}, 0)
     return RolledProgram(
-        name=algorithm.name,
-        inputs=algorithm.inputs,
+        name=name,
+        inputs=inputs,
         seeds=seeds,
         passes=[LoopPass("whole", "outward", [0], [kernel])],
         parents=[-1],
@@ -366,8 +381,8 @@ def whole(algorithm: Algorithm, tree: Tree, seeds: tuple[str, ...] = ()) -> Roll
         record_size=0,
         saved_start=[0],
         saved_size=len(kernel.saved) if seeds else 0,
-        constants=[x for s in split for x in s.values],
+        constants=constants,
         outputs=len(outputs),
-        size=tree.size,
-        patterns=split,
+        size=size,
+        patterns=list(patterns),
     )

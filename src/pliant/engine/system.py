@@ -22,7 +22,7 @@ from pliant.engine.flow import Flow
 from pliant.engine.integrators import ALL_STAGES, Clock, Status, dop853_ir, fixed_step_ir
 from pliant.engine.llvm_ir import declarations, library, number, stumpff_orders
 from pliant.engine.module import ATTRIBUTES, MXCSR, entry_ir, program_ir, rows
-from pliant.engine.rolled import Address, Kernel, LoopPass, RolledProgram, rolled, whole
+from pliant.engine.rolled import Address, RolledProgram, one_kernel, rolled, whole
 from pliant.engine.structure import from_slots, split_constants
 from pliant.engine.tape import Node, Tape, tangents
 from pliant.formulations.connection import elastic, joint_force, joint_rates
@@ -131,26 +131,7 @@ def drive_program(
             for k, node in enumerate(inputs[name])
         }
         outputs = tangents(f, given)
-    kernel = Kernel("whole", tape, {}, outputs, "dout" if seeds else "out", {}, 0)
-    return RolledProgram(
-        name="drive",
-        inputs=("q", "v", "r", "arm"),
-        seeds=seeds,
-        passes=[LoopPass("whole", "outward", [0], [kernel])],
-        parents=[-1],
-        children=[()],
-        coordinate_start=[0],
-        output_start=[0],
-        constant_start=[0],
-        record_start=[0],
-        record_size=0,
-        saved_start=[0],
-        saved_size=len(kernel.saved) if seeds else 0,
-        constants=list(gains),
-        outputs=len(outputs),
-        size=n,
-        patterns=[],
-    )
+    return one_kernel("drive", ("q", "v", "r", "arm"), tape, outputs, list(gains), n, seeds)
 
 
 def _traced_constants(tree: Tree, tape: Tape) -> list[LinkConstants]:
