@@ -63,7 +63,7 @@ def test_casadi_file(run, tmp_path):
             "one function",
         ),
         (("canadarm", "--to", "fortran", "-o", "arm.f90"), "fortran"),
-        (("five-bar", "--to", "c", "-o", "arm.c"), "closed loops"),
+        (("five-bar", "--to", "c", "-o", "arm.c", "--function", "energy"), "closed loops"),
     ],
 )
 def test_refusals(run, tmp_path, words, message):

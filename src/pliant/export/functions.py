@@ -27,6 +27,7 @@ from pliant.tree import Tree, TreeLink, body_constants
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
+    from pliant.loops.closed import ClosedLoops
 
 UNROLL_BELOW = 3000
 """Operations up to which a function is one kernel for the whole robot: more would not fit the cache."""
@@ -134,19 +135,15 @@ def model(
 
     ``marks`` leaves a symbol in the array MARK on the tape where a step of a pass begins, for listings.
     """
-    if arm.robot.loops:
-        names = ", ".join(f"'{loop.name}'" for loop in arm.robot.loops)
-        raise ValueError(f"robot '{arm.robot.name}' has closed loops ({names}); only trees can be exported")
+    if arm.loops is not None:
+        return _closed_model(arm, arm.loops, functions)
     functions, frames = _known(functions), tuple(dict.fromkeys(_listed(frames)))
     wants_frames = any(SIGNATURES[name].per_frame for name in functions)
     if wants_frames and not frames:
         raise ValueError(f"frames is empty; a pose or a Jacobian needs one of {', '.join(arm.frames)}")
     used = frames if wants_frames else ()
     tree = with_frames(arm.tree, used)
-    split = [split_constants(link.constants) for link in tree.links]
-    uses: list[tuple[str, tuple[str, ...]]] = [("gravity", (axis,)) for axis in "xyz"]
-    for link, s in zip(tree.links, split, strict=True):
-        uses += [(link.name, names) for names in _uses(s.pattern, len(s.values))]
+    uses = _all_uses(tree)
     exported = tuple(_exported(name, arm.tree, tree, used, unroll, marks) for name in functions)
     read = frozenset().union(*(_parameters_read(each.program) for each in exported))
     return Model(
@@ -160,16 +157,53 @@ def model(
     )
 
 
+def _closed_model(arm: Dynamics, loops: ClosedLoops, functions: Sequence[str]) -> Model:
+    """A robot with loops: its forward dynamics, which runs over a tree of its own with rigid parts merged."""
+    wanted = ("forward",) if tuple(functions) == FUNCTIONS else _known(functions)
+    if wanted != ("forward",):
+        names = ", ".join(f"'{loop.name}'" for loop in arm.robot.loops)
+        raise ValueError(
+            f"robot '{arm.robot.name}' has closed loops ({names}); of such a robot 'forward' can be exported, "
+            f"not {', '.join(name for name in wanted if name != 'forward')}"
+        )
+    algorithm, tree = loops.forward_algorithm()
+    exported = Exported(SIGNATURES["forward"], whole(algorithm, tree), (arm.size,))
+    read = _parameters_read(exported.program)
+    return Model(
+        name=arm.robot.name,
+        tree=arm.tree,
+        functions=(exported,),
+        frames=(),
+        parameters=_values(tree),
+        meanings=tuple(Meaning(owner, names, k in read) for k, (owner, names) in enumerate(_all_uses(tree))),
+        structure=structure_digest(tree),
+    )
+
+
+def _all_uses(tree: Tree) -> list[tuple[str, tuple[str, ...]]]:
+    """What each parameter stands for: whose it is, and which quantities."""
+    uses: list[tuple[str, tuple[str, ...]]] = [("gravity", (axis,)) for axis in "xyz"]
+    for link in tree.links:
+        s = split_constants(link.constants)
+        uses += [(link.name, names) for names in _uses(s.pattern, len(s.values))]
+    return uses
+
+
+def _values(tree: Tree) -> tuple[float, ...]:
+    return (
+        *tree.gravity.tolist(),
+        *(x for link in tree.links for x in split_constants(link.constants).values),
+    )
+
+
 def parameters(arm: Dynamics, frames: Sequence[str] = ()) -> tuple[float, ...]:
     """Gravity and the constants of the links, then those of frames: the parameters of exported functions.
 
     Frames have constants where pose or jacobian is exported.
     """
-    tree = with_frames(arm.tree, _listed(frames))
-    return (
-        *tree.gravity.tolist(),
-        *(x for link in tree.links for x in split_constants(link.constants).values),
-    )
+    if arm.loops is not None:
+        return _values(arm.loops.forward_algorithm()[1])
+    return _values(with_frames(arm.tree, _listed(frames)))
 
 
 def version() -> str:
