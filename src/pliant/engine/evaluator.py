@@ -116,7 +116,7 @@ class Program:
             return Plan(**description), jit.LoadedCode(code)
         program = self.traced
         text, entry = module_ir(program, mode, lanes, flush_denormals=jit.is_x86())
-        code = jit.machine_code(text)
+        code = jit.machine_code(text, straight=mode == "single")
         plan = Plan(entry, rows(program).tolist(), program.record_size, program.saved_size, program.outputs, lanes)
         disk.keep(key, {name: getattr(plan, name) for name in Plan.__slots__}, code)
         return plan, jit.LoadedCode(code)
