@@ -25,6 +25,7 @@ DRAWN = {
     "seven-joint-arm.png": ("show", "seven-joint-arm"),
     "dualemps.png": ("show", "dualemps"),
     "two-link.png": ("show", EXAMPLE),
+    "canadarm-run.png": ("simulate", "canadarm", "--force", "--output", "run.h5"),
 }
 
 
@@ -59,9 +60,9 @@ def refreshed(text: str, folder: Path) -> str:
 def main() -> None:
     """Renew everything in place."""
     PICTURES.mkdir(exist_ok=True)
-    for name, command in DRAWN.items():
-        output("-m", "pliant", *command, "--plot", PICTURES / name)
     with tempfile.TemporaryDirectory() as folder:
+        for name, command in DRAWN.items():
+            output("-m", "pliant", *command, "--plot", PICTURES / name, folder=Path(folder))
         shutil.copy(EXAMPLE, folder)
         text = EXAMPLE.read_text("utf-8")
         for right, wrong in MISTAKES.items():
