@@ -90,6 +90,11 @@ class Node:
     def __neg__(self) -> Scalar:
         return _negate(self)
 
+    def signed(self) -> tuple[Node, float]:
+        """The node without its sign, and the sign."""
+        inner = _negated(self)
+        return (self, 1.0) if inner is None else (inner, -1.0)
+
     def sin(self) -> Scalar:
         inner = _negated(self)
         return self.tape.record("sin", self.index) if inner is None else -inner.sin()
@@ -208,7 +213,10 @@ def _multiply_constant(k: float, x: Node) -> Scalar:
         return _negate(_multiply_constant(k, inner))
     if tape.op[x.index] == "*" and tape.op[tape.a[x.index]] == "constant":
         return _multiply_constant(k * tape.a[tape.a[x.index]], tape.nodes[tape.b[x.index]])
-    return tape.record("*", tape.constant(k).index, x.index)
+    if tape.op[x.index] == "+" and tape.a[x.index] == tape.b[x.index]:
+        return _multiply_constant(2.0 * k, tape.nodes[tape.a[x.index]])
+    # a sum is never dearer than a product
+    return _add(x, x) if k == 2 else tape.record("*", tape.constant(k).index, x.index)
 
 
 def _divide(x: Scalar, y: Scalar) -> Scalar:

@@ -16,6 +16,7 @@ from pliant.spatial.vectors import (
     cross,
     product,
     scale,
+    shared_times,
     times,
     transpose,
     turn_about,
@@ -108,12 +109,12 @@ def connect(
     joint, rate = joint_rates(kind, q, v)
     turn = seat_turn(kind, seat, parent_q, parent_v)
     rotation = orient(kind, link, joint, turn)
-    r = add(seat.position, times(seat.Phi_d, parent_q))
+    r = add(seat.position, shared_times(seat.Phi_d, parent_q))
     s = own_offset(kind, seat, joint, turn, rotation)
     nu, nu_bias = (turn.omega, turn.bias) if turn is not None else (ZERO3, ZERO3)
     w_seat = add(w, nu)
     # Mohan & Saha (24b) needs the factor 2 of the Coriolis term; Briot & Khalil (19) the prismatic one below
-    h_v = cross(w, add(cross(w, r), times(seat.Phi_d, scale(2.0, parent_v))))
+    h_v = cross(w, add(cross(w, r), shared_times(seat.Phi_d, scale(2.0, parent_v))))
     h_w = add(nu_bias, cross(w, nu))
     h_v = add(h_v, cross(h_w, s), cross(w_seat, cross(w_seat, s)))
     w_own = rotation.back(w_seat)
@@ -131,7 +132,7 @@ def connect(
 def carried_acceleration(c: Connection, seat: Seat, a_v: Vector, a_w: Vector, a_e: Vector) -> tuple[Vector, Vector]:
     """Acceleration of the own frame, own axes, from the parent's (a_v, a_w, a_e); the joint's not yet added."""
     seat_w = a_w if c.T is None else add(a_w, times(c.T, times(seat.Phi_r, a_e)))
-    at_seat = add(a_v, cross(a_w, c.r), times(seat.Phi_d, a_e))
+    at_seat = add(a_v, cross(a_w, c.r), shared_times(seat.Phi_d, a_e))
     own_v = add(at_seat, cross(seat_w, c.s))
     return add(c.rotation.back(own_v), c.h_v), add(c.rotation.back(seat_w), c.h_w)
 

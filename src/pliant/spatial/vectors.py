@@ -61,6 +61,28 @@ def times(m: Sequence[Sequence[Scalar]], x: Sequence[Scalar]) -> Vector:
     return [dot(row, x) for row in m]
 
 
+def shared_times(m: Sequence[Sequence[Scalar]], x: Sequence[Scalar]) -> Vector:
+    """M x where entries of a row are often equal up to sign, as tip values of modes are: each is multiplied once."""
+    return [_shared_dot(row, x) for row in m]
+
+
+def _shared_dot(row: Sequence[Scalar], x: Sequence[Scalar]) -> Scalar:
+    groups: dict[object, tuple[Scalar, Scalar]] = {}
+    for entry, value in zip(row, x, strict=True):
+        if is_zero(entry):
+            continue
+        if hasattr(entry, "signed"):
+            factor, sign = entry.signed()
+        elif type(entry) is float:
+            factor, sign = abs(entry), 1.0 if entry > 0 else -1.0
+        else:
+            factor, sign = entry, 1.0
+        key = factor if type(factor) is float else id(factor)
+        total = groups[key][1] if key in groups else 0.0
+        groups[key] = (factor, total + sign * value)
+    return dot([factor for factor, _ in groups.values()], [total for _, total in groups.values()])
+
+
 def transpose_times(m: Sequence[Sequence[Scalar]], x: Sequence[Scalar]) -> Vector:
     return [dot(column(m, j), x) for j in range(len(m[0]))] if m else []
 
