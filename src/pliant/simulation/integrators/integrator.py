@@ -164,7 +164,9 @@ class Integrator(ABC):
     def rates(self, t: float, y: Floats) -> Floats:
         """f(t, y), counted."""
         self.statistics.evaluations += 1
-        return self.equations.rates(t, y)
+        # a trial step may go astray; it is then refused for what came out, not for how
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.equations.rates(t, y)
 
     def refuse_step(self, h: float) -> None:
         """Raise if a step has become too small to go on."""
