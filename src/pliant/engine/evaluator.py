@@ -36,6 +36,12 @@ GROUP = 512
 """Smallest number of states worth a thread of its own."""
 
 
+def fitting_program(algorithm: Algorithm, tree: Tree, seeds: tuple[str, ...] = ()) -> RolledProgram:
+    """One kernel for the whole tree while that is small, else one per class of link."""
+    by_link = rolled(algorithm, tree, seeds)
+    return whole(algorithm, tree, seeds) if by_link.operations.total <= UNROLL_BELOW else by_link
+
+
 @cache
 def _threads() -> ThreadPoolExecutor:
     """One pool for all batches: making threads costs more than most batches."""
@@ -81,10 +87,7 @@ class Program:
     @cached_property
     def traced(self) -> RolledProgram:
         """One kernel for the whole tree while that is small, else one per class of link."""
-        by_link = rolled(self.algorithm, self.tree, self.seeds)
-        if by_link.operations.total <= UNROLL_BELOW:
-            return whole(self.algorithm, self.tree, self.seeds)
-        return by_link
+        return fitting_program(self.algorithm, self.tree, self.seeds)
 
     @cached_property
     def operations(self) -> Operations:

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.engine import jit
-from pliant.engine.evaluator import UNROLL_BELOW, aligned
+from pliant.engine.evaluator import aligned, fitting_program
 from pliant.engine.flow import Flow
 from pliant.engine.implicit import generalised_alpha_ir, work_size
 from pliant.engine.integrators import Status
 from pliant.engine.llvm_ir import declarations, element, library, stumpff_orders, vector_type
 from pliant.engine.module import ATTRIBUTES, program_ir, rows
-from pliant.engine.rolled import RolledProgram, rolled, whole
+from pliant.engine.rolled import RolledProgram
 from pliant.engine.system import BALANCES, Law, Signals, compiled, drive_program, signals_ir
 from pliant.formulations.passes import INVERSE
 from pliant.tree import Tree
@@ -109,8 +109,8 @@ class ImplicitSystem:
         self.tree, self.size, self.channels = tree, tree.size, channels
         self.states = 2 * tree.size + BALANCES
         lanes = jit.lanes()
-        single = _fitting(tree, ())
-        tangent = _fitting(tree, ("q", "v", "a"))
+        single = fitting_program(INVERSE, tree)
+        tangent = fitting_program(INVERSE, tree, ("q", "v", "a"))
         drive = drive_program(tree, law, channels, gains)
         drive_tangent = drive_program(tree, law, channels, gains, ("q", "v"))
         self._code = jit.LoadedCode(compiled(_module(single, tangent, drive, drive_tangent, lanes)))
@@ -161,11 +161,6 @@ class ImplicitSystem:
         """Advance x in place until clock[END] or as many steps as there are knots for."""
         arrays = (self._context, clock, x, tolerance, self.work, knots)
         return Status(self._advance(*(a.ctypes.data for a in arrays), len(knots) - 1))
-
-
-def _fitting(tree: Tree, seeds: tuple[str, ...]) -> RolledProgram:
-    program = rolled(INVERSE, tree, seeds)
-    return whole(INVERSE, tree, seeds) if program.operations.total <= UNROLL_BELOW else program
 
 
 def _module(

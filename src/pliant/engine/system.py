@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from pliant.engine import cache as disk
 from pliant.engine import jit
-from pliant.engine.evaluator import UNROLL_BELOW, aligned
+from pliant.engine.evaluator import aligned, fitting_program
 from pliant.engine.flow import Flow
 from pliant.engine.integrators import ALL_STAGES, Clock, Status, dop853_ir, fixed_step_ir
 from pliant.engine.llvm_ir import declarations, library, number, stumpff_orders
 from pliant.engine.module import ATTRIBUTES, MXCSR, entry_ir, program_ir, rows
-from pliant.engine.rolled import Address, RolledProgram, one_kernel, rolled, whole
+from pliant.engine.rolled import Address, RolledProgram, one_kernel
 from pliant.engine.structure import from_slots, split_constants
 from pliant.engine.tape import Node, Tape, tangents
 from pliant.formulations.connection import elastic, joint_force, joint_rates
@@ -231,9 +231,7 @@ class System:
         self.tree = tree
         self.size = tree.size
         self.states = 2 * tree.size + BALANCES
-        program = rolled(FORWARD, tree)
-        if program.operations.total <= UNROLL_BELOW:
-            program = whole(FORWARD, tree)
+        program = fitting_program(FORWARD, tree)
         drive = drive_program(tree, law, channels, gains)
         self._code = jit.LoadedCode(compiled(_module(program, drive, self.states)))
         self.constants = np.array(program.constants)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pliant.bodies.modal_body import ModalBody
+from pliant.engine.evaluator import fitting_program
 from pliant.engine.rolled import Address, Kernel, RolledProgram, rolled, whole
 from pliant.engine.statements import is_whole
 from pliant.engine.structure import Slot, freeze, from_slots, split_constants
@@ -28,9 +29,6 @@ from pliant.tree import Tree, TreeLink, body_constants
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
     from pliant.loops.closed import ClosedLoops
-
-UNROLL_BELOW = 3000
-"""Operations up to which a function is one kernel for the whole robot: more would not fit the cache."""
 
 UNROLL_MATRIX_BELOW = 200
 """The same for matrices, in pairs of a coordinate and a link below it: about 60 operations each."""
@@ -396,8 +394,7 @@ def _pairs(tree: Tree) -> int:
 
 def _program(algorithm: Algorithm, tree: Tree, unroll: bool | None) -> RolledProgram:
     if unroll is None:
-        by_link = rolled(algorithm, tree)
-        return whole(algorithm, tree) if by_link.operations.total <= UNROLL_BELOW else by_link
+        return fitting_program(algorithm, tree)
     return whole(algorithm, tree) if unroll else rolled(algorithm, tree)
 
 
