@@ -56,11 +56,10 @@ def loop(function: int, context: int, *keep: object) -> Looped:
 
 def single(program: Program, inputs: Sequence[NDArray[np.float64]]) -> tuple[Looped, Workspace]:
     """One state again and again; with seeds, all directions of them."""
-    mode = "jacobian" if program.seeds else "single"
-    work = Workspace(program, mode, program.constants, program.gravity)
+    work = Workspace(program, program.constants, program.gravity)
     for buffer, x in zip(work.inputs, inputs, strict=True):
         buffer[:] = x
-    plan, code = program.load(mode)
+    plan, code = program.load(program.mode)
     return loop(code.address(plan.entry), work._argument, work, code), work
 
 

@@ -6,11 +6,12 @@ import pytest
 import zoo
 from pliant.dynamics import Dynamics
 from pliant.engine import evaluator
-from pliant.engine.evaluator import Evaluator, Program
+from pliant.engine.evaluator import Evaluator, Program, still_links
 from pliant.engine.module import program_ir
 from pliant.engine.replay import ReplayEvaluator
 from pliant.engine.rolled import rolled, whole
 from pliant.engine.structure import from_slots, split_constants
+from pliant.engine.tape import count
 from pliant.formulations.passes import ENERGY, FORWARD, INVERSE, MOTION, REACTION, result, run
 from pliant.tree import build_tree
 
@@ -98,6 +99,43 @@ def test_rolled_tangents(name, algorithm, seed, always_rolled):
     # twice: the second call finds the buffers of the first
     for _ in range(2):
         assert close(evaluate(*inputs.values()), wanted)
+
+
+def bush():
+    """A trunk of three links with two arms of five: most links rest while others move."""
+    two_modes = zoo.beam(0.7, modes=zoo.Modes(bend_y=1, bend_z=1))
+    names = [("trunk", 3, "base"), ("left", 5, "trunk2"), ("right", 5, "trunk2")]
+    links = []
+    for arm, length, parent in names:
+        for i in range(length):
+            placement = zoo.Placement(rotation=zoo.Rotation(x=0.4))
+            on = f"{arm}{i - 1}" if i else parent
+            joint = zoo.Joint(name=f"{arm}_{i}", parent=on, axis="z" if i % 2 else "y", placement=placement)
+            links.append(zoo.Link(name=f"{arm}{i}", joint=joint, beam=two_modes))
+    return build_tree(zoo.Robot(name="bush", links=links))
+
+
+@pytest.mark.parametrize("seed", ["q", "v", "a", "constants"])
+def test_links_that_are_only_carried_along(seed):
+    """Shorter kernels take over where a block of directions moves neither a link nor its neighbours."""
+    tree = bush()
+    rng = np.random.default_rng(3)
+    inputs = {name: 0.3 * rng.standard_normal(tree.size) for name in INVERSE.inputs}
+    program = Program(INVERSE, tree, (seed,))
+    evaluate = Evaluator(program)
+    wanted = tangent(INVERSE, tree, inputs, seed)
+    for _ in range(2):
+        assert close(evaluate(*inputs.values()), wanted)
+    kernels = [kernel for each in program.traced.passes for kernel in each.kernels]
+    assert len(program.traced.parents) == len(tree.links)
+    assert all(count([x for _, x in k.still_results]).total <= k.operations.total for k in kernels)
+
+
+def test_which_links_rest():
+    """A chain of five with two directions each, blocks of four: the neighbours of what moves are not at rest."""
+    moved = np.repeat(np.arange(5), 2)
+    still = still_links(np.arange(-1, 4), moved, 4)
+    assert still.tolist() == [[0, 0, 0, 1, 1], [1, 0, 0, 0, 0], [1, 1, 1, 0, 0]]
 
 
 def chain(n):

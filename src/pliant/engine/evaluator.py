@@ -84,6 +84,11 @@ class Program:
         self._structure = _structure_key(tree, split)
         self._loaded: dict[str, tuple[Plan, jit.LoadedCode]] = {}
 
+    @property
+    def mode(self) -> str:
+        """How one state is evaluated."""
+        return "jacobian" if self.seeds else "single"
+
     @cached_property
     def traced(self) -> RolledProgram:
         """One kernel for the whole tree while that is small, else one per class of link."""
@@ -143,49 +148,66 @@ def aligned(n: int) -> Floats:
     return raw[start : start + n]
 
 
-def _owners(program: Program, links: int, directions: int) -> NDArray[np.int64]:
-    """The first link that each direction moves; all of them at once where the program has a single kernel."""
+def _moved_links(program: Program, directions: int) -> NDArray[np.int64]:
+    """The link to which each direction belongs."""
     out = np.zeros(directions, dtype=np.int64)
-    if links == 1:
-        return out
     by_constants = program.seeds == ("constants",)
     start = 0
     for i, link in enumerate(program.tree.links):
         own = len(split_constants(link.constants).values) if by_constants else link.kind.coordinates
-        # a link's constants also say where it sits on its parent
-        out[start : start + own] = max(link.parent, 0) if by_constants else i
+        out[start : start + own] = i
         start += own
     return out
 
 
+def still_links(parents: NDArray[np.int64], moved: NDArray[np.int64], lanes: int) -> NDArray[np.int64]:
+    """(blocks, links): 1 where the directions of a block move neither a link nor its parent nor its children."""
+    links = len(parents)
+    still = np.ones((-(-len(moved) // lanes), links + 1), dtype=np.int64)
+    for direction, i in enumerate(moved):
+        touched = [i, parents[i], *np.flatnonzero(parents == i)]
+        # the base is the last column
+        still[direction // lanes, touched] = 0
+    return np.ascontiguousarray(still[:, :links])
+
+
+def _jacobian_arrays(
+    program: Program, plan: Plan, table: NDArray[np.int64], directions: int
+) -> tuple[list[NDArray[Any] | int], Floats]:
+    """The arguments of a compiled Jacobian after its inputs, and the matrix (outputs, directions) that it fills."""
+    lanes, links = plan.lanes, len(table)
+    units = aligned((2 * directions + lanes) * lanes)
+    units.reshape(-1, lanes)[directions : directions + lanes] = np.eye(lanes)
+    # a program of a single kernel has one link for all
+    moved = _moved_links(program, directions) if links > 1 else np.zeros(directions, dtype=np.int64)
+    parents = np.array([link.parent for link in program.tree.links] if links > 1 else [-1])
+    # a link's constants also say where it sits on its parent
+    first = np.maximum(parents[moved], 0) if program.seeds == ("constants",) else moved
+    width = padded(directions, lanes)
+    matrix = aligned(plan.outputs * width)
+    held: list[NDArray[Any] | int] = [units, aligned(plan.record_size), aligned(plan.record_size * lanes)]
+    held += [aligned(plan.saved_size), aligned(plan.outputs * lanes), table, links]
+    held += [first, still_links(parents, moved, lanes), matrix, directions, plan.outputs]
+    return held, matrix.reshape(plan.outputs, width)[:, :directions]
+
+
 class Workspace:
-    """Buffers of one thread for one mode, and the compiled function bound to them."""
+    """Buffers of one thread, and the compiled function bound to them: for one state, or for a Jacobian."""
 
-    __slots__ = ("_argument", "_call", "_context", "_keep", "inputs", "out", "seeds")
+    __slots__ = ("_argument", "_call", "_context", "_keep", "inputs", "out")
 
-    def __init__(self, program: Program, mode: str, constants: Floats, gravity: Floats) -> None:
-        plan, code = program.load(mode)
-        n, lanes = program.tree.size, plan.lanes
-        self.inputs = tuple(aligned(n) for _ in program.algorithm.inputs)
-        store, table = aligned(plan.record_size), np.array(plan.rows, dtype=np.int64)
-        self.seeds: tuple[Floats, ...] = ()
+    def __init__(self, program: Program, constants: Floats, gravity: Floats) -> None:
+        plan, code = program.load(program.mode)
+        self.inputs = tuple(aligned(program.tree.size) for _ in program.algorithm.inputs)
+        table = np.array(plan.rows, dtype=np.int64)
         held: list[NDArray[Any] | int] = [constants, gravity, *self.inputs]
         if program.seeds:
-            widths = [len(constants) if seed == "constants" else n for seed in program.seeds]
-            self.seeds = tuple(aligned(k * lanes) for k in widths)
-            self.out = dout = aligned(plan.outputs * lanes)
-            dstore, saved = aligned(plan.record_size * lanes), aligned(plan.saved_size)
-            held += [*self.seeds, store, dstore, saved, dout, table, len(table)]
-            if mode == "jacobian":
-                matrix = aligned(plan.outputs * padded(widths[0], lanes))
-                # without the padding of its rows
-                self.out = matrix.reshape(plan.outputs, padded(widths[0], lanes))[:, : widths[0]]
-                held += [_owners(program, len(table), widths[0]), matrix, widths[0], plan.outputs]
-            else:
-                held.append(0)
+            directions = len(constants) if program.seeds == ("constants",) else program.tree.size
+            arrays, self.out = _jacobian_arrays(program, plan, table, directions)
+            held += arrays
         else:
             self.out = aligned(plan.outputs)
-            held += [store, self.out, table, len(table)]
+            held += [aligned(plan.record_size), self.out, table, len(table)]
         self._keep = (*held, code)
         self._context = np.array([x if isinstance(x, int) else x.ctypes.data for x in held], dtype=np.int64)
         self._argument = self._context.ctypes.data
@@ -206,12 +228,11 @@ class Evaluator:
         self.constants = program.constants.copy()
         self.gravity = program.gravity.copy()
         self.size = program.tree.size
-        self._mode = "jacobian" if program.seeds else "single"
         self._free: deque[Workspace] = deque()
 
     def workspace(self) -> Workspace:
         """New buffers, for callers that keep their own."""
-        return Workspace(self.program, self._mode, self.constants, self.gravity)
+        return Workspace(self.program, self.constants, self.gravity)
 
     def __call__(self, *inputs: Floats) -> Floats:
         """Evaluate one state: the outputs, or their derivatives by the program's seed (outputs, directions)."""

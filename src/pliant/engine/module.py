@@ -21,7 +21,6 @@ from pliant.engine.llvm_ir import (
     emit,
     function,
     library,
-    number,
     stumpff_orders,
     vector_type,
 )
@@ -133,11 +132,11 @@ def element_i64(w: Writer, base: str, index: int) -> str:
     return base if index == 0 else w.let(f"getelementptr inbounds i64, ptr {base}, i64 {index}")
 
 
-def loop_ir(program: RolledProgram, name: str, prefix: str, arrays: Arrays) -> str:
+def loop_ir(program: RolledProgram, name: str, prefix: str, arrays: Arrays, *, still: bool = False) -> str:
     """All passes over the links, calling each link's kernel.
 
     A tangent program takes the first link that the directions move: links before it have no tangents on the way out,
-    until a pass has come back from the tips.
+    until a pass has come back from the tips. With ``still`` it also takes which links are only carried along.
     """
     lines: list[str] = []
     length = row_length(program)
@@ -158,7 +157,7 @@ def loop_ir(program: RolledProgram, name: str, prefix: str, arrays: Arrays) -> s
             f"  %o{p} = mul i64 {index}, {length}",
             f"  %row{p} = getelementptr inbounds i64, ptr %rows, i64 %o{p}",
         ]
-        lines += _dispatch(each, p, prefix, arguments)
+        lines += _dispatch(each, p, prefix, arguments, index if still else "")
         lines += [
             f"next{p}:",
             f"  %n{p} = add i64 %k{p}, 1",
@@ -167,29 +166,46 @@ def loop_ir(program: RolledProgram, name: str, prefix: str, arrays: Arrays) -> s
             f"{end}:",
         ]
         before = end
-    signature = ", ".join(f"{kind} %{argument}" for argument, kind in arrays.parameters.items())
+    parameters = {**arrays.parameters, "still": POINTER} if still else arrays.parameters
+    signature = ", ".join(f"{kind} %{argument}" for argument, kind in parameters.items())
     return f"define void @{name}({signature}) #0 {{\nentry:\n" + "\n".join(lines) + "\n  ret void\n}\n"
 
 
-def _dispatch(each: LoopPass, p: int, prefix: str, arguments: str) -> list[str]:
-    calls = [f"  call void @{prefix}_{each.name}_{k}({arguments}, ptr %row{p})" for k in range(len(each.kernels))]
+def _dispatch(each: LoopPass, p: int, prefix: str, arguments: str, still: str) -> list[str]:
+    """Call a link's kernel; ``still`` is the link's index where kernels of links at rest are to be told apart."""
+    kinds = ("", "still_") if still else ("",)
+    calls = [
+        f"  call void @{prefix}_{kind}{each.name}_{k}({arguments}, ptr %row{p})"
+        for kind in kinds
+        for k in range(len(each.kernels))
+    ]
     if len(calls) == 1:
         return [*calls, f"  br label %next{p}"]
     cases = " ".join(f"i64 {k}, label %p{p}k{k}" for k in range(1, len(calls)))
     lines = [
         f"  %a{p} = getelementptr inbounds i64, ptr %row{p}, i64 {p}",
         f"  %w{p} = load i64, ptr %a{p}, align 8",
-        f"  switch i64 %w{p}, label %p{p}k0 [ {cases} ]",
     ]
+    which = f"%w{p}"
+    if still:
+        lines += [
+            f"  %sa{p} = getelementptr inbounds i64, ptr %still, i64 {still}",
+            f"  %sw{p} = load i64, ptr %sa{p}, align 8",
+            f"  %sk{p} = mul i64 %sw{p}, {len(each.kernels)}",
+            f"  %ws{p} = add i64 %w{p}, %sk{p}",
+        ]
+        which = f"%ws{p}"
+    lines.append(f"  switch i64 {which}, label %p{p}k0 [ {cases} ]")
     for k, call in enumerate(calls):
         lines += [f"p{p}k{k}:", call, f"  br label %next{p}"]
     return lines
 
 
-def program_ir(program: RolledProgram, lanes: int) -> tuple[str, str]:
+def program_ir(program: RolledProgram, lanes: int, *, still: bool = False) -> tuple[str, str]:
     """Kernels and loop for one lane count: (assembly, name of the loop function).
 
-    A tangent program has two loops: NAME_primal computes and saves values once, NAME the tangents of a block.
+    A tangent program has two loops: NAME_primal computes and saves values once, NAME the tangents of a block, with
+    ``still`` by shorter kernels for links that a block only carries along.
     """
     arrays = Arrays.of(program, lanes)
     prefix = f"{program.name}{'_d_' + '_'.join(program.seeds) if program.seeds else ''}_{lanes}"
@@ -207,9 +223,12 @@ def program_ir(program: RolledProgram, lanes: int) -> tuple[str, str]:
             tangent = [(address, x) for address, x in results if address.is_tangent]
             parts.append(kernel_ir(program, f"{prefix}_primal_{name}", kernel, primal, {}, arrays, lanes))
             parts.append(kernel_ir(program, f"{prefix}_{name}", kernel, tangent, saved, arrays, lanes))
+            if still:
+                carried = kernel.still_results
+                parts.append(kernel_ir(program, f"{prefix}_still_{name}", kernel, carried, saved, arrays, lanes))
     if program.seeds:
         parts.append(loop_ir(program, f"{prefix}_primal", f"{prefix}_primal", arrays))
-    parts.append(loop_ir(program, prefix, prefix, arrays))
+    parts.append(loop_ir(program, prefix, prefix, arrays, still=still))
     return "".join(parts), prefix
 
 
@@ -236,41 +255,48 @@ def batch_ir(program: RolledProgram, name: str, lanes: int) -> str:
     return w.text(f"{name}_batch", signature)
 
 
+def has_still_links(program: RolledProgram) -> bool:
+    """Whether blocks of unit directions leave links of the program at rest."""
+    return bool(program.seeds) and len(program.parents) > 1
+
+
 def jacobian_ir(program: RolledProgram, name: str, lanes: int) -> str:
     """Unit directions of the one seeded input, in blocks of lanes; columns go to a row-major matrix.
 
-    The rows of the matrix are padded to whole blocks.
+    The rows of the matrix are padded to whole blocks. The directions are a table of zeros with unit rows in its
+    middle: shifted by the block, the unit rows stand at the block's directions.
     """
     (seed,) = program.seeds
     t = vector_type(lanes)
-    zero = f"store {t} zeroinitializer, ptr"
+    still = has_still_links(program)
     arrays = Arrays.of(program, lanes)
     record = role_start(program, 0) + ROLE_FIELDS.index("record")
     w = Flow()
     block = w.variable("i64", "0")
     first = w.variable("i64", "0")
+    at_rest = w.variable("ptr", "%still") if still else ""
 
     def clear(array: str, start: str, stop: str) -> None:
         with w.repeat(w.let(f"sub i64 {stop}, {start}")) as i:
-            w.do(f"{zero} {element(w, f'%{array}', w.iadd(start, i), lanes)}, align 8")
+            w.do(f"store {t} zeroinitializer, ptr {element(w, f'%{array}', w.iadd(start, i), lanes)}, align 8")
 
     def record_start(link: str) -> str:
         at = w.iadd(w.imul(link, row_length(program)), record)
         return w.get("i64", w.let(f"getelementptr inbounds i64, ptr %rows, i64 {at}"))
 
+    def call(loop: str, first: str, units: str, *more: str) -> None:
+        own = {"first": first, f"d{seed}": units}
+        listed = [f"{kind.split()[0]} {own.get(p, f'%{p}')}" for p, kind in arrays.parameters.items()]
+        w.do(f"call void @{loop}({', '.join([*listed, *more])})")
+
     # a pass on the way out leaves the outputs of the links that it skips
     first_inward = next((p for p, each in enumerate(program.passes) if each.direction == "inward"), len(program.passes))
     skips_outputs = any(kernel.outputs for each in program.passes[:first_inward] for kernel in each.kernels)
     row = w.imul(w.let(f"udiv i64 {w.iadd('%directions', lanes - 1)}, {lanes}"), lanes)
-    clear(f"d{seed}", "0", "%directions")
-    call = ", ".join(f"{kind.split()[0]} %{p}" for p, kind in arrays.parameters.items() if p != "first")
-    w.do(f"call void @{name}_primal({call}, i64 0)")
+    call(f"{name}_primal", "0", f"%d{seed}")
     with w.loop(lambda: w.iless(w.get("i64", block), "%directions")):
         b = w.get("i64", block)
-        left = w.let(f"sub i64 %directions, {b}")
-        width = w.let(f"select i1 {w.iless(left, lanes)}, i64 {left}, i64 {lanes}")
-        with w.repeat(width) as k:
-            w.write(number(1.0), f"%d{seed}", w.iadd(w.imul(w.iadd(b, k), lanes), k))
+        units = element(w, f"%d{seed}", w.let(f"sub i64 %directions, {b}"), lanes)
         # links before the first that moves keep zero tangents on the way out
         start = w.get("i64", w.let(f"getelementptr inbounds i64, ptr %owners, i64 {b}"))
         before = w.get("i64", first)
@@ -278,11 +304,15 @@ def jacobian_ir(program: RolledProgram, name: str, lanes: int) -> str:
         if skips_outputs:
             clear("dout", "0", "%outputs")
         w.put("i64", start, first)
-        w.do(f"call void @{name}({call}, i64 {start})")
+        if still:
+            here = w.get("ptr", at_rest)
+            call(name, start, units, f"ptr {here}")
+            w.put("ptr", w.let(f"getelementptr inbounds i64, ptr {here}, i64 %links"), at_rest)
+        else:
+            call(name, start, units)
         with w.repeat("%outputs") as r:
             value = w.let(f"load {t}, ptr {element(w, '%dout', r, lanes)}, align 64")
             w.do(f"store {t} {value}, ptr {w.at('%matrix', w.iadd(w.imul(r, row), b))}, align 64")
-        clear(f"d{seed}", b, w.iadd(b, width))
         w.put("i64", w.iadd(b, lanes), block)
     signature = ", ".join(f"{kind} %{argument}" for argument, kind in jacobian_parameters(program, lanes).items())
     return w.text(f"{name}_jacobian", signature)
@@ -333,22 +363,22 @@ def batch_parameters(program: RolledProgram) -> dict[str, str]:
 def jacobian_parameters(program: RolledProgram, lanes: int) -> dict[str, str]:
     """Arguments of a Jacobian, in order."""
     held = {name: kind for name, kind in Arrays.of(program, lanes).parameters.items() if name != "first"}
-    pointers = dict.fromkeys(("owners", "matrix"), POINTER)
+    pointers = dict.fromkeys(("owners", "still", "matrix"), POINTER)
     return {**held, **pointers, "directions": "i64", "outputs": "i64"}
 
 
 def module_ir(program: RolledProgram, mode: str, lanes: int, flush_denormals: bool) -> tuple[str, str]:
     """A complete module and the name of its entry.
 
-    ``mode``: "single" (one state), "batch" (many states, a group of lanes at a time), "jacobian" (all unit
-    directions of the seeded input, a group of lanes at a time) or "tangent" (the directions that the caller gives).
+    ``mode``: "single" (one state), "batch" (many states, a group of lanes at a time) or "jacobian" (all unit
+    directions of the seeded input, a group of lanes at a time).
     """
     tapes = [kernel.tape for each in program.passes for kernel in each.kernels]
     width = 1 if mode == "single" else lanes
     counts = {1, width}
     parts = [declarations(counts), MXCSR if flush_denormals else ""]
     parts += [library(n, stumpff_orders(tapes)) for n in sorted(counts)]
-    text, name = program_ir(program, width)
+    text, name = program_ir(program, width, still=has_still_links(program))
     parts.append(text)
     parameters = Arrays.of(program, width).parameters
     if mode == "batch":

@@ -35,6 +35,17 @@ Stored = tuple[str, int]
 """A slot of a link's record: ("store", k) for a value, ("dstore", k) for its tangent."""
 
 
+@dataclass(frozen=True, slots=True)
+class Still:
+    """Tangents of a kernel whose link and neighbours have no moving inputs of their own: they are only carried along.
+
+    Elsewhere along a chain most of a tangent vanishes: relative motions do not change, only how the whole moves.
+    """
+
+    stores: dict[int, Scalar]
+    outputs: list[Scalar]
+
+
 @dataclass(slots=True)
 class Kernel:
     """Straight-line code for one class of link in one pass: what it can store, and its outputs."""
@@ -48,6 +59,16 @@ class Kernel:
     record: int
     saved_start: int = 0
     needed: set[Stored] = field(default_factory=set)
+    still: Still | None = None
+
+    @property
+    def still_results(self) -> list[tuple[Address, Scalar]]:
+        """The tangents that the kernel must write where the directions move neither the link nor a neighbour."""
+        if self.still is None:
+            return []
+        slots_ = sorted(k for array, k in self.needed if array == "dstore")
+        stores = [(Address("dstore", "own", k), self.still.stores.get(k, 0.0)) for k in slots_]
+        return stores + [(Address(self.output_array, "own", i), x) for i, x in enumerate(self.still.outputs)]
 
     @property
     def results(self) -> list[tuple[Address, Scalar]]:
@@ -57,7 +78,8 @@ class Kernel:
 
     def reads(self) -> set[Address]:
         """What the kernel reads, given what it must write."""
-        return {self.tape.a[i] for i in live(x for _, x in self.results) if self.tape.op[i] == "symbol"}
+        order = live(x for _, x in [*self.results, *self.still_results])
+        return {self.tape.a[i] for i in order if self.tape.op[i] == "symbol"}
 
     @property
     def active(self) -> frozenset[int]:
@@ -71,9 +93,8 @@ class Kernel:
     @property
     def saved(self) -> dict[int, Address]:
         """Values of the tape that its tangents need: computed once, loaded for every block of directions."""
-        results = self.results
         moving: set[int] = set()
-        order = live(x for _, x in results)
+        order = live(x for _, x in [*self.results, *self.still_results])
         out: dict[int, Address] = {}
         for i in order:
             op = self.tape.op[i]
@@ -149,6 +170,7 @@ class _Roller:
         self.algorithm = algorithm
         self.seeds = seeds
         self.active: list[frozenset[int]] = [frozenset() for _ in tree.links]
+        self.active_still: list[frozenset[int]] = [frozenset() for _ in tree.links]
         self.tree = tree
         self.links = tree.links
         self.children = tree.children
@@ -214,6 +236,7 @@ class _Roller:
             self.patterns[i] = {**self.patterns[i], **kernels[k].patterns}
             self.records[i] = kernels[k].record
             self.active[i] = self.active[i] | kernels[k].active
+            self.active_still[i] = self.active_still[i] | self._carried(kernels[k], each)
             self.class_history[i] = (*self.class_history[i], k)
         return LoopPass(f"{number}_{each.name}", each.direction, kernel_of, kernels)
 
@@ -230,7 +253,20 @@ class _Roller:
     def _offer(self, j: int, name: str) -> Any:
         """The pattern of a stored value, and which of its slots have tangents."""
         pattern = freeze(self.patterns[j].get(name))
-        return (name, pattern, self.active[j] & slots(pattern)) if self.seeds else (name, pattern)
+        if not self.seeds:
+            return (name, pattern)
+        own = slots(pattern)
+        return (name, pattern, self.active[j] & own, self.active_still[j] & own)
+
+    @staticmethod
+    def _carried(kernel: Kernel, each: Pass) -> frozenset[int]:
+        """Slots whose tangents may differ from zero for a link at rest.
+
+        What is handed inward is as ever: links further out may move.
+        """
+        if kernel.still is None:
+            return frozenset()
+        return kernel.active if each.direction == "inward" else frozenset(kernel.still.stores)
 
     def _trace(self, i: int, each: Pass, name: str) -> Kernel:
         tape = Tape()
@@ -249,23 +285,36 @@ class _Roller:
             record += len(nodes)
         if not self.seeds:
             return Kernel(name, tape, stores, outputs, "out", patterns, record)
-        stored = list(stores)
-        derivatives = tangents([*stores.values(), *outputs], self._seed(tape, i))
-        for (_, k), d in zip(stored, derivatives, strict=False):
-            if type(d) is Node or d != 0:
-                stores["dstore", k] = d
-        return Kernel(name, tape, stores, derivatives[len(stored) :], "dout", patterns, record)
+        slots_ = [k for _, k in stores]
+        values_ = [*stores.values(), *outputs]
+        moved, moved_outputs = _derivatives(slots_, values_, self._seed(tape, i))
+        kernel = Kernel(name, tape, stores, moved_outputs, "dout", patterns, record)
+        kernel.still = Still(*_derivatives(slots_, values_, self._seed_still(tape, i, each)))
+        stores.update({("dstore", k): d for k, d in moved.items()})
+        return kernel
 
     def _seed(self, tape: Tape, i: int) -> dict[int, Scalar]:
         """Tangents of everything that a kernel reads."""
         seeds: dict[int, Scalar] = {}
-        for index in range(len(tape.op)):
-            if tape.op[index] != "symbol":
-                continue
-            address: Address = tape.a[index]
+        for index, address in _symbols(tape):
             if address.array in self.seeds:
                 seeds[index] = tape.symbol(address._replace(array=f"d{address.array}"))
             elif address.array == "store" and address.index in self.active[self._neighbour(i, address.role)]:
+                seeds[index] = tape.symbol(address._replace(array="dstore"))
+        return seeds
+
+    def _seed_still(self, tape: Tape, i: int, each: Pass) -> dict[int, Scalar]:
+        """The same where neither the link nor its neighbours move by themselves.
+
+        On the way out the parent is carried by whatever moves further in.
+        """
+        seeds: dict[int, Scalar] = {}
+        for index, address in _symbols(tape):
+            if address.array != "store":
+                continue
+            j = self._neighbour(i, address.role)
+            outer = each.direction == "outward" and address.role == "parent"
+            if address.index in (self.active[j] if outer else self.active_still[j]):
                 seeds[index] = tape.symbol(address._replace(array="dstore"))
         return seeds
 
@@ -320,6 +369,19 @@ class _Roller:
         if role == "own":
             return i
         return self.links[i].parent if role == "parent" else self.children[i][int(role.removeprefix("child"))]
+
+
+def _symbols(tape: Tape) -> list[tuple[int, Address]]:
+    return [(index, tape.a[index]) for index in range(len(tape.op)) if tape.op[index] == "symbol"]
+
+
+def _derivatives(
+    slots_: list[int], values: list[Scalar], seeds: dict[int, Scalar]
+) -> tuple[dict[int, Scalar], list[Scalar]]:
+    """Tangents of the stored values that are not structurally zero, by slot, and those of the outputs."""
+    found = tangents(values, seeds)
+    stored = dict(zip(slots_, found, strict=False))
+    return {k: d for k, d in stored.items() if type(d) is Node or d != 0}, found[len(slots_) :]
 
 
 def _running(sizes: list[int]) -> tuple[list[int], int]:
