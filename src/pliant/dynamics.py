@@ -465,10 +465,10 @@ class Dynamics:
         a = self.forward(q, v, tau)
         if self.loops is not None:
             return ForwardDerivatives(*self.loops.derivatives(q, v, a, self._generalised(q, tau, None, None)))
-        d = self.inverse_derivatives(q, v, a)
-        solved = _solve(d.a, np.hstack([-d.q, -d.v, self.B]))
-        n = self.size
-        return ForwardDerivatives(solved[:, :n], solved[:, n : 2 * n], solved[:, 2 * n :])
+        # accelerations are linear in forces: their derivative by them, by recursion, is M^-1
+        mobility = self._derivative(FORWARD, "f", q, v, np.zeros_like(q))
+        by_q, by_v = (-mobility @ self._derivative(INVERSE, seed, q, v, a) for seed in "qv")
+        return ForwardDerivatives(by_q, by_v, mobility @ self.B)
 
     def operations(self, what: Literal["forward", "inverse"] = "forward") -> Operations:
         """Arithmetic operations of one evaluation."""

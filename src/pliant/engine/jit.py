@@ -44,14 +44,14 @@ def is_x86() -> bool:
 def machine_code(assembly: str, *, straight: bool = False) -> bytes:
     """Compile a module to an object file in memory.
 
-    ``straight``: scalar straight-line code, which the tracer has already simplified. Inlining and registers for
-    variables are all that it needs; the full pipeline would double the time for a gain below 2 %.
+    ``straight``: scalar straight-line code, which the tracer has already simplified. Inlining, registers for
+    variables and light code generation are all that it needs; more would double the time for a gain below 2 %.
     """
     llvm = _llvm()
     with _LOCK:
         module = llvm.parse_assembly(assembly)
         module.verify()
-        machine = _machine(2)
+        machine = _machine(1 if straight else 2)
         # SLP vectorisation turns straight-line scalar code into slower shuffles
         tuning = llvm.create_pipeline_tuning_options(speed_level=2)
         tuning.slp_vectorization = False

@@ -179,7 +179,6 @@ class _Roller:
         self.structure = self._numbered([freeze((s.pattern, link.kind)) for s, link in zip(self.split, self.links)])
         self.patterns: list[dict[str, Any]] = [{} for _ in self.links]
         self.records = [0] * len(self.links)
-        self.class_history: list[tuple[int, ...]] = [() for _ in self.links]
 
     @staticmethod
     def _numbered(keys: list[Any]) -> list[int]:
@@ -237,18 +236,18 @@ class _Roller:
             self.records[i] = kernels[k].record
             self.active[i] = self.active[i] | kernels[k].active
             self.active_still[i] = self.active_still[i] | self._carried(kernels[k], each)
-            self.class_history[i] = (*self.class_history[i], k)
         return LoopPass(f"{number}_{each.name}", each.direction, kernel_of, kernels)
 
     def _class_key(self, i: int, each: Pass) -> Any:
-        """Structure, own history, and the patterns that the neighbours offer."""
+        """Structure, and the patterns of the values that the step reads from the link itself and its neighbours."""
         neighbours: list[int] = []
         if each.direction == "outward":
             neighbours = [self.links[i].parent] if self.links[i].parent >= 0 else []
         else:
             neighbours = list(self.children[i])
         offered = [(self.structure[j], tuple(self._offer(j, name) for name in each.reads)) for j in neighbours]
-        return (self.structure[i], self.class_history[i], tuple(offered))
+        own = tuple(self._offer(i, name) for name in each.own)
+        return (self.structure[i], self.records[i], own, tuple(offered))
 
     def _offer(self, j: int, name: str) -> Any:
         """The pattern of a stored value, and which of its slots have tangents."""
@@ -270,10 +269,13 @@ class _Roller:
 
     def _trace(self, i: int, each: Pass, name: str) -> Kernel:
         tape = Tape()
-        view = self._view(tape, i, "own")
-        if self.links[i].parent >= 0:
-            view.parent = self._view(tape, self.links[i].parent, "parent")
-        view.children = [self._view(tape, c, f"child{k}") for k, c in enumerate(self.children[i])]
+        # a step sees only what it declares, because that decides the class
+        outward, parent = each.direction == "outward", self.links[i].parent
+        view = self._view(tape, i, "own", each.own)
+        if parent >= 0:
+            view.parent = self._view(tape, parent, "parent", each.reads if outward else ())
+        for k, c in enumerate(self.children[i]):
+            view.children.append(self._view(tape, c, f"child{k}", () if outward else each.reads))
         values = each.step(view)
         outputs = list(values.pop(self.algorithm.output, []))
         stores: dict[Stored, Scalar] = {}
@@ -318,7 +320,7 @@ class _Roller:
                 seeds[index] = tape.symbol(address._replace(array="dstore"))
         return seeds
 
-    def _view(self, tape: Tape, i: int, role: str) -> View:
+    def _view(self, tape: Tape, i: int, role: str, names: tuple[str, ...]) -> View:
         def reader(array: str) -> Any:
             return lambda index: tape.symbol(Address(array, role, index))
 
@@ -329,7 +331,8 @@ class _Roller:
         }
         gravity = [tape.symbol(Address("gravity", "", g.index)) if isinstance(g, Slot) else g for g in self.gravity]
         constants = from_slots(self.split[i].pattern, reader("constants"))
-        store = from_slots(self.patterns[i], reader("store"))
+        known = {name: self.patterns[i][name] for name in names if name in self.patterns[i]}
+        store = from_slots(known, reader("store"))
         return View(link.name, link.kind, constants, inputs, gravity, None, [], store)
 
     def _mark_needed(self, passes: list[LoopPass]) -> None:
