@@ -25,8 +25,11 @@ DRAWN = {
     "seven-joint-arm.png": ("show", "seven-joint-arm"),
     "dualemps.png": ("show", "dualemps"),
     "two-link.png": ("show", EXAMPLE),
-    "canadarm-run.png": ("simulate", "canadarm", "--force", "--output", "run.h5"),
+    "canadarm-run.png": ("simulate", "canadarm", "--force", "--output", "run.h5", "--report", "report.html"),
 }
+# the report of that run at an instant, as a browser shows it
+REPORT, INSTANT, WINDOW = "canadarm-report.png", 4.0, "1220,1150"
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
 def output(*command: object, folder: Path = ROOT) -> str:
@@ -37,6 +40,17 @@ def output(*command: object, folder: Path = ROOT) -> str:
     if done.returncode not in (0, 2) or not done.stdout:
         sys.exit(f"{shlex.join(arguments)} failed")
     return done.stdout
+
+
+def screenshot(page: Path, picture: Path, profile: Path) -> None:
+    """A page as Chromium shows it; without Chromium the picture stays as it is."""
+    if BROWSER is None:
+        sys.stderr.write(f"{picture.name} is left as it is: there is no Chromium\n")
+        return
+    options = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={profile}")
+    quiet = ("--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync")
+    shot = (f"--window-size={WINDOW}", f"--screenshot={picture}", f"{page.as_uri()}#t={INSTANT:g}")
+    subprocess.run([BROWSER, *options, *quiet, *shot], check=True, stderr=subprocess.DEVNULL)
 
 
 def refreshed(text: str, folder: Path) -> str:
@@ -63,6 +77,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name, command in DRAWN.items():
             output("-m", "pliant", *command, "--plot", PICTURES / name, folder=Path(folder))
+        screenshot(Path(folder) / "report.html", PICTURES / REPORT, Path(folder) / "profile")
         shutil.copy(EXAMPLE, folder)
         text = EXAMPLE.read_text("utf-8")
         for right, wrong in MISTAKES.items():

@@ -81,12 +81,33 @@ def test_a_bundled_study(run, tmp_path):
     assert (tmp_path / "run.csv").read_text().startswith("time [s],shoulder [rad]")
 
 
+def test_films_and_views(run, tmp_path):
+    done = run("simulate", "single-link", "--until", "0.1", "--film", "run.gif", "--report", "run.html")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-3:] == [f"written to {name}" for name in ("single-link.h5", "run.gif", "run.html")]
+    for name in ("single-link.html", "again.gif", "again.svg", "again.csv"):
+        more = () if name == "single-link.html" else ("-o", name)
+        done = run("view", "single-link.h5", "--no-browser", *more)
+        assert done.stdout == f"written to {name}\n", done.stderr
+        assert (tmp_path / name).stat().st_size > 1000
+    assert (tmp_path / "again.gif").read_bytes() == (tmp_path / "run.gif").read_bytes()
+    refused = run("view", "single-link.h5", "-o", "run.txt")
+    assert refused.returncode == 2
+    assert "must end in .html, .htm, .png" in refused.stderr
+    missing = run("view", "nothing.h5")
+    assert missing.returncode == 2
+    assert missing.stderr == "nothing.h5: there is no such file\n"
+
+
+STUDIES = ("canadarm", "two-link", "single-link", "seven-joint", "dualemps-square", "dualemps-circle")
+
+
 def test_list(run):
     done = run("simulate", "--list")
-    assert all(name in done.stdout for name in ("canadarm", "two-link", "single-link", "seven-joint"))
+    assert all(name in done.stdout for name in STUDIES)
 
 
-@pytest.mark.parametrize("name", ["canadarm", "two-link", "single-link", "seven-joint"])
+@pytest.mark.parametrize("name", STUDIES)
 def test_bundled_studies_run(name):
     result = run_study(load_study(name, changes={"until": 0.02}))
     assert result.finished
@@ -254,6 +275,8 @@ def test_wrong_arguments(tmp_path, monkeypatch):
         ("-o", "run.txt"): "must end in .h5",
         ("--report", "run.pdf"): "must end in .html",
         ("--plot", "run.gif"): "must end in .png",
+        ("--film", "run.avi"): "must end in .gif",
+        ("--checkpoint", "-1"): "greater than or equal to 0",
     }.items():
         done = CliRunner().invoke(app, ["simulate", "single-link", *arguments])
         assert done.exit_code == 2, done.output
@@ -288,6 +311,42 @@ def test_a_bad_study_is_refused_with_its_lines(run, tmp_path):
     assert first == "own.yaml, line 4: Study 'own': until is -20 ms; it must be positive"
     assert "line 6: Study 'own': drive.pid: unknown key 'kpp'; did you mean 'kp'?" in second
     assert not (tmp_path / "own.h5").exists()
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    {
+        "return [1 / 0]": "law failed at t = 0 s: ZeroDivisionError: division by zero (law.py, line 2)",
+        "return [1, 2]": "the control law returned [1.0, 2.0] at t = 0 s; it must return 1 finite numbers",
+        "return 'no'": "law failed at t = 0 s: ValueError: could not convert string to float: 'no'",
+        "return [": "law.py cannot be loaded: SyntaxError: '[' was never closed (law.py, line 2)",
+    }.items(),
+)
+def test_errors_of_the_users_code_are_told(run, tmp_path, code, message):
+    (tmp_path / "law.py").write_text(f"def law(t, q, v):\n    {code}\n")
+    (tmp_path / "own.yaml").write_text(CODE)
+    done = run("simulate", "own.yaml", "--allow-python", "-q")
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert clean(done.stderr)
+    # nothing that would be in the way of the next run
+    assert not partial_path(tmp_path / "own.h5").exists()
+
+
+def test_an_expression_without_a_value_is_told(run, tmp_path):
+    (tmp_path / "own.yaml").write_text(GOOD[: GOOD.index("drive:")] + "drive: {given: {joints: {shoulder: 1/t}}}\n")
+    done = run("simulate", "own.yaml", "-q")
+    assert done.returncode == 2
+    assert "'1/t' has no value at t = 0 s" in done.stderr
+    assert clean(done.stderr)
+    assert not partial_path(tmp_path / "own.h5").exists()
+
+
+def test_a_run_is_not_a_study(run, tmp_path):
+    (tmp_path / "own.h5").touch()
+    done = run("simulate", "own.h5")
+    assert done.returncode == 2
+    assert "own.h5 is a run; `pliant view own.h5` shows it, --resume goes on with it" in done.stderr
 
 
 def test_python_code_must_be_allowed(run, tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from pliant.reproduce import canadarm, cibicik
+from pliant.reproduce import canadarm, cibicik, dualemps
 from pliant.simulation.run import run_study
 from pliant.simulation.study import load_study
 
@@ -36,3 +36,35 @@ def test_the_manoeuvre_is_that_of_the_paper(tmp_path, monkeypatch):
     cibicik.main(tmp_path, Console(file=text, width=110))
     assert "our own" in text.getvalue()
     assert {p.name for p in tmp_path.iterdir()} == {*(f"cibicik-figure-{k}.png" for k in range(6, 11)), "cibicik.html"}
+
+
+def test_the_square_and_the_circle_of_the_dualemps(tmp_path, monkeypatch):
+    """Shortened to the first edge and its rest, and the first part of the circle."""
+    monkeypatch.setattr(dualemps, "FINE_ELEMENTS", 2)
+    monkeypatch.setattr(dualemps, "FINE_MODES", 1)
+    found = dualemps.runs(until=4.0)
+    monkeypatch.setattr(dualemps, "runs", lambda: found)
+    text = io.StringIO()
+    dualemps.main(tmp_path, Console(file=text, width=110))
+    assert "365 (square)" in text.getvalue()
+    figures = {f"dualemps-figures-{numbers}.png" for numbers in ("7-8", "9-11", "12-14")}
+    tables = {f"dualemps-{name}.csv" for name in ("frequencies", "square", "circle")}
+    assert {p.name for p in tmp_path.iterdir()} == figures | tables
+    square, implicit, circle = found
+    # section 5: the carriage of 95 kg at 0.347 m/s^2, friction 25 N + 250 N s/m, at the end of the first ramp
+    k = int(np.argmin(np.abs(square.time - 0.599)))
+    rigid = 96.5 * 0.25 / 1.8**2 * 4.5 + 25 + 250 * square["q11.rate"][k]
+    assert square["q11.force"][k] == pytest.approx(rigid, rel=0.03)
+    # the rest: friction holds the pivots, and P rings as the beams alone do
+    stuck = dualemps.held_frequencies(square.arm, square.q[-1], (*dualemps.DRIVES, *dualemps.PIVOTS))[0]
+    assert dualemps.ringing(square, *dualemps.REST) == pytest.approx(stuck, rel=5e-3)
+    # implicit steps stretch the period as the amplitude falls to their tolerance
+    assert dualemps.ringing(implicit, *dualemps.REST) == pytest.approx(stuck, rel=4e-2)
+    # P keeps to the circle but for bending, at 0.2 m/s
+    p = circle["tool_17.root.position"]
+    assert np.abs(np.linalg.norm(p - [0.28, 0.0, 0.9], axis=1) - 0.1).max() < 3e-4
+    speed = np.linalg.norm(circle["tool_17.root.velocity"], axis=1)
+    assert speed[500:].mean() == pytest.approx(0.2, rel=1e-3)
+    for run in (square, circle):
+        assert run["loops.gap"].max() < 1e-9
+        assert np.abs(run["energy.balance"]).max() < 1e-8 * run["work"][-1]

@@ -115,7 +115,7 @@ def test_a_run_reads_back_the_same(run, tmp_path):
     assert np.array_equal(again["strain.gauge"], run["strain.gauge"])
     assert [p.name for p in tmp_path.iterdir()] == ["run.h5"]
     with h5py.File(tmp_path / "run.h5") as file:
-        assert file.attrs["version"] == pliant.__version__
+        assert file.attrs["version"] == pliant.__version__.encode()
         assert b"two-link-flexible" in file["robot"][()]
         assert b"pid" in file["study"][()]
         assert file["names/inputs"].asstr()[:].tolist() == ["shoulder", "elbow"]
@@ -136,6 +136,36 @@ def test_other_files_are_refused(run, tmp_path):
         file.attrs["format"] = 99
     with pytest.raises(pliant.ModelError, match="this one is older"):
         Result.load(tmp_path / "run.h5")
+
+
+def test_a_damaged_file_is_called_so(run, tmp_path):
+    run.save(tmp_path / "run.h5")
+    whole = (tmp_path / "run.h5").read_bytes()
+    damaged = tmp_path / "damaged.h5"
+    damaged.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(pliant.ModelError, match=r"damaged\.h5: "):
+        Result.load(damaged)
+    random = np.random.default_rng(0)
+    refused = 0
+    for _ in range(40):
+        content = np.frombuffer(whole, dtype=np.uint8).copy()
+        content[random.integers(len(whole), size=60)] = random.integers(256, size=60)
+        damaged.write_bytes(content.tobytes())
+        try:
+            Result.load(damaged)
+        except pliant.ModelError:
+            refused += 1
+    assert refused > 20
+
+
+def test_arrays_that_do_not_fit_are_damage(run, tmp_path):
+    for name, values in {"time": run.time[:-1], "v": run.v[:, :-1], "q": np.full_like(run.q, np.nan)}.items():
+        run.save(tmp_path / "run.h5")
+        with h5py.File(tmp_path / "run.h5", "r+") as file:
+            del file[name]
+            file[name] = values
+        with pytest.raises(pliant.ModelError, match=r"run\.h5: the file is damaged: its arrays do not fit together"):
+            Result.load(tmp_path / "run.h5")
 
 
 def test_a_table_of_numbers(run, tmp_path):
@@ -161,9 +191,22 @@ def test_the_spectrum_finds_the_natural_frequency():
     )
     spectrum = residual_spectrum(run)
     first = modes(arm, q).hertz[0]
-    assert spectrum.natural[0] == pytest.approx(first)
+    assert spectrum.locked[0] == pytest.approx(first)
     # 4 s tell frequencies apart by a quarter of a hertz
     assert spectrum.frequency[np.argmax(spectrum.amplitude)] == pytest.approx(first, abs=0.1)
+
+
+def test_joints_that_nothing_holds_raise_the_frequencies():
+    """The Canadarm without torques rings as an arm whose joints are free."""
+    arm = Dynamics("canadarm")
+    q = np.zeros(arm.size)
+    q[arm.names.index("upper.bend_y.1")] = 0.01
+    still = GivenTorque(joints={"shoulder": 0.0})
+    run = simulate(arm, until=8.0, drive=still, start=(q, np.zeros(arm.size)), tolerance=1e-6)
+    spectrum = residual_spectrum(run)
+    loudest = spectrum.frequency[np.argmax(spectrum.amplitude)]
+    assert np.abs(spectrum.free - loudest).min() < 0.05
+    assert np.abs(spectrum.locked - loudest).min() > 0.2
 
 
 def test_large_slopes_are_warned_of():

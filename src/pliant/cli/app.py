@@ -58,6 +58,10 @@ def main() -> None:
         # the reader of our output has left, as in `pliant robots | head`; nothing more may be written
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(0) from None
+    except ModuleNotFoundError as error:
+        # a package that only some commands need; the message says how to get it
+        typer.secho(str(error), fg="red", err=True)
+        raise SystemExit(FAILED) from None
     except OSError as error:
         typer.secho(f"{error.filename or 'pliant'}: {error.strerror or error}", fg="red", err=True)
         raise SystemExit(FAILED) from None

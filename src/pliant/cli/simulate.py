@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pliant.cli.terminal import FAILED, check_folder, emit, number, refuse, table
+from pliant.cli.terminal import FAILED, check_film, check_folder, check_picture, emit, number, refuse, table
 
 if TYPE_CHECKING:
     from pliant.results.result import Result
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 # seconds between checkpoints, and between updates of the progress bar
 CHECKPOINT, REFRESH = 10.0, 0.1
+DAY = 86400.0
 
 
 def simulate(
@@ -36,10 +38,13 @@ def simulate(
     tolerance: Annotated[float | None, typer.Option(help="Another relative error of a step.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write a report: one HTML page with plots and a film.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the run into this PNG, SVG or PDF file.")] = None,
+    film: Annotated[Path | None, typer.Option(help="Show the motion in this GIF, MP4 or HTML file.")] = None,
     csv: Annotated[Path | None, typer.Option(help="Write the main channels to this CSV file.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a run was interrupted or ended.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Start anew although an interrupted run is there.")] = False,
-    checkpoint: Annotated[float, typer.Option(help="Seconds of computing between checkpoints.")] = CHECKPOINT,
+    checkpoint: Annotated[
+        float, typer.Option(min=0.0, max=DAY, help="Seconds of computing between checkpoints.")
+    ] = CHECKPOINT,
     allow_python: Annotated[bool, typer.Option("--allow-python", help="Let the study run Python code.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print warnings and errors only.")] = False,
     list_studies: Annotated[bool, typer.Option("--list", help="List the bundled studies.")] = False,
@@ -52,7 +57,7 @@ def simulate(
         refuse("name a study: a file, or one of those that `pliant simulate --list` shows")
     from pliant.cli.simulation_job import Job
 
-    _check_outputs(report, plot, csv)
+    _check_outputs(report, plot, film, csv)
     changes: dict[str, Any] = {}
     if until is not None:
         changes["until"] = until
@@ -71,9 +76,11 @@ def simulate(
             _summary(outcome.result)
         if not outcome.trouble:
             _warn(outcome.result)
-        _write(outcome.result, report, plot, csv, quiet)
         if outcome.written and not quiet:
             typer.echo(f"written to {job.path}")
+        for path in _write(outcome.result, report, plot, film, csv):
+            if not quiet:
+                typer.echo(f"written to {path}")
     if outcome.interrupted:
         typer.secho(
             f"interrupted at {job.run.t:.6g} s of {job.study.until:g} s; go on with: {job.resume_command}", fg="yellow"
@@ -92,11 +99,10 @@ def _list() -> None:
     emit(rows)
 
 
-def _check_outputs(report: Path | None, plot: Path | None, csv: Path | None) -> None:
+def _check_outputs(report: Path | None, plot: Path | None, film: Path | None, csv: Path | None) -> None:
     """Refuse what cannot be written before anything is computed."""
-    from pliant.cli.terminal import check_picture
-
     check_picture(plot)
+    check_film(film)
     for path, endings in ((report, (".html", ".htm")), (csv, (".csv",))):
         if path is not None:
             check_folder(path, endings)
@@ -141,20 +147,15 @@ def _warn(result: Result) -> None:
         typer.secho(f"warning: {text}", fg="yellow", err=True)
 
 
-def _write(result: Result, report: Path | None, plot: Path | None, csv: Path | None, quiet: bool) -> None:
-    written: list[Path] = []
-    if plot is not None:
-        result.plot(plot)
-        written.append(plot)
-    if csv is not None:
-        result.to_csv(csv)
-        written.append(csv)
-    if report is not None:
-        result.report(report)
-        written.append(report)
-    if not quiet:
-        for path in written:
-            typer.echo(f"written to {path}")
+def _write(
+    result: Result, report: Path | None, plot: Path | None, film: Path | None, csv: Path | None
+) -> Iterator[Path]:
+    """Write what was asked for, one file after the other."""
+    writers = ((plot, result.plot), (csv, result.to_csv), (film, result.animate), (report, result.report))
+    for path, write in writers:
+        if path is not None:
+            write(path)
+            yield path
 
 
 class _Screen:

@@ -56,6 +56,7 @@ class Job:
             self.run.recall(kept.memory, kept.samples, kept.happenings)
             self.resumed_at = self.run.t
         self.kept = kept
+        self.saved = False
 
     @classmethod
     def prepare(
@@ -67,6 +68,8 @@ class Job:
             path = output or given.with_name(given.name.removesuffix(ENDING))
             kept = _kept(given.with_name(given.name.removesuffix(ENDING)))
             return cls(_stored_study(kept, changes, python), name, path, kept)
+        if given.suffix == RUN_ENDING:
+            refuse(f"{name} is a run; `pliant view {name}` shows it, --resume goes on with it")
         study = load_study(name, python=python, changes=changes)
         path = output or Path(f"{study.name}{RUN_ENDING}")
         check_folder(path, (RUN_ENDING,))
@@ -107,6 +110,11 @@ class Job:
             log.close()
             where = "the last checkpoint is kept; free some space, then go on with: " + self.resume_command
             return Outcome(trouble=f"{self.partial}: {error.strerror} at t = {self.run.t:.6g} s; {where}")
+        except Exception:
+            # a file without a checkpoint is of no use, and would be in the way of the next run
+            if self.kept is None and not self.saved:
+                log.remove()
+            raise
         outcome.result = self.run.result()
         self._finish(outcome, log)
         return outcome
@@ -126,6 +134,7 @@ class Job:
 
     def _checkpoint(self, log: CheckpointFile) -> None:
         log.append(self.run.recorder.fresh(), self.run.memory(), self.run.happenings)
+        self.saved = True
 
     def _finish(self, outcome: Outcome, log: CheckpointFile) -> None:
         """Write the result; the checkpoints go when it is there and whole."""

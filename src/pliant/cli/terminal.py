@@ -65,6 +65,19 @@ def check_picture(path: Path | None) -> None:
     check_folder(path, PICTURES, "a picture")
 
 
+def check_film(path: Path | None) -> None:
+    """Refuse a film that cannot be made before anything is computed."""
+    if path is None:
+        return
+    from pliant.results.animation import FILMS, check_film
+
+    check_folder(path, FILMS, "a film")
+    try:
+        check_film(path)
+    except RuntimeError as error:
+        refuse(str(error))
+
+
 def check_folder(path: Path, endings: tuple[str, ...], what: str = "the file") -> None:
     """Refuse a file with another ending, or in a folder that does not exist."""
     if path.suffix.lower() not in endings:

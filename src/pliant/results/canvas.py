@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 INK, GREY, PALE, PAPER = "#1f2937", "#475569", "#94a3b8", "white"
 AXIS_COLOURS = ("#dc2626", "#16a34a", "#2563eb")
+RIGID, RIGID_EDGE = "#cbd5e1", "#475569"
+FLEXIBLE, FLEXIBLE_EDGE = "#93c5fd", "#1d4ed8"
+LOAD, LOAD_EDGE = "#fbbf24", "#92400e"
+TRACE = "#f59e0b"
 
 PICTURES = (".png", ".svg", ".pdf")
 DOTS_PER_INCH = 160
@@ -120,12 +124,17 @@ class Canvas:
         self.axes.plot(*inner.T, color=fill, lw=width - 2.4, zorder=order + 0.01, solid_capstyle="butt")
         self._taken.append(xy)
 
-    def thin(self, points: Array, *, colour: str, width: float, dash: str = "-", order: float = 1.0) -> None:
-        """A thin line that labels may cross."""
-        self.axes.plot(*self.view.project(np.asarray(points)).T, color=colour, lw=width, ls=dash, zorder=order)
+    def thin(
+        self, points: Array, *, colour: str, width: float, dash: str = "-", order: float = 1.0, clear: bool = False
+    ) -> None:
+        """A thin line that labels may cross, unless it is kept clear of them."""
+        xy = self.view.project(np.asarray(points))
+        self.axes.plot(*xy.T, color=colour, lw=width, ls=dash, zorder=order)
+        if clear:
+            self._taken.append(xy)
 
     def patch(self, corners: Array, *, colour: str, alpha: float = 1.0, hatch: str = "", order: float = 0.5) -> None:
-        """A filled polygon with corners (n, 3)."""
+        """A filled polygon with corners (n, 3); labels keep off a hatched one."""
         from matplotlib.patches import Polygon
 
         style: dict[str, Any] = {
@@ -134,7 +143,10 @@ class Canvas:
             "hatch": hatch,
             "lw": 0.0,
         }
-        self.axes.add_patch(Polygon(self.view.project(corners), alpha=alpha, zorder=order, **style))
+        xy = self.view.project(corners)
+        self.axes.add_patch(Polygon(xy, alpha=alpha, zorder=order, **style))
+        if hatch:
+            self._taken.append(np.concatenate([xy, xy[:1]]))
 
     def mark(self, point: Array, marker: str, *, points: float, face: str, edge: str = INK, order: float = 4.0) -> None:
         """A symbol of a size in typographic points."""

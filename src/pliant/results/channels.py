@@ -16,6 +16,7 @@ FRAME_PARTS = {
     "position": ("m", "position in the base frame (3)"),
     "rotation": ("", "rotation matrix in the base frame (3, 3)"),
     "velocity": ("m/s", "velocity in base axes (3)"),
+    "acceleration": ("m/s^2", "acceleration in base axes, without gravity (3)"),
     "deflection": ("m", "what bending adds to the position of the rigid robot, base axes (3)"),
 }
 ENERGIES = ("kinetic", "strain", "gravity")
@@ -45,6 +46,7 @@ def all_channels(quantities: Quantities, info: RunInfo) -> dict[str, Channel]:
         *_strains(quantities, info),
         *_energies(quantities),
         *_reactions(quantities),
+        *_loops(quantities),
     ]
     return {channel.name: channel for channel in found}
 
@@ -146,3 +148,18 @@ def _reactions(given: Quantities) -> Iterator[Channel]:
 
 def _reaction(given: Quantities, i: int) -> Floats:
     return given.reactions[:, i]
+
+
+def _loops(given: Quantities) -> Iterator[Channel]:
+    if given.arm.loops is None:
+        return
+    yield Channel("loops.gap", "m, rad", "largest gap of the closed loops", lambda: given.gap)
+    for i, row in enumerate(given.arm.loops.rows):
+        turn = row.rpartition(".")[2].startswith("r")
+        word, unit = ("moment", "N m") if turn else ("force", "N")
+        meaning = f"{word} of the closure on its first frame"
+        yield Channel(f"{row}.{word}", unit, meaning, partial(_closing_force, given, i))
+
+
+def _closing_force(given: Quantities, i: int) -> Floats:
+    return given.closing_forces[:, i]

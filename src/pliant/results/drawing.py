@@ -9,7 +9,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.bodies.modal_body import Array
-from pliant.results.canvas import AXIS_COLOURS, INK, PALE, PAPER, Canvas, best_view, polygon, save
+from pliant.results.canvas import (
+    AXIS_COLOURS,
+    FLEXIBLE,
+    FLEXIBLE_EDGE,
+    INK,
+    LOAD,
+    LOAD_EDGE,
+    PALE,
+    PAPER,
+    RIGID,
+    RIGID_EDGE,
+    Canvas,
+    best_view,
+    polygon,
+    save,
+)
 from pliant.results.link_modes import link_modes
 from pliant.results.reference_pose import PlacedLink, Pose, place_links
 from pliant.results.words import counted
@@ -17,9 +32,6 @@ from pliant.results.words import counted
 if TYPE_CHECKING:
     from pliant.model.robot import Robot
 
-RIGID, RIGID_EDGE = "#cbd5e1", "#475569"
-FLEXIBLE, FLEXIBLE_EDGE = "#93c5fd", "#1d4ed8"
-LOAD, LOAD_EDGE = "#fbbf24", "#92400e"
 LOOP = "#be185d"
 # amplitude of the pale swing of a flexible link, as a part of its length
 SWING = 0.08
@@ -104,7 +116,7 @@ def _draw_swing(canvas: Canvas, robot: Robot, item: PlacedLink) -> None:
         edges = item.own(swing)
         canvas.patch(np.concatenate([edges[0], edges[1][::-1]]), colour=FLEXIBLE_EDGE, alpha=0.13)
         for edge in edges:
-            canvas.thin(edge, colour=FLEXIBLE_EDGE, width=0.6)
+            canvas.thin(edge, colour=FLEXIBLE_EDGE, width=0.6, clear=True)
 
 
 def _draw_loads(canvas: Canvas, item: PlacedLink) -> None:

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pliant.results.canvas import View, best_view
 from pliant.results.samples import Floats
 
 if TYPE_CHECKING:
+    from pliant.dynamics import Pose
     from pliant.model.links import Link
     from pliant.results.result import Result
 
-MOST_PICTURES = 240
+MOST_PICTURES = 600
 STATIONS = 15
 """Points along a flexible beam."""
 SAME_PLACE = 1e-9
@@ -28,26 +30,48 @@ class Line(NamedTuple):
 
 
 class Film(NamedTuple):
-    """Pictures of a run: their times (pictures,), strokes, and the path of the tip (pictures, 3)."""
+    """Pictures of a run.
+
+    time    of the pictures, s (pictures,)
+    lines   the strokes
+    joints  where links begin that move against what carries them, base frame (pictures, links, 3)
+    tip     the path of the tip (pictures, 3)
+    """
 
     time: Floats
     lines: list[Line]
+    joints: Floats
     tip: Floats
+
+    @property
+    def points(self) -> Floats:
+        """All points of the bent robot in all pictures (n, 3)."""
+        return np.concatenate([line.bent.reshape(-1, 3) for line in self.lines] + [self.tip])
 
 
 def make_film(run: Result, pictures: int = MOST_PICTURES) -> Film:
     """At most so many pictures, evenly spread over the samples."""
     rows = np.unique(np.linspace(0, len(run) - 1, min(pictures, len(run))).round().astype(int))
     q = run.q[rows]
-    joints = np.isin(run.arm.names, run.robot.joint_coordinates)
-    bent, rigid = _Placed(run, q), _Placed(run, np.where(joints, q, 0.0))
+    of_joints = np.isin(run.arm.names, run.robot.joint_coordinates)
+    bent, rigid = _Placed(run, q), _Placed(run, np.where(of_joints, q, 0.0))
     lines = []
     for link in run.robot.links:
         pairs = zip(bent.strokes(link), rigid.strokes(link), strict=True)
         lines += [Line(link.name, link.is_flexible, a, b) for a, b in pairs]
     # what has no length is not drawn
     seen = [line for line in lines if np.ptp(line.bent, axis=1).max() > SAME_PLACE]
-    return Film(run.time[rows], seen, bent.position("tip"))
+    moving = [link.name for link in run.robot.links if link.joint.type != "fixed"]
+    joints = np.stack([bent.position(f"{name}.root") for name in moving], axis=1)
+    return Film(run.time[rows], seen, joints, bent.position("tip"))
+
+
+def view_of(run: Result, film: Film) -> View:
+    """Onto the plane of the motion if there is one, otherwise from a corner."""
+    from pliant.results.reference_pose import place_links
+
+    turning = [item.axis for item in place_links(run.robot).values() if item.link.joint.type == "revolute"]
+    return best_view(film.points, np.reshape(turning, (-1, 3)))
 
 
 class _Placed:
@@ -55,12 +79,18 @@ class _Placed:
 
     def __init__(self, run: Result, q: Floats) -> None:
         self.run, self.q = run, q
+        self._poses: dict[str, Pose] = {}
+
+    def pose(self, frame: str) -> Pose:
+        if frame not in self._poses:
+            self._poses[frame] = self.run.arm.pose(frame, self.q)
+        return self._poses[frame]
 
     def position(self, frame: str) -> Floats:
-        return np.array([self.run.arm.pose(frame, q).position for q in self.q])
+        return self.pose(frame).position
 
     def strokes(self, link: Link) -> list[Floats]:
-        """The axis of a link, then what leads from its frames to the links on it."""
+        """The axis of a link, then what leads from its frames to the links on it and to the ends of loops."""
         robot, name = self.run.robot, link.name
         root = self.position(f"{name}.root")
         if link.beam is not None and link.is_flexible:
@@ -73,6 +103,9 @@ class _Placed:
             # a rigid body is drawn from its root, a beam from the place that carries the child
             foot = frame if link.beam is not None else root
             out.append(np.stack([foot, self.position(f"{child}.root")], axis=1))
+        if link.beam is None:
+            ends = [robot.resolve_frame(frame) for loop in robot.loops for frame in loop.frames]
+            out += [np.stack([root, self.position(f"{name}.{frame}")], axis=1) for on, frame in ends if on == name]
         if robot.parent_of(name)[0] == "base":
             out.append(np.stack([np.zeros_like(root), root], axis=1))
         return out
@@ -81,10 +114,10 @@ class _Placed:
         """Points of a beam's axis: the link frame B, then x + u(x) in it."""
         from scipy.spatial.transform import Rotation
 
-        from pliant.bodies.build import shape_sets
+        from pliant.bodies.build import build_body, shape_sets
         from pliant.bodies.families import MOTIONS
 
-        body = self.run.quantities.bodies[link.name]
+        body = build_body(link, self.run.robot)
         names = [f"{link.name}.{name}" for name in body.names]
         q_e = self.q[:, [self.run.arm.names.index(name) for name in names]]
         x = np.linspace(0.0, link.length, STATIONS)
@@ -99,10 +132,9 @@ class _Placed:
         local[:, :, 0] += x
         # the root frame turns against B where the modes are pinned
         root = body.frames["root"]
-        poses = [self.run.arm.pose(f"{link.name}.root", q) for q in self.q]
-        R_root = np.array([pose.rotation for pose in poses])
+        pose = self.pose(f"{link.name}.root")
         turn = Rotation.from_rotvec(q_e @ root.Phi_r.T).as_matrix() @ root.rotation
-        R = R_root @ np.swapaxes(turn, 1, 2)
+        R = pose.rotation @ np.swapaxes(turn, 1, 2)
         shift = root.position + q_e @ root.Phi_d.T
-        p = np.array([pose.position for pose in poses]) - np.einsum("pab,pb->pa", R, shift)
+        p = pose.position - np.einsum("pab,pb->pa", R, shift)
         return np.asarray(p[:, None, :] + np.einsum("pab,psb->psa", R, local))

@@ -1,14 +1,14 @@
-"""Pictures of a run: joints, deflections, torques, energies, and the spectrum of the vibration that is left."""
+"""Pictures of a run: the moving robot, joints, torques, deflections, energies, and the vibration that is left."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from pliant.results.canvas import GREY, INK, PALE, head, save
-from pliant.results.spectrum import residual_spectrum
+from pliant.results.canvas import FLEXIBLE_EDGE, GREY, INK, PALE, RIGID_EDGE, TRACE, head, save
+from pliant.results.film import make_film, view_of
+from pliant.results.panels import panels
+from pliant.results.spectrum import Spectrum, residual_spectrum
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,30 +16,37 @@ if TYPE_CHECKING:
     from pliant.results.result import Result
 
 COLOURS = ("#2563eb", "#dc2626", "#16a34a", "#d97706", "#7c3aed", "#0891b2", "#be185d", "#4d7c0f")
-WIDTH, ROW, HEAD = 11.0, 2.6, 0.9
+WIDTH, ROW, HEAD, FOOT = 11.0, 2.7, 0.8, 0.5
+FEW = 4
+"""So many curves, or more, need a legend with room of its own."""
+POSES = 7
+"""Poses of the robot in the picture of its motion."""
+SLOW_FREQUENCIES = 12
+"""So many natural frequencies are marked; more would hide the spectrum."""
 
 
 def plot_run(run: Result, path: Path | None = None) -> Figure:
     """One page about a run; written to a PNG, SVG or PDF file if a path is given."""
     from matplotlib.figure import Figure
 
-    panels = [_joints, _torques, _deflections, _tip, _energies, _balance, _spectrum]
-    if run.info.strains:
-        panels.insert(4, _strains)
-    rows = -(-len(panels) // 2)
+    shown, spectrum = panels(run), residual_spectrum(run)
+    count = 1 + len(shown) + (len(spectrum.frequency) > 0)
+    rows = -(-count // 2)
     height = rows * ROW + HEAD
     figure = Figure(figsize=(WIDTH, height), facecolor="white")
-    grid: Any = figure.subplots(rows, 2, squeeze=False)
-    cells = list(grid.ravel())
-    for panel, axes in zip(panels, cells, strict=False):
-        panel(run, axes)
+    edges = {"left": 0.06, "right": 0.985, "bottom": FOOT / height, "top": 1 - (HEAD + 0.3) / height}
+    grid: Any = figure.add_gridspec(rows, 2, hspace=0.5, wspace=0.14, **edges)
+    # the last one takes what is left of its row
+    places = [grid[k // 2, k % 2] for k in range(count - 1)] + [grid[-1, 1] if count % 2 == 0 else grid[-1, :]]
+    cells = [figure.add_subplot(place) for place in places]
+    _motion(run, cells[0])
+    for panel, axes in zip(shown, cells[1:], strict=False):
+        lines(axes, run.time, panel.curves, panel.heading, panel.dashed)
+    if len(spectrum.frequency):
+        _spectrum(spectrum, cells[-1])
+    for axes in cells[1:]:
         _tidy(axes)
-    for axes in cells[len(panels) :]:
-        axes.axis("off")
-    figure.subplots_adjust(
-        left=0.075, right=0.985, bottom=0.45 / height, top=1 - (HEAD + 0.1) / height, hspace=0.55, wspace=0.2
-    )
-    head(figure, run.info.name, f"{run.robot.name}, {run.time[-1]:g} s, {run.info.method}")
+    head(figure, run.info.name, f"robot {run.robot.name}, {run.time[-1]:.4g} s, integrator {run.info.method}")
     if path is not None:
         save(figure, path)
     return figure
@@ -47,16 +54,21 @@ def plot_run(run: Result, path: Path | None = None) -> Figure:
 
 def _tidy(axes: Any) -> None:
     axes.grid(color="#e2e8f0", lw=0.6)
+    axes.set_axisbelow(True)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     for side in ("left", "bottom"):
         axes.spines[side].set_color(PALE)
     axes.tick_params(colors=GREY, labelsize=8)
     axes.xaxis.label.set(fontsize=8, color=GREY)
-    axes.title.set(fontsize=10, color=INK)
+    axes.yaxis.get_offset_text().set(fontsize=8, color=GREY)
     legend = axes.get_legend()
     if legend is not None:
         legend.get_frame().set(linewidth=0, alpha=0.7)
+
+
+def _title(axes: Any, title: str) -> None:
+    axes.set_title(title, loc="left", fontsize=9.5, color=INK, weight="bold", pad=9)
 
 
 def lines(axes: Any, time: Any, curves: dict[str, Any], title: str, dashed: dict[str, Any] | None = None) -> None:
@@ -66,78 +78,48 @@ def lines(axes: Any, time: Any, curves: dict[str, Any], title: str, dashed: dict
         axes.plot(time, y, color=colour, lw=1.3, label=label)
         if dashed and label in dashed:
             axes.plot(time, dashed[label], color=colour, lw=0.9, ls="--", alpha=0.7)
-    axes.set_title(title, loc="left")
+    _title(axes, title)
     axes.set_xlabel("time, s")
     axes.margins(x=0.01)
-    if curves:
-        axes.legend(fontsize=7, loc="best", ncols=1 + (len(curves) > 4))
+    if len(curves) >= FEW:
+        # room of its own above the curves
+        low, high = axes.get_ylim()
+        axes.set_ylim(low, high + 0.12 * -(-len(curves) // FEW) * (high - low))
+        axes.legend(fontsize=7, loc="upper left", ncols=FEW)
+    elif len(curves) > 1:
+        axes.legend(fontsize=7, loc="best")
 
 
-def _joints(run: Result, axes: Any) -> None:
-    names = list(run.robot.joint_coordinates)
-    desired = {name: run[f"{name}.desired"] for name in names if f"{name}.desired" in run.channels}
-    units = {run.unit(name) for name in names}
-    dashed = ", dashed: desired" if desired else ""
-    lines(axes, run.time, {n: run[n] for n in names}, f"joints, {' and '.join(sorted(units))}{dashed}", desired)
+def _motion(run: Result, axes: Any) -> None:
+    """The robot at some times, the later the darker, and the path of its tip."""
+    film = make_film(run, POSES)
+    view = view_of(run, film)
+    _title(
+        axes, f"motion: {len(film.time)} poses from {film.time[0]:g} to {film.time[-1]:.4g} s, and the path of the tip"
+    )
+    for k in range(len(film.time)):
+        strength = 0.15 + 0.85 * (k + 1) / len(film.time)
+        for line in film.lines:
+            colour = FLEXIBLE_EDGE if line.flexible else RIGID_EDGE
+            style = {"lw": 2.5, "alpha": strength**2, "solid_capstyle": "round"}
+            axes.plot(*view.project(line.bent[k]).T, color=colour, zorder=2 + k / 100, **style)
+    axes.plot(*view.project(run["tip.position"]).T, color=TRACE, lw=1.2, zorder=3)
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.axis("off")
 
 
-def _torques(run: Result, axes: Any) -> None:
-    efforts = {n.rpartition(".")[0]: run[n] for n in run.channels if n.endswith((".torque", ".force"))}
-    units = {run.unit(n) for n in run.channels if n.endswith((".torque", ".force"))}
-    lines(axes, run.time, efforts, f"motor efforts, {' and '.join(sorted(units)) or 'none'}")
-
-
-def moving_components(run: Result, name: str, axes: str = "xyz") -> dict[str, Any]:
-    """The components of a vector channel that are not negligible, by axis."""
-    values = run[name]
-    size = np.abs(values).max(axis=0)
-    return {axis: values[:, k] for k, axis in enumerate(axes) if size[k] > 1e-9 * max(size.max(), 1e-12)}
-
-
-def _deflections(run: Result, axes: Any) -> None:
-    curves = {
-        f"{link.name} {axis}": 1e3 * y
-        for link in run.robot.links
-        if link.is_flexible
-        for axis, y in moving_components(run, f"{link.name}.deflection").items()
-    }
-    lines(axes, run.time, curves, "deflection of the link tips, mm (link axes)")
-
-
-def _tip(run: Result, axes: Any) -> None:
-    curves = {
-        f"{frame} {axis}": 1e3 * y
-        for frame in run.info.frames
-        for axis, y in moving_components(run, f"{frame}.deflection").items()
-    }
-    lines(axes, run.time, curves, "deviation from the rigid robot, mm (base axes)")
-
-
-def _strains(run: Result, axes: Any) -> None:
-    lines(axes, run.time, {s.name: 1e6 * run[f"strain.{s.name}"] for s in run.info.strains}, "strain, 1e-6")
-
-
-def _energies(run: Result, axes: Any) -> None:
-    names = ["energy.kinetic", "energy.strain", "energy.gravity", "work", "work.loads", "dissipated"]
-    curves = {n.removeprefix("energy."): run[n] - (run[n][0] if n == "energy.gravity" else 0.0) for n in names}
-    shown = {label: y for label, y in curves.items() if np.abs(y).max() > 0}
-    lines(axes, run.time, shown, "energy and work, J")
-
-
-def _balance(run: Result, axes: Any) -> None:
-    lines(axes, run.time, {"energy - work + losses": run["energy.balance"]}, "energy balance, J")
-
-
-def _spectrum(run: Result, axes: Any) -> None:
-    spectrum = residual_spectrum(run)
-    axes.set_title(f"vibration of the tip after {spectrum.start:.3g} s", loc="left")
+def _spectrum(spectrum: Spectrum, axes: Any) -> None:
+    _title(axes, f"vibration of the tip after {spectrum.start:.3g} s, m")
     axes.set_xlabel("frequency, Hz")
-    if not len(spectrum.frequency):
-        axes.text(0.5, 0.5, "nothing vibrates", transform=axes.transAxes, ha="center", color=GREY)
-        return
     axes.semilogy(spectrum.frequency, spectrum.amplitude, color=COLOURS[0], lw=1.2)
     top = spectrum.frequency[-1]
-    for f in spectrum.natural[spectrum.natural < top]:
-        axes.axvline(f, color=COLOURS[1], lw=0.8, ls=":")
-    axes.set_ylabel("m", fontsize=8, color=GREY)
+    held = (
+        ("natural, joints held", spectrum.locked, COLOURS[1], ":"),
+        ("natural, joints free", spectrum.free, COLOURS[2], "--"),
+    )
+    for label, natural, colour, dash in held:
+        seen = natural[natural < top][:SLOW_FREQUENCIES]
+        for k, f in enumerate(seen):
+            axes.axvline(f, color=colour, lw=0.9, ls=dash, zorder=1.5, label=label if k == 0 else None)
     axes.set_xlim(0, top)
+    axes.legend(fontsize=7, loc="upper right")

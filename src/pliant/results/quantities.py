@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.dynamics import Dynamics
+from pliant.dynamics import Dynamics, make_evaluator
+from pliant.formulations.closed_loop import FrameAcceleration
+from pliant.formulations.merging import with_frame
 from pliant.results.samples import Floats, Samples, Strain
 
 if TYPE_CHECKING:
     from pliant.dynamics import Pose
+    from pliant.formulations.link import Seat
     from pliant.model.robot import Robot
+    from pliant.tree import TreeLink
 
 
 class Quantities:
@@ -20,7 +24,7 @@ class Quantities:
 
     def __init__(self, robot: Robot, samples: Samples, arm: Dynamics) -> None:
         self.robot, self.samples, self.arm = robot, samples, arm
-        self._poses: dict[str, list[Pose]] = {}
+        self._poses: dict[str, Pose] = {}
 
     @cached_property
     def accelerations(self) -> Floats:
@@ -31,8 +35,7 @@ class Quantities:
     @cached_property
     def energies(self) -> Floats:
         """Kinetic, strain and gravity energy (N, 3)."""
-        states = zip(self.samples.q, self.samples.v, strict=True)
-        return np.array([self.arm.energy(q, v) for q, v in states])
+        return np.array(self.arm.energy(self.samples.q, self.samples.v)).T
 
     @cached_property
     def total_energy(self) -> Floats:
@@ -57,54 +60,89 @@ class Quantities:
         rows = zip(self.samples.q, self.samples.v, self.accelerations, strict=True)
         return np.array([list(self.arm.reactions(*row).values()) for row in rows])
 
+    # ---- closed loops
+
+    @cached_property
+    def gap(self) -> Floats:
+        """Largest gap of the loops, m or rad (N,)."""
+        return np.asarray(np.abs(self.arm.closure(self.samples.q)).max(axis=1))
+
+    @cached_property
+    def closing_forces(self) -> Floats:
+        """Forces and moments of the closures on their first frames (N, rows)."""
+        s = self.samples
+        return self.arm.multipliers(s.q, s.v, s.tau, force=s.force if s.force.shape[1] else None)
+
     # ---- frames
 
-    def poses(self, frame: str) -> list[Pose]:
-        """Poses of a frame."""
+    def poses(self, frame: str) -> Pose:
+        """Poses of a frame in the base: positions (N, 3), rotation matrices (N, 3, 3)."""
         if frame not in self._poses:
-            self._poses[frame] = [self.arm.pose(frame, q) for q in self.samples.q]
+            self._poses[frame] = self.arm.pose(frame, self.samples.q)
         return self._poses[frame]
 
     def position(self, frame: str) -> Floats:
         """Of a frame in the base (N, 3)."""
-        return np.array([pose.position for pose in self.poses(frame)])
+        return self.poses(frame).position
 
     def rotation(self, frame: str) -> Floats:
         """Rotation matrices of a frame in the base (N, 3, 3)."""
-        return np.array([pose.rotation for pose in self.poses(frame)])
+        return self.poses(frame).rotation
 
     def velocity(self, frame: str) -> Floats:
         """Of a frame's origin, base axes (N, 3)."""
         states = zip(self.samples.q, self.samples.v, strict=True)
         return np.array([self.arm.velocity(frame, q, v).linear for q, v in states])
 
+    def acceleration(self, frame: str) -> Floats:
+        """Of a frame's origin, base axes (N, 3)."""
+        arm, s = self.arm, self.samples
+        index, seat = arm.tree.frame(frame)
+        tree = with_frame(arm.tree, frame, index, seat, np.eye(3))
+        evaluator = make_evaluator(FrameAcceleration.of(tuple(range(arm.size))), tree, compiled=arm.compiled)
+        return np.asarray(evaluator.batch(s.q, s.v, self.accelerations)[:, :3])
+
     def deviation(self, frame: str) -> Floats:
         """What bending adds to the position of a frame of the rigid robot, base axes (N, 3)."""
-        joints = np.isin(self.arm.names, self.robot.joint_coordinates)
-        rigid = np.where(joints, self.samples.q, 0.0)
-        return np.asarray(self.position(frame) - [self.arm.pose(frame, q).position for q in rigid])
+        return np.asarray(self.position(frame) - self.arm.pose(frame, self._unbent).position)
+
+    @cached_property
+    def _unbent(self) -> Floats:
+        """The rigid robot at the same joint positions; with loops at those of the drives (N, n)."""
+        arm = self.arm
+        joints = np.isin(arm.names, self.robot.joint_coordinates)
+        q = np.where(joints, self.samples.q, 0.0)
+        passive = joints & ~np.isin(arm.names, arm.inputs)
+        if arm.loops is None or not passive.any():
+            return q
+        held = tuple(np.flatnonzero(~passive).tolist())
+        return arm.loops.corrected(q, np.zeros_like(q), held)[0]
 
     # ---- links
 
-    @cached_property
-    def bodies(self) -> dict[str, Any]:
-        """The constants of the flexible links, by name."""
-        from pliant.bodies.build import build_body
-
-        return {link.name: build_body(link, self.robot) for link in self.robot.links if link.is_flexible}
+    def _link(self, link: str) -> TreeLink:
+        return self.arm.tree.links[self.arm.tree.frame(f"{link}.root")[0]]
 
     def elastic(self, link: str) -> Floats:
         """Elastic coordinates of a link (N, size)."""
-        names = [f"{link}.{name}" for name in self.bodies[link].names]
-        return self.samples.q[:, [self.arm.names.index(name) for name in names]]
+        own = self._link(link)
+        return self.samples.q[:, own.own.stop - own.kind.size : own.own.stop]
 
     def tip_deflection(self, link: str) -> Floats:
         """Displacement of a link's tip against its own frame, link axes (N, 3)."""
-        return np.asarray(self.elastic(link) @ self.bodies[link].frames["tip"].Phi_d.T)
+        return self._at_tip(link, np.array(self._tip(link).Phi_d, dtype=float))
 
     def tip_slope(self, link: str) -> Floats:
         """Rotation vector of a link's tip against its own frame, link axes (N, 3)."""
-        return np.asarray(self.elastic(link) @ self.bodies[link].frames["tip"].Phi_r.T)
+        tip = self._tip(link)
+        return self._at_tip(link, np.array(tip.axes) @ np.array(tip.Phi_r, dtype=float))
+
+    def _tip(self, link: str) -> Seat:
+        return self.arm.tree.frame(f"{link}.tip")[1]
+
+    def _at_tip(self, link: str, shapes: Floats) -> Floats:
+        """Shapes (3, size) in the axes of the dynamics, as motion in those of the link."""
+        return np.asarray(self.elastic(link) @ shapes.T @ self._link(link).R_DB)
 
     def strain(self, place: Strain) -> Floats:
         """u' - y u_y'' - z u_z'' at a place of a beam (N,)."""

@@ -1,56 +1,64 @@
-"""One HTML page about a run: plots, a film, tables. Everything is inside the file; no network is used."""
+"""One HTML page about a run: key figures, a film, plots, tables. All is inside the file; no network is used."""
 
 from __future__ import annotations
 
 import base64
 import io
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from pliant.results.animation import view_of
-from pliant.results.channels import ENERGIES, WORKS
-from pliant.results.film import Film, make_film
-from pliant.results.plots import moving_components, plot_run
-from pliant.results.spectrum import residual_spectrum
+from pliant.results.film import MOST_PICTURES, make_film, view_of
+from pliant.results.panels import Panel, panels
+from pliant.results.plots import plot_run
+from pliant.results.samples import Floats
+from pliant.results.spectrum import Spectrum, residual_spectrum
 
 if TYPE_CHECKING:
     from pliant.results.result import Result
 
 ASSETS = Path(__file__).parent / "assets"
-MOST_POINTS = 1000
+MOST_POINTS = 2000
 """Points of a curve; more cannot be seen."""
-DIGITS = 6
-"""Significant digits of a number in the page."""
-FILM_DIGITS = 5
-SHOWN_FREQUENCIES = 8
+MOST_FILM_NUMBERS = 250_000
+"""Coordinates in the film, which keeps a page below three megabytes."""
+LEAST_PICTURES = 60
+LARGEST = 1e38
+"""A run that diverged is still drawn."""
+SHOWN_FREQUENCIES = 10
+HELP = "Drag to zoom, double-click for everything, click to move the film; names switch curves."
 
 
 def write_report(run: Result, path: Path) -> None:
     """Write the page."""
-    data = {"film": _film_data(run), "charts": _charts(run)}
+    spectrum = residual_spectrum(run)
+    data = {
+        "film": _film_data(run),
+        "time": _packed(run.time[_rows(len(run))]),
+        "charts": [*(_chart(panel, len(run)) for panel in panels(run)), *_spectrum_chart(spectrum)],
+        "events": [{"time": t, "name": name} for t, name, _ in run.info.events],
+    }
     body = [
-        f"<h1>{escape(run.info.name)}</h1>",
-        f'<p class="lead">{escape(_lead(run))}</p>',
-        *(f'<p class="warning">{escape(text)}</p>' for text in run.warnings),
-        '<div id="film"></div>',
-        "<h2>Plots</h2>",
-        '<p class="lead">Drag to zoom, double-click for everything, click to move the film; names switch curves.</p>',
-        '<div id="charts" class="charts"></div>',
-        f'<noscript><img alt="plots of the run" src="data:image/png;base64,{_picture(run)}"></noscript>',
-        "<h2>How the run went</h2>",
-        _table(_facts(run)),
-        "<h2>Largest values</h2>",
-        _table(_extremes(run), numbers=True),
-        "<h2>Natural frequencies at the end, joints locked</h2>",
-        _table(_frequencies(run), numbers=True),
-        "<h2>What was simulated</h2>",
+        f"<header><h1>{escape(run.info.name)}</h1>",
+        f'<p class="lead">{escape(_lead(run))}</p></header>',
+        _warnings(run),
+        _figures(_key_figures(run, spectrum)),
+        '<section aria-label="film"><div id="film"></div></section>',
+        f'<section><h2>Plots</h2><p class="lead screen">{HELP}</p><div id="charts" class="charts"></div>',
+        f'<noscript><img alt="{escape(_alternative(run))}" src="data:image/png;base64,{_picture(run)}"></noscript>',
+        '</section><div class="tables">',
+        f"<section><h2>Largest values</h2>{_table(_extremes(run))}</section>",
+        f"<div><section><h2>How the run went</h2>{_table(_facts(run), head=False)}</section>",
+        f"<section><h2>Natural frequencies at the end</h2>{_table(_frequencies(spectrum))}</section></div>",
+        '</div><section class="screen"><h2>What was simulated</h2>',
         f"<details><summary>the study</summary><pre>{escape(run.info.study)}</pre></details>",
-        f"<details><summary>the robot</summary><pre>{escape(run.robot.to_yaml())}</pre></details>",
+        f"<details><summary>the robot</summary><pre>{escape(run.robot.to_yaml())}</pre></details></section>",
+        f"<footer>Made by Pliant {escape(run.info.version)}</footer>",
     ]
     path.write_text(_page(run.info.name, body, data), encoding="utf-8")
 
@@ -80,9 +88,81 @@ def _page(title: str, body: Iterable[str], data: dict[str, Any]) -> str:
     )
 
 
+# ---------------------------------------------------------------- texts and key figures
+
+
 def _lead(run: Result) -> str:
-    parts = [f"robot {run.robot.name}", f"{run.time[-1]:g} s", run.info.ended, f"Pliant {run.info.version}"]
-    return ", ".join(part for part in parts if part)
+    """What was simulated, in a sentence."""
+    from pliant.model.yaml_file import parse_document
+
+    study = parse_document(run.info.study, "study").data if run.info.study else {}
+    about = study.get("description") or run.robot.description
+    parts = [f"Robot {run.robot.name}", f"{run.time[-1]:.4g} s", run.info.ended]
+    return f"{f'{about}. ' if about else ''}{', '.join(filter(None, parts))}."
+
+
+def _warnings(run: Result) -> str:
+    if not run.warnings:
+        return ""
+    items = "".join(f"<li>{escape(text)}</li>" for text in run.warnings)
+    return f'<div class="warning" role="alert"><strong>Warnings</strong><ul>{items}</ul></div>'
+
+
+class _Peak(NamedTuple):
+    """The largest length of a vector channel, and when."""
+
+    name: str
+    size: float
+    time: float
+
+
+def _peak(run: Result, channels: Iterable[str]) -> _Peak | None:
+    """The largest of some channels; None if there are none, or all are zero."""
+    found = []
+    for name in channels:
+        size = np.linalg.norm(run[name].reshape(len(run), -1), axis=1)
+        k = int(size.argmax())
+        found.append(_Peak(name.rpartition(".")[0], float(size[k]), float(run.time[k])))
+    largest = max(found, key=lambda peak: peak.size, default=None)
+    return largest if largest is not None and largest.size > 0 else None
+
+
+def _key_figures(run: Result, spectrum: Spectrum) -> Iterator[tuple[str, str, str]]:
+    """Name, value and remark of what a reader asks first."""
+    yield "simulated", f"{run.time[-1]:.4g} s", f"computed in {run.info.seconds:.2g} s"
+    links = [link.name for link in run.robot.links if link.is_flexible]
+    if away := _peak(run, [f"{frame}.deflection" for frame in run.info.frames]):
+        yield "deviation from the rigid robot", _length(away.size), f"{away.name} at {away.time:.3g} s"
+    if bent := _peak(run, [f"{name}.deflection" for name in links]):
+        part = bent.size / run.robot.link(bent.name).length
+        yield "bending of a link", _length(bent.size), f"{bent.name}, {100 * part:.2g} % of its length"
+    if turned := _peak(run, [f"{name}.slope" for name in links]):
+        yield "turning of a link's tip", f"{np.degrees(turned.size):.3g}°", f"{turned.name} at {turned.time:.3g} s"
+    for word, unit in (("torque", "N m"), ("force", "N")):
+        if effort := _peak(run, [name for name in run.efforts if run.unit(name) == unit]):
+            yield f"{word} of a motor", f"{effort.size:.4g} {unit}", f"{effort.name} at {effort.time:.3g} s"
+    if len(spectrum.locked):
+        yield "lowest natural frequency", f"{spectrum.locked[0]:.3g} Hz", "at the end, joints held"
+    off = float(np.abs(run["energy.balance"]).max())
+    turned_over = max(float(np.ptp(run[name])) for name in ("energy.total", "energy.kinetic", "work", "dissipated"))
+    share = f"{off / turned_over:.0e} of what was turned over" if turned_over > 0 else "nothing was turned over"
+    yield "energy error", f"{off:.1e} J" if off else "0 J", share
+
+
+def _length(metres: float) -> str:
+    return f"{metres:.3g} m" if metres >= 1 else f"{1e3 * metres:.3g} mm"
+
+
+def _figures(figures: Iterable[tuple[str, str, str]]) -> str:
+    cards = (
+        f"<div><dt>{escape(name)}</dt><dd><strong>{escape(value)}</strong> {escape(remark)}</dd></div>"
+        for name, value, remark in figures
+    )
+    return f'<dl class="figures">{"".join(cards)}</dl>'
+
+
+def _alternative(run: Result) -> str:
+    return f"plots of the run {run.info.name}: {', '.join(panel.title for panel in panels(run))}"
 
 
 def _picture(run: Result) -> str:
@@ -92,131 +172,124 @@ def _picture(run: Result) -> str:
     return base64.b64encode(buffer.getvalue()).decode()
 
 
-def _rounded(values: Any, digits: int = DIGITS) -> Any:
-    """Nested lists of numbers with few digits."""
-    array = np.asarray(values, dtype=float)
-    return np.array([float(f"{x:.{digits}g}") for x in array.ravel()]).reshape(array.shape).tolist()
-
-
 # ---------------------------------------------------------------- film and charts
 
 
+def _packed(values: ArrayLike) -> str:
+    """Numbers of single precision, in the letters that a page may hold."""
+    finite = np.clip(np.nan_to_num(values), -LARGEST, LARGEST)
+    return base64.b64encode(finite.astype("<f4").tobytes()).decode()
+
+
+def _rows(n: int) -> Any:
+    """Samples that a curve shows."""
+    return np.unique(np.linspace(0, n - 1, min(MOST_POINTS, n)).round().astype(int))
+
+
 def _film_data(run: Result) -> dict[str, Any]:
-    film = make_film(run)
+    sizes = [line.bent.shape[1] + 2 for line in make_film(run, 1).lines]
+    pictures = int(np.clip(MOST_FILM_NUMBERS / (3 * sum(sizes)), LEAST_PICTURES, MOST_PICTURES))
+    film = make_film(run, pictures)
     view = view_of(run, film)
-    low, high = _bounds(film)
     return {
-        "time": _rounded(film.time),
+        "name": run.info.name,
+        "time": _packed(film.time),
         "lines": [
             {
-                "link": line.link,
                 "flexible": line.flexible,
-                "bent": _rounded(line.bent, FILM_DIGITS),
-                "rigid": _rounded(line.rigid, FILM_DIGITS),
+                "points": line.bent.shape[1],
+                "bent": _packed(line.bent),
+                # straight: the ends are enough
+                "rigid": _packed(line.rigid[:, [0, -1]]),
             }
             for line in film.lines
         ],
-        "tip": _rounded(film.tip, FILM_DIGITS),
-        "bounds": {"centre": _rounded((low + high) / 2), "radius": float(np.linalg.norm(high - low) / 2) or 1.0},
-        "view": {
-            "turn": float(np.arctan2(-view.right[0], view.right[1])),
-            "tilt": float(np.arcsin(np.clip(view.towards[2], -1.0, 1.0))),
-        },
+        "joints": _packed(film.joints),
+        "tip": _packed(film.tip),
+        "gravity": list(run.robot.gravity),
+        "turn": float(np.arctan2(-view.right[0], view.right[1])),
+        "tilt": float(np.arcsin(np.clip(view.towards[2], -1.0, 1.0))),
     }
 
 
-def _bounds(film: Film) -> tuple[Any, Any]:
-    points = np.concatenate([line.bent.reshape(-1, 3) for line in film.lines])
-    return points.min(axis=0), points.max(axis=0)
-
-
-def _charts(run: Result) -> list[dict[str, Any]]:
-    rows = np.unique(np.linspace(0, len(run) - 1, min(MOST_POINTS, len(run))).round().astype(int))
-    joints = run.robot.joint_coordinates
-    desired = {name: run[f"{name}.desired"] for name in joints if f"{name}.desired" in run.channels}
-    efforts = {n.rpartition(".")[0]: run[n] for n in run.channels if n.endswith((".torque", ".force"))}
-    links = [link.name for link in run.robot.links if link.is_flexible]
-    groups: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
-        ("joints, rad or m (dashed: desired)", {name: run[name] for name in joints}, desired),
-        ("motor efforts, N m or N", efforts, {}),
-        ("deflection of the link tips, mm (link axes)", _parts(run, links), {}),
-        ("deviation from the rigid robot, mm (base axes)", _parts(run, run.info.frames), {}),
-        ("strain, 1e-6", {s.name: 1e6 * run[f"strain.{s.name}"] for s in run.info.strains}, {}),
-        ("energy and work, J", {n: run[n] for n in (*(f"energy.{part}" for part in ENERGIES), *WORKS)}, {}),
-        ("energy balance, J", {"energy - work + losses": run["energy.balance"]}, {}),
+def _chart(panel: Panel, n: int) -> dict[str, Any]:
+    rows = _rows(n)
+    series = [
+        {"name": name, "y": _packed(y[rows])}
+        | ({"dashed": _packed(panel.dashed[name][rows])} if name in panel.dashed else {})
+        for name, y in panel.curves.items()
     ]
-    charts = [_chart(title, run.time, curves, dashed, rows) for title, curves, dashed in groups if curves]
-    spectrum = residual_spectrum(run)
-    if len(spectrum.frequency):
-        shown = np.unique(np.linspace(0, len(spectrum.frequency) - 1, MOST_POINTS).round().astype(int))
-        chart = _chart(
-            f"vibration of the tip after {spectrum.start:.3g} s, m (dotted: natural frequencies)",
-            spectrum.frequency,
-            {"amplitude": spectrum.amplitude},
-            {},
-            shown,
-        )
-        marks = _rounded(spectrum.natural[spectrum.natural < spectrum.frequency[-1]])
-        charts.append({**chart, "xlabel": "frequency, Hz", "timed": False, "log": True, "marks": marks})
-    return charts
+    return {"title": panel.heading, "unit": panel.unit, "series": series}
 
 
-def _parts(run: Result, names: Iterable[str]) -> dict[str, Any]:
-    """The deflections of links or frames that are not negligible, in mm."""
-    return {
-        f"{name} {axis}": 1e3 * y for name in names for axis, y in moving_components(run, f"{name}.deflection").items()
+def _spectrum_chart(spectrum: Spectrum) -> Iterator[dict[str, Any]]:
+    if not len(spectrum.frequency):
+        return
+    rows = _rows(len(spectrum.frequency))
+    yield {
+        "title": f"vibration of the tip after {spectrum.start:.3g} s, m",
+        "unit": "m",
+        "x": _packed(spectrum.frequency[rows]),
+        "series": [{"name": "amplitude", "y": _packed(spectrum.amplitude[rows])}],
+        "marks": [
+            {"name": f"natural, joints {word}", "at": natural[natural < spectrum.frequency[-1]].tolist()}
+            for word, natural in (("held", spectrum.locked), ("free", spectrum.free))
+        ],
     }
-
-
-def _chart(title: str, x: Any, curves: dict[str, Any], dashed: dict[str, Any], rows: Any) -> dict[str, Any]:
-    series = []
-    for name, y in curves.items():
-        one = {"name": name, "y": _rounded(y[rows])}
-        if name in dashed:
-            one["dashed"] = _rounded(dashed[name][rows])
-        series.append(one)
-    return {"title": title, "xlabel": "time, s", "timed": True, "x": _rounded(x[rows]), "series": series}
 
 
 # ---------------------------------------------------------------- tables
 
 
-def _table(rows: Iterable[tuple[str, ...]], numbers: bool = False) -> str:
-    """Rows of cells; with ``numbers`` all but the first cell stand to the right."""
-    kinds = ("<td>", '<td class="number">' if numbers else "<td>")
-    lines = ("".join(f"{kinds[min(k, 1)]}{escape(cell)}</td>" for k, cell in enumerate(row)) for row in rows)
-    return "<table>" + "".join(f"<tr>{line}</tr>" for line in lines) + "</table>"
+def _table(rows: Iterable[Sequence[str]], head: bool = True) -> str:
+    """A table whose first row is its head; without one, the second column holds words."""
+    lines = []
+    for k, (first, *others) in enumerate(rows):
+        if head and k == 0:
+            cells = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in (first, *others))
+        else:
+            cells = f'<th scope="row">{escape(first)}</th>' + "".join(f"<td>{escape(cell)}</td>" for cell in others)
+        lines.append(f"<tr>{cells}</tr>")
+    kind = "numbers" if head else "words"
+    return f'<div class="wide"><table class="{kind}">{"".join(lines)}</table></div>'
 
 
-def _facts(run: Result) -> Iterable[tuple[str, ...]]:
+def _facts(run: Result) -> Iterator[tuple[str, ...]]:
     info, s = run.info, run.info.statistics
+    yield "ended", info.ended
     yield "integrator", f"{info.method}: {info.reason}"
-    yield "tolerance", f"{info.tolerance:g}"
+    yield "relative tolerance", f"{info.tolerance:g}"
     if s:
-        yield "steps", f"{s['steps']:.0f} of {s['smallest_step']:.2g} to {s['largest_step']:.2g} s"
-        yield "rejected steps, evaluations", f"{s['rejected']:.0f}, {s['evaluations']:.0f}"
-    yield "computing time", f"{info.seconds:.3g} s for {run.time[-1]:g} s"
-    yield "energy balance", f"within {np.abs(run['energy.balance']).max():.2e} J"
+        yield "steps", f"{s['steps']:.0f}, of {s['smallest_step']:.2g} to {s['largest_step']:.2g} s"
+        yield "rejected steps", f"{s['rejected']:.0f}"
+        yield "evaluations", f"{s['evaluations']:.0f}"
+    yield "computing time", f"{info.seconds:.3g} s, preparation included"
+    yield "samples", f"{len(run)}"
     for t, name, value in info.events:
-        yield "event", f"at {t:.6g} s: {name} (value {value:.6g})"
+        yield "event", f"{name} at {t:.6g} s (value {value:.6g})"
+    yield "warnings", f"{len(run.warnings) or 'none'}"
 
 
-def _extremes(run: Result) -> Iterable[tuple[str, ...]]:
-    yield "channel", "least", "most", "unit"
-    efforts = [name for name in run.channels if name.endswith((".torque", ".force"))]
-    for name in (*run.robot.joint_coordinates, *efforts):
-        yield name, f"{run[name].min():.5g}", f"{run[name].max():.5g}", run.unit(name)
-    for link in run.robot.links:
-        if link.is_flexible:
-            size = np.linalg.norm(run[f"{link.name}.deflection"], axis=1)
-            yield f"{link.name}: deflection of the tip", f"{size.min():.5g}", f"{size.max():.5g}", "m"
+def _extremes(run: Result) -> Iterator[tuple[str, ...]]:
+    yield "channel", "least", "at s", "most", "at s", "unit"
+    strains = [f"strain.{strain.name}" for strain in run.info.strains]
+    for name in (*run.robot.joint_coordinates, *run.efforts, *strains):
+        yield _extreme(run, name, run[name], run.unit(name))
+    links = [link.name for link in run.robot.links if link.is_flexible]
+    for name in (*(f"{link}.deflection" for link in links), *(f"{frame}.deflection" for frame in run.info.frames)):
+        yield _extreme(run, f"|{name}|", 1e3 * np.linalg.norm(run[name], axis=1), "mm")
 
 
-def _frequencies(run: Result) -> Iterable[tuple[str, ...]]:
-    natural = residual_spectrum(run).natural
-    if not len(natural):
+def _extreme(run: Result, name: str, values: Floats, unit: str) -> tuple[str, ...]:
+    places = (int(values.argmin()), int(values.argmax()))
+    cells = (cell for k in places for cell in (f"{values[k]:.4g}", f"{run.time[k]:.4g}"))
+    return name, *cells, unit
+
+
+def _frequencies(spectrum: Spectrum) -> Iterator[tuple[str, ...]]:
+    if not len(spectrum.locked):
         yield ("no link of this robot bends",)
         return
-    yield "mode", "Hz", "rad/s"
-    for k, f in enumerate(natural[:SHOWN_FREQUENCIES], start=1):
-        yield str(k), f"{f:.5g}", f"{2 * np.pi * f:.5g}"
+    yield "mode", "joints held, Hz", "joints free, Hz"
+    for k in range(min(max(len(spectrum.locked), len(spectrum.free)), SHOWN_FREQUENCIES)):
+        yield str(k + 1), *(f"{f[k]:.4g}" if k < len(f) else "" for f in (spectrum.locked, spectrum.free))

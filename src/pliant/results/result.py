@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pliant.dynamics import Dynamics
-from pliant.results.channels import FRAME_PARTS, Channel, all_channels, frame_channel
+from pliant.results.channels import FRAME_PARTS, Channel, all_channels, effort_word, frame_channel
 from pliant.results.quantities import Quantities
 from pliant.results.samples import Floats, RunInfo, Samples
 
@@ -40,7 +40,8 @@ class Result:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Result):
             return NotImplemented
-        return self.robot == other.robot and self.info == other.info and self.samples == other.samples
+        same = self.robot == other.robot and self.info == other.info and self.samples == other.samples
+        return same and self.info.study == other.info.study
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -103,6 +104,11 @@ class Result:
     def channels(self) -> dict[str, str]:
         """Names of the channels and what they are, with units; every frame has more (``LINK.FRAME.position``)."""
         return {c.name: f"{c.meaning}{f', {c.unit}' if c.unit else ''}" for c in self._listed.values()}
+
+    @property
+    def efforts(self) -> list[str]:
+        """Names of the channels with the torques and forces of the motors."""
+        return [f"{name}.{effort_word(self.robot, name)[0]}" for name in self.arm.inputs]
 
     @cached_property
     def quantities(self) -> Quantities:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -69,7 +71,7 @@ class RunInfo:
     """How a run went.
 
     name        of the study
-    study       its text (YAML)
+    source      gives its text (YAML), which is ``study``: most runs are never written down
     method      the integrator, and why it was taken (reason)
     tolerance   relative error of a step
     statistics  steps, rejected steps, evaluations, matrices, smallest and largest step
@@ -84,7 +86,7 @@ class RunInfo:
     """
 
     name: str
-    study: str
+    source: Callable[[], str] = field(repr=False, compare=False)
     method: str
     reason: str
     tolerance: float
@@ -99,17 +101,23 @@ class RunInfo:
     seconds: float = 0.0
     version: str = ""
 
+    @cached_property
+    def study(self) -> str:
+        """The text of the study (YAML)."""
+        return self.source()
+
     def as_data(self) -> dict[str, Any]:
         """Plain data for a file."""
-        from dataclasses import asdict
-
-        return asdict(self)
+        data = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "source"}
+        return {**data, "study": self.study, "strains": [asdict(strain) for strain in self.strains]}
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> RunInfo:
         """The same from plain data; keys of later versions are left out."""
         known = {f.name for f in fields(cls)}
         kept = {key: value for key, value in data.items() if key in known}
+        text = str(data.get("study", ""))
+        kept["source"] = lambda: text
         kept["events"] = tuple((float(t), str(name), float(x)) for t, name, x in kept.get("events", ()))
         kept["strains"] = tuple(Strain(**strain) for strain in kept.get("strains", ()))
         for key in ("warnings", "frames"):

@@ -17,6 +17,8 @@ Floats = NDArray[np.float64]
 AT_REST = 1e-9
 """Desired positions that change less than this (relative to their range) no longer move."""
 LEAST_SAMPLES = 32
+NOTHING = 1e-30
+"""Amplitudes below this cannot be told from zero, m."""
 
 
 class Spectrum(NamedTuple):
@@ -25,22 +27,25 @@ class Spectrum(NamedTuple):
     start      when the desired motion had ended (half of the run if it never does), s
     frequency  Hz
     amplitude  m, of all three directions together
-    natural    natural frequencies of the robot with locked joints at the end, Hz
+    locked     natural frequencies of the robot at the end while the drives hold its joints, Hz
+    free       the same with free joints, without those of motions that do not vibrate, Hz
     """
 
     start: float
     frequency: Floats
     amplitude: Floats
-    natural: Floats
+    locked: Floats
+    free: Floats
 
 
 def residual_spectrum(run: Result) -> Spectrum:
     """The spectrum of the deviation of the tip from the rigid robot after the motion."""
     start = _rest_begins(run)
-    natural = modes(run.arm, run.q[-1]).hertz
+    locked, free = (modes(run.arm, run.q[-1], locked=held).hertz for held in (True, False))
+    natural = locked, free[free > 0]
     deviation = run["tip.deflection"][start:]
     time = run.time[start:]
-    nothing = Spectrum(float(time[0]), np.zeros(0), np.zeros(0), natural)
+    nothing = Spectrum(float(time[0]), np.zeros(0), np.zeros(0), *natural)
     if len(time) < LEAST_SAMPLES or np.ptp(deviation, axis=0).max() == 0:
         return nothing
     # samples on a uniform grid: the last one may be off it
@@ -54,7 +59,7 @@ def residual_spectrum(run: Result) -> Spectrum:
     lines = np.abs(np.fft.rfft(fast * window[:, None], n=4 * n, axis=0)) * 2 / window.sum()
     amplitude = np.sqrt((lines**2).sum(axis=1))
     frequency: Floats = np.asarray(np.fft.rfftfreq(4 * n, step)[1:], dtype=np.float64)
-    return Spectrum(float(time[0]), frequency, np.maximum(amplitude[1:], 1e-300), natural)
+    return Spectrum(float(time[0]), frequency, np.maximum(amplitude[1:], NOTHING), *natural)
 
 
 def _rest_begins(run: Result) -> int:

@@ -33,16 +33,17 @@ def save_run(run: Result, path: Path, checkpoint: dict[str, Any] | None = None) 
     robot = run.robot.to_yaml()
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with h5py.File(beside, "w") as file:
-            file.attrs.update({"kind": KIND, "format": FORMAT, "version": run.info.version})
-            file["robot"] = robot
-            file["study"] = run.info.study
-            file["info"] = json.dumps(run.info.as_data())
+        # checksums, and texts of fixed length: otherwise a damaged file may keep its reader busy for ever
+        with h5py.File(beside, "w", libver=("v110", "v110")) as file:
+            file.attrs.update({"kind": _fixed(KIND), "format": FORMAT, "version": _fixed(run.info.version)})
+            file["robot"] = _fixed(robot)
+            file["study"] = _fixed(run.info.study)
+            file["info"] = _fixed(json.dumps(run.info.as_data()))
             names = file.create_group("names")
-            names["coordinates"] = list(run.arm.names)
-            names["inputs"] = list(run.arm.inputs)
+            names["coordinates"] = np.array([name.encode() for name in run.arm.names])
+            names["inputs"] = np.array([name.encode() for name in run.arm.inputs], dtype=bytes)
             for name, array in run.samples.arrays().items():
-                packed = {"compression": "gzip", "shuffle": True} if array.size > LARGE else {}
+                packed = {"compression": "gzip", "shuffle": True, "fletcher32": True} if array.size > LARGE else {}
                 file.create_dataset(name, data=array, **packed)
             for name, array in (checkpoint or {}).items():
                 file[f"checkpoint/{name}"] = array
@@ -63,8 +64,6 @@ def load_run_and_checkpoint(path: Path) -> tuple[Result, dict[str, Any]]:
     import h5py
 
     from pliant.model.errors import ModelError, Problem
-    from pliant.model.yaml_file import read_text
-    from pliant.results.result import Result
 
     if not path.is_file():
         raise ModelError(Problem("", "there is no such file", str(path)))
@@ -73,21 +72,49 @@ def load_run_and_checkpoint(path: Path) -> tuple[Result, dict[str, Any]]:
     except OSError:
         raise ModelError(Problem("", "this is not an HDF5 file", str(path))) from None
     with file:
-        if file.attrs.get("kind") != KIND:
-            raise ModelError(Problem("", "this HDF5 file does not hold a run of Pliant", str(path)))
-        if file.attrs["format"] > FORMAT:
-            version = file.attrs["version"]
-            raise ModelError(Problem("", f"the run was written by Pliant {version}; this one is older", str(path)))
-        robot = read_text(file["robot"][()], f"{path}: robot")
-        info = RunInfo.from_data(json.loads(file["info"][()]))
-        samples = Samples(*(file[f.name][()] for f in fields(Samples)))
-        kept = file.get("checkpoint")
-        checkpoint: dict[str, Any] = {}
-        if kept is not None:
-            kept.visititems(
-                lambda name, item: checkpoint.update({name: item[()]}) if isinstance(item, h5py.Dataset) else None
-            )
+        try:
+            return _content(file, path)
+        except ModelError:
+            raise
+        except (OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise ModelError(Problem("", f"the file is damaged: {error}", str(path))) from None
+
+
+def _content(file: Any, path: Path) -> tuple[Result, dict[str, Any]]:
+    """What an open file holds; a damaged one may raise nearly anything."""
+    import h5py
+
+    from pliant.model.errors import ModelError, Problem
+    from pliant.model.yaml_file import read_text
+    from pliant.results.result import Result
+
+    if file.attrs.get("kind") != _fixed(KIND):
+        raise ModelError(Problem("", "this HDF5 file does not hold a run of Pliant", str(path)))
+    if file.attrs["format"] > FORMAT:
+        version = file.attrs["version"].decode()
+        raise ModelError(Problem("", f"the run was written by Pliant {version}; this one is older", str(path)))
+    robot = read_text(file["robot"][()], f"{path}: robot")
+    info = RunInfo.from_data(json.loads(file["info"][()]))
+    samples = Samples(*(file[f.name][()] for f in fields(Samples)))
+    rows = {array.shape[0] for array in samples.arrays().values()}
+    if len(rows) > 1 or samples.q.shape != samples.v.shape or not all(map(_numbers, samples.arrays().values())):
+        raise ValueError("its arrays do not fit together")
+    checkpoint: dict[str, Any] = {}
+    kept = file.get("checkpoint")
+    if kept is not None:
+        kept.visititems(
+            lambda name, item: checkpoint.update({name: item[()]}) if isinstance(item, h5py.Dataset) else None
+        )
     return Result(robot, samples, info), checkpoint
+
+
+def _fixed(text: str) -> np.bytes_:
+    """A text as bytes of fixed length; an empty one needs at least one."""
+    return np.bytes_(text.encode() or b"\n")
+
+
+def _numbers(array: Any) -> bool:
+    return bool(array.dtype.kind == "f" and np.isfinite(array).all())
 
 
 def write_csv(run: Result, path: Path, channels: list[str] | None = None) -> None:
@@ -111,10 +138,9 @@ def _parts(n: int) -> list[str]:
 
 def default_channels(run: Result) -> list[str]:
     """What a table of a run shows without being asked."""
-    inputs = [name for name in run.channels if name.endswith((".torque", ".force"))]
     names = run.arm.names
     links = [f"{link.name}.deflection" for link in run.robot.links if link.is_flexible]
     frames = [f"{frame}.{part}" for frame in run.info.frames for part in ("position", "deflection")]
     strains = [f"strain.{strain.name}" for strain in run.info.strains]
     energies = [*(f"energy.{part}" for part in ENERGIES), *WORKS, "energy.balance"]
-    return [*names, *(f"{name}.rate" for name in names), *inputs, *links, *frames, *strains, *energies]
+    return [*names, *(f"{name}.rate" for name in names), *run.efforts, *links, *frames, *strains, *energies]
