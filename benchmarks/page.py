@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from report import Row, Section, digits, machine
+from report import Row, Section, Sheet, digits, machine
 
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
 # what the page shows of a long section
@@ -15,22 +15,27 @@ SHOWN: dict[str, Callable[[Row], bool]] = {
     "flexible": lambda row: row.case.startswith("all lengths"),
     "counts": lambda row: row.case.startswith("n = 8,"),
 }
-PICTURE = "operation-counts.png"
+PICTURES = {
+    "counts": ("Operations over the number of links", "operation-counts.png"),
+    "simulation": ("Error over processor time", "work-precision.png"),
+}
 
 
 def update(page: Path, sections: list[Section], out: Path) -> None:
-    """Replace what stands between the marks, and the picture beside the page."""
+    """Replace what stands between the marks, and the pictures beside the page."""
     text = page.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
     _, after = rest.split(END)
     page.write_text(f"{before}{BEGIN}\n\n{figures(sections)}\n{END}{after}", encoding="utf-8")
-    if (out / PICTURE).exists():
-        shutil.copy(out / PICTURE, page.parent / "pictures" / PICTURE)
+    for section in sections:
+        _, picture = PICTURES.get(section.name, ("", ""))
+        if picture and (out / picture).exists():
+            shutil.copy(out / picture, page.parent / "pictures" / picture)
 
 
 def figures(sections: list[Section]) -> str:
     known = machine()
-    names = [name for name in ("python", "numpy", "llvm", "pin") if name in known]
+    names = [name for name in ("python", "numpy", "llvm", "pin", "scipy", "exudyn", "mujoco") if name in known]
     versions = ", ".join(f"{name} {known[name]}" for name in names)
     parts = [f"Processor type {known['processor']}, vectors of {known['lanes']} numbers; {versions}.\n"]
     for section in sections:
@@ -39,8 +44,11 @@ def figures(sections: list[Section]) -> str:
         if section.name == "flexible":
             parts.append(_lengths(section))
         parts.append(_table(filter(wanted, section.rows)))
-        if section.name == "counts":
-            parts.append(f"![Operations over the number of links](pictures/{PICTURE})\n")
+        parts += [_sheet(sheet) for sheet in section.sheets]
+        if section.name in PICTURES:
+            parts.append("![{}](pictures/{})\n".format(*PICTURES[section.name]))
+        if section.sheets and section.notes:
+            parts.append("\n".join(f"- {note}" for note in section.notes) + "\n")
     return "\n".join(parts)
 
 
@@ -54,6 +62,11 @@ def _table(rows: Iterable[Row]) -> str:
         columns = (row.case, row.what, ours, row.reference, theirs, row.ratio_text, goal)
         lines.append(f"| {' | '.join(columns)} |")
     return "\n".join(lines) + "\n"
+
+
+def _sheet(sheet: Sheet) -> str:
+    lines = [f"**{sheet.title}**\n", f"| {' | '.join(sheet.columns)} |", "|---" * len(sheet.columns) + "|"]
+    return "\n".join([*lines, *(f"| {' | '.join(line)} |" for line in sheet.lines)]) + "\n"
 
 
 def _lengths(section: Section) -> str:

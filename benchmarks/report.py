@@ -67,6 +67,15 @@ class Row:
         return {**out, "ratio": self.ratio, "goal": str(self.goal) if self.goal else None, "met": self.met}
 
 
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """Results that do not fit into rows of two: a table of its own."""
+
+    title: str
+    columns: tuple[str, ...]
+    lines: list[tuple[str, ...]]
+
+
 @dataclass(slots=True)
 class Section:
     """The results of one benchmark."""
@@ -75,6 +84,7 @@ class Section:
     title: str
     rows: list[Row] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    sheets: list[Sheet] = field(default_factory=list)
 
     def add(self, *rows: Row) -> None:
         self.rows.extend(rows)
@@ -108,7 +118,7 @@ def machine() -> dict[str, str]:
         "pliant": __version__,
         "llvm": llvm,
     }
-    for package in ("numpy", "pin"):
+    for package in ("numpy", "pin", "scipy", "exudyn", "mujoco"):
         try:
             out[package] = version(package)
         except PackageNotFoundError:
@@ -151,6 +161,11 @@ def show(section: Section) -> None:
         )
         case = row.case
     console.print(table)
+    for sheet in section.sheets:
+        table = Table(*sheet.columns, title=sheet.title, title_justify="left", box=box.SIMPLE_HEAD)
+        for line in sheet.lines:
+            table.add_row(*line)
+        console.print(table)
     for note in section.notes:
         console.print(f"  {note}")
     console.print()
@@ -168,6 +183,7 @@ def write(sections: Iterable[Section], path: Path) -> None:
             "title": section.title,
             "rows": [row.to_dict() for row in section.rows],
             "notes": section.notes,
+            "sheets": [asdict(sheet) for sheet in section.sheets],
         }
         for section in sections
     }

@@ -19,6 +19,7 @@ SECTIONS = {
     "derivatives": "derivatives against evaluations",
     "batch": "batches against single calls",
     "latency": "imports and first calls",
+    "simulation": "motion in time against Exudyn, MuJoCo and scipy",
 }
 
 

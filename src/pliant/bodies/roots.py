@@ -13,6 +13,7 @@ from math import cos, cosh, exp, factorial, pi, sin, tanh
 # below this argument the differences of hyperbolic and circular functions are summed as power series
 _SERIES = 1.5
 _TERMS = range(8)
+EPSILON = 2.0**-53
 
 
 def clamped_free(count: int) -> list[float]:
@@ -64,13 +65,36 @@ def _between(old: list[float], equation: Callable[[float], float]) -> list[float
 
 
 def _root(equation: Callable[[float], float], low: float, high: float) -> float:
-    from scipy.optimize import brentq
+    """The root in an interval, by Chandrupatla's method (Adv. Eng. Software 28, 1997): quadratic or halving steps.
 
-    if equation(low) * equation(high) >= 0.0:
+    Written out because the one import that would save it costs more than all roots of a robot.
+    """
+    a, b = high, low
+    fa, fb = equation(a), equation(b)
+    if fa * fb >= 0.0:
         # the inertia is too small to move the old root by more than a rounding error
         return high
-    root: float = brentq(equation, low, high, xtol=1e-300, rtol=1e-15, maxiter=500)
-    return root
+    c, fc = a, fa
+    part = 0.5
+    while True:
+        # the root lies between a, the newest point, and b; c is the point before them
+        x = a + part * (b - a)
+        fx = equation(x)
+        if (fx > 0.0) == (fa > 0.0):
+            c, fc = a, fa
+        else:
+            c, b, fc, fb = b, a, fb, fa
+        a, fa = x, fx
+        best = a if abs(fa) < abs(fb) else b
+        least = 2 * EPSILON * abs(best) / abs(b - a)
+        if fa == 0.0 or least > 0.5:
+            return best
+        xi, phi = (a - b) / (c - b), (fa - fb) / (fc - fb)
+        part = 0.5
+        # inverse quadratic interpolation where it is monotonic
+        if phi * phi < xi and (1 - phi) * (1 - phi) < 1 - xi:
+            part = fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb)
+        part = min(max(part, least), 1 - least)
 
 
 def _sech(b: float) -> float:

@@ -1,0 +1,86 @@
+"""The arm of the simulation benchmark: other programs describe the same motion, and the tables come out."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+FOLDER = Path(__file__).parent.parent / "benchmarks"
+UNTIL = 0.5
+"""The whole move and a quarter of a second of ringing."""
+SAME = 1e-5
+"""The benchmark's limit, m; the shortening of the bent bars, which only Exudyn knows, is half of it."""
+
+
+@pytest.fixture(scope="module")
+def arm() -> ModuleType:
+    sys.path.insert(0, str(FOLDER))
+    import ringing_arm
+
+    yield ringing_arm
+    sys.path.remove(str(FOLDER))
+
+
+def test_arm_rings_with_a_few_millimetres(arm):
+    tips = arm.tip(2, tolerance=1e-6, until=UNTIL)
+    assert tips.shape == (round(UNTIL / arm.UNTIL * arm.SAMPLES) + 1, 2)
+    np.testing.assert_allclose(tips[0], [1.1, 0.0], atol=1e-12)
+    assert arm.difference(tips, arm.tip(4, tolerance=1e-8, until=UNTIL)) < SAME / 3
+    # where the desired motion of a rigid arm would be
+    q, _ = arm.desired(np.linspace(0.0, UNTIL, len(tips)))
+    first, second = q[:, 0], q.sum(axis=1)
+    rigid = np.stack([0.6 * np.cos(first) + 0.5 * np.cos(second), 0.6 * np.sin(first) + 0.5 * np.sin(second)], axis=1)
+    assert 1e-3 < arm.difference(tips, rigid) < 1e-2
+
+
+def test_exudyn_moves_alike(arm):
+    pytest.importorskip("exudyn", reason="Exudyn is not installed: pip install exudyn")
+    import exudyn_arm
+
+    ours = arm.tip(3, tolerance=1e-8, until=UNTIL)
+    theirs = exudyn_arm.tip(4, 2500, until=UNTIL)
+    assert arm.difference(ours, theirs) < SAME
+
+
+def test_mujoco_comes_closer_at_second_order(arm):
+    pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install mujoco")
+    import mujoco_arm
+
+    ours = arm.tip(3, tolerance=1e-8, until=UNTIL)
+    few, more = (arm.difference(ours, mujoco_arm.tip(n, 5000, until=UNTIL)) for n in (2, 4))
+    assert more < 3e-4
+    assert few > 2.5 * more
+
+
+@pytest.mark.parametrize("name", ["exudyn", "mujoco"])
+def test_missing_peer_says_how_to_get_it(arm, monkeypatch, name):
+    from peers import NoPeerError
+
+    module = __import__(f"{name}_arm")
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(NoPeerError, match=f"pip install {name}"):
+        module.load()
+
+
+def test_tables_of_their_own_reach_the_page(arm):
+    from page import figures
+    from report import Row, Section, Sheet
+    from timing import turns
+
+    taken = turns({"nothing": lambda: lambda: None}, rounds=2)
+    assert set(taken) == {"nothing"}
+    sheet = Sheet("Errors", ("program", "error, m"), [("Pliant", "5e-06")])
+    row = Row("arm", "set-up included", 0.5, "s", "peer", 1.0)
+    text = figures([Section("simulation", "Motion", [row], ["said once"], [sheet])])
+    for part in ("### Motion", "| Pliant | 5e-06 |", "2.00 x faster", "pictures/work-precision.png", "- said once"):
+        assert part in text
+
+
+def test_every_section_is_there(arm):
+    from run import SECTIONS
+
+    assert [name for name in SECTIONS if not (FOLDER / f"bench_{name}.py").is_file()] == []
