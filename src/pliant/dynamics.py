@@ -104,6 +104,7 @@ class Dynamics:
         self.tree: Tree = build_tree(self.robot)
         self.compiled = compile == "auto" and _has_llvm()
         self._evaluators: dict[Any, Any] = {}
+        self._built_in: dict[Any, Callable[..., Floats | None]] = {}
         self.loops: ClosedLoops | None = None
         if self.robot.loops:
             from pliant.loops.closed import ClosedLoops
@@ -254,42 +255,58 @@ class Dynamics:
 
     def bias(self, q: ArrayLike, v: ArrayLike) -> Floats:
         """h (n,): everything of the left-hand side but M a."""
+        fast: Floats | None = self._fast_inverse(q, v, self._nothing)
+        if fast is not None:
+            return fast
         q, v = self._state(q, v)
         return self._evaluate(INVERSE, q, v, np.zeros_like(q))
 
     def mass_matrix(self, q: ArrayLike) -> Floats:
         """M (n, n), symmetric."""
+        fast = self._quick(INVERSE, "a")(q, self._nothing, self._nothing)
+        if fast is not None:
+            return fast
         q, v = self._state(q)
         return self._derivative(INVERSE, "a", q, v, v)
 
     def coriolis(self, q: ArrayLike, v: ArrayLike) -> Floats:
         """C (n, n), the Christoffel matrix: C v are the velocity forces and dM/dt - 2 C is skew."""
-        q, v = self._state(q, v)
         # the velocity forces are quadratic in v with the symmetric Christoffel symbols: C = (d(C v)/dv) / 2
+        fast = self._quick(INVERSE, "v", "conservative")(q, v, self._nothing)
+        if fast is not None:
+            return 0.5 * fast
+        q, v = self._state(q, v)
         evaluator = self._evaluator(INVERSE, ("v",), "conservative")
         return 0.5 * np.asarray(_each(evaluator, q, v, np.zeros_like(q)))
 
     def gravity(self, q: ArrayLike) -> Floats:
         """g (n,): generalised forces of gravity, on the left-hand side."""
+        fast, held = (self._quick(INVERSE, "", kind)(q, self._nothing, self._nothing) for kind in ("", "weightless"))
+        if fast is not None and held is not None:
+            return fast - held
         q, v = self._state(q)
         weightless = self._evaluator(INVERSE, (), "weightless")
         run = weightless.batch if q.ndim == 2 else weightless
-        held: Floats = run(q, v, v)
-        return self._evaluate(INVERSE, q, v, v) - held
+        without: Floats = run(q, v, v)
+        return self._evaluate(INVERSE, q, v, v) - without
 
     def energy(self, q: ArrayLike, v: ArrayLike) -> Energies:
-        """Energies of one state."""
-        per_link = self._energies(q, v)
-        return Energies(*(float(x) for x in per_link[:, :3].sum(axis=0)))
+        """Energies of a state, numbers; of a batch, arrays."""
+        total = self._energies(q, v)
+        parts = total[..., 0], total[..., 1], total[..., 2]
+        return Energies(*(float(x) for x in parts) if total.ndim == 1 else parts)
 
     def momentum(self, q: ArrayLike, v: ArrayLike) -> Momentum:
-        """Momentum of one state."""
-        per_link = self._energies(q, v)
-        return Momentum(per_link[:, 3:6].sum(axis=0), per_link[:, 6:].sum(axis=0))
+        """Momentum of a state or of each state of a batch."""
+        total = self._energies(q, v)
+        return Momentum(total[..., 3:6], total[..., 6:])
 
     def _energies(self, q: ArrayLike, v: ArrayLike) -> Floats:
-        q, v = self._single_state(q, v)
-        return self._evaluate(ENERGY, q, v).reshape(len(self.tree.links), 9)
+        """Energies and momenta of the whole robot (9,)."""
+        q, v = self._state(q, v)
+        per_link = self._evaluate(ENERGY, q, v).reshape(*q.shape[:-1], len(self.tree.links), 9)
+        total: Floats = per_link.sum(axis=-2)
+        return total
 
     def reactions(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> dict[str, Floats]:
         """Joint name -> (force, moment) (6,) that the joint transmits to its link, in the link's axes.
@@ -409,16 +426,17 @@ class Dynamics:
     # ---- kinematics
 
     def pose(self, frame: str, q: ArrayLike) -> Pose:
-        """Pose of a frame of the deformed robot."""
-        q, v = self._single_state(q)
+        """Pose of a frame of the deformed robot; of a batch, positions (count, 3) and rotations (count, 3, 3)."""
+        q, v = self._state(q)
         index, seat = self.tree.frame(frame)
-        R, p, _, _ = self._link_motion(index, q, v)
+        R, p = self._link_motion(index, q, v)[:2]
         link = self.tree.links[index]
-        q_e = q[link.own][link.kind.coordinates - link.kind.size :]
-        turn = seat_turn(link.kind, seat, q_e.tolist(), [0.0] * len(q_e))
-        E = np.eye(3) if turn is None else np.array(turn.R, dtype=float)
-        Phi_d = np.array(seat.Phi_d, dtype=float).reshape(3, len(q_e))
-        return Pose(p + R @ (np.array(seat.position) + Phi_d @ q_e + E @ seat.offset), R @ E @ np.array(seat.R0))
+        q_e = q[..., link.own.stop - link.kind.size : link.own.stop]
+        turn = seat_turn(link.kind, seat, q_e.tolist() if q.ndim == 1 else list(q_e.T), [0.0] * link.kind.size)
+        E = np.eye(3) if turn is None else _matrices(turn.R, q.shape[:-1])
+        Phi_d = np.array(seat.Phi_d, dtype=float).reshape(3, link.kind.size)
+        arm = np.array(seat.position) + q_e @ Phi_d.T + E @ seat.offset
+        return Pose(p + (R @ arm[..., None])[..., 0], R @ E @ np.array(seat.R0))
 
     def velocity(self, frame: str, q: ArrayLike, v: ArrayLike) -> Twist:
         """Velocity of a frame of the deformed robot."""
@@ -448,13 +466,16 @@ class Dynamics:
         return np.vstack([J_v, J_w])
 
     def _link_motion(self, index: int, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        m = self._evaluate(MOTION, q, v)[18 * index : 18 * index + 18]
-        return m[:9].reshape(3, 3), m[9:12], m[12:15], m[15:18]
+        m = self._evaluate(MOTION, q, v)[..., 18 * index : 18 * index + 18]
+        return m[..., :9].reshape(*q.shape[:-1], 3, 3), m[..., 9:12], m[..., 12:15], m[..., 15:18]
 
     # ---- derivatives
 
     def inverse_derivatives(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> InverseDerivatives:
         """Exact derivatives of ``forces``."""
+        d_q, d_v, d_a = (self._quick(INVERSE, seed)(q, v, a) for seed in "qva")
+        if d_q is not None and d_v is not None and d_a is not None:
+            return InverseDerivatives(d_q, d_v, d_a)
         q, v = self._state(q, v)
         a = self._like("a", a, q)
         return InverseDerivatives(*(self._derivative(INVERSE, seed, q, v, a) for seed in "qva"))
@@ -466,7 +487,7 @@ class Dynamics:
         if self.loops is not None:
             return ForwardDerivatives(*self.loops.derivatives(q, v, a, self._generalised(q, tau, None, None)))
         # accelerations are linear in forces: their derivative by them, by recursion, is M^-1
-        mobility = self._derivative(FORWARD, "f", q, v, np.zeros_like(q))
+        mobility = self._derivative(FORWARD, "f", q, v, self._nothing)
         by_q, by_v = (-mobility @ self._derivative(INVERSE, seed, q, v, a) for seed in "qv")
         return ForwardDerivatives(by_q, by_v, mobility @ self.B)
 
@@ -488,15 +509,27 @@ class Dynamics:
             return _decline
         if self.loops is not None:
             return self.loops.fast_forward(self._driven) or _decline
-        return self._fast(FORWARD, self._driven)
+        return (self._evaluator(FORWARD).fast(self._driven) if self.size else None) or _decline
 
     @cached_property
     def _fast_inverse(self) -> Callable[..., Floats | None]:
-        return self._fast(INVERSE, np.arange(self.size))
+        return self._quick(INVERSE)
 
-    def _fast(self, algorithm: Algorithm, driven: NDArray[np.int_]) -> Callable[..., Floats | None]:
-        made = self._evaluator(algorithm).fast(driven) if self.compiled and self.size else None
-        return _decline if made is None else made
+    def _quick(self, algorithm: Algorithm, seed: str = "", variant: str = "") -> Callable[..., Floats | None]:
+        """An evaluation or its derivative as a built-in function, which declines what needs checks."""
+        key = (algorithm.name, seed, variant)
+        found = self._built_in.get(key)
+        if found is None:
+            evaluator = self._evaluator(algorithm, (seed,) if seed else (), variant)
+            found = self._built_in[key] = (self.compiled and self.size and evaluator.fast()) or _decline
+        return found
+
+    @cached_property
+    def _nothing(self) -> Floats:
+        """Zeros (n,): no rates, no accelerations, no forces."""
+        zeros = np.zeros(self.size)
+        zeros.flags.writeable = False
+        return zeros
 
     def _evaluate(self, algorithm: Algorithm, *inputs: Floats) -> Floats:
         evaluator = self._evaluator(algorithm)
@@ -504,7 +537,8 @@ class Dynamics:
         return out
 
     def _derivative(self, algorithm: Algorithm, seed: str, *inputs: Floats) -> Floats:
-        return _each(self._evaluator(algorithm, (seed,)), *inputs)
+        fast = self._quick(algorithm, seed)(*inputs)
+        return _each(self._evaluator(algorithm, (seed,)), *inputs) if fast is None else fast
 
     def _evaluator(self, algorithm: Algorithm, seeds: tuple[str, ...] = (), variant: str = "") -> Any:
         key = (algorithm.name, seeds, variant)
@@ -584,6 +618,11 @@ def make_evaluator(algorithm: Algorithm, tree: Tree, seeds: tuple[str, ...] = ()
 
 def _decline(*state: ArrayLike) -> None:
     """There is no fast way."""
+
+
+def _matrices(rows: Sequence[Sequence[Any]], shape: tuple[int, ...]) -> Floats:
+    """Matrices (*shape, 3, 3) from rows of numbers or arrays of that shape."""
+    return np.stack([np.stack([np.broadcast_to(x, shape) for x in row], axis=-1) for row in rows], axis=-2)
 
 
 def _solve(A: Floats, b: Floats) -> Floats:

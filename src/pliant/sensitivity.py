@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.engine.structure import fill, split_constants
+from pliant.engine.structure import fill, split_tree
 from pliant.formulations.link import LinkConstants
 from pliant.formulations.passes import INVERSE
 from pliant.tree import Tree, build_tree
@@ -41,7 +41,7 @@ def force_sensitivity(arm: Dynamics, parameter: str, q: ArrayLike, v: ArrayLike,
     step = RELATIVE_STEP * abs(value) if value else RELATIVE_STEP
     trees = {k: build_tree(changed(arm.robot, parameter, value + k * step)) for k in STENCIL}
     # constants that are equal only at the given value must move apart: take the structure of a changed robot
-    patterns = [split_constants(link.constants).pattern for link in trees[1].links]
+    patterns = [split.pattern for split in split_tree(trees[1])]
     derivative = sum(weight / step * _values(trees[k], patterns, parameter) for k, weight in STENCIL.items())
     evaluator = make_evaluator(INVERSE, trees[1], ("constants",), arm.compiled)
     evaluator.constants[:] = _values(arm.tree, patterns, parameter)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -45,7 +46,7 @@ class TreeLink:
         return slice(self.start, self.start + self.kind.coordinates)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Tree:
     """Links in tree order (parents first), gravity, named frames and the input matrix B."""
 
@@ -56,15 +57,15 @@ class Tree:
     actuated: tuple[str, ...]
     B: Array
 
-    @property
+    @cached_property
     def coordinates(self) -> tuple[str, ...]:
         return tuple(name for link in self.links for name in link.coordinates)
 
-    @property
+    @cached_property
     def size(self) -> int:
         return sum(link.kind.coordinates for link in self.links)
 
-    @property
+    @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
         """For each link, the links that hang on it."""
         out: list[list[int]] = [[] for _ in self.links]
@@ -90,8 +91,8 @@ class Tree:
             from difflib import get_close_matches
 
             close = get_close_matches(name, self.frames, n=1)
-            hint = f"; did you mean '{close[0]}'?" if close else ""
-            raise KeyError(f"robot '{self.name}' has no frame '{name}'{hint} Frames: {', '.join(self.frames)}")
+            hint = f"; did you mean '{close[0]}'?" if close else "."
+            raise KeyError(f"robot '{self.name}' has no frame '{name}'{hint} It has {', '.join(self.frames)}")
         return self.frames[key]
 
 
@@ -115,9 +116,12 @@ def inward(tree: Tree, step: Callable[[int, TreeLink, list[tuple[int, T]]], T]) 
 def build_tree(robot: Robot) -> Tree:
     """Discretise every link of a robot and assemble the tree (closures are left to the caller)."""
     from pliant.bodies.build import build_body
+    from pliant.model.errors import ModelError
 
     builder = _Builder(robot)
     for link in robot.links:
+        if link.beam is not None and link.beam.foreshortening:
+            raise ModelError(f"link '{link.name}': foreshortening is not part of the dynamics yet; leave it out")
         builder.add(link, build_body(link, robot))
     return builder.finish()
 

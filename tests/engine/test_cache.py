@@ -9,7 +9,7 @@ import pytest
 
 import zoo
 from pliant.dynamics import Dynamics
-from pliant.engine import cache, jit
+from pliant.engine import cache, evaluator, jit
 from pliant.engine.evaluator import Evaluator, Program
 from pliant.formulations.passes import INVERSE
 from pliant.tree import build_tree
@@ -20,6 +20,7 @@ def folder(tmp_path, monkeypatch):
     """An empty cache."""
     place = tmp_path / "cache"
     monkeypatch.setenv("PLIANT_CACHE", str(place))
+    monkeypatch.setattr(evaluator, "_RECENT", {})
     return place
 
 
@@ -39,6 +40,7 @@ def compilations(monkeypatch):
 
 def evaluate():
     """Inverse dynamics of a small robot, with everything new but the disk."""
+    evaluator._RECENT.clear()
     tree = build_tree(zoo.robot("rotary-none"))
     x = [np.sin(k + np.arange(tree.size)) for k in range(3)]
     return Evaluator(Program(INVERSE, tree))(*x)
@@ -46,6 +48,21 @@ def evaluate():
 
 def entries(folder):
     return sorted(folder.glob("*.bin"))
+
+
+def test_robots_of_one_structure_share_code_in_memory(folder, compilations):
+    """Without any disk in between, and each with numbers of its own."""
+    first = evaluate()
+    for entry in entries(folder):
+        entry.unlink()
+    tree = build_tree(zoo.robot("rotary-none"))
+    x = [np.sin(k + np.arange(tree.size)) for k in range(3)]
+    assert np.array_equal(Evaluator(Program(INVERSE, tree))(*x), first)
+    assert len(compilations) == 1
+    heavier = Evaluator(Program(INVERSE, tree))
+    heavier.constants *= 2
+    assert not np.array_equal(heavier(*x), first)
+    assert np.array_equal(Evaluator(Program(INVERSE, tree))(*x), first)
 
 
 def test_the_second_time_nothing_is_compiled(folder, compilations):

@@ -9,6 +9,7 @@ import zoo
 from pliant.dynamics import Dynamics
 from pliant.engine.evaluator import Evaluator, Program
 from pliant.formulations.passes import FORWARD, INVERSE, MOTION, NoInertiaError
+from pliant.model.errors import ModelError
 from pliant.tree import build_tree
 
 TOLERANCE = 1e-11
@@ -75,6 +76,41 @@ def test_an_empty_batch(arm):
     nothing = np.zeros((0, arm.size))
     assert arm.forward(nothing, nothing).shape == (0, arm.size)
     assert arm.forces(nothing, nothing, nothing).shape == (0, arm.size)
+
+
+MATRICES = {
+    "mass_matrix": lambda arm, q, v, a: arm.mass_matrix(q),
+    "coriolis": lambda arm, q, v, a: arm.coriolis(q, v),
+    "by_q": lambda arm, q, v, a: arm.inverse_derivatives(q, v, a).q,
+    "by_v": lambda arm, q, v, a: arm.inverse_derivatives(q, v, a).v,
+    "by_a": lambda arm, q, v, a: arm.inverse_derivatives(q, v, a).a,
+    "bias": lambda arm, q, v, a: arm.bias(q, v),
+    "gravity": lambda arm, q, v, a: arm.gravity(q),
+}
+
+
+@pytest.mark.parametrize("what", MATRICES)
+def test_built_in_functions_are_the_general_way(arm, tree_arm, what):
+    """Plain arrays take a short cut through machine code, batches and lists do not."""
+    for robot in (arm, tree_arm):
+        q, v, a = zoo.state(robot)
+        ours = MATRICES[what](robot, q, v, a)
+        batch = MATRICES[what](robot, *(np.array([x, x]) for x in (q, v, a)))
+        assert ours.flags.owndata
+        assert ours.flags.c_contiguous
+        assert close(ours, batch[1])
+        assert close(ours, MATRICES[what](robot, q.tolist(), v.tolist(), a.tolist()))
+
+
+def test_matrices_are_the_callers_own(tree_arm):
+    """A second call does not write into the result of the first, and leaves its arguments alone."""
+    q = zoo.state(tree_arm)[0]
+    first = tree_arm.mass_matrix(q)
+    kept, state = first.copy(), q.copy()
+    second = tree_arm.mass_matrix(2 * q)
+    assert np.array_equal(first, kept)
+    assert np.array_equal(q, state)
+    assert not np.array_equal(first, second)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -308,16 +344,34 @@ def test_unknown_frames_and_options(arm):
         Dynamics(zoo.robot("pinned"), compile="always")
     two = np.zeros((2, arm.size))
     with pytest.raises(ValueError, match="one state at a time"):
-        arm.energy(two, two)
-    with pytest.raises(ValueError, match="one state at a time"):
         arm.forward(two, two, wrenches={"one.tip": np.zeros(6)})
 
 
-def test_kinematics_take_one_state(arm):
-    two = np.zeros((2, arm.size))
-    for ask in (arm.pose, arm.jacobian):
-        with pytest.raises(ValueError, match="one state at a time"):
-            ask("one.tip", two)
+def test_jacobians_take_one_state(arm):
+    with pytest.raises(ValueError, match="one state at a time"):
+        arm.jacobian("one.tip", np.zeros((2, arm.size)))
+
+
+def test_poses_and_energies_of_many_states(arm, tree_arm):
+    for robot in (arm, tree_arm):
+        q, v, _ = states(robot, 5)
+        for frame in robot.frames:
+            many = robot.pose(frame, q)
+            one = [robot.pose(frame, x) for x in q]
+            assert close(many.position, [pose.position for pose in one])
+            assert close(many.rotation, [pose.rotation for pose in one])
+        energies, momenta = robot.energy(q, v), robot.momentum(q, v)
+        pairs = list(zip(q, v, strict=True))
+        assert close(np.array(energies).T, [robot.energy(*pair) for pair in pairs])
+        assert close(energies.total, [robot.energy(*pair).total for pair in pairs])
+        assert close(momenta.angular, [robot.momentum(*pair).angular for pair in pairs])
+
+
+def test_what_the_dynamics_do_not_know_is_refused():
+    beam = zoo.beam(0.7, modes=zoo.Modes(bend_y=1), foreshortening=True)
+    robot = zoo.Robot(name="long", links=[zoo.Link(name="boom", joint=zoo.Joint(name="j", axis="z"), beam=beam)])
+    with pytest.raises(ModelError, match="link 'boom': foreshortening is not part of the dynamics yet"):
+        Dynamics(robot)
 
 
 def test_a_joint_that_moves_nothing():

@@ -6,11 +6,12 @@ import ctypes
 import hashlib
 import os
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache, cached_property
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from pliant.engine.fastcall import fast_function, layout_is_known
 from pliant.engine.lanes import padded
 from pliant.engine.module import module_ir, rows
 from pliant.engine.rolled import RolledProgram, rolled, whole
-from pliant.engine.structure import freeze, split_constants
+from pliant.engine.structure import split_tree, structure_key
 from pliant.engine.tape import Operations
 from pliant.formulations.passes import Algorithm
 from pliant.tree import Tree
@@ -31,6 +32,11 @@ Floats = NDArray[np.float64]
 
 UNROLL_BELOW = 3000
 """Operations up to which one kernel for the whole robot stays within the instruction cache and is the faster one."""
+
+MOST_RECENT = 64
+_RECENT: dict[str, tuple[dict[str, Any], jit.LoadedCode]] = {}
+"""Machine code made or loaded last in this process; robots of one structure share it."""
+_RECENT_LOCK = Lock()
 
 GROUP = 512
 """Smallest number of states worth a thread of its own."""
@@ -70,6 +76,35 @@ class Plan:
     outputs: int
     lanes: int
 
+    @classmethod
+    def of(cls, program: RolledProgram, entry: str = "") -> Plan:
+        return cls(entry, rows(program).tolist(), program.record_size, program.saved_size, program.outputs, jit.lanes())
+
+
+def stored(
+    parts: object, make: Callable[[], tuple[dict[str, Any], str]], *, straight: bool = False
+) -> tuple[dict[str, Any], jit.LoadedCode]:
+    """Machine code with its description, from the disk or made now from what ``make`` gives.
+
+    The parts, with the source of this package, must decide all of it.
+    """
+    decides = (parts, jit.lanes(), UNROLL_BELOW, _source_version(), jit.host())
+    key = hashlib.sha256(repr(decides).encode()).hexdigest()
+    recent = _RECENT.get(key)
+    if recent is not None:
+        return recent
+    found = disk.fetch(key)
+    if found is None:
+        description, assembly = make()
+        found = description, jit.machine_code(assembly, straight=straight)
+        disk.keep(key, *found)
+    loaded = found[0], jit.LoadedCode(found[1])
+    with _RECENT_LOCK:
+        _RECENT[key] = loaded
+        while len(_RECENT) > MOST_RECENT:
+            del _RECENT[next(iter(_RECENT))]
+    return loaded
+
 
 class Program:
     """An algorithm for one tree: traced, compiled and cached on first use, in each mode that is asked for."""
@@ -78,10 +113,9 @@ class Program:
         self.algorithm = algorithm
         self.tree = tree
         self.seeds = seeds
-        split = [split_constants(link.constants) for link in tree.links]
-        self.constants = np.array([x for s in split for x in s.values])
+        self.constants = np.array([x for s in split_tree(tree) for x in s.values])
         self.gravity = np.array(tree.gravity, dtype=float)
-        self._structure = _structure_key(tree, split)
+        self._structure = structure_key(tree)
         self._loaded: dict[str, tuple[Plan, jit.LoadedCode]] = {}
 
     @property
@@ -105,40 +139,18 @@ class Program:
             self._loaded[mode] = self._compile(mode)
         return self._loaded[mode]
 
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What decides the code of this program."""
+        return self._structure, self.algorithm.name, self.seeds
+
     def _compile(self, mode: str) -> tuple[Plan, jit.LoadedCode]:
-        lanes = jit.lanes()
-        parts = (
-            self._structure,
-            self.algorithm.name,
-            self.seeds,
-            mode,
-            lanes,
-            UNROLL_BELOW,
-            _source_version(),
-            jit.host(),
-        )
-        key = hashlib.sha256(repr(parts).encode()).hexdigest()
-        found = disk.fetch(key)
-        if found is not None:
-            description, code = found
-            return Plan(**description), jit.LoadedCode(code)
-        program = self.traced
-        text, entry = module_ir(program, mode, lanes, flush_denormals=jit.is_x86())
-        code = jit.machine_code(text, straight=mode == "single")
-        plan = Plan(entry, rows(program).tolist(), program.record_size, program.saved_size, program.outputs, lanes)
-        disk.keep(key, {name: getattr(plan, name) for name in Plan.__slots__}, code)
-        return plan, jit.LoadedCode(code)
+        def make() -> tuple[dict[str, Any], str]:
+            text, entry = module_ir(self.traced, mode, jit.lanes())
+            return asdict(Plan.of(self.traced, entry)), text
 
-
-def _structure_key(tree: Tree, split: Sequence[Any]) -> str:
-    """Everything that decides the code: kinds, patterns and topology, but no values."""
-    known: dict[Any, int] = {}
-    links = []
-    for link, s in zip(tree.links, split, strict=True):
-        pattern = (link.kind, freeze(s.pattern))
-        links.append((known.setdefault(pattern, len(known)), link.parent))
-    gravity = tuple(g != 0 for g in tree.gravity)
-    return hashlib.sha256(repr((list(known), links, gravity)).encode()).hexdigest()
+        description, code = stored((self.identity, mode), make, straight=mode == "single")
+        return Plan(**description), code
 
 
 def aligned(n: int) -> Floats:
@@ -153,8 +165,8 @@ def _moved_links(program: Program, directions: int) -> NDArray[np.int64]:
     out = np.zeros(directions, dtype=np.int64)
     by_constants = program.seeds == ("constants",)
     start = 0
-    for i, link in enumerate(program.tree.links):
-        own = len(split_constants(link.constants).values) if by_constants else link.kind.coordinates
+    for i, (link, split) in enumerate(zip(program.tree.links, split_tree(program.tree), strict=True)):
+        own = len(split.values) if by_constants else link.kind.coordinates
         out[start : start + own] = i
         start += own
     return out
@@ -194,7 +206,7 @@ def _jacobian_arrays(
 class Workspace:
     """Buffers of one thread, and the compiled function bound to them: for one state, or for a Jacobian."""
 
-    __slots__ = ("_argument", "_call", "_context", "_keep", "inputs", "out")
+    __slots__ = ("_argument", "_call", "_keep", "arguments", "inputs", "out")
 
     def __init__(self, program: Program, constants: Floats, gravity: Floats) -> None:
         plan, code = program.load(program.mode)
@@ -209,8 +221,8 @@ class Workspace:
             self.out = aligned(plan.outputs)
             held += [aligned(plan.record_size), self.out, table, len(table)]
         self._keep = (*held, code)
-        self._context = np.array([x if isinstance(x, int) else x.ctypes.data for x in held], dtype=np.int64)
-        self._argument = self._context.ctypes.data
+        self.arguments = np.array([x if isinstance(x, int) else x.ctypes.data for x in held], dtype=np.int64)
+        self._argument = self.arguments.ctypes.data
         # the interpreter lock is kept: the call is shorter than giving it up
         self._call = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(code.address(plan.entry))
 
@@ -246,23 +258,23 @@ class Evaluator:
         self._free.append(work)
         return out
 
-    def fast(self, driven: NDArray[np.int64]) -> Callable[..., Any] | None:
-        """f(a, b, c) on arrays, without conversions; c drives the given entries of the third input.
+    def fast(self, driven: NDArray[np.int64] | None = None) -> Callable[..., Any] | None:
+        """The same on plain arrays, without conversions; the last array drives the given entries of the last input.
 
-        Gives None if the arrays are not plain ones of the right shape or the result is not finite.
+        The function gives None if the arrays are not plain ones of the right shape or the result is not finite.
         """
-        if not layout_is_known() or self.program.seeds or len(self.program.algorithm.inputs) != 3:
+        if not layout_is_known():
             return None
-        plan, code = self.program.load("single")
+        work = self.workspace()
+        _, code = self.program.load(self.program.mode)
         return fast_function(
             code.address("fastcall"),
-            constants=self.constants,
-            gravity=self.gravity,
-            store=aligned(plan.record_size),
-            table=np.array(plan.rows, dtype=np.int64),
-            driven=driven,
+            arguments=work.arguments,
+            last=work.inputs[-1],
+            out=work.out,
+            driven=np.arange(self.size) if driven is None else driven,
             size=self.size,
-            code=code,
+            keep=(work, code),
         )
 
     def batch(self, *inputs: Floats, threads: int | None = None) -> Floats:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.engine.flow import Flow
-from pliant.engine.llvm_ir import number
+from pliant.engine.llvm_ir import element, number, splat, vector_type
 
 DATA, DIMENSIONS_COUNT, DIMENSIONS, DESCRIPTION, FLAGS = 16, 24, 32, 56, 64
 TYPE_NUMBER = 28
@@ -34,17 +34,22 @@ CONTEXT = (
     "size",
     "efforts",
     "driven",
-    "force",
+    "last",
     "incref",
     "decref",
     "new_array",
     "none",
-    "constants",
-    "gravity",
-    "store",
+    "arguments",
+    "out",
+    "shape",
+    "axes",
     "rows",
-    "links",
+    "columns",
+    "stride",
 )
+NUMBERS = ("size", "efforts", "axes", "rows", "columns", "stride")
+FIRST_INPUT = 2
+"""Place of the inputs among the arguments of a compiled evaluation, after constants and gravity."""
 
 
 @cache
@@ -74,20 +79,22 @@ def layout_is_known() -> bool:
     )
 
 
-def fastcall_ir(loop: str, flush_denormals: bool) -> str:
-    """``object fastcall(self, [a, b, c], 3)``: a new array with the result, or None to decline."""
+def fastcall_ir(entry: str, inputs: int, lanes: int) -> str:
+    """``object fastcall(self, arrays, count)``: a new array with the result of ``entry``, or None to decline.
+
+    The entries of the last array go to given places of the last input; results lie in whole groups of lanes.
+    """
     w = Flow()
     context = w.get("ptr", w.let(f"getelementptr inbounds i8, ptr %self, i64 {DATA}"))
-    numbers = ("size", "efforts", "links")
     held = {
-        name: w.get("i64" if name in numbers else "ptr", w.let(f"getelementptr inbounds i64, ptr {context}, i64 {k}"))
+        name: w.get("i64" if name in NUMBERS else "ptr", w.let(f"getelementptr inbounds i64, ptr {context}, i64 {k}"))
         for k, name in enumerate(CONTEXT)
     }
-    objects = [w.get("ptr", w.let(f"getelementptr inbounds ptr, ptr %args, i64 {k}")) for k in range(3)]
+    objects = [w.get("ptr", w.let(f"getelementptr inbounds ptr, ptr %args, i64 {k}")) for k in range(inputs)]
     answer = w.variable("ptr", held["none"])
     end = w.label("answer")
     data = []
-    for array, length in zip(objects, ("size", "size", "efforts"), strict=True):
+    for array, length in zip(objects, (*["size"] * (inputs - 1), "efforts"), strict=True):
 
         def member(kind: str, offset: int, of: str = array) -> str:
             return w.get(kind, w.let(f"getelementptr inbounds i8, ptr {of}, i64 {offset}"))
@@ -104,37 +111,20 @@ def fastcall_ir(loop: str, flush_denormals: bool) -> str:
         kind = member("i32", TYPE_NUMBER, member("ptr", DESCRIPTION))
         require(w.let(f"icmp eq i32 {kind}, {NPY_DOUBLE}"))
         data.append(member("ptr", DATA))
-    made = _allocated(w, held)
-    data.append(w.get("ptr", w.let(f"getelementptr inbounds i8, ptr {made}, i64 {DATA}")))
+    for place, pointer in enumerate(data[:-1], FIRST_INPUT):
+        w.put("ptr", pointer, w.let(f"getelementptr inbounds ptr, ptr {held['arguments']}, i64 {place}"))
     with w.repeat(held["efforts"]) as k:
-        place = w.get("i64", w.let(f"getelementptr inbounds i64, ptr {held['driven']}, i64 {k}"))
-        w.write(w.read(data[2], k), held["force"], place)
-    pointers = [
-        held["constants"],
-        held["gravity"],
-        data[0],
-        data[1],
-        held["force"],
-        held["store"],
-        data[3],
-        held["rows"],
-    ]
-    call = f"call void @{loop}({', '.join(f'ptr {p}' for p in pointers)}, i64 {held['links']})"
-    if flush_denormals:
-        before, inside = w.variable("i32", "0"), w.variable("i32", "0")
-        w.do(f"call void @llvm.x86.sse.stmxcsr(ptr {before})")
-        w.put("i32", w.let(f"or i32 {w.get('i32', before)}, {0x8040}"), inside)
-        w.do(f"call void @llvm.x86.sse.ldmxcsr(ptr {inside})")
-        w.do(call)
-        w.do(f"call void @llvm.x86.sse.ldmxcsr(ptr {before})")
-    else:
-        w.do(call)
-    # a singular mass matrix or a NaN in the state shows in the result: x - x is zero only for finite x
-    total = w.variable("double", number(0.0))
-    with w.repeat(held["size"]) as k:
-        w.put("double", w.fadd(w.get("double", total), w.read(data[3], k)), total)
-    all_of_them = w.get("double", total)
-    finite = w.let(f"fcmp oeq double {w.let(f'fsub double {all_of_them}, {all_of_them}')}, {number(0.0)}")
+        at = w.get("i64", w.let(f"getelementptr inbounds i64, ptr {held['driven']}, i64 {k}"))
+        w.write(w.read(data[-1], k), held["last"], at)
+    w.do(f"call void @{entry}(ptr {held['arguments']})")
+    made = _allocated(w, held)
+    result_data = w.get("ptr", w.let(f"getelementptr inbounds i8, ptr {made}, i64 {DATA}"))
+    with w.repeat(held["rows"]) as row:
+        source = w.at(held["out"], w.imul(row, held["stride"]))
+        target = w.at(result_data, w.imul(row, held["columns"]))
+        length = w.imul(held["columns"], 8)
+        w.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {length}, i1 false)")
+    finite = _all_finite(w, held, lanes)
     with w.when(finite):
         w.do(f"ret ptr {made}")
         w.lines.append(f"{w.label('returned')}:")
@@ -143,14 +133,30 @@ def fastcall_ir(loop: str, flush_denormals: bool) -> str:
     result = w.get("ptr", answer)
     w.do(f"call void {held['incref']}(ptr {result})")
     w.do(f"ret ptr {result}")
-    return w.text("fastcall", "ptr %self, ptr %args, i64 %nargs", "ptr")
+    memcpy = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n"
+    return memcpy + w.text("fastcall", "ptr %self, ptr %args, i64 %nargs", "ptr")
+
+
+def _all_finite(w: Flow, held: dict[str, str], lanes: int) -> str:
+    """A singular mass matrix or a NaN in the state shows in the result: x - x is zero only for finite x."""
+    t = vector_type(lanes)
+    total = w.variable(t, splat(0.0, lanes))
+    with w.repeat(w.let(f"udiv i64 {w.imul(held['rows'], held['stride'])}, {lanes}")) as k:
+        value = w.let(f"load {t}, ptr {element(w, held['out'], k, lanes)}, align 8")
+        w.put(t, w.let(f"fadd {t} {w.get(t, total)}, {value}"), total)
+    wide = w.get(t, total)
+    entries = [wide] if lanes == 1 else [w.let(f"extractelement {t} {wide}, i32 {k}") for k in range(lanes)]
+    everything = entries[0]
+    for x in entries[1:]:
+        everything = w.fadd(everything, x)
+    return w.let(f"fcmp oeq double {w.let(f'fsub double {everything}, {everything}')}, {number(0.0)}")
 
 
 def _allocated(w: Flow, held: dict[str, str]) -> str:
     """A new array for the result; without memory NumPy has set the exception and there is nothing to return."""
-    dimensions = w.variable("i64", held["size"])
+    axes = w.let(f"trunc i64 {held['axes']} to i32")
     made = w.let(
-        f"call ptr {held['new_array']}(ptr {held['array_type']}, i32 1, ptr {dimensions}, i32 {NPY_DOUBLE}, "
+        f"call ptr {held['new_array']}(ptr {held['array_type']}, i32 {axes}, ptr {held['shape']}, i32 {NPY_DOUBLE}, "
         "ptr null, ptr null, i32 0, i32 0, ptr null)"
     )
     with w.when(w.let(f"icmp eq ptr {made}, null")):
@@ -189,35 +195,42 @@ class _Context(np.ndarray[Any, np.dtype[np.int64]]):
 def fast_function(
     address: int,
     *,
-    constants: NDArray[np.float64],
-    gravity: NDArray[np.float64],
-    store: NDArray[np.float64],
-    table: NDArray[np.int64],
+    arguments: NDArray[np.int64],
+    last: NDArray[np.float64],
+    out: NDArray[np.float64],
     driven: NDArray[np.int64],
     size: int,
-    code: object,
+    keep: tuple[object, ...],
 ) -> Callable[..., Any]:
-    """A built-in function f(a, b, c) from the machine code at an address."""
-    force, places = np.zeros(size), np.ascontiguousarray(driven, dtype=np.int64)
+    """A built-in function of arrays from the machine code at an address.
+
+    arguments  of the compiled evaluation; those of its inputs are replaced in every call but the last, whose entries
+               ``driven`` are filled from the last array
+    out        where the evaluation leaves its results: one row, or rows with the same gaps between them
+    """
+    places, shape = np.ascontiguousarray(driven, dtype=np.int64), np.array(out.shape, dtype=np.int64)
+    columns = out.shape[-1]
     held = {
         "array_type": id(np.ndarray),
         "size": size,
         "efforts": len(places),
         "driven": places.ctypes.data,
-        "force": force.ctypes.data,
+        "last": last.ctypes.data,
         "incref": ctypes.cast(ctypes.pythonapi.Py_IncRef, ctypes.c_void_p).value,
         "decref": ctypes.cast(ctypes.pythonapi.Py_DecRef, ctypes.c_void_p).value,
         "new_array": array_maker(),
         "none": id(None),
-        "constants": constants.ctypes.data,
-        "gravity": gravity.ctypes.data,
-        "store": store.ctypes.data,
-        "rows": table.ctypes.data,
-        "links": len(table),
+        "arguments": arguments.ctypes.data,
+        "out": out.ctypes.data,
+        "shape": shape.ctypes.data,
+        "axes": out.ndim,
+        "rows": out.size // columns if columns else 0,
+        "columns": columns,
+        "stride": columns if out.ndim == 1 else out.strides[0] // out.itemsize,
     }
     context = np.array([held[name] for name in CONTEXT], dtype=np.int64).view(_Context)
     definition = _MethodDef(b"evaluate", address, METH_FASTCALL, None)
-    context.kept = (definition, force, places, constants, gravity, store, table, code)
+    context.kept = (definition, places, shape, arguments, last, out, keep)
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
     function: Callable[..., Any] = make(ctypes.addressof(definition), context, None)

@@ -7,42 +7,22 @@ per coordinate, a register full at a time, and is kept while the iteration conve
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.engine.flow import Flow
-from pliant.engine.integrators import Status
+from pliant.engine.integrators import Clock, Stepping, new_clock
 from pliant.engine.llvm_ir import number
 
 ITERATIONS = 8
 CONVERGED = 0.01
 """Size of the last correction against the tolerance of a step."""
-SLOWEST, FASTEST, SAFETY = 0.25, 2.0, 0.9
+SLOWEST, FASTEST, SAFETY = 0.25, 2.0, 0.8
+GAIN, MEMORY = 0.2 / 3, 0.1 / 3
+"""Exponents of the error and of its change, as in ``integrators``, for a local error of third order."""
+LEAST_ERROR = 1e-4
 KEEP_FROM, KEEP_TO = 0.9, 1.4
 """A change of step within these bounds is not worth a new matrix."""
-SMALLEST_STEP = 1e-13
-
-
-class AlphaClock(IntEnum):
-    """Entries of the array of times, coefficients and counters."""
-
-    T = 0
-    STEP = 1
-    END = 2
-    LARGEST = 3
-    RELATIVE = 4
-    ALPHA_M = 5
-    ALPHA_F = 6
-    GAMMA = 7
-    BETA = 8
-    STEPS = 9
-    REJECTED = 10
-    CALLS = 11
-    MATRICES = 12
-    MATRIX_STEP = 13
-    FIXED = 14
 
 
 def alpha_clock(
@@ -51,21 +31,10 @@ def alpha_clock(
     """The array for a start at t; ``radius`` is the spectral radius at infinite frequency, 0 to 1."""
     alpha_m, alpha_f = (2 * radius - 1) / (radius + 1), radius / (radius + 1)
     gamma = 0.5 + alpha_f - alpha_m
-    clock = np.zeros(len(AlphaClock))
-    entries = {
-        AlphaClock.T: t,
-        AlphaClock.END: t,
-        AlphaClock.STEP: step,
-        AlphaClock.LARGEST: largest,
-        AlphaClock.RELATIVE: relative,
-        AlphaClock.ALPHA_M: alpha_m,
-        AlphaClock.ALPHA_F: alpha_f,
-        AlphaClock.GAMMA: gamma,
-        AlphaClock.BETA: 0.25 * (gamma + 0.5) ** 2,
-        AlphaClock.FIXED: float(fixed),
-    }
-    for entry, value in entries.items():
-        clock[entry] = value
+    beta = 0.25 * (gamma + 0.5) ** 2
+    clock = new_clock(t, t, step=step, largest=largest, relative=relative)
+    clock[[Clock.ALPHA_M, Clock.ALPHA_F, Clock.GAMMA, Clock.BETA]] = alpha_m, alpha_f, gamma, beta
+    clock[Clock.FIXED] = fixed
     return clock
 
 
@@ -128,190 +97,162 @@ def lu_ir() -> str:
 
 
 def generalised_alpha_ir(n: int, balances: int) -> str:
-    """``i64 generalised_alpha(context, clock, x, tolerance, work, knots, pause)``.
+    """``generalised_alpha``; see ``Stepping`` for its arguments.
 
     x      q, v, balances, a, algorithmic a
-    work   q, v, a, algorithmic a of the trial, residual (n each), forces with powers (n + balances), powers before
-           (balances), Newton matrix (n n), pivots (n)
-    knots  (pause + 1, 1 + 2 states): time, x and its slope at the start and after every step of this call
+    work   q, v, a, algorithmic a of the trial, residual (n each), powers of the trial and before (balances each),
+           Newton matrix (n n), pivots (n)
 
-    Needs ``residual(context, t, q, v, a, r, f)`` and ``newton(context, t, q, v, a, c_v, c_a, S)``.
+    Needs ``residual(context, t, q, v, a, r, powers)`` and ``newton(context, t, q, v, a, c_v, c_a, S)``.
     """
-    w = Flow()
+    w = Stepping()
     states = 2 * n + balances
-    place = iter(np.cumsum([0, n, n, n, n, n, n + balances, balances, n * n]).tolist())
-    q1, v1, a1, aa1, r, f, powers, S, pivots = (w.at("%work", next(place)) for _ in range(9))
+    place = iter(np.cumsum([0, n, n, n, n, n, balances, balances, n * n]).tolist())
+    q1, v1, a1, aa1, r, trial_powers, powers, S, pivots = (w.at("%work", next(place)) for _ in range(9))
     q, v, balance, a = "%x", w.at("%x", n), w.at("%x", 2 * n), w.at("%x", states)
     aa = w.at("%x", states + n)
-    status = w.variable("i64", str(int(Status.FINISHED)))
-    taken = w.variable("i64", "0")
-    exit_label = w.label("exit")
-
-    def clock(entry: AlphaClock) -> str:
-        return w.read("%clock", int(entry))
-
-    def set_clock(value: str, entry: AlphaClock) -> None:
-        w.write(value, "%clock", int(entry))
-
-    def count(entry: AlphaClock) -> None:
-        set_clock(w.fadd(clock(entry), number(1.0)), entry)
-
-    alpha_m, alpha_f = clock(AlphaClock.ALPHA_M), clock(AlphaClock.ALPHA_F)
-    gamma, beta, relative = clock(AlphaClock.GAMMA), clock(AlphaClock.BETA), clock(AlphaClock.RELATIVE)
+    alpha_m, alpha_f = w.clock(Clock.ALPHA_M), w.clock(Clock.ALPHA_F)
+    gamma, beta, relative = w.clock(Clock.GAMMA), w.clock(Clock.BETA), w.clock(Clock.RELATIVE)
     one_m, one_f = w.fsub(number(1.0), alpha_m), w.fsub(number(1.0), alpha_f)
+    fixed = w.less(number(0.5), w.clock(Clock.FIXED))
 
     def residual(t: str, position: str, rate: str, acceleration: str) -> None:
-        count(AlphaClock.CALLS)
+        w.count(Clock.CALLS)
         w.do(
             f"call void @residual(ptr %context, double {t}, ptr {position}, ptr {rate}, ptr {acceleration}, "
-            f"ptr {r}, ptr {f})"
+            f"ptr {r}, ptr {trial_powers})"
         )
 
-    def keep_knot(index: str, t: str) -> None:
-        row = w.iadd(w.imul(index, 1 + 2 * states), 1)
-        w.write(t, "%knots", w.iadd(row, -1))
-        with w.repeat(states) as i:
-            w.write(w.read("%x", i), "%knots", w.iadd(row, i))
-        with w.repeat(n) as i:
-            w.write(w.read(v, i), "%knots", w.iadd(w.iadd(row, i), states))
-            w.write(w.read(a, i), "%knots", w.iadd(w.iadd(row, i), states + n))
-        for k in range(balances):
-            w.write(w.read(powers, k), "%knots", w.iadd(row, states + 2 * n + k))
+    def knot() -> None:
+        w.keep_knot(("%x", states), (v, n), (a, n), (powers, balances))
 
-    residual(clock(AlphaClock.T), q, v, a)
-    for k in range(balances):
-        w.write(w.read(f, n + k), powers, k)
-    keep_knot("0", clock(AlphaClock.T))
+    def size() -> str:
+        """The step that the matrix was made for, unless another one is much better."""
+        wanted, matrix = w.clock(Clock.STEP), w.clock(Clock.MATRIX_STEP)
+        near = w.less(w.fmul(number(KEEP_FROM), matrix), wanted)
+        near = w.let(f"and i1 {near}, {w.less(wanted, w.fmul(number(KEEP_TO), matrix))}")
+        return w.select(w.let(f"and i1 {near}, {w.negated(fixed)}"), matrix, wanted)
 
-    with w.loop(lambda: w.less(clock(AlphaClock.T), clock(AlphaClock.END))):
-        with w.when(w.let(f"icmp sge i64 {w.get('i64', taken)}, %pause")):
-            w.put("i64", str(int(Status.PAUSED)), status)
-            w.leave(exit_label)
-        t = clock(AlphaClock.T)
-        left = w.fsub(clock(AlphaClock.END), t)
-        wanted = w.fmin(clock(AlphaClock.STEP), clock(AlphaClock.LARGEST))
-        last = w.less(left, w.fmul(wanted, number(1.0 + 1e-9)))
-        h = w.let(f"select i1 {last}, double {left}, double {wanted}")
-        reach = w.let(f"select i1 {last}, double {clock(AlphaClock.END)}, double {w.fadd(t, h)}")
-        smallest = w.fmul(number(SMALLEST_STEP), w.fmax(w.fabs(t), number(1e-3)))
-        with w.when(w.let(f"and i1 {w.less(h, smallest)}, {w.less(h, left)}")):
-            w.put("i64", str(int(Status.STEP_TOO_SMALL)), status)
-            w.leave(exit_label)
-        hh = w.fmul(h, h)
-        c_v = w.fdiv(gamma, w.fmul(h, beta))
-        c_a = w.fdiv(one_m, w.fmul(w.fmul(hh, beta), one_f))
+    with w.flushed():
+        with w.when(w.less(w.clock(Clock.HAS_SLOPE), number(0.5))):
+            residual(w.clock(Clock.T), q, v, a)
+            for k in range(balances):
+                w.write(w.read(trial_powers, k), powers, k)
+            w.set_clock(number(1.0), Clock.HAS_SLOPE)
+        knot()
+        with w.steps(size) as (_, h, reach, last):
+            hh = w.fmul(h, h)
+            c_v = w.fdiv(gamma, w.fmul(h, beta))
+            c_a = w.fdiv(one_m, w.fmul(w.fmul(hh, beta), one_f))
 
-        # trial: the acceleration stays
-        with w.repeat(n) as i:
-            old, algorithmic = w.read(a, i), w.read(aa, i)
-            trial = w.fdiv(w.fsub(old, w.fmul(alpha_m, algorithmic)), one_m)
-            half = w.fmul(w.fsub(number(0.5), beta), algorithmic)
-            reach_q = w.fadd(w.fmul(h, w.read(v, i)), w.fmul(hh, w.fadd(half, w.fmul(beta, trial))))
-            w.write(w.fadd(w.read(q, i), reach_q), q1, i)
-            change = w.fadd(w.fmul(w.fsub(number(1.0), gamma), algorithmic), w.fmul(gamma, trial))
-            w.write(w.fadd(w.read(v, i), w.fmul(h, change)), v1, i)
-            w.write(old, a1, i)
-        # another step needs another matrix
-        fits = w.let(f"fcmp oeq double {clock(AlphaClock.MATRIX_STEP)}, {h}")
-        fresh = w.variable("i1", "false")
-        with w.when(w.let(f"xor i1 {fits}, true")):
-            w.put("i1", "true", fresh)
-        done, size_before = w.variable("i1", "false"), w.variable("double", number(0.0))
-        tries = w.variable("i64", "0")
-        restart = w.variable("i1", w.get("i1", fresh))
-
-        def going() -> str:
-            more = w.iless(w.get("i64", tries), 2 * ITERATIONS)
-            undone = w.let(f"xor i1 {w.get('i1', done)}, true")
-            return w.let(f"and i1 {more}, {undone}")
-
-        with w.loop(going):
-            with w.when(w.get("i1", restart)):
-                count(AlphaClock.MATRICES)
-                w.do(
-                    f"call void @newton(ptr %context, double {reach}, ptr {q1}, ptr {v1}, ptr {a1}, double {c_v}, "
-                    f"double {c_a}, ptr {S})"
-                )
-                w.do(f"call void @lu(ptr {S}, ptr {pivots}, i64 {n})")
-                set_clock(h, AlphaClock.MATRIX_STEP)
-                w.put("i1", "false", restart)
+            # trial: the acceleration stays
+            with w.repeat(n) as i:
+                old, algorithmic = w.read(a, i), w.read(aa, i)
+                trial = w.fdiv(w.fsub(old, w.fmul(alpha_m, algorithmic)), one_m)
+                half = w.fmul(w.fsub(number(0.5), beta), algorithmic)
+                reach_q = w.fadd(w.fmul(h, w.read(v, i)), w.fmul(hh, w.fadd(half, w.fmul(beta, trial))))
+                w.write(w.fadd(w.read(q, i), reach_q), q1, i)
+                change = w.fadd(w.fmul(w.fsub(number(1.0), gamma), algorithmic), w.fmul(gamma, trial))
+                w.write(w.fadd(w.read(v, i), w.fmul(h, change)), v1, i)
+                w.write(old, a1, i)
+            # another step needs another matrix
+            fits = w.let(f"fcmp oeq double {w.clock(Clock.MATRIX_STEP)}, {h}")
+            fresh = w.variable("i1", "false")
+            with w.when(w.negated(fits)):
                 w.put("i1", "true", fresh)
-            residual(reach, q1, v1, a1)
-            w.do(f"call void @lu_solve(ptr {S}, ptr {pivots}, ptr {r}, i64 {n})")
-            worst = w.variable("double", number(0.0))
-            with w.repeat(n) as i:
-                delta = w.read(r, i)
-                w.write(w.fsub(w.read(q1, i), delta), q1, i)
-                w.write(w.fsub(w.read(v1, i), w.fmul(c_v, delta)), v1, i)
-                w.write(w.fsub(w.read(a1, i), w.fmul(c_a, delta)), a1, i)
-                scale = w.fadd(w.read("%tolerance", i), w.fmul(relative, w.fabs(w.read(q1, i))))
-                part = w.fdiv(w.fabs(delta), scale)
-                # not-a-number must not look small
-                bad = w.let(f"fcmp uno double {part}, {part}")
-                part = w.let(f"select i1 {bad}, double {number(1e300)}, double {part}")
-                w.put("double", w.fmax(w.get("double", worst), part), worst)
-            size = w.get("double", worst)
-            tried = w.get("i64", tries)
-            w.put("i1", w.less(size, number(CONVERGED)), done)
-            first = w.let(f"icmp eq i64 {tried}, 0")
-            slow = w.less(w.fmul(number(0.5), w.get("double", size_before)), size)
-            failing = w.let(f"and i1 {slow}, {w.let(f'xor i1 {first}, true')}")
-            w.put("double", size, size_before)
-            w.put("i64", w.iadd(tried, 1), tries)
-            stale = w.let(f"xor i1 {w.get('i1', fresh)}, true")
-            w.put("i1", w.let(f"and i1 {failing}, {stale}"), restart)
-            # with a fresh matrix a failing iteration will not recover
-            hopeless = w.let(f"and i1 {failing}, {w.let(f'xor i1 {stale}, true')}")
-            hopeless = w.let(f"and i1 {hopeless}, {w.less(number(1.0), size)}")
-            with w.when(hopeless):
-                w.put("i64", str(2 * ITERATIONS), tries)
+            done, size_before = w.variable("i1", "false"), w.variable("double", number(0.0))
+            tries = w.variable("i64", "0")
+            restart = w.variable("i1", w.get("i1", fresh))
 
-        converged = w.get("i1", done)
-        with w.when(w.let(f"xor i1 {converged}, true")):
-            set_clock(w.fmul(h, number(SLOWEST)), AlphaClock.STEP)
-            count(AlphaClock.REJECTED)
-        with w.when(converged):
-            error = w.variable("double", number(0.0))
-            weight = w.fmul(hh, w.fabs(w.fsub(beta, number(1.0 / 6.0))))
-            with w.repeat(n) as i:
-                mixed = w.fadd(w.fmul(one_f, w.read(a1, i)), w.fmul(alpha_f, w.read(a, i)))
-                new = w.fdiv(w.fsub(mixed, w.fmul(alpha_m, w.read(aa, i))), one_m)
-                w.write(new, aa1, i)
-                scale = w.fadd(w.read("%tolerance", i), w.fmul(relative, w.fabs(w.read(q1, i))))
-                part = w.fdiv(w.fmul(weight, w.fsub(new, w.read(aa, i))), scale)
-                w.put("double", w.fadd(w.get("double", error), w.fmul(part, part)), error)
-            norm = w.sqrt(w.fmul(w.get("double", error), number(1.0 / max(n, 1))))
-            factor = w.fmul(number(SAFETY), w.power(w.fmax(norm, number(1e-12)), -1.0 / 3.0))
-            factor = w.fmin(w.fmax(factor, number(SLOWEST)), number(FASTEST))
-            fixed = w.less(number(0.5), clock(AlphaClock.FIXED))
-            good = w.let(f"or i1 {fixed}, {w.less(norm, number(1.0))}")
-            with w.when(w.let(f"xor i1 {good}, true")):
-                set_clock(w.fmul(h, factor), AlphaClock.STEP)
-                count(AlphaClock.REJECTED)
-            with w.when(good):
+            def going() -> str:
+                more = w.iless(w.get("i64", tries), 2 * ITERATIONS)
+                return w.let(f"and i1 {more}, {w.negated(w.get('i1', done))}")
+
+            with w.loop(going):
+                with w.when(w.get("i1", restart)):
+                    w.count(Clock.MATRICES)
+                    w.do(
+                        f"call void @newton(ptr %context, double {reach}, ptr {q1}, ptr {v1}, ptr {a1}, "
+                        f"double {c_v}, double {c_a}, ptr {S})"
+                    )
+                    w.do(f"call void @lu(ptr {S}, ptr {pivots}, i64 {n})")
+                    w.set_clock(h, Clock.MATRIX_STEP)
+                    w.put("i1", "false", restart)
+                    w.put("i1", "true", fresh)
                 residual(reach, q1, v1, a1)
-                for k in range(balances):
-                    new_power = w.read(f, n + k)
-                    mean = w.fmul(number(0.5), w.fadd(w.read(powers, k), new_power))
-                    w.write(w.fadd(w.read(balance, k), w.fmul(h, mean)), balance, k)
-                    w.write(new_power, powers, k)
+                w.do(f"call void @lu_solve(ptr {S}, ptr {pivots}, ptr {r}, i64 {n})")
+                worst = w.variable("double", number(0.0))
                 with w.repeat(n) as i:
-                    for source, target in ((q1, q), (v1, v), (a1, a), (aa1, aa)):
-                        w.write(w.read(source, i), target, i)
-                set_clock(reach, AlphaClock.T)
-                count(AlphaClock.STEPS)
-                w.put("i64", w.iadd(w.get("i64", taken), 1), taken)
-                keep_knot(w.get("i64", taken), reach)
-                similar = w.let(f"and i1 {w.less(number(KEEP_FROM), factor)}, {w.less(factor, number(KEEP_TO))}")
-                steady = w.let(f"or i1 {w.let(f'or i1 {fixed}, {similar}')}, {last}")
-                proposal = w.let(f"select i1 {steady}, double {wanted}, double {w.fmul(h, factor)}")
-                set_clock(proposal, AlphaClock.STEP)
-    w.place(exit_label)
-    w.do(f"ret i64 {w.get('i64', status)}")
-    arguments = "ptr %context, ptr %clock, ptr %x, ptr %tolerance, ptr %work, ptr %knots, i64 %pause"
-    return lu_ir() + w.text("generalised_alpha", arguments, "i64")
+                    delta = w.read(r, i)
+                    w.write(w.fsub(w.read(q1, i), delta), q1, i)
+                    w.write(w.fsub(w.read(v1, i), w.fmul(c_v, delta)), v1, i)
+                    w.write(w.fsub(w.read(a1, i), w.fmul(c_a, delta)), a1, i)
+                    scale = w.fadd(w.read("%tolerance", i), w.fmul(relative, w.fabs(w.read(q1, i))))
+                    part = w.fdiv(w.fabs(delta), scale)
+                    # not-a-number must not look small
+                    bad = w.let(f"fcmp uno double {part}, {part}")
+                    part = w.select(bad, number(1e300), part)
+                    w.put("double", w.fmax(w.get("double", worst), part), worst)
+                correction = w.get("double", worst)
+                tried = w.get("i64", tries)
+                w.put("i1", w.less(correction, number(CONVERGED)), done)
+                first = w.let(f"icmp eq i64 {tried}, 0")
+                slow = w.less(w.fmul(number(0.5), w.get("double", size_before)), correction)
+                failing = w.let(f"and i1 {slow}, {w.negated(first)}")
+                w.put("double", correction, size_before)
+                w.put("i64", w.iadd(tried, 1), tries)
+                stale = w.negated(w.get("i1", fresh))
+                w.put("i1", w.let(f"and i1 {failing}, {stale}"), restart)
+                # with a fresh matrix a failing iteration will not recover
+                hopeless = w.let(f"and i1 {failing}, {w.negated(stale)}")
+                hopeless = w.let(f"and i1 {hopeless}, {w.less(number(1.0), correction)}")
+                with w.when(hopeless):
+                    w.put("i64", str(2 * ITERATIONS), tries)
+
+            converged = w.get("i1", done)
+            with w.when(w.negated(converged)):
+                w.set_clock(w.fmul(h, number(SLOWEST)), Clock.STEP)
+                w.count(Clock.REJECTED)
+            with w.when(converged):
+                total = w.variable("double", number(0.0))
+                weight = w.fmul(hh, w.fabs(w.fsub(beta, number(1.0 / 6.0))))
+                with w.repeat(n) as i:
+                    mixed = w.fadd(w.fmul(one_f, w.read(a1, i)), w.fmul(alpha_f, w.read(a, i)))
+                    new = w.fdiv(w.fsub(mixed, w.fmul(alpha_m, w.read(aa, i))), one_m)
+                    w.write(new, aa1, i)
+                    scale = w.fadd(w.read("%tolerance", i), w.fmul(relative, w.fabs(w.read(q1, i))))
+                    part = w.fdiv(w.fmul(weight, w.fsub(new, w.read(aa, i))), scale)
+                    w.put("double", w.fadd(w.get("double", total), w.fmul(part, part)), total)
+                error = w.sqrt(w.fmul(w.get("double", total), number(1.0 / max(n, 1))))
+                known = w.fmax(error, number(LEAST_ERROR))
+                before = w.fmax(w.clock(Clock.ERROR_BEFORE), number(LEAST_ERROR))
+                w.set_clock(known, Clock.ERROR_BEFORE)
+                good = w.let(f"or i1 {fixed}, {w.less(error, number(1.0))}")
+                with w.when(w.negated(good)):
+                    shrink = w.fmul(number(SAFETY), w.power(known, -1.0 / 3.0))
+                    w.set_clock(w.fmul(h, w.fmax(shrink, number(SLOWEST))), Clock.STEP)
+                    w.count(Clock.REJECTED)
+                with w.when(good):
+                    # the forces of the last iteration: what it still corrected is far below the tolerance
+                    for k in range(balances):
+                        power = w.read(trial_powers, k)
+                        mean = w.fmul(number(0.5), w.fadd(w.read(powers, k), power))
+                        w.write(w.fadd(w.read(balance, k), w.fmul(h, mean)), balance, k)
+                        w.write(power, powers, k)
+                    with w.repeat(n) as i:
+                        for source, target in ((q1, q), (v1, v), (a1, a), (aa1, aa)):
+                            w.write(w.read(source, i), target, i)
+                    w.accept(reach)
+                    knot()
+                    steady = w.fmul(w.power(known, -GAIN - MEMORY), w.power(before, MEMORY))
+                    factor = w.fmin(w.fmul(number(SAFETY ** (3 * GAIN)), steady), number(FASTEST))
+                    step = w.clock(Clock.STEP)
+                    keep = w.let(f"or i1 {fixed}, {last}")
+                    grown = w.fmin(w.fmul(step, factor), w.clock(Clock.LARGEST))
+                    w.set_clock(w.select(keep, step, grown), Clock.STEP)
+    return lu_ir() + w.entry("generalised_alpha")
 
 
 def work_size(n: int, balances: int) -> int:
     """Doubles of work space."""
-    return 5 * n + (n + balances) + balances + n * n + n
+    return 5 * n + 2 * balances + n * n + n

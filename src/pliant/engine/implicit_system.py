@@ -4,31 +4,54 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import asdict
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.engine import jit
-from pliant.engine.evaluator import aligned, fitting_program
+from pliant.engine.evaluator import Plan, Program, aligned, stored
 from pliant.engine.flow import Flow
 from pliant.engine.implicit import generalised_alpha_ir, work_size
 from pliant.engine.integrators import Status
-from pliant.engine.llvm_ir import declarations, element, library, stumpff_orders, vector_type
+from pliant.engine.llvm_ir import declarations, element, library, number, stumpff_orders, vector_type
 from pliant.engine.module import ATTRIBUTES, program_ir, rows
 from pliant.engine.rolled import RolledProgram
-from pliant.engine.system import BALANCES, Law, Signals, compiled, drive_program, signals_ir
-from pliant.formulations.passes import INVERSE
+from pliant.engine.system import BALANCES, Law, Signals, Split, constants_of, drive_program, signals_ir
+from pliant.formulations.passes import INVERSE, Algorithm
 from pliant.tree import Tree
 
 Floats = NDArray[np.float64]
 
 POINTERS = (
-    *("constants", "gravity", "store", "rows", "gains", "drive_rows", "r", "f", "table"),
-    *("tangent_store", "dstore", "saved", "dout", "tangent_rows", "drive_saved", "drive_dout", "dq", "dv", "da"),
+    *("constants", "gravity", "store", "rows", "arm", "gains", "drive_rows", "r", "f", "full", "out", "table"),
+    *("tangent_store", "dstore", "saved", "dout", "tangent_rows", "drive_saved", "drive_dout", "dq", "dv", "dx"),
+    "moving",
 )
 NUMBERS = ("links", "pieces", "channels", "terms", "tangent_links")
 CONTEXT = (*POINTERS, *NUMBERS)
+
+
+class Equation(NamedTuple):
+    """How the equations of motion are written.
+
+    forward  r = a - forward(q, v, f), as closed loops need it; else r = inverse(q, v, a) - f
+    split    which coordinates are driven
+    """
+
+    forward: bool
+    split: Split
+
+    @property
+    def first(self) -> int:
+        """Where the program's results for the coordinates begin; efforts come first in forward dynamics."""
+        return len(self.split.driven) if self.forward else 0
+
+    @property
+    def efforts(self) -> list[int]:
+        """Where the efforts of the driven coordinates are."""
+        return list(range(len(self.split.driven))) if self.forward else list(self.split.driven)
 
 
 def _held(w: Flow) -> dict[str, str]:
@@ -38,64 +61,85 @@ def _held(w: Flow) -> dict[str, str]:
     }
 
 
-def _signals(w: Flow, held: dict[str, str]) -> None:
+def _prepare(w: Flow, held: dict[str, str], equation: Equation, drive: str) -> tuple[str, str, str]:
+    """Signals, all coordinates and rates, forces of the drive; the third input of the program is f or a."""
     table = ", ".join(f"i64 {held[k]}" for k in ("pieces", "channels", "terms"))
     w.do(f"call void @signals(ptr {held['table']}, {table}, double %t, ptr {held['r']})")
+    parts = ("%q", "%v") if equation.forward else ("%q", "%v", "%a")
+    q, v, *a = equation.split.whole(w, parts, held["full"], held["r"])
+    pointers = [held["gains"], held["gravity"], q, v, held["r"], held["arm"], held["store"], held["f"]]
+    w.do(f"call void @{drive}({', '.join(f'ptr {p}' for p in (*pointers, held['drive_rows']))}, i64 1)")
+    return q, v, a[0] if a else held["f"]
 
 
-def residual_ir(inverse: str, drive: str, n: int) -> str:
-    """``residual(context, t, q, v, a, r, f)``: r = forces(q, v, a) - drive, f = forces and powers of the drive."""
+def residual_ir(program: str, drive: str, equation: Equation) -> str:
+    """``residual(context, t, q, v, a, r, powers)`` for the coordinates that move."""
     w = Flow()
     held = _held(w)
-    _signals(w, held)
-    pointers = [held["gains"], held["gravity"], "%q", "%v", held["r"], held["constants"], held["store"], "%f"]
-    w.do(f"call void @{drive}({', '.join(f'ptr {p}' for p in (*pointers, held['drive_rows']))}, i64 1)")
-    pointers = [held["constants"], held["gravity"], "%q", "%v", "%a", held["store"], "%r", held["rows"]]
-    w.do(f"call void @{inverse}({', '.join(f'ptr {p}' for p in pointers)}, i64 {held['links']})")
-    with w.repeat(n) as i:
-        w.write(w.fsub(w.read("%r", i), w.read("%f", i)), "%r", i)
-    arguments = "ptr %context, double %t, ptr %q, ptr %v, ptr %a, ptr %r, ptr %f"
+    q, v, third = _prepare(w, held, equation, drive)
+    out, f, n = held["out"], held["f"], equation.split.n
+    pointers = [held["constants"], held["gravity"], q, v, third, held["store"], out, held["rows"]]
+    w.do(f"call void @{program}({', '.join(f'ptr {p}' for p in pointers)}, i64 {held['links']})")
+    for j, k in enumerate(equation.split.moving):
+        found = w.read(out, equation.first + k)
+        w.write(w.fsub(w.read("%a", j), found) if equation.forward else w.fsub(found, w.read(f, k)), "%r", j)
+    for k in range(BALANCES):
+        w.write(w.read(f, n + k), "%powers", k)
+    if equation.split.driven:
+        w.write(equation.split.work(w, [w.read(out, k) for k in equation.efforts], v), "%powers", 0)
+    arguments = "ptr %context, double %t, ptr %q, ptr %v, ptr %a, ptr %r, ptr %powers"
     return w.text("residual", arguments, attributes="internal")
 
 
-def newton_ir(inverse: str, drive: str, n: int, lanes: int) -> str:
+def newton_ir(program: str, drive: str, single_drive: str, equation: Equation, lanes: int) -> str:
     """``newton(context, t, q, v, a, c_v, c_a, S)``: S = dr/dq + c_v dr/dv + c_a dr/da, row-major."""
     w = Flow()
     held = _held(w)
-    _signals(w, held)
+    q, v, third = _prepare(w, held, equation, single_drive)
+    n, count = equation.split.n, len(equation.split.moving)
     t = vector_type(lanes)
-    state = ["%q", "%v", "%a"]
-    seeds = [held["dq"], held["dv"], held["da"]]
-    own = [held["constants"], held["gravity"], *state, *seeds]
-    own += [held[k] for k in ("tangent_store", "dstore", "saved", "dout", "tangent_rows")]
-    inverse_call = f"{', '.join(f'ptr {p}' for p in own)}, i64 {held['tangent_links']}, i64 0"
-    other = [held["gains"], held["gravity"], "%q", "%v", held["r"], held["constants"], *seeds[:2]]
+    seeds = [held["dq"], held["dv"]] if equation.forward else [held["dq"], held["dv"], held["dx"]]
+    # forward dynamics see the change of the drive's forces
+    given = [held["constants"], held["gravity"], q, v, third, held["dq"], held["dv"]]
+    given.append(held["drive_dout"] if equation.forward else held["dx"])
+    given += [held[k] for k in ("tangent_store", "dstore", "saved", "dout", "tangent_rows")]
+    program_call = f"{', '.join(f'ptr {p}' for p in given)}, i64 {held['tangent_links']}, i64 0"
+    other = [held["gains"], held["gravity"], q, v, held["r"], held["arm"], held["dq"], held["dv"]]
     other += [held[k] for k in ("tangent_store", "dstore", "drive_saved", "drive_dout", "drive_rows")]
     drive_call = f"{', '.join(f'ptr {p}' for p in other)}, i64 1, i64 0"
     with w.repeat(n) as i:
-        for seed in seeds:
+        for seed in (held["dq"], held["dv"], held["dx"]):
             w.do(f"store {t} zeroinitializer, ptr {element(w, seed, i, lanes)}, align 8")
-    w.do(f"call void @{inverse}_primal({inverse_call})")
     w.do(f"call void @{drive}_primal({drive_call})")
+    w.do(f"call void @{program}_primal({program_call})")
+
     block = w.variable("i64", "0")
+
+    def coordinate(j: str) -> str:
+        return w.get("i64", w.let(f"getelementptr inbounds i64, ptr {held['moving']}, i64 {j}"))
 
     def each_lane(b: str, width: str, values: Sequence[str]) -> None:
         with w.repeat(width) as k:
-            place = w.iadd(w.imul(w.iadd(b, k), lanes), k)
-            for seed, value in zip(seeds, values, strict=True):
+            place = w.iadd(w.imul(coordinate(w.iadd(b, k)), lanes), k)
+            for seed, value in zip(seeds, values, strict=False):
                 w.write(value, seed, place)
 
-    with w.loop(lambda: w.iless(w.get("i64", block), n)):
+    with w.loop(lambda: w.iless(w.get("i64", block), count)):
         b = w.get("i64", block)
-        left = w.let(f"sub i64 {n}, {b}")
+        left = w.let(f"sub i64 {count}, {b}")
         width = w.let(f"select i1 {w.iless(left, lanes)}, i64 {left}, i64 {lanes}")
         each_lane(b, width, ("1.0", "%c_v", "%c_a"))
-        w.do(f"call void @{inverse}({inverse_call})")
         w.do(f"call void @{drive}({drive_call})")
-        with w.repeat(n) as row, w.repeat(width) as k:
-            at = w.iadd(w.imul(row, lanes), k)
-            value = w.fsub(w.read(held["dout"], at), w.read(held["drive_dout"], at))
-            w.write(value, "%S", w.iadd(w.iadd(w.imul(row, n), b), k))
+        w.do(f"call void @{program}({program_call})")
+        with w.repeat(count) as row, w.repeat(width) as k:
+            c, column = coordinate(row), w.iadd(b, k)
+            value = w.read(held["dout"], w.iadd(w.imul(w.iadd(c, equation.first), lanes), k))
+            if equation.forward:
+                own = w.let(f"icmp eq i64 {row}, {column}")
+                value = w.fsub(w.let(f"select i1 {own}, double %c_a, double {number(0.0)}"), value)
+            else:
+                value = w.fsub(value, w.read(held["drive_dout"], w.iadd(w.imul(c, lanes), k)))
+            w.write(value, "%S", w.iadd(w.imul(row, count), column))
         each_lane(b, width, ("0.0", "0.0", "0.0"))
         w.put("i64", w.iadd(b, lanes), block)
     arguments = "ptr %context, double %t, ptr %q, ptr %v, ptr %a, double %c_v, double %c_a, ptr %S"
@@ -103,39 +147,64 @@ def newton_ir(inverse: str, drive: str, n: int, lanes: int) -> str:
 
 
 class ImplicitSystem:
-    """A tree robot with a drive, for generalised-alpha. Not shared between threads."""
+    """A robot with a drive, for generalised-alpha. Not shared between threads.
 
-    def __init__(self, tree: Tree, law: Law, *, gains: Sequence[float] = (), channels: int = 0) -> None:
+    forward  the algorithm (q, v, f) -> accelerations and the tree that it runs over, for robots with closed loops;
+             default: the inverse dynamics of the tree, which cost less
+    driven   as in ``System``
+    """
+
+    def __init__(
+        self,
+        tree: Tree,
+        law: Law,
+        *,
+        gains: Sequence[float] = (),
+        channels: int = 0,
+        forward: tuple[Algorithm, Tree] | None = None,
+        driven: tuple[int, ...] = (),
+    ) -> None:
         self.tree, self.size, self.channels = tree, tree.size, channels
-        self.states = 2 * tree.size + BALANCES
+        equation = Equation(forward is not None, Split(tree.size, driven))
+        n, count = self.size, len(equation.split.moving)
+        self.states = 2 * count + BALANCES
         lanes = jit.lanes()
-        single = fitting_program(INVERSE, tree)
-        tangent = fitting_program(INVERSE, tree, ("q", "v", "a"))
-        drive = drive_program(tree, law, channels, gains)
-        drive_tangent = drive_program(tree, law, channels, gains, ("q", "v"))
-        self._code = jit.LoadedCode(compiled(_module(single, tangent, drive, drive_tangent, lanes)))
-        n = self.size
-        self.constants = np.array(single.constants)
+        algorithm, carrier = forward or (INVERSE, tree)
+        programs = Program(algorithm, carrier), Program(algorithm, carrier, algorithm.inputs)
+        drives = drive_program(tree, law, channels, gains), drive_program(tree, law, channels, gains, ("q", "v"))
+
+        def make() -> tuple[dict[str, Any], str]:
+            traced = programs[0].traced, programs[1].traced
+            return {"plans": [asdict(Plan.of(each)) for each in traced]}, _module(*traced, *drives, equation, lanes)
+
+        identities = [program.identity for program in programs]
+        description, self._code = stored(("implicit", identities, program_ir(drives[0], 1), driven), make)
+        single, tangent = (Plan(**plan) for plan in description["plans"])
+        self.constants = programs[0].constants
         self.gravity = np.array(tree.gravity, dtype=float)
         self._arrays: dict[str, NDArray[Any]] = {
             "constants": self.constants,
             "gravity": self.gravity,
             "store": aligned(single.record_size),
-            "rows": rows(single),
+            "rows": np.array(single.rows, dtype=np.int64),
+            "arm": constants_of(tree),
             "gains": np.array([*gains, 0.0]),
-            "drive_rows": rows(drive),
+            "drive_rows": rows(drives[0]),
             "r": aligned(max(channels, 1)),
             "f": aligned(n + BALANCES),
+            "full": aligned(3 * n),
+            "out": aligned(single.outputs),
             "tangent_store": aligned(tangent.record_size),
             "dstore": aligned(tangent.record_size * lanes),
             "saved": aligned(tangent.saved_size),
-            "dout": aligned(n * lanes),
-            "tangent_rows": rows(tangent),
-            "drive_saved": aligned(max(drive_tangent.saved_size, 1)),
+            "dout": aligned(single.outputs * lanes),
+            "tangent_rows": np.array(tangent.rows, dtype=np.int64),
+            "drive_saved": aligned(max(drives[1].saved_size, 1)),
             "drive_dout": aligned(n * lanes),
-            **{f"d{k}": aligned(n * lanes) for k in "qva"},
+            **{f"d{k}": aligned(n * lanes) for k in "qvx"},
+            "moving": np.array(equation.split.moving, dtype=np.int64),
         }
-        self.work = aligned(work_size(n, BALANCES))
+        self.work = aligned(work_size(count, BALANCES))
         self.set_signals(Signals.none() if channels == 0 else Signals(0.0, 1.0, np.zeros((1, channels, 1))))
         p, i = ctypes.c_void_p, ctypes.c_int64
         self._advance = ctypes.CFUNCTYPE(i, *[p] * 6, i)(self._code.address("generalised_alpha"))
@@ -164,7 +233,12 @@ class ImplicitSystem:
 
 
 def _module(
-    single: RolledProgram, tangent: RolledProgram, drive: RolledProgram, drive_tangent: RolledProgram, lanes: int
+    single: RolledProgram,
+    tangent: RolledProgram,
+    drive: RolledProgram,
+    drive_tangent: RolledProgram,
+    equation: Equation,
+    lanes: int,
 ) -> str:
     programs = (single, tangent, drive, drive_tangent)
     tapes = [kernel.tape for p in programs for each in p.passes for kernel in each.kernels]
@@ -175,6 +249,6 @@ def _module(
         text, name = program_ir(program, width)
         parts.append(text)
         names.append(name)
-    n = single.size
-    parts += [signals_ir(), residual_ir(names[0], names[2], n), newton_ir(names[1], names[3], n, lanes)]
-    return "".join([*parts, generalised_alpha_ir(n, BALANCES), ATTRIBUTES])
+    parts += [signals_ir(), residual_ir(names[0], names[2], equation)]
+    parts.append(newton_ir(names[1], names[3], names[2], equation, lanes))
+    return "".join([*parts, generalised_alpha_ir(len(equation.split.moving), BALANCES), ATTRIBUTES])

@@ -11,6 +11,7 @@ import struct
 from collections.abc import Callable, Iterable, Mapping
 from math import factorial, log
 
+from pliant.engine.jit import is_x86
 from pliant.engine.tape import BINARY, STUMPFF, Node, Tape, live
 from pliant.spatial.scalars import Scalar, stumpff_coefficients
 
@@ -75,7 +76,7 @@ def library(lanes: int, stumpff_orders: Iterable[int]) -> str:
 
 def declarations(lane_counts: Iterable[int]) -> str:
     """Intrinsics for several lane counts."""
-    out = []
+    out = [f"declare void @llvm.x86.sse.{name}(ptr)\n" for name in ("stmxcsr", "ldmxcsr") if is_x86()]
     for lanes in sorted(set(lane_counts)):
         t, suffix = vector_type(lanes), "f64" if lanes == 1 else f"v{lanes}f64"
         out.append(f"declare {t} @llvm.fma.{suffix}({t}, {t}, {t})\n")

@@ -318,38 +318,16 @@ def jacobian_ir(program: RolledProgram, name: str, lanes: int) -> str:
     return w.text(f"{name}_jacobian", signature)
 
 
-def entry_ir(name: str, parameters: dict[str, str], flush_denormals: bool) -> str:
-    """``NAME_call(context)``: a function of one pointer to an array of its arguments.
-
-    Elastic states decay into denormal numbers, which are tens of times slower: they are flushed to zero inside and
-    the caller's setting is restored.
-    """
-    lines = []
-    for k, (argument, kind) in enumerate(parameters.items()):
+def entry_ir(name: str, parameters: dict[str, str]) -> str:
+    """``NAME_call(context)``: a function of one pointer to an array of its arguments."""
+    w = Flow()
+    values = []
+    for k, kind in enumerate(parameters.values()):
         plain = kind.split()[0]
-        lines += [
-            f"  %at_{argument} = getelementptr inbounds i64, ptr %context, i64 {k}",
-            f"  %{argument} = load {plain}, ptr %at_{argument}, align 8",
-        ]
-    call = ", ".join(f"{kind.split()[0]} %{argument}" for argument, kind in parameters.items())
-    run = [f"  call void @{name}({call})"]
-    if flush_denormals:
-        run = [
-            "  %before = alloca i32, align 4",
-            "  %inside = alloca i32, align 4",
-            "  call void @llvm.x86.sse.stmxcsr(ptr %before)",
-            "  %old = load i32, ptr %before, align 4",
-            f"  %new = or i32 %old, {0x8040}",
-            "  store i32 %new, ptr %inside, align 4",
-            "  call void @llvm.x86.sse.ldmxcsr(ptr %inside)",
-            *run,
-            "  call void @llvm.x86.sse.ldmxcsr(ptr %before)",
-        ]
-    body = "\n".join([*lines, *run])
-    return f"define void @{name}_call(ptr %context) #0 {{\nentry:\n{body}\n  ret void\n}}\n"
-
-
-MXCSR = "declare void @llvm.x86.sse.stmxcsr(ptr)\ndeclare void @llvm.x86.sse.ldmxcsr(ptr)\n"
+        values.append(f"{plain} {w.get(plain, element_i64(w, '%context', k))}")
+    with w.flushed():
+        w.do(f"call void @{name}({', '.join(values)})")
+    return w.text(f"{name}_call", "ptr %context")
 
 
 def batch_parameters(program: RolledProgram) -> dict[str, str]:
@@ -367,7 +345,7 @@ def jacobian_parameters(program: RolledProgram, lanes: int) -> dict[str, str]:
     return {**held, **pointers, "directions": "i64", "outputs": "i64"}
 
 
-def module_ir(program: RolledProgram, mode: str, lanes: int, flush_denormals: bool) -> tuple[str, str]:
+def module_ir(program: RolledProgram, mode: str, lanes: int) -> tuple[str, str]:
     """A complete module and the name of its entry.
 
     ``mode``: "single" (one state), "batch" (many states, a group of lanes at a time) or "jacobian" (all unit
@@ -376,7 +354,7 @@ def module_ir(program: RolledProgram, mode: str, lanes: int, flush_denormals: bo
     tapes = [kernel.tape for each in program.passes for kernel in each.kernels]
     width = 1 if mode == "single" else lanes
     counts = {1, width}
-    parts = [declarations(counts), MXCSR if flush_denormals else ""]
+    parts = [declarations(counts)]
     parts += [library(n, stumpff_orders(tapes)) for n in sorted(counts)]
     text, name = program_ir(program, width, still=has_still_links(program))
     parts.append(text)
@@ -387,8 +365,8 @@ def module_ir(program: RolledProgram, mode: str, lanes: int, flush_denormals: bo
     elif mode == "jacobian":
         parts.append(jacobian_ir(program, name, lanes))
         name, parameters = f"{name}_jacobian", jacobian_parameters(program, lanes)
-    if mode == "single":
-        parts.append(fastcall_ir(name, flush_denormals) if len(program.inputs) == 3 else "")
-    parts.append(entry_ir(name, parameters, flush_denormals))
+    parts.append(entry_ir(name, parameters))
+    if mode != "batch":
+        parts.append(fastcall_ir(f"{name}_call", len(program.inputs), width))
     parts.append(ATTRIBUTES)
     return "".join(parts), f"{name}_call"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from pliant.engine.structure import ConstantsPattern, Slot, freeze, from_slots, pack, slots, split_constants
+from pliant.engine.structure import ConstantsPattern, Slot, freeze, from_slots, pack, slots, split_tree
 from pliant.engine.tape import BINARY, Node, Operations, Tape, count, live, tangents
 from pliant.formulations.passes import Algorithm, Pass, View
 from pliant.spatial.scalars import Scalar
@@ -143,7 +143,7 @@ class RolledProgram:
     constants: list[float]
     outputs: int
     size: int
-    patterns: list[ConstantsPattern]
+    patterns: Sequence[ConstantsPattern]
 
     @property
     def operations(self) -> Operations:
@@ -175,7 +175,7 @@ class _Roller:
         self.links = tree.links
         self.children = tree.children
         self.gravity = [g if g == 0 else Slot(k) for k, g in enumerate(tree.gravity.tolist())]
-        self.split = [split_constants(link.constants) for link in self.links]
+        self.split = split_tree(tree)
         self.structure = self._numbered([freeze((s.pattern, link.kind)) for s, link in zip(self.split, self.links)])
         self.patterns: list[dict[str, Any]] = [{} for _ in self.links]
         self.records = [0] * len(self.links)
@@ -399,7 +399,7 @@ def _running(sizes: list[int]) -> tuple[list[int], int]:
 def whole(algorithm: Algorithm, tree: Tree, seeds: tuple[str, ...] = ()) -> RolledProgram:
     """The same program as a single kernel, traced over the whole tree at once: shorter for small robots."""
     tape = Tape()
-    split = [split_constants(link.constants) for link in tree.links]
+    split = split_tree(tree)
     starts, _ = _running([len(s.values) for s in split])
 
     def reader(start: int) -> Callable[[int], Node]:

@@ -6,9 +6,11 @@ Two links with equal patterns share compiled code; their values are inputs of it
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from pliant.engine.tape import Node
 from pliant.formulations.link import LinkConstants, Seat
@@ -170,12 +172,37 @@ def slots(pattern: Any) -> frozenset[int]:
     return frozenset().union(*map(slots, pattern)) if isinstance(pattern, (tuple, list)) else frozenset()
 
 
+_SPLIT: WeakKeyDictionary[Tree, tuple[ConstantsPattern, ...]] = WeakKeyDictionary()
+
+
+def split_tree(tree: Tree) -> tuple[ConstantsPattern, ...]:
+    """Structure and values of every link's constants, found once per tree."""
+    if tree not in _SPLIT:
+        _SPLIT[tree] = tuple(split_constants(link.constants) for link in tree.links)
+    return _SPLIT[tree]
+
+
+_KEYS: WeakKeyDictionary[Tree, str] = WeakKeyDictionary()
+
+
+def structure_key(tree: Tree) -> str:
+    """A digest of everything that decides the code: kinds, patterns and topology, but no values."""
+    if tree not in _KEYS:
+        known: dict[Any, int] = {}
+        links = []
+        for link, split in zip(tree.links, split_tree(tree), strict=True):
+            pattern = (link.kind, freeze(split.pattern))
+            links.append((known.setdefault(pattern, len(known)), link.parent))
+        gravity = tuple(g != 0 for g in tree.gravity.tolist())
+        _KEYS[tree] = hashlib.sha256(repr((list(known), links, gravity)).encode()).hexdigest()
+    return _KEYS[tree]
+
+
 def dissipative_slots(tree: Tree) -> list[int]:
     """Positions, in all constants of a tree, of damping and friction: zero there leaves a conservative robot."""
     out: list[int] = []
     start = 0
-    for link in tree.links:
-        split = split_constants(link.constants)
+    for split in split_tree(tree):
         joint = split.pattern.joint
         for pattern in (joint.damping, joint.coulomb, split.pattern.body.D_ee):
             out += [start + k for k in slots(pattern)]

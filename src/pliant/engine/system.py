@@ -2,32 +2,32 @@
 
 The state is x = (q, v, work of the drive, dissipated energy). The drive's law is traced like the dynamics; what it
 follows (reference positions, feed-forward efforts) comes from signals: piecewise polynomials of time that the compiled
-code evaluates itself.
+code evaluates itself. The dynamics are any algorithm (q, v, f) -> accelerations of all coordinates, of a tree or of
+closed loops. Coordinates may be driven: their motion comes from signals, and x holds the others.
 """
 
 from __future__ import annotations
 
 import ctypes
-import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.engine import cache as disk
-from pliant.engine import jit
-from pliant.engine.evaluator import aligned, fitting_program
+from pliant.engine.dormand_prince import ALL_STAGES
+from pliant.engine.evaluator import Plan, Program, aligned, stored
 from pliant.engine.flow import Flow
-from pliant.engine.integrators import ALL_STAGES, Clock, Status, dop853_ir, fixed_step_ir
+from pliant.engine.integrators import Status, dop853_ir, rk4_ir, semi_implicit_ir
 from pliant.engine.llvm_ir import declarations, library, number, stumpff_orders
-from pliant.engine.module import ATTRIBUTES, MXCSR, entry_ir, program_ir, rows
+from pliant.engine.module import ATTRIBUTES, entry_ir, program_ir, rows
 from pliant.engine.rolled import Address, RolledProgram, one_kernel
-from pliant.engine.structure import from_slots, split_constants
+from pliant.engine.structure import from_slots, split_tree
 from pliant.engine.tape import Node, Tape, tangents
 from pliant.formulations.connection import elastic, joint_force, joint_rates
 from pliant.formulations.link import LinkConstants
-from pliant.formulations.passes import FORWARD
+from pliant.formulations.passes import FORWARD, Algorithm
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import Vector, dot, times
 from pliant.tree import Tree
@@ -137,8 +137,7 @@ def drive_program(
 def _traced_constants(tree: Tree, tape: Tape) -> list[LinkConstants]:
     out: list[LinkConstants] = []
     start = 0
-    for link in tree.links:
-        split = split_constants(link.constants)
+    for split in split_tree(tree):
 
         def read(k: int, start: int = start) -> Node:
             return tape.symbol(Address("arm", "own", start + k))
@@ -184,16 +183,53 @@ def signals_ir() -> str:
     return w.text("signals", arguments, attributes="internal")
 
 
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Which of the n coordinates are driven; the signals begin with their positions, rates and accelerations."""
+
+    n: int
+    driven: tuple[int, ...] = ()
+
+    @property
+    def moving(self) -> tuple[int, ...]:
+        """The others: they are in x."""
+        return tuple(k for k in range(self.n) if k not in self.driven)
+
+    def whole(self, w: Flow, parts: Sequence[str], full: str, signals: str) -> list[str]:
+        """Arrays of all coordinates, their rates (and accelerations), from those that move."""
+        if not self.driven:
+            return list(parts)
+        out = []
+        for level, part in enumerate(parts):
+            target = w.at(full, level * self.n)
+            for j, k in enumerate(self.moving):
+                w.write(w.read(part, j), target, k)
+            for j, k in enumerate(self.driven):
+                w.write(w.read(signals, level * len(self.driven) + j), target, k)
+            out.append(target)
+        return out
+
+    def work(self, w: Flow, efforts: Sequence[str], v: str) -> str:
+        """Power of the drives."""
+        power = number(0.0)
+        for effort, k in zip(efforts, self.driven, strict=True):
+            power = w.fadd(power, w.fmul(effort, w.read(v, k)))
+        return power
+
+
 CONTEXT = (
     "constants",
     "gravity",
     "store",
     "rows",
     "links",
+    "arm",
     "gains",
     "drive_rows",
     "r",
     "f",
+    "full",
+    "out",
     "table",
     "pieces",
     "channels",
@@ -201,7 +237,7 @@ CONTEXT = (
 )
 
 
-def rhs_ir(forward: str, drive: str, n: int) -> str:
+def rhs_ir(forward: str, drive: str, split: Split) -> str:
     """``rhs(context, t, x, dx)``."""
     w = Flow()
     numbers = ("links", "pieces", "channels", "terms")
@@ -209,45 +245,80 @@ def rhs_ir(forward: str, drive: str, n: int) -> str:
         name: w.get("i64" if name in numbers else "ptr", w.let(f"getelementptr inbounds i64, ptr %context, i64 {k}"))
         for k, name in enumerate(CONTEXT)
     }
-    v, dv, extra = w.at("%x", n), w.at("%dx", n), w.at("%dx", 2 * n)
+    n, m, count = split.n, len(split.driven), len(split.moving)
+    dv, extra = w.at("%dx", count), w.at("%dx", 2 * count)
     table = ", ".join(f"i64 {held[k]}" for k in ("pieces", "channels", "terms"))
     w.do(f"call void @signals(ptr {held['table']}, {table}, double %t, ptr {held['r']})")
-    pointers = [held["gains"], held["gravity"], "%x", v, held["r"], held["constants"], held["store"], held["f"]]
+    q, v = split.whole(w, ("%x", w.at("%x", count)), held["full"], held["r"])
+    pointers = [held["gains"], held["gravity"], q, v, held["r"], held["arm"], held["store"], held["f"]]
     call = ", ".join(f"ptr {p}" for p in (*pointers, held["drive_rows"]))
     w.do(f"call void @{drive}({call}, i64 1)")
-    pointers = [held["constants"], held["gravity"], "%x", v, held["f"], held["store"], dv, held["rows"]]
+    out = held["out"] if m else dv
+    pointers = [held["constants"], held["gravity"], q, v, held["f"], held["store"], out, held["rows"]]
     w.do(f"call void @{forward}({', '.join(f'ptr {p}' for p in pointers)}, i64 {held['links']})")
-    with w.repeat(n) as i:
-        w.write(w.read(v, i), "%dx", i)
+    with w.repeat(count) as i:
+        w.write(w.read("%x", w.iadd(i, count)), "%dx", i)
     for k in range(BALANCES):
         w.write(w.read(held["f"], n + k), extra, k)
+    if m:
+        for j, k in enumerate(split.moving):
+            w.write(w.read(out, m + k), dv, j)
+        w.write(split.work(w, [w.read(out, k) for k in range(m)], v), extra, 0)
     return w.text("rhs", "ptr %context, double %t, ptr %x, ptr %dx", attributes="internal")
 
 
-class System:
-    """A tree robot with a drive, ready to be integrated. Not shared between threads."""
+def constants_of(tree: Tree) -> Floats:
+    """The constants of all links, as the kernels read them."""
+    return np.array([x for split in split_tree(tree) for x in split.values])
 
-    def __init__(self, tree: Tree, law: Law, *, gains: Sequence[float] = (), channels: int = 0) -> None:
+
+class System:
+    """A robot with a drive, ready to be integrated. Not shared between threads.
+
+    forward  the algorithm (q, v, f) -> accelerations and the tree that it runs over; default: that of the tree itself
+    driven   coordinates whose positions, rates and accelerations are the first signals; ``forward`` then takes their
+             accelerations in f, as the law gives them, and its results begin with their efforts
+    """
+
+    def __init__(
+        self,
+        tree: Tree,
+        law: Law,
+        *,
+        gains: Sequence[float] = (),
+        channels: int = 0,
+        forward: tuple[Algorithm, Tree] | None = None,
+        driven: tuple[int, ...] = (),
+    ) -> None:
         self.tree = tree
         self.size = tree.size
-        self.states = 2 * tree.size + BALANCES
-        program = fitting_program(FORWARD, tree)
+        split = Split(tree.size, driven)
+        self.states = 2 * len(split.moving) + BALANCES
+        program = Program(*(forward or (FORWARD, tree)))
         drive = drive_program(tree, law, channels, gains)
-        self._code = jit.LoadedCode(compiled(_module(program, drive, self.states)))
-        self.constants = np.array(program.constants)
+
+        def make() -> tuple[dict[str, Any], str]:
+            return asdict(Plan.of(program.traced)), _module(program.traced, drive, self.states, split)
+
+        description, self._code = stored(("system", program.identity, program_ir(drive, 1), driven), make)
+        plan = Plan(**description)
+        self.constants = program.constants
+        self._arm = constants_of(tree)
+        self._full, self._out = aligned(2 * tree.size), aligned(plan.outputs)
         self.gravity = np.array(tree.gravity, dtype=float)
         self.gains = np.array([*gains, 0.0])
-        self._rows, self._drive_rows = rows(program), rows(drive)
-        self._store = aligned(program.record_size)
+        self._rows, self._drive_rows = np.array(plan.rows, dtype=np.int64), rows(drive)
+        self._store = aligned(plan.record_size)
         self._r, self._f = aligned(max(channels, 1)), aligned(self.size + BALANCES)
         self.channels = channels
         self._context = np.zeros(len(CONTEXT), dtype=np.int64)
-        self.work = aligned((ALL_STAGES + 3) * self.states)
+        self.work = aligned((ALL_STAGES + 2) * self.states)
         self.set_signals(Signals.none() if channels == 0 else Signals(0.0, 1.0, np.zeros((1, channels, 1))))
         p, i = ctypes.c_void_p, ctypes.c_int64
-        self._dop853 = ctypes.CFUNCTYPE(i, *[p] * 6, i, p, p, p, i, i, p)(self._code.address("dop853"))
+        self._dop853 = ctypes.CFUNCTYPE(i, *[p] * 6, i, p, i, p, p)(self._code.address("dop853"))
         self._fixed = {
-            name: ctypes.CFUNCTYPE(None, p, p, p, p, i)(self._code.address(name)) for name in ("rk4", "semi_implicit")
+            name: ctypes.CFUNCTYPE(i, *[p] * 6, i)(self._code.address(name.replace("-", "_")))
+            for name in ("rk4", "semi-implicit")
         }
         self._rhs = ctypes.CFUNCTYPE(None, p)(self._code.address("evaluate_call"))
 
@@ -263,10 +334,13 @@ class System:
             "store": self._store.ctypes.data,
             "rows": self._rows.ctypes.data,
             "links": len(self._rows),
+            "arm": self._arm.ctypes.data,
             "gains": self.gains.ctypes.data,
             "drive_rows": self._drive_rows.ctypes.data,
             "r": self._r.ctypes.data,
             "f": self._f.ctypes.data,
+            "full": self._full.ctypes.data,
+            "out": self._out.ctypes.data,
             "table": self._table.ctypes.data,
             "pieces": pieces,
             "channels": channels,
@@ -292,57 +366,36 @@ class System:
         clock: Floats,
         x: Floats,
         tolerance: Floats,
+        knots: Floats,
         grid: Floats,
         following: NDArray[np.int64],
         samples: Floats,
-        watch: Floats,
-        knots: Floats,
     ) -> Status:
-        """Advance x in place until clock[END], a crossing, or as many steps as there are knots for.
+        """Advance x in place until clock[END] or as many steps as there are knots for.
 
         See ``integrators.dop853_ir`` for the arrays.
         """
-        pointers = (self._context, clock, x, tolerance, self.work, grid)
-        addresses = [a.ctypes.data for a in pointers]
-        rest = [following.ctypes.data, samples.ctypes.data, watch.ctypes.data]
-        last = [len(watch) // 2, len(knots) - 1, knots.ctypes.data]
-        return Status(self._dop853(*addresses, len(grid), *rest, *last))
+        addresses = [a.ctypes.data for a in (self._context, clock, x, tolerance, self.work, knots)]
+        wanted = [grid.ctypes.data, len(grid), following.ctypes.data, samples.ctypes.data]
+        return Status(self._dop853(*addresses, len(knots) - 1, *wanted))
 
-    def fixed(self, method: str, clock: Floats, x: Floats, steps: int) -> None:
-        """Advance x in place by equal steps of clock[STEP] with ``rk4`` or ``semi_implicit``."""
-        self._fixed[method](self._context.ctypes.data, clock.ctypes.data, x.ctypes.data, self.work.ctypes.data, steps)
-
-
-def new_clock(t: float, end: float, *, step: float, largest: float, relative: float) -> Floats:
-    """The array of times and counters for a start at t."""
-    clock = np.zeros(len(Clock))
-    clock[[Clock.T, Clock.END, Clock.STEP, Clock.LARGEST, Clock.RELATIVE]] = t, end, step, largest, relative
-    return clock
+    def fixed(self, method: str, clock: Floats, x: Floats, knots: Floats) -> Status:
+        """The same with equal steps of clock[STEP], by ``rk4`` or ``semi-implicit``."""
+        addresses = [a.ctypes.data for a in (self._context, clock, x, x, self.work, knots)]
+        return Status(self._fixed[method](*addresses, len(knots) - 1))
 
 
-def _module(program: RolledProgram, drive: RolledProgram, states: int) -> str:
+def _module(program: RolledProgram, drive: RolledProgram, states: int, split: Split) -> str:
     tapes = [kernel.tape for p in (program, drive) for each in p.passes for kernel in each.kernels]
-    flush = jit.is_x86()
-    parts = [declarations({1}), MXCSR if flush else "", library(1, stumpff_orders(tapes))]
+    parts = [declarations({1}), library(1, stumpff_orders(tapes))]
     text, forward = program_ir(program, 1)
     drive_text, drive_name = program_ir(drive, 1)
-    parts += [text, drive_text, signals_ir(), rhs_ir(forward, drive_name, program.size)]
-    parts += [dop853_ir(states), fixed_step_ir(states, program.size)]
+    parts += [text, drive_text, signals_ir(), rhs_ir(forward, drive_name, split)]
+    parts += [dop853_ir(states), rk4_ir(states), semi_implicit_ir(states, len(split.moving))]
     evaluate = Flow()
     t = evaluate.get("double", "%time")
     evaluate.do(f"call void @rhs(ptr %context, double {t}, ptr %x, ptr %dx)")
     parts.append(evaluate.text("evaluate", "ptr %context, ptr %time, ptr %x, ptr %dx"))
-    parts.append(entry_ir("evaluate", dict.fromkeys(("context_", "time", "x", "dx"), "ptr"), flush))
+    parts.append(entry_ir("evaluate", dict.fromkeys(("context", "time", "x", "dx"), "ptr")))
     parts.append(ATTRIBUTES)
     return "".join(parts)
-
-
-def compiled(assembly: str) -> bytes:
-    """Machine code of a module, from the disk if it was made before."""
-    key = hashlib.sha256(repr((assembly, jit.host())).encode()).hexdigest()
-    found = disk.fetch(key)
-    if found is not None:
-        return found[1]
-    code = jit.machine_code(assembly)
-    disk.keep(key, {}, code)
-    return code

@@ -6,7 +6,6 @@ each class of them.
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ from pliant.bodies.modal_body import ModalBody
 from pliant.engine.evaluator import fitting_program
 from pliant.engine.rolled import Address, Kernel, RolledProgram, rolled, whole
 from pliant.engine.statements import is_whole
-from pliant.engine.structure import Slot, freeze, from_slots, split_constants
+from pliant.engine.structure import Slot, from_slots, split_tree, structure_key
 from pliant.engine.tape import Tape, tangents
 from pliant.formulations.composite import mass_matrix
 from pliant.formulations.link import JointConstants, LinkConstants, LinkKind
@@ -151,7 +150,7 @@ def model(
         frames=used,
         parameters=parameters(arm, used),
         meanings=tuple(Meaning(owner, names, k in read) for k, (owner, names) in enumerate(uses)),
-        structure=structure_digest(tree),
+        structure=structure_key(tree)[:16],
     )
 
 
@@ -174,15 +173,14 @@ def _closed_model(arm: Dynamics, loops: ClosedLoops, functions: Sequence[str]) -
         frames=(),
         parameters=_values(tree),
         meanings=tuple(Meaning(owner, names, k in read) for k, (owner, names) in enumerate(_all_uses(tree))),
-        structure=structure_digest(tree),
+        structure=structure_key(tree)[:16],
     )
 
 
 def _all_uses(tree: Tree) -> list[tuple[str, tuple[str, ...]]]:
     """What each parameter stands for: whose it is, and which quantities."""
     uses: list[tuple[str, tuple[str, ...]]] = [("gravity", (axis,)) for axis in "xyz"]
-    for link in tree.links:
-        s = split_constants(link.constants)
+    for link, s in zip(tree.links, split_tree(tree), strict=True):
         uses += [(link.name, names) for names in _uses(s.pattern, len(s.values))]
     return uses
 
@@ -190,7 +188,7 @@ def _all_uses(tree: Tree) -> list[tuple[str, tuple[str, ...]]]:
 def _values(tree: Tree) -> tuple[float, ...]:
     return (
         *tree.gravity.tolist(),
-        *(x for link in tree.links for x in split_constants(link.constants).values),
+        *(x for split in split_tree(tree) for x in split.values),
     )
 
 
@@ -227,13 +225,6 @@ def _known(functions: Sequence[str]) -> tuple[str, ...]:
     if not wanted:
         raise ValueError(f"functions is empty; choose from {', '.join(SIGNATURES)}")
     return wanted
-
-
-def structure_digest(tree: Tree) -> str:
-    """A digest of topology and zero patterns: equal for robots whose code differs in numbers only."""
-    links = [(link.parent, link.kind, freeze(split_constants(link.constants).pattern)) for link in tree.links]
-    gravity = [g != 0 for g in tree.gravity.tolist()]
-    return hashlib.sha256(repr((links, gravity)).encode()).hexdigest()[:16]
 
 
 def _parameters_read(program: RolledProgram) -> set[int]:

@@ -163,7 +163,7 @@ class Beam(Element):
         "`exact` lets every section turn by its finite rotation: slower, for comparison with other codes",
     )
     foreshortening: StrictBool = Field(
-        default=False, description="geometric stiffening by the shortening of the bent axis"
+        default=False, description="geometric stiffening by the shortening of the bent axis; not in the dynamics yet"
     )
     damping: Damping | None = Field(default=None, description="structural damping")
 
