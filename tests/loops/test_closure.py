@@ -121,3 +121,38 @@ def test_open_by_tells_metres_and_radians():
     distance, angle = arm.loops.constraints.open_by(q)["closure"]
     assert distance < 1e-15
     assert angle == pytest.approx(0.5, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["four-bar", "five-bar", "dualemps", "three-prs", "closed-frame"])
+def test_a_state_that_is_nearly_closed_is_corrected(name):
+    """Gap and rates end at rounding, for one state and for a batch, and coordinates that are held stay."""
+    arm = Dynamics(name)
+    q, v = state(arm, size=1e-3)
+    rng = np.random.default_rng(3)
+    scale = 1e-5 * arm.loops.constraints.column_scale
+    Q, V = (x + scale * rng.standard_normal((4, arm.size)) for x in (q, v))
+    held = tuple(arm.names.index(x) for x in arm.inputs)
+    for driven in ((), held):
+        near, rates = arm.loops.corrected(Q, V, driven)
+        assert np.abs(arm.closure(near)).max() < 1e-14
+        assert np.abs(arm.closure_rate(near, rates)).max() < 1e-13
+        assert np.abs((near - Q) / scale).max() < 100
+        assert np.array_equal(near[:, driven], Q[:, driven])
+        one = arm.loops.corrected(Q[1], V[1], driven)
+        np.testing.assert_allclose(one, [near[1], rates[1]], rtol=0, atol=1e-13)
+
+
+def test_further_forces_and_decaying_gaps_in_the_inverse():
+    """Efforts of the inverse with other forces give the same accelerations forward, closed or not."""
+    arm = Dynamics("dualemps")
+    loops = arm.loops.stabilised()
+    assert loops.stabilise > 0
+    assert arm.loops.stabilise == 0
+    q, v = state(arm, size=1e-4)
+    q = q + 1e-6
+    force = np.random.default_rng(1).standard_normal(arm.size)
+    tau, a = loops.inverse(q, v, np.array([1.0, -2.0]), force)
+    forward = loops.forward(q, v, arm.B @ tau + force)
+    np.testing.assert_allclose(a, forward, rtol=0, atol=1e-10 * np.abs(a).max())
+    dense = loops.forward_dense("dense", q, v, arm.B @ tau + force)
+    np.testing.assert_allclose(a, dense, rtol=0, atol=1e-9 * np.abs(a).max())

@@ -33,7 +33,7 @@ def strip():
 
 
 def efforts(arm, drive, times):
-    active = drive.bind(Surroundings(arm), np.zeros(len(arm.inputs)))
+    active = drive.bind(Surroundings(arm, arm.reference_pose()), np.zeros(len(arm.inputs)))
     zero = np.zeros(arm.size)
     return np.array([active.act(t, zero, zero, active.initial()).tau for t in times])
 

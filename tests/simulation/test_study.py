@@ -28,7 +28,6 @@ BAD = {
         GOOD.replace("{shoulder: 10 deg}", "{shoulders: 1}"),
         "no actuated joint 'shoulders'; did you mean",
     ),
-    "loops": (GOOD.replace("single-flexible-link", "five-bar"), "closed loops"),
     "not yaml": ("name: [", "not YAML"),
     "unknown frame": (GOOD + "outputs: {frames: [arm.top]}\n", "line 7: Study 'own': outputs.frames[0]"),
     "strain outside": (

@@ -43,7 +43,8 @@ JOINT_MOVES = [name for name in PLANAR if name not in ("eq. (44)", "line", "circ
 
 @pytest.fixture(scope="module")
 def around():
-    return Surroundings(Dynamics("two-link-flexible"))
+    arm = Dynamics("two-link-flexible")
+    return Surroundings(arm, arm.reference_pose())
 
 
 @pytest.mark.parametrize("name", PLANAR)
@@ -99,7 +100,8 @@ def test_the_rigid_tip_follows_line_and_circle(around):
 
 
 def test_seven_joints_keep_the_orientation():
-    around = Surroundings(Dynamics("seven-joint-arm"))
+    arm = Dynamics("seven-joint-arm")
+    around = Surroundings(arm, arm.reference_pose())
     q0 = np.array([around.arm.robot.pose.get(name, 0.0) for name in around.inputs])
     path = Line(by=[0.0, 0.1, -0.1], duration=1.0).bind(around, q0, 0.0)
     first, middle = (around.twin.pose("tip", q) for q in (q0, path.at(0.5).q))

@@ -10,16 +10,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pliant.formulations.articulated import gather_force
-from pliant.formulations.closure import FRAMES, Closure, closing, closing_force
+from pliant.formulations.articulated import gather_force, ldl
+from pliant.formulations.closure import FRAMES, Closure, closing, closing_force, gap, gap_rate
 from pliant.formulations.composite import project
 from pliant.formulations.constrained import Outcome, constrained
 from pliant.formulations.cuts import Plan, move_frames, parents_of
 from pliant.formulations.link import LinkConstants
 from pliant.formulations.newton_euler import to_seat
-from pliant.formulations.passes import Algorithm, View, run, views
+from pliant.formulations.passes import MOTION, Algorithm, View, run, views
 from pliant.spatial.scalars import Scalar
-from pliant.spatial.vectors import Vector, times
+from pliant.spatial.vectors import Matrix, Vector, dot, times
 
 if TYPE_CHECKING:
     from pliant.tree import Tree
@@ -218,10 +218,15 @@ class LoopForward(LoopAlgorithm):
 
 @dataclass(frozen=True, slots=True)
 class LoopInverse(LoopAlgorithm):
-    """(q, v, a) -> efforts of the drives, all accelerations, pivots; a is read at the driven coordinates."""
+    """(q, v, a) -> efforts of the drives, all accelerations, pivots; a is read at the driven coordinates.
+
+    With ``forces`` the other entries of a are generalised forces.
+    """
 
     plan: Plan = MULTIPLIERS
     driven: tuple[int, ...] = ()
+    stabilise: float = 0.0
+    forces: bool = False
     pivots: bool = True
 
     @classmethod
@@ -232,10 +237,12 @@ class LoopInverse(LoopAlgorithm):
         plan: Plan,
         driven: tuple[int, ...],
         *,
+        stabilise: float = 0.0,
+        forces: bool = False,
         pivots: bool = True,
     ) -> LoopInverse:
-        name = _named("loop_inverse", order, closures, plan, driven, pivots)
-        return cls(name, ("q", "v", "a"), (), "", order, closures, plan, driven, pivots)
+        name = _named("loop_inverse", order, closures, plan, driven, stabilise, forces, pivots)
+        return cls(name, ("q", "v", "a"), (), "", order, closures, plan, driven, stabilise, forces, pivots)
 
     def evaluate(
         self,
@@ -245,19 +252,78 @@ class LoopInverse(LoopAlgorithm):
         gravity: Vector | None = None,
     ) -> Vector:
         a = inputs["a"]
-        still = {"q": inputs["q"], "v": inputs["v"], "f": [0.0] * len(self.order)}
-        links = views(tree, self.merged(still), constants, gravity)
+        f = [0.0 if k in self.driven or not self.forces else x for k, x in enumerate(a)]
+        links = views(tree, self.merged({"q": inputs["q"], "v": inputs["v"], "f": f}), constants, gravity)
         move_frames(links)
         given = {}
         for coordinate in self.driven:
             link = driving_link(tree, self.order, coordinate)
             given[link] = tree.links[link].kind.sign * a[coordinate]
-        outcome: Outcome = constrained(links, self.closures, self.plan, given=given)
+        outcome: Outcome = constrained(links, self.closures, self.plan, given=given, stabilise=self.stabilise)
         return [
             *outcome.efforts,
             *self.original(outcome.accelerations),
             *(outcome.pivots if self.pivots else []),
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class LoopCorrection(LoopAlgorithm):
+    """(q, v) -> a Newton step of q towards closed loops, then v with the rates along the rows taken out.
+
+    Both are the smallest changes in the metric of ``weights`` W, dq = -W J^T (J W J^T)^-1 gap; a coordinate of weight
+    zero stays.
+    """
+
+    weights: tuple[float, ...] = ()
+
+    @classmethod
+    def of(cls, order: tuple[int, ...], closures: tuple[Closure, ...], weights: tuple[float, ...]) -> LoopCorrection:
+        name = _named("loop_correction", order, closures, weights)
+        return cls(name, ("q", "v"), (), "", order, closures, weights)
+
+    def evaluate(
+        self,
+        tree: Tree,
+        inputs: Mapping[str, Sequence[Any]],
+        constants: Sequence[LinkConstants] | None = None,
+        gravity: Vector | None = None,
+    ) -> Vector:
+        q, v = list(inputs["q"]), list(inputs["v"])
+
+        def rates(v: Sequence[Any]) -> tuple[Vector, Vector]:
+            links = run(MOTION, tree, self.merged({"q": q, "v": v}), constants, [0.0] * 3)
+            moved = [(c, links[c.first].store["motion"], links[c.second].store["motion"]) for c in self.closures]
+            gaps = [x for c, a, b in moved for x in gap(c.rows, a, b)]
+            return gaps, [x for c, a, b in moved for x in gap_rate(c.rows, a, b)]
+
+        gaps, slips = rates(v)
+        n = len(q)
+        # the columns of J sqrt(W): rates of the closures at unit rates of the coordinates
+        columns = [
+            rates([self.weights[k] ** 0.5 if j == k else 0.0 for j in range(n)])[1] if self.weights[k] else None
+            for k in range(n)
+        ]
+        used = [c for c in columns if c is not None]
+        S: Matrix = [[dot([c[i] for c in used], [c[j] for c in used]) for j in range(i + 1)] for i in range(len(gaps))]
+        L, inverse = ldl(S)
+        changed: Vector = []
+        for x, error in ((q, gaps), (v, slips)):
+            pull = _ldl_solve(L, inverse, error)
+            for k, column in enumerate(columns):
+                changed.append(x[k] if column is None else x[k] - self.weights[k] ** 0.5 * dot(column, pull))
+        return changed
+
+
+def _ldl_solve(L: Matrix, inverse: Vector, b: Vector) -> Vector:
+    """x with L D L^T x = b."""
+    n, x = len(b), list(b)
+    for i in range(n):
+        x[i] = x[i] - dot(L[i][:i], x[:i])
+    x = [d * y for d, y in zip(inverse, x, strict=True)]
+    for i in reversed(range(n)):
+        x[i] = x[i] - dot([L[j][i] for j in range(i + 1, n)], x[i + 1 :])
+    return x
 
 
 def driving_link(tree: Tree, order: Sequence[int], coordinate: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,6 +15,7 @@ from pliant.formulations.closed_loop import (
     ClosingForce,
     ClosingWrench,
     FrameAcceleration,
+    LoopCorrection,
     LoopForward,
     LoopInverse,
     driving_link,
@@ -25,6 +27,7 @@ from pliant.formulations.passes import Algorithm, views
 from pliant.loops.constraints import Constraints
 from pliant.loops.coordinates import Choice, Coordinates
 from pliant.loops.forms import Reduced, complement, kkt_solve, platform_complement, reduce, solve_reduced
+from pliant.loops.legs import preferences
 from pliant.loops.selection import RANK, SINGULAR
 
 if TYPE_CHECKING:
@@ -35,6 +38,15 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 TWIST = ("x", "y", "z", "rx", "ry", "rz")
+
+DECAY = 10.0
+"""1/s: rate at which gaps decay in simulations; too slow to limit the steps that follow a robot's motion."""
+
+CORRECTED = 1e-14
+"""Scaled change at which corrections end."""
+
+CORRECTIONS = 6
+"""Newton steps that a state may need which is nearly closed."""
 
 
 class ClosedLoops:
@@ -51,6 +63,7 @@ class ClosedLoops:
         self.coordinates = Coordinates(self.constraints, independent)
         self.driven = tuple(arm.names.index(name) for name in arm.inputs)
         self._plans: dict[tuple[Any, ...], Plan] = {}
+        self._correctors: dict[tuple[Any, ...], Any] = {}
         self._frames: dict[str, Tree] = {}
         self._whole: tuple[Tree, tuple[Closure, ...]] | None = None
         self._ready: dict[tuple[int, ...], Any] = {}
@@ -114,6 +127,39 @@ class ClosedLoops:
         self.coordinates.require_regular(q)
         return self.constraints.project(q, v, self.coordinates.kept)
 
+    def stabilised(self) -> ClosedLoops:
+        """The same loops with gaps that decay in ``forward`` and ``inverse`` (Baumgarte), for simulations."""
+        if self.stabilise:
+            return self
+        other = copy(self)
+        other.stabilise = DECAY
+        other._ready, other._least_pivots = {}, {}
+        return other
+
+    def corrected(self, q: Floats, v: Floats, driven: tuple[int, ...] = ()) -> tuple[Floats, Floats]:
+        """A state that is nearly closed, or a batch of them, put onto the loops; ``driven`` coordinates stay.
+
+        Passive joints take what they can: the gaps of a simulation are no reason to bend a link.
+        """
+        evaluator = self._corrector(driven)
+        n, limit = self.arm.size, CORRECTED * self.constraints.column_scale
+        for _ in range(CORRECTIONS):
+            out = evaluator.batch(q, v) if q.ndim == 2 else evaluator(q, v)
+            moved = np.abs(out[..., :n] - q)
+            q, v = out[..., :n], out[..., n:]
+            if (moved <= limit).all():
+                break
+        return q, v
+
+    def _corrector(self, driven: tuple[int, ...]) -> Any:
+        key = (driven, self.coordinates.selection.kept)
+        if key not in self._correctors:
+            weights = preferences(self.arm.tree) ** 2
+            weights[list(driven)] = 0.0
+            algorithm = LoopCorrection.of(self.constraints.order, self._closures(), tuple(weights.tolist()))
+            self._correctors[key] = self.constraints.evaluator(algorithm)
+        return self._correctors[key]
+
     # ---- recursive dynamics
 
     def _closures(self) -> tuple[Closure, ...]:
@@ -148,14 +194,17 @@ class ClosedLoops:
         return candidates[int(np.argmin(counts))]
 
     def _algorithm(self, plan: Plan, driven: tuple[int, ...] = (), *, pivots: bool = True) -> Algorithm:
-        order, closures = self.constraints.order, self._closures()
+        order, closures, rate = self.constraints.order, self._closures(), self.stabilise
         if driven:
-            return LoopInverse.of(order, closures, plan, driven, pivots=pivots)
-        return LoopForward.of(order, closures, plan, stabilise=self.stabilise, pivots=pivots)
+            return LoopInverse.of(order, closures, plan, driven, stabilise=rate, forces=True, pivots=pivots)
+        return LoopForward.of(order, closures, plan, stabilise=rate, pivots=pivots)
 
-    def forward_algorithm(self, *, pivots: bool = False) -> tuple[Algorithm, Tree]:
-        """The forward dynamics (q, v, f) -> accelerations and the tree that it runs over."""
-        return self._algorithm(self.plan(), pivots=pivots), self.constraints.tree
+    def forward_algorithm(self, *, driven: tuple[int, ...] = (), pivots: bool = False) -> tuple[Algorithm, Tree]:
+        """The forward dynamics (q, v, f) -> accelerations and the tree that it runs over.
+
+        ``driven`` coordinates have their accelerations in f, and their efforts come first in the result.
+        """
+        return self._algorithm(self.plan(driven), driven, pivots=pivots), self.constraints.tree
 
     @property
     def has_multipliers(self) -> bool:
@@ -173,13 +222,19 @@ class ClosedLoops:
         """Accelerations of all coordinates, consistent with the loops."""
         return self._watched((), q, v, f)
 
-    def inverse(self, q: Floats, v: Floats, a: Floats) -> tuple[Floats, Floats]:
-        """Efforts of the drives and accelerations of all coordinates, from those of the driven ones."""
+    def inverse(self, q: Floats, v: Floats, a: Floats, force: Floats | None = None) -> tuple[Floats, Floats]:
+        """Efforts of the drives and accelerations of all coordinates, from those of the driven ones.
+
+        ``force`` are further generalised forces (n,).
+        """
+        others = np.zeros_like(q) if force is None else force
         if self._drives_bend:
-            return self._dense_inverse(q, v, a)
-        out = self._watched(self.driven, q, v, a @ self.arm.B.T)
-        m = len(self.driven)
-        return out[..., :m], out[..., m:]
+            return self._dense_inverse(q, v, a, others)
+        driven, m = list(self.driven), len(self.driven)
+        given = others.copy()
+        given[..., driven] = a
+        out = self._watched(self.driven, q, v, given)
+        return out[..., :m] - others[..., driven], out[..., m:]
 
     @cached_property
     def _drives_bend(self) -> bool:
@@ -235,7 +290,9 @@ class ClosedLoops:
         """What ``_watched`` gives, through dense matrices that are scaled first."""
         if not driven:
             return self.forward_dense("dense", q, v, x)
-        return np.concatenate(self._dense_inverse(q, v, x[list(driven)]))
+        others = x.copy()
+        others[list(driven)] = 0.0
+        return np.concatenate(self._dense_inverse(q, v, x[list(driven)], others))
 
     # ---- dense forms
 
@@ -283,10 +340,10 @@ class ClosedLoops:
         J, b = self.jacobian(q)[kept], self.bias(q, v)[kept]
         return kkt_solve(self.arm.mass_matrix(q), J, f - self.arm.bias(q, v), -b)[0]
 
-    def _dense_inverse(self, q: Floats, v: Floats, a: Floats) -> tuple[Floats, Floats]:
+    def _dense_inverse(self, q: Floats, v: Floats, a: Floats, force: Floats) -> tuple[Floats, Floats]:
         """The inverse dynamics by one dense system, for motors that also act on elastic coordinates."""
         if q.ndim == 2:
-            pairs = [self._dense_inverse(*state) for state in zip(q, v, a, strict=True)]
+            pairs = [self._dense_inverse(*state) for state in zip(q, v, a, force, strict=True)]
             return np.array([t for t, _ in pairs]), np.array([x for _, x in pairs])
         self.coordinates.require_driven(q, self.driven)
         kept, driven = self.coordinates.kept, list(self.driven)
@@ -295,7 +352,7 @@ class ClosedLoops:
         others = [k for k in range(self.arm.size) if k not in driven]
         nothing = np.zeros((len(J), B.shape[1] + len(J)))
         A = np.block([[M[:, others], -B, -J.T], [J[:, others], nothing]])
-        x = np.linalg.solve(A, -np.concatenate([h + M[:, driven] @ a, b + J[:, driven] @ a]))
+        x = np.linalg.solve(A, -np.concatenate([h + M[:, driven] @ a - force, b + J[:, driven] @ a]))
         every = np.zeros(self.arm.size)
         every[driven], every[others] = a, x[: len(others)]
         return x[len(others) : len(others) + B.shape[1]], every
@@ -352,6 +409,16 @@ class ClosedLoops:
 
     def derivatives(self, q: Floats, v: Floats, a: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
         """Derivatives of the accelerations of one state by q, v and the efforts."""
+        by_q, by_v, by_f = self.sensitivities(q, v, a, f)
+        return by_q, by_v, by_f @ self.arm.B
+
+    def sensitivities(
+        self, q: Floats, v: Floats, a: Floats, f: Floats, driven: Sequence[int] = ()
+    ) -> tuple[Floats, Floats, Floats]:
+        """Derivatives (n, n) of the accelerations a of one state under the forces f by q, v and the forces.
+
+        Accelerations of ``driven`` coordinates are given; f then holds what drives them.
+        """
         kept, n, k, c = self.coordinates.kept, self.arm.size, self.stabilise, self.constraints
         d = self.arm.inverse_derivatives(q, v, a)
         pull = self.pull_derivative(q, self.kept_multipliers(q, v, a, f))
@@ -359,10 +426,11 @@ class ClosedLoops:
         for seed in "qv":
             gap, rate, acceleration = np.split(c.evaluator(c.levels, seeds=(seed,))(q, v, a), 3)
             rows.append((acceleration + 2 * k * rate + k**2 * gap)[kept])
-        B = self.arm.B
-        top = np.hstack([pull - d.q, -d.v, B])
-        bottom = np.hstack([-rows[0], -rows[1], np.zeros((len(kept), B.shape[1]))])
-        x, _ = kkt_solve(d.a, self.jacobian(q)[kept], top, bottom)
+        top = np.hstack([pull - d.q, -d.v, np.eye(n)])
+        bottom = np.hstack([-rows[0], -rows[1], np.zeros((len(kept), n))])
+        free = [i for i in range(n) if i not in driven]
+        x = np.zeros((n, 3 * n))
+        x[free], _ = kkt_solve(d.a[np.ix_(free, free)], self.jacobian(q)[kept][:, free], top[free], bottom)
         return x[:, :n], x[:, n : 2 * n], x[:, 2 * n :]
 
     def operations(self, what: Literal["forward", "inverse"]) -> Operations:
@@ -371,6 +439,7 @@ class ClosedLoops:
 
         c = self.constraints
         if what == "inverse":
-            return whole(self._algorithm(self.plan(self.driven), self.driven, pivots=False), c.tree).operations
+            inverse = LoopInverse.of(c.order, self._closures(), self.plan(self.driven), self.driven, pivots=False)
+            return whole(inverse, c.tree).operations
         counted = LoopForward.of(c.order, self._closures(), self.plan(), driven=self.driven, pivots=False)
         return whole(counted, c.tree).operations

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.analysis.equilibrium import NoEquilibriumError
 from pliant.analysis.modes import modes
-from pliant.simulation.equations import Equations
+from pliant.dynamics import Dynamics
+from pliant.simulation.equations import DIFFERENCE, Equations
 from pliant.simulation.integrators.integrator import Integrator, Settings
 from pliant.simulation.study import SCIPY_METHODS, IntegratorOptions, round_step
 
@@ -30,47 +32,46 @@ FIXED_REACH = 1.0
 """Step times fastest rate of the fixed-step methods when no step is given."""
 
 
-@dataclass(frozen=True)
-class Speeds:
-    """Rates of a model, rad/s: the fastest of all, and the fastest of those that matter."""
+def fastest_rate(equations: Equations, q: Floats, v: Floats) -> float:
+    """The fastest motion of the model linearised at its start, damping and feedback included, rad/s."""
+    n = 2 * equations.count
+    y = equations.start(q, v)
+    f = equations.rates(0.0, y)
+    # difference quotients: a choice needs few digits, and no derivatives have to be compiled for it
+    A = np.array([(equations.rates(0.0, moved) - f)[:n] for moved in y + DIFFERENCE * np.eye(n, len(y))]) / DIFFERENCE
+    if not np.isfinite(A).all():
+        return inf
+    return float(np.abs(np.linalg.eigvals(A)).max(initial=0.0)) if n else 0.0
 
-    fastest: float
-    relevant: float
 
-
-def speeds(equations: Equations, q: Floats, v: Floats) -> Speeds:
-    """Rates of the model linearised at its start, damping and feedback included."""
-    arm = equations.arm
-    frequencies = modes(arm, q).frequencies
+def _relevant(arm: Dynamics, q: Floats) -> float:
+    """The fastest of the natural frequencies that a motion excites; endless where there are none to be found."""
+    try:
+        frequencies = modes(arm, q).frequencies
+    except NoEquilibriumError:
+        # loops whose drives cannot hold them have no vibrations about a state of rest
+        return inf
     lowest = frequencies[:RELEVANT]
-    relevant = float(lowest[lowest <= SPREAD * lowest[0]].max()) if len(lowest) else inf
-    d = arm.inverse_derivatives(q, v, np.zeros(arm.size))
-    f_q, f_v = equations.force_derivatives(0.0, q, v)
-    m = equations.moving
-    part = np.ix_(m, m)
-    lower = np.linalg.solve(d.a[part], np.hstack([(f_q - d.q)[part], (f_v - d.v)[part]]))
-    A = np.vstack([np.hstack([np.zeros((len(m), len(m))), np.eye(len(m))]), lower])
-    fastest = float(np.abs(np.linalg.eigvals(A)).max(initial=0.0)) if len(m) else 0.0
-    return Speeds(fastest, relevant)
+    return float(lowest[lowest <= SPREAD * lowest[0]].max()) if len(lowest) else inf
 
 
 def choose(options: IntegratorOptions, equations: Equations, q: Floats, v: Floats, until: float) -> tuple[str, str]:
     """The method to use and the reason in words."""
     if options.method != "auto":
         return options.method, "as asked for"
-    rate = speeds(equations, q, v)
-    if not np.isfinite(rate.fastest):
+    fastest = fastest_rate(equations, q, v)
+    if not np.isfinite(fastest):
         return "dop853", "the model could not be linearised at its start"
-    steps = rate.fastest * until / EXPLICIT_REACH
-    what = f"the fastest motion of the model is {rate.fastest:.4g} rad/s"
-    if steps <= EXPLICIT_STEPS:
+    what = f"the fastest motion of the model is {fastest:.4g} rad/s"
+    if fastest * until / EXPLICIT_REACH <= EXPLICIT_STEPS:
         return "dop853", f"{what}, which explicit steps of high order follow easily"
-    if rate.fastest <= STIFF * rate.relevant:
-        return "dop853", f"{what}, only {rate.fastest / rate.relevant:.3g} times what matters ({rate.relevant:.4g})"
+    relevant = _relevant(equations.arm, q)
+    if fastest <= STIFF * relevant:
+        return "dop853", f"{what}, only {fastest / relevant:.3g} times what matters ({relevant:.4g})"
     return (
         "generalised-alpha",
-        f"{what}, {rate.fastest / rate.relevant:.3g} times what matters ({rate.relevant:.4g} rad/s): the model is "
-        f"stiff, and explicit steps would have to be {EXPLICIT_REACH / rate.fastest:.1e} s",
+        f"{what}, {fastest / relevant:.3g} times what matters ({relevant:.4g} rad/s): the model is stiff, and explicit "
+        f"steps would have to be {EXPLICIT_REACH / fastest:.1e} s",
     )
 
 
@@ -78,12 +79,13 @@ def make_integrator(
     method: str, equations: Equations, t: float, y: Floats, settings: Settings, fastest: float
 ) -> Integrator:
     """The integrator of a name, at a state; in machine code where Python has no part in a step."""
-    from pliant.simulation.integrators.compiled import CompiledDOP853, CompiledGeneralisedAlpha, compilable
+    from pliant.simulation.integrators.compiled import METHODS, compilable
 
-    law = compilable(equations) if method in ("dop853", "generalised-alpha") else None
+    if method in ("rk4", "semi-implicit") and settings.step is None:
+        settings = replace(settings, step=round_step(FIXED_REACH / max(fastest, 1.0)))
+    law = compilable(equations) if method in METHODS else None
     if law is not None:
-        compiled = CompiledDOP853 if method == "dop853" else CompiledGeneralisedAlpha
-        return compiled(equations, t, y, settings, law)
+        return METHODS[method](equations, t, y, settings, law)
     if method == "dop853":
         from pliant.simulation.integrators.dop853 import DOP853
 
@@ -95,8 +97,6 @@ def make_integrator(
     if method in ("rk4", "semi-implicit"):
         from pliant.simulation.integrators.fixed_step import RK4, SemiImplicit
 
-        if settings.step is None:
-            settings = replace(settings, step=round_step(FIXED_REACH / max(fastest, 1.0)))
         return (RK4 if method == "rk4" else SemiImplicit)(equations, t, y, settings)
     if method == "sundials":
         from pliant.simulation.integrators.sundials import Sundials

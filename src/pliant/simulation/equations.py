@@ -4,23 +4,32 @@ y = [q, v, x, W_drive, W_loads, D]: coordinates and rates that are integrated, t
 motors and of the loads, and the energy that friction and damping took. So every run carries its own energy balance
 
     E(t) - E(0) = W_drive + W_loads - D.
+
+Closed loops keep all coordinates. Their accelerations close the loops, gaps that errors of the steps leave decay
+(Baumgarte), and every state that is handed out is put onto the loops first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.dynamics import Dynamics
+from pliant.loops.errors import LoopError
+from pliant.loops.selection import condition_of
 from pliant.simulation.constrained import ConstrainedDynamics
 from pliant.simulation.drives.drive import ActiveDrive
 from pliant.simulation.drives.prescribed import PrescribedJoints
 from pliant.simulation.loads import Load
 from pliant.simulation.trajectories.path import Path
+
+if TYPE_CHECKING:
+    from pliant.formulations.passes import Algorithm
+    from pliant.tree import Tree
 
 Floats = NDArray[np.float64]
 
@@ -28,6 +37,8 @@ BALANCES = 3
 """Number of energies at the end of y."""
 DIFFERENCE = 1e-6
 """Relative step of the difference quotients of forces."""
+NEARLY_SINGULAR = 1e4
+"""Condition number of the loops that is worth mentioning where an integration ends."""
 
 
 @dataclass(frozen=True)
@@ -62,13 +73,15 @@ class Friction:
         return lost
 
 
-class Moment(NamedTuple):
-    """Everything about one instant: coordinates, rates, efforts and forces of loads."""
+class Moments(NamedTuple):
+    """Coordinates, rates, efforts, forces of loads and desired positions; rows are times, what is not there has no
+    columns."""
 
     q: Floats
     v: Floats
     tau: Floats
     force: Floats
+    reference: Floats
 
 
 class Equations:
@@ -77,16 +90,19 @@ class Equations:
     def __init__(self, arm: Dynamics, drive: ActiveDrive, loads: Sequence[Load] = ()) -> None:
         self.arm, self.drive, self.loads = arm, drive, tuple(loads)
         self.friction = Friction.of(arm)
+        self.loops = None if arm.loops is None else arm.loops.stabilised()
         self.constrained: ConstrainedDynamics | None = None
         self.path: Path | None = drive.path
         if isinstance(drive, PrescribedJoints):
             self.constrained = ConstrainedDynamics(arm)
+        self._held = () if self.constrained is None else tuple(self.constrained.driven.tolist())
         self.moving = np.arange(arm.size) if self.constrained is None else self.constrained.free
         self.count = len(self.moving)
         self.states = drive.states
         self.size = 2 * self.count + self.states + BALANCES
         self._x = slice(2 * self.count, 2 * self.count + self.states)
         self._earliest, self._latest = -np.inf, np.inf
+        self.astray = ""
 
     @property
     def breaks(self) -> tuple[float, ...]:
@@ -109,14 +125,32 @@ class Equations:
         """A time, kept inside the interval."""
         return min(max(t, self._earliest), self._latest)
 
+    def clocks(self, times: Floats) -> Floats:
+        """Times, kept inside the interval."""
+        return np.clip(times, self._earliest, self._latest)
+
+    @property
+    def forward_algorithm(self) -> tuple[Algorithm, Tree] | None:
+        """What gives the accelerations, and over which tree, if not the forward dynamics of the robot's own."""
+        if self.constrained is not None:
+            return self.constrained.algorithm()
+        return None if self.loops is None else self.loops.forward_algorithm()
+
     # ---- first order
 
     def rates(self, t: float, y: Floats) -> Floats:
-        """f(t, y); not finite where the robot is not."""
+        """f(t, y); not finite where the robot is not, as in a trial step that goes astray."""
+        try:
+            return self._rates(t, y) if self.constrained is None else self._constrained_rates(t, y)
+        except LoopError as error:
+            self.astray = str(error)
+        except (FloatingPointError, np.linalg.LinAlgError):
+            pass
+        return np.full(self.size, np.nan)
+
+    def _rates(self, t: float, y: Floats) -> Floats:
         n = self.count
         out = np.empty(self.size)
-        if self.constrained is not None:
-            return self._constrained_rates(t, y, out)
         q, v, x = y[:n], y[n : 2 * n], y[self._x]
         t = self.clock(t)
         tau, x_dot = self.drive.act(t, q, v, x)
@@ -127,35 +161,34 @@ class Equations:
             out[-2] = float(loads @ v)
             f = f + loads
         out[:n] = v
-        try:
-            out[n : 2 * n] = self.arm.forward(q, v, force=f)
-        except (FloatingPointError, ValueError):
-            # a trial step went astray; the integrator sees it and takes a smaller one
-            out.fill(np.nan)
-            return out
+        out[n : 2 * n] = self._forward(q, v, f)
         out[self._x] = x_dot
         out[-1] = self.friction.power(v)
         return out
 
-    def _constrained_rates(self, t: float, y: Floats, out: Floats) -> Floats:
-        n = self.count
-        moment, a = self._prescribed(t, y)
-        out[:n], out[n : 2 * n] = y[n : 2 * n], a
-        out[-3] = float((self.arm.B @ moment.tau) @ moment.v)
-        out[-2] = float(moment.force @ moment.v)
-        out[-1] = self.friction.power(moment.v)
-        return out
+    def _forward(self, q: Floats, v: Floats, f: Floats) -> Floats:
+        """Accelerations of all coordinates; gaps of loops decay."""
+        if not np.isfinite(q @ q + v @ v + f @ f):
+            return np.full(len(q), np.nan)
+        return self.arm.forward(q, v, force=f) if self.loops is None else self.loops.forward(q, v, f)
 
-    def _prescribed(self, t: float, y: Floats) -> tuple[Moment, Floats]:
+    def _constrained_rates(self, t: float, y: Floats) -> Floats:
+        n = self.count
+        out = np.empty(self.size)
+        if not np.isfinite(y @ y):
+            return np.full(self.size, np.nan)
         assert self.constrained is not None
         assert self.path is not None
-        n, t = self.count, self.clock(t)
-        desired = self.path.at(t)
-        q = self.constrained.expand(desired.q, y[:n])
-        v = self.constrained.expand(desired.v, y[n : 2 * n])
+        t, desired = self.clock(t), self.path.at(self.clock(t))
+        expand = self.constrained.expand
+        q, v = expand(desired.q, y[:n]), expand(desired.v, y[n : 2 * n])
         force = self._loads(t, q, v)
         tau, a = self.constrained.solve(q, v, desired.a, force)
-        return Moment(q, v, tau, force), a
+        out[:n], out[n : 2 * n] = y[n : 2 * n], a
+        out[-3] = float((self.arm.B @ tau) @ v)
+        out[-2] = float(force @ v)
+        out[-1] = self.friction.power(v)
+        return out
 
     def _loads(self, t: float, q: Floats, v: Floats) -> Floats:
         force = np.zeros(self.arm.size)
@@ -165,8 +198,8 @@ class Equations:
 
     # ---- looking at a state
 
-    def coordinates(self, t: float, y: Floats) -> tuple[Floats, Floats]:
-        """All coordinates and rates (n,)."""
+    def _expanded(self, t: float, y: Floats) -> tuple[Floats, Floats]:
+        """All coordinates and rates (n,), as they are integrated."""
         n = self.count
         if self.constrained is None:
             return y[:n], y[n : 2 * n]
@@ -175,44 +208,93 @@ class Equations:
         expand = self.constrained.expand
         return expand(desired.q, y[:n]), expand(desired.v, y[n : 2 * n])
 
-    def moment(self, t: float, y: Floats) -> Moment:
-        """Coordinates, rates, efforts and forces at an instant."""
-        if self.constrained is not None:
-            return self._prescribed(t, y)[0]
-        q, v = self.coordinates(t, y)
-        t = self.clock(t)
-        tau = self.drive.act(t, q, v, y[self._x]).tau
-        return Moment(q, v, tau, self._loads(t, q, v))
+    def coordinates(self, t: float, y: Floats) -> tuple[Floats, Floats]:
+        """All coordinates and rates (n,), with closed loops."""
+        q, v = self._expanded(t, y)
+        if self.loops is None:
+            return q, v
+        return self.loops.corrected(q, v, self._held)
 
-    def reference(self, t: float) -> Floats | None:
-        """Desired positions of the inputs, if there are any."""
-        return None if self.path is None else self.path.at(self.clock(t)).q
+    def moments(self, times: Floats, states: Floats) -> Moments:
+        """Everything about several instants."""
+        n, arm = self.count, self.arm
+        times = self.clocks(times)
+        desired = None if self.path is None else self.path.many(times)
+        q, v = states[:, :n].copy(), states[:, n : 2 * n].copy()
+        if self.constrained is not None:
+            assert desired is not None
+            q, v = self.constrained.expand(desired.q, q), self.constrained.expand(desired.v, v)
+        if self.loops is not None:
+            q, v = self.loops.corrected(q, v, self._held)
+        force = np.array([self._loads(t, *state) for t, *state in zip(times, q, v, strict=True)] if self.loads else [])
+        if self.constrained is not None:
+            assert desired is not None
+            tau, _ = self.constrained.solve(q, v, desired.a, force if self.loads else None)
+        else:
+            tau = self.drive.efforts(times, q, v, states[:, self._x])
+        count = len(times)
+        reference = np.zeros((count, 0)) if desired is None else desired.q
+        return Moments(q, v, tau.reshape(count, len(arm.inputs)), force.reshape(count, -1), reference)
 
     # ---- second order: residual and its derivatives, for implicit methods
 
     def expand(self, t: float, y: Floats, a: Floats) -> tuple[Floats, Floats, Floats]:
         """All coordinates, rates and accelerations (n,) from those that move."""
-        n = self.count
+        q, v = self._expanded(t, y)
         if self.constrained is None:
-            return y[:n], y[n : 2 * n], a
+            return q, v, a
         assert self.path is not None
-        desired = self.path.at(self.clock(t))
-        parts = zip(desired, (y[:n], y[n : 2 * n], a), strict=True)
-        q, v, full = (self.constrained.expand(driven, free) for driven, free in parts)
-        return q, v, full
+        return q, v, self.constrained.expand(self.path.at(self.clock(t)).a, a)
 
     def residual(self, t: float, y: Floats, a: Floats) -> tuple[Floats, Floats]:
-        """What is missing to M a + h = f (count,), and the rates of the drive's states."""
+        """What is missing to M a + h = f (count,), and the rates of the drive's states.
+
+        With loops it is a minus the accelerations that close them, which needs no multipliers.
+        """
         q, v, full = self.expand(t, y, a)
         f, x_dot = self._applied(t, q, v, y[self._x])
-        return self._reduce(self.arm.forces(q, v, full) - f), x_dot
+        if self.loops is None:
+            return self._reduce(self.arm.forces(q, v, full) - f), x_dot
+        try:
+            return a - self._closing(q, v, full, f)[0][self.moving], x_dot
+        except LoopError as error:
+            self.astray = str(error)
+            return np.full(self.count, np.nan), x_dot
+
+    def explain(self, t: float, y: Floats) -> str:
+        """What the loops have to do with an integration that could not go on; empty if nothing."""
+        if self.loops is None or not np.isfinite(y).all():
+            return ""
+        if self.astray:
+            return self.astray
+        q, _ = self._expanded(t, y)
+        J = self.loops.constraints.scaled(q)[self.loops.coordinates.kept][:, self.moving]
+        condition = condition_of(J, len(J))
+        if condition < NEARLY_SINGULAR:
+            return ""
+        what = "the loops are" if self.constrained is None else "the pose of the drives is"
+        return f"{what} nearly singular there, with condition number {condition:.3g}"
+
+    def _closing(self, q: Floats, v: Floats, a: Floats, f: Floats) -> tuple[Floats, Floats]:
+        """Accelerations (n,) that close the loops under forces f, and all forces with those of prescribed joints."""
+        assert self.loops is not None
+        if self.constrained is None:
+            return self.loops.forward(q, v, f), f
+        tau, found = self.loops.inverse(q, v, a[self.constrained.driven], f)
+        return found, f + self.arm.B @ tau
 
     def matrices(self, t: float, y: Floats, a: Floats) -> tuple[Floats, Floats, Floats]:
         """Derivatives of the residual by the coordinates, rates and accelerations that move (count, count)."""
         q, v, full = self.expand(t, y, a)
-        d = self.arm.inverse_derivatives(q, v, full)
         f_q, f_v = self.force_derivatives(t, q, v, y[self._x])
         m = self.moving
+        if self.loops is not None:
+            f = self._applied(t, q, v, y[self._x])[0]
+            found, total = self._closing(q, v, full, f)
+            by_q, by_v, by_f = self.loops.sensitivities(q, v, found, total, self._held)
+            part = np.ix_(m, m)
+            return -(by_q + by_f @ f_q)[part], -(by_v + by_f @ f_v)[part], np.eye(self.count)
+        d = self.arm.inverse_derivatives(q, v, full)
         return (
             self._reduce((d.q - f_q)[:, m]),
             self._reduce((d.v - f_v)[:, m]),

@@ -18,7 +18,7 @@ from pliant.model.robot import Robot
 from pliant.results.result import Result
 from pliant.results.samples import RunInfo, Samples, Strain
 from pliant.simulation.checks import range_warnings
-from pliant.simulation.choice import choose, make_integrator, speeds
+from pliant.simulation.choice import choose, fastest_rate, make_integrator
 from pliant.simulation.drives.drive import Drive
 from pliant.simulation.drives.kinds import NoDrive
 from pliant.simulation.equations import BALANCES, Equations
@@ -60,8 +60,8 @@ class Run:
         began = time.perf_counter()
         self.study = study
         self.arm = arm if arm is not None else Dynamics(study.robot, compile="auto" if study.compile else "never")
-        around = Surroundings(self.arm)
         self.q0, self.v0 = study.start.state(self.arm)
+        around = Surroundings(self.arm, self.q0)
         drive = study.drive.bind(around, self.q0 @ self.arm.B) if study.drive else NoDrive(len(self.arm.inputs))
         loads = [load.bind(self.arm) for load in study.disturbances]
         if study.stops is not None:
@@ -129,7 +129,7 @@ class Run:
 
     def _make(self, t: float, y: Floats) -> Integrator:
         fixed = self.method in ("rk4", "semi-implicit") and self.settings.step is None
-        fastest = speeds(self.equations, self.q0, self.v0).fastest if fixed else 0.0
+        fastest = fastest_rate(self.equations, self.q0, self.v0) if fixed else 0.0
         return make_integrator(self.method, self.equations, t, y, self.settings, fastest)
 
     def _enter(self, t: float) -> None:
@@ -152,6 +152,8 @@ class Run:
 
     def _take(self, piece: Piece, integrator: Integrator) -> None:
         """Keep the samples of a piece and look for events in it."""
+        # a trial step that went astray has been made good
+        self.equations.astray = ""
         found = self.watch.look(piece)
         self.happenings += found
         if found and found[-1].stops:
@@ -165,6 +167,9 @@ class Run:
     def give_up(self, error: IntegrationError) -> None:
         """The integrator cannot go on: what was computed is the result."""
         self.trouble = str(error)
+        if self.integrator is not None:
+            why = self.equations.explain(self.t, self.integrator.y)
+            self.trouble += f"; {why}" if why else ""
         self.stopped = f"stopped at {self.t:.6g} s: the integrator could not go on"
 
     # ---- what is there
@@ -176,7 +181,7 @@ class Run:
         strains = tuple(Strain(p.name, p.link, p.x, p.y, p.z) for p in study.outputs.strains)
         info = RunInfo(
             name=study.name,
-            study=study.to_yaml(),
+            source=study.to_yaml,
             method=self.method,
             reason=self.reason,
             tolerance=study.integrator.tolerance,
@@ -240,7 +245,7 @@ class Recorder:
         self.equations, self.step, self.until = equations, step, until
         self.next = 0
         self.parts: list[Samples] = []
-        self.rows: list[tuple[Floats, ...]] = []
+        self.blocks: list[Samples] = []
 
     def _time(self, k: int) -> float:
         """Sample time k; the last one is the end of the run."""
@@ -263,7 +268,7 @@ class Recorder:
 
     def first(self, t: float, y: Floats) -> None:
         """The sample at the start."""
-        self._keep(t, y)
+        self._keep(np.array([t]), y[None])
         self.next = 1
 
     def take(self, piece: Piece, end: float, last: bool = False) -> None:
@@ -273,23 +278,18 @@ class Recorder:
         if last and (not times or times[-1] < end):
             times.append(end)
         if times:
-            for t, y in zip(times, piece(np.array(times)), strict=True):
-                self._keep(t, y)
+            self._keep(np.array(times), piece(np.array(times)))
 
-    def _keep(self, t: float, y: Floats) -> None:
-        moment = self.equations.moment(t, y)
-        reference = self.equations.reference(t)
-        force = moment.force if self.equations.loads else moment.force[:0]
-        desired = reference if reference is not None else moment.tau[:0]
-        row = (t, moment.q, moment.v, moment.tau, force, y[-BALANCES:], desired)
-        self.rows.append(tuple(np.array(x) for x in row))
+    def _keep(self, times: Floats, states: Floats) -> None:
+        q, v, tau, force, reference = self.equations.moments(times, states)
+        self.blocks.append(Samples(times, q, v, tau, force, states[:, -BALANCES:].copy(), reference))
 
     def fresh(self) -> Samples | None:
         """The samples since the last call."""
-        if not self.rows:
+        if not self.blocks:
             return None
-        part = Samples(*(np.array(column) for column in zip(*self.rows, strict=True)))
-        self.rows = []
+        part = Samples.join(self.blocks)
+        self.blocks = []
         self.parts.append(part)
         return part
 
@@ -300,7 +300,7 @@ class Recorder:
 
     def recall(self, samples: Samples) -> None:
         """Go on after samples that were kept."""
-        self.parts, self.rows = [samples], []
+        self.parts, self.blocks = [samples], []
         self.next = int(samples.time[-1] / self.step + SAME) + 1
 
 

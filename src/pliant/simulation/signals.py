@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import PydanticCustomError, core_schema
 
-from pliant.model.errors import show
+from pliant.model.errors import ModelError, show
 from pliant.model.expressions import ExpressionError, Language, parse_node
 from pliant.model.units import Quantity
 
@@ -85,7 +85,7 @@ def parse_signal(text: str) -> Function:
         try:
             return node(t)
         except (ArithmeticError, ValueError) as error:
-            raise ValueError(f"'{text}' has no value at t = {t:.6g} s: {error}") from None
+            raise ModelError(f"'{text}' has no value at t = {t:.6g} s: {error}") from None
 
     return value
 

@@ -133,8 +133,6 @@ class Study(Element):
         """What does not fit the robot."""
         robot = self.robot
         inputs = [str(link.joint.name) for link in robot.links if link.joint.actuated]
-        if robot.loops:
-            yield at("robot", message=f"robot '{robot.name}' has closed loops; simulation takes trees so far")
         if self.drive is not None:
             yield from name_problems(self.drive, inputs, ("drive",))
         yield from name_problems(self.start, robot.joint_coordinates, ("start",))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import traceback
 from collections.abc import Callable
 from pathlib import Path as FilePath
 from typing import Annotated, Any
@@ -90,7 +91,10 @@ class _Called(ActiveDrive):
         self.law, self.inputs = law, inputs
 
     def act(self, t: float, q: Floats, v: Floats, x: Floats) -> Action:
-        tau = np.atleast_1d(np.asarray(self.law(t, q.copy(), v.copy()), dtype=float))
+        try:
+            tau = np.atleast_1d(np.asarray(self.law(t, q.copy(), v.copy()), dtype=float))
+        except Exception as error:
+            raise ModelError(f"the control law failed at t = {t:.6g} s: {_told(error)}") from error
         if tau.shape != (self.inputs,) or not np.isfinite(tau).all():
             raise ModelError(
                 f"the control law returned {show(tau.tolist())} at t = {t:.6g} s; "
@@ -106,9 +110,19 @@ def _load(text: str) -> Law:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise ModelError(f"{file} cannot be loaded: {_told(error)}") from error
     law = getattr(module, name, None)
     if not callable(law):
         raise ModelError(f"{file} has no function '{name}'")
     found: Law = law
     return found
+
+
+def _told(error: Exception) -> str:
+    """An error of the user's code, with its line."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    where = "" if isinstance(error, SyntaxError) else f" ({FilePath(place.filename).name}, line {place.lineno})"
+    return f"{type(error).__name__}: {error}{where}"

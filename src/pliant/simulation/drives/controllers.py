@@ -8,33 +8,13 @@ import numpy as np
 from pydantic import Field
 
 from pliant.simulation.drives.drive import NO_RATES, Action, ActiveDrive, Controller
+from pliant.simulation.mechanism import Mechanism
 from pliant.simulation.per_joint import Dampings, Plain, Stiffnesses, numbers
 from pliant.simulation.trajectories.joint_moves import Hold
 from pliant.simulation.trajectories.kinds import AnyTrajectory
-from pliant.simulation.trajectories.path import Floats, Path, Surroundings
+from pliant.simulation.trajectories.path import Desired, Floats, Path, Surroundings
 
 Gravity = Literal["none", "desired", "measured"]
-
-
-class RigidModel:
-    """Efforts of the rigid twin of a robot for motions of its inputs; its passive joints stay at the pose."""
-
-    def __init__(self, around: Surroundings) -> None:
-        self.twin, self.inputs = around.twin, around.twin_indices()
-        self.q = np.array([around.arm.robot.pose.get(name, 0.0) for name in self.twin.names])
-        self.zero = np.zeros(self.twin.size)
-
-    def efforts(self, q: Floats, v: Floats, a: Floats) -> Floats:
-        """Inverse dynamics of the inputs (inputs,)."""
-        full, rate, acceleration = self.q.copy(), self.zero.copy(), self.zero.copy()
-        full[self.inputs], rate[self.inputs], acceleration[self.inputs] = q, v, a
-        return self.twin.forces(full, rate, acceleration)[self.inputs]
-
-    def gravity(self, q: Floats) -> Floats:
-        """Efforts that hold the rigid twin against gravity."""
-        full = self.q.copy()
-        full[self.inputs] = q
-        return self.twin.gravity(full)[self.inputs]
 
 
 class PID(Controller):
@@ -66,7 +46,7 @@ class _PID(ActiveDrive):
         self.path: Path = path
         self.states = len(names) if self.ki.any() else 0
         weight = law.gravity != "none" and np.any(around.arm.robot.gravity)
-        self.model = RigidModel(around) if weight else None
+        self.model = Mechanism(around) if weight else None
         self.at_desired = law.gravity == "desired"
 
     def linear_gains(self, inputs: int) -> tuple[Floats, Floats] | None:
@@ -74,15 +54,20 @@ class _PID(ActiveDrive):
         return (self.kp, self.kd) if self.model is None or self.at_desired else None
 
     def act(self, t: float, q: Floats, v: Floats, x: Floats) -> Action:
-        desired = self.path.at(t)
+        tau, error = self._law(self.path.at(t), q, v, x)
+        return Action(tau, error if self.states else NO_RATES)
+
+    def efforts(self, times: Floats, q: Floats, v: Floats, x: Floats) -> Floats:
+        return self._law(self.path.many(times), q, v, x)[0]
+
+    def _law(self, desired: Desired, q: Floats, v: Floats, x: Floats) -> tuple[Floats, Floats]:
+        """Efforts and errors of the position, at one instant or several."""
         measured = q @ self.B
         error = desired.q - measured
         tau = self.kp * error + self.kd * (desired.v - v @ self.B)
         if self.model is not None:
             tau = tau + self.model.gravity(desired.q if self.at_desired else measured)
-        if self.states:
-            return Action(tau + self.ki * x, error)
-        return Action(tau, NO_RATES)
+        return tau + self.ki * x if self.states else tau, error
 
 
 class ComputedTorque(Controller):
@@ -103,7 +88,7 @@ class _ComputedTorque(ActiveDrive):
         self.kd = numbers(law.kd, around.inputs, 0.0, "kd")
         self.B = around.arm.B
         self.path: Path = path
-        self.model = RigidModel(around)
+        self.model = Mechanism(around)
 
     def act(self, t: float, q: Floats, v: Floats, x: Floats) -> Action:
         desired = self.path.at(t)

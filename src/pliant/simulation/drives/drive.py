@@ -49,6 +49,11 @@ class ActiveDrive:
         """Efforts and rates of its states."""
         raise NotImplementedError
 
+    def efforts(self, times: Floats, q: Floats, v: Floats, x: Floats) -> Floats:
+        """Efforts (times, inputs) at several instants and states."""
+        rows = zip(times, q, v, x, strict=True)
+        return np.array([self.act(float(t), *row).tau for t, *row in rows], dtype=float)
+
     def linear_gains(self, inputs: int) -> tuple[Floats, Floats] | None:
         """kp, kd (inputs,) if the efforts are a function of time minus kp B^T q and kd B^T v, else None."""
         return None if self.feedback else (np.zeros(inputs), np.zeros(inputs))

@@ -8,12 +8,12 @@ import numpy as np
 from pydantic import Field
 
 from pliant.simulation.constrained import ConstrainedDynamics
-from pliant.simulation.drives.controllers import RigidModel
 from pliant.simulation.drives.drive import NO_RATES, Action, ActiveDrive, Controller
+from pliant.simulation.mechanism import Mechanism
 from pliant.simulation.per_joint import Dampings, Stiffnesses, numbers
 from pliant.simulation.start import equilibrium
 from pliant.simulation.trajectories.kinds import AnyTrajectory
-from pliant.simulation.trajectories.path import Floats, Path, Surroundings
+from pliant.simulation.trajectories.path import Desired, Floats, Path, Surroundings
 
 
 class FeedForward(Controller):
@@ -49,17 +49,23 @@ class _Feedback(ActiveDrive):
 class _RigidFeedForward(_Feedback):
     def __init__(self, law: FeedForward, around: Surroundings, path: Path) -> None:
         super().__init__(law, around, path)
-        self.model = RigidModel(around)
+        self.model = Mechanism(around)
 
     def linear_gains(self, inputs: int) -> tuple[Floats, Floats] | None:
         return self.kp, self.kd
 
     def act(self, t: float, q: Floats, v: Floats, x: Floats) -> Action:
-        desired = self.path.at(t)
+        return Action(self._law(self.path.at(t), q, v), NO_RATES)
+
+    def efforts(self, times: Floats, q: Floats, v: Floats, x: Floats) -> Floats:
+        return self._law(self.path.many(times), q, v)
+
+    def _law(self, desired: Desired, q: Floats, v: Floats) -> Floats:
+        """Efforts at one instant or several."""
         tau = self.model.efforts(*desired)
         if self.feedback:
             tau = tau + self.kp * (desired.q - q @ self.B) + self.kd * (desired.v - v @ self.B)
-        return Action(tau, NO_RATES)
+        return tau
 
 
 class _ElasticFeedForward(_Feedback):
@@ -68,11 +74,12 @@ class _ElasticFeedForward(_Feedback):
     def __init__(self, law: FeedForward, around: Surroundings, path: Path) -> None:
         super().__init__(law, around, path)
         self.model = ConstrainedDynamics(around.arm)
+        self.start = around.start
         self.states = 2 * len(self.model.free)
 
     def initial(self) -> Floats:
         arm = self.model.arm
-        q = np.array([arm.robot.pose.get(name, 0.0) for name in arm.names])
+        q = arm.reference_pose() if arm.loops is None else self.start.copy()
         q[self.model.driven] = self.path.at(0.0).q
         q = equilibrium(arm, q)
         return np.concatenate([q[self.model.free], np.zeros(len(self.model.free))])

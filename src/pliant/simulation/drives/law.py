@@ -1,4 +1,4 @@
-"""A drive in a form that can be compiled: efforts that are a function of time minus linear feedback of the joints."""
+"""A drive in a form that can be compiled: efforts that are a function of time minus linear feedback, or a motion."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ class CompiledLaw:
     B: Floats
     kp: Floats
     kd: Floats
-    efforts: Callable[[float], Floats]
+    efforts: Callable[[Floats], Floats]
+    driven: tuple[int, ...] = ()
 
     @property
     def channels(self) -> int:
@@ -36,7 +37,7 @@ class CompiledLaw:
 
     def signals(self, t: Floats) -> Floats:
         """Efforts of the undeflected, resting robot at several times (times, inputs)."""
-        return np.array([self.efforts(float(x)) for x in t])
+        return self.efforts(t)
 
     def force(self, q: Vector, v: Vector, r: Vector, gains: Vector) -> Vector:
         """Generalised forces (n,)."""
@@ -53,15 +54,50 @@ class CompiledLaw:
         return out
 
 
-def compiled_law(equations: Equations) -> CompiledLaw | None:
+@dataclass(frozen=True, slots=True)
+class PrescribedLaw:
+    """Coordinates that follow a path: positions, rates, accelerations as signals, the last in the place of forces."""
+
+    driven: tuple[int, ...]
+    motion: Callable[[Floats], Floats]
+    gains: tuple[float, ...] = ()
+
+    @property
+    def channels(self) -> int:
+        return 3 * len(self.driven)
+
+    def signals(self, t: Floats) -> Floats:
+        """Positions, rates and accelerations at several times (times, 3 driven)."""
+        return self.motion(t)
+
+    def force(self, q: Vector, v: Vector, r: Vector, gains: Vector) -> Vector:
+        """Accelerations of the driven coordinates (n,)."""
+        out: Vector = [0.0] * len(q)
+        for k, i in enumerate(self.driven):
+            out[i] = r[2 * len(self.driven) + k]
+        return out
+
+
+AnyLaw = CompiledLaw | PrescribedLaw
+
+
+def compiled_law(equations: Equations) -> AnyLaw | None:
     """The law of a drive that needs no Python during a step; None for all others."""
     drive, arm = equations.drive, equations.arm
+    if equations.constrained is not None:
+        path = equations.path
+        assert path is not None
+
+        def motion(t: Floats) -> Floats:
+            return np.hstack(path.many(equations.clocks(t)))
+
+        return PrescribedLaw(tuple(int(k) for k in equations.constrained.driven), motion)
     gains = drive.linear_gains(len(arm.inputs))
     if gains is None or drive.states:
         return None
-    rest, nothing = np.zeros(arm.size), np.zeros(0)
 
-    def efforts(t: float) -> Floats:
-        return np.asarray(drive.act(equations.clock(t), rest, rest, nothing).tau, dtype=float)
+    def efforts(t: Floats) -> Floats:
+        rest = np.zeros((len(t), arm.size))
+        return drive.efforts(equations.clocks(t), rest, rest, rest[:, :0])
 
     return CompiledLaw(arm.B, *gains, efforts)

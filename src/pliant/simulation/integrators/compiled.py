@@ -1,7 +1,8 @@
 """Integrators whose inner loop, dynamics and drive are one piece of machine code.
 
-They stand in for the methods of the same names wherever Python has no part in a step: a tree robot without loads whose
-drive is a function of time and linear feedback. Where the drive's signals are not smooth they hand over to those.
+They stand in for the methods of the same names wherever Python has no part in a step: a robot without loads whose
+drive is a function of time and linear feedback, or a motion of its joints. Where the drive's signals are not smooth
+they hand over to those.
 """
 
 from __future__ import annotations
@@ -13,22 +14,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.engine.implicit import AlphaClock, alpha_clock
+from pliant.dynamics import Dynamics
+from pliant.engine.implicit import alpha_clock
 from pliant.engine.implicit_system import ImplicitSystem
-from pliant.engine.integrators import Clock, Status
-from pliant.engine.system import RoughSignalError, Signals, System, new_clock
-from pliant.simulation.drives.law import CompiledLaw, compiled_law
+from pliant.engine.integrators import SLIVER, Clock, Status, new_clock
+from pliant.engine.system import RoughSignalError, Signals, System
+from pliant.simulation.drives.law import AnyLaw, compiled_law
 from pliant.simulation.equations import Equations
 from pliant.simulation.integrators.dop853 import DOP853
+from pliant.simulation.integrators.fixed_step import RK4, SemiImplicit
 from pliant.simulation.integrators.generalised_alpha import GeneralisedAlpha
 from pliant.simulation.integrators.integrator import (
     NO_TIMES,
     Floats,
-    HermitePiece,
     IntegrationError,
     Integrator,
     Piece,
     Settings,
+    hermite,
 )
 
 STEPS_PER_CALL = 2000
@@ -37,10 +40,18 @@ PIECES_PER_SECOND = 16
 """Polynomial pieces of the drive's signals to begin with."""
 
 
-def compilable(equations: Equations) -> CompiledLaw | None:
+def compilable(equations: Equations) -> AnyLaw | None:
     """The drive's law if a run can stay in machine code, else None."""
     arm = equations.arm
-    if not arm.compiled or arm.robot.loops or equations.constrained is not None or equations.loads or not arm.size:
+    if not arm.compiled or equations.loads or not equations.count:
+        return None
+    if arm.loops is not None and arm.loops.redundant:
+        # which constraints are kept may have to change on the way
+        return None
+    if equations.constrained is not None and not equations.constrained.recursive:
+        return None
+    if type(arm) is not Dynamics:
+        # a derived class may compute its accelerations in its own way
         return None
     return compiled_law(equations)
 
@@ -51,7 +62,7 @@ class CompiledIntegrator(Integrator):
     plain: Callable[[Equations, float, Floats, Settings], Integrator]
     clock: Floats
 
-    def __init__(self, equations: Equations, t: float, y: Floats, settings: Settings, law: CompiledLaw) -> None:
+    def __init__(self, equations: Equations, t: float, y: Floats, settings: Settings, law: AnyLaw) -> None:
         super().__init__(equations, t, y, settings)
         self.law = law
         self.system = self._build()
@@ -101,13 +112,15 @@ class CompiledIntegrator(Integrator):
         self._span = (start, end)
 
     def memory(self) -> dict[str, Any]:
-        kept = {**super().memory(), "span": np.array(self._span)}
+        own = {"span": np.array(self._span), "clock": self.clock.copy(), "work": self.system.work.copy()}
+        kept = {**super().memory(), **own}
         if self._stand_in is not None:
             kept.update({f"plain.{key}": x for key, x in self._stand_in.memory().items()})
         return kept
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         super().recall(memory)
+        self.clock[:], self.system.work[:] = memory["clock"], memory["work"]
         start, end = (float(x) for x in memory["span"])
         if start < end:
             # the same polynomials as before, not ones that start here
@@ -134,13 +147,31 @@ class CompiledIntegrator(Integrator):
             self._stand_in.restart(t, y)
         self._renew()
 
-    @abstractmethod
     def _renew(self) -> None:
-        """Forget slopes and accelerations: the equations or the state have jumped."""
+        """Forget slopes: the equations or the state have jumped."""
+        self.clock[[Clock.T, Clock.HAS_SLOPE]] = self.t, 0.0
 
-    def _counted(self, before: Floats, *entries: int) -> list[int]:
-        """How much counters of the clock have grown."""
-        return [int(self.clock[k] - before[k]) for k in entries]
+    @property
+    def step(self) -> float:
+        return float(min(self.clock[Clock.STEP], self.settings.max_step))
+
+    def _run(self, until: float, call: Callable[[], Status]) -> int:
+        """Call the machine code, keep account, and give the number of steps that it took."""
+        counters = [Clock.STEPS, Clock.REJECTED, Clock.CALLS, Clock.MATRICES]
+        before = self.clock[counters]
+        self.clock[Clock.END] = until
+        status = call()
+        steps, rejected, calls, matrices = (int(x) for x in self.clock[counters] - before)
+        self.statistics.steps += steps
+        self.statistics.rejected += rejected
+        self.statistics.evaluations += calls
+        self.statistics.matrices += matrices
+        if status is Status.STEP_TOO_SMALL and not steps:
+            raise IntegrationError(
+                f"{self.name}: the step fell to {self.clock[Clock.STEP]:.1e} s at t = {self.t:.6g} s; the motion "
+                "diverges there, or a force jumps with every step"
+            )
+        return steps
 
     def _full(self, x: Floats) -> Floats:
         """States of the compiled system as those of the equations."""
@@ -148,59 +179,80 @@ class CompiledIntegrator(Integrator):
         out[..., self._kept] = x
         return out
 
-    def _check(self, status: Status, step: float) -> None:
-        if status is Status.STEP_TOO_SMALL:
-            raise IntegrationError(
-                f"{self.name}: the step fell to {step:.1e} s at t = {self.t:.6g} s; the motion diverges there, or a "
-                "force jumps with every step"
-            )
 
+class _CompiledExplicit(CompiledIntegrator):
+    """What the compiled explicit methods share."""
 
-class CompiledDOP853(CompiledIntegrator):
-    """``dop853`` in machine code."""
+    system: System
 
-    name = "dop853"
-    plain = DOP853
-
-    def __init__(self, equations: Equations, t: float, y: Floats, settings: Settings, law: CompiledLaw) -> None:
+    def __init__(self, equations: Equations, t: float, y: Floats, settings: Settings, law: AnyLaw) -> None:
         super().__init__(equations, t, y, settings, law)
         first = settings.step if settings.step is not None else 1e-4
         relative = settings.tolerance.relative
         self.clock = new_clock(t, t, step=first, largest=settings.max_step, relative=relative)
 
     def _build(self) -> System:
-        law = self.law
-        return System(self.equations.arm.tree, law.force, gains=law.gains, channels=law.channels)
+        law, e = self.law, self.equations
+        return System(
+            e.arm.tree,
+            law.force,
+            gains=law.gains,
+            channels=law.channels,
+            forward=e.forward_algorithm,
+            driven=law.driven,
+        )
 
-    @property
-    def step(self) -> float:
-        return float(min(self.clock[Clock.STEP], self.settings.max_step))
 
-    def _renew(self) -> None:
-        self.clock[[Clock.T, Clock.HAS_SLOPE]] = self.t, 0.0
+class CompiledDOP853(_CompiledExplicit):
+    """``dop853`` in machine code."""
 
-    def memory(self) -> dict[str, Any]:
-        return {**super().memory(), "clock": self.clock, "slope": self.system.work[: self.system.states]}
-
-    def recall(self, memory: Mapping[str, Any]) -> None:
-        super().recall(memory)
-        self.clock[:] = memory["clock"]
-        self.system.work[: self.system.states] = memory["slope"]
+    name = "dop853"
+    plain = DOP853
 
     def _steps(self, until: float, grid: Floats) -> tuple[int, Floats]:
         x = np.ascontiguousarray(self.y[self._kept])
         samples, following = np.zeros((len(grid), len(x))), np.zeros(1, dtype=np.int64)
-        before = self.clock.copy()
-        self.clock[Clock.END] = until
-        nothing = np.zeros(0)
-        status = self.system.dop853(self.clock, x, self._tolerance, grid, following, samples, nothing, self._knots)
-        steps, rejected, calls = self._counted(before, Clock.STEPS, Clock.REJECTED, Clock.CALLS)
-        self.statistics.steps += steps
-        self.statistics.rejected += rejected
-        self.statistics.evaluations += calls
+        arrays = self.clock, x, self._tolerance, self._knots, grid, following, samples
+        steps = self._run(until, lambda: self.system.dop853(*arrays))
         self.y = self._full(x)
-        self._check(status, self.clock[Clock.STEP])
         return steps, samples[: int(following[0])]
+
+
+class _CompiledFixedStep(_CompiledExplicit):
+    """Equal steps; before an end they are shortened so that a whole number of them fits."""
+
+    def _steps(self, until: float, grid: Floats) -> tuple[int, Floats]:
+        assert self.settings.step is not None
+        size = min(self.settings.step, self.settings.max_step)
+        left = until - self.t
+        self.clock[Clock.STEP] = left / max(int(np.ceil(left / size - SLIVER)), 1)
+        x = np.ascontiguousarray(self.y[self._kept])
+        steps = self._run(until, lambda: self.system.fixed(self.name, self.clock, x, self._knots))
+        finite = np.isfinite(self._knots[: steps + 1]).all(axis=1)
+        if not finite.all():
+            steps = int(np.argmin(finite)) - 1
+            if steps < 1:
+                raise IntegrationError(
+                    f"{self.name}: the motion diverges at t = {self.t:.6g} s; the step of {size:.2g} s is too large"
+                )
+            x = self._knots[steps, 1 : 1 + len(x)]
+            self.clock[[Clock.T, Clock.HAS_SLOPE]] = self._knots[steps, 0], 0.0
+        self.y = self._full(x)
+        return steps, np.zeros((0, len(x)))
+
+
+class CompiledRK4(_CompiledFixedStep):
+    """``rk4`` in machine code."""
+
+    name = "rk4"
+    plain = RK4
+
+
+class CompiledSemiImplicit(_CompiledFixedStep):
+    """``semi-implicit`` in machine code."""
+
+    name = "semi-implicit"
+    plain = SemiImplicit
 
 
 class CompiledGeneralisedAlpha(CompiledIntegrator):
@@ -208,8 +260,9 @@ class CompiledGeneralisedAlpha(CompiledIntegrator):
 
     name = "generalised-alpha"
     plain = GeneralisedAlpha
+    system: ImplicitSystem
 
-    def __init__(self, equations: Equations, t: float, y: Floats, settings: Settings, law: CompiledLaw) -> None:
+    def __init__(self, equations: Equations, t: float, y: Floats, settings: Settings, law: AnyLaw) -> None:
         super().__init__(equations, t, y, settings, law)
         self.clock = alpha_clock(
             t,
@@ -222,44 +275,40 @@ class CompiledGeneralisedAlpha(CompiledIntegrator):
         self._renew()
 
     def _build(self) -> ImplicitSystem:
-        law = self.law
-        return ImplicitSystem(self.equations.arm.tree, law.force, gains=law.gains, channels=law.channels)
-
-    @property
-    def step(self) -> float:
-        return float(min(self.clock[AlphaClock.STEP], self.settings.max_step))
+        law, e = self.law, self.equations
+        return ImplicitSystem(
+            e.arm.tree,
+            law.force,
+            gains=law.gains,
+            channels=law.channels,
+            forward=e.forward_algorithm if e.loops is not None else None,
+            driven=law.driven,
+        )
 
     def _renew(self) -> None:
+        super()._renew()
         n = self.equations.count
         a = self.rates(self.t, self.y)[n : 2 * n]
         # accelerations and their filtered twins
         self._tail = np.concatenate([a, a])
-        self.clock[[AlphaClock.T, AlphaClock.MATRIX_STEP]] = self.t, 0.0
+        self.clock[Clock.MATRIX_STEP] = 0.0
 
     def memory(self) -> dict[str, Any]:
-        return {**super().memory(), "clock": self.clock, "tail": self._tail, "work": self.system.work}
+        return {**super().memory(), "tail": self._tail}
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         super().recall(memory)
-        self.clock[:] = memory["clock"]
         self._tail = np.array(memory["tail"])
-        self.system.work[:] = memory["work"]
 
     def _steps(self, until: float, grid: Floats) -> tuple[int, Floats]:
         x = np.concatenate([self.y[self._kept], self._tail])
-        before = self.clock.copy()
-        self.clock[AlphaClock.END] = until
-        status = self.system.advance(self.clock, x, self._tolerance, self._knots)
-        counters = AlphaClock.STEPS, AlphaClock.REJECTED, AlphaClock.CALLS, AlphaClock.MATRICES
-        steps, rejected, calls, matrices = self._counted(before, *counters)
-        self.statistics.steps += steps
-        self.statistics.rejected += rejected
-        self.statistics.evaluations += calls
-        self.statistics.matrices += matrices
+        steps = self._run(until, lambda: self.system.advance(self.clock, x, self._tolerance, self._knots))
         states = self.system.states
         self.y, self._tail = self._full(x[:states]), x[states:].copy()
-        self._check(status, self.clock[AlphaClock.STEP])
         return steps, np.zeros((0, states))
+
+
+METHODS = {kind.name: kind for kind in (CompiledDOP853, CompiledGeneralisedAlpha, CompiledRK4, CompiledSemiImplicit)}
 
 
 class KnotPiece(Piece):
@@ -286,10 +335,10 @@ class KnotPiece(Piece):
         exact = self._grid[place] == times if len(self._grid) else np.zeros(len(times), dtype=bool)
         if exact.any():
             out[exact] = self._samples[place[exact]]
-        step = np.clip(np.searchsorted(self.times, times, side="right") - 1, 0, len(self.times) - 2)
-        for k in np.unique(step[~exact]):
-            here = ~exact & (step == k)
-            ends = float(self.times[k]), float(self.times[k + 1])
-            piece = HermitePiece(*ends, self._y[k], self._y[k + 1], self._f[k], self._f[k + 1], self._count)
-            out[here] = piece(times[here])
+        if not exact.all():
+            inside = times[~exact]
+            k = np.clip(np.searchsorted(self.times, inside, side="right") - 1, 0, len(self.times) - 2)
+            h = self.times[k + 1] - self.times[k]
+            ends = self._y[k], self._y[k + 1], self._f[k], self._f[k + 1]
+            out[~exact] = hermite(((inside - self.times[k]) / h)[:, None], h[:, None], *ends, self._count)
         return out[0] if np.ndim(t) == 0 else out

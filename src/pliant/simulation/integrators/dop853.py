@@ -11,15 +11,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.engine.integrators import STAGES, dormand_prince_853
+from pliant.engine.dormand_prince import STAGES, dormand_prince_853
+from pliant.engine.integrators import (
+    FASTEST,
+    GAIN,
+    LEAST_ERROR,
+    MEMORY,
+    ORDER,
+    SAFETY,
+    SLOWEST,
+)
 from pliant.simulation.equations import Equations
 from pliant.simulation.integrators.integrator import NO_TIMES, Floats, Integrator, Piece, Settings
 
-ORDER = 8
-SAFETY, LEAST_FACTOR, LARGEST_FACTOR = 0.9, 0.2, 6.0
-MEMORY = 0.04
-"""Exponent of the error before: it calms the step where stability limits it (Hairer & Wanner, section IV.2)."""
-LEAST_ERROR = 1e-4
 A, B, C, E3, E5, D = dormand_prince_853()
 ROWS = [A[s, :s].copy() for s in range(len(C))]
 
@@ -32,7 +36,7 @@ class DOP853(Integrator):
     def __init__(self, equations: Equations, t: float, y: Floats, settings: Settings) -> None:
         super().__init__(equations, t, y, settings)
         self.f = self.rates(t, y)
-        self.error_before = LEAST_ERROR
+        self.error_before = 0.0
         self.h = settings.step if settings.step is not None else self._first_step()
 
     @property
@@ -52,7 +56,7 @@ class DOP853(Integrator):
 
     def advance(self, until: float, wanted: Floats = NO_TIMES) -> Piece:
         left = until - self.t
-        largest = LARGEST_FACTOR
+        largest = FASTEST
         while True:
             h = min(self.h, self.settings.max_step)
             cut = h >= left
@@ -61,26 +65,39 @@ class DOP853(Integrator):
             elif h > 0.5 * left:
                 # two equal steps rather than a large and a tiny one
                 h = 0.5 * left
-            K, y = self._stages(h)
-            error = self._error(K, h, y)
+            # a trial step may go astray; it is then refused
+            with np.errstate(over="ignore", invalid="ignore"):
+                K, y = self._stages(h)
+                error = self._error(K, h, y)
             if error <= 1.0:
                 break
             self.statistics.rejected += 1
             # right after a rejection the step does not grow again
             largest = 1.0
-            factor = SAFETY * error ** (-1 / ORDER) if np.isfinite(error) else LEAST_FACTOR
-            self.h = h * max(factor, LEAST_FACTOR)
+            self.error_before = max(self.error_before, LEAST_ERROR)
+            self.h = h * (max(_allowed(error), SLOWEST) if np.isfinite(error) else SLOWEST)
             self.refuse_step(self.h)
-        known = max(error, LEAST_ERROR)
-        factor = min(SAFETY * known ** (0.2 * MEMORY - 1 / ORDER) * self.error_before**MEMORY, largest)
-        self.error_before = known
-        # a step that was shortened by an end says nothing against the size before it
-        self.h = max(h * factor, self.h) if h < self.h else h * factor
+        factor = min(self._growth(error), largest)
+        if h < self.h:
+            # a step that was shortened by an end says nothing against the size before it
+            self.h = max(self.h, min(self.h * factor, h * _allowed(error)))
+        else:
+            self.h = h * factor
         t_new = until if cut else self.t + h
         piece = DensePiece(self, self.t, t_new, self.y, y, K)
         self.t, self.y, self.f = t_new, y, K[STAGES]
         self.statistics.accepted(h)
         return piece
+
+    def _growth(self, error: float) -> float:
+        """Factor of the next step; the control is that of the compiled method, see ``engine.integrators``."""
+        known, before = max(error, LEAST_ERROR), self.error_before
+        if before:
+            self.error_before = known
+            return float(SAFETY ** (ORDER * GAIN) * known ** (-GAIN - MEMORY) * before**MEMORY)
+        # until an error is seen or a step refused, steps grow as fast as they can
+        self.error_before = error if error > LEAST_ERROR else 0.0
+        return _allowed(error)
 
     def _stages(self, h: float) -> tuple[Floats, Floats]:
         t, y = self.t, self.y
@@ -113,6 +130,11 @@ class DOP853(Integrator):
         largest = max(d1, d2)
         h1 = max(1e-6, h0 * 1e-3) if largest <= 1e-15 else (0.01 / largest) ** (1 / ORDER)
         return float(min(100 * h0, h1)) if np.isfinite(h1) else 1e-9
+
+
+def _allowed(error: float) -> float:
+    """Factor of a step that its error alone would allow."""
+    return float(SAFETY * max(error, 1e-30) ** (-1 / ORDER))
 
 
 class DensePiece(Piece):

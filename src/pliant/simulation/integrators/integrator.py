@@ -196,16 +196,22 @@ class HermitePiece(Piece):
         times = np.atleast_1d(np.asarray(t, dtype=float))
         h = self.end - self.start
         s = ((times - self.start) / h)[:, None]
-        r = 1 - s
-        out = (1 + 2 * s) * r * r * self.y0 + s * s * (3 - 2 * s) * self.y1 + h * s * r * (r * self.f0 - s * self.f1)
-        n = self.count
-        if n:
-            q0, q1, v0, v1 = self.y0[:n], self.y1[:n], self.y0[n : 2 * n], self.y1[n : 2 * n]
-            a0, a1 = self.f0[n : 2 * n], self.f1[n : 2 * n]
-            out[:, :n] = (
-                r**3 * (1 + 3 * s + 6 * s * s) * q0
-                + s**3 * (1 + 3 * r + 6 * r * r) * q1
-                + h * (s * r**3 * (1 + 3 * s) * v0 - r * s**3 * (1 + 3 * r) * v1)
-                + h * h / 2 * (s**2 * r**3 * a0 + r**2 * s**3 * a1)
-            )
+        out = hermite(s, h, self.y0, self.y1, self.f0, self.f1, self.count)
         return out[0] if np.ndim(t) == 0 else out
+
+
+def hermite(s: Floats, h: ArrayLike, y0: Floats, y1: Floats, f0: Floats, f1: Floats, count: int) -> Floats:
+    """The states at fractions s (times, 1) of steps of size h, between ends that may differ from row to row."""
+    r, n = 1 - s, count
+    h = np.asarray(h)
+    out: Floats = (1 + 2 * s) * r * r * y0 + s * s * (3 - 2 * s) * y1 + h * s * r * (r * f0 - s * f1)
+    if n:
+        q0, q1, v0, v1 = y0[..., :n], y1[..., :n], y0[..., n : 2 * n], y1[..., n : 2 * n]
+        a0, a1 = f0[..., n : 2 * n], f1[..., n : 2 * n]
+        out[:, :n] = (
+            r**3 * (1 + 3 * s + 6 * s * s) * q0
+            + s**3 * (1 + 3 * r + 6 * r * r) * q1
+            + h * (s * r**3 * (1 + 3 * s) * v0 - r * s**3 * (1 + 3 * r) * v1)
+            + h * h / 2 * (s**2 * r**3 * a0 + r**2 * s**3 * a1)
+        )
+    return out

@@ -4,32 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from pliant.loops.errors import LoopError
 from pliant.model.element import Direction, Position
 from pliant.model.errors import ModelError
 from pliant.model.units import Quantity, Time
-from pliant.simulation.trajectories.joint_moves import Duration
+from pliant.simulation.mechanism import Mechanism
+from pliant.simulation.trajectories.joint_moves import Duration, Ramp, fitting_ramp
 from pliant.simulation.trajectories.path import Desired, Floats, Path, Surroundings, Trajectory
 from pliant.simulation.trajectories.profiles import CYCLOIDAL, QUINTIC, Profile, trapezoidal
 
 if TYPE_CHECKING:
-    from scipy.interpolate import BPoly
+    from pliant.dynamics import Pose
 
-KNOTS = 201
-"""Points of the curve at which the joints are solved for; between them polynomials of fifth degree (error 1e-9)."""
+STRIDES = 100
+"""Points of the curve at which it must be in reach."""
+SMOOTH = 1e-11
+"""Relative error of the joint positions along a curve ..."""
+LARGEST_DEGREE = 1024
+"""... unless it takes polynomials of a higher degree."""
 CLOSE = 1e-11
 """Distance (relative to the robot's reach) at which a point counts as reached."""
 MOST_ITERATIONS = 60
 SINGULAR = 1e-6
 """Directions in which the joints move the frame less than this part of the most are not used."""
-DIFFERENCE = 1e-5
-"""Step, in the parameter of the curve, of the central difference of the Jacobian."""
 
-PROFILES: dict[str, Profile] = {"cycloidal": CYCLOIDAL, "quintic": QUINTIC, "trapezoidal": trapezoidal(1 / 3)}
+PROFILES: dict[str, Profile] = {"cycloidal": CYCLOIDAL, "quintic": QUINTIC}
 
 
 class Curve(NamedTuple):
@@ -49,10 +53,16 @@ class _Cartesian(Trajectory):
     profile: Literal["cycloidal", "quintic", "trapezoidal"] = Field(
         default="quintic", description="how the motion along the curve develops"
     )
+    ramp: Ramp = Field(default=1 / 3, description="of a trapezoidal profile: part of the duration that each ramp takes")
     orientation: Literal["auto", "keep", "free"] = Field(
         default="auto",
         description="whether the frame keeps its orientation; auto: if the robot has six joints or more",
     )
+
+    @model_validator(mode="after")
+    def _ramps_fit(self) -> Self:
+        fitting_ramp(self.ramp)
+        return self
 
     def curve(self, p0: Floats) -> Callable[[float], Curve]:
         """The curve from the position p0, s from 0 to 1."""
@@ -63,7 +73,8 @@ class _Cartesian(Trajectory):
         kinematics = InverseKinematics(around, self.frame, keep)
         p0 = kinematics.start(q0)
         joints = kinematics.follow(self.curve(p0), q0)
-        return CurveMotion(joints, PROFILES[self.profile], t0 + self.start, self.duration)
+        profile = trapezoidal(self.ramp) if self.profile == "trapezoidal" else PROFILES[self.profile]
+        return CurveMotion(joints, profile, t0 + self.start, self.duration)
 
 
 class Line(_Cartesian):
@@ -109,10 +120,35 @@ class Circle(_Cartesian):
 
 
 @dataclass(frozen=True)
+class JointCurve:
+    """Joint positions over s from 0 to 1 as Chebyshev series: coefficients (degree + 1, 3 inputs) of q, q' and q''."""
+
+    series: Floats
+
+    @classmethod
+    def of(cls, coefficients: Floats) -> JointCurve:
+        from numpy.polynomial.chebyshev import chebder
+
+        # d/ds = 2 d/dx on x from -1 to 1
+        columns = np.zeros((len(coefficients), 3, coefficients.shape[1]))
+        for k in range(3):
+            columns[: len(coefficients) - k, k] = 2**k * np.asarray(chebder(coefficients, k))
+        return cls(columns.reshape(len(columns), -1))
+
+    def __call__(self, s: Floats) -> tuple[Floats, Floats, Floats]:
+        """q, dq/ds and d2q/ds2 at places s (k,), each (k, inputs)."""
+        # T_k(cos x) = cos(k x); rounding may leave s just outside
+        angles = np.arccos(np.clip(2 * s - 1, -1.0, 1.0))
+        values = np.cos(np.outer(angles, np.arange(len(self.series)))) @ self.series
+        q, dq, ddq = np.split(values, 3, axis=1)
+        return q, dq, ddq
+
+
+@dataclass(frozen=True)
 class CurveMotion:
     """Joint positions along a curve, with the parameter following a profile in time."""
 
-    joints: BPoly
+    joints: JointCurve
     profile: Profile
     start: float
     duration: float
@@ -126,9 +162,13 @@ class CurveMotion:
         return self.start + self.duration
 
     def at(self, t: float) -> Desired:
+        return Desired(*(x[0] for x in self.many(np.array([t]))))
+
+    def many(self, times: Floats) -> Desired:
+        """The motion at several times."""
         T = self.duration
-        s, ds, dds = self.profile((t - self.start) / T)
-        q, dq, ddq = (self.joints(s, nu) for nu in range(3))
+        s, ds, dds = (x[:, None] for x in self.profile.many((times - self.start) / T))
+        q, dq, ddq = self.joints(s[:, 0])
         return Desired(q, dq * ds / T, ddq * (ds / T) ** 2 + dq * dds / T**2)
 
 
@@ -136,43 +176,59 @@ class InverseKinematics:
     """Joint positions of the rigid twin that put a frame on a point, from a start nearby."""
 
     def __init__(self, around: Surroundings, frame: str, keep_orientation: bool) -> None:
-        self.twin = around.twin
-        self.inputs = around.twin_indices()
+        self.mechanism = Mechanism(around)
         self.frame, self.keep = frame, keep_orientation
-        self.q = np.zeros(self.twin.size)
-        for i, name in enumerate(self.twin.names):
-            self.q[i] = around.arm.robot.pose.get(name, 0.0)
 
     def start(self, q0: Floats) -> Floats:
         """Position of the frame at the start; its orientation is remembered."""
-        self.q[self.inputs] = q0
-        pose = self.twin.pose(self.frame, self.q)
+        pose = self._pose(q0)
         self.R0 = pose.rotation
         self.reach = max(float(np.linalg.norm(pose.position)), 1e-3)
         return np.asarray(pose.position)
 
-    def follow(self, curve: Callable[[float], Curve], q0: Floats) -> BPoly:
-        """Joint positions along a curve as polynomials that take position, tangent and curvature at every knot."""
-        from scipy.interpolate import BPoly
+    def _pose(self, q: Floats) -> Pose:
+        return self.mechanism.twin.pose(self.frame, self.mechanism.configuration(q))
 
-        s = np.linspace(0.0, 1.0, KNOTS)
-        rows = []
+    def follow(self, curve: Callable[[float], Curve], q0: Floats) -> JointCurve:
+        """Joint positions along a curve, by the least motion of the joints."""
+        from scipy.integrate import solve_ivp
+
+        # first in strides: whatever is out of reach is found here
         q = q0
-        for value in s:
-            point = curve(float(value))
-            q = self.solve(point.p, q, float(value))
-            rows.append([q, *self._tangents(q, point)])
-        return BPoly.from_derivatives(s, np.array(rows))
+        for s in np.linspace(0.0, 1.0, STRIDES + 1):
+            q = self.solve(curve(float(s)).p, q, float(s))
+
+        def tangent(s: float, q: Floats) -> Floats:
+            velocity = np.concatenate([curve(s).dp, np.zeros(3 if self.keep else 0)])
+            return np.asarray(self._pseudo_inverse(self._jacobian(q)) @ velocity)
+
+        way = solve_ivp(tangent, (0.0, 1.0), q0, method="DOP853", rtol=SMOOTH, atol=SMOOTH, dense_output=True)
+        degree = 16
+        while True:
+            # the extrema of the Chebyshev polynomial of this degree
+            angles = np.pi * np.arange(degree + 1) / degree
+            places = (1 - np.cos(angles)) / 2
+            values = np.array([self.solve(curve(float(s)).p, way.sol(s), float(s)) for s in places])
+            weights = np.where(np.arange(degree + 1) % degree == 0, 0.5, 1.0)
+            transform = np.cos(np.outer(np.arange(degree + 1), angles[::-1])) * weights * weights[:, None]
+            c = 2 / degree * transform @ values
+            if np.abs(c[-3:]).max() <= SMOOTH * np.abs(c).max() or degree >= LARGEST_DEGREE:
+                return JointCurve.of(c)
+            degree *= 2
 
     def solve(self, p: Floats, guess: Floats, s: float) -> Floats:
         """Newton iterations with the pseudo-inverse; small steps of redundant joints."""
         q = guess.copy()
         best = np.inf
         for _ in range(MOST_ITERATIONS):
-            error = self._error(p, q)
+            try:
+                error = self._error(p, q)
+            except LoopError:
+                break
             size = float(np.abs(error).max())
             if size < CLOSE * self.reach:
-                return q
+                # one step more ends at rounding
+                return q + self._pseudo_inverse(self._jacobian(q)) @ error
             if size > 10 * best:
                 break
             best = min(best, size)
@@ -183,18 +239,8 @@ class InverseKinematics:
             "away from stretched poses" + (", or set orientation: free" if self.keep else "")
         )
 
-    def _tangents(self, q: Floats, point: Curve) -> tuple[Floats, Floats]:
-        """dq/ds = J^+ p' and d2q/ds2 = J^+ (p'' - J' q')."""
-        zeros = np.zeros(3 if self.keep else 0)
-        inverse = self._pseudo_inverse(self._jacobian(q))
-        dq = inverse @ np.concatenate([point.dp, zeros])
-        change = self._jacobian(q + DIFFERENCE * dq) - self._jacobian(q - DIFFERENCE * dq)
-        ddq = inverse @ (np.concatenate([point.ddp, zeros]) - change @ dq / (2 * DIFFERENCE))
-        return dq, ddq
-
     def _error(self, p: Floats, q: Floats) -> Floats:
-        self.q[self.inputs] = q
-        pose = self.twin.pose(self.frame, self.q)
+        pose = self._pose(q)
         if not self.keep:
             return np.asarray(p - pose.position)
         E = self.R0 @ pose.rotation.T
@@ -202,8 +248,7 @@ class InverseKinematics:
         return np.concatenate([p - pose.position, turn])
 
     def _jacobian(self, q: Floats) -> Floats:
-        self.q[self.inputs] = q
-        J = self.twin.jacobian(self.frame, self.q)[:, self.inputs]
+        J = self.mechanism.jacobian(self.frame, self.mechanism.configuration(q))
         return J if self.keep else J[:3]
 
     def _pseudo_inverse(self, J: Floats) -> Floats:

@@ -21,12 +21,19 @@ from pliant.simulation.per_joint import (
     Times,
     numbers,
 )
-from pliant.simulation.trajectories.path import Desired, Floats, Path, Rest, Surroundings, Trajectory
+from pliant.simulation.trajectories.path import Desired, Floats, OneByOne, Path, Rest, Surroundings, Trajectory
 from pliant.simulation.trajectories.profiles import CYCLOIDAL, QUINTIC, Profile, trapezoidal
 
 Duration = Annotated[float, Quantity("s", POSITIVE)]
+Ramp = Annotated[float, Quantity("", POSITIVE)]
 # an end value that differs from the start by less moves no joint
 STILL = 1e-12
+
+
+def fitting_ramp(ramp: float) -> None:
+    """Refuse ramps that take more than the whole duration."""
+    if ramp > 0.5:
+        refuse([of_value("ramp", message=f"is {ramp:g}; two ramps fit only up to 0.5")])
 
 
 @dataclass(frozen=True)
@@ -52,6 +59,14 @@ class ProfiledMove:
         T = self.duration
         s, ds, dds = self.profile((t - self.start) / T)
         return Desired(self.q0 + s * self.delta, ds / T * self.delta, dds / T**2 * self.delta)
+
+    def many(self, times: Floats) -> Desired:
+        """The motion at several times."""
+        T = self.duration
+        s, ds, dds = self.profile.many((times - self.start) / T)
+        return Desired(
+            self.q0 + np.outer(s, self.delta), np.outer(ds / T, self.delta), np.outer(dds / T**2, self.delta)
+        )
 
 
 class _Move(Trajectory):
@@ -98,9 +113,7 @@ class Trapezoidal(_Move):
 
     kind = "trapezoidal"
     duration: Duration | None = Field(default=None, description="time from rest to rest")
-    ramp: Annotated[float, Quantity("", POSITIVE)] = Field(
-        default=1 / 3, description="part of the duration that each ramp takes, at most 1/2"
-    )
+    ramp: Ramp = Field(default=1 / 3, description="part of the duration that each ramp takes, at most 1/2")
     velocity: SpeedLimits | None = Field(default=None, description="largest joint rates")
     acceleration: PositivePlain | None = Field(default=None, description="largest joint accelerations")
 
@@ -108,8 +121,7 @@ class Trapezoidal(_Move):
     def _one_way(self) -> Self:
         if (self.duration is None) == (self.velocity is None or self.acceleration is None):
             raise rule("give either duration, or both velocity and acceleration")
-        if self.ramp > 0.5:
-            refuse([of_value("ramp", message=f"is {self.ramp:g}; two ramps fit only up to 0.5")])
+        fitting_ramp(self.ramp)
         return self
 
     def _profile(self, delta: Floats, names: tuple[str, ...]) -> tuple[Profile, float]:
@@ -151,7 +163,7 @@ class MohanSaha(Trajectory):
 
 
 @dataclass(frozen=True)
-class SmoothPath:
+class SmoothPath(OneByOne):
     """A path given by a function, smooth but for its breaks."""
 
     function: Callable[[float], Desired]

@@ -38,13 +38,27 @@ class Path(Protocol):
     @property
     def end(self) -> float: ...
     def at(self, t: float) -> Desired: ...
+    def many(self, times: Floats) -> Desired: ...
+
+
+class OneByOne:
+    """A path that knows its motion at one time only."""
+
+    def at(self, t: float) -> Desired:
+        raise NotImplementedError
+
+    def many(self, times: Floats) -> Desired:
+        """The motion at several times, (times, inputs) each."""
+        rows = [self.at(float(t)) for t in times]
+        return Desired(*(np.array(column) for column in zip(*rows, strict=True)))
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a trajectory may ask: the robot, and its rigid twin for inverse kinematics and dynamics."""
+    """What a trajectory may ask: the robot, its first configuration (n,), and its rigid twin."""
 
     arm: Dynamics
+    start: Floats
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -82,6 +96,11 @@ class Rest:
         still = np.zeros_like(self.q)
         return Desired(self.q, still, still)
 
+    def many(self, times: Floats) -> Desired:
+        """The same at all times."""
+        q = np.tile(self.q, (len(times), 1))
+        return Desired(q, np.zeros_like(q), np.zeros_like(q))
+
 
 @dataclass(frozen=True)
 class Chain:
@@ -102,3 +121,13 @@ class Chain:
     def at(self, t: float) -> Desired:
         i = int(np.searchsorted(self.starts[1:], t, side="right"))
         return self.paths[i].at(t)
+
+    def many(self, times: Floats) -> Desired:
+        """The motion at several times, each from the path that is followed then."""
+        place = np.searchsorted(self.starts[1:], times, side="right")
+        size = (len(times), len(self.paths[0].at(self.starts[0]).q))
+        out = Desired(*(np.empty(size) for _ in range(3)))
+        for i in np.unique(place):
+            for target, values in zip(out, self.paths[i].many(times[place == i]), strict=True):
+                target[place == i] = values
+        return out

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import cos, pi, sin
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
 
 
 class Progress(NamedTuple):
-    """s, ds/du and d2s/du2."""
+    """s, ds/du and d2s/du2: numbers, or arrays."""
 
-    s: float
-    ds: float
-    dds: float
+    s: Any
+    ds: Any
+    dds: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
     """A rest-to-rest profile; ``breaks`` are the places inside (0, 1) where its acceleration jumps."""
 
-    function: Callable[[float], Progress]
+    function: Callable[[Any], Progress]
     breaks: tuple[float, ...] = ()
 
     def __call__(self, u: float) -> Progress:
@@ -29,13 +33,22 @@ class Profile:
             return Progress(0.0, 0.0, 0.0)
         return self.function(u) if u < 1.0 else Progress(1.0, 0.0, 0.0)
 
+    def many(self, u: Floats) -> tuple[Floats, Floats, Floats]:
+        """The progress at several places."""
+        s, ds, dds = (u >= 1.0).astype(float), np.zeros_like(u), np.zeros_like(u)
+        inside = (u > 0.0) & (u < 1.0)
+        if inside.any():
+            s[inside], ds[inside], dds[inside] = self.function(u[inside])
+        return s, ds, dds
 
-def _cycloidal(u: float) -> Progress:
-    w = 2 * pi
-    return Progress(u - sin(w * u) / w, 1 - cos(w * u), w * sin(w * u))
+
+def _cycloidal(u: Any) -> Progress:
+    w = 2 * np.pi
+    sine = np.sin(w * u)
+    return Progress(u - sine / w, 1 - np.cos(w * u), w * sine)
 
 
-def _quintic(u: float) -> Progress:
+def _quintic(u: Any) -> Progress:
     s = u * u * u * (10 + u * (6 * u - 15))
     return Progress(s, 30 * (u * (1 - u)) ** 2, 60 * u * (1 - u) * (1 - 2 * u))
 
@@ -49,12 +62,12 @@ def trapezoidal(ramp: float) -> Profile:
     rate = 1 / (1 - ramp)
     acceleration = rate / ramp
 
-    def function(u: float) -> Progress:
-        if u < ramp:
-            return Progress(acceleration * u * u / 2, acceleration * u, acceleration)
-        if u < 1 - ramp:
-            return Progress(rate * (u - ramp / 2), rate, 0.0)
-        left = 1 - u
-        return Progress(1 - acceleration * left * left / 2, acceleration * left, -acceleration)
+    def function(u: Any) -> Progress:
+        up, down, left = u < ramp, u >= 1 - ramp, 1 - u
+        rising, falling = acceleration * u * u / 2, 1 - acceleration * left * left / 2
+        s = np.where(up, rising, np.where(down, falling, rate * (u - ramp / 2)))
+        ds = np.where(up, acceleration * u, np.where(down, acceleration * left, rate))
+        dds = np.where(up, acceleration, np.where(down, -acceleration, 0.0))
+        return Progress(s, ds, dds)
 
     return Profile(function, (ramp, 1 - ramp) if ramp < 0.5 else (0.5,))
