@@ -116,9 +116,9 @@ def _factor(links: list[TreeLink], i: int) -> None:
 def clean(a: Array) -> list[Any]:
     """Nested lists with the rounding of rotations removed: cos(90 deg) is 6e-17."""
     a = np.asarray(a, dtype=float)
-    for exact in (0.0, 1.0, -1.0):
-        a = np.where(np.abs(a - exact) < ROUNDING, exact, a)
-    out: list[Any] = a.tolist()
+    # 0.0 is added so that no zero is negative
+    exact = np.rint(a) + 0.0
+    out: list[Any] = np.where((np.abs(exact) <= 1.0) & (np.abs(a - exact) < ROUNDING), exact, a).tolist()
     return out
 
 

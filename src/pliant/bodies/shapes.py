@@ -106,10 +106,10 @@ class Clamped(Shape):
 
     def _derivative(self, xi: Array, order: int) -> Array:
         z = self.beta * xi
-        even, odd = _even_difference(z), _odd_difference(z)
-        even_sum, odd_sum = np.cosh(z) + np.cos(z), np.sinh(z) + np.sin(z)
-        first, second = [(even, odd), (odd_sum, even), (even_sum, odd_sum), (odd, even_sum)][order % 4]
-        return self.beta**order * (first - self.sigma * second)
+        # differences and sums of cosh and cos (even), sinh and sin (odd); the derivative of each is the next
+        functions = [_odd_difference, _even_difference, _odd_sum, _even_sum]
+        first, second = functions[(order + 1) % 4], functions[order % 4]
+        return self.beta**order * (first(z) - self.sigma * second(z))
 
     @property
     def points(self) -> int:
@@ -267,7 +267,18 @@ def _even_difference(z: Array) -> Array:
     return result
 
 
+def _even_sum(z: Array) -> Array:
+    result: Array = np.cosh(z) + np.cos(z)
+    return result
+
+
+def _odd_sum(z: Array) -> Array:
+    result: Array = np.sinh(z) + np.sin(z)
+    return result
+
+
 def _odd_difference(z: Array) -> Array:
     # sinh z - sin z, by its series where the two are nearly equal
-    series = 2.0 * sum(z ** (4 * k + 3) / factorial(4 * k + 3) for k in range(5))
+    x = z**4
+    series = 2.0 * z**3 * sum(x**k / factorial(4 * k + 3) for k in range(5))
     return np.where(np.abs(z) < 1.0, series, np.sinh(z) - np.sin(z))

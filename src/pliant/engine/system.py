@@ -26,7 +26,7 @@ from pliant.engine.rolled import Address, RolledProgram, one_kernel
 from pliant.engine.structure import from_slots, split_tree
 from pliant.engine.tape import Node, Tape, tangents
 from pliant.formulations.connection import elastic, joint_force, joint_rates
-from pliant.formulations.link import LinkConstants
+from pliant.formulations.link import BodyConstants, LinkConstants
 from pliant.formulations.passes import FORWARD, Algorithm
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import Vector, dot, times
@@ -135,6 +135,7 @@ def drive_program(
 
 
 def _traced_constants(tree: Tree, tape: Tape) -> list[LinkConstants]:
+    """What of the links' constants takes energy; the rest is left out."""
     out: list[LinkConstants] = []
     start = 0
     for split in split_tree(tree):
@@ -142,7 +143,9 @@ def _traced_constants(tree: Tree, tape: Tape) -> list[LinkConstants]:
         def read(k: int, start: int = start) -> Node:
             return tape.symbol(Address("arm", "own", start + k))
 
-        out.append(from_slots(split.pattern, read))
+        nothing: Any = ()
+        body = BodyConstants(*[nothing] * len(BodyConstants._fields))._replace(D_ee=split.pattern.body.D_ee)
+        out.append(from_slots(split.pattern._replace(seat=nothing, body=body), read))
         start += len(split.values)
     return out
 

@@ -247,24 +247,14 @@ class Recorder:
         self.parts: list[Samples] = []
         self.blocks: list[Samples] = []
 
-    def _time(self, k: int) -> float:
-        """Sample time k; the last one is the end of the run."""
-        t = k * self.step
-        return self.until if t > self.until - SAME * self.step else t
-
     def upcoming(self, end: float) -> Floats:
-        """Sample times up to a time."""
-        return np.array(self._times(end))
-
-    def _times(self, end: float) -> list[float]:
-        times: list[float] = []
-        k = self.next
-        while (t := self._time(k)) <= end:
-            times.append(t)
-            k += 1
-            if t >= self.until:
-                break
-        return times
+        """Sample times up to a time; the last one is the end of the run."""
+        last = int(np.ceil(min(end, self.until) / self.step)) + 1
+        times: Floats = np.asarray(np.arange(self.next, last + 1) * self.step, dtype=np.float64)
+        times[times > self.until - SAME * self.step] = self.until
+        # the end only once
+        times = times[: int(np.searchsorted(times, self.until)) + 1]
+        return times[times <= end]
 
     def first(self, t: float, y: Floats) -> None:
         """The sample at the start."""
@@ -273,12 +263,13 @@ class Recorder:
 
     def take(self, piece: Piece, end: float, last: bool = False) -> None:
         """The samples inside a piece up to a time; with ``last`` also that time itself."""
-        times = [t for t in self._times(end) if t > piece.start or self.next == 0]
+        times = self.upcoming(end)
+        times = times[times > piece.start] if self.next else times
         self.next += len(times)
-        if last and (not times or times[-1] < end):
-            times.append(end)
-        if times:
-            self._keep(np.array(times), piece(np.array(times)))
+        if last and (not len(times) or times[-1] < end):
+            times = np.append(times, end)
+        if len(times):
+            self._keep(times, piece(times))
 
     def _keep(self, times: Floats, states: Floats) -> None:
         q, v, tau, force, reference = self.equations.moments(times, states)
