@@ -79,10 +79,10 @@ class ComputedTorque(Controller):
     kd: Plain = Field(default=0.0, description="gains of the rate error, 1/s")
 
     def activate(self, around: Surroundings, q0: Floats) -> ActiveDrive:
-        return _ComputedTorque(self, around, self.trajectory.bind(around, q0, 0.0))
+        return ActiveComputedTorque(self, around, self.trajectory.bind(around, q0, 0.0))
 
 
-class _ComputedTorque(ActiveDrive):
+class ActiveComputedTorque(ActiveDrive):
     def __init__(self, law: ComputedTorque, around: Surroundings, path: Path) -> None:
         self.kp = numbers(law.kp, around.inputs, 0.0, "kp")
         self.kd = numbers(law.kd, around.inputs, 0.0, "kd")
