@@ -21,7 +21,7 @@ from pliant.simulation.per_joint import (
     Times,
     numbers,
 )
-from pliant.simulation.trajectories.path import Desired, Floats, OneByOne, Path, Rest, Surroundings, Trajectory
+from pliant.simulation.trajectories.path import Desired, Floats, Path, Rest, Surroundings, Trajectory
 from pliant.simulation.trajectories.profiles import CYCLOIDAL, QUINTIC, Profile, trapezoidal
 
 Duration = Annotated[float, Quantity("s", POSITIVE)]
@@ -154,24 +154,29 @@ class MohanSaha(Trajectory):
         k = numbers(self.k, around.inputs, 0.0, "k")
         T = numbers(self.T, around.inputs, 1.0, "T")
 
-        def at(t: float) -> Desired:
-            phase = np.pi * (t - t0) / T
-            q = q0 + k * (t - t0 - T / np.pi * np.sin(phase))
+        def many(times: Floats) -> Desired:
+            t = times[:, None] - t0
+            phase = np.pi * t / T
+            q = q0 + k * (t - T / np.pi * np.sin(phase))
             return Desired(q, k * (1 - np.cos(phase)), k * np.pi / T * np.sin(phase))
 
-        return SmoothPath(at)
+        return SmoothPath(many)
 
 
 @dataclass(frozen=True)
-class SmoothPath(OneByOne):
-    """A path given by a function, smooth but for its breaks."""
+class SmoothPath:
+    """A path given by a function of times (k,), smooth but for its breaks."""
 
-    function: Callable[[float], Desired]
+    function: Callable[[Floats], Desired]
     breaks: tuple[float, ...] = ()
     end: float = inf
 
     def at(self, t: float) -> Desired:
-        return self.function(t)
+        return Desired(*(x[0] for x in self.many(np.array([t]))))
+
+    def many(self, times: Floats) -> Desired:
+        """The motion at several times, (times, inputs) each."""
+        return self.function(times)
 
 
 class SetPoint(Element):
@@ -199,12 +204,12 @@ class Steps(Trajectory):
         levels = [q0]
         for point in self.points:
             levels.append(numbers(point.to, around.inputs, levels[-1], "to"))
-        still = np.zeros_like(q0)
 
-        def at(t: float) -> Desired:
-            return Desired(levels[int(np.searchsorted(times, t, side="right"))], still, still)
+        def many(at: Floats) -> Desired:
+            q = np.array(levels)[np.searchsorted(times, at, side="right")]
+            return Desired(q, np.zeros_like(q), np.zeros_like(q))
 
-        return SmoothPath(at, tuple(times), float(times[-1]) if len(times) else t0)
+        return SmoothPath(many, tuple(times), float(times[-1]) if len(times) else t0)
 
 
 class Spline(Trajectory):
@@ -246,16 +251,13 @@ class Spline(Trajectory):
             rest = [(1, np.zeros_like(q0)), (2, np.zeros_like(q0))]
             curve = make_interp_spline(x, y, k=5, bc_type=(rest, rest))
         rate, acceleration = curve.derivative(1), curve.derivative(2)
-        still = np.zeros_like(q0)
 
-        def at(t: float) -> Desired:
-            if t < x[0]:
-                return Desired(y[0], still, still)
-            if t >= x[-1]:
-                return Desired(y[-1], still, still)
-            return Desired(curve(t), rate(t), acceleration(t))
+        def many(times: Floats) -> Desired:
+            inside = ((times >= x[0]) & (times < x[-1]))[:, None]
+            kept = np.clip(times, x[0], x[-1])
+            return Desired(curve(kept), np.where(inside, rate(kept), 0.0), np.where(inside, acceleration(kept), 0.0))
 
-        return SmoothPath(at, tuple(float(t) for t in x), float(x[-1]))
+        return SmoothPath(many, tuple(float(t) for t in x), float(x[-1]))
 
 
 class Hold(Trajectory):

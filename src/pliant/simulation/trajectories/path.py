@@ -41,18 +41,6 @@ class Path(Protocol):
     def many(self, times: Floats) -> Desired: ...
 
 
-class OneByOne:
-    """A path that knows its motion at one time only."""
-
-    def at(self, t: float) -> Desired:
-        raise NotImplementedError
-
-    def many(self, times: Floats) -> Desired:
-        """The motion at several times, (times, inputs) each."""
-        rows = [self.at(float(t)) for t in times]
-        return Desired(*(np.array(column) for column in zip(*rows, strict=True)))
-
-
 @dataclass(frozen=True)
 class Surroundings:
     """What a trajectory may ask: the robot, its first configuration (n,), and its rigid twin."""
