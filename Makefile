@@ -37,6 +37,12 @@ $(VENV)/.dev: $(VENV)/.base
 	@$(PIP) --editable '.[dev]'
 	@touch $@
 
+# programs to compare with; a benchmark whose peer is missing says so
+$(VENV)/.peers: $(VENV)/.dev
+	@echo "adding the programs for comparison (once)"
+	@$(PIP) --editable '.[peers]' || echo "not all of them could be installed; the tables say which rows are missing"
+	@touch $@
+
 # a command as the user would type it, bold on a terminal, then its output
 BOLD  := $(if $(MAKE_TERMOUT),\033[1m)
 PLAIN := $(if $(MAKE_TERMOUT),\033[0m)
@@ -69,7 +75,7 @@ format: $(VENV)/.dev
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-bench: $(VENV)/.dev
+bench: $(VENV)/.peers
 	@mkdir -p $(OUT)
 	@$(BIN)/python benchmarks/run.py --out $(OUT)
 

@@ -15,10 +15,10 @@ as it converges.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import lu_factor, lu_solve
 
 from pliant.simulation.equations import Equations
 from pliant.simulation.integrators.integrator import NO_TIMES, Floats, HermitePiece, Integrator, Piece, Settings
@@ -59,7 +59,7 @@ class GeneralisedAlpha(Integrator):
         n = equations.count
         self.derivatives = np.zeros((3, n, n))
         self.factored_h = 0.0
-        self.factors: Any = None
+        self.solve: Any = None
         self._state(t, y)
 
     def _state(self, t: float, y: Floats) -> None:
@@ -138,9 +138,12 @@ class GeneralisedAlpha(Integrator):
         self.statistics.matrices += 1
 
     def _factor(self, h: float) -> None:
+        from scipy.linalg import lu_factor, lu_solve
+
         K, C, M = self.derivatives
         ratio = (1 - self.alpha_f) / (1 - self.alpha_m)
-        self.factors = lu_factor(M + h * self.gamma * ratio * C + h * h * self.beta * ratio * K)
+        factors = lu_factor(M + h * self.gamma * ratio * C + h * h * self.beta * ratio * K)
+        self.solve = partial(lu_solve, factors, check_finite=False)
         self.factored_h = h
 
     def _iterate(self, t: float, h: float) -> _Trial | None:
@@ -160,7 +163,7 @@ class GeneralisedAlpha(Integrator):
             r, x_dot = self.equations.residual(t, y, a)
             if not np.isfinite(r).all():
                 return None
-            step = lu_solve(self.factors, -r, check_finite=False)
+            step = self.solve(-r)
             a += step
             s += ratio * step
             y[:n] += h * h * beta * ratio * step
