@@ -48,7 +48,7 @@ class TreeLink:
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """Links in tree order (parents first), gravity, named frames and the input matrix B."""
+    """Links in tree order (parents first), gravity, named frames, the input matrix B and the frame of the tip."""
 
     name: str
     links: tuple[TreeLink, ...]
@@ -56,6 +56,7 @@ class Tree:
     frames: dict[str, tuple[int, Seat]]
     actuated: tuple[str, ...]
     B: Array
+    tip: str
 
     @cached_property
     def coordinates(self) -> tuple[str, ...]:
@@ -80,19 +81,18 @@ class Tree:
         return np.array([link.start for link in self.links if link.kind.joint != "fixed"], dtype=int)
 
     def frame(self, name: str) -> tuple[int, Seat]:
-        """Link index and seat of ``LINK.FRAME`` (``LINK`` alone: its tip; ``tip``: the last link's)."""
+        """Link index and seat of ``LINK.FRAME`` (``LINK`` alone: its tip; ``tip``: that of the robot)."""
         key = name
         if name not in self.frames and f"{name}.tip" in self.frames:
             key = f"{name}.tip"
         elif name == "tip":
-            named = [link.name for link in self.links if f"{link.name}.tip" in self.frames]
-            key = f"{named[-1]}.tip" if named else name
+            key = self.tip
         if key not in self.frames:
             from difflib import get_close_matches
 
             close = get_close_matches(name, self.frames, n=1)
-            hint = f"; did you mean '{close[0]}'?" if close else "."
-            raise KeyError(f"robot '{self.name}' has no frame '{name}'{hint} It has {', '.join(self.frames)}")
+            hint = f"; did you mean '{close[0]}'?" if close else f"; it has {', '.join(self.frames)}"
+            raise KeyError(f"robot '{self.name}' has no frame '{name}'{hint}")
         return self.frames[key]
 
 
@@ -245,7 +245,8 @@ class _Builder:
         names = tuple(name for name, _, _ in self.actuated)
         gravity = np.array(self.robot.gravity, dtype=float)
         links, frames = align(self.links, self.frames)
-        return Tree(self.robot.name, tuple(links), gravity, frames, names, B)
+        tip = ".".join(self.robot.resolve_frame(self.robot.tip or self.robot.links[-1].name))
+        return Tree(self.robot.name, tuple(links), gravity, frames, names, B, tip)
 
 
 def _no_shapes(n: int) -> tuple[Array, Array]:

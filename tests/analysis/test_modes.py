@@ -130,6 +130,20 @@ def test_closed_loops():
     assert found.hertz[:6] == pytest.approx([14.207, 25.042, 48.156, 91.907, 110.326, 436.197], abs=6e-4)
 
 
+@pytest.mark.parametrize(("name", "left"), [("dualemps", 6), ("five-bar", 12), ("four-bar-rigid", 0)])
+def test_more_joints_held_than_the_loops_leave_free(name, left):
+    """What the loops hold already adds nothing; the order of the names does not matter."""
+    arm = Dynamics(name)
+    joints = list(arm.robot.joint_coordinates)
+    found = modes(arm, locked=joints)
+    assert len(found) == left
+    assert np.allclose(found.squares, modes(arm, locked=joints[::-1]).squares, rtol=1e-9)
+    motors = [link for link in arm.tree.links if link.joint in joints]
+    for link in motors:
+        row = np.array([1.0, *(link.kind.sign * np.array(link.constants.motor_row))])
+        assert np.abs(row @ found.shapes[link.own]).max(initial=0.0) < 1e-9 * np.abs(found.shapes).max(initial=1.0)
+
+
 def test_a_loaded_loop_has_the_stiffness_of_its_forces():
     """Under gravity in its plane the five-bar's locked modes equal those of small oscillations of its dynamics."""
     from pliant import load

@@ -13,6 +13,7 @@ from browser import PROGRAM, Browser
 from pliant.results.film import make_film
 from pliant.results.result import Result
 from pliant.simulation.run import run_study, simulate
+from pliant.simulation.start import Start
 from pliant.simulation.study import load_study
 
 # bytes that a mail or a chat still takes
@@ -79,6 +80,18 @@ def test_loops_are_drawn_closed():
     assert len(spokes) == 3
     for spoke in spokes:
         assert np.count_nonzero(np.linalg.norm(ends - spoke.bent[0, -1], axis=1) < 1e-6) > 1
+
+
+def test_rails_stay_and_only_beams_are_flexible():
+    """The carriages of the parallel robot slide along their rails; its tip is the point of the tool."""
+    run = simulate("dualemps", until=0.01, start=Start(position={"q11": 0.1, "q21": 0.1}))
+    film = make_film(run, 2)
+    rails = [line for line in film.lines if line.link.startswith("carriage") and not line.bent[0, 0].any()]
+    assert [line.bent.shape[1] for line in rails] == [3, 3]
+    assert np.allclose([line.bent[:, 1] for line in rails], [[[0, 0, 0]] * 2, [[0.4, 0, 0]] * 2])
+    assert {line.link for line in film.lines if line.flexible} == {"beam_13", "beam_16", "beam_23"}
+    assert sum(line.flexible for line in film.lines) == 3
+    assert np.array_equal(run["tip.position"], run["tool_17.root.position"])
 
 
 # ---------------------------------------------------------------- in a browser

@@ -47,8 +47,22 @@ def test_thresholds_are_recorded():
 
 
 def test_a_wrong_quantity_is_named():
-    with pytest.raises(pliant.ModelError, match="there is no quantity 'slid'; did you mean 'slide'"):
+    with pytest.raises(pliant.ModelError, match=r"events\[0\].quantity is 'slid', which .* did you mean 'slide'"):
         simulate(slider(), until=1.0, events=[Event(quantity="slid", above=1.0)])
+
+
+@pytest.mark.parametrize("method", ["dop853", "generalised-alpha", "rk4"])
+def test_a_robot_at_rest_leaks_no_energy(method, recwarn):
+    """Its energies are nothing but the errors that the tolerance allows."""
+    run = simulate("five-bar", until=0.2, method=method, tolerance=1e-6)
+    assert not run.warnings
+    assert run["energy.total"].max() < 1e-15
+
+
+def test_a_leak_is_told():
+    with pytest.warns(SimulationWarning):
+        run = simulate("two-link-flexible", until=1.0, method="rk4", step=4e-3, limits="ignore")
+    assert "the energy balance is off by" in run.warnings[-1]
 
 
 def test_limits():

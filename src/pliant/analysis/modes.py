@@ -21,6 +21,10 @@ Floats = NDArray[np.float64]
 
 RIGID = 1e-11
 """Squares of frequencies below this part of the largest one are those of motions without stiffness."""
+HELD = 1e-9
+"""A joint that can turn by no more than this part of its motion is held by the loops and by other joints."""
+CLEAR = 0.1
+"""A joint is eliminated itself if its part in its own row is above this part of the largest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +92,8 @@ def modes(
     locked  True: the drives hold their motor angles; False: all joints are free; or the names of those that are held
     count   how many of the lowest modes; default all
 
-    Gravity enters with its stiffness. Joints without drive are free unless they are named.
+    Gravity enters with its stiffness. Joints without drive are free unless they are named. Of closed loops any joints
+    may be named: those that the loops and the others hold already add nothing.
     """
     state = equilibrium(arm).q if q is None else np.array(q, dtype=float)
     still = np.zeros(arm.size)
@@ -129,18 +134,23 @@ def _free_motions(arm: Dynamics, t: Tangent, locked: bool | Sequence[str]) -> Fl
     if locked is False:
         return np.eye(len(t.names))
     joints = arm.inputs if locked is True else ((locked,) if isinstance(locked, str) else tuple(locked))
-    rows, pivots = [], []
+    # x[pivots] = -rows[:, others] x[others], one row for each joint that the loops and the rows before leave free
+    rows, pivots = np.zeros((0, len(t.names))), list[int]()
     for name in joints:
         row = _motor_row(arm, name) @ t.N
-        rows.append(row)
-        own = t.names.index(name) if name in t.names else int(np.argmax(np.abs(row)))
-        pivots.append(own)
+        left = row - row[pivots] @ rows
+        largest = int(np.argmax(np.abs(left))) if len(left) else 0
+        if not len(left) or abs(left[largest]) <= HELD * np.abs(row).max():
+            continue
+        own = t.names.index(name) if name in t.names else largest
+        pivot = own if abs(left[own]) > CLEAR * abs(left[largest]) else largest
+        left /= left[pivot]
+        rows = np.vstack([rows - np.outer(rows[:, pivot], left), left])
+        pivots.append(pivot)
     rest = [k for k in range(len(t.names)) if k not in pivots]
     Z = np.zeros((len(t.names), len(rest)))
     Z[rest, np.arange(len(rest))] = 1.0
-    if rows:
-        A = np.array(rows)
-        Z[pivots] = -np.linalg.solve(A[:, pivots], A[:, rest])
+    Z[pivots] = -rows[:, rest]
     return Z
 
 

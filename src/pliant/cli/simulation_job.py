@@ -49,7 +49,8 @@ class Job:
         samples = int(study.until / study.sample_step) + 2
         # a folder that cannot be written is known before anything is compiled, the space that is needed after it
         reserve(path, needed_space(samples, len(study.robot.joint_coordinates)))
-        self.run = Run(study)
+        with study.placed():
+            self.run = Run(study)
         reserve(path, needed_space(samples, 3 * self.run.arm.size + 2 * len(self.run.arm.inputs) + 4))
         self.resumed_at: float | None = None
         if kept is not None:
@@ -100,7 +101,8 @@ class Job:
 
         outcome = Outcome()
         try:
-            outcome.interrupted = not self.run.go(report)
+            with self.study.placed():
+                outcome.interrupted = not self.run.go(report)
             if outcome.interrupted:
                 self._checkpoint(log)
         except IntegrationError as error:

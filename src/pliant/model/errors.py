@@ -28,12 +28,14 @@ class Problem:
     message  the value, the rule and the remedy
     file     the user's file, if there is one
     line     its line, counted from one
+    path     keys that lead to the thing from the part that found it
     """
 
     element: str
     message: str
     file: str | None = None
     line: int | None = None
+    path: tuple[int | str, ...] = ()
 
     def at(self, file: str | None, line: int | None) -> Problem:
         """The same problem at a known place."""

@@ -59,6 +59,7 @@ class Outline:
     links: tuple[LinkOutline, ...]
     loops: tuple[tuple[str | None, tuple[str | None, ...]], ...]
     pose: tuple[str, ...]
+    tip: str | None
     materials: tuple[str, ...]
 
     @classmethod
@@ -72,6 +73,7 @@ class Outline:
                 for loop in loops
             ),
             pose=tuple(str(key) for key in pose) if isinstance(pose, dict) else (),
+            tip=_text(peek(robot, "tip")),
             materials=(*MATERIALS, *(str(key) for key in own)) if isinstance(own, dict) else tuple(MATERIALS),
         )
 
@@ -133,6 +135,7 @@ class Outline:
         yield from self._cycles()
         yield from self._loops()
         yield from self._pose()
+        yield from self._tip()
         yield from self._materials()
 
     def _duplicates(self) -> Iterator[InitErrorDetails]:
@@ -230,6 +233,14 @@ class Outline:
             if name not in known:
                 hint = did_you_mean(name, known) or f"; joints: {', '.join(known[:20])}"
                 yield at("pose", name, message=f"there is no joint coordinate '{name}'{hint}")
+
+    def _tip(self) -> Iterator[InitErrorDetails]:
+        if self.tip is None or not self.links:
+            return
+        if self.tip.partition(".")[0] == BASE:
+            yield of_value("tip", message=f"is '{self.tip}'; it must be a frame of a link")
+        elif (problem := self._unknown_frame(self.tip)) is not None:
+            yield of_value("tip", message=problem)
 
     def _materials(self) -> Iterator[InitErrorDetails]:
         for i, link in enumerate(self.links):

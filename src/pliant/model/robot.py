@@ -78,6 +78,9 @@ class Robot(Element):
     pose: Annotated[dict[str, float], _PoseValues()] = Field(
         default_factory=FrozenDict, description="reference pose: joint coordinates by name; others are zero"
     )
+    tip: Text | None = Field(
+        default=None, description="the frame that is called tip, LINK.FRAME; default: the tip of the last link"
+    )
 
     @field_validator("name")
     @classmethod

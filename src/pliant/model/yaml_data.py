@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from pliant.model.errors import ModelError, Problem, show
 
@@ -28,6 +28,20 @@ _WORDS = {"": None, "~": None, "null": None, "true": True, "false": False}
 _CORE = "tag:yaml.org,2002:"
 _KNOWN_TAGS = {f"{_CORE}{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq")}
 MERGE = "<<"
+
+
+class Content(NamedTuple):
+    """What a file should hold: its name, and the keys that it cannot do without."""
+
+    name: str
+    keys: tuple[str, ...]
+
+    @property
+    def needs(self) -> str:
+        return f"a {self.name} needs {' and '.join(self.keys)}"
+
+
+ROBOT = Content("robot", ("name", "links"))
 
 
 @dataclass(slots=True)
@@ -89,11 +103,11 @@ def line_at(data: Any, path: tuple[int | str, ...]) -> int | None:
     return None if line is None else line + 1
 
 
-def parse(content: bytes, file: str) -> tuple[Any, list[Problem]]:
+def parse(content: bytes, file: str, what: Content = ROBOT) -> tuple[Any, list[Problem]]:
     """The data of a YAML text and its milder problems (such as a key given twice); raises ModelError."""
     if len(content) > LARGEST_FILE:
         raise ModelError(Problem("", f"the file is larger than {LARGEST_FILE // 1_000_000} MB; it is not read", file))
-    builder = _Builder(file)
+    builder = _Builder(file, what)
     for event in _events(_decode(content, file), file):
         builder.take(event)
     return builder.finish(), builder.problems
@@ -164,6 +178,7 @@ class _Builder:
     """Data from parser events, on a stack instead of by recursion."""
 
     file: str
+    what: Content
     problems: list[Problem] = field(default_factory=list)
     stack: list[_Open] = field(default_factory=list)
     # value, size and depth of what an alias stands for; None while it is still open
@@ -182,10 +197,11 @@ class _Builder:
 
     def finish(self) -> Any:
         if self.documents == 0 or self.root is None:
-            raise ModelError(Problem("", "the file is empty; a robot needs a name and links", self.file))
+            raise ModelError(Problem("", f"the file is empty; {self.what.needs}", self.file))
         if not isinstance(self.root, MarkedDict):
             kind = "a list" if isinstance(self.root, list) else show(self.root)
-            self.fail(f"the file is {kind}; it must be a mapping of keys (name: ..., links: ...)", self.root_line)
+            keys = ", ".join(f"{key}: ..." for key in self.what.keys)
+            self.fail(f"the file is {kind}; it must be a mapping of keys ({keys})", self.root_line)
         return self.root
 
     def take(self, event: Any) -> None:
@@ -194,7 +210,7 @@ class _Builder:
         if kind == "DocumentStartEvent":
             self.documents += 1
             if self.documents > 1:
-                self.fail("a second document starts here ('---'); a file holds one robot", line)
+                self.fail(f"a second document starts here ('---'); a file holds one {self.what.name}", line)
         elif kind == "AliasEvent":
             self.alias(event.anchor, line)
         elif kind == "ScalarEvent":

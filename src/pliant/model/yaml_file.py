@@ -14,7 +14,7 @@ from pydantic_core import PydanticSerializationError
 from pliant.model.element import Element, Path, model_error
 from pliant.model.errors import ModelError, Problem
 from pliant.model.robot import Robot
-from pliant.model.yaml_data import LARGEST_FILE, line_at, parse
+from pliant.model.yaml_data import LARGEST_FILE, ROBOT, Content, line_at, parse
 
 E = TypeVar("E", bound=Element)
 
@@ -65,16 +65,16 @@ class Document:
         return self.file, line_at(data, path[:-1] if missing else path)
 
 
-def read_document(path: str | os.PathLike[str]) -> Document:
+def read_document(path: str | os.PathLike[str], what: Content = ROBOT) -> Document:
     """The data of a YAML file."""
     file = os.fspath(path)
-    return parse_document(_content(file), file)
+    return parse_document(_content(file), file, what)
 
 
-def parse_document(content: bytes | str, file: str) -> Document:
+def parse_document(content: bytes | str, file: str, what: Content = ROBOT) -> Document:
     """The data of a YAML text; `file` is what errors call it."""
     raw = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
-    data, problems = parse(raw, file)
+    data, problems = parse(raw, file, what)
     return Document(file, data, problems)
 
 
@@ -151,7 +151,11 @@ def write_text(robot: Robot) -> str:
 def _styled(value: Any) -> Any:
     """Short collections in flow style, so that a placement or a section stands in one line."""
     from ruamel.yaml.comments import CommentedMap, CommentedSeq
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
+    if isinstance(value, str) and not value.isprintable():
+        # line breaks of all kinds come back only if they are escaped
+        return DoubleQuotedScalarString(value)
     styled: CommentedMap | CommentedSeq
     if isinstance(value, dict):
         styled = CommentedMap({key: _styled(entry) for key, entry in value.items()})

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pliant.model.outline import BASE
 from pliant.results.canvas import View, best_view
 from pliant.results.samples import Floats
 
@@ -58,7 +59,8 @@ def make_film(run: Result, pictures: int = MOST_PICTURES) -> Film:
     lines = []
     for link in run.robot.links:
         pairs = zip(bent.strokes(link), rigid.strokes(link), strict=True)
-        lines += [Line(link.name, link.is_flexible, a, b) for a, b in pairs]
+        # what leads from the axis to other links does not bend
+        lines += [Line(link.name, link.is_flexible and k == 0, a, b) for k, (a, b) in enumerate(pairs)]
     # what has no length is not drawn
     seen = [line for line in lines if np.ptp(line.bent, axis=1).max() > SAME_PLACE]
     moving = [link.name for link in run.robot.links if link.joint.type != "fixed"]
@@ -102,13 +104,28 @@ class _Placed:
             frame = self.position(f"{name}.{robot.parent_of(child)[1]}")
             # a rigid body is drawn from its root, a beam from the place that carries the child
             foot = frame if link.beam is not None else root
-            out.append(np.stack([foot, self.position(f"{child}.root")], axis=1))
+            out.append(self._way(foot, child))
         if link.beam is None:
             ends = [robot.resolve_frame(frame) for loop in robot.loops for frame in loop.frames]
             out += [np.stack([root, self.position(f"{name}.{frame}")], axis=1) for on, frame in ends if on == name]
-        if robot.parent_of(name)[0] == "base":
-            out.append(np.stack([np.zeros_like(root), root], axis=1))
+        if robot.parent_of(name)[0] == BASE:
+            out.append(self._way(np.zeros_like(root), name))
         return out
+
+    def _way(self, foot: Floats, name: str) -> Floats:
+        """From a place on what carries a link to its root; along the rail of a sliding joint."""
+        joint = self.run.robot.link(name).joint
+        root = self.position(f"{name}.root")
+        if joint.type != "prismatic":
+            return np.stack([foot, root], axis=1)
+        parent, frame = self.run.robot.parent_of(name)
+        begin = joint.placement.vector()
+        if parent == BASE:
+            rail = np.broadcast_to(begin, root.shape)
+        else:
+            pose = self.pose(f"{parent}.{frame}")
+            rail = pose.position + pose.rotation @ begin
+        return np.stack([foot, rail, root], axis=1)
 
     def _bent_axis(self, link: Link) -> Floats:
         """Points of a beam's axis: the link frame B, then x + u(x) in it."""

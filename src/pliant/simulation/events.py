@@ -13,11 +13,13 @@ from pydantic import Field, model_validator
 
 from pliant.dynamics import Dynamics
 from pliant.model.element import Element, rule
-from pliant.model.errors import ModelError, did_you_mean
+from pliant.model.errors import ModelError, did_you_mean, show
+from pliant.model.robot import Robot
 from pliant.model.units import Number
 from pliant.simulation.equations import Equations
 from pliant.simulation.integrators.integrator import Piece
 from pliant.simulation.loads import position_limits
+from pliant.simulation.per_joint import frame_problem
 
 Floats = NDArray[np.float64]
 Quantity = Callable[[Floats, Floats], float]
@@ -45,7 +47,7 @@ class Event(Element):
 
     def bind(self, arm: Dynamics) -> ActiveEvent:
         """The event of a robot."""
-        value = read_quantity(arm, self.quantity)
+        value = _value(arm, *read_quantity(self.quantity, arm.robot, arm.names))
         threshold = self.above if self.above is not None else self.below
         sign = 1.0 if self.above is not None else -1.0
         side = "above" if self.above is not None else "below"
@@ -85,24 +87,34 @@ def limit_events(arm: Dynamics, stops: bool) -> Iterator[ActiveEvent]:
             yield ActiveEvent(f"{arm.names[i]} reaches its {word} limit", value, bound, sign, stops)
 
 
-def read_quantity(arm: Dynamics, text: str) -> Quantity:
-    """The quantity that a text names; raises ModelError."""
-    if text in arm.names:
-        return _coordinate(arm.names.index(text))
+def read_quantity(text: str, robot: Robot, names: Sequence[str]) -> tuple[str, str]:
+    """What a text names, and of what: ``q`` and ``v`` of a coordinate, ``x``, ``y``, ``z`` of a frame.
+
+    Raises ModelError, whose message goes on after the name of the key.
+    """
+    if text in names:
+        return "q", text
     head, _, last = text.rpartition(".")
-    if last == "rate" and head in arm.names:
-        k = arm.names.index(head)
-        return lambda q, v: float(v[k])
+    if last == "rate" and head in names:
+        return "v", head
     if last in ("x", "y", "z") and head:
-        try:
-            arm.tree.frame(head)
-        except KeyError as error:
-            raise ModelError(f"quantity '{text}': {error.args[0]}") from None
-        axis = "xyz".index(last)
-        return lambda q, v: float(arm.pose(head, q).position[axis])
-    known = [*arm.names, *(f"{name}.rate" for name in arm.names), "tip.x", "tip.y", "tip.z"]
-    hint = did_you_mean(text, known)
-    raise ModelError(f"there is no quantity '{text}'{hint or '; take a coordinate, its .rate, or FRAME.x, .y, .z'}")
+        wrong = frame_problem(robot, head)
+        if wrong:
+            raise ModelError(f"is {show(text)}; {wrong}")
+        return last, head
+    known = [*names, *(f"{name}.rate" for name in names), "tip.x", "tip.y", "tip.z"]
+    hint = did_you_mean(text, known) or "; it must be a coordinate, its .rate, or FRAME.x, .y, .z"
+    raise ModelError(f"is {show(text)}, which the robot does not have{hint}")
+
+
+def _value(arm: Dynamics, kind: str, of: str) -> Quantity:
+    if kind == "q":
+        return _coordinate(arm.names.index(of))
+    if kind == "v":
+        k = arm.names.index(of)
+        return lambda q, v: float(v[k])
+    axis = "xyz".index(kind)
+    return lambda q, v: float(arm.pose(of, q).position[axis])
 
 
 def _coordinate(i: int) -> Quantity:

@@ -10,14 +10,16 @@ from numpy.typing import NDArray
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
-from pliant.model.element import Element, FrozenDict, refuse
+from pliant.model.element import Element, FrozenDict, at, of_value, refuse
 from pliant.model.errors import ModelError, did_you_mean, show
+from pliant.model.outline import BASE
+from pliant.model.robot import Robot
 from pliant.model.units import NON_NEGATIVE, POSITIVE, Quantity
 from pliant.simulation.signals import EffortSignal, SignalForm
 
 Floats = NDArray[np.float64]
 PerJointValue = float | str | Sequence[float] | Mapping[str, Any]
-"""What a user may give; what is kept is a number, a tuple or a JointMap."""
+"""What a user may give; what is kept is a number, a JointList or a JointMap."""
 
 
 class JointMap(FrozenDict[str, Any]):
@@ -25,6 +27,10 @@ class JointMap(FrozenDict[str, Any]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (JointMap, (dict(self),))
+
+
+class JointList(tuple[Any, ...]):
+    """One value per input; their number is checked when the robot is known."""
 
 
 class PerJoint:
@@ -48,14 +54,14 @@ class PerJoint:
         return {"anyOf": [*([one] if self.single else []), *forms]}
 
     def read(self, value: Any, given: Any) -> Any:
-        """A number, a tuple of numbers, or a JointMap."""
+        """A number, a JointList, or a JointMap."""
         context = given if isinstance(given, dict) else {}
         lengths = context.get("lengths", ())
         if isinstance(value, np.ndarray):
             value = value.tolist()
         if isinstance(value, list | tuple):
             entries = [(i, entry, False) for i, entry in enumerate(value)]
-            return tuple(self._entries(entries, context).values())
+            return JointList(self._entries(entries, context).values())
         if isinstance(value, Mapping):
             return JointMap(self._entries([(k, entry, k in lengths) for k, entry in value.items()], context))
         if not self.single:
@@ -90,7 +96,7 @@ def spread(value: Any, names: Sequence[str], default: Any = None, what: str = "v
         return [value.get(name, other) for name, other in zip(names, defaults, strict=True)]
     if isinstance(value, tuple):
         if len(value) != len(names):
-            raise ModelError(f"{what} has {len(value)} entries; the robot has the inputs {', '.join(names)}")
+            raise ModelError(f"{what} {wrong_count(value, names)}")
         return list(value)
     return [value] * len(names)
 
@@ -107,27 +113,72 @@ def check_names(given: Mapping[str, Any], names: Sequence[str]) -> None:
             raise ModelError(unknown_joint(name, names))
 
 
-def unknown_joint(name: object, names: Sequence[str]) -> str:
+def unknown_joint(name: object, names: Sequence[str], kind: str = "actuated joint") -> str:
     hint = did_you_mean(name, names) or f"; it has {', '.join(names)}"
-    return f"the robot has no actuated joint '{name}'{hint}"
+    return f"the robot has no {kind} '{name}'{hint}"
 
 
-def name_problems(element: Element, names: Sequence[str], path: tuple[Any, ...]) -> Iterator[InitErrorDetails]:
-    """The wrong joint names anywhere inside an element, each with its place."""
-    from pliant.model.element import at
+def wrong_count(values: Sequence[Any], names: Sequence[str]) -> str:
+    return f"is a list of {len(values)}; it must have one entry for each input of the robot: {', '.join(names)}"
 
+
+def frame_problem(robot: Robot, name: str) -> str:
+    """Why a name is none of a moving frame of the robot; nothing if it is one."""
+    if name == "tip":
+        return ""
+    if name.partition(".")[0] == BASE:
+        return "the base does not move; name a frame of a link"
+    link, _, frame = name.partition(".")
+    if link not in robot.link_names:
+        hint = did_you_mean(link, ["tip", *robot.link_names]) or f"; it has {', '.join(robot.link_names)}"
+        return f"the robot has no link '{link}'{hint}"
+    frames = robot.link(link).frame_names
+    if "." in name and frame not in frames:
+        hint = did_you_mean(frame, frames) or f"; it has {', '.join(frames)}"
+        return f"link '{link}' has no frame '{frame}'{hint}"
+    return ""
+
+
+def parts_of(element: Element, path: tuple[Any, ...]) -> Iterator[tuple[Element, tuple[Any, ...]]]:
+    """An element and all elements inside it, each with its place in a file."""
     own = (*path, element.kind) if hasattr(element, "kind") else path
+    yield element, own
+    for place, entry in entries_of(element, own):
+        if isinstance(entry, Element):
+            yield from parts_of(entry, place)
+
+
+def entries_of(element: Element, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """The values of an element, those of its lists one by one, each with its place."""
     for key in type(element).model_fields:
         value = getattr(element, key)
-        entries = value if isinstance(value, tuple) else (value,)
-        for i, entry in enumerate(entries):
-            place = (*own, key, i) if isinstance(value, tuple) else (*own, key)
-            if isinstance(entry, JointMap):
-                for name in entry:
-                    if name not in names:
-                        yield at(*place, name, message=unknown_joint(name, names))
-            elif isinstance(entry, Element):
-                yield from name_problems(entry, names, place)
+        if isinstance(value, tuple) and not isinstance(value, JointList):
+            yield from (((*path, key, i), entry) for i, entry in enumerate(value))
+        else:
+            yield (*path, key), value
+
+
+def joint_problems(
+    element: Element,
+    path: tuple[Any, ...],
+    inputs: Sequence[str],
+    names: Sequence[str] | None = None,
+    kind: str = "actuated joint",
+) -> Iterator[InitErrorDetails]:
+    """Values per joint anywhere inside an element that do not fit the robot, each with its place.
+
+    inputs  the actuated joints, one for each entry of a list
+    names   what mappings may name, of a kind; default: the inputs
+    """
+    known = inputs if names is None else names
+    for part, own in parts_of(element, path):
+        for place, value in entries_of(part, own):
+            if isinstance(value, JointMap):
+                for name in value:
+                    if name not in known:
+                        yield at(*place, name, message=unknown_joint(name, known, kind))
+            elif isinstance(value, JointList) and len(value) != len(inputs):
+                yield of_value(*place, message=wrong_count(value, inputs))
 
 
 _COORDINATE = Quantity("rad", sliding="m")

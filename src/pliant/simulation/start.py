@@ -14,7 +14,7 @@ from pliant.dynamics import Dynamics
 from pliant.loops.errors import LoopError
 from pliant.loops.selection import RANK
 from pliant.model.element import Element
-from pliant.model.errors import ModelError, did_you_mean
+from pliant.model.errors import ModelError, Problem
 from pliant.model.units import Number
 from pliant.simulation.per_joint import Coordinates, Speeds
 
@@ -51,13 +51,13 @@ class Start(Element):
         v = np.zeros(arm.size)
         placed, moved = _fill(q, self.position, arm), _fill(v, self.velocity, arm)
         if self.q is not None:
-            q = _whole("q", self.q, arm)
+            q = np.array(self.q)
         elif arm.loops is not None:
             q = _assembled(arm.loops, q, placed)
         if self.q is None and self.links == "equilibrium":
             q = equilibrium(arm, q)
         if self.v is not None:
-            v = _whole("v", self.v, arm)
+            v = np.array(self.v)
         elif arm.loops is not None and moved:
             v = _following(arm.loops, q, v, moved)
         return (q, v) if arm.loops is None else _checked(arm.loops, q, v)
@@ -66,12 +66,8 @@ class Start(Element):
 def _fill(target: Floats, given: Any, arm: Dynamics) -> list[str]:
     """Put values into a vector; the names of those that were given."""
     if isinstance(given, tuple):
-        if len(given) != len(arm.inputs):
-            raise ModelError(f"start has {len(given)} entries; the robot has the inputs {', '.join(arm.inputs)}")
         given = dict(zip(arm.inputs, given, strict=True))
     for name, value in (given or {}).items():
-        if name not in arm.names:
-            raise ModelError(f"start: the robot has no coordinate '{name}'{did_you_mean(name, arm.names)}")
         target[arm.names.index(name)] = value
     return list(given or {})
 
@@ -89,7 +85,7 @@ def _assembled(loops: ClosedLoops, q: Floats, placed: list[str]) -> Floats:
             return loops.assemble(q, hold=hold)
         except LoopError as error:
             message = str(error).partition("; free them")[0]
-    raise ModelError(f"start: {message}; give others, or fewer, and the rest is assembled")
+    raise ModelError(f"{message}; give others, or fewer, and the rest is assembled")
 
 
 def _following(loops: ClosedLoops, q: Floats, v: Floats, moved: list[str]) -> Floats:
@@ -121,22 +117,13 @@ def _checked(loops: ClosedLoops, q: Floats, v: Floats) -> tuple[Floats, Floats]:
     c = loops.constraints
     for name, (distance, angle) in c.open_by(q).items():
         if max(distance / c.size, angle) > NEARLY:
-            raise ModelError(
-                f"start.q leaves loop '{name}' open by {distance:.4g} m and {angle:.4g} rad; give positions of the "
-                "drives instead, and the rest is assembled"
-            )
+            message = f"it leaves loop '{name}' open by {distance:.4g} m and {angle:.4g} rad; "
+            remedy = "give positions of the drives instead, and the rest is assembled"
+            raise ModelError(Problem("", message + remedy, path=("q",)))
     open_loop = _slips(loops, q, v)
     if open_loop is not None:
-        raise ModelError(
-            f"start: the given rates open loop '{open_loop}'; give those of the drives, and the rest follows"
-        )
+        raise ModelError(f"the given rates open loop '{open_loop}'; give those of the drives, and the rest follows")
     return loops.corrected(q, v)
-
-
-def _whole(name: str, values: tuple[float, ...], arm: Dynamics) -> Floats:
-    if len(values) != arm.size:
-        raise ModelError(f"start.{name} has {len(values)} entries; the robot has {arm.size} coordinates")
-    return np.array(values)
 
 
 def equilibrium(arm: Dynamics, q: Floats) -> Floats:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
+import numpy as np
 from pydantic import (
     Field,
     InstanceOf,
     PlainSerializer,
+    PrivateAttr,
     StrictBool,
     ValidationInfo,
     ValidatorFunctionWrapHandler,
@@ -18,25 +23,36 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails
 
-from pliant.model.element import Element, Frozen, FrozenDict, Text, at, of_value, refuse
+from pliant.model.element import Element, Frozen, FrozenDict, Text, at, of_value, path_text, refuse
 from pliant.model.errors import ModelError, Problem, did_you_mean, show
 from pliant.model.library import load
 from pliant.model.robot import Robot
 from pliant.model.units import NON_NEGATIVE, POSITIVE, Length, Quantity
-from pliant.model.yaml_data import line_at
+from pliant.model.yaml_data import Content, line_at
 from pliant.model.yaml_file import Document, read_document
+from pliant.simulation.drives.drive import Drive
+from pliant.simulation.drives.given import GivenTorque
 from pliant.simulation.drives.kinds import AnyDrive
-from pliant.simulation.events import Event
+from pliant.simulation.events import Event, read_quantity
+from pliant.simulation.integrators.integrator import SMALLEST_STEP
 from pliant.simulation.loads import Disturbance, Stops
-from pliant.simulation.per_joint import name_problems
+from pliant.simulation.per_joint import JointMap, entries_of, frame_problem, joint_problems, parts_of, unknown_joint
+from pliant.simulation.signals import parse_signal
 from pliant.simulation.start import Start
+from pliant.simulation.trajectories.cartesian import Circle, Line
 from pliant.simulation.trajectories.joint_moves import Duration
+from pliant.tree import build_tree
 
 METHODS = ("auto", "dop853", "rk4", "semi-implicit", "generalised-alpha", "sundials")
 SCIPY_METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 Tolerances = Annotated[float, Quantity("", POSITIVE)]
 DEFAULT_TOLERANCE = 1e-8
 DEFAULT_SAMPLES = 1000
+MOST_SAMPLES = 10_000_000
+FINEST, COARSEST = 1e-13, 1e-1
+"""Relative errors that a step can be held to: above the rounding of some hundred operations, and still an error."""
+GROUPS = ("joints", "elastic")
+SHOWN_NAMES = 8
 
 
 class IntegratorOptions(Element):
@@ -68,6 +84,8 @@ class IntegratorOptions(Element):
         if self.method not in known:
             hint = did_you_mean(self.method, known) or f"; known methods: {', '.join(known)}"
             refuse([of_value("method", message=f"is {show(self.method)}, which is not known{hint}")])
+        if not FINEST <= self.tolerance <= COARSEST:
+            refuse([of_value("tolerance", message=f"is {self.tolerance:g}; it must be {FINEST:g} to {COARSEST:g}")])
         if self.radius > 1:
             refuse([of_value("radius", message=f"is {self.radius:g}; it must not exceed 1")])
         return self
@@ -95,6 +113,13 @@ def _robot_name(robot: Robot) -> str:
     return robot.name
 
 
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """The file of a study; studies are equal wherever they were read."""
+
+    document: Document | None = field(default=None, compare=False)
+
+
 class Study(Element):
     """A robot, its start, what moves it, how it is integrated and what is kept."""
 
@@ -117,6 +142,7 @@ class Study(Element):
     )
     outputs: Outputs = Field(default_factory=lambda: Outputs(), description="what the result holds")
     compile: StrictBool = Field(default=True, description="machine code; false: plain NumPy, slower")
+    _origin: _Origin = PrivateAttr(default=_Origin())
 
     @model_validator(mode="wrap")
     @classmethod
@@ -130,19 +156,87 @@ class Study(Element):
         return study
 
     def _problems(self) -> Iterator[InitErrorDetails]:
-        """What does not fit the robot."""
+        """What does not fit the robot or the time."""
         robot = self.robot
         inputs = [str(link.joint.name) for link in robot.links if link.joint.actuated]
         if self.drive is not None:
-            yield from name_problems(self.drive, inputs, ("drive",))
-        yield from name_problems(self.start, robot.joint_coordinates, ("start",))
+            yield from joint_problems(self.drive, ("drive",), inputs)
+            yield from _drive_problems(robot, self.drive, inputs, self.until)
+        yield from joint_problems(self.start, ("start",), inputs, robot.joint_coordinates, "joint coordinate")
         for i, name in enumerate(self.outputs.frames):
             yield from _frame_problems(robot, name, ("outputs", "frames", i))
-        for i, disturbance in enumerate(self.disturbances):
-            if disturbance.frame is not None:
-                yield from _frame_problems(robot, disturbance.frame, ("disturbances", i, "frame"))
+        for i, force in enumerate(self.disturbances):
+            if force.frame is not None:
+                yield from _frame_problems(robot, force.frame, ("disturbances", i, "frame"))
+            window = (force.start, self.until if force.end is None else min(force.end, self.until))
+            for place, value in entries_of(force, ("disturbances", i)):
+                yield from _signal_problems(value, place, window)
         for i, point in enumerate(self.outputs.strains):
             yield from _strain_problems(robot, point, ("outputs", "strains", i))
+        yield from self._coordinate_problems()
+        yield from self._time_problems()
+
+    def _coordinate_problems(self) -> Iterator[InitErrorDetails]:
+        """Names and numbers of all coordinates, those of the links included, which are known when the links are."""
+        joints = [(i, force.joint) for i, force in enumerate(self.disturbances) if force.joint is not None]
+        whole = [(key, values) for key in ("q", "v") if (values := getattr(self.start, key)) is not None]
+        patterns = [group for group in self.integrator.groups if group not in GROUPS]
+        if not (joints or whole or patterns or self.events):
+            return
+        try:
+            names = build_tree(self.robot).coordinates
+        except ModelError as error:
+            yield at("robot", message=str(error))
+            return
+        for i, name in joints:
+            if name not in names:
+                yield at("disturbances", i, "joint", message=unknown_joint(name, names, "coordinate"))
+        for key, values in whole:
+            if len(values) != len(names):
+                message = f"is a list of {len(values)}; the robot has {len(names)} coordinates: {', '.join(names)}"
+                yield of_value("start", key, message=message)
+        for group in patterns:
+            if not any(fnmatchcase(name, group) for name in names):
+                yield at("integrator", "groups", group, message=f"no coordinate has such a name; {_some(names)}")
+        for i, event in enumerate(self.events):
+            try:
+                read_quantity(event.quantity, self.robot, names)
+            except ModelError as error:
+                yield of_value("events", i, "quantity", message=str(error))
+
+    def _time_problems(self) -> Iterator[InitErrorDetails]:
+        """Steps that would vanish in the rounding of the time, samples that would fill the memory."""
+        smallest = SMALLEST_STEP * float(np.spacing(self.until))
+        for key in ("step", "max_step"):
+            value = getattr(self.integrator, key)
+            if value is not None and value < smallest:
+                why = (
+                    f"is {value:g} s; steps below {smallest:.1g} s vanish in the rounding of a time of {self.until:g} s"
+                )
+                yield of_value("integrator", key, message=why)
+        samples = self.until / self.sample_step
+        if samples > MOST_SAMPLES:
+            why = f"is {self.sample_step:g} s, which makes {samples:.2g} samples; at most {MOST_SAMPLES:.0e} are kept"
+            yield of_value("outputs", "step", message=why)
+
+    @contextmanager
+    def placed(self, *path: int | str) -> Iterator[None]:
+        """Problems that show only when a part meets the robot are told with the line where the part stands."""
+        try:
+            yield
+        except ModelError as error:
+            raise ModelError(self._located(problem, path) for problem in error.problems) from None
+
+    def _located(self, problem: Problem, path: tuple[int | str, ...]) -> Problem:
+        if problem.file is not None:
+            return problem
+        document = self._origin.document
+        # a drive has its own key below `drive`
+        kind = (self.drive.kind,) if path == ("drive",) and self.drive is not None else ()
+        whole = (*path, *kind, *problem.path)
+        line = line_at(document.data, whole) if document is not None and whole else None
+        message = ": ".join(part for part in (path_text(whole), problem.element, problem.message) if part)
+        return Problem(f"Study '{self.name}'", message, document.file if document is not None else None, line)
 
     @property
     def sample_step(self) -> float:
@@ -166,13 +260,38 @@ class Study(Element):
         return stream.getvalue()
 
 
+def _drive_problems(robot: Robot, drive: Drive, inputs: Sequence[str], until: float) -> Iterator[InitErrorDetails]:
+    """Frames that trajectories move, expressions, and the width of tables."""
+    for part, place in parts_of(drive, ("drive",)):
+        if isinstance(part, Line | Circle):
+            yield from _frame_problems(robot, part.frame, (*place, "frame"))
+        if isinstance(part, GivenTorque) and isinstance(part.joints, JointMap):
+            for name, value in part.joints.items():
+                yield from _signal_problems(value, (*place, "joints", name), (0.0, until))
+        if isinstance(part, GivenTorque) and part.torque and len(part.torque[0]) != len(inputs):
+            message = f"has {len(part.torque[0])} columns; it must have one for each input: {', '.join(inputs)}"
+            yield of_value(*place, "torque", message=message)
+
+
 def _frame_problems(robot: Robot, name: str, place: tuple[Any, ...]) -> Iterator[InitErrorDetails]:
-    if name == "tip":
+    wrong = frame_problem(robot, name)
+    if wrong:
+        yield of_value(*place, message=f"is {show(name)}; {wrong}")
+
+
+def _signal_problems(value: Any, place: tuple[Any, ...], window: tuple[float, float]) -> Iterator[InitErrorDetails]:
+    """An expression must have a value where its time begins and ends."""
+    if not isinstance(value, str) or place[-1] in ("frame", "joint"):
         return
     try:
-        robot.resolve_frame(name)
+        for t in window:
+            parse_signal(value)(t)
     except ModelError as error:
         yield at(*place, message=str(error))
+
+
+def _some(names: Sequence[str]) -> str:
+    return f"it has {', '.join(names[:SHOWN_NAMES])}{', ...' if len(names) > SHOWN_NAMES else ''}"
 
 
 def _strain_problems(robot: Robot, point: StrainPoint, place: tuple[Any, ...]) -> Iterator[InitErrorDetails]:
@@ -197,6 +316,7 @@ def round_step(largest: float) -> float:
 
 # ---------------------------------------------------------------- files
 
+CONTENT = Content("study", ("robot", "until"))
 FOLDER = Path(__file__).resolve().parent.parent / "studies"
 
 
@@ -234,7 +354,7 @@ def load_study(
     changes  keys of the study that are replaced, such as {"until": 5}
     """
     path = find_study(name_or_path)
-    return study_from(read_document(path), str(path.parent), python=python, changes=changes)
+    return study_from(read_document(path, CONTENT), str(path.parent), python=python, changes=changes)
 
 
 def study_from(document: Document, folder: str, *, python: bool = True, changes: dict[str, Any] | None = None) -> Study:
@@ -249,7 +369,9 @@ def study_from(document: Document, folder: str, *, python: bool = True, changes:
         data["robot"] = _robot(data.get("robot"), folder, document)
         return data
 
-    return document.build(Study, prepare, context={"folder": folder, "python": python})
+    study = document.build(Study, prepare, context={"folder": folder, "python": python})
+    study._origin = _Origin(document)
+    return study
 
 
 def _robot(given: Any, folder: str, document: Document) -> Any:
@@ -258,7 +380,15 @@ def _robot(given: Any, folder: str, document: Document) -> Any:
         return given
     if isinstance(given, str):
         beside = os.path.join(folder, given)
-        return load(beside if os.path.isfile(beside) else given)
+        try:
+            return load(beside if os.path.isfile(beside) else given)
+        except ModelError as error:
+            # what is wrong in the robot's own file has a line there
+            line = line_at(document.data, ("robot",))
+            raise ModelError(
+                p if p.line else Problem("Study", f"robot is {show(given)}; {p.message}", document.file, line)
+                for p in error.problems
+            ) from None
     if isinstance(given, dict):
         from pliant.model.dh import expand_dh
         from pliant.model.urdf_overlay import expand_urdf
