@@ -8,7 +8,7 @@ from pliant.dynamics import Dynamics
 from pliant.engine.implicit import alpha_clock
 from pliant.engine.implicit_system import ImplicitSystem
 from pliant.engine.integrators import Clock, Status, new_clock
-from pliant.engine.system import BALANCES, Signals, System
+from pliant.engine.system import BALANCES, Driving, Signals, System
 from pliant.simulation.constrained import ConstrainedDynamics
 
 END = 0.1
@@ -37,7 +37,7 @@ def driven_system(arm, kind):
     model = ConstrainedDynamics(arm)
     driven = tuple(model.driven.tolist())
     forward = model.algorithm() if kind is System or arm.loops is not None else None
-    system = kind(arm.tree, given(driven), channels=3 * len(driven), forward=forward, driven=driven)
+    system = kind(arm.tree, Driving(given(driven), channels=3 * len(driven), driven=driven), forward=forward)
     system.set_signals(Signals.fit(lambda t: motion(t, len(driven)), 0.0, END, pieces=8))
     return system, model
 
@@ -53,7 +53,7 @@ def test_slope_of_a_closed_loop(name):
             f[i] = gains[0] - gains[1] * v[i]
         return f
 
-    system = System(arm.tree, law, gains=(3.0, 0.5), forward=arm.loops.forward_algorithm())
+    system = System(arm.tree, Driving(law, (3.0, 0.5)), forward=arm.loops.forward_algorithm())
     q, v = state(arm, size=1e-3)
     slope = system.slope(0.0, np.concatenate([q, v, np.zeros(BALANCES)]))
     tau = 3.0 - 0.5 * v[inputs]

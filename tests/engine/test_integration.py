@@ -9,7 +9,7 @@ from pliant.engine.implicit import alpha_clock
 from pliant.engine.implicit_system import ImplicitSystem
 from pliant.engine.integrators import Clock, Status, new_clock
 from pliant.engine.jit import is_x86
-from pliant.engine.system import BALANCES, Signals, System
+from pliant.engine.system import BALANCES, Driving, Signals, System
 
 END = 0.5
 
@@ -38,7 +38,7 @@ def signals():
 
 @pytest.fixture(scope="module")
 def explicit(arm):
-    system = System(arm.tree, pushed(arm), gains=(20.0, 2.0), channels=2)
+    system = System(arm.tree, Driving(pushed(arm), (20.0, 2.0), channels=2))
     system.set_signals(signals())
     return system
 
@@ -59,6 +59,12 @@ def run_explicit(system, relative, grid=()):
 @pytest.fixture(scope="module")
 def converged(explicit):
     return run_explicit(explicit, 1e-12)[0]
+
+
+def test_a_constant_signal_is_one_number():
+    held = Signals.fit(lambda t: np.tile([1.5, -2.0], (len(t), 1)), 3.0, 3.002)
+    assert held.coefficients.shape == (1, 2, 1)
+    np.testing.assert_array_equal(held(np.array([3.0, 3.001, 3.002])), [[1.5, -2.0]] * 3)
 
 
 def test_signals_follow_their_function():
@@ -97,7 +103,7 @@ def test_dense_output_is_as_good_as_the_steps(explicit, converged):
 def test_energy_balance(arm, explicit, converged):
     n = arm.size
     start, end = arm.energy(np.zeros(n), np.zeros(n)), arm.energy(converged[:n], converged[n : 2 * n])
-    work, lost = converged[2 * n], converged[2 * n + 1]
+    work, lost = converged[2 * n], converged[2 * n + 2]
     assert abs(work) > 0.01
     assert end.total - start.total == pytest.approx(work - lost, abs=1e-9)
 
@@ -152,7 +158,7 @@ def test_denormals_are_flushed_inside_and_not_outside(explicit):
 
 
 def test_generalised_alpha_has_order_two(arm, explicit, converged):
-    system = ImplicitSystem(arm.tree, pushed(arm), gains=(20.0, 2.0), channels=2)
+    system = ImplicitSystem(arm.tree, Driving(pushed(arm), (20.0, 2.0), channels=2))
     system.set_signals(signals())
     n = arm.size
     a = explicit.slope(0.0, np.zeros(explicit.states))[n : 2 * n]

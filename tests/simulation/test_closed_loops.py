@@ -337,7 +337,7 @@ def test_the_start_is_assembled():
     [
         (Start(position={"q11": 1.5, "q21": 0.0}), "start: robot 'dualemps': the loops cannot close: 'closure' stays"),
         (Start(position={"q11": 0.1, "q21": 0.1, "q12": 0.5}), "with q11, q21, q12 held; give others, or fewer"),
-        (Start(q=[0.01] * 14), "start.q leaves loop 'closure' open by"),
+        (Start(q=[0.01] * 14), "start.q: it leaves loop 'closure' open by"),
         (Start(v=[0.1] * 14), "the given rates open loop 'closure'"),
         (Start(velocity={"q12": 1.0, "q22": 1.0, "q25": 1.0, "q11": 1.0, "q21": 0.0}), "open loop 'closure'"),
     ],

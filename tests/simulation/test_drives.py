@@ -5,11 +5,15 @@ import pytest
 
 import pliant
 from pliant.dynamics import Dynamics
+from pliant.engine.system import BALANCES, Driving, Signals, System
 from pliant.simulation.drives.callback import Callback
 from pliant.simulation.drives.controllers import PID, ComputedTorque
+from pliant.simulation.drives.drive import Sampling
 from pliant.simulation.drives.feed_forward import FeedForward
 from pliant.simulation.drives.given import GivenTorque
+from pliant.simulation.drives.law import compiled_law
 from pliant.simulation.drives.prescribed import PrescribedMotion
+from pliant.simulation.equations import Equations
 from pliant.simulation.rigid import rigid_twin
 from pliant.simulation.run import SimulationWarning, simulate
 from pliant.simulation.start import Start
@@ -40,6 +44,53 @@ def efforts(arm, drive, times):
 
 def tracking_error(run):
     return np.abs(np.column_stack([run[n] - run[f"{n}.desired"] for n in run.arm.inputs])).max()
+
+
+LAWS = {
+    "pd": lambda given: PID(**given),
+    "pid": lambda given: PID(**given, ki=3000.0),
+    "pid, gravity desired": lambda given: PID(**given, ki=900.0, gravity="desired"),
+    "pid, gravity measured": lambda given: PID(**given, ki=900.0, gravity="measured"),
+    "computed torque": lambda given: ComputedTorque(**given),
+    "feed-forward": lambda given: FeedForward(**given),
+    "elastic feed-forward": lambda given: FeedForward(**given, model="elastic"),
+    "given": lambda given: GivenTorque(joints={next(iter(given["trajectory"].to)): "2*sin(3*t)"}),
+    "sampled": lambda given: PID(**given, sampling=Sampling(period=0.01)),
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("robot", ["two-link-flexible", "seven-joint-arm"])
+def test_efforts_in_machine_code_and_one_by_one(name, robot):
+    """Whole arrays of times, and the compiled law where there is one, against one instant after the other."""
+    arm, rng = Dynamics(robot), np.random.default_rng(7)
+    q0 = arm.reference_pose()
+    move = Quintic(to=dict.fromkeys(arm.inputs[:2], 0.4), duration=0.25)
+    drive = LAWS[name]({"trajectory": move, "kp": 400.0, "kd": 30.0})
+    active = drive.bind(Surroundings(arm, q0), q0 @ arm.B)
+    equations = Equations(arm, active)
+    equations.enter(0.0, 0.25)
+    if name == "sampled":
+        active.tick(0.0, q0 + 0.01, np.zeros(arm.size))
+    count = 5
+    times = rng.uniform(0.0, 0.25, count)
+    q = q0 + 0.1 * rng.standard_normal((count, arm.size))
+    v, x = rng.standard_normal((count, arm.size)), 0.01 * rng.standard_normal((count, active.states))
+    actions = [active.act(float(t), *state) for t, *state in zip(times, q, v, x, strict=True)]
+    tau = np.array([action.tau for action in actions])
+    assert active.efforts(times, q, v, x) == pytest.approx(tau, rel=1e-12, abs=1e-12 * np.abs(tau).max())
+    law = compiled_law(equations)
+    assert (law is None) == ("elastic" in name)
+    if law is None:
+        return
+    system = System(arm.tree, Driving(law.force, law.gains, law.channels, law.states))
+    system.set_signals(Signals.fit(law.signals, 0.0, 0.25))
+    for t, action, *state in zip(times, actions, q, v, x, strict=True):
+        y = np.concatenate([*state, np.zeros(BALANCES)])
+        assert system.forces(t, y) == pytest.approx(arm.B @ action.tau, rel=0, abs=1e-10 * np.abs(tau).max())
+        rates = system.slope(t, y)[2 * arm.size :]
+        assert rates[: active.states] == pytest.approx(action.x_dot, abs=1e-10)
+        assert rates[active.states] == pytest.approx(action.tau @ (state[1] @ arm.B), abs=1e-9 * np.abs(tau).max())
 
 
 def test_expressions(arm):

@@ -7,11 +7,16 @@ import pliant
 from pliant.dynamics import Dynamics
 from pliant.simulation.choice import choose
 from pliant.simulation.drives.controllers import PID
+from pliant.simulation.drives.drive import Sampling
 from pliant.simulation.drives.kinds import NoDrive
+from pliant.simulation.drives.prescribed import PrescribedMotion
 from pliant.simulation.equations import Equations
+from pliant.simulation.integrators import compiled
 from pliant.simulation.integrators.integrator import Tolerance
-from pliant.simulation.run import SimulationWarning, simulate
-from pliant.simulation.study import IntegratorOptions
+from pliant.simulation.loads import Disturbance, Stops
+from pliant.simulation.run import Run, SimulationWarning, simulate
+from pliant.simulation.start import Start
+from pliant.simulation.study import IntegratorOptions, Study, load_study
 from pliant.simulation.trajectories.kinds import Quintic
 
 UNTIL = 0.1
@@ -81,6 +86,18 @@ def test_generalised_alpha_is_of_second_order(strip, exact, radius):
     assert np.log2(coarse / fine) == pytest.approx(2, abs=0.35)
 
 
+@pytest.mark.parametrize(("limit", "value"), [("LONGEST_SPAN", 0.013), ("MOST_SAMPLES", 7), ("STEPS_PER_CALL", 5)])
+@pytest.mark.parametrize("method", ["dop853", "generalised-alpha"])
+def test_long_runs_come_back_to_python_without_harm(strip, method, limit, value, monkeypatch):
+    """Signals, samples and steps of one call are limited; the motion is the same."""
+    options = {"until": UNTIL, "drive": DRIVE, "method": method, "tolerance": 1e-8, "output_step": 1e-3}
+    at_once = simulate(strip, **options)
+    monkeypatch.setattr(compiled, limit, value)
+    in_parts = simulate(strip, **options)
+    assert np.array_equal(in_parts.time, at_once.time)
+    assert error(in_parts, at_once) < 1e-7
+
+
 def test_energy_balance_with_friction_and_feedback(exact):
     assert np.abs(exact["energy.balance"]).max() < 1e-9 * exact["work"].max()
     assert exact["dissipated"][-1] > 0
@@ -88,7 +105,7 @@ def test_energy_balance_with_friction_and_feedback(exact):
 
 def test_a_smaller_tolerance_is_more_exact(strip, exact):
     loose, tight = (
-        error(simulate(strip, until=UNTIL, drive=DRIVE, method="dop853", tolerance=t), exact) for t in (1e-4, 1e-7)
+        error(simulate(strip, until=UNTIL, drive=DRIVE, method="dop853", tolerance=t), exact) for t in (1e-4, 1e-8)
     )
     assert tight < 1e-2 * loose
 
@@ -133,3 +150,141 @@ def test_a_step_that_is_too_large_is_said(strip):
     with pytest.warns(SimulationWarning, match="the step of 0.02 s is too large"):
         run = simulate(strip, until=1.0, drive=DRIVE, method="rk4", step=0.02, limits="ignore")
     assert 0 < run.time[-1] < 1.0
+
+
+# ---------------------------------------------------------------- machine code and Python
+
+METHODS = {
+    "dop853": {"tolerance": 1e-8},
+    "generalised-alpha": {"tolerance": 1e-6},
+    "rk4": {"step": 2e-4},
+    "semi-implicit": {"step": 1e-4},
+}
+PUSH = Disturbance(joint="elbow", effort="2*sin(20*t)", start=0.01, end=0.04)
+HIT = Disturbance(frame="tip", force=[1.0, -2.0, 0.0], start=0.02, end=0.03)
+PULL = PID(
+    trajectory=Quintic(to={"shoulder": 1.15, "elbow": -1.4}, duration=0.25),
+    kp=[400.0, 120.0],
+    kd=[40.0, 8.0],
+    ki=[4000.0, 0.0],
+    gravity="measured",
+)
+
+
+def pulled(method="dop853", drive=PULL, disturbances=(PUSH, HIT), **options):
+    integrator = IntegratorOptions(method=method, **(options or METHODS[method]))
+    robot = pliant.load("two-link-flexible")
+    start = Start(links="equilibrium")
+    study = {"robot": robot, "until": 0.06, "drive": drive, "start": start, "disturbances": disturbances}
+    return Study(name="pulled", integrator=integrator, **study)
+
+
+def finish(study, report=None):
+    run = Run(study)
+    run.go(report)
+    return run
+
+
+def in_python(monkeypatch):
+    monkeypatch.setattr(compiled, "compilable", lambda equations: None)
+
+
+@pytest.mark.parametrize(
+    ("method", "largest"), [("dop853", 1e-9), ("generalised-alpha", 2e-5), ("rk4", 1e-9), ("semi-implicit", 1e-9)]
+)
+@coarse_steps
+def test_machine_code_and_python_agree(method, largest, monkeypatch):
+    fast = finish(pulled(method))
+    assert isinstance(fast.integrator, compiled.CompiledIntegrator)
+    in_python(monkeypatch)
+    slow = finish(pulled(method))
+    assert not isinstance(slow.integrator, compiled.CompiledIntegrator)
+    one, other = fast.recorder.samples(), slow.recorder.samples()
+    for name in ("q", "v", "tau", "force", "work"):
+        a, b = getattr(one, name), getattr(other, name)
+        assert np.abs(a - b).max() < largest * max(np.abs(b).max(), 1.0) * (50 if name != "q" else 1), name
+    assert np.array_equal(one.force.any(axis=1), other.force.any(axis=1))
+
+
+@pytest.mark.parametrize("disturbances", [(), (PUSH,), (HIT,), (PUSH, HIT)])
+def test_energy_balance_with_loads(disturbances):
+    result = finish(pulled(tolerance=1e-9, disturbances=disturbances)).result()
+    assert np.abs(result["energy.balance"]).max() < 1e-8 * np.abs(result["work"]).max()
+    assert (result["work.loads"][-1] != 0) == bool(disturbances)
+
+
+def test_only_loads_on_frames_step_in_python(monkeypatch):
+    seen = []
+
+    class Watched(compiled.DOP853):
+        def advance(self, until, wanted=()):
+            seen.append(self.t)
+            return super().advance(until, wanted)
+
+    monkeypatch.setattr(compiled.CompiledDOP853, "plain", Watched)
+    finish(pulled(disturbances=(PUSH,)))
+    assert not seen
+    run = finish(pulled())
+    assert HIT.start == min(seen)
+    assert max(seen) < HIT.end
+    work = run.result()["work.loads"]
+    assert work[-1] == work[run.recorder.samples().time > PUSH.end][0] != 0
+
+
+def test_stops_stay_in_python(strip):
+    assert compiled.compilable(Equations(strip, NoDrive(1))) is not None
+    assert compiled.compilable(Equations(strip, NoDrive(1), [Stops().bind(strip)])) is None
+
+
+@pytest.mark.parametrize("method", ["dop853", "generalised-alpha"])
+@pytest.mark.parametrize(
+    ("robot", "drive", "disturbance"),
+    [
+        ("two-link-flexible", PULL, {"joint": "elbow", "effort": "abs(sin(200*t))", "start": 0.01, "end": 0.03}),
+        ("two-link-flexible", PrescribedMotion(trajectory=PULL.trajectory), PUSH),
+        ("two-link-flexible", PrescribedMotion(trajectory=PULL.trajectory), HIT),
+        ("dualemps", PID(kp=1e5, kd=1e4, ki=1e6), {"joint": "q11", "effort": 20.0, "start": 0.01, "end": 0.03}),
+    ],
+    ids=["kinks", "effort on a prescribed joint", "force on a prescribed robot", "closed loops"],
+)
+def test_machine_code_and_python_take_turns(robot, drive, disturbance, method, monkeypatch):
+    options = {"drive": drive, "disturbances": [disturbance], "until": 0.04, "method": method, "tolerance": 1e-6}
+    options["start"] = Start(links="equilibrium")
+    fast = simulate(robot, **options)
+    in_python(monkeypatch)
+    slow = simulate(robot, **options)
+    assert np.abs(fast.q - slow.q).max() < (1e-5 if method == "generalised-alpha" else 1e-7)
+    assert fast["work.loads"][-1] == pytest.approx(slow["work.loads"][-1], rel=1e-3) != 0
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("pause", [0.005, 0.0225, 0.0275, 0.045])
+@coarse_steps
+def test_a_resumed_run_with_loads_is_the_same_to_the_last_bit(method, pause, monkeypatch):
+    monkeypatch.setattr(compiled, "STEPS_PER_CALL", 5)
+    whole = finish(pulled(method))
+    first, second = finish(pulled(method), lambda at: at.t > pause), Run(pulled(method))
+    second.recall(first.memory(), first.recorder.samples())
+    assert second.go()
+    assert second.recorder.samples() == whole.recorder.samples()
+    assert second.integrator.statistics == whole.integrator.statistics
+
+
+def test_a_sampled_drive_stays_in_machine_code(monkeypatch):
+    sampled = PULL.model_copy(update={"sampling": Sampling(period=0.002, delay=0.001)})
+    fast = finish(pulled(drive=sampled))
+    assert isinstance(fast.integrator, compiled.CompiledIntegrator)
+    in_python(monkeypatch)
+    slow = finish(pulled(drive=sampled))
+    assert np.abs(fast.recorder.samples().q - slow.recorder.samples().q).max() < 1e-9
+
+
+def test_computed_torque_in_machine_code(monkeypatch):
+    changes = {"until": 0.1, "integrator": {"tolerance": 1e-9}}
+    fast = finish(load_study("seven-joint", changes=changes))
+    assert isinstance(fast.integrator, compiled.CompiledIntegrator)
+    in_python(monkeypatch)
+    slow = finish(load_study("seven-joint", changes=changes))
+    one, other = fast.recorder.samples(), slow.recorder.samples()
+    assert np.abs(one.q - other.q).max() < 1e-9
+    assert np.abs(one.tau - other.tau).max() < 1e-5 * np.abs(other.tau).max()

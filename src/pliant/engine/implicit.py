@@ -96,35 +96,39 @@ def lu_ir() -> str:
     return factorise + solve
 
 
-def generalised_alpha_ir(n: int, balances: int) -> str:
+def generalised_alpha_ir(n: int, rest: int) -> str:
     """``generalised_alpha``; see ``Stepping`` for its arguments.
 
-    x      q, v, balances, a, algorithmic a
-    work   q, v, a, algorithmic a of the trial, residual (n each), powers of the trial and before (balances each),
+    x      q, v, further states z (rest; by the trapezoidal rule), a, algorithmic a
+    work   q, v, a, algorithmic a of the trial, residual (n each), z, its rates of the trial and before (rest each),
            Newton matrix (n n), pivots (n)
 
-    Needs ``residual(context, t, q, v, a, r, powers)`` and ``newton(context, t, q, v, a, c_v, c_a, S)``.
+    Needs ``residual(context, t, q, v, a, z, r, rates)`` and ``newton(context, t, q, v, a, z, c_v, c_a, S)``.
     """
     w = Stepping()
-    states = 2 * n + balances
-    place = iter(np.cumsum([0, n, n, n, n, n, balances, balances, n * n]).tolist())
-    q1, v1, a1, aa1, r, trial_powers, powers, S, pivots = (w.at("%work", next(place)) for _ in range(9))
-    q, v, balance, a = "%x", w.at("%x", n), w.at("%x", 2 * n), w.at("%x", states)
+    states = 2 * n + rest
+    place = iter(np.cumsum([0, n, n, n, n, n, rest, rest, rest, n * n]).tolist())
+    q1, v1, a1, aa1, r, z1, trial_rates, rates, S, pivots = (w.at("%work", next(place)) for _ in range(10))
+    q, v, z, a = "%x", w.at("%x", n), w.at("%x", 2 * n), w.at("%x", states)
     aa = w.at("%x", states + n)
     alpha_m, alpha_f = w.clock(Clock.ALPHA_M), w.clock(Clock.ALPHA_F)
     gamma, beta, relative = w.clock(Clock.GAMMA), w.clock(Clock.BETA), w.clock(Clock.RELATIVE)
     one_m, one_f = w.fsub(number(1.0), alpha_m), w.fsub(number(1.0), alpha_f)
     fixed = w.less(number(0.5), w.clock(Clock.FIXED))
 
-    def residual(t: str, position: str, rate: str, acceleration: str) -> None:
+    def residual(t: str, *state: str) -> None:
         w.count(Clock.CALLS)
-        w.do(
-            f"call void @residual(ptr %context, double {t}, ptr {position}, ptr {rate}, ptr {acceleration}, "
-            f"ptr {r}, ptr {trial_powers})"
-        )
+        pointers = ", ".join(f"ptr {p}" for p in (*state, r, trial_rates))
+        w.do(f"call void @residual(ptr %context, double {t}, {pointers})")
+
+    def advance_rest(h: str) -> None:
+        half = w.fmul(number(0.5), h)
+        with w.repeat(rest) as k:
+            mean = w.fadd(w.read(rates, k), w.read(trial_rates, k))
+            w.write(w.fadd(w.read(z, k), w.fmul(half, mean)), z1, k)
 
     def knot() -> None:
-        w.keep_knot(("%x", states), (v, n), (a, n), (powers, balances))
+        w.keep_knot(("%x", states), (v, n), (a, n), (rates, rest))
 
     def size() -> str:
         """The step that the matrix was made for, unless another one is much better."""
@@ -135,9 +139,9 @@ def generalised_alpha_ir(n: int, balances: int) -> str:
 
     with w.flushed():
         with w.when(w.less(w.clock(Clock.HAS_SLOPE), number(0.5))):
-            residual(w.clock(Clock.T), q, v, a)
-            for k in range(balances):
-                w.write(w.read(trial_powers, k), powers, k)
+            residual(w.clock(Clock.T), q, v, a, z)
+            with w.repeat(rest) as k:
+                w.write(w.read(trial_rates, k), rates, k)
             w.set_clock(number(1.0), Clock.HAS_SLOPE)
         knot()
         with w.steps(size) as (_, h, reach, last):
@@ -155,6 +159,9 @@ def generalised_alpha_ir(n: int, balances: int) -> str:
                 change = w.fadd(w.fmul(w.fsub(number(1.0), gamma), algorithmic), w.fmul(gamma, trial))
                 w.write(w.fadd(w.read(v, i), w.fmul(h, change)), v1, i)
                 w.write(old, a1, i)
+            with w.repeat(rest) as k:
+                w.write(w.read(rates, k), trial_rates, k)
+            advance_rest(h)
             # another step needs another matrix
             fits = w.let(f"fcmp oeq double {w.clock(Clock.MATRIX_STEP)}, {h}")
             fresh = w.variable("i1", "false")
@@ -172,14 +179,15 @@ def generalised_alpha_ir(n: int, balances: int) -> str:
                 with w.when(w.get("i1", restart)):
                     w.count(Clock.MATRICES)
                     w.do(
-                        f"call void @newton(ptr %context, double {reach}, ptr {q1}, ptr {v1}, ptr {a1}, "
+                        f"call void @newton(ptr %context, double {reach}, ptr {q1}, ptr {v1}, ptr {a1}, ptr {z1}, "
                         f"double {c_v}, double {c_a}, ptr {S})"
                     )
                     w.do(f"call void @lu(ptr {S}, ptr {pivots}, i64 {n})")
                     w.set_clock(h, Clock.MATRIX_STEP)
                     w.put("i1", "false", restart)
                     w.put("i1", "true", fresh)
-                residual(reach, q1, v1, a1)
+                residual(reach, q1, v1, a1, z1)
+                advance_rest(h)
                 w.do(f"call void @lu_solve(ptr {S}, ptr {pivots}, ptr {r}, i64 {n})")
                 worst = w.variable("double", number(0.0))
                 with w.repeat(n) as i:
@@ -233,12 +241,10 @@ def generalised_alpha_ir(n: int, balances: int) -> str:
                     w.set_clock(w.fmul(h, w.fmax(shrink, number(SLOWEST))), Clock.STEP)
                     w.count(Clock.REJECTED)
                 with w.when(good):
-                    # the forces of the last iteration: what it still corrected is far below the tolerance
-                    for k in range(balances):
-                        power = w.read(trial_powers, k)
-                        mean = w.fmul(number(0.5), w.fadd(w.read(powers, k), power))
-                        w.write(w.fadd(w.read(balance, k), w.fmul(h, mean)), balance, k)
-                        w.write(power, powers, k)
+                    # the rates of the last iteration: what it still corrected is far below the tolerance
+                    with w.repeat(rest) as k:
+                        w.write(w.read(z1, k), z, k)
+                        w.write(w.read(trial_rates, k), rates, k)
                     with w.repeat(n) as i:
                         for source, target in ((q1, q), (v1, v), (a1, a), (aa1, aa)):
                             w.write(w.read(source, i), target, i)
@@ -253,6 +259,6 @@ def generalised_alpha_ir(n: int, balances: int) -> str:
     return lu_ir() + w.entry("generalised_alpha")
 
 
-def work_size(n: int, balances: int) -> int:
+def work_size(n: int, rest: int) -> int:
     """Doubles of work space."""
-    return 5 * n + 2 * balances + n * n + n
+    return 5 * n + 3 * rest + n * n + n

@@ -18,19 +18,21 @@ from pliant.engine.integrators import Status
 from pliant.engine.llvm_ir import declarations, element, library, number, stumpff_orders, vector_type
 from pliant.engine.module import ATTRIBUTES, program_ir, rows
 from pliant.engine.rolled import RolledProgram
-from pliant.engine.system import BALANCES, Law, Signals, Split, constants_of, drive_program, signals_ir
+from pliant.engine.system import Driving, Signals, Split, constants_of, drive_program, follow, signals_ir
 from pliant.formulations.passes import INVERSE, Algorithm
 from pliant.tree import Tree
 
 Floats = NDArray[np.float64]
 
 POINTERS = (
-    *("constants", "gravity", "store", "rows", "arm", "gains", "drive_rows", "r", "f", "full", "out", "table"),
+    *("constants", "gravity", "store", "rows", "arm", "gains", "drive_rows", "r", "f", "full", "out"),
     *("tangent_store", "dstore", "saved", "dout", "tangent_rows", "drive_saved", "drive_dout", "dq", "dv", "dx"),
     "moving",
 )
-NUMBERS = ("links", "pieces", "channels", "terms", "tangent_links")
-CONTEXT = (*POINTERS, *NUMBERS)
+NUMBERS = ("links", "tangent_links", "pieces", "channels", "terms")
+CONTEXT = (*POINTERS, "links", "tangent_links", "table", "pieces", "channels", "terms")
+TABLE = slice(CONTEXT.index("table"), None)
+"""What changes with the signals."""
 
 
 class Equation(NamedTuple):
@@ -38,10 +40,12 @@ class Equation(NamedTuple):
 
     forward  r = a - forward(q, v, f), as closed loops need it; else r = inverse(q, v, a) - f
     split    which coordinates are driven
+    driving  what acts on the robot
     """
 
     forward: bool
     split: Split
+    driving: Driving
 
     @property
     def first(self) -> int:
@@ -63,8 +67,7 @@ def _held(w: Flow) -> dict[str, str]:
 
 def _prepare(w: Flow, held: dict[str, str], equation: Equation, drive: str) -> tuple[str, str, str]:
     """Signals, all coordinates and rates, forces of the drive; the third input of the program is f or a."""
-    table = ", ".join(f"i64 {held[k]}" for k in ("pieces", "channels", "terms"))
-    w.do(f"call void @signals(ptr {held['table']}, {table}, double %t, ptr {held['r']})")
+    follow(w, held, equation.driving, "%z")
     parts = ("%q", "%v") if equation.forward else ("%q", "%v", "%a")
     q, v, *a = equation.split.whole(w, parts, held["full"], held["r"])
     pointers = [held["gains"], held["gravity"], q, v, held["r"], held["arm"], held["store"], held["f"]]
@@ -73,7 +76,7 @@ def _prepare(w: Flow, held: dict[str, str], equation: Equation, drive: str) -> t
 
 
 def residual_ir(program: str, drive: str, equation: Equation) -> str:
-    """``residual(context, t, q, v, a, r, powers)`` for the coordinates that move."""
+    """``residual(context, t, q, v, a, z, r, rates)`` for the coordinates that move; z are the states after v."""
     w = Flow()
     held = _held(w)
     q, v, third = _prepare(w, held, equation, drive)
@@ -83,16 +86,17 @@ def residual_ir(program: str, drive: str, equation: Equation) -> str:
     for j, k in enumerate(equation.split.moving):
         found = w.read(out, equation.first + k)
         w.write(w.fsub(w.read("%a", j), found) if equation.forward else w.fsub(found, w.read(f, k)), "%r", j)
-    for k in range(BALANCES):
-        w.write(w.read(f, n + k), "%powers", k)
+    for k in range(equation.driving.rest):
+        w.write(w.read(f, n + k), "%rates", k)
     if equation.split.driven:
-        w.write(equation.split.work(w, [w.read(out, k) for k in equation.efforts], v), "%powers", 0)
-    arguments = "ptr %context, double %t, ptr %q, ptr %v, ptr %a, ptr %r, ptr %powers"
+        work = equation.split.work(w, [w.read(out, k) for k in equation.efforts], v)
+        w.write(work, "%rates", equation.driving.states)
+    arguments = "ptr %context, double %t, ptr %q, ptr %v, ptr %a, ptr %z, ptr %r, ptr %rates"
     return w.text("residual", arguments, attributes="internal")
 
 
 def newton_ir(program: str, drive: str, single_drive: str, equation: Equation, lanes: int) -> str:
-    """``newton(context, t, q, v, a, c_v, c_a, S)``: S = dr/dq + c_v dr/dv + c_a dr/da, row-major."""
+    """``newton(context, t, q, v, a, z, c_v, c_a, S)``: S = dr/dq + c_v dr/dv + c_a dr/da, row-major."""
     w = Flow()
     held = _held(w)
     q, v, third = _prepare(w, held, equation, single_drive)
@@ -142,7 +146,7 @@ def newton_ir(program: str, drive: str, single_drive: str, equation: Equation, l
             w.write(value, "%S", w.iadd(w.imul(row, count), column))
         each_lane(b, width, ("0.0", "0.0", "0.0"))
         w.put("i64", w.iadd(b, lanes), block)
-    arguments = "ptr %context, double %t, ptr %q, ptr %v, ptr %a, double %c_v, double %c_a, ptr %S"
+    arguments = "ptr %context, double %t, ptr %q, ptr %v, ptr %a, ptr %z, double %c_v, double %c_a, ptr %S"
     return w.text("newton", arguments, attributes="internal")
 
 
@@ -151,34 +155,31 @@ class ImplicitSystem:
 
     forward  the algorithm (q, v, f) -> accelerations and the tree that it runs over, for robots with closed loops;
              default: the inverse dynamics of the tree, which cost less
-    driven   as in ``System``
     """
 
     def __init__(
         self,
         tree: Tree,
-        law: Law,
+        driving: Driving,
         *,
-        gains: Sequence[float] = (),
-        channels: int = 0,
         forward: tuple[Algorithm, Tree] | None = None,
-        driven: tuple[int, ...] = (),
     ) -> None:
-        self.tree, self.size, self.channels = tree, tree.size, channels
-        equation = Equation(forward is not None, Split(tree.size, driven))
+        self.tree, self.size, self.channels = tree, tree.size, driving.signals
+        equation = Equation(forward is not None, Split(tree.size, driving.driven), driving)
         n, count = self.size, len(equation.split.moving)
-        self.states = 2 * count + BALANCES
+        self.states = 2 * count + driving.rest
         lanes = jit.lanes()
         algorithm, carrier = forward or (INVERSE, tree)
         programs = Program(algorithm, carrier), Program(algorithm, carrier, algorithm.inputs)
-        drives = drive_program(tree, law, channels, gains), drive_program(tree, law, channels, gains, ("q", "v"))
+        drives = drive_program(tree, driving), drive_program(tree, driving, ("q", "v"))
 
         def make() -> tuple[dict[str, Any], str]:
             traced = programs[0].traced, programs[1].traced
             return {"plans": [asdict(Plan.of(each)) for each in traced]}, _module(*traced, *drives, equation, lanes)
 
         identities = [program.identity for program in programs]
-        description, self._code = stored(("implicit", identities, program_ir(drives[0], 1), driven), make)
+        described = identities, program_ir(drives[0], 1), driving.signals, driving.states, driving.driven
+        description, self._code = stored(("implicit", *described), make)
         single, tangent = (Plan(**plan) for plan in description["plans"])
         self.constants = programs[0].constants
         self.gravity = np.array(tree.gravity, dtype=float)
@@ -188,10 +189,10 @@ class ImplicitSystem:
             "store": aligned(single.record_size),
             "rows": np.array(single.rows, dtype=np.int64),
             "arm": constants_of(tree),
-            "gains": np.array([*gains, 0.0]),
+            "gains": np.array([*driving.gains, 0.0]),
             "drive_rows": rows(drives[0]),
-            "r": aligned(max(channels, 1)),
-            "f": aligned(n + BALANCES),
+            "r": aligned(driving.signals + driving.states + 1),
+            "f": aligned(n + driving.rest),
             "full": aligned(3 * n),
             "out": aligned(single.outputs),
             "tangent_store": aligned(tangent.record_size),
@@ -204,8 +205,11 @@ class ImplicitSystem:
             **{f"d{k}": aligned(n * lanes) for k in "qvx"},
             "moving": np.array(equation.split.moving, dtype=np.int64),
         }
-        self.work = aligned(work_size(count, BALANCES))
-        self.set_signals(Signals.none() if channels == 0 else Signals(0.0, 1.0, np.zeros((1, channels, 1))))
+        numbers = {"links": len(self._arrays["rows"]), "tangent_links": len(self._arrays["tangent_rows"])}
+        held = {**{name: array.ctypes.data for name, array in self._arrays.items()}, **numbers}
+        self._context = np.array([held.get(name, 0) for name in CONTEXT], dtype=np.int64)
+        self.work = aligned(work_size(count, driving.rest))
+        self.set_signals(Signals.zero(self.channels))
         p, i = ctypes.c_void_p, ctypes.c_int64
         self._advance = ctypes.CFUNCTYPE(i, *[p] * 6, i)(self._code.address("generalised_alpha"))
 
@@ -213,18 +217,8 @@ class ImplicitSystem:
         """What the drive follows from now on."""
         if signals.channels != self.channels:
             raise ValueError(f"the drive has {self.channels} signals, {signals.channels} were given")
-        pieces, channels, terms = signals.coefficients.shape
-        self._arrays["table"] = np.concatenate([[signals.start, signals.piece], signals.coefficients.ravel()])
-        numbers = {
-            "links": len(self._arrays["rows"]),
-            "pieces": pieces,
-            "channels": channels,
-            "terms": terms,
-            "tangent_links": len(self._arrays["tangent_rows"]),
-        }
-        self._context = np.array(
-            [numbers[k] if k in NUMBERS else self._arrays[k].ctypes.data for k in CONTEXT], dtype=np.int64
-        )
+        self._table = signals.table
+        self._context[TABLE] = self._table.ctypes.data, *signals.coefficients.shape
 
     def advance(self, clock: Floats, x: Floats, tolerance: Floats, knots: Floats) -> Status:
         """Advance x in place until clock[END] or as many steps as there are knots for."""
@@ -251,4 +245,4 @@ def _module(
         names.append(name)
     parts += [signals_ir(), residual_ir(names[0], names[2], equation)]
     parts.append(newton_ir(names[1], names[3], names[2], equation, lanes))
-    return "".join([*parts, generalised_alpha_ir(len(equation.split.moving), BALANCES), ATTRIBUTES])
+    return "".join([*parts, generalised_alpha_ir(len(equation.split.moving), equation.driving.rest), ATTRIBUTES])

@@ -175,8 +175,10 @@ class Explicit(Stepping):
         self.keep_knot(("%x", self.states), (self.slope, self.states))
 
 
-def dop853_ir(states: int) -> str:
+def dop853_ir(states: int, steering: int) -> str:
     """``dop853(..., grid, count, next, samples)``; see ``Stepping`` for the arguments before.
+
+    The error of a step is the mean over as many states as steer it; the others have an infinite tolerance.
 
     work      K (16 states), y (states), stage of the dense output (states)
     grid      times at which x is wanted; ``next`` is the index of the first one not yet written to ``samples``
@@ -202,7 +204,7 @@ def dop853_ir(states: int) -> str:
                 w.rhs(w.fadd(t, w.fmul(number(pair.C[i]), h)), y, K[i])
             combine(pair.A[STAGES], y, h)
             w.rhs(reach, y, K[STAGES])
-            error = _error(w, pair, K, y, h, m, w.clock(Clock.RELATIVE))
+            error = _error(w, pair, K, y, h, m, steering, w.clock(Clock.RELATIVE))
             accepted = w.less(error, number(1.0))
             # what the error alone would allow; a vanishing one and one that is not a number both need care
             allowed = w.fmul(number(SAFETY), w.power(w.fmax(error, number(1e-30)), -1.0 / ORDER))
@@ -247,7 +249,7 @@ def _weighted(w: Flow, row: Any, K: list[str], q: str) -> str:
     return total
 
 
-def _error(w: Flow, pair: Tableau, K: list[str], y: str, h: str, m: int, relative: str) -> str:
+def _error(w: Flow, pair: Tableau, K: list[str], y: str, h: str, m: int, steering: int, relative: str) -> str:
     """The weighted norm of the step's error estimate; 1 is just acceptable."""
     fifth, third = w.variable("double", number(0.0)), w.variable("double", number(0.0))
     with w.repeat(m) as q:
@@ -257,7 +259,7 @@ def _error(w: Flow, pair: Tableau, K: list[str], y: str, h: str, m: int, relativ
             e = w.fdiv(_weighted(w, row, K, q), scale)
             w.put("double", w.fadd(w.get("double", total), w.fmul(e, e)), total)
     e5, e3 = w.get("double", fifth), w.get("double", third)
-    below = w.sqrt(w.fmul(w.fadd(e5, w.fmul(number(0.01), e3)), number(float(m))))
+    below = w.sqrt(w.fmul(w.fadd(e5, w.fmul(number(0.01), e3)), number(float(max(steering, 1)))))
     return w.fdiv(w.fmul(h, e5), w.fmax(below, number(1e-300)))
 
 

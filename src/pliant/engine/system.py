@@ -1,9 +1,10 @@
 """A robot with its drive as one compiled right-hand side, and the integrators on it.
 
-The state is x = (q, v, work of the drive, dissipated energy). The drive's law is traced like the dynamics; what it
-follows (reference positions, feed-forward efforts) comes from signals: piecewise polynomials of time that the compiled
-code evaluates itself. The dynamics are any algorithm (q, v, f) -> accelerations of all coordinates, of a tree or of
-closed loops. Coordinates may be driven: their motion comes from signals, and x holds the others.
+The state is x = (q, v, states of the drive, work of the drive, work of loads, dissipated energy). The drive's law is
+traced like the dynamics; what it follows (reference positions, feed-forward efforts) comes from signals: piecewise
+polynomials of time that the compiled code evaluates itself. The dynamics are any algorithm (q, v, f) -> accelerations
+of all coordinates, of a tree or of closed loops. Coordinates may be driven: their motion comes from signals, and x
+holds the others.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -34,10 +36,10 @@ from pliant.tree import Tree
 
 Floats = NDArray[np.float64]
 Law = Callable[[Vector, Vector, Vector, Vector], Vector]
-"""law(q, v, signals, gains) -> generalised forces (n)."""
+"""law(q, v, signals and states of the drive, gains) -> generalised forces (n), rates of those states."""
 
-BALANCES = 2
-"""Further states: work of the drive, dissipated energy."""
+BALANCES = 3
+"""Last states: work of the drive, work of loads, dissipated energy."""
 
 
 SIGNAL_ERROR = 1e-11
@@ -49,6 +51,16 @@ class RoughSignalError(ValueError):
     """A signal that polynomials cannot follow."""
 
 
+@lru_cache
+def _chebyshev(degree: int) -> tuple[Floats, Floats]:
+    """From values at Chebyshev nodes to centred monomials, well conditioned at low degrees; where to ask for values.
+
+    The places are fractions of a piece: the nodes, then some between them, where an interpolant is worst.
+    """
+    nodes = np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
+    return np.linalg.inv(np.vander(nodes, degree + 1)), np.array([*(nodes + 1) / 2, 0.03, 0.41, 0.92])
+
+
 @dataclass(frozen=True, slots=True)
 class Signals:
     """Channels as polynomials on equal pieces of time: coefficients (pieces, channels, degree + 1), highest first."""
@@ -58,8 +70,8 @@ class Signals:
     coefficients: Floats
 
     @classmethod
-    def none(cls) -> Signals:
-        return cls(0.0, 1.0, np.zeros((1, 0, 1)))
+    def zero(cls, channels: int) -> Signals:
+        return cls(0.0, 1.0, np.zeros((1, channels, 1)))
 
     @classmethod
     def fit(
@@ -69,32 +81,30 @@ class Signals:
 
         Raises RoughSignalError where f has kinks or jumps.
         """
+        inverse, fractions = _chebyshev(degree)
         while pieces <= MOST_PIECES:
-            signals = cls._interpolate(f, start, stop, pieces, degree)
-            # between the nodes, where an interpolant is worst
-            check = start + (stop - start) * (np.arange(pieces)[:, None] + np.array([0.03, 0.41, 0.92])) / pieces
-            wanted = f(check.ravel())
+            width = (stop - start) / pieces
+            places = start + width * (np.arange(pieces)[:, None] + fractions)
+            values = f(places.ravel())
+            if (values == values[0]).all():
+                return cls(start, stop - start, values[:1, :, None].copy())
+            values = values.reshape(*places.shape, -1)
+            signals = cls(start, width, np.moveaxis(inverse @ values[:, : degree + 1], 1, 2).copy())
+            wanted, check = values[:, degree + 1 :].reshape(-1, signals.channels), places[:, degree + 1 :].ravel()
             scale = np.abs(wanted).max(initial=0.0, axis=0)
-            if np.all(np.abs(signals(check.ravel()) - wanted) <= SIGNAL_ERROR * np.maximum(scale, 1e-12)):
+            if np.all(np.abs(signals(check) - wanted) <= SIGNAL_ERROR * np.maximum(scale, 1e-12)):
                 return signals
             pieces *= 4
         raise RoughSignalError(f"a signal is not smooth between {start:g} s and {stop:g} s")
 
-    @classmethod
-    def _interpolate(
-        cls, f: Callable[[Floats], Floats], start: float, stop: float, pieces: int, degree: int
-    ) -> Signals:
-        width = (stop - start) / pieces
-        nodes = np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
-        t = start + width * (np.arange(pieces)[:, None] + (nodes + 1) / 2)
-        values = f(t.ravel()).reshape(pieces, degree + 1, -1)
-        # monomials of the fraction of a piece, centred: well conditioned at this degree
-        matrix = np.vander(nodes, degree + 1)
-        return cls(start, width, np.moveaxis(np.linalg.solve(matrix, values), 1, 2).copy())
-
     @property
     def channels(self) -> int:
         return int(self.coefficients.shape[1])
+
+    @property
+    def table(self) -> Floats:
+        """As the compiled code reads it."""
+        return np.concatenate([[self.start, self.piece], self.coefficients.ravel()])
 
     def __call__(self, t: Floats) -> Floats:
         """Values (len(t), channels)."""
@@ -107,22 +117,59 @@ class Signals:
         return out
 
 
-def drive_program(
-    tree: Tree, law: Law, channels: int, gains: Sequence[float], seeds: tuple[str, ...] = ()
-) -> RolledProgram:
-    """The drive's kernel: (q, v, signals, the robot's constants) -> forces, their power, the dissipated power.
+@dataclass(frozen=True, slots=True)
+class Driving:
+    """What acts on a robot.
+
+    law       the drive's law
+    gains     numbers that it takes
+    channels  signals that it takes
+    states    its own continuous states, which follow the signals
+    loads     coordinates on which further signals act, as efforts that are not the drive's
+    driven    coordinates whose positions, rates and accelerations are the first signals; the law gives their
+              accelerations in the place of forces
+    """
+
+    law: Law
+    gains: Sequence[float] = ()
+    channels: int = 0
+    states: int = 0
+    loads: tuple[int, ...] = ()
+    driven: tuple[int, ...] = ()
+
+    @property
+    def signals(self) -> int:
+        return self.channels + len(self.loads)
+
+    @property
+    def rest(self) -> int:
+        """Number of states after q and v."""
+        return self.states + BALANCES
+
+
+def drive_program(tree: Tree, driving: Driving, seeds: tuple[str, ...] = ()) -> RolledProgram:
+    """The drive's kernel: (q, v, signals and states, the robot's constants) -> forces and rates of the states after v.
 
     With seeds: the tangents of the forces.
     """
+    gains = driving.gains
     tape = Tape()
     n = tree.size
 
     def symbols(array: str, count: int) -> list[Node]:
         return [tape.symbol(Address(array, "own", k)) for k in range(count)]
 
-    q, v, r = symbols("q", n), symbols("v", n), symbols("r", channels)
-    f = list(law(q, v, r, symbols("constants", len(gains))))
-    outputs: list[Scalar] = [*f, dot(f, v), dissipation(tree, _traced_constants(tree, tape), q, v)]
+    q, v, r = symbols("q", n), symbols("v", n), symbols("r", driving.signals + driving.states)
+    own = [*r[: driving.channels], *r[driving.signals :]]
+    found = list(driving.law(q, v, own, symbols("constants", len(gains))))
+    f, rates = found[:n], found[n:]
+    load: Vector = [0.0] * n
+    for k, i in enumerate(driving.loads):
+        load[i] = load[i] + r[driving.channels + k]
+    lost = dissipation(tree, _traced_constants(tree, tape), q, v)
+    powers = [dot(f, v), dot(load, v), lost]
+    f = [a + b for a, b in zip(f, load, strict=True)]
+    outputs: list[Scalar] = [*f, *rates, *powers]
     if seeds:
         inputs = {"q": q, "v": v}
         given = {
@@ -238,9 +285,19 @@ CONTEXT = (
     "channels",
     "terms",
 )
+TABLE = slice(CONTEXT.index("table"), None)
+"""What changes with the signals."""
 
 
-def rhs_ir(forward: str, drive: str, split: Split) -> str:
+def follow(w: Flow, held: dict[str, str], driving: Driving, x: str) -> None:
+    """The signals at ``%t`` into r, and behind them the drive's states, which stand first in x."""
+    table = ", ".join(f"i64 {held[k]}" for k in ("pieces", "channels", "terms"))
+    w.do(f"call void @signals(ptr {held['table']}, {table}, double %t, ptr {held['r']})")
+    for k in range(driving.states):
+        w.write(w.read(x, k), held["r"], driving.signals + k)
+
+
+def rhs_ir(forward: str, drive: str, split: Split, driving: Driving) -> str:
     """``rhs(context, t, x, dx)``."""
     w = Flow()
     numbers = ("links", "pieces", "channels", "terms")
@@ -250,8 +307,7 @@ def rhs_ir(forward: str, drive: str, split: Split) -> str:
     }
     n, m, count = split.n, len(split.driven), len(split.moving)
     dv, extra = w.at("%dx", count), w.at("%dx", 2 * count)
-    table = ", ".join(f"i64 {held[k]}" for k in ("pieces", "channels", "terms"))
-    w.do(f"call void @signals(ptr {held['table']}, {table}, double %t, ptr {held['r']})")
+    follow(w, held, driving, w.at("%x", 2 * count))
     q, v = split.whole(w, ("%x", w.at("%x", count)), held["full"], held["r"])
     pointers = [held["gains"], held["gravity"], q, v, held["r"], held["arm"], held["store"], held["f"]]
     call = ", ".join(f"ptr {p}" for p in (*pointers, held["drive_rows"]))
@@ -261,12 +317,12 @@ def rhs_ir(forward: str, drive: str, split: Split) -> str:
     w.do(f"call void @{forward}({', '.join(f'ptr {p}' for p in pointers)}, i64 {held['links']})")
     with w.repeat(count) as i:
         w.write(w.read("%x", w.iadd(i, count)), "%dx", i)
-    for k in range(BALANCES):
+    for k in range(driving.rest):
         w.write(w.read(held["f"], n + k), extra, k)
     if m:
         for j, k in enumerate(split.moving):
             w.write(w.read(out, m + k), dv, j)
-        w.write(split.work(w, [w.read(out, k) for k in range(m)], v), extra, 0)
+        w.write(split.work(w, [w.read(out, k) for k in range(m)], v), extra, driving.states)
     return w.text("rhs", "ptr %context, double %t, ptr %x, ptr %dx", attributes="internal")
 
 
@@ -278,45 +334,56 @@ def constants_of(tree: Tree) -> Floats:
 class System:
     """A robot with a drive, ready to be integrated. Not shared between threads.
 
-    forward  the algorithm (q, v, f) -> accelerations and the tree that it runs over; default: that of the tree itself
-    driven   coordinates whose positions, rates and accelerations are the first signals; ``forward`` then takes their
-             accelerations in f, as the law gives them, and its results begin with their efforts
+    forward  the algorithm (q, v, f) -> accelerations and the tree that it runs over; default: that of the tree itself.
+             With driven coordinates it takes their accelerations in f, and its results begin with their efforts
     """
 
     def __init__(
         self,
         tree: Tree,
-        law: Law,
+        driving: Driving,
         *,
-        gains: Sequence[float] = (),
-        channels: int = 0,
         forward: tuple[Algorithm, Tree] | None = None,
-        driven: tuple[int, ...] = (),
     ) -> None:
         self.tree = tree
         self.size = tree.size
-        split = Split(tree.size, driven)
-        self.states = 2 * len(split.moving) + BALANCES
+        split = Split(tree.size, driving.driven)
+        self.states = 2 * len(split.moving) + driving.rest
         program = Program(*(forward or (FORWARD, tree)))
-        drive = drive_program(tree, law, channels, gains)
+        drive = drive_program(tree, driving)
 
         def make() -> tuple[dict[str, Any], str]:
-            return asdict(Plan.of(program.traced)), _module(program.traced, drive, self.states, split)
+            return asdict(Plan.of(program.traced)), _module(program.traced, drive, split, driving)
 
-        description, self._code = stored(("system", program.identity, program_ir(drive, 1), driven), make)
+        described = program.identity, program_ir(drive, 1), driving.signals, driving.states, driving.driven
+        description, self._code = stored(("system", *described), make)
         plan = Plan(**description)
         self.constants = program.constants
         self._arm = constants_of(tree)
         self._full, self._out = aligned(2 * tree.size), aligned(plan.outputs)
         self.gravity = np.array(tree.gravity, dtype=float)
-        self.gains = np.array([*gains, 0.0])
+        self.gains = np.array([*driving.gains, 0.0])
         self._rows, self._drive_rows = np.array(plan.rows, dtype=np.int64), rows(drive)
         self._store = aligned(plan.record_size)
-        self._r, self._f = aligned(max(channels, 1)), aligned(self.size + BALANCES)
-        self.channels = channels
-        self._context = np.zeros(len(CONTEXT), dtype=np.int64)
+        self._r, self._f = aligned(driving.signals + driving.states + 1), aligned(self.size + driving.rest)
+        self.channels = driving.signals
+        arrays = {
+            "constants": self.constants,
+            "gravity": self.gravity,
+            "store": self._store,
+            "rows": self._rows,
+            "arm": self._arm,
+            "gains": self.gains,
+            "drive_rows": self._drive_rows,
+            "r": self._r,
+            "f": self._f,
+            "full": self._full,
+            "out": self._out,
+        }
+        held = {**{name: array.ctypes.data for name, array in arrays.items()}, "links": len(self._rows)}
+        self._context = np.array([held.get(name, 0) for name in CONTEXT], dtype=np.int64)
         self.work = aligned((ALL_STAGES + 2) * self.states)
-        self.set_signals(Signals.none() if channels == 0 else Signals(0.0, 1.0, np.zeros((1, channels, 1))))
+        self.set_signals(Signals.zero(self.channels))
         p, i = ctypes.c_void_p, ctypes.c_int64
         self._dop853 = ctypes.CFUNCTYPE(i, *[p] * 6, i, p, i, p, p)(self._code.address("dop853"))
         self._fixed = {
@@ -329,27 +396,8 @@ class System:
         """What the drive follows from now on."""
         if signals.channels != self.channels:
             raise ValueError(f"the drive has {self.channels} signals, {signals.channels} were given")
-        pieces, channels, terms = signals.coefficients.shape
-        self._table = np.concatenate([[signals.start, signals.piece], signals.coefficients.ravel()])
-        held: dict[str, int] = {
-            "constants": self.constants.ctypes.data,
-            "gravity": self.gravity.ctypes.data,
-            "store": self._store.ctypes.data,
-            "rows": self._rows.ctypes.data,
-            "links": len(self._rows),
-            "arm": self._arm.ctypes.data,
-            "gains": self.gains.ctypes.data,
-            "drive_rows": self._drive_rows.ctypes.data,
-            "r": self._r.ctypes.data,
-            "f": self._f.ctypes.data,
-            "full": self._full.ctypes.data,
-            "out": self._out.ctypes.data,
-            "table": self._table.ctypes.data,
-            "pieces": pieces,
-            "channels": channels,
-            "terms": terms,
-        }
-        self._context[:] = [held[name] for name in CONTEXT]
+        self._table = signals.table
+        self._context[TABLE] = self._table.ctypes.data, *signals.coefficients.shape
 
     def slope(self, t: float, x: Floats) -> Floats:
         """dx/dt, for checks and other integrators."""
@@ -388,13 +436,15 @@ class System:
         return Status(self._fixed[method](*addresses, len(knots) - 1))
 
 
-def _module(program: RolledProgram, drive: RolledProgram, states: int, split: Split) -> str:
+def _module(program: RolledProgram, drive: RolledProgram, split: Split, driving: Driving) -> str:
+    n = len(split.moving)
+    states = 2 * n + driving.rest
     tapes = [kernel.tape for p in (program, drive) for each in p.passes for kernel in each.kernels]
     parts = [declarations({1}), library(1, stumpff_orders(tapes))]
     text, forward = program_ir(program, 1)
     drive_text, drive_name = program_ir(drive, 1)
-    parts += [text, drive_text, signals_ir(), rhs_ir(forward, drive_name, split)]
-    parts += [dop853_ir(states), rk4_ir(states), semi_implicit_ir(states, len(split.moving))]
+    parts += [text, drive_text, signals_ir(), rhs_ir(forward, drive_name, split, driving)]
+    parts += [dop853_ir(states, states - BALANCES), rk4_ir(states), semi_implicit_ir(states, n)]
     evaluate = Flow()
     t = evaluate.get("double", "%time")
     evaluate.do(f"call void @rhs(ptr %context, double {t}, ptr %x, ptr %dx)")

@@ -102,6 +102,7 @@ class Equations:
         self.size = 2 * self.count + self.states + BALANCES
         self._x = slice(2 * self.count, 2 * self.count + self.states)
         self._earliest, self._latest = -np.inf, np.inf
+        self.acting = self.loads
         self.astray = ""
 
     @property
@@ -120,6 +121,7 @@ class Equations:
     def enter(self, start: float, end: float) -> None:
         """Times are now seen from inside an interval: at its ends, the values are those within it."""
         self._earliest, self._latest = start, float(np.nextafter(end, start))
+        self.acting = tuple(load for load in self.loads if load.acts(start, end))
 
     def clock(self, t: float) -> float:
         """A time, kept inside the interval."""
@@ -127,7 +129,7 @@ class Equations:
 
     def clocks(self, times: Floats) -> Floats:
         """Times, kept inside the interval."""
-        return np.clip(times, self._earliest, self._latest)
+        return np.minimum(np.maximum(times, self._earliest), self._latest)
 
     @property
     def forward_algorithm(self) -> tuple[Algorithm, Tree] | None:
@@ -156,7 +158,7 @@ class Equations:
         tau, x_dot = self.drive.act(t, q, v, x)
         f = self.arm.B @ tau
         out[-3], out[-2] = float(f @ v), 0.0
-        if self.loads:
+        if self.acting:
             loads = self._loads(t, q, v)
             out[-2] = float(loads @ v)
             f = f + loads
@@ -192,7 +194,7 @@ class Equations:
 
     def _loads(self, t: float, q: Floats, v: Floats) -> Floats:
         force = np.zeros(self.arm.size)
-        for load in self.loads:
+        for load in self.acting:
             load.add(t, q, v, force)
         return force
 
@@ -226,7 +228,10 @@ class Equations:
             q, v = self.constrained.expand(desired.q, q), self.constrained.expand(desired.v, v)
         if self.loops is not None:
             q, v = self.loops.corrected(q, v, self._held)
-        force = np.array([self._loads(t, *state) for t, *state in zip(times, q, v, strict=True)] if self.loads else [])
+        force = np.zeros((len(times), arm.size if self.loads else 0))
+        for t, q_t, v_t, row in zip(times, q, v, force, strict=True):
+            for load in self.acting:
+                load.add(float(t), q_t, v_t, row)
         if self.constrained is not None:
             assert desired is not None
             tau, _ = self.constrained.solve(q, v, desired.a, force if self.loads else None)
@@ -234,7 +239,7 @@ class Equations:
             tau = self.drive.efforts(times, q, v, states[:, self._x])
         count = len(times)
         reference = np.zeros((count, 0)) if desired is None else desired.q
-        return Moments(q, v, tau.reshape(count, len(arm.inputs)), force.reshape(count, -1), reference)
+        return Moments(q, v, tau.reshape(count, len(arm.inputs)), force, reference)
 
     # ---- second order: residual and its derivatives, for implicit methods
 
@@ -321,7 +326,7 @@ class Equations:
         """Derivatives of the applied forces by q and v (n, n), as difference quotients."""
         n = self.arm.size
         f_q, f_v = np.zeros((n, n)), np.zeros((n, n))
-        if not (self.drive.feedback or self.loads):
+        if not (self.drive.feedback or self.acting):
             return f_q, f_v
         x = self.drive.initial() if x is None else x
         f0 = self._applied(t, q, v, x)[0]

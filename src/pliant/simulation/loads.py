@@ -24,8 +24,14 @@ class Load(Protocol):
     """A force on a known robot."""
 
     @property
-    def breaks(self) -> tuple[float, ...]: ...
-    def add(self, t: float, q: Floats, v: Floats, force: Floats) -> None: ...
+    def breaks(self) -> tuple[float, ...]:
+        """Times at which it begins or ends; without any it acts always."""
+
+    def acts(self, start: float, end: float) -> bool:
+        """Whether it does anything in an interval between breaks."""
+
+    def add(self, t: float, q: Floats, v: Floats, force: Floats) -> None:
+        """Add its generalised forces (n,)."""
 
 
 class Disturbance(Element):
@@ -67,7 +73,7 @@ class Disturbance(Element):
         name = self.joint or ""
         if name not in arm.names:
             raise ModelError(f"disturbance: the robot has no coordinate '{name}'{did_you_mean(name, arm.names)}")
-        return _Effort(arm.names.index(name), signal(self.effort or 0.0), self.start, end)
+        return JointEffort(arm.names.index(name), signal(self.effort or 0.0), self.start, end)
 
 
 class _Window:
@@ -77,6 +83,9 @@ class _Window:
     @property
     def breaks(self) -> tuple[float, ...]:
         return tuple(t for t in (self.start, self.end) if 0 < t < inf)
+
+    def acts(self, start: float, end: float) -> bool:
+        return self.start < end and start < self.end
 
 
 class _Wrench(_Window):
@@ -90,14 +99,19 @@ class _Wrench(_Window):
             force += self.arm.jacobian(self.frame, q).T @ wrench
 
 
-class _Effort(_Window):
+class JointEffort(_Window):
+    """An effort on one coordinate as a function of time."""
+
     def __init__(self, index: int, effort: Function, start: float, end: float) -> None:
         super().__init__(start, end)
         self.index, self.effort = index, effort
 
+    def at(self, t: float) -> float:
+        """The effort at a time, zero outside its window."""
+        return self.effort(t) if self.start <= t < self.end else 0.0
+
     def add(self, t: float, q: Floats, v: Floats, force: Floats) -> None:
-        if self.start <= t < self.end:
-            force[self.index] += self.effort(t)
+        force[self.index] += self.at(t)
 
 
 class Stops(Element):
@@ -136,6 +150,9 @@ class _Stops:
     def __init__(self, limits: dict[int, tuple[float, float]], stiffness: float, loss: float) -> None:
         self.limits = [(i, low, high) for i, (low, high) in limits.items()]
         self.stiffness, self.loss = stiffness, loss
+
+    def acts(self, start: float, end: float) -> bool:
+        return True
 
     def add(self, t: float, q: Floats, v: Floats, force: Floats) -> None:
         for i, low, high in self.limits:

@@ -59,13 +59,17 @@ class Run:
     def __init__(self, study: Study, arm: Dynamics | None = None) -> None:
         began = time.perf_counter()
         self.study = study
-        self.arm = arm if arm is not None else Dynamics(study.robot, compile="auto" if study.compile else "never")
-        self.q0, self.v0 = study.start.state(self.arm)
+        with study.placed("robot"):
+            self.arm = arm if arm is not None else Dynamics(study.robot, compile="auto" if study.compile else "never")
+        with study.placed("start"):
+            self.q0, self.v0 = study.start.state(self.arm)
         around = Surroundings(self.arm, self.q0)
-        drive = study.drive.bind(around, self.q0 @ self.arm.B) if study.drive else NoDrive(len(self.arm.inputs))
+        with study.placed("drive"):
+            drive = study.drive.bind(around, self.q0 @ self.arm.B) if study.drive else NoDrive(len(self.arm.inputs))
         loads = [load.bind(self.arm) for load in study.disturbances]
         if study.stops is not None:
-            loads.append(study.stops.bind(self.arm))
+            with study.placed("stops"):
+                loads.append(study.stops.bind(self.arm))
         self.equations = Equations(self.arm, drive, loads)
         events = [event.bind(self.arm) for event in study.events]
         if study.limits == "stop":
@@ -238,23 +242,26 @@ def _fields(info: RunInfo) -> dict[str, Any]:
     return {name: getattr(info, name) for name in RunInfo.__dataclass_fields__}
 
 
+def _sample_times(step: float, until: float) -> Floats:
+    """The multiples of a step and the end of the run, which is one of them if it is close to one."""
+    times: Floats = np.asarray(np.arange(int(np.ceil(until / step)) + 2) * step, dtype=np.float64)
+    times[times > until - SAME * step] = until
+    return times[: int(np.searchsorted(times, until)) + 1]
+
+
 class Recorder:
     """Samples a solution at the multiples of a step and at the end."""
 
     def __init__(self, equations: Equations, step: float, until: float) -> None:
-        self.equations, self.step, self.until = equations, step, until
+        self.equations, self.step = equations, step
+        self.times = _sample_times(step, until)
         self.next = 0
         self.parts: list[Samples] = []
         self.blocks: list[Samples] = []
 
     def upcoming(self, end: float) -> Floats:
-        """Sample times up to a time; the last one is the end of the run."""
-        last = int(np.ceil(min(end, self.until) / self.step)) + 1
-        times: Floats = np.asarray(np.arange(self.next, last + 1) * self.step, dtype=np.float64)
-        times[times > self.until - SAME * self.step] = self.until
-        # the end only once
-        times = times[: int(np.searchsorted(times, self.until)) + 1]
-        return times[times <= end]
+        """Sample times that are left, up to a time."""
+        return self.times[self.next : int(np.searchsorted(self.times, end, side="right"))]
 
     def first(self, t: float, y: Floats) -> None:
         """The sample at the start."""

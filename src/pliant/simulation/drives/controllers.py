@@ -33,10 +33,12 @@ class PID(Controller):
     )
 
     def activate(self, around: Surroundings, q0: Floats) -> ActiveDrive:
-        return _PID(self, around, self.trajectory.bind(around, q0, 0.0))
+        return ActivePID(self, around, self.trajectory.bind(around, q0, 0.0))
 
 
-class _PID(ActiveDrive):
+class ActivePID(ActiveDrive):
+    """A PID law; with ``ki`` its states are the integrals of the position errors."""
+
     def __init__(self, law: PID, around: Surroundings, path: Path) -> None:
         names = around.inputs
         self.kp = numbers(law.kp, names, 0.0, "kp")
@@ -45,13 +47,14 @@ class _PID(ActiveDrive):
         self.B = around.arm.B
         self.path: Path = path
         self.states = len(names) if self.ki.any() else 0
-        weight = law.gravity != "none" and np.any(around.arm.robot.gravity)
-        self.model = Mechanism(around) if weight else None
-        self.at_desired = law.gravity == "desired"
+        model = Mechanism(around) if law.gravity != "none" and np.any(around.arm.robot.gravity) else None
+        self.desired_weight = model if law.gravity == "desired" else None
+        self.measured_weight = model if law.gravity == "measured" else None
 
-    def linear_gains(self, inputs: int) -> tuple[Floats, Floats] | None:
-        # gravity at the measured pose is not linear in it
-        return (self.kp, self.kd) if self.model is None or self.at_desired else None
+    def pull(self, desired: Desired, q: Floats | float, v: Floats | float) -> Floats:
+        """The efforts for positions and rates of the inputs, but for the integral and gravity at the measured pose."""
+        tau = self.kp * (desired.q - q) + self.kd * (desired.v - v)
+        return tau if self.desired_weight is None else tau + self.desired_weight.gravity(desired.q)
 
     def act(self, t: float, q: Floats, v: Floats, x: Floats) -> Action:
         tau, error = self._law(self.path.at(t), q, v, x)
@@ -63,11 +66,10 @@ class _PID(ActiveDrive):
     def _law(self, desired: Desired, q: Floats, v: Floats, x: Floats) -> tuple[Floats, Floats]:
         """Efforts and errors of the position, at one instant or several."""
         measured = q @ self.B
-        error = desired.q - measured
-        tau = self.kp * error + self.kd * (desired.v - v @ self.B)
-        if self.model is not None:
-            tau = tau + self.model.gravity(desired.q if self.at_desired else measured)
-        return tau + self.ki * x if self.states else tau, error
+        tau = self.pull(desired, measured, v @ self.B)
+        if self.measured_weight is not None:
+            tau = tau + self.measured_weight.gravity(measured)
+        return tau + self.ki * x if self.states else tau, desired.q - measured
 
 
 class ComputedTorque(Controller):
@@ -91,7 +93,13 @@ class ActiveComputedTorque(ActiveDrive):
         self.model = Mechanism(around)
 
     def act(self, t: float, q: Floats, v: Floats, x: Floats) -> Action:
-        desired = self.path.at(t)
+        return Action(self._law(self.path.at(t), q, v), NO_RATES)
+
+    def efforts(self, times: Floats, q: Floats, v: Floats, x: Floats) -> Floats:
+        return self._law(self.path.many(times), q, v)
+
+    def _law(self, desired: Desired, q: Floats, v: Floats) -> Floats:
+        """Efforts at one instant or several."""
         measured, rate = q @ self.B, v @ self.B
         a = desired.a + self.kd * (desired.v - rate) + self.kp * (desired.q - measured)
-        return Action(self.model.efforts(measured, rate, a), NO_RATES)
+        return self.model.efforts(measured, rate, a)

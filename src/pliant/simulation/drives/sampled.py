@@ -51,6 +51,9 @@ class SampledDrive(ActiveDrive):
     def act(self, t: float, q: Floats, v: Floats, x: Floats) -> Action:
         return Action(self.held, NO_RATES)
 
+    def efforts(self, times: Floats, q: Floats, v: Floats, x: Floats) -> Floats:
+        return self.held[None].repeat(len(times), axis=0)
+
     def memory(self) -> dict[str, Any]:
         return {
             "x": self.x,

@@ -1,14 +1,15 @@
 """Integrators whose inner loop, dynamics and drive are one piece of machine code.
 
-They stand in for the methods of the same names wherever Python has no part in a step: a robot without loads whose
-drive is a function of time and linear feedback, or a motion of its joints. Where the drive's signals are not smooth
-they hand over to those.
+They stand in for the methods of the same names wherever Python has no part in a step: a robot whose drive is a built-in
+law or a motion of its joints, and whose loads are efforts on joints. For intervals in which another load acts, or a
+signal is not smooth, they hand over to those.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from pliant.dynamics import Dynamics
 from pliant.engine.implicit import alpha_clock
 from pliant.engine.implicit_system import ImplicitSystem
 from pliant.engine.integrators import SLIVER, Clock, Status, new_clock
-from pliant.engine.system import RoughSignalError, Signals, System
+from pliant.engine.system import Driving, RoughSignalError, Signals, System
 from pliant.simulation.drives.law import AnyLaw, compiled_law
 from pliant.simulation.equations import Equations
 from pliant.simulation.integrators.dop853 import DOP853
@@ -33,17 +34,26 @@ from pliant.simulation.integrators.integrator import (
     Settings,
     hermite,
 )
+from pliant.simulation.loads import JointEffort, Load
 
 STEPS_PER_CALL = 2000
 """Steps after which the machine code comes back for progress and interrupts: some milliseconds."""
+COUNTERS = np.array([Clock.STEPS, Clock.REJECTED, Clock.CALLS, Clock.MATRICES])
+"""What the machine code counts for the statistics."""
+MOST_SAMPLES = 20 * STEPS_PER_CALL
+"""Samples that one call may give."""
 PIECES_PER_SECOND = 16
-"""Polynomial pieces of the drive's signals to begin with."""
+"""Polynomial pieces of the drive's signals to begin with ..."""
+LONGEST_SPAN = 64.0
+"""... for so many seconds at a time."""
 
 
 def compilable(equations: Equations) -> AnyLaw | None:
     """The drive's law if a run can stay in machine code, else None."""
     arm = equations.arm
-    if not arm.compiled or equations.loads or not equations.count:
+    if not arm.compiled or not equations.count:
+        return None
+    if any(not load.breaks for load in _in_python(equations, equations.loads)):
         return None
     if arm.loops is not None and arm.loops.redundant:
         # which constraints are kept may have to change on the way
@@ -56,6 +66,11 @@ def compilable(equations: Equations) -> AnyLaw | None:
     return compiled_law(equations)
 
 
+def _in_python(equations: Equations, loads: Sequence[Load]) -> list[Load]:
+    """Those of the loads that are not compiled."""
+    return [load for load in loads if equations.constrained is not None or not isinstance(load, JointEffort)]
+
+
 class CompiledIntegrator(Integrator):
     """What the compiled methods share: signals, knots, and the way back to Python."""
 
@@ -65,18 +80,18 @@ class CompiledIntegrator(Integrator):
     def __init__(self, equations: Equations, t: float, y: Floats, settings: Settings, law: AnyLaw) -> None:
         super().__init__(equations, t, y, settings)
         self.law = law
-        self.system = self._build()
-        # the work of loads is no state of the compiled system
-        n = equations.count
-        self._kept = np.r_[0 : 2 * n, 2 * n, 2 * n + 2]
-        self._tolerance = np.ascontiguousarray(settings.tolerance.absolute[self._kept])
+        efforts = equations.loads if equations.constrained is None else ()
+        self.efforts = [load for load in efforts if isinstance(load, JointEffort)]
+        loads = tuple(load.index for load in self.efforts)
+        self.system = self._build(Driving(law.force, law.gains, law.channels, law.states, loads, law.driven))
+        self._tolerance = np.ascontiguousarray(settings.tolerance.absolute)
         self._knots = np.zeros((STEPS_PER_CALL + 1, 1 + 2 * self.system.states))
         self._span = (np.inf, -np.inf)
         self._stand_in: Integrator | None = None
 
     @abstractmethod
-    def _build(self) -> Any:
-        """The compiled system."""
+    def _build(self, driving: Driving) -> Any:
+        """The compiled system, whose states are those of the equations."""
 
     @abstractmethod
     def _steps(self, until: float, grid: Floats) -> tuple[int, Floats]:
@@ -85,31 +100,51 @@ class CompiledIntegrator(Integrator):
     def advance(self, until: float, wanted: Floats = NO_TIMES) -> Piece:
         if self._stand_in is not None or not self._follow(until):
             return self._advance_plainly(until, wanted)
-        grid = np.ascontiguousarray(wanted[(wanted > self.t) & (wanted <= until)])
+        until = min(until, self._span[1])
+        first, last = np.searchsorted(wanted, (self.t, until), side="right")
+        grid = np.ascontiguousarray(wanted[first:last])
+        if len(grid) > MOST_SAMPLES:
+            grid = grid[:MOST_SAMPLES]
+            until = float(grid[-1])
         steps, samples = self._steps(until, grid)
         knots = self._knots[: steps + 1].copy()
-        sizes = np.diff(knots[:, 0])
+        sizes = knots[1:, 0] - knots[:-1, 0]
         if len(sizes):
             self.statistics.smallest_step = min(self.statistics.smallest_step, float(sizes.min()))
             self.statistics.largest_step = max(self.statistics.largest_step, float(sizes.max()))
         self.t = float(knots[-1, 0])
-        return KnotPiece(self._full, knots, self.equations.count, grid[: len(samples)], samples)
+        return KnotPiece(knots, self.equations.count, grid[: len(samples)], samples)
 
     def _follow(self, until: float) -> bool:
-        """Give the drive's signals to the machine code, for the span to come; False if they are not smooth."""
+        """Give the signals to the machine code, for the span to come; False if only Python can follow."""
+        if self._loaded:
+            return False
         start, end = self._span
-        if start <= self.t and until <= end:
+        if start <= self.t < min(until, end):
             return True
         try:
-            self._fit(self.t, until)
+            self._fit(self.t, min(until, self.t + LONGEST_SPAN))
         except RoughSignalError:
             return False
         return True
 
     def _fit(self, start: float, end: float) -> None:
         pieces = max(1, int(np.ceil((end - start) * PIECES_PER_SECOND)))
-        self.system.set_signals(Signals.fit(self.law.signals, start, end, pieces=pieces))
+        self.system.set_signals(Signals.fit(self._signals, start, end, pieces=pieces))
         self._span = (start, end)
+
+    def _signals(self, t: Floats) -> Floats:
+        """Those of the law, then the efforts of loads (times, channels)."""
+        own = self.law.signals(t)
+        if not self.efforts:
+            return own
+        times = self.equations.clocks(t).tolist()
+        return np.hstack([own, [[load.at(x) for load in self.efforts] for x in times]])
+
+    @property
+    def _loaded(self) -> bool:
+        """Whether a load acts now that only Python knows."""
+        return bool(_in_python(self.equations, self.equations.acting))
 
     def memory(self) -> dict[str, Any]:
         own = {"span": np.array(self._span), "clock": self.clock.copy(), "work": self.system.work.copy()}
@@ -132,9 +167,10 @@ class CompiledIntegrator(Integrator):
             self.statistics = self._stand_in.statistics
 
     def _advance_plainly(self, until: float, wanted: Floats) -> Piece:
-        """Go on in Python, for good: the signals have kinks that only step control can find."""
+        """Go on in Python until the next interval: a load acts, or signals have kinks that step control must find."""
         if self._stand_in is None:
-            self._stand_in = type(self).plain(self.equations, self.t, self.y, self.settings)
+            settings = replace(self.settings, step=self.step)
+            self._stand_in = type(self).plain(self.equations, self.t, self.y, settings)
             self._stand_in.statistics = self.statistics
         piece = self._stand_in.advance(until, wanted)
         self.t, self.y = self._stand_in.t, self._stand_in.y
@@ -144,12 +180,16 @@ class CompiledIntegrator(Integrator):
         self.t, self.y = t, y
         self._span = (np.inf, -np.inf)
         if self._stand_in is not None:
-            self._stand_in.restart(t, y)
+            if self._loaded:
+                self._stand_in.restart(t, y)
+                return
+            self.clock[Clock.STEP] = self._stand_in.step
+            self._stand_in = None
         self._renew()
 
     def _renew(self) -> None:
         """Forget slopes: the equations or the state have jumped."""
-        self.clock[[Clock.T, Clock.HAS_SLOPE]] = self.t, 0.0
+        self.clock[Clock.T], self.clock[Clock.HAS_SLOPE] = self.t, 0.0
 
     @property
     def step(self) -> float:
@@ -157,11 +197,10 @@ class CompiledIntegrator(Integrator):
 
     def _run(self, until: float, call: Callable[[], Status]) -> int:
         """Call the machine code, keep account, and give the number of steps that it took."""
-        counters = [Clock.STEPS, Clock.REJECTED, Clock.CALLS, Clock.MATRICES]
-        before = self.clock[counters]
+        before = self.clock[COUNTERS]
         self.clock[Clock.END] = until
         status = call()
-        steps, rejected, calls, matrices = (int(x) for x in self.clock[counters] - before)
+        steps, rejected, calls, matrices = map(int, (self.clock[COUNTERS] - before).tolist())
         self.statistics.steps += steps
         self.statistics.rejected += rejected
         self.statistics.evaluations += calls
@@ -172,12 +211,6 @@ class CompiledIntegrator(Integrator):
                 "diverges there, or a force jumps with every step"
             )
         return steps
-
-    def _full(self, x: Floats) -> Floats:
-        """States of the compiled system as those of the equations."""
-        out = np.zeros((*x.shape[:-1], self.equations.size))
-        out[..., self._kept] = x
-        return out
 
 
 class _CompiledExplicit(CompiledIntegrator):
@@ -191,16 +224,8 @@ class _CompiledExplicit(CompiledIntegrator):
         relative = settings.tolerance.relative
         self.clock = new_clock(t, t, step=first, largest=settings.max_step, relative=relative)
 
-    def _build(self) -> System:
-        law, e = self.law, self.equations
-        return System(
-            e.arm.tree,
-            law.force,
-            gains=law.gains,
-            channels=law.channels,
-            forward=e.forward_algorithm,
-            driven=law.driven,
-        )
+    def _build(self, driving: Driving) -> System:
+        return System(self.equations.arm.tree, driving, forward=self.equations.forward_algorithm)
 
 
 class CompiledDOP853(_CompiledExplicit):
@@ -210,23 +235,26 @@ class CompiledDOP853(_CompiledExplicit):
     plain = DOP853
 
     def _steps(self, until: float, grid: Floats) -> tuple[int, Floats]:
-        x = np.ascontiguousarray(self.y[self._kept])
+        x = self.y.copy()
         samples, following = np.zeros((len(grid), len(x))), np.zeros(1, dtype=np.int64)
         arrays = self.clock, x, self._tolerance, self._knots, grid, following, samples
         steps = self._run(until, lambda: self.system.dop853(*arrays))
-        self.y = self._full(x)
+        self.y = x
         return steps, samples[: int(following[0])]
 
 
 class _CompiledFixedStep(_CompiledExplicit):
     """Equal steps; before an end they are shortened so that a whole number of them fits."""
 
-    def _steps(self, until: float, grid: Floats) -> tuple[int, Floats]:
+    @property
+    def step(self) -> float:
         assert self.settings.step is not None
-        size = min(self.settings.step, self.settings.max_step)
-        left = until - self.t
+        return min(self.settings.step, self.settings.max_step)
+
+    def _steps(self, until: float, grid: Floats) -> tuple[int, Floats]:
+        size, left = self.step, until - self.t
         self.clock[Clock.STEP] = left / max(int(np.ceil(left / size - SLIVER)), 1)
-        x = np.ascontiguousarray(self.y[self._kept])
+        x = self.y.copy()
         steps = self._run(until, lambda: self.system.fixed(self.name, self.clock, x, self._knots))
         finite = np.isfinite(self._knots[: steps + 1]).all(axis=1)
         if not finite.all():
@@ -235,9 +263,9 @@ class _CompiledFixedStep(_CompiledExplicit):
                 raise IntegrationError(
                     f"{self.name}: the motion diverges at t = {self.t:.6g} s; the step of {size:.2g} s is too large"
                 )
-            x = self._knots[steps, 1 : 1 + len(x)]
+            x = self._knots[steps, 1 : 1 + len(x)].copy()
             self.clock[[Clock.T, Clock.HAS_SLOPE]] = self._knots[steps, 0], 0.0
-        self.y = self._full(x)
+        self.y = x
         return steps, np.zeros((0, len(x)))
 
 
@@ -274,16 +302,9 @@ class CompiledGeneralisedAlpha(CompiledIntegrator):
         )
         self._renew()
 
-    def _build(self) -> ImplicitSystem:
-        law, e = self.law, self.equations
-        return ImplicitSystem(
-            e.arm.tree,
-            law.force,
-            gains=law.gains,
-            channels=law.channels,
-            forward=e.forward_algorithm if e.loops is not None else None,
-            driven=law.driven,
-        )
+    def _build(self, driving: Driving) -> ImplicitSystem:
+        e = self.equations
+        return ImplicitSystem(e.arm.tree, driving, forward=None if e.loops is None else e.forward_algorithm)
 
     def _renew(self) -> None:
         super()._renew()
@@ -301,10 +322,10 @@ class CompiledGeneralisedAlpha(CompiledIntegrator):
         self._tail = np.array(memory["tail"])
 
     def _steps(self, until: float, grid: Floats) -> tuple[int, Floats]:
-        x = np.concatenate([self.y[self._kept], self._tail])
+        x = np.concatenate([self.y, self._tail])
         steps = self._run(until, lambda: self.system.advance(self.clock, x, self._tolerance, self._knots))
         states = self.system.states
-        self.y, self._tail = self._full(x[:states]), x[states:].copy()
+        self.y, self._tail = x[:states].copy(), x[states:].copy()
         return steps, np.zeros((0, states))
 
 
@@ -314,15 +335,13 @@ METHODS = {kind.name: kind for kind in (CompiledDOP853, CompiledGeneralisedAlpha
 class KnotPiece(Piece):
     """Many steps: exact samples at the times that were wanted, Hermite interpolation between the steps elsewhere."""
 
-    def __init__(
-        self, full: Callable[[Floats], Floats], knots: Floats, count: int, grid: Floats, samples: Floats
-    ) -> None:
+    def __init__(self, knots: Floats, count: int, grid: Floats, samples: Floats) -> None:
         m = (knots.shape[1] - 1) // 2
         self.times = knots[:, 0]
         self.start, self.end = float(self.times[0]), float(self.times[-1])
-        self._y, self._f = full(knots[:, 1 : 1 + m]), full(knots[:, 1 + m :])
+        self._y, self._f = knots[:, 1 : 1 + m], knots[:, 1 + m :]
         self._count = count
-        self._grid, self._samples = grid, full(samples)
+        self._grid, self._samples = grid, samples
 
     @property
     def knots(self) -> Floats:

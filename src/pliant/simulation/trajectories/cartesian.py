@@ -10,8 +10,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from pliant.loops.errors import LoopError
-from pliant.model.element import Direction, Position
-from pliant.model.errors import ModelError
+from pliant.model.element import Direction, Position, of_value, refuse, rule
 from pliant.model.units import Quantity, Time
 from pliant.simulation.mechanism import Mechanism
 from pliant.simulation.trajectories.joint_moves import Duration, Ramp, fitting_ramp
@@ -34,6 +33,10 @@ SINGULAR = 1e-6
 """Directions in which the joints move the frame less than this part of the most are not used."""
 
 PROFILES: dict[str, Profile] = {"cycloidal": CYCLOIDAL, "quintic": QUINTIC}
+
+
+class UnreachableError(ValueError):
+    """A curve that the robot cannot follow."""
 
 
 class Curve(NamedTuple):
@@ -72,7 +75,10 @@ class _Cartesian(Trajectory):
         keep = self.orientation == "keep" or (self.orientation == "auto" and len(around.inputs) >= 6)
         kinematics = InverseKinematics(around, self.frame, keep)
         p0 = kinematics.start(q0)
-        joints = kinematics.follow(self.curve(p0), q0)
+        try:
+            joints = kinematics.follow(self.curve(p0), q0)
+        except UnreachableError as error:
+            raise self.fault(str(error)) from None
         profile = trapezoidal(self.ramp) if self.profile == "trapezoidal" else PROFILES[self.profile]
         return CurveMotion(joints, profile, t0 + self.start, self.duration)
 
@@ -84,9 +90,13 @@ class Line(_Cartesian):
     to: Position | None = Field(default=None, description="end of the line in the base frame")
     by: Position | None = Field(default=None, description="or: displacement from the start, in base axes")
 
-    def curve(self, p0: Floats) -> Callable[[float], Curve]:
+    @model_validator(mode="after")
+    def _one_end(self) -> Self:
         if (self.to is None) == (self.by is None):
-            raise ModelError("a line needs either 'to' or 'by'")
+            raise rule("give either to or by")
+        return self
+
+    def curve(self, p0: Floats) -> Callable[[float], Curve]:
         d = np.array(self.by, dtype=float) if self.by is not None else np.array(self.to, dtype=float) - p0
         still = np.zeros(3)
         return lambda s: Curve(p0 + s * d, d, still)
@@ -100,6 +110,12 @@ class Circle(_Cartesian):
     normal: Direction = Field(default=(0.0, 0.0, 1.0), description="axis of the circle; right-handed sense")
     turns: Annotated[float, Quantity("")] = Field(default=1.0, description="number of turns")
 
+    @model_validator(mode="after")
+    def _directed(self) -> Self:
+        if not any(self.normal):
+            refuse([of_value("normal", message="is zero; it must be a direction")])
+        return self
+
     def curve(self, p0: Floats) -> Callable[[float], Curve]:
         axis = np.array(self.normal, dtype=float)
         axis /= np.linalg.norm(axis)
@@ -108,7 +124,7 @@ class Circle(_Cartesian):
         centre = centre + axis * (axis @ (p0 - centre))
         u = p0 - centre
         if np.linalg.norm(u) < CLOSE:
-            raise ModelError("the centre of the circle is where the frame starts; its radius would be zero")
+            raise UnreachableError("the centre of the circle is where the frame starts; its radius would be zero")
         v = np.cross(axis, u)
         w = 2 * np.pi * self.turns
 
@@ -233,7 +249,7 @@ class InverseKinematics:
                 break
             best = min(best, size)
             q = q + self._pseudo_inverse(self._jacobian(q)) @ error
-        raise ModelError(
+        raise UnreachableError(
             f"frame '{self.frame}' cannot follow the curve: at {100 * s:.0f} % of it the point "
             f"({', '.join(f'{x:.4g}' for x in p)}) m is not reached; keep it inside the workspace, "
             "away from stretched poses" + (", or set orientation: free" if self.keep else "")

@@ -11,7 +11,6 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from pliant.model.element import Element, of_value, refuse, rule
-from pliant.model.errors import ModelError
 from pliant.model.units import POSITIVE, Quantity, Time
 from pliant.simulation.per_joint import (
     Coordinates,
@@ -134,7 +133,7 @@ class Trapezoidal(_Move):
         V = float(np.min(numbers(self.velocity, names, inf)[moving] / np.abs(delta[moving])))
         A = float(np.min(numbers(self.acceleration, names, inf)[moving] / np.abs(delta[moving])))
         if not np.isfinite([V, A]).all():
-            raise ModelError("a trapezoidal motion needs velocity and acceleration of a joint that moves")
+            raise self.fault("velocity and acceleration are needed for a joint that moves")
         ramp_time = min(V / A, A**-0.5)
         duration = 1 / V + ramp_time if ramp_time < A**-0.5 else 2 * ramp_time
         return trapezoidal(min(ramp_time / duration, 0.5)), duration

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pliant.dynamics import Dynamics
 from pliant.model.element import Element
+from pliant.model.errors import ModelError, Problem
 from pliant.simulation.rigid import rigid_twin
 
 Floats = NDArray[np.float64]
@@ -70,6 +71,10 @@ class Trajectory(Element):
     def bind(self, around: Surroundings, q0: Floats, t0: float) -> Path:
         """The motion from the joint positions q0 (inputs,), beginning at time t0."""
         raise NotImplementedError
+
+    def fault(self, message: str) -> ModelError:
+        """Why the robot cannot follow; a drive has its trajectory under this key."""
+        return ModelError(Problem("", message, path=("trajectory", self.kind)))
 
 
 @dataclass(frozen=True)
