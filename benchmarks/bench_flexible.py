@@ -16,6 +16,7 @@ from timing import Looped, once, race
 
 from pliant import Dynamics
 from pliant.engine import cache as disk
+from pliant.engine import evaluator
 from pliant.engine.evaluator import Program
 from pliant.formulations.passes import FORWARD
 
@@ -97,10 +98,11 @@ def _compiled(arm: Dynamics, rounds: int = 2) -> tuple[float, int, Program]:
 
 @contextmanager
 def empty_cache() -> Iterator[Path]:
-    """A cache folder of its own for a while."""
+    """A cache folder of its own for a while, and no machine code in memory."""
     before = os.environ.get("PLIANT_CACHE")
     with tempfile.TemporaryDirectory() as folder:
         os.environ["PLIANT_CACHE"] = folder
+        evaluator._RECENT.clear()
         try:
             yield Path(folder)
         finally:
