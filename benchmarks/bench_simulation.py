@@ -281,7 +281,7 @@ def _draw(
     """Error over time, set-up included."""
     from matplotlib.figure import Figure
 
-    others, tips = _race(CURVES, section, rounds=1)
+    others, tips = _race(CURVES, section, rounds=3)
     times = {**raced, **others}
     errors = {**errors, **{name: difference(tip, common) for name, tip in tips.items()}}
     curves: dict[str, list[tuple[float, float]]] = {}

@@ -116,15 +116,20 @@ def fastcall_ir(entry: str, inputs: int, lanes: int) -> str:
     with w.repeat(held["efforts"]) as k:
         at = w.get("i64", w.let(f"getelementptr inbounds i64, ptr {held['driven']}, i64 {k}"))
         w.write(w.read(data[-1], k), held["last"], at)
-    w.do(f"call void @{entry}(ptr {held['arguments']})")
     made = _allocated(w, held)
     result_data = w.get("ptr", w.let(f"getelementptr inbounds i8, ptr {made}, i64 {DATA}"))
-    with w.repeat(held["rows"]) as row:
-        source = w.at(held["out"], w.imul(row, held["stride"]))
-        target = w.at(result_data, w.imul(row, held["columns"]))
-        length = w.imul(held["columns"], 8)
-        w.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {length}, i1 false)")
-    finite = _all_finite(w, held, lanes)
+    if lanes == 1:
+        # the evaluation writes straight into the result: its place is behind the inputs and the store
+        place = FIRST_INPUT + inputs + 1
+        w.put("ptr", result_data, w.let(f"getelementptr inbounds ptr, ptr {held['arguments']}, i64 {place}"))
+    w.do(f"call void @{entry}(ptr {held['arguments']})")
+    if lanes > 1:
+        with w.repeat(held["rows"]) as row:
+            source = w.at(held["out"], w.imul(row, held["stride"]))
+            target = w.at(result_data, w.imul(row, held["columns"]))
+            length = w.imul(held["columns"], 8)
+            w.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {length}, i1 false)")
+    finite = _all_finite(w, held["out"] if lanes > 1 else result_data, held, lanes)
     with w.when(finite):
         w.do(f"ret ptr {made}")
         w.lines.append(f"{w.label('returned')}:")
@@ -137,12 +142,12 @@ def fastcall_ir(entry: str, inputs: int, lanes: int) -> str:
     return memcpy + w.text("fastcall", "ptr %self, ptr %args, i64 %nargs", "ptr")
 
 
-def _all_finite(w: Flow, held: dict[str, str], lanes: int) -> str:
+def _all_finite(w: Flow, values: str, held: dict[str, str], lanes: int) -> str:
     """A singular mass matrix or a NaN in the state shows in the result: x - x is zero only for finite x."""
     t = vector_type(lanes)
     total = w.variable(t, splat(0.0, lanes))
     with w.repeat(w.let(f"udiv i64 {w.imul(held['rows'], held['stride'])}, {lanes}")) as k:
-        value = w.let(f"load {t}, ptr {element(w, held['out'], k, lanes)}, align 8")
+        value = w.let(f"load {t}, ptr {element(w, values, k, lanes)}, align 8")
         w.put(t, w.let(f"fadd {t} {w.get(t, total)}, {value}"), total)
     wide = w.get(t, total)
     entries = [wide] if lanes == 1 else [w.let(f"extractelement {t} {wide}, i32 {k}") for k in range(lanes)]
