@@ -89,7 +89,8 @@ def _content(file: Any, path: Path) -> tuple[Result, dict[str, Any]]:
     from pliant.results.result import Result
 
     if file.attrs.get("kind") != _fixed(KIND):
-        raise ModelError(Problem("", "this HDF5 file does not hold a run of Pliant", str(path)))
+        message = "this HDF5 file does not hold a run of Pliant, or one of its first versions wrote it"
+        raise ModelError(Problem("", message, str(path)))
     if file.attrs["format"] > FORMAT:
         version = file.attrs["version"].decode()
         raise ModelError(Problem("", f"the run was written by Pliant {version}; this one is older", str(path)))
