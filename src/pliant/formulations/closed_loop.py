@@ -6,9 +6,10 @@ Their inputs and results are in the order of the robot's own coordinates; ``orde
 from __future__ import annotations
 
 import hashlib
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pliant.formulations.articulated import gather_force, ldl
 from pliant.formulations.closure import FRAMES, Closure, closing, closing_force, gap, gap_rate
@@ -25,6 +26,15 @@ if TYPE_CHECKING:
     from pliant.tree import Tree
 
 
+class Given(NamedTuple):
+    """What an evaluation is given: the merged tree, inputs in the robot's own order, constants and gravity."""
+
+    tree: Tree
+    inputs: Mapping[str, Sequence[Any]]
+    constants: Sequence[LinkConstants] | None
+    gravity: Vector | None
+
+
 @dataclass(frozen=True, slots=True)
 class LoopAlgorithm(Algorithm):
     """An algorithm over a merged tree with closures; the name tells all that decides its code."""
@@ -32,9 +42,26 @@ class LoopAlgorithm(Algorithm):
     order: tuple[int, ...] = ()
     closures: tuple[Closure, ...] = ()
 
+    def evaluate(
+        self,
+        tree: Tree,
+        inputs: Mapping[str, Sequence[Any]],
+        constants: Sequence[LinkConstants] | None = None,
+        gravity: Vector | None = None,
+    ) -> Vector:
+        return self.of_robot(Given(tree, inputs, constants, gravity))
+
+    @abstractmethod
+    def of_robot(self, robot: Given) -> Vector:
+        """The results, in the robot's own order."""
+
     def merged(self, inputs: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
         """Inputs in the order of the merged tree."""
         return {name: [x[k] for k in self.order] for name, x in inputs.items()}
+
+    def motions(self, robot: Given) -> list[View]:
+        """All links with their motions and accelerations; gravity has no part in them."""
+        return run(FRAMES, robot.tree, self.merged(robot.inputs), robot.constants, [0.0] * 3)
 
     def original(self, x: Sequence[Scalar]) -> Vector:
         """Values of the merged tree's coordinates in the robot's own order."""
@@ -57,15 +84,8 @@ class Closing(LoopAlgorithm):
         name = _named("closing", order, closures)
         return cls(name, ("q", "v", "a"), (), "", order, closures)
 
-    def evaluate(
-        self,
-        tree: Tree,
-        inputs: Mapping[str, Sequence[Any]],
-        constants: Sequence[LinkConstants] | None = None,
-        gravity: Vector | None = None,
-    ) -> Vector:
-        links = run(FRAMES, tree, self.merged(inputs), constants, [0.0] * 3)
-        gaps, rates, accelerations = closing(self.closures, links)
+    def of_robot(self, robot: Given) -> Vector:
+        gaps, rates, accelerations = closing(self.closures, self.motions(robot))
         return [*gaps, *rates, *accelerations]
 
 
@@ -78,15 +98,8 @@ class ClosingAcceleration(Closing):
         name = _named("closing_acceleration", order, closures)
         return cls(name, ("q", "v", "a"), (), "", order, closures)
 
-    def evaluate(
-        self,
-        tree: Tree,
-        inputs: Mapping[str, Sequence[Any]],
-        constants: Sequence[LinkConstants] | None = None,
-        gravity: Vector | None = None,
-    ) -> Vector:
-        links = run(FRAMES, tree, self.merged(inputs), constants, [0.0] * 3)
-        return closing(self.closures, links)[2]
+    def of_robot(self, robot: Given) -> Vector:
+        return closing(self.closures, self.motions(robot))[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,26 +110,17 @@ class ClosingForce(LoopAlgorithm):
     def of(cls, order: tuple[int, ...], closures: tuple[Closure, ...]) -> ClosingForce:
         return cls(_named("closing_force", order, closures), ("q", "a"), (), "", order, closures)
 
-    def evaluate(
-        self,
-        tree: Tree,
-        inputs: Mapping[str, Sequence[Any]],
-        constants: Sequence[LinkConstants] | None = None,
-        gravity: Vector | None = None,
-    ) -> Vector:
-        links = self.moved(tree, inputs, constants)
-        summed = collected(links, closing_force(self.closures, links, list(inputs["a"])))
-        forces = [project(view.kind, *wrench) for view, wrench in zip(links, summed, strict=True)]
+    def of_robot(self, robot: Given) -> Vector:
+        forces = [project(view.kind, *wrench) for view, wrench in self.wrenches(robot)]
         return self.original([x for part in forces for x in part])
 
-    def moved(
-        self, tree: Tree, inputs: Mapping[str, Sequence[Any]], constants: Sequence[LinkConstants] | None
-    ) -> list[View]:
-        """All links at q, at rest."""
-        q = [inputs["q"][k] for k in self.order]
-        links = views(tree, {"q": q, "v": [0.0] * len(q)}, constants, [0.0] * 3)
+    def wrenches(self, robot: Given) -> list[tuple[View, tuple[Vector, Vector, Vector]]]:
+        """All links at q, at rest, each with what the multipliers exert on it and on all that it carries."""
+        q = [robot.inputs["q"][k] for k in self.order]
+        links = views(robot.tree, {"q": q, "v": [0.0] * len(q)}, robot.constants, [0.0] * 3)
         move_frames(links)
-        return links
+        summed = collected(links, closing_force(self.closures, links, list(robot.inputs["a"])))
+        return list(zip(links, summed, strict=True))
 
 
 def collected(
@@ -141,16 +145,8 @@ class ClosingWrench(ClosingForce):
     def of(cls, order: tuple[int, ...], closures: tuple[Closure, ...]) -> ClosingWrench:
         return cls(_named("closing_wrench", order, closures), ("q", "a"), (), "", order, closures)
 
-    def evaluate(
-        self,
-        tree: Tree,
-        inputs: Mapping[str, Sequence[Any]],
-        constants: Sequence[LinkConstants] | None = None,
-        gravity: Vector | None = None,
-    ) -> Vector:
-        links = self.moved(tree, inputs, constants)
-        summed = collected(links, closing_force(self.closures, links, list(inputs["a"])))
-        return [x for force, moment, _ in summed for x in (*force, *moment)]
+    def of_robot(self, robot: Given) -> Vector:
+        return [x for _, (force, moment, _) in self.wrenches(robot) for x in (*force, *moment)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,14 +157,8 @@ class FrameAcceleration(LoopAlgorithm):
     def of(cls, order: tuple[int, ...]) -> FrameAcceleration:
         return cls(_named("frame_acceleration", order), ("q", "v", "a"), (), "", order, ())
 
-    def evaluate(
-        self,
-        tree: Tree,
-        inputs: Mapping[str, Sequence[Any]],
-        constants: Sequence[LinkConstants] | None = None,
-        gravity: Vector | None = None,
-    ) -> Vector:
-        frame = run(FRAMES, tree, self.merged(inputs), constants, [0.0] * 3)[-1]
+    def of_robot(self, robot: Given) -> Vector:
+        frame = self.motions(robot)[-1]
         R = frame.store["motion"].R
         return [*times(R, frame.store["acceleration"].a_v), *times(R, frame.store["acceleration"].a_w)]
 
@@ -200,17 +190,11 @@ class LoopForward(LoopAlgorithm):
         name = _named("loop_forward", order, closures, plan, stabilise, driven, pivots)
         return cls(name, ("q", "v", "f"), (), "", order, closures, plan, stabilise, driven, pivots)
 
-    def evaluate(
-        self,
-        tree: Tree,
-        inputs: Mapping[str, Sequence[Any]],
-        constants: Sequence[LinkConstants] | None = None,
-        gravity: Vector | None = None,
-    ) -> Vector:
-        f = list(inputs["f"])
+    def of_robot(self, robot: Given) -> Vector:
+        f = list(robot.inputs["f"])
         if self.driven is not None:
             f = [x if k in self.driven else 0.0 for k, x in enumerate(f)]
-        links = views(tree, self.merged({**inputs, "f": f}), constants, gravity)
+        links = views(robot.tree, self.merged({**robot.inputs, "f": f}), robot.constants, robot.gravity)
         move_frames(links)
         outcome = constrained(links, self.closures, self.plan, stabilise=self.stabilise)
         return [*self.original(outcome.accelerations), *(outcome.pivots if self.pivots else [])]
@@ -244,13 +228,8 @@ class LoopInverse(LoopAlgorithm):
         name = _named("loop_inverse", order, closures, plan, driven, stabilise, forces, pivots)
         return cls(name, ("q", "v", "a"), (), "", order, closures, plan, driven, stabilise, forces, pivots)
 
-    def evaluate(
-        self,
-        tree: Tree,
-        inputs: Mapping[str, Sequence[Any]],
-        constants: Sequence[LinkConstants] | None = None,
-        gravity: Vector | None = None,
-    ) -> Vector:
+    def of_robot(self, robot: Given) -> Vector:
+        tree, inputs, constants, gravity = robot
         a = inputs["a"]
         f = [0.0 if k in self.driven or not self.forces else x for k, x in enumerate(a)]
         links = views(tree, self.merged({"q": inputs["q"], "v": inputs["v"], "f": f}), constants, gravity)
@@ -282,17 +261,11 @@ class LoopCorrection(LoopAlgorithm):
         name = _named("loop_correction", order, closures, weights)
         return cls(name, ("q", "v"), (), "", order, closures, weights)
 
-    def evaluate(
-        self,
-        tree: Tree,
-        inputs: Mapping[str, Sequence[Any]],
-        constants: Sequence[LinkConstants] | None = None,
-        gravity: Vector | None = None,
-    ) -> Vector:
-        q, v = list(inputs["q"]), list(inputs["v"])
+    def of_robot(self, robot: Given) -> Vector:
+        q, v = list(robot.inputs["q"]), list(robot.inputs["v"])
 
         def rates(v: Sequence[Any]) -> tuple[Vector, Vector]:
-            links = run(MOTION, tree, self.merged({"q": q, "v": v}), constants, [0.0] * 3)
+            links = run(MOTION, robot.tree, self.merged({"q": q, "v": v}), robot.constants, [0.0] * 3)
             moved = [(c, links[c.first].store["motion"], links[c.second].store["motion"]) for c in self.closures]
             gaps = [x for c, a, b in moved for x in gap(c.rows, a, b)]
             return gaps, [x for c, a, b in moved for x in gap_rate(c.rows, a, b)]

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Self, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, GetJsonSchemaHandler, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pliant.model.errors import MOST_PROBLEMS, ModelError, Problem, did_you_mean, nearest, show
@@ -52,6 +52,21 @@ class Element(BaseModel):
     def given(self) -> dict[str, Any]:
         """The keys that the user gave, without the filled-in ones."""
         return {key: getattr(self, key) for key in type(self).model_fields if key in self.model_fields_set}
+
+
+def one_key_schema(kinds: Mapping[str, type[BaseModel]], handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    """The JSON schema of one of several kinds, written as a mapping with the kind as its only key."""
+    return {
+        "oneOf": [
+            {
+                "type": "object",
+                "properties": {name: handler(kind.__pydantic_core_schema__)},
+                "required": [name],
+                "additionalProperties": False,
+            }
+            for name, kind in kinds.items()
+        ]
+    }
 
 
 class FrozenDict(dict[K, V]):

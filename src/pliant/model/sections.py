@@ -20,7 +20,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError, core_schema
 
-from pliant.model.element import Array, Element, rule
+from pliant.model.element import Array, Element, one_key_schema, rule
 from pliant.model.errors import did_you_mean, listing, show
 from pliant.model.units import POSITIVE, Area, PositiveLength, Quantity, SecondMoment
 
@@ -284,17 +284,7 @@ class _OneKey:
     def __get_pydantic_json_schema__(
         self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        return {
-            "oneOf": [
-                {
-                    "type": "object",
-                    "properties": {kind: handler(section.__pydantic_core_schema__)},
-                    "required": [kind],
-                    "additionalProperties": False,
-                }
-                for kind, section in SECTIONS.items()
-            ]
-        }
+        return one_key_schema(SECTIONS, handler)
 
 
 AnySection = Annotated[

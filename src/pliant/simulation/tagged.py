@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import PydanticCustomError, core_schema
 
-from pliant.model.element import Element
+from pliant.model.element import Element, one_key_schema
 from pliant.model.errors import did_you_mean, listing, show
 
 
@@ -33,17 +33,7 @@ class OneOf:
     def __get_pydantic_json_schema__(
         self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        return {
-            "oneOf": [
-                {
-                    "type": "object",
-                    "properties": {name: handler(kind.__pydantic_core_schema__)},
-                    "required": [name],
-                    "additionalProperties": False,
-                }
-                for name, kind in self.kinds.items()
-            ]
-        }
+        return one_key_schema(self.kinds, handler)
 
     def _check(self, value: Any) -> Any:
         if isinstance(value, tuple(self.kinds.values())):

@@ -1,25 +1,12 @@
 """``pliant derive`` as a user runs it."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
-
-import pliant
-
-SOURCE = Path(pliant.__file__).parents[1]
 
 
 @pytest.fixture
-def run(tmp_path):
-    def run(*arguments):
-        environment = {**os.environ, "PYTHONPATH": str(SOURCE), "PYTHONUTF8": "1"}
-        command = [sys.executable, "-m", "pliant", "derive", *map(str, arguments)]
-        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
-
-    return run
+def run(run):
+    """``pliant derive ARGUMENTS...``"""
+    return lambda *arguments: run("derive", *arguments)
 
 
 def test_text_on_the_terminal(run):
