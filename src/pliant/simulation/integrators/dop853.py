@@ -22,7 +22,7 @@ from pliant.engine.integrators import (
     SLOWEST,
 )
 from pliant.simulation.equations import Equations
-from pliant.simulation.integrators.integrator import NO_TIMES, Floats, Integrator, Piece, Settings
+from pliant.simulation.integrators.integrator import NO_TIMES, Floats, Integrator, Piece, Settings, fitting_step
 
 A, B, C, E3, E5, D = dormand_prince_853()
 ROWS = [A[s, :s].copy() for s in range(len(C))]
@@ -58,13 +58,7 @@ class DOP853(Integrator):
         left = until - self.t
         largest = FASTEST
         while True:
-            h = min(self.h, self.settings.max_step)
-            cut = h >= left
-            if cut:
-                h = left
-            elif h > 0.5 * left:
-                # two equal steps rather than a large and a tiny one
-                h = 0.5 * left
+            h, cut = fitting_step(min(self.h, self.settings.max_step), left)
             # a trial step may go astray; it is then refused
             with np.errstate(over="ignore", invalid="ignore"):
                 K, y = self._stages(h)

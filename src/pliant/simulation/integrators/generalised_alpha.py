@@ -21,7 +21,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pliant.simulation.equations import Equations
-from pliant.simulation.integrators.integrator import NO_TIMES, Floats, HermitePiece, Integrator, Piece, Settings
+from pliant.simulation.integrators.integrator import (
+    NO_TIMES,
+    Floats,
+    HermitePiece,
+    Integrator,
+    Piece,
+    Settings,
+    fitting_step,
+)
 
 MOST_ITERATIONS = 8
 CONVERGED = 0.02
@@ -92,12 +100,7 @@ class GeneralisedAlpha(Integrator):
     def advance(self, until: float, wanted: Floats = NO_TIMES) -> Piece:
         left = until - self.t
         while True:
-            h = min(self.h, self.settings.max_step)
-            cut = h >= left
-            if cut:
-                h = left
-            elif h > 0.5 * left:
-                h = 0.5 * left
+            h, cut = fitting_step(min(self.h, self.settings.max_step), left)
             t = until if cut else self.t + h
             trial = self._solve(t, h)
             if trial is not None and trial.error <= 1.0:

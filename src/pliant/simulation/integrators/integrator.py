@@ -126,6 +126,16 @@ class Settings:
     radius: float = 0.8
 
 
+def fitting_step(h: float, left: float) -> tuple[float, bool]:
+    """A step that fits into the time left, and whether it ends there.
+
+    Two equal steps are taken rather than a large and a tiny one.
+    """
+    if h >= left:
+        return left, True
+    return min(h, 0.5 * left), False
+
+
 class Integrator(ABC):
     """Advances y from its current time; the state is in ``t`` and ``y``."""
 
