@@ -10,8 +10,8 @@ from robots import FAMILIES, flexible_chain, rigid_chain, state
 from timing import calls, race
 
 from pliant import Dynamics, Robot
-from pliant.engine.evaluator import Evaluator
-from pliant.formulations.passes import FORWARD
+from pliant.engine.backends.evaluator import Evaluator
+from pliant.formulations.recursive.passes import FORWARD
 
 IN_CACHE, SOME, MANY = 64, 256, 16384
 """States of a batch that stays in the nearest cache, of a small one, and of one that is worth two cores."""

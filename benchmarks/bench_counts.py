@@ -11,7 +11,7 @@ from report import Goal, Options, Row, Section, alone
 from robots import flexible_chain
 
 from pliant import Dynamics
-from pliant.engine.tape import Operations
+from pliant.engine.trace.tape import Operations
 
 LENGTHS = tuple(range(1, 21))
 MODES = (1, 2, 3, 4)

@@ -8,7 +8,7 @@ from robots import FAMILIES, flexible_chain, rigid_chain, state
 from timing import Looped, calls, race
 
 from pliant import Dynamics, Robot
-from pliant.formulations.passes import FORWARD, INVERSE
+from pliant.formulations.recursive.passes import FORWARD, INVERSE
 
 DERIVATIVES = Goal("<=", 16.0)
 

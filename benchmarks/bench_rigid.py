@@ -17,7 +17,7 @@ from robots import FAMILIES, flexible_chain, rigid_chain, rigid_tree, state
 from timing import Looped, calls, race
 
 from pliant import Dynamics
-from pliant.formulations.passes import FORWARD, INVERSE
+from pliant.formulations.recursive.passes import FORWARD, INVERSE
 
 LENGTHS = (2, 7, 20, 50)
 AGREE = 1e-9

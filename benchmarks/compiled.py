@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from timing import Looped
 
-from pliant.engine import jit
-from pliant.engine.evaluator import Program, Workspace, aligned
-from pliant.engine.lanes import padded
-from pliant.formulations.passes import Algorithm
+from pliant.engine.backends import jit
+from pliant.engine.backends.evaluator import Program, Workspace, aligned
+from pliant.engine.backends.lanes import padded
+from pliant.formulations.recursive.passes import Algorithm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from pliant.tree import Tree
+    from pliant.formulations.recursive.tree import Tree
 
 REPEAT = """
 define void @repeat(ptr %function, ptr %context, i64 %count) {

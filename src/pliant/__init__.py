@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from pliant.analysis.equilibrium import Equilibrium, NoEquilibriumError, equilibrium
     from pliant.analysis.linearise import LinearModel, linearise
     from pliant.analysis.modes import ModeSet, modes
+    from pliant.analysis.sensitivity import acceleration_sensitivity, force_sensitivity
     from pliant.analysis.zeros import zeros
     from pliant.bodies.build import build_body
     from pliant.bodies.carried import carried
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from pliant.export.casadi import casadi_function
     from pliant.export.python import generate_python
     from pliant.formulations.lagrange.equations import Equations, equations
-    from pliant.loops.errors import AssemblyError, LoopError, SingularConfigurationError
+    from pliant.formulations.loops.errors import AssemblyError, LoopError, SingularConfigurationError
     from pliant.model.beams import Beam, Properties, Segment
     from pliant.model.discretisation import Damping, Elements, Family, Lumped, Modes
     from pliant.model.errors import ModelError, Problem
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from pliant.model.robot import Robot
     from pliant.model.sections import GeneralSection, IBeam, Rectangle, Round, Tube
     from pliant.results.result import Result
-    from pliant.sensitivity import acceleration_sensitivity, force_sensitivity
     from pliant.simulation.drives.callback import Callback
     from pliant.simulation.drives.controllers import PID, ComputedTorque
     from pliant.simulation.drives.drive import Sampling
@@ -71,7 +71,7 @@ _HOMES = {
     "pliant.export.casadi": ("casadi_function",),
     "pliant.export.python": ("generate_python",),
     "pliant.formulations.lagrange.equations": ("Equations", "equations"),
-    "pliant.loops.errors": ("AssemblyError", "LoopError", "SingularConfigurationError"),
+    "pliant.formulations.loops.errors": ("AssemblyError", "LoopError", "SingularConfigurationError"),
     "pliant.model.beams": ("Beam", "Properties", "Segment"),
     "pliant.model.discretisation": ("Damping", "Elements", "Family", "Lumped", "Modes"),
     "pliant.model.errors": ("ModelError", "Problem"),
@@ -85,7 +85,7 @@ _HOMES = {
     "pliant.model.robot": ("Robot",),
     "pliant.model.sections": ("GeneralSection", "IBeam", "Rectangle", "Round", "Tube"),
     "pliant.results.result": ("Result",),
-    "pliant.sensitivity": ("acceleration_sensitivity", "force_sensitivity"),
+    "pliant.analysis.sensitivity": ("acceleration_sensitivity", "force_sensitivity"),
     "pliant.simulation.drives.callback": ("Callback",),
     "pliant.simulation.drives.controllers": ("ComputedTorque", "PID"),
     "pliant.simulation.drives.drive": ("Sampling",),

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.formulations.connection import seat_turn
-from pliant.formulations.passes import ENERGY, FORWARD, INVERSE, MOTION, REACTION, Algorithm
-from pliant.tree import Tree, build_tree
+from pliant.formulations.recursive.connection import seat_turn
+from pliant.formulations.recursive.passes import ENERGY, FORWARD, INVERSE, MOTION, REACTION, Algorithm
+from pliant.formulations.recursive.tree import Tree, build_tree
 
 if TYPE_CHECKING:
-    from pliant.engine.tape import Operations
-    from pliant.loops.closed import ClosedLoops
-    from pliant.loops.coordinates import Choice
-    from pliant.loops.forms import Reduced
+    from pliant.engine.trace.tape import Operations
+    from pliant.formulations.loops.coordinates import Choice
+    from pliant.formulations.loops.forms import Reduced
+    from pliant.formulations.loops.loops import Loops
     from pliant.model import Robot
 
 Floats = NDArray[np.float64]
@@ -105,11 +105,11 @@ class Dynamics:
         self.compiled = compile == "auto" and _has_llvm()
         self._evaluators: dict[Any, Any] = {}
         self._built_in: dict[Any, Callable[..., Floats | None]] = {}
-        self.loops: ClosedLoops | None = None
+        self.loops: Loops | None = None
         if self.robot.loops:
-            from pliant.loops.closed import ClosedLoops
+            from pliant.formulations.loops.loops import Loops
 
-            self.loops = ClosedLoops(self, independent, stabilise)
+            self.loops = Loops(self, independent, stabilise)
 
     def __repr__(self) -> str:
         how = "compiled" if self.compiled else "NumPy"
@@ -402,7 +402,7 @@ class Dynamics:
             return self.loops.reduced(q, v, independent, platform)
         if independent is not None or platform is not None:
             raise ValueError(f"robot '{self.robot.name}' has no loops; all its coordinates are independent")
-        from pliant.loops.forms import Reduced
+        from pliant.formulations.loops.forms import Reduced
 
         n = self.size
         return Reduced(self.mass_matrix(q), self.bias(q, v), np.eye(n), np.zeros(n), self.names)
@@ -495,7 +495,7 @@ class Dynamics:
         """Arithmetic operations of one evaluation."""
         if self.loops is not None:
             return self.loops.operations(what)
-        from pliant.engine.rolled import whole
+        from pliant.engine.trace.rolled import whole
 
         return whole({"forward": FORWARD, "inverse": INVERSE}[what], self.tree).operations
 
@@ -551,7 +551,7 @@ class Dynamics:
         if variant == "weightless":
             evaluator.gravity[:] = 0.0
         elif variant == "conservative":
-            from pliant.engine.structure import dissipative_slots
+            from pliant.engine.trace.structure import dissipative_slots
 
             evaluator.constants[dissipative_slots(self.tree)] = 0.0
         return evaluator
@@ -607,11 +607,11 @@ class Dynamics:
 def make_evaluator(algorithm: Algorithm, tree: Tree, seeds: tuple[str, ...] = (), compiled: bool = True) -> Any:
     """An algorithm for a tree as a callable: machine code, or its replay in NumPy."""
     if compiled:
-        from pliant.engine.evaluator import Evaluator, Program
+        from pliant.engine.backends.evaluator import Evaluator, Program
 
         return Evaluator(Program(algorithm, tree, seeds))
-    from pliant.engine.replay import ReplayEvaluator
-    from pliant.engine.rolled import whole
+    from pliant.engine.backends.replay import ReplayEvaluator
+    from pliant.engine.trace.rolled import whole
 
     return ReplayEvaluator(whole(algorithm, tree, seeds), tree.gravity, tree.size)
 

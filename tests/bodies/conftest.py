@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pliant.bodies.profile import Piece, Profile, SectionData
+from pliant.bodies.profile import BeamPiece, BeamProfile, SectionData
 
 DATA = Path(__file__).parent / "data"
 
@@ -40,7 +40,7 @@ def uniform():
     data = SectionData(
         rhoA=1.7, rhoIy=0.003, rhoIz=0.005, EIy=11.0, EIz=19.0, EA=8e4, GJ=7.0, GAy=6e3, GAz=5e3
     )  # fmt: skip
-    return Profile.uniform(1.3, data)
+    return BeamProfile.uniform(1.3, data)
 
 
 @pytest.fixture(scope="session")
@@ -60,4 +60,4 @@ def tapered():
         )
 
     root = SectionData(rhoA=2.0, rhoIy=0.004, rhoIz=0.006, EIy=14.0, EIz=21.0, EA=9e4, GJ=6.0)
-    return Profile((Piece(0.35, root), Piece(0.8, taper)))
+    return BeamProfile((BeamPiece(0.35, root), BeamPiece(0.8, taper)))

@@ -6,7 +6,7 @@ import pytest
 from pliant.bodies.beam_modes import family_inertia, mode_set, normalised, peak
 from pliant.bodies.build import frequencies
 from pliant.bodies.invariants import assemble, attachment
-from pliant.bodies.profile import Profile, SectionData
+from pliant.bodies.profile import BeamProfile, SectionData
 from pliant.bodies.quadrature import gauss
 from pliant.bodies.shapes import Power, bending_shapes
 
@@ -18,7 +18,7 @@ def tip_of(modes, length, order):
 def test_de_luca_siciliano_constants(published):
     case = published["de_luca_siciliano"]
     length = case["length"]
-    profile = Profile.uniform(length, SectionData(rhoA=case["rhoA"], EIz=case["EI"]))
+    profile = BeamProfile.uniform(length, SectionData(rhoA=case["rhoA"], EIz=case["EI"]))
     for link in case["links"]:
         load = {"tip_mass": link["tip_mass"], "tip_inertia": link["tip_inertia"]}
         modes = mode_set("bend_y", "clamped-mass", 2, profile, **load)
@@ -32,7 +32,7 @@ def test_de_luca_siciliano_constants(published):
 def test_clamped_mass_modes_with_their_load_are_exact_and_orthogonal(published):
     case = published["de_luca_siciliano"]
     length, mass = case["length"], case["rhoA"] * case["length"]
-    profile = Profile.uniform(length, SectionData(rhoA=case["rhoA"], EIz=case["EI"]))
+    profile = BeamProfile.uniform(length, SectionData(rhoA=case["rhoA"], EIz=case["EI"]))
     for link in case["links"]:
         load = {"tip_mass": link["tip_mass"], "tip_inertia": link["tip_inertia"]}
         modes = mode_set("bend_y", "clamped-mass", 4, profile, **load)
@@ -53,7 +53,7 @@ def test_dual_screw_arm_modes(link, number, reference_modes):
     E, G, rho = table["E"], table["G"], table["rho"]
     I1, I2, I3 = (table[f"I{i}{axis}"] for axis in (1, 2, 3))
     data = SectionData(rhoA=rho * A, rhoIy=rho * I2, rhoIz=rho * I3, rhoJ=rho * I1, EIy=E * I2, EIz=E * I3, GJ=G * I1)
-    profile = Profile.uniform(length, data)
+    profile = BeamProfile.uniform(length, data)
     tip_mass = reference["mu"][number] * rho * A * length
     bending = [
         mode_set(f, "clamped-mass", 2, profile, normalise="tip", tip_mass=tip_mass) for f in ("bend_y", "bend_z")
@@ -87,7 +87,7 @@ def test_dual_screw_arm_modes(link, number, reference_modes):
 def test_planar_arm_constants(case, kind, reference_modes):
     link = reference_modes["planar"][case]
     constants, length, rhoA, EI = link["modal_constants"], link["L"], link["rhoA"], link["EI"]
-    profile = Profile.uniform(length, SectionData(rhoA=rhoA, EIz=EI))
+    profile = BeamProfile.uniform(length, SectionData(rhoA=rhoA, EIz=EI))
     modes = mode_set("bend_y", kind, 2, profile, normalise="none")
     body = assemble([modes], profile, {}, section_inertia=False)
     assert tip_of(modes, length, 0) == pytest.approx(constants["phi_L"], abs=1e-13)

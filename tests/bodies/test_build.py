@@ -7,7 +7,7 @@ from pliant.bodies.beam_modes import mode_set
 from pliant.bodies.build import build_body, carried, frequencies, shape_sets
 from pliant.bodies.invariants import assemble
 from pliant.bodies.modal_body import ModalBody
-from pliant.bodies.profile import Profile, SectionData
+from pliant.bodies.profile import BeamProfile, SectionData
 from pliant.model.beams import Beam
 from pliant.model.errors import ModelError
 from pliant.model.links import Link
@@ -290,7 +290,7 @@ def test_carried_mass_of_the_two_link_arm(pose, published):
 def test_given_tip_data_override_what_is_carried():
     robot = de_luca_siciliano(tip_mass=0.5, tip_inertia=0.0)
     body = build_body(robot.link("upper"), robot)
-    profile = Profile.uniform(0.5, SectionData(rhoA=0.2, EIz=1.0))
+    profile = BeamProfile.uniform(0.5, SectionData(rhoA=0.2, EIz=1.0))
     modes = mode_set("bend_y", "clamped-mass", 2, profile, tip_mass=0.5)
     assert body.M_ee == pytest.approx(assemble([modes], profile, {}, section_inertia=False).M_ee)
 

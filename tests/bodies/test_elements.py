@@ -7,10 +7,10 @@ from scipy.optimize import brentq
 from scipy.special import iv, jv, kv, yv
 
 from pliant.bodies import roots
-from pliant.bodies.beam_modes import ModeSet
+from pliant.bodies.beam_modes import BeamModes
 from pliant.bodies.elements import element_nodes, element_set
 from pliant.bodies.invariants import assemble, attachment
-from pliant.bodies.profile import Piece, Profile, SectionData
+from pliant.bodies.profile import BeamPiece, BeamProfile, SectionData
 from pliant.bodies.shapes import Power
 
 
@@ -89,7 +89,7 @@ def wedge(c):
         s = 1 - c * fraction
         return SectionData(rhoA=s, EIy=s**3, EIz=s)
 
-    return Profile((Piece(1.0, data),))
+    return BeamProfile((BeamPiece(1.0, data),))
 
 
 def wedge_frequency(c, bracket):
@@ -129,7 +129,7 @@ def test_stepped_and_tapered_elements_converge_with_order_4(tapered):
 
 def test_elements_meet_polynomials_on_a_smooth_taper():
     profile = wedge(0.4)
-    powers = ModeSet("bend_z", tuple(Power(length=1.0, degree=k + 1) for k in range(1, 9)))
+    powers = BeamModes("bend_z", tuple(Power(length=1.0, degree=k + 1) for k in range(1, 9)))
     fine = frequencies([element_set("bend_z", profile, 40)], profile)[:2]
     assert frequencies([powers], profile)[:2] == pytest.approx(fine, rel=1e-6)
 
@@ -154,7 +154,7 @@ def timoshenko_frequency(data, length, bracket):
 @pytest.mark.parametrize("GA", [50.0, 500.0, 1e5])
 def test_timoshenko_elements_meet_the_exact_theory(GA):
     data = SectionData(rhoA=1.7, rhoIz=0.02, EIz=19.0, GAy=GA)
-    profile = Profile.uniform(1.3, data)
+    profile = BeamProfile.uniform(1.3, data)
     numbers = np.array([24, 32, 48, 64])
     found = np.array(
         [
@@ -173,7 +173,7 @@ def test_timoshenko_elements_meet_the_exact_theory(GA):
 
 def test_slender_timoshenko_elements_keep_order_4(uniform):
     data = SectionData(rhoA=1.7, rhoIz=1e-9, EIz=19.0, GAy=1e9)
-    profile = Profile.uniform(1.3, data)
+    profile = BeamProfile.uniform(1.3, data)
     numbers = np.array([4, 6, 8, 12])
     exact = roots.clamped_free(1)[0] ** 2 / 1.3**2 * np.sqrt(19.0 / 1.7)
     errors = np.array(

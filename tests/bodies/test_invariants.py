@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pliant.bodies.beam_modes import ModeSet, normalised
+from pliant.bodies.beam_modes import BeamModes, normalised
 from pliant.bodies.elements import element_set
 from pliant.bodies.invariants import assemble, attachment, inertia, mass_matrix, stiffness
 from pliant.bodies.modal_body import point_integrals
-from pliant.bodies.profile import Piece, Profile, SectionData
+from pliant.bodies.profile import BeamPiece, BeamProfile, SectionData
 from pliant.bodies.shapes import Given, bending_shapes, rod_shapes
 
 FAMILIES = ("bend_y", "bend_z", "torsion", "axial")
@@ -70,8 +70,10 @@ def random_profile(rng):
     pieces = []
     for _ in range(rng.integers(1, 4)):
         start, end = ({name: rng.uniform(0.2, 2.0) for name in names} for _ in range(2))
-        pieces.append(Piece(rng.uniform(0.2, 1.0), SectionData(**start) if rng.random() < 0.4 else taper(start, end)))
-    return Profile(tuple(pieces))
+        pieces.append(
+            BeamPiece(rng.uniform(0.2, 1.0), SectionData(**start) if rng.random() < 0.4 else taper(start, end))
+        )
+    return BeamProfile(tuple(pieces))
 
 
 @settings(max_examples=30, deadline=None)
@@ -83,7 +85,7 @@ def test_all_integrals_against_material_points(seed, section_inertia):
     functions = {
         f: [random_function(rng, profile.length) for _ in range(c)] for f, c in zip(FAMILIES, counts, strict=True)
     }
-    sets = [ModeSet(f, tuple(Given(length=profile.length, function=g) for g in functions[f])) for f in FAMILIES]
+    sets = [BeamModes(f, tuple(Given(length=profile.length, function=g) for g in functions[f])) for f in FAMILIES]
 
     def fields_of(x):
         columns = []
@@ -129,10 +131,10 @@ def all_families(length, kind="clamped-free"):
     bending = tuple(bending_shapes(kind, 3, length, mu=0.5, J=0.1))
     rods = tuple(rod_shapes(kind, 2, length, ratio=0.5))
     return [
-        ModeSet("bend_y", bending),
-        ModeSet("bend_z", bending),
-        ModeSet("torsion", rods),
-        ModeSet("axial", rods),
+        BeamModes("bend_y", bending),
+        BeamModes("bend_z", bending),
+        BeamModes("torsion", rods),
+        BeamModes("axial", rods),
     ]
 
 
@@ -169,17 +171,17 @@ def test_mass_matrix_of_one_family(tapered):
 
 def test_orthogonal_modes_give_diagonal_matrices(uniform):
     shapes = tuple(bending_shapes("clamped-free", 20, uniform.length))
-    body = assemble([ModeSet("bend_y", shapes)], uniform, {}, section_inertia=False)
+    body = assemble([BeamModes("bend_y", shapes)], uniform, {}, section_inertia=False)
     for matrix in (body.M_ee, body.K_ee):
         assert np.array_equal(matrix, np.diag(np.diag(matrix)))
     sines = tuple(bending_shapes("pinned-pinned", 8, uniform.length))
-    body = assemble([ModeSet("bend_z", sines)], uniform, {}, section_inertia=False)
+    body = assemble([BeamModes("bend_z", sines)], uniform, {}, section_inertia=False)
     assert not body.first_modal[2, 1::2].any()
 
 
 def test_equal_planes_are_equal_to_the_bit(uniform):
     data = uniform.pieces[0].data
-    square = Profile.uniform(uniform.length, replace(data, rhoIz=data.rhoIy, EIz=data.EIy))
+    square = BeamProfile.uniform(uniform.length, replace(data, rhoIz=data.rhoIy, EIz=data.EIy))
     body = assemble(all_families(square.length, "clamped-mass"), square, {}, section_inertia=True)
     y, z = slice(0, 3), slice(3, 6)
     assert np.array_equal(body.M_ee[y, y], body.M_ee[z, z])
@@ -220,7 +222,7 @@ def test_rigid_beam_is_a_rod(uniform):
 def test_polar_inertia_of_its_own(uniform):
     # a section with the inertias rhoJ, rhoIy, rhoIz about x, y, z, none the sum of the others
     data = replace(uniform.pieces[0].data, rhoJ=0.0065)
-    profile = Profile.uniform(uniform.length, data)
+    profile = BeamProfile.uniform(uniform.length, data)
     sets = all_families(profile.length)
     thin, thick = (assemble(sets, p, {}, section_inertia=True) for p in (uniform, profile))
     y, z, torsion = slice(0, 3), slice(3, 6), slice(6, 8)
@@ -246,8 +248,8 @@ def test_offset_frames_turn_with_their_section(uniform):
 
 
 def test_pinned_roots_turn():
-    root = attachment([ModeSet("bend_y", tuple(bending_shapes("pinned-pinned", 3, 0.9)))], 0.0)
-    tip = attachment([ModeSet("bend_y", tuple(bending_shapes("pinned-pinned", 3, 0.9)))], 0.9)
+    root = attachment([BeamModes("bend_y", tuple(bending_shapes("pinned-pinned", 3, 0.9)))], 0.0)
+    tip = attachment([BeamModes("bend_y", tuple(bending_shapes("pinned-pinned", 3, 0.9)))], 0.9)
     assert not root.Phi_d.any()
     assert not tip.Phi_d.any()
     assert root.Phi_r[2] == pytest.approx(np.arange(1, 4) * np.pi / 0.9)
@@ -284,7 +286,7 @@ def test_units_scale(make, uniform):
         for f in fields(data)
         if f.name in UNITS
     }
-    si, other = build(uniform), build(Profile.uniform(uniform.length * metre, SectionData(**scaled)))
+    si, other = build(uniform), build(BeamProfile.uniform(uniform.length * metre, SectionData(**scaled)))
 
     # modal coordinates: of bending and elongation a length, torsion and nodal slopes an angle
     def is_angle(name):

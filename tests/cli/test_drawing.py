@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.results.canvas import Canvas, best_view, corner_view, straight_view
-from pliant.results.drawing import draw_robot
-from pliant.results.link_modes import link_modes
-from pliant.results.reference_pose import place_links
-from pliant.results.shape_plot import draw_shapes
+from pliant.pictures.canvas import Canvas, best_view, corner_view, straight_view
+from pliant.pictures.drawing import draw_robot
+from pliant.pictures.link_modes import link_modes
+from pliant.pictures.reference_pose import place_links
+from pliant.pictures.shape_plot import draw_shapes
 
 ROBOTS = [robot.name for robot in pliant.robots()]
 Z = np.array([[0.0, 0.0, 1.0]])

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 import zoo
 from pliant.dynamics import Dynamics
-from pliant.engine.c_code import c_function, comment, number, signature, stumpff_function, table
-from pliant.engine.rolled import Address, rolled, whole
-from pliant.engine.statements import (
+from pliant.engine.backends.c_code import c_function, comment, number, signature, stumpff_function, table
+from pliant.engine.backends.statements import (
     link_rows,
     stages,
     start_column,
@@ -23,8 +22,9 @@ from pliant.engine.statements import (
     stumpff_polynomial,
     stumpff_used,
 )
-from pliant.engine.tape import Node, Tape
-from pliant.formulations.passes import FORWARD, INVERSE, result, run
+from pliant.engine.trace.rolled import Address, rolled, whole
+from pliant.engine.trace.tape import Node, Tape
+from pliant.formulations.recursive.passes import FORWARD, INVERSE, result, run
 from pliant.spatial.scalars import stumpff
 
 TOLERANCE = 1e-12

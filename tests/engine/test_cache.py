@@ -9,10 +9,10 @@ import pytest
 
 import zoo
 from pliant.dynamics import Dynamics
-from pliant.engine import cache, evaluator, jit
-from pliant.engine.evaluator import Evaluator, Program
-from pliant.formulations.passes import INVERSE
-from pliant.tree import build_tree
+from pliant.engine.backends import cache, evaluator, jit
+from pliant.engine.backends.evaluator import Evaluator, Program
+from pliant.formulations.recursive.passes import INVERSE
+from pliant.formulations.recursive.tree import build_tree
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ import pytest
 
 from closed_robots import state
 from pliant.dynamics import Dynamics
-from pliant.engine.implicit import alpha_clock
-from pliant.engine.implicit_system import ImplicitSystem
-from pliant.engine.integrators import Clock, Status, new_clock
-from pliant.engine.system import BALANCES, Driving, Signals, System
-from pliant.simulation.constrained import ConstrainedDynamics
+from pliant.engine.stepping.explicit_system import BALANCES, Driving, ExplicitSystem, Signals
+from pliant.engine.stepping.implicit import alpha_clock
+from pliant.engine.stepping.implicit_system import ImplicitSystem
+from pliant.engine.stepping.integrators import Clock, Status, new_clock
+from pliant.simulation.prescribed_dynamics import PrescribedDynamics
 
 END = 0.1
 
@@ -34,9 +34,9 @@ def given(driven):
 
 
 def driven_system(arm, kind):
-    model = ConstrainedDynamics(arm)
+    model = PrescribedDynamics(arm)
     driven = tuple(model.driven.tolist())
-    forward = model.algorithm() if kind is System or arm.loops is not None else None
+    forward = model.algorithm() if kind is ExplicitSystem or arm.loops is not None else None
     system = kind(arm.tree, Driving(given(driven), channels=3 * len(driven), driven=driven), forward=forward)
     system.set_signals(Signals.fit(lambda t: motion(t, len(driven)), 0.0, END, pieces=8))
     return system, model
@@ -53,7 +53,7 @@ def test_slope_of_a_closed_loop(name):
             f[i] = gains[0] - gains[1] * v[i]
         return f
 
-    system = System(arm.tree, Driving(law, (3.0, 0.5)), forward=arm.loops.forward_algorithm())
+    system = ExplicitSystem(arm.tree, Driving(law, (3.0, 0.5)), forward=arm.loops.forward_algorithm())
     q, v = state(arm, size=1e-3)
     slope = system.slope(0.0, np.concatenate([q, v, np.zeros(BALANCES)]))
     tau = 3.0 - 0.5 * v[inputs]
@@ -66,7 +66,7 @@ def test_slope_of_a_closed_loop(name):
 @pytest.mark.parametrize("name", ["two-link-flexible", "dualemps", "five-bar"])
 def test_slope_with_driven_coordinates(name):
     arm = Dynamics(name)
-    system, model = driven_system(arm, System)
+    system, model = driven_system(arm, ExplicitSystem)
     t, count = 0.037, len(model.free)
     rng = np.random.default_rng(0)
     x = np.concatenate([1e-4 * rng.standard_normal(count), 0.1 * rng.standard_normal(count), np.zeros(BALANCES)])
@@ -83,7 +83,7 @@ def test_slope_with_driven_coordinates(name):
 def test_generalised_alpha_of_driven_coordinates_has_order_two(name):
     """Trees by their inverse dynamics, loops by their forward dynamics, both against explicit steps."""
     arm = Dynamics(name)
-    explicit, model = driven_system(arm, System)
+    explicit, model = driven_system(arm, ExplicitSystem)
     implicit, _ = driven_system(arm, ImplicitSystem)
     count = len(model.free)
     q_d, v_d, _ = np.split(motion(np.zeros(1), len(model.driven))[0], 3)

@@ -7,10 +7,10 @@ import pytest
 
 import zoo
 from pliant.dynamics import Dynamics
-from pliant.engine.evaluator import Evaluator, Program
-from pliant.formulations.passes import FORWARD, INVERSE, MOTION, NoInertiaError
+from pliant.engine.backends.evaluator import Evaluator, Program
+from pliant.formulations.recursive.passes import FORWARD, INVERSE, MOTION, NoInertiaError
+from pliant.formulations.recursive.tree import build_tree
 from pliant.model.errors import ModelError
-from pliant.tree import build_tree
 
 TOLERANCE = 1e-11
 """Of the largest entry: the same operations in other registers, contracted differently."""

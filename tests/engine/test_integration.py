@@ -5,11 +5,11 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from pliant.dynamics import Dynamics
-from pliant.engine.implicit import alpha_clock
-from pliant.engine.implicit_system import ImplicitSystem
-from pliant.engine.integrators import Clock, Status, new_clock
-from pliant.engine.jit import is_x86
-from pliant.engine.system import BALANCES, Driving, Signals, System
+from pliant.engine.backends.jit import is_x86
+from pliant.engine.stepping.explicit_system import BALANCES, Driving, ExplicitSystem, Signals
+from pliant.engine.stepping.implicit import alpha_clock
+from pliant.engine.stepping.implicit_system import ImplicitSystem
+from pliant.engine.stepping.integrators import Clock, Status, new_clock
 
 END = 0.5
 
@@ -38,7 +38,7 @@ def signals():
 
 @pytest.fixture(scope="module")
 def explicit(arm):
-    system = System(arm.tree, Driving(pushed(arm), (20.0, 2.0), channels=2))
+    system = ExplicitSystem(arm.tree, Driving(pushed(arm), (20.0, 2.0), channels=2))
     system.set_signals(signals())
     return system
 

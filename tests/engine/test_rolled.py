@@ -5,15 +5,15 @@ import pytest
 
 import zoo
 from pliant.dynamics import Dynamics
-from pliant.engine import evaluator
-from pliant.engine.evaluator import Evaluator, Program, still_links
-from pliant.engine.module import program_ir
-from pliant.engine.replay import ReplayEvaluator
-from pliant.engine.rolled import rolled, whole
-from pliant.engine.structure import from_slots, split_constants
-from pliant.engine.tape import count
-from pliant.formulations.passes import ENERGY, FORWARD, INVERSE, MOTION, REACTION, result, run
-from pliant.tree import build_tree
+from pliant.engine.backends import evaluator
+from pliant.engine.backends.evaluator import Evaluator, Program, still_links
+from pliant.engine.backends.module import program_ir
+from pliant.engine.backends.replay import ReplayEvaluator
+from pliant.engine.trace.rolled import rolled, whole
+from pliant.engine.trace.structure import from_slots, split_constants
+from pliant.engine.trace.tape import count
+from pliant.formulations.recursive.passes import ENERGY, FORWARD, INVERSE, MOTION, REACTION, result, run
+from pliant.formulations.recursive.tree import build_tree
 
 TOLERANCE = 1e-10
 """Of the largest entry: the same operations, contracted differently."""

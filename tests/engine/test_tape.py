@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant.dynamics import Dynamics
-from pliant.engine.tape import BINARY, STUMPFF, Node, Operations, Tape, count, live, tangents
+from pliant.engine.trace.tape import BINARY, STUMPFF, Node, Operations, Tape, count, live, tangents
 from pliant.spatial import scalars
 from zoo import Joint, Link, Modes, Placement, RigidPart, Robot, Rotation, beam
 

@@ -7,7 +7,7 @@ from scipy.integrate import solve_ivp
 import zoo
 from oracle import STEP
 from pliant.dynamics import Dynamics
-from pliant.formulations.passes import ENERGY, result, run
+from pliant.formulations.recursive.passes import ENERGY, result, run
 
 TOLERANCE = 1e-10
 """Of the momentum's rate that one of the drives alone would cause: double precision."""

@@ -12,8 +12,8 @@ import pytest
 import zoo
 from oracle import STEP, Oracle
 from pliant.dynamics import Dynamics
-from pliant.formulations import composite, denoc
-from pliant.formulations.passes import ENERGY, FORWARD, INVERSE, result, run
+from pliant.formulations.recursive import composite, denoc
+from pliant.formulations.recursive.passes import ENERGY, FORWARD, INVERSE, result, run
 
 TOLERANCE = 1e-10
 """Of the largest entry: double precision, some thousand operations, condition numbers of M about 1e5."""

@@ -5,9 +5,9 @@ import pytest
 
 import zoo
 from pliant.dynamics import Dynamics
-from pliant.formulations import composite
-from pliant.formulations.passes import ENERGY, FORWARD, INVERSE, result, run
-from pliant.tree import build_tree
+from pliant.formulations.recursive import composite
+from pliant.formulations.recursive.passes import ENERGY, FORWARD, INVERSE, result, run
+from pliant.formulations.recursive.tree import build_tree
 
 TOLERANCE = 1e-10
 """Of the largest entry, in the natural size of each coordinate: double precision throughout."""

@@ -6,8 +6,8 @@ import pytest
 import zoo
 from pliant import acceleration_sensitivity, force_sensitivity
 from pliant.dynamics import Dynamics
-from pliant.formulations.passes import FORWARD, INVERSE, result, run
-from pliant.tree import build_tree
+from pliant.formulations.recursive.passes import FORWARD, INVERSE, result, run
+from pliant.formulations.recursive.tree import build_tree
 
 TOLERANCE = 1e-8
 """Of the largest entry: the other side is a difference of order 8 with a relative step of 1e-2."""

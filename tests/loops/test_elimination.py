@@ -5,13 +5,13 @@ import pytest
 
 import zoo
 from pliant import Beam, Dynamics, Joint, Link, Loop, Modes, Placement, Properties, Rigid, Robot, Rotation, load
-from pliant.formulations.closure import close
-from pliant.formulations.constrained import constrained
-from pliant.formulations.cuts import Plan, move_frames, plans
-from pliant.formulations.elimination import NoPivotError, QuadraticForm, Relation
-from pliant.formulations.merging import merged
-from pliant.formulations.passes import INVERSE, NoInertiaError, views
-from pliant.tree import build_tree
+from pliant.formulations.loops.articulated_loops import constrained
+from pliant.formulations.loops.closure import close
+from pliant.formulations.loops.cuts import Plan, move_frames, plans
+from pliant.formulations.loops.elimination import NoPivotError, QuadraticForm, Relation
+from pliant.formulations.loops.merging import merged
+from pliant.formulations.recursive.passes import INVERSE, NoInertiaError, views
+from pliant.formulations.recursive.tree import build_tree
 
 
 def form_of(M, p):

@@ -5,8 +5,8 @@ import pytest
 
 from closed_robots import five_bar, four_bar, pendulum_ring, state
 from pliant import Dynamics, Joint, Link, Loop, Modes, Robot, load
+from pliant.analysis.sensitivity import acceleration_sensitivity, changed, value_of
 from pliant.model import Beam, Rectangle
-from pliant.sensitivity import acceleration_sensitivity, changed, value_of
 
 ELEMENTS = {"bend_y": True, "bend_z": True, "torsion": True, "axial": True}
 ROBOTS = {

@@ -6,7 +6,7 @@ from scipy.integrate import solve_ivp
 
 from closed_robots import pendulum_ring, state
 from pliant import Dynamics
-from pliant.engine.system import dissipation
+from pliant.engine.stepping.explicit_system import dissipation
 
 CLOSED = 1e-9
 """Gap and rate that a simulation may have."""

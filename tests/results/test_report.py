@@ -10,7 +10,7 @@ import pytest
 from PIL import Image, ImageChops
 
 from browser import PROGRAM, Browser
-from pliant.results.film import make_film
+from pliant.pictures.film import make_film
 from pliant.results.result import Result
 from pliant.simulation.run import run_study, simulate
 from pliant.simulation.start import Start

@@ -10,10 +10,10 @@ from closed_robots import ALIGNED, PLANE, bar, five_bar, four_bar, pendulum_ring
 from pliant import Dynamics, Joint, Loop, Placement, Robot
 from pliant.simulation.choice import choose
 from pliant.simulation.drives.kinds import NoDrive
-from pliant.simulation.equations import Equations
 from pliant.simulation.integrators import compiled
 from pliant.simulation.run import Run, SimulationWarning, simulate
 from pliant.simulation.start import Start
+from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.study import IntegratorOptions, load_study
 from pliant.simulation.trajectories.path import Surroundings
 
@@ -177,7 +177,7 @@ def test_the_newton_matrix_is_exact(dualemps):
     for drive in (NoDrive(2), pliant.PrescribedMotion(trajectory=pliant.Hold())):
         if not isinstance(drive, NoDrive):
             drive = drive.bind(Surroundings(dualemps, dualemps.reference_pose()), np.zeros(2))
-        equations = Equations(dualemps, drive)
+        equations = StateEquations(dualemps, drive)
         rng = np.random.default_rng(2)
         q, v = dualemps.project(dualemps.assemble() + 1e-6 * rng.standard_normal(14), 0.1 * rng.standard_normal(14))
         q[[0, 8]], v[[0, 8]] = 0.0, 0.0
@@ -201,7 +201,7 @@ def test_rigid_limit():
     hard = pliant.Material(E=210e9 * 1e6, G=80e9, density=7850.0)
     links = [link.with_changes(beam=link.beam.with_changes(material=hard)) for link in soft.links]
     stiff = Dynamics(soft.with_changes(links=links))
-    method, reason = choose(IntegratorOptions(), Equations(stiff, NoDrive(1)), *Start().state(stiff), 10.0)
+    method, reason = choose(IntegratorOptions(), StateEquations(stiff, NoDrive(1)), *Start().state(stiff), 10.0)
     assert method == "dop853"
     assert "only" in reason
     options = {"until": 0.5, "start": Start(velocity={"motor": 1.0})}
@@ -369,7 +369,7 @@ def test_a_singular_pose_of_the_drives_is_named():
 
 def test_auto_respects_the_loops(dualemps):
     """The fastest motion is that of the closed robot, 4222 Hz, not that of its open tree."""
-    method, reason = choose(IntegratorOptions(), Equations(dualemps, NoDrive(2)), *Start().state(dualemps), 25.0)
+    method, reason = choose(IntegratorOptions(), StateEquations(dualemps, NoDrive(2)), *Start().state(dualemps), 25.0)
     assert method == "dop853"
     assert "2.65" in reason
     fastest = 2 * np.pi * pliant.modes(dualemps, dualemps.assemble(), locked=False).hertz[-1]

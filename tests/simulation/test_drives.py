@@ -5,7 +5,7 @@ import pytest
 
 import pliant
 from pliant.dynamics import Dynamics
-from pliant.engine.system import BALANCES, Driving, Signals, System
+from pliant.engine.stepping.explicit_system import BALANCES, Driving, ExplicitSystem, Signals
 from pliant.simulation.drives.callback import Callback
 from pliant.simulation.drives.controllers import PID, ComputedTorque
 from pliant.simulation.drives.drive import Sampling
@@ -13,10 +13,10 @@ from pliant.simulation.drives.feed_forward import FeedForward
 from pliant.simulation.drives.given import GivenTorque
 from pliant.simulation.drives.law import compiled_law
 from pliant.simulation.drives.prescribed import PrescribedMotion
-from pliant.simulation.equations import Equations
 from pliant.simulation.rigid import rigid_twin
 from pliant.simulation.run import SimulationWarning, simulate
 from pliant.simulation.start import Start
+from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.trajectories.kinds import Quintic
 from pliant.simulation.trajectories.path import Surroundings
 
@@ -68,7 +68,7 @@ def test_efforts_in_machine_code_and_one_by_one(name, robot):
     move = Quintic(to=dict.fromkeys(arm.inputs[:2], 0.4), duration=0.25)
     drive = LAWS[name]({"trajectory": move, "kp": 400.0, "kd": 30.0})
     active = drive.bind(Surroundings(arm, q0), q0 @ arm.B)
-    equations = Equations(arm, active)
+    equations = StateEquations(arm, active)
     equations.enter(0.0, 0.25)
     if name == "sampled":
         active.tick(0.0, q0 + 0.01, np.zeros(arm.size))
@@ -83,7 +83,7 @@ def test_efforts_in_machine_code_and_one_by_one(name, robot):
     assert (law is None) == ("elastic" in name)
     if law is None:
         return
-    system = System(arm.tree, Driving(law.force, law.gains, law.channels, law.states))
+    system = ExplicitSystem(arm.tree, Driving(law.force, law.gains, law.channels, law.states))
     system.set_signals(Signals.fit(law.signals, 0.0, 0.25))
     for t, action, *state in zip(times, actions, q, v, x, strict=True):
         y = np.concatenate([*state, np.zeros(BALANCES)])

@@ -10,12 +10,12 @@ from pliant.simulation.drives.controllers import PID
 from pliant.simulation.drives.drive import Sampling
 from pliant.simulation.drives.kinds import NoDrive
 from pliant.simulation.drives.prescribed import PrescribedMotion
-from pliant.simulation.equations import Equations
 from pliant.simulation.integrators import compiled
 from pliant.simulation.integrators.integrator import Tolerance
 from pliant.simulation.loads import Disturbance, Stops
 from pliant.simulation.run import Run, SimulationWarning, simulate
 from pliant.simulation.start import Start
+from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.study import IntegratorOptions, Study, load_study
 from pliant.simulation.trajectories.kinds import Quintic
 
@@ -116,7 +116,7 @@ def test_max_step(strip):
 
 
 def test_tolerance_of_groups(strip):
-    equations = Equations(strip, NoDrive(1))
+    equations = StateEquations(strip, NoDrive(1))
     tolerance = Tolerance.of(equations, 1e-6, None, {"elastic": 1e-4, "*.bend_y.3": 1e-2})
     assert tolerance.absolute[:4] == pytest.approx([1e-8, 1e-4, 1e-4, 1e-2])
     assert tolerance.absolute[4:8] == pytest.approx(tolerance.absolute[:4])
@@ -127,7 +127,7 @@ def test_tolerance_of_groups(strip):
 def test_auto_says_what_it_takes_and_why(strip):
     def picked(arm, until):
         state = np.zeros(arm.size), np.zeros(arm.size)
-        return choose(IntegratorOptions(), Equations(arm, NoDrive(1)), *state, until)
+        return choose(IntegratorOptions(), StateEquations(arm, NoDrive(1)), *state, until)
 
     method, reason = picked(strip, 1.0)
     assert method == "dop853"
@@ -139,11 +139,13 @@ def test_auto_says_what_it_takes_and_why(strip):
     robot = two.with_changes(links=[two.links[0], second.with_changes(beam=second.beam.with_changes(material=hard))])
     stiff = Dynamics(robot)
     method, reason = choose(
-        IntegratorOptions(), Equations(stiff, NoDrive(2)), np.zeros(stiff.size), np.zeros(stiff.size), 10.0
+        IntegratorOptions(), StateEquations(stiff, NoDrive(2)), np.zeros(stiff.size), np.zeros(stiff.size), 10.0
     )
     assert method == "generalised-alpha"
     assert "stiff" in reason
-    assert choose(IntegratorOptions(method="rk4"), Equations(strip, NoDrive(1)), *np.zeros((2, 4)), 1.0)[0] == "rk4"
+    assert (
+        choose(IntegratorOptions(method="rk4"), StateEquations(strip, NoDrive(1)), *np.zeros((2, 4)), 1.0)[0] == "rk4"
+    )
 
 
 def test_a_step_that_is_too_large_is_said(strip):
@@ -232,8 +234,8 @@ def test_only_loads_on_frames_step_in_python(monkeypatch):
 
 
 def test_stops_stay_in_python(strip):
-    assert compiled.compilable(Equations(strip, NoDrive(1))) is not None
-    assert compiled.compilable(Equations(strip, NoDrive(1), [Stops().bind(strip)])) is None
+    assert compiled.compilable(StateEquations(strip, NoDrive(1))) is not None
+    assert compiled.compilable(StateEquations(strip, NoDrive(1), [Stops().bind(strip)])) is None
 
 
 @pytest.mark.parametrize("method", ["dop853", "generalised-alpha"])

@@ -8,15 +8,15 @@ from math import sqrt
 
 import numpy as np
 
-from pliant.bodies.families import Samples
+from pliant.bodies.families import ShapeSamples
 from pliant.bodies.modal_body import Array
-from pliant.bodies.profile import Profile
+from pliant.bodies.profile import BeamProfile
 from pliant.bodies.quadrature import TAPER_POINTS, equal_breaks, gauss, merge_breaks
 from pliant.bodies.shapes import Given, Shape, ShapeFunction, bending_shapes, rod_shapes
 
 
 @dataclass(frozen=True, slots=True)
-class ModeSet:
+class BeamModes:
     """Assumed modes of one family."""
 
     family: str
@@ -35,7 +35,7 @@ class ModeSet:
     def points(self) -> int:
         return max((shape.points for shape in self.shapes), default=2)
 
-    def sample(self, x: Array) -> Samples:
+    def sample(self, x: Array) -> ShapeSamples:
         x = np.asarray(x, dtype=float)
         none = np.zeros((self.size, len(x)))
         orders = 2 if self.family in ("torsion", "axial") else 3
@@ -44,23 +44,23 @@ class ModeSet:
         ]
         match self.family:
             case "torsion":
-                return Samples(none, rows[0], rows[1], none)
+                return ShapeSamples(none, rows[0], rows[1], none)
             case "axial":
-                return Samples(rows[0], none, rows[1], none)
-        return Samples(rows[0], rows[1], rows[2], none)
+                return ShapeSamples(rows[0], none, rows[1], none)
+        return ShapeSamples(rows[0], rows[1], rows[2], none)
 
 
 def mode_set(
     family: str,
     kind: str,
     count: int,
-    profile: Profile,
+    profile: BeamProfile,
     *,
     normalise: str = "mass",
     tip_mass: float = 0.0,
     tip_inertia: float = 0.0,
     functions: Sequence[ShapeFunction] = (),
-) -> ModeSet:
+) -> BeamModes:
     """The first modes of one family.
 
     ``tip_mass`` (kg) and ``tip_inertia`` (kg m^2, about the axis of the family) are read by clamped-mass
@@ -80,14 +80,14 @@ def mode_set(
         shapes = rod_shapes(kind, count, length, ratio=tip_mass / own)
     else:
         shapes = bending_shapes(kind, count, length, mu=tip_mass / own, J=tip_inertia / (own * length**2))
-    return ModeSet(family, normalised(shapes, normalise, family, profile, tip_mass=tip_mass, tip_inertia=tip_inertia))
+    return BeamModes(family, normalised(shapes, normalise, family, profile, tip_mass=tip_mass, tip_inertia=tip_inertia))
 
 
 def normalised(
     shapes: Sequence[Shape],
     rule: str,
     family: str,
-    profile: Profile,
+    profile: BeamProfile,
     *,
     tip_mass: float = 0.0,
     tip_inertia: float = 0.0,
@@ -112,7 +112,7 @@ def normalised(
     raise ValueError(f"unknown normalisation {rule!r}")
 
 
-def family_inertia(family: str, profile: Profile) -> float:
+def family_inertia(family: str, profile: BeamProfile) -> float:
     """The mass of the beam, kg; for torsion its polar inertia, kg m^2."""
     x, weights = gauss(profile.breaks, 2 + TAPER_POINTS)
     return float(weights @ _density(family, profile, x))
@@ -136,12 +136,12 @@ def peak(shape: Shape) -> float:
     return largest
 
 
-def _density(family: str, profile: Profile, x: Array) -> Array:
+def _density(family: str, profile: BeamProfile, x: Array) -> Array:
     section = profile.at(x)
     return section.polar if family == "torsion" else np.asarray(section.rhoA)
 
 
-def _mass_factor(shape: Shape, family: str, profile: Profile, tip_mass: float, tip_inertia: float) -> float:
+def _mass_factor(shape: Shape, family: str, profile: BeamProfile, tip_mass: float, tip_inertia: float) -> float:
     breaks = merge_breaks(profile.breaks, equal_breaks(shape.length, shape.panels), length=profile.length)
     x, weights = gauss(breaks, shape.points + TAPER_POINTS)
     density = weights * _density(family, profile, x)

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from pliant.bodies.beam_modes import ModeSet, family_inertia, mode_set
-from pliant.bodies.carried import Load, carried, frame_pose, own_load
+from pliant.bodies.beam_modes import BeamModes, family_inertia, mode_set
+from pliant.bodies.carried import CarriedMass, carried, frame_pose, own_load
 from pliant.bodies.damping import modal_damping, rayleigh_damping
 from pliant.bodies.elements import BendingElements, RodElements, element_set
 from pliant.bodies.families import CombinedSet, ShapeSet
 from pliant.bodies.invariants import assemble, attachment, mass_matrix, stiffness, with_turning_sections
 from pliant.bodies.lumped import RigidPieces
 from pliant.bodies.modal_body import Array, Attachment, ModalBody
-from pliant.bodies.profile import Profile, beam_profile
+from pliant.bodies.profile import BeamProfile, beam_profile
 from pliant.bodies.reduction import craig_bampton_basis, static_basis
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _beam_body(link: Link, robot: Robot | None) -> ModalBody:
     return with_turning_sections(body, shapes, profile) if beam.rotary_inertia == "exact" else body
 
 
-def _shape_sets(link: Link, beam: Beam, profile: Profile, robot: Robot | None) -> list[ShapeSet]:
+def _shape_sets(link: Link, beam: Beam, profile: BeamProfile, robot: Robot | None) -> list[ShapeSet]:
     if beam.modes is not None:
         families = beam.modes.families()
         load = _load(link, robot) if any(f.shape == "clamped-mass" for f in families.values()) else None
@@ -111,8 +111,8 @@ def _shape_sets(link: Link, beam: Beam, profile: Profile, robot: Robot | None) -
 
 
 def _mode_set(
-    link: Link, robot: Robot | None, name: str, family: Family, profile: Profile, load: Load | None
-) -> ModeSet:
+    link: Link, robot: Robot | None, name: str, family: Family, profile: BeamProfile, load: CarriedMass | None
+) -> BeamModes:
     from pliant.model.discretisation import user_shape
 
     # bending in y turns the tip about z, bending in z about y, torsion about x
@@ -134,7 +134,7 @@ def _mode_set(
         _refuse(link, robot, f"{name}: {error}")
 
 
-def _element_set(link: Link, robot: Robot | None, name: str, beam: Beam, profile: Profile) -> ShapeSet:
+def _element_set(link: Link, robot: Robot | None, name: str, beam: Beam, profile: BeamProfile) -> ShapeSet:
     elements: Elements | None = beam.elements
     assert elements is not None
     nodal = element_set(name, profile, elements.number, timoshenko=elements.timoshenko)
@@ -158,7 +158,7 @@ def _element_set(link: Link, robot: Robot | None, name: str, beam: Beam, profile
     return CombinedSet(nodal, V)
 
 
-def _load(link: Link, robot: Robot | None) -> Load:
+def _load(link: Link, robot: Robot | None) -> CarriedMass:
     known = robot is not None and link.name in robot.link_names
     return carried(robot, link.name) if robot is not None and known else own_load(link)
 
@@ -172,7 +172,7 @@ def _damping(beam: Beam, body: ModalBody) -> Array:
     return modal_damping(body.M_ee, body.K_ee, damping.ratio or 0.0)
 
 
-def _beam_frame(link: Link, name: str, shapes: Sequence[ShapeSet], profile: Profile) -> Attachment:
+def _beam_frame(link: Link, name: str, shapes: Sequence[ShapeSet], profile: BeamProfile) -> Attachment:
     frame = link.frame(name)
     x = float(frame.x or 0.0)
     if abs(x - profile.length) <= END * profile.length:

@@ -30,7 +30,7 @@ TIP = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class CarriedMass:
     """Moments of a rigid mass in some frame.
 
     mass     m              kg      ()
@@ -43,7 +43,7 @@ class Load:
     second: Array
 
     @classmethod
-    def from_inertia(cls, mass: float, first: Array, about_origin: Array) -> Load:
+    def from_inertia(cls, mass: float, first: Array, about_origin: Array) -> CarriedMass:
         """From mass, first moment and the inertia about the origin."""
         return cls(float(mass), first, np.trace(about_origin) / 2 * np.eye(3) - about_origin)
 
@@ -52,22 +52,22 @@ class Load:
         """Inertia about the origin, kg m^2 (3, 3)."""
         return np.asarray(np.trace(self.second) * np.eye(3) - self.second)
 
-    def __add__(self, other: Load) -> Load:
-        return Load(self.mass + other.mass, self.first + other.first, self.second + other.second)
+    def __add__(self, other: CarriedMass) -> CarriedMass:
+        return CarriedMass(self.mass + other.mass, self.first + other.first, self.second + other.second)
 
-    def seen_from(self, pose: Pose) -> Load:
+    def seen_from(self, pose: Pose) -> CarriedMass:
         """The same mass in a frame in which its own frame has this position and rotation."""
         p, R = pose
         turned = R @ self.first
         cross = np.outer(p, turned)
         second = R @ self.second @ R.T + cross + cross.T + self.mass * np.outer(p, p)
-        return Load(self.mass, self.mass * p + turned, second)
+        return CarriedMass(self.mass, self.mass * p + turned, second)
 
 
-NOTHING = Load(0.0, np.zeros(3), np.zeros((3, 3)))
+NOTHING = CarriedMass(0.0, np.zeros(3), np.zeros((3, 3)))
 
 
-def carried(robot: Robot, link_name: str) -> Load:
+def carried(robot: Robot, link_name: str) -> CarriedMass:
     """Mass and inertia on the tip of a link, about the tip and in the axes of the link.
 
     ``inertia[2, 2]`` loads bending in y, ``inertia[1, 1]`` bending in z, ``inertia[0, 0]`` torsion.
@@ -75,7 +75,7 @@ def carried(robot: Robot, link_name: str) -> Load:
     return _tip_load(robot.link(link_name), _mounted_by_frame(robot)[link_name])
 
 
-def own_load(link: Link) -> Load:
+def own_load(link: Link) -> CarriedMass:
     """The part of it that belongs to the link itself: the payloads on its tip section."""
     return _tip_load(link, _payloads(link))
 
@@ -101,7 +101,7 @@ def joint_pose(joint: Joint, coordinate: float) -> Pose:
 
 
 @lru_cache(maxsize=4)
-def _mounted_by_frame(robot: Robot) -> dict[str, dict[str, Load]]:
+def _mounted_by_frame(robot: Robot) -> dict[str, dict[str, CarriedMass]]:
     """Per link and frame: payloads and outboard links, in the link frame; one pass from the tips inwards."""
     mounted = {link.name: _payloads(link) for link in robot.links}
     links = {link.name: link for link in robot.links}
@@ -116,15 +116,15 @@ def _mounted_by_frame(robot: Robot) -> dict[str, dict[str, Load]]:
     return mounted
 
 
-def _payloads(link: Link) -> dict[str, Load]:
-    loads: dict[str, Load] = {}
+def _payloads(link: Link) -> dict[str, CarriedMass]:
+    loads: dict[str, CarriedMass] = {}
     for payload in link.payloads:
         frame = payload.frame or "tip"
         loads[frame] = loads.get(frame, NOTHING) + _rigid(payload).seen_from(frame_pose(link, frame))
     return loads
 
 
-def _tip_load(link: Link, mounted: Mapping[str, Load]) -> Load:
+def _tip_load(link: Link, mounted: Mapping[str, CarriedMass]) -> CarriedMass:
     on_tip = (load for frame, load in mounted.items() if _is_on_tip(link, frame))
     tip = frame_pose(link, "tip")[0]
     return sum(on_tip, NOTHING).seen_from((-tip, np.eye(3)))
@@ -137,19 +137,19 @@ def _is_on_tip(link: Link, frame: str) -> bool:
     return x is not None and abs(x - link.length) <= TIP * link.length
 
 
-def _body(link: Link) -> Load:
+def _body(link: Link) -> CarriedMass:
     """The link itself with its hub, in the link frame."""
     load = NOTHING if link.hub is None else _rigid(link.hub)
     if link.rigid is not None:
         return load + _rigid(link.rigid)
     if link.modal is not None:
-        return load + Load.from_inertia(link.modal.mass, link.modal.array("first"), link.modal.array("I_rr"))
+        return load + CarriedMass.from_inertia(link.modal.mass, link.modal.array("first"), link.modal.array("I_rr"))
     if link.beam is not None:
         moments = inertia((), beam_profile(link.beam), section_inertia=bool(link.beam.rotary_inertia))
-        return load + Load.from_inertia(float(moments["mass"]), moments["first"], moments["I_rr"])
+        return load + CarriedMass.from_inertia(float(moments["mass"]), moments["first"], moments["I_rr"])
     return load
 
 
-def _rigid(part: RigidMass) -> Load:
-    about_com = Load.from_inertia(part.mass, np.zeros(3), part.inertia_matrix())
+def _rigid(part: RigidMass) -> CarriedMass:
+    about_com = CarriedMass.from_inertia(part.mass, np.zeros(3), part.inertia_matrix())
     return about_com.seen_from((part.com_vector(), np.eye(3)))

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.bodies.families import MOTIONS, Samples
+from pliant.bodies.families import MOTIONS, ShapeSamples
 from pliant.bodies.modal_body import Array
-from pliant.bodies.profile import Profile
+from pliant.bodies.profile import BeamProfile
 from pliant.bodies.quadrature import equal_breaks
 
 
@@ -44,7 +44,7 @@ class BendingElements:
         # degree 3 + 3 of the shapes and 2 of the lever arms
         return 5
 
-    def sample(self, x: Array) -> Samples:
+    def sample(self, x: Array) -> ShapeSamples:
         element, xi, h = _locate(self.nodes, x)
         p = np.asarray(self.shear_parameters)[element]
         stretch, one = 1.0 + p, np.ones_like(xi)
@@ -64,7 +64,7 @@ class BendingElements:
         ]
         shear = [-p / h, -p / 2 * one, p / h, -p / 2 * one]
         local = (np.stack(rows) / stretch for rows in (value, rotation, strain, shear))
-        return Samples(*(_scatter(rows, element, len(self.nodes)) for rows in local))
+        return ShapeSamples(*(_scatter(rows, element, len(self.nodes)) for rows in local))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +86,20 @@ class RodElements:
     def points(self) -> int:
         return 3
 
-    def sample(self, x: Array) -> Samples:
+    def sample(self, x: Array) -> ShapeSamples:
         element, xi, h = _locate(self.nodes, x)
         shape = _scatter(np.stack([1 - xi, xi]), element, len(self.nodes))
         strain = _scatter(np.stack([-1 / h, 1 / h]), element, len(self.nodes))
         none = np.zeros_like(shape)
-        return Samples(none, shape, strain, none) if self.family == "torsion" else Samples(shape, none, strain, none)
+        return (
+            ShapeSamples(none, shape, strain, none)
+            if self.family == "torsion"
+            else ShapeSamples(shape, none, strain, none)
+        )
 
 
 def element_set(
-    family: str, profile: Profile, number: int, *, timoshenko: bool = False
+    family: str, profile: BeamProfile, number: int, *, timoshenko: bool = False
 ) -> BendingElements | RodElements:
     """The nodal shapes of ``number`` elements of one family."""
     nodes = element_nodes(profile, number)
@@ -110,7 +114,7 @@ def element_set(
     return BendingElements(family, nodes, tuple(float(p) for p in 12 * EI / (GA * np.diff(ends) ** 2)))
 
 
-def element_nodes(profile: Profile, number: int) -> tuple[float, ...]:
+def element_nodes(profile: BeamProfile, number: int) -> tuple[float, ...]:
     """Ends of the elements: equal within each piece, pieces sharing the elements by their lengths.
 
     With fewer elements than pieces all elements are equal and the steps fall inside them.

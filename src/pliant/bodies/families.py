@@ -23,7 +23,7 @@ X, Y, Z = 0, 1, 2
 
 
 @dataclass(frozen=True, slots=True)
-class Motion:
+class FamilyMotion:
     """Directions of one family.
 
     value      axis of the displacement of the beam axis, or None
@@ -40,16 +40,16 @@ class Motion:
     shear: str | None = None
 
 
-MOTIONS: dict[str, Motion] = {
-    "bend_y": Motion(Y, (Z, 1.0), ((Y, 1.0), (X, -1.0), None), "EIz", "GAy"),
-    "bend_z": Motion(Z, (Y, -1.0), ((Z, 1.0), None, (X, -1.0)), "EIy", "GAz"),
-    "torsion": Motion(None, (X, 1.0), (None, (Z, 1.0), (Y, -1.0)), "GJ"),
-    "axial": Motion(X, None, (None, None, None), "EA"),
+MOTIONS: dict[str, FamilyMotion] = {
+    "bend_y": FamilyMotion(Y, (Z, 1.0), ((Y, 1.0), (X, -1.0), None), "EIz", "GAy"),
+    "bend_z": FamilyMotion(Z, (Y, -1.0), ((Z, 1.0), None, (X, -1.0)), "EIy", "GAz"),
+    "torsion": FamilyMotion(None, (X, 1.0), (None, (Z, 1.0), (Y, -1.0)), "GJ"),
+    "axial": FamilyMotion(X, None, (None, None, None), "EA"),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Samples:
+class ShapeSamples:
     """The shapes of one family at some stations; every array is (shapes, stations)."""
 
     value: Array
@@ -73,7 +73,7 @@ class ShapeSet(Protocol):
     def breaks(self) -> tuple[float, ...]: ...
     @property
     def points(self) -> int: ...
-    def sample(self, x: Array) -> Samples: ...
+    def sample(self, x: Array) -> ShapeSamples: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +99,6 @@ class CombinedSet:
     def points(self) -> int:
         return self.base.points
 
-    def sample(self, x: Array) -> Samples:
+    def sample(self, x: Array) -> ShapeSamples:
         s = self.base.sample(x)
-        return Samples(*(np.asarray(self.V.T @ a) for a in (s.value, s.rotation, s.strain, s.shear)))
+        return ShapeSamples(*(np.asarray(self.V.T @ a) for a in (s.value, s.rotation, s.strain, s.shear)))

@@ -21,7 +21,7 @@ import numpy as np
 
 from pliant.bodies.families import MOTIONS, ShapeSet, X, Y, Z
 from pliant.bodies.modal_body import Array, Attachment, ModalBody, hat
-from pliant.bodies.profile import Profile
+from pliant.bodies.profile import BeamProfile
 from pliant.bodies.quadrature import TAPER_POINTS, gauss, merge_breaks
 
 # an inner product this far below its Cauchy-Schwarz bound is the rounding error of an orthogonality
@@ -32,7 +32,7 @@ LARGE = 200
 
 def assemble(
     sets: Sequence[ShapeSet],
-    profile: Profile,
+    profile: BeamProfile,
     frames: Mapping[str, Attachment],
     *,
     section_inertia: bool,
@@ -54,7 +54,7 @@ def assemble(
     )
 
 
-def with_turning_sections(body: ModalBody, sets: Sequence[ShapeSet], profile: Profile) -> ModalBody:
+def with_turning_sections(body: ModalBody, sets: Sequence[ShapeSet], profile: BeamProfile) -> ModalBody:
     """The body with its section inertia as discs that turn by their finite rotation.
 
     Half the usual number of points is enough: the integrand has no factor x^2, and every disc costs time.
@@ -78,7 +78,7 @@ def coordinate_names(sets: Sequence[ShapeSet]) -> tuple[str, ...]:
     return tuple(f"{shapes.family}.{k}" for shapes in sets for k in range(1, shapes.size + 1))
 
 
-def inertia(sets: Sequence[ShapeSet], profile: Profile, *, section_inertia: bool) -> dict[str, Array]:
+def inertia(sets: Sequence[ShapeSet], profile: BeamProfile, *, section_inertia: bool) -> dict[str, Array]:
     """All inertia integrals, by their names in ModalBody."""
     x, weights = _rule(sets, profile)
     section = profile.at(x)
@@ -112,7 +112,7 @@ def inertia(sets: Sequence[ShapeSet], profile: Profile, *, section_inertia: bool
     }
 
 
-def mass_matrix(shapes: ShapeSet, profile: Profile, *, section_inertia: bool) -> Array:
+def mass_matrix(shapes: ShapeSet, profile: BeamProfile, *, section_inertia: bool) -> Array:
     """M_ee of one family alone, without the other integrals."""
     x, weights = _rule([shapes], profile)
     section, samples = profile.at(x), shapes.sample(x)
@@ -126,7 +126,7 @@ def mass_matrix(shapes: ShapeSet, profile: Profile, *, section_inertia: bool) ->
     return M
 
 
-def stiffness(sets: Sequence[ShapeSet], profile: Profile) -> Array:
+def stiffness(sets: Sequence[ShapeSet], profile: BeamProfile) -> Array:
     """Strain energy: int EI psi'^2 + GA (w' - psi)^2, int GJ a'^2, int EA u'^2."""
     x, weights = _rule(sets, profile)
     section = profile.at(x)
@@ -168,7 +168,7 @@ def attachment(
     return Attachment(np.array([float(x), 0.0, 0.0]) + s, R_BA, Phi_d + 0.0, Phi_r + 0.0)
 
 
-def _rule(sets: Sequence[ShapeSet], profile: Profile) -> tuple[Array, Array]:
+def _rule(sets: Sequence[ShapeSet], profile: BeamProfile) -> tuple[Array, Array]:
     breaks = merge_breaks(profile.breaks, *(shapes.breaks for shapes in sets), length=profile.length)
     return gauss(breaks, max((shapes.points for shapes in sets), default=2) + TAPER_POINTS)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.bodies.families import MOTIONS, Samples
+from pliant.bodies.families import MOTIONS, ShapeSamples
 from pliant.bodies.modal_body import Array
 
 
@@ -38,7 +38,7 @@ class RigidPieces:
     def _per_node(self) -> int:
         return 1 if MOTIONS[self.family].shear is None else 2
 
-    def sample(self, x: Array) -> Samples:
+    def sample(self, x: Array) -> ShapeSamples:
         node = np.searchsorted(np.asarray(self.breaks), x, side="right")
         columns, one = np.arange(len(x)), np.ones(len(x))
         value, rotation = (np.zeros((self._per_node * len(self.nodes), len(x))) for _ in range(2))
@@ -53,4 +53,4 @@ class RigidPieces:
         # the body of the root node belongs to the clamp
         value, rotation = value[self._per_node :], rotation[self._per_node :]
         none = np.zeros_like(value)
-        return Samples(value, rotation, none, none)
+        return ShapeSamples(value, rotation, none, none)

@@ -53,7 +53,7 @@ class SectionData:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class BeamPiece:
     """A part of the beam whose section is constant or varies smoothly.
 
     ``data`` is a constant section, or a function of the fraction (0 to 1) of the piece, vectorised.
@@ -68,15 +68,15 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class BeamProfile:
     """The pieces of a beam, from the root to the tip."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[BeamPiece, ...]
 
     @classmethod
-    def uniform(cls, length: float, data: SectionData) -> Profile:
+    def uniform(cls, length: float, data: SectionData) -> BeamProfile:
         """A beam of one constant section."""
-        return cls((Piece(length, data),))
+        return cls((BeamPiece(length, data),))
 
     @property
     def length(self) -> float:
@@ -108,16 +108,16 @@ class Profile:
         return SectionData(**columns)  # type: ignore[arg-type]
 
 
-def beam_profile(beam: Beam) -> Profile:
+def beam_profile(beam: Beam) -> BeamProfile:
     """The profile of a described beam."""
-    return Profile(tuple(_piece(part) for part in beam.parts()))
+    return BeamProfile(tuple(_piece(part) for part in beam.parts()))
 
 
-def _piece(part: Segment) -> Piece:
+def _piece(part: Segment) -> BeamPiece:
     def data(fraction: Array) -> SectionData:
         return _section_data(part, part.length * np.asarray(fraction, dtype=float))
 
-    return Piece(part.length, data if part.taper_to is not None else data(np.array(0.0)))
+    return BeamPiece(part.length, data if part.taper_to is not None else data(np.array(0.0)))
 
 
 def _section_data(part: Segment, x: Array) -> SectionData:

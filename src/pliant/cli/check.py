@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pliant.cli.terminal import WRONG_INPUT
-from pliant.results.words import counted
+from pliant.pictures.words import counted
 
 if TYPE_CHECKING:
     from pliant.model.errors import ModelError

@@ -48,7 +48,7 @@ def modes(
     how = "all joints free" if free else "drives hold the joints"
     emit(f"[bold]{loaded.name}[/]: natural modes, {how}", _configuration(arm, found), _rows(found, count))
     if plot is not None:
-        from pliant.results.mode_plot import draw_modes
+        from pliant.pictures.mode_plot import draw_modes
 
         draw_modes(arm, found, plot)
         typer.echo(f"\ndrawn in {plot}")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from pliant.cli.terminal import check_picture, emit, number, refuse, table
-from pliant.results.words import FAMILY_WORDS
+from pliant.pictures.words import FAMILY_WORDS
 
 # rows of one family
 SHOWN = 20
@@ -21,7 +21,7 @@ def shapes(
 ) -> None:
     """Mode shapes of every flexible link, with their frequencies."""
     import pliant
-    from pliant.results.link_modes import link_modes
+    from pliant.pictures.link_modes import link_modes
 
     check_picture(plot)
     loaded = pliant.load(robot)
@@ -39,7 +39,7 @@ def shapes(
                 rows.add_row("", "", f"and {len(modes) - SHOWN} more", "", "", "")
     emit(f"[bold]{loaded.name}[/]: vibrations of the single links", rows)
     if plot is not None:
-        from pliant.results.shape_plot import draw_shapes
+        from pliant.pictures.shape_plot import draw_shapes
 
         draw_shapes(loaded, plot)
         typer.echo(f"\ndrawn in {plot}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pliant.cli.terminal import check_picture, emit, number, refuse, table
-from pliant.results.words import FAMILY_WORDS, counted
+from pliant.pictures.words import FAMILY_WORDS, counted
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -46,7 +46,7 @@ def show(
     parts.extend(_loop(loop) for loop in loaded.loops)
     emit(*parts)
     if plot is not None:
-        from pliant.results.drawing import draw_robot
+        from pliant.pictures.drawing import draw_robot
 
         draw_robot(loaded, plot)
         typer.echo(f"\ndrawn in {plot}")
@@ -174,7 +174,7 @@ def _section_words(section: Section | None) -> str:
 
 def _coordinates(robot: Robot) -> Table:
     """Every coordinate with its place; a family of elastic ones in one row, with the frequencies."""
-    from pliant.results.link_modes import link_modes
+    from pliant.pictures.link_modes import link_modes
 
     rows = table("#", "coordinate", "is", "reference pose, or frequencies of the single link", words=4)
     index = 0

@@ -31,7 +31,7 @@ RUN_ENDING = ".h5"
 
 
 @dataclass
-class Outcome:
+class JobOutcome:
     """How a job ended."""
 
     result: Result | None = None
@@ -87,7 +87,7 @@ class Job:
         """How the user goes on."""
         return f"pliant simulate {shlex.quote(self.name)} -o {shlex.quote(str(self.path))} --resume"
 
-    def go(self, update: Callable[[Progress], bool], interval: float) -> Outcome:
+    def go(self, update: Callable[[Progress], bool], interval: float) -> JobOutcome:
         """Run to the end, an interrupt or trouble; everything computed is kept."""
         log = self._open()
         last = time.monotonic()
@@ -99,7 +99,7 @@ class Job:
                 last = time.monotonic()
             return update(at)
 
-        outcome = Outcome()
+        outcome = JobOutcome()
         try:
             with self.study.placed():
                 outcome.interrupted = not self.run.go(report)
@@ -111,7 +111,7 @@ class Job:
         except OSError as error:
             log.close()
             where = "the last checkpoint is kept; free some space, then go on with: " + self.resume_command
-            return Outcome(trouble=f"{self.partial}: {error.strerror} at t = {self.run.t:.6g} s; {where}")
+            return JobOutcome(trouble=f"{self.partial}: {error.strerror} at t = {self.run.t:.6g} s; {where}")
         except Exception:
             # a file without a checkpoint is of no use, and would be in the way of the next run
             if self.kept is None and not self.saved:
@@ -138,7 +138,7 @@ class Job:
         log.append(self.run.recorder.fresh(), self.run.memory(), self.run.happenings)
         self.saved = True
 
-    def _finish(self, outcome: Outcome, log: CheckpointFile) -> None:
+    def _finish(self, outcome: JobOutcome, log: CheckpointFile) -> None:
         """Write the result; the checkpoints go when it is there and whole."""
         assert outcome.result is not None
         try:

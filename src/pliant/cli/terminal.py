@@ -60,7 +60,7 @@ def check_picture(path: Path | None) -> None:
     """Refuse a picture that cannot be written before anything is computed."""
     if path is None:
         return
-    from pliant.results.canvas import PICTURES
+    from pliant.pictures.canvas import PICTURES
 
     check_folder(path, PICTURES, "a picture")
 
@@ -69,7 +69,7 @@ def check_film(path: Path | None) -> None:
     """Refuse a film that cannot be made before anything is computed."""
     if path is None:
         return
-    from pliant.results.animation import FILMS, check_film
+    from pliant.pictures.animation import FILMS, check_film
 
     check_folder(path, FILMS, "a film")
     try:

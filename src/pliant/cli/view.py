@@ -26,8 +26,8 @@ def view(
     browser: Annotated[bool, typer.Option(help="Open the report in the browser.")] = True,
 ) -> None:
     """Write the report of a stored run and open it in the browser, or write plots, a film or a table."""
-    from pliant.results.animation import FILMS
-    from pliant.results.canvas import PICTURES
+    from pliant.pictures.animation import FILMS
+    from pliant.pictures.canvas import PICTURES
     from pliant.results.result import Result
 
     path = output or run.with_suffix(PAGES[0])

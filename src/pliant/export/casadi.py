@@ -6,8 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pliant.engine.rolled import Address
-from pliant.engine.tape import FUNCTIONS, STUMPFF, Node, live
+from pliant.engine.trace.rolled import Address
+from pliant.engine.trace.tape import FUNCTIONS, STUMPFF, Node, live
 from pliant.export.functions import GRAVITY, Exported, Model, model
 from pliant.export.target import target
 from pliant.spatial.scalars import stumpff

@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pliant.bodies.modal_body import ModalBody
-from pliant.engine.evaluator import fitting_program
-from pliant.engine.rolled import Address, Kernel, RolledProgram, rolled, whole
-from pliant.engine.statements import is_whole
-from pliant.engine.structure import Slot, from_slots, split_tree, structure_key
-from pliant.engine.tape import Tape, tangents
-from pliant.formulations.composite import mass_matrix
-from pliant.formulations.link import JointConstants, LinkConstants, LinkKind
-from pliant.formulations.passes import ENERGY, FORWARD, INVERSE, MOTION, Algorithm, Pass, Step, View
+from pliant.engine.backends.evaluator import fitting_program
+from pliant.engine.backends.statements import is_whole
+from pliant.engine.trace.rolled import Address, Kernel, RolledProgram, rolled, whole
+from pliant.engine.trace.structure import Slot, from_slots, split_tree, structure_key
+from pliant.engine.trace.tape import Tape, tangents
+from pliant.formulations.recursive.composite import mass_matrix
+from pliant.formulations.recursive.link import JointConstants, LinkConstants, LinkKind
+from pliant.formulations.recursive.passes import ENERGY, FORWARD, INVERSE, MOTION, Algorithm, LinkView, Pass, Step
+from pliant.formulations.recursive.tree import Tree, TreeLink, body_constants
 from pliant.spatial.scalars import Scalar
-from pliant.tree import Tree, TreeLink, body_constants
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
-    from pliant.loops.closed import ClosedLoops
+    from pliant.formulations.loops.loops import Loops
 
 UNROLL_MATRIX_BELOW = 200
 """The same for matrices, in pairs of a coordinate and a link below it: about 60 operations each."""
@@ -154,7 +154,7 @@ def model(
     )
 
 
-def _closed_model(arm: Dynamics, loops: ClosedLoops, functions: Sequence[str]) -> Model:
+def _closed_model(arm: Dynamics, loops: Loops, functions: Sequence[str]) -> Model:
     """A robot with loops: its forward dynamics, which runs over a tree of its own with rigid parts merged."""
     wanted = ("forward",) if tuple(functions) == FUNCTIONS else _known(functions)
     if wanted != ("forward",):
@@ -295,7 +295,7 @@ def with_frames(tree: Tree, frames: Sequence[str]) -> Tree:
 def _at_rest(each: Pass) -> Pass:
     """A pass of the inverse dynamics with all accelerations zero: they cost nothing."""
 
-    def step(view: View) -> dict[str, Any]:
+    def step(view: LinkView) -> dict[str, Any]:
         return each.step(replace(view, inputs={**view.inputs, "a": [0.0] * view.kind.coordinates}))
 
     return replace(each, step=step)
@@ -304,7 +304,7 @@ def _at_rest(each: Pass) -> Pass:
 def _first(each: Pass, count: int) -> Pass:
     """A pass that gives out only the first results of a link."""
 
-    def step(view: View) -> dict[str, Any]:
+    def step(view: LinkView) -> dict[str, Any]:
         values = each.step(view)
         return {**values, "result": values["result"][:count]}
 
@@ -315,7 +315,7 @@ def _of_frames(start: int, stop: int) -> Step:
     """The part of a frame's (R, p, v, w), nothing for a real link."""
     give = MOTION.passes[1].step
 
-    def step(view: View) -> dict[str, Any]:
+    def step(view: LinkView) -> dict[str, Any]:
         if not isinstance(view.kind, FrameKind):
             return {"result": []}
         m = give(view)["result"]
@@ -364,7 +364,7 @@ def _with_marks(algorithm: Algorithm) -> Algorithm:
     """The algorithm with a mark on the tape before every step."""
 
     def marked(each: Pass) -> Pass:
-        def step(view: View) -> dict[str, Any]:
+        def step(view: LinkView) -> dict[str, Any]:
             traced = [x for vector in view.inputs.values() for x in vector]
             if traced:
                 traced[0].tape.symbol(Address(MARK, f"{each.name}: {view.name}", 0))

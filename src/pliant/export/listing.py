@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Literal
 
-from pliant.engine.c_code import comment
-from pliant.engine.rolled import Address, Kernel
-from pliant.engine.statements import Statement, statements, stumpff_polynomial, stumpff_used
-from pliant.engine.tape import Tape
+from pliant.engine.backends.c_code import comment
+from pliant.engine.backends.statements import Statement, statements, stumpff_polynomial, stumpff_used
+from pliant.engine.trace.rolled import Address, Kernel
+from pliant.engine.trace.tape import Tape
 from pliant.export.functions import GRAVITY, MARK, Exported, Model, model, version
 from pliant.export.names import words
 from pliant.export.target import target, write

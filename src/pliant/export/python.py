@@ -7,8 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pliant.engine.rolled import Address
-from pliant.engine.statements import (
+from pliant.engine.backends.statements import (
     Stage,
     Task,
     link_rows,
@@ -18,7 +17,8 @@ from pliant.engine.statements import (
     stumpff_polynomial,
     stumpff_used,
 )
-from pliant.engine.tape import FUNCTIONS as ELEMENTARY
+from pliant.engine.trace.rolled import Address
+from pliant.engine.trace.tape import FUNCTIONS as ELEMENTARY
 from pliant.export.functions import FUNCTIONS, GRAVITY, MEANINGS, Exported, Model, model, version
 from pliant.export.target import target, write
 

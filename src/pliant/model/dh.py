@@ -38,7 +38,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pliant.model.attach import SAME, Plain, bends, body_of, length_of, placement, seat
-from pliant.model.dh_rows import Problems, Row, read_table
+from pliant.model.dh_rows import DHRow, Problems, read_table
 from pliant.model.errors import did_you_mean, show
 
 # the shift along the joint axis
@@ -80,13 +80,13 @@ class _Table:
     """The rows of one table and the links that they move."""
 
     convention: str
-    rows: list[Row]
+    rows: list[DHRow]
     links: list[Plain]
     raw: list[Any]
     problems: Problems
     by_name: dict[str, Plain] = field(default_factory=dict)
-    by_index: dict[int | str, Row] = field(default_factory=dict)
-    by_link: dict[str, Row] = field(default_factory=dict)
+    by_index: dict[int | str, DHRow] = field(default_factory=dict)
+    by_link: dict[str, DHRow] = field(default_factory=dict)
 
     def expand(self) -> None:
         """Write the joints into the links."""
@@ -97,7 +97,7 @@ class _Table:
         if self.convention != "modified":
             for name, row in self.by_link.items():
                 self._set_tip(row, self.by_name[name])
-        before: Row | None = None
+        before: DHRow | None = None
         followed = set()
         for row in self.rows:
             parent, frame = self._antecedent(row, before)
@@ -114,10 +114,10 @@ class _Table:
                 end = {"name": "end", "x": row["a"], **_placement((0.0, 0.0, 0.0), [("x", alpha)])}
                 self._add_frame(row, link, end)
 
-    def complain(self, row: Row, message: str, key: str | None = None) -> None:
+    def complain(self, row: DHRow, message: str, key: str | None = None) -> None:
         self.problems.add(row.label, message, self.raw[row.place], key)
 
-    def _register(self, row: Row) -> None:
+    def _register(self, row: DHRow) -> None:
         if row.link is not None:
             if row.link not in self.by_name:
                 hint = did_you_mean(row.link, self.by_name) or "; every row needs its link there"
@@ -130,7 +130,7 @@ class _Table:
             self.complain(row, f"index {show(row.index)} belongs to another row already", "index")
         self.by_index.setdefault(row.index, row)
 
-    def _set_tip(self, row: Row, link: Plain) -> None:
+    def _set_tip(self, row: DHRow, link: Plain) -> None:
         """The tip of a link is frame i of the table; the twist of a beam is left to the next joint."""
         body, a = body_of(link), row["a"]
         alpha = row["alpha"] if self.convention == "standard" else 0.0
@@ -149,7 +149,7 @@ class _Table:
                 link[body].pop("length", None)
             self._add_frame(row, link, {"name": "tip", **_placement((a, 0.0, 0.0), [("x", alpha)])})
 
-    def _antecedent(self, row: Row, before: Row | None) -> tuple[str, str | None]:
+    def _antecedent(self, row: DHRow, before: DHRow | None) -> tuple[str, str | None]:
         """Link (or base) before the row, and the frame on it if the row names one."""
         name = row.antecedent
         if name is None:
@@ -171,7 +171,7 @@ class _Table:
             self.complain(row, f"antecedent {show(name)} is the row's own link", "antecedent")
         return link, frame or None
 
-    def _move(self, row: Row, link: Plain, parent: str, frame: str | None) -> None:
+    def _move(self, row: DHRow, link: Plain, parent: str, frame: str | None) -> None:
         """Write the joint of a link."""
         joint = {} if link.get("joint") is None else link["joint"]
         if not isinstance(joint, dict):
@@ -203,7 +203,7 @@ class _Table:
             new["child_placement"] = after
         link["joint"] = new
 
-    def _seat(self, row: Row, parent: str, frame: str | None) -> tuple[str, Plain]:
+    def _seat(self, row: DHRow, parent: str, frame: str | None) -> tuple[str, Plain]:
         """The frame that carries the joint of a row, and the joint frame in it."""
         if self.convention == "modified":
             return self._on_link(row, parent, frame, *_khalil(row))
@@ -215,7 +215,7 @@ class _Table:
         return f"{parent}.tip", _placement((0.0, 0.0, 0.0), [("x", alpha)])
 
     def _on_link(
-        self, row: Row, parent: str, frame: str | None, position: list[float], turns: Turns
+        self, row: DHRow, parent: str, frame: str | None, position: list[float], turns: Turns
     ) -> tuple[str, Plain]:
         """A place in the frame of a link, as a placement in the frame that carries it."""
         if parent == "base" or frame is not None:
@@ -231,7 +231,7 @@ class _Table:
             self._add_frame(row, link, new)
         return f"{parent}.{name}", _placement(offset, turns)
 
-    def _mark(self, row: Row, parent: str, frame: str | None) -> None:
+    def _mark(self, row: DHRow, parent: str, frame: str | None) -> None:
         """Put a frame on the antecedent."""
         link = self.by_name.get(parent)
         if link is None or frame is not None:
@@ -254,7 +254,7 @@ class _Table:
             position[0] -= new["x"]
         self._add_frame(row, link, {**new, **_placement(position, [*turns, ("z", row["theta"])])})
 
-    def _add_frame(self, row: Row, link: Plain, frame: Plain) -> None:
+    def _add_frame(self, row: DHRow, link: Plain, frame: Plain) -> None:
         frames = link.get("frames") or []
         if not isinstance(frames, list):
             return  # the reader says what frames must be
@@ -264,7 +264,7 @@ class _Table:
         link["frames"] = [*frames, frame]
 
 
-def _khalil(row: Row) -> tuple[list[float], Turns]:
+def _khalil(row: DHRow) -> tuple[list[float], Turns]:
     """Position and turns of Rz(gamma) Tz(b) Rx(alpha) Tx(d)."""
     gamma, d = row["gamma"], row["d"]
     # no rounding in the usual case: zeros are structure for the dynamics

@@ -24,7 +24,7 @@ MODIFIED_WORDS = ("frame", "sigma", "mu")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DHRow:
     """One checked row; `antecedent` is None where the row does not say it."""
 
     place: int
@@ -59,7 +59,7 @@ class Problems:
             raise ModelError(self.found)
 
 
-def read_table(block: Any, problems: Problems, data: Any) -> tuple[str, list[Row]]:
+def read_table(block: Any, problems: Problems, data: Any) -> tuple[str, list[DHRow]]:
     """The convention and the rows of a ``dh`` block; what is wrong with it goes to `problems`."""
     if not isinstance(block, Mapping):
         problems.add("dh", f"is {show(block)}; it must be a mapping with convention and rows", data, "dh")
@@ -91,13 +91,13 @@ class _Reader:
     problems: Problems
     rows: Any
 
-    def read(self) -> Row:
+    def read(self) -> DHRow:
         row, modified = self.row, self.convention == "modified"
         if not isinstance(row, Mapping):
             example = "{link: upper, joint: shoulder, alpha: 90 deg}"
             message = f"is {show(row)}; it must be a mapping such as {example}"
             self.problems.add(self.element, message, self.rows)
-            return Row(self.place, self.place + 1, None, None, None, "fixed", None, None, {})
+            return DHRow(self.place, self.place + 1, None, None, None, "fixed", None, None, {})
         known = (*WORDS, *(MODIFIED_WORDS if modified else ()), *CONVENTIONS[self.convention])
         for key in row:
             if key not in known:
@@ -116,7 +116,7 @@ class _Reader:
         index = self.reference("index")
         index = self.place + 1 if index is None else index
         antecedent = self.reference("antecedent")
-        return Row(self.place, index, link, frame, self.name("joint"), kind, actuated, antecedent, numbers)
+        return DHRow(self.place, index, link, frame, self.name("joint"), kind, actuated, antecedent, numbers)
 
     @property
     def element(self) -> str:

@@ -23,7 +23,7 @@ from pliant.model.joints import Joint
 from pliant.model.links import Link
 from pliant.model.outline import MOST_LINKS
 from pliant.model.placement import Placement
-from pliant.model.xml_file import LARGEST_FILE, Node, parse_xml
+from pliant.model.xml_file import LARGEST_FILE, XmlNode, parse_xml
 
 # URDF name: ours
 TYPES = {
@@ -100,7 +100,7 @@ class _Reader:
     file: str
     problems: list[Problem] = field(default_factory=list)
 
-    def read(self, root: Node) -> Urdf:
+    def read(self, root: XmlNode) -> Urdf:
         if root.tag != "robot":
             self.complain("", f"the outermost element is <{root.tag}>; a URDF file has <robot>", root)
             self.stop()
@@ -141,7 +141,7 @@ class _Reader:
 
     # ------------------------------------------------------------ elements
 
-    def link(self, node: Node) -> UrdfLink:
+    def link(self, node: XmlNode) -> UrdfLink:
         name = _ours(self.name(node))
         if name:
             self.check(f"link '{name}'", Link, {"name": name, "joint": {}}, node)
@@ -149,7 +149,7 @@ class _Reader:
         rigid = None if inertial is None else self.rigid(f"link '{name}'", inertial)
         return UrdfLink(name, node.line, rigid)
 
-    def rigid(self, element: str, inertial: Node) -> Plain | None:
+    def rigid(self, element: str, inertial: XmlNode) -> Plain | None:
         before = len(self.problems)
         mass_node, inertia_node = inertial.first("mass"), inertial.first("inertia")
         mass = self.number(element, mass_node, "value") if mass_node is not None else None
@@ -170,7 +170,7 @@ class _Reader:
             self.check(element, Rigid, rigid, inertial)
         return rigid
 
-    def joint(self, node: Node) -> UrdfJoint:
+    def joint(self, node: XmlNode) -> UrdfJoint:
         name = self.name(node)
         element = f"joint '{name}'"
         before = len(self.problems)
@@ -203,14 +203,14 @@ class _Reader:
             self.check(element, Joint, joint, node)
         return UrdfJoint(name, node.line, self.end(node, "parent"), self.end(node, "child"), place, joint)
 
-    def axis(self, element: str, node: Node) -> str | list[float]:
+    def axis(self, element: str, node: XmlNode) -> str | list[float]:
         axis = self.vector(element, node.first("axis"), "xyz", (1.0, 0.0, 0.0))
         for k, letter in enumerate("xyz"):
             if axis[k] and not any(axis[:k] + axis[k + 1 :]):
                 return letter if axis[k] > 0 else f"-{letter}"
         return axis
 
-    def limits(self, element: str, node: Node, *, turning: bool) -> Plain:
+    def limits(self, element: str, node: XmlNode, *, turning: bool) -> Plain:
         limit = node.first("limit")
         if limit is None:
             return {}
@@ -223,7 +223,7 @@ class _Reader:
                 limits[key] = value
         return {"limits": limits} if limits else {}
 
-    def friction(self, element: str, node: Node) -> Plain:
+    def friction(self, element: str, node: XmlNode) -> Plain:
         dynamics = node.first("dynamics")
         if dynamics is None:
             return {}
@@ -258,7 +258,7 @@ class _Reader:
                 )
                 self.problems.append(Problem(element, message, self.file, joint.line))
 
-    def end(self, node: Node, which: str) -> str:
+    def end(self, node: XmlNode, which: str) -> str:
         part = node.first(which)
         name = part.attributes.get("link", "") if part is not None else ""
         if not name:
@@ -268,13 +268,13 @@ class _Reader:
 
     # ------------------------------------------------------------ values
 
-    def name(self, node: Node) -> str:
+    def name(self, node: XmlNode) -> str:
         name = node.attributes.get("name", "")
         if not name:
             self.complain(node.tag, "has no name", node)
         return name
 
-    def number(self, element: str, node: Node, key: str, default: float | None = None) -> float | None:
+    def number(self, element: str, node: XmlNode, key: str, default: float | None = None) -> float | None:
         text = node.attributes.get(key)
         if text is None:
             if default is None:
@@ -290,7 +290,7 @@ class _Reader:
         return value
 
     def vector(
-        self, element: str, node: Node | None, key: str, default: Sequence[float] = (0.0, 0.0, 0.0)
+        self, element: str, node: XmlNode | None, key: str, default: Sequence[float] = (0.0, 0.0, 0.0)
     ) -> list[float]:
         if node is None or key not in node.attributes:
             return list(default)
@@ -305,7 +305,7 @@ class _Reader:
             return list(default)
         return values
 
-    def origin(self, element: str, node: Node) -> tuple[list[float], Array]:
+    def origin(self, element: str, node: XmlNode) -> tuple[list[float], Array]:
         origin = node.first("origin")
         angles = self.vector(element, origin, "rpy")
         turn: Plain = {"rotation": {"rpy": angles}}
@@ -313,7 +313,7 @@ class _Reader:
 
     # ------------------------------------------------------------ problems
 
-    def check(self, element: str, kind: type[Element], data: Plain, node: Node) -> None:
+    def check(self, element: str, kind: type[Element], data: Plain, node: XmlNode) -> None:
         """The rules of our own classes, at the place in the file."""
         try:
             kind(**data)
@@ -321,7 +321,7 @@ class _Reader:
             for problem in error.problems:
                 self.complain(element, problem.message, node)
 
-    def complain(self, element: str, message: str, node: Node) -> None:
+    def complain(self, element: str, message: str, node: XmlNode) -> None:
         self.problems.append(Problem(element, message, self.file, node.line))
 
     def stop(self) -> None:

@@ -12,30 +12,30 @@ DEEPEST = 100
 
 
 @dataclass(slots=True)
-class Node:
+class XmlNode:
     """An XML element: its tag, attributes, children and line."""
 
     tag: str
     attributes: dict[str, str]
     line: int
-    children: list[Node] = field(default_factory=list)
+    children: list[XmlNode] = field(default_factory=list)
 
-    def all(self, tag: str) -> list[Node]:
+    def all(self, tag: str) -> list[XmlNode]:
         """The children of a tag."""
         return [child for child in self.children if child.tag == tag]
 
-    def first(self, tag: str) -> Node | None:
+    def first(self, tag: str) -> XmlNode | None:
         """The first child of a tag."""
         return next((child for child in self.children if child.tag == tag), None)
 
 
-def parse_xml(content: bytes, file: str) -> Node:
+def parse_xml(content: bytes, file: str) -> XmlNode:
     """The root element of an XML file; raises ModelError with the line of whatever is wrong."""
     if len(content) > LARGEST_FILE:
         size, limit = len(content) / 1e6, LARGEST_FILE / 1e6
         raise ModelError(Problem("", f"the file has {size:.0f} MB; at most {limit:.0f} MB are read", file))
     parser = expat.ParserCreate()
-    top = Node("", {}, 0)
+    top = XmlNode("", {}, 0)
     stack = [top]
 
     def refuse(message: str) -> ModelError:
@@ -44,7 +44,7 @@ def parse_xml(content: bytes, file: str) -> Node:
     def start(tag: str, attributes: dict[str, str]) -> None:
         if len(stack) > DEEPEST:
             raise refuse(f"elements are nested more than {DEEPEST} deep")
-        node = Node(tag, attributes, parser.CurrentLineNumber)
+        node = XmlNode(tag, attributes, parser.CurrentLineNumber)
         stack[-1].children.append(node)
         stack.append(node)
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from pliant.dynamics import Dynamics
 from pliant.model.library import load
 from pliant.model.robot import Robot
-from pliant.results.canvas import save
+from pliant.pictures.canvas import save
 from pliant.results.plots import lines
 from pliant.results.result import Result
 from pliant.simulation.run import run_study

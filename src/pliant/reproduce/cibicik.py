@@ -15,7 +15,7 @@ import numpy as np
 from pliant.analysis.modes import modes
 from pliant.dynamics import Dynamics
 from pliant.model.library import load
-from pliant.results.canvas import save
+from pliant.pictures.canvas import save
 from pliant.results.plots import lines
 from pliant.results.result import Result
 from pliant.simulation.drives.controllers import PID

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pliant.dynamics import Dynamics
 from pliant.model import Reduction, Robot
 from pliant.model.library import load
-from pliant.results.canvas import save
+from pliant.pictures.canvas import save
 from pliant.results.plots import lines
 from pliant.results.result import Result
 from pliant.simulation.run import run_study

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pliant.results.canvas import FLEXIBLE_EDGE, GREY, INK, PALE, RIGID_EDGE, TRACE, head, save
-from pliant.results.film import make_film, view_of
+from pliant.pictures.canvas import FLEXIBLE_EDGE, GREY, INK, PALE, RIGID_EDGE, TRACE, head, save
+from pliant.pictures.film import make_film, view_of
 from pliant.results.panels import panels
 from pliant.results.spectrum import Spectrum, residual_spectrum
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.dynamics import Dynamics, make_evaluator
-from pliant.formulations.closed_loop import FrameAcceleration
-from pliant.formulations.merging import with_frame
+from pliant.formulations.loops.algorithms import FrameAcceleration
+from pliant.formulations.loops.merging import with_frame
 from pliant.results.samples import Floats, Samples, Strain
 
 if TYPE_CHECKING:
     from pliant.dynamics import Pose
-    from pliant.formulations.link import Seat
+    from pliant.formulations.recursive.link import Seat
+    from pliant.formulations.recursive.tree import TreeLink
     from pliant.model.robot import Robot
-    from pliant.tree import TreeLink
 
 
 class Quantities:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.results.film import MOST_PICTURES, make_film, view_of
+from pliant.pictures.film import MOST_PICTURES, make_film, view_of
 from pliant.results.panels import Panel, panels
 from pliant.results.plots import plot_run
 from pliant.results.samples import Floats

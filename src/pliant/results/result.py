@@ -170,6 +170,6 @@ class Result:
 
         seconds  length of the film; default: the simulated time, at most 20 s
         """
-        from pliant.results.animation import write_animation
+        from pliant.pictures.animation import write_animation
 
         write_animation(self, Path(path), seconds)

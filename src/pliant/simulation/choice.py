@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from pliant.analysis.equilibrium import NoEquilibriumError
 from pliant.analysis.modes import modes
 from pliant.dynamics import Dynamics
-from pliant.simulation.equations import DIFFERENCE, Equations
 from pliant.simulation.integrators.integrator import Integrator, Settings
+from pliant.simulation.state_equations import DIFFERENCE, StateEquations
 from pliant.simulation.study import SCIPY_METHODS, IntegratorOptions, round_step
 
 Floats = NDArray[np.float64]
@@ -32,7 +32,7 @@ FIXED_REACH = 1.0
 """Step times fastest rate of the fixed-step methods when no step is given."""
 
 
-def fastest_rate(equations: Equations, q: Floats, v: Floats) -> float:
+def fastest_rate(equations: StateEquations, q: Floats, v: Floats) -> float:
     """The fastest motion of the model linearised at its start, damping and feedback included, rad/s."""
     n = 2 * equations.count
     y = equations.start(q, v)
@@ -55,7 +55,9 @@ def _relevant(arm: Dynamics, q: Floats) -> float:
     return float(lowest[lowest <= SPREAD * lowest[0]].max()) if len(lowest) else inf
 
 
-def choose(options: IntegratorOptions, equations: Equations, q: Floats, v: Floats, until: float) -> tuple[str, str]:
+def choose(
+    options: IntegratorOptions, equations: StateEquations, q: Floats, v: Floats, until: float
+) -> tuple[str, str]:
     """The method to use and the reason in words."""
     if options.method != "auto":
         return options.method, "as asked for"
@@ -76,7 +78,7 @@ def choose(options: IntegratorOptions, equations: Equations, q: Floats, v: Float
 
 
 def make_integrator(
-    method: str, equations: Equations, t: float, y: Floats, settings: Settings, fastest: float
+    method: str, equations: StateEquations, t: float, y: Floats, settings: Settings, fastest: float
 ) -> Integrator:
     """The integrator of a name, at a state; in machine code where Python has no part in a step."""
     from pliant.simulation.integrators.compiled import METHODS, compilable

@@ -16,10 +16,10 @@ from pliant.model.element import Element, rule
 from pliant.model.errors import ModelError, did_you_mean, show
 from pliant.model.robot import Robot
 from pliant.model.units import Number
-from pliant.simulation.equations import Equations
 from pliant.simulation.integrators.integrator import Piece
 from pliant.simulation.loads import position_limits
 from pliant.simulation.per_joint import frame_problem
+from pliant.simulation.state_equations import StateEquations
 
 Floats = NDArray[np.float64]
 Quantity = Callable[[Floats, Floats], float]
@@ -124,7 +124,7 @@ def _coordinate(i: int) -> Quantity:
 class Watch:
     """Looks for events in the pieces of a solution."""
 
-    def __init__(self, equations: Equations, events: Sequence[ActiveEvent]) -> None:
+    def __init__(self, equations: StateEquations, events: Sequence[ActiveEvent]) -> None:
         self.equations, self.events = equations, list(events)
         self.before: list[float] | None = None
 

@@ -21,11 +21,11 @@ from pliant.simulation.checks import range_warnings
 from pliant.simulation.choice import choose, fastest_rate, make_integrator
 from pliant.simulation.drives.drive import Drive
 from pliant.simulation.drives.kinds import NoDrive
-from pliant.simulation.equations import BALANCES, Equations
 from pliant.simulation.events import Event, Happening, Watch, limit_events
 from pliant.simulation.integrators.integrator import IntegrationError, Integrator, Piece, Settings, Tolerance
 from pliant.simulation.loads import Disturbance, Stops
 from pliant.simulation.start import Start
+from pliant.simulation.state_equations import BALANCES, StateEquations
 from pliant.simulation.study import DEFAULT_TOLERANCE, IntegratorOptions, Outputs, StrainPoint, Study
 from pliant.simulation.trajectories.path import Surroundings
 
@@ -70,7 +70,7 @@ class Run:
         if study.stops is not None:
             with study.placed("stops"):
                 loads.append(study.stops.bind(self.arm))
-        self.equations = Equations(self.arm, drive, loads)
+        self.equations = StateEquations(self.arm, drive, loads)
         events = [event.bind(self.arm) for event in study.events]
         if study.limits == "stop":
             events += limit_events(self.arm, stops=True)
@@ -252,7 +252,7 @@ def _sample_times(step: float, until: float) -> Floats:
 class Recorder:
     """Samples a solution at the multiples of a step and at the end."""
 
-    def __init__(self, equations: Equations, step: float, until: float) -> None:
+    def __init__(self, equations: StateEquations, step: float, until: float) -> None:
         self.equations, self.step = equations, step
         self.times = _sample_times(step, until)
         self.next = 0

@@ -11,15 +11,15 @@ from pydantic import Field, field_validator
 from pliant.analysis.equilibrium import NoEquilibriumError
 from pliant.analysis.equilibrium import equilibrium as rest
 from pliant.dynamics import Dynamics
-from pliant.loops.errors import LoopError
-from pliant.loops.selection import RANK
+from pliant.formulations.loops.errors import LoopError
+from pliant.formulations.loops.selection import RANK
 from pliant.model.element import Element
 from pliant.model.errors import ModelError, Problem
 from pliant.model.units import Number
 from pliant.simulation.per_joint import Coordinates, Speeds
 
 if TYPE_CHECKING:
-    from pliant.loops.closed import ClosedLoops
+    from pliant.formulations.loops.loops import Loops
 
 Floats = NDArray[np.float64]
 
@@ -75,7 +75,7 @@ def _fill(target: Floats, given: Any, arm: Dynamics) -> list[str]:
 # ---------------------------------------------------------------- closed loops
 
 
-def _assembled(loops: ClosedLoops, q: Floats, placed: list[str]) -> Floats:
+def _assembled(loops: Loops, q: Floats, placed: list[str]) -> Floats:
     """Close the loops from q: what is given stays, the drives stay if they can, links stay straight."""
     inputs = loops.arm.inputs
     # joints that were given may be those that the drives have to follow
@@ -88,7 +88,7 @@ def _assembled(loops: ClosedLoops, q: Floats, placed: list[str]) -> Floats:
     raise ModelError(f"{message}; give others, or fewer, and the rest is assembled")
 
 
-def _following(loops: ClosedLoops, q: Floats, v: Floats, moved: list[str]) -> Floats:
+def _following(loops: Loops, q: Floats, v: Floats, moved: list[str]) -> Floats:
     """Rates of the other joints that the given ones ask for; drives that were not given rest if they can."""
     c, names = loops.constraints, loops.arm.names
     J = c.scaled(q)
@@ -103,7 +103,7 @@ def _following(loops: ClosedLoops, q: Floats, v: Floats, moved: list[str]) -> Fl
     return out
 
 
-def _slips(loops: ClosedLoops, q: Floats, v: Floats) -> str | None:
+def _slips(loops: Loops, q: Floats, v: Floats) -> str | None:
     """The loop that rates would open, if there is one."""
     c = loops.constraints
     rate = np.abs(loops.rates(q, v)) / c.row_scale
@@ -112,7 +112,7 @@ def _slips(loops: ClosedLoops, q: Floats, v: Floats) -> str | None:
     return c.loop_of[worst] if len(rate) and rate[worst] > NEARLY * max(size, 1.0) else None
 
 
-def _checked(loops: ClosedLoops, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+def _checked(loops: Loops, q: Floats, v: Floats) -> tuple[Floats, Floats]:
     """The state put exactly onto the loops, unless it is too far from them."""
     c = loops.constraints
     for name, (distance, angle) in c.open_by(q).items():

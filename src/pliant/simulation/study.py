@@ -23,6 +23,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails
 
+from pliant.formulations.recursive.tree import build_tree
 from pliant.model.element import Element, Frozen, FrozenDict, Text, at, of_value, path_text, refuse
 from pliant.model.errors import ModelError, Problem, did_you_mean, show
 from pliant.model.library import load
@@ -41,7 +42,6 @@ from pliant.simulation.signals import parse_signal
 from pliant.simulation.start import Start
 from pliant.simulation.trajectories.cartesian import Circle, Line
 from pliant.simulation.trajectories.joint_moves import Duration
-from pliant.tree import build_tree
 
 METHODS = ("auto", "dop853", "rk4", "semi-implicit", "generalised-alpha", "sundials")
 SCIPY_METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")

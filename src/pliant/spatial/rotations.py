@@ -31,7 +31,7 @@ class AxisTurn(NamedTuple):
     s: Scalar
 
 
-class Rotation(NamedTuple):
+class FactoredRotation(NamedTuple):
     """R = matrix, or the product of the turns from left to right (none: identity)."""
 
     matrix: Matrix | None

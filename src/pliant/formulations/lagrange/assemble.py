@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pliant.formulations.lagrange.chain import Chain
+from pliant.formulations.lagrange.chain import BodyChain
 from pliant.formulations.lagrange.energy import kinetic_energy
 from pliant.formulations.lagrange.series import Algebra, Series, TooLargeError, inner, powers
 
@@ -29,7 +29,7 @@ class DryFriction:
 
 
 @dataclass(frozen=True, slots=True)
-class System:
+class SymbolicSystem:
     """M a + D v + U q + F v + preload + G + friction = B tau, entry by entry.
 
     ``christoffel[i][j]`` maps k to the symbol that multiplies v_k in D_ij.
@@ -62,7 +62,7 @@ class System:
         return out
 
 
-def assemble(chain: Chain, progress: Progress | None = None, *, most_terms: int | None = None) -> System:
+def assemble(chain: BodyChain, progress: Progress | None = None, *, most_terms: int | None = None) -> SymbolicSystem:
     """Derive the equations of motion of a chain of bodies; TooLargeError tells how many terms they would have."""
     report = progress or (lambda part, text: None)
     algebra = chain.names.algebra
@@ -85,7 +85,7 @@ def assemble(chain: Chain, progress: Progress | None = None, *, most_terms: int 
             preload[i] = preload[i] - weight * drive.stiffness * drive.rest
     driven = [drive for drive in chain.drives if drive.is_actuated]
     rows = [{q: weight for weight, q in drive.row} for drive in driven]
-    return System(
+    return SymbolicSystem(
         coordinates=coordinates,
         M=M,
         christoffel=christoffel(algebra, M, coordinates, report),
@@ -102,14 +102,14 @@ def assemble(chain: Chain, progress: Progress | None = None, *, most_terms: int 
 # ---------------------------------------------------------------- joints, springs, Christoffel symbols
 
 
-def add_drives(chain: Chain, coordinates: Sequence[int], M: Matrix) -> None:
+def add_drives(chain: BodyChain, coordinates: Sequence[int], M: Matrix) -> None:
     """Motor inertias on the motor angles."""
     for drive in chain.drives:
         if drive.inertia:
             _add_square(M, drive.row, drive.inertia, coordinates)
 
 
-def constant_matrix(chain: Chain, coordinates: Sequence[int], which: str) -> Matrix:
+def constant_matrix(chain: BodyChain, coordinates: Sequence[int], which: str) -> Matrix:
     """Stiffness or damping: of the links, and of the joints on their motor angles."""
     zero = chain.names.algebra.number(0.0)
     out = [[zero for _ in coordinates] for _ in coordinates]

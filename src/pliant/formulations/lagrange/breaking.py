@@ -13,7 +13,7 @@ _COMMAND = re.compile(r"\\[a-zA-Z]+|[{}_^\\ ]")
 
 
 @dataclass(frozen=True, slots=True)
-class Style:
+class LineStyle:
     """How one target writes products, signs and large parentheses."""
 
     write: Callable[[Factor | Product], str]
@@ -24,8 +24,8 @@ class Style:
     space: str
 
 
-LATEX = Style(to_latex, "+ ", "- ", r"\bigl( ", r" \bigr)", r" \, ")
-MATHML = Style(to_mathml, "<mo>+</mo>", "<mo>&#x2212;</mo>", "<mo>(</mo>", "<mo>)</mo>", "")
+LATEX = LineStyle(to_latex, "+ ", "- ", r"\bigl( ", r" \bigr)", r" \, ")
+MATHML = LineStyle(to_mathml, "<mo>+</mo>", "<mo>&#x2212;</mo>", "<mo>(</mo>", "<mo>)</mo>", "")
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ def width_of(node: Factor | Product) -> int:
     return len(_COMMAND.sub("", to_latex(node)))
 
 
-def lines(entry: Sum, style: Style, width: int) -> list[str]:
+def lines(entry: Sum, style: LineStyle, width: int) -> list[str]:
     """A sum on as many lines as it needs."""
     out: list[str] = []
     room = 0
@@ -53,7 +53,7 @@ def lines(entry: Sum, style: Style, width: int) -> list[str]:
     return out or [style.write(entry)]
 
 
-def _pieces(entry: Sum, style: Style, width: int, *, first: bool) -> Iterator[_Piece]:
+def _pieces(entry: Sum, style: LineStyle, width: int, *, first: bool) -> Iterator[_Piece]:
     for part in entry.parts:
         sign = style.minus if part.coefficient < 0 else "" if first else style.plus
         first = False

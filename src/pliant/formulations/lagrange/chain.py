@@ -23,7 +23,7 @@ from pliant.formulations.lagrange.bodies import (
     rigid_inertia,
 )
 from pliant.formulations.lagrange.names import AXES, Constant, Coordinate, Kind, Names, Origin
-from pliant.formulations.lagrange.sections import Map, Place, Section, escaped, turn_out, variables_of
+from pliant.formulations.lagrange.sections import Map, Place, TurningSection, escaped, turn_out, variables_of
 from pliant.formulations.lagrange.series import Series, Vector
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Shift:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class SymbolicTurn:
     """The next frame is turned: ``out`` takes components in it to components in this one."""
 
     out: Map
@@ -71,11 +71,11 @@ class Slide:
     axis: list[Series]
 
 
-Step = Shift | Turn | Hinge | Slide
+Step = Shift | SymbolicTurn | Hinge | Slide
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class SymbolicSeat:
     """Where a body sits on its parent: ``r`` from the parent's origin, moved by the parent's elastic coordinates.
 
     shapes   displacement per unit of each elastic coordinate of the parent
@@ -84,7 +84,7 @@ class Seat:
 
     r: list[Series]
     shapes: list[list[Series]]
-    section: Section | None
+    section: TurningSection | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +93,14 @@ class Body:
 
     label: str
     parent: int
-    seat: Seat | None
+    seat: SymbolicSeat | None
     steps: tuple[Step, ...]
     inertia: RigidInertia | FlexibleInertia | None
     elastic: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Drive:
+class SymbolicDrive:
     """A joint's motor, spring and friction on its motor angle: sum of (weight, coordinate)."""
 
     name: str
@@ -115,13 +115,13 @@ class Drive:
 
 
 @dataclass(slots=True)
-class Chain:
+class BodyChain:
     """The bodies of a robot, parents first, and all that acts between them."""
 
     names: Names
     gravity: list[Series]
     bodies: list[Body] = field(default_factory=list)
-    drives: list[Drive] = field(default_factory=list)
+    drives: list[SymbolicDrive] = field(default_factory=list)
     stiffness: list[tuple[tuple[int, ...], Matrix]] = field(default_factory=list)
     damping: list[tuple[tuple[int, ...], Matrix]] = field(default_factory=list)
 
@@ -150,7 +150,7 @@ class _Placed:
     elastic: tuple[int, ...]
 
 
-def build_chain(robot: Robot, names: Names, tip_rotation: TipRotation = "slope") -> Chain:
+def build_chain(robot: Robot, names: Names, tip_rotation: TipRotation = "slope") -> BodyChain:
     """Write down the bodies of a robot from the base to the tips."""
     builder = _Builder(robot, names, tip_rotation)
     for number, link in enumerate(robot.links, start=1):
@@ -163,7 +163,7 @@ class _Builder:
         self.robot, self.names, self.algebra = robot, names, names.algebra
         self.tip_rotation = tip_rotation
         self.zero = self.algebra.number(0.0)
-        self.chain = Chain(names, self._gravity())
+        self.chain = BodyChain(names, self._gravity())
         self.placed: dict[str, _Placed] = {}
         self.groups = 0
 
@@ -227,7 +227,7 @@ class _Builder:
         label = f"{placed.link.name} {meaning.split()[-1]}"
         self.chain.bodies.append(Body(label, placed.index, seat, tuple(steps), inertia))
 
-    def _drive(self, placed: _Placed, coordinate: int) -> Drive:
+    def _drive(self, placed: _Placed, coordinate: int) -> SymbolicDrive:
         joint, own = placed.link.joint, placed.own
         row = [(self.algebra.number(1.0), coordinate)]
         root = placed.body.frames.get("root")
@@ -252,7 +252,7 @@ class _Builder:
         coulomb = friction.coulomb if friction else 0.0
         smoothing = friction.smoothing if friction and coulomb else 0.0
         angle = r"\theta_{0}" if angular else "d_{0}"
-        return Drive(
+        return SymbolicDrive(
             name=joint.name or "",
             row=tuple(row),
             is_actuated=joint.actuated,
@@ -305,12 +305,12 @@ class _Builder:
             return direction
         single = _single_axis(R)
         if single is None:
-            steps.append(Turn(_matrix_map(R)))
+            steps.append(SymbolicTurn(_matrix_map(R)))
             return _Direction(direction.R @ R, direction.group, direction.axis)
         axis, value = single
         group, normal = self._group(direction, axis)
         constant = own.described(letter, latex, "", value, "rad", f"angle of the {text}", "geometry")
-        steps.append(Turn(self._turn_map(axis, self.names.fixed_angle(constant, group))))
+        steps.append(SymbolicTurn(self._turn_map(axis, self.names.fixed_angle(constant, group))))
         return _Direction(direction.R @ R, group, normal)
 
     def _turn_map(self, axis: Array, angle: int) -> Map:
@@ -330,7 +330,9 @@ class _Builder:
 
     # ---- frames on a link
 
-    def _seat(self, placed: _Placed, frame: str, steps: list[Step], *, turning: bool = True) -> tuple[Seat, _Direction]:
+    def _seat(
+        self, placed: _Placed, frame: str, steps: list[Step], *, turning: bool = True
+    ) -> tuple[SymbolicSeat, _Direction]:
         """A frame of a deformed link; its own fixed rotation becomes the first step behind it."""
         at, own, direction = placed.body.frames[frame], placed.own, placed.direction
         n = len(placed.elastic)
@@ -344,7 +346,7 @@ class _Builder:
             direction = self._fixed_turn(
                 direction, at.rotation, own, f"eta_{frame}", r"\eta", f"frame {frame}", steps
             )  # fmt: skip
-        return Seat(r, shapes, section), direction
+        return SymbolicSeat(r, shapes, section), direction
 
     def _place(self, placed: _Placed, frame: str) -> list[Series]:
         """Where a frame is on the undeformed link."""
@@ -394,7 +396,7 @@ class _Builder:
             out.append(own.constant(letter, latex, index, sign * column[d], unit, text, "modal", origin=origin) * sign)
         return out
 
-    def _section(self, placed: _Placed, frame: str, direction: _Direction) -> tuple[Section, _Direction]:
+    def _section(self, placed: _Placed, frame: str, direction: _Direction) -> tuple[TurningSection, _Direction]:
         n = len(placed.elastic)
         slopes = [self._slope_vector(placed, frame, k) for k in range(n)]
         active = [d for d in range(3) if any(slope[d] for slope in slopes)]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy
 
-from pliant.bodies.beam_modes import ModeSet
+from pliant.bodies.beam_modes import BeamModes
 from pliant.bodies.build import shape_sets
 from pliant.bodies.shapes import Clamped, Given, Power, Shape, Wave
 from pliant.formulations.lagrange.expression import latex_number, short_number
@@ -168,7 +168,7 @@ def _link_shapes(robot: Robot, number: int, link: Link) -> LinkShapes | None:
     shapes: list[_OneShape] = []
     families = beam.modes.families()
     for shape_set in shape_sets(link, robot):
-        assert isinstance(shape_set, ModeSet)
+        assert isinstance(shape_set, BeamModes)
         expressions = families[shape_set.family].expressions or ()
         for k, shape in enumerate(shape_set.shapes):
             formula = _formula(shape, expressions[k] if isinstance(shape, Given) else None)

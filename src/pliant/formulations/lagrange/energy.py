@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pliant.formulations.lagrange.bodies import FlexibleInertia, RigidInertia
-from pliant.formulations.lagrange.chain import Body, Chain, Hinge, Seat, Shift, Slide, Turn
+from pliant.formulations.lagrange.chain import Body, BodyChain, Hinge, Shift, Slide, SymbolicSeat, SymbolicTurn
 from pliant.formulations.lagrange.sections import Map
 from pliant.formulations.lagrange.series import Algebra, Series, Vector, add, cross, inner, scaled, times
 
@@ -39,14 +39,14 @@ class Column:
 
 
 def kinetic_energy(
-    chain: Chain, report: Callable[[float, str], None]
+    chain: BodyChain, report: Callable[[float, str], None]
 ) -> tuple[dict[tuple[int, int], Series], list[Column]]:
     """M by pairs of coordinates (both orders the same, one of them present), and the columns at the base."""
     return _Collector(chain).collect(report)
 
 
 class _Collector:
-    def __init__(self, chain: Chain) -> None:
+    def __init__(self, chain: BodyChain) -> None:
         self.chain = chain
         self.algebra: Algebra = chain.names.algebra
         self.M: dict[tuple[int, int], Series] = {}
@@ -54,7 +54,7 @@ class _Collector:
 
     def collect(self, report: Callable[[float, str], None]) -> tuple[dict[tuple[int, int], Series], list[Column]]:
         bodies = self.chain.bodies
-        waiting: list[list[tuple[Seat, Composite, list[Column]]]] = [[] for _ in bodies]
+        waiting: list[list[tuple[SymbolicSeat, Composite, list[Column]]]] = [[] for _ in bodies]
         at_base: list[Column] = []
         for i in reversed(range(len(bodies))):
             body = bodies[i]
@@ -75,7 +75,7 @@ class _Collector:
     # ---- a body with its children
 
     def _whole(
-        self, body: Body, children: Sequence[tuple[Seat, Composite, list[Column]]]
+        self, body: Body, children: Sequence[tuple[SymbolicSeat, Composite, list[Column]]]
     ) -> tuple[Composite, list[Column]]:
         composite, own = self._alone(body)
         columns: list[Column] = []
@@ -122,7 +122,9 @@ class _Collector:
                 self._set(body.elastic[i], coordinate, b.M_ee[i][k])
         return Composite(b.mass, s, I), columns
 
-    def _carried(self, body: Body, seat: Seat, c: Composite, own: list[Column]) -> tuple[Composite, list[Column]]:
+    def _carried(
+        self, body: Body, seat: SymbolicSeat, c: Composite, own: list[Column]
+    ) -> tuple[Composite, list[Column]]:
         """A child's inertia at its seat: what the elastic coordinates of the body do to it; then about its origin."""
         before, after = _rates(seat)
         out = seat.section.out if seat.section is not None else None
@@ -141,7 +143,7 @@ class _Collector:
             new.append(Column(column.coordinate, add(column.f, f), add(column.n, n, cross(seat.r, f))))
         return _shifted(turned, seat.r), new
 
-    def _handed(self, body: Body, seat: Seat, column: Column) -> Column:
+    def _handed(self, body: Body, seat: SymbolicSeat, column: Column) -> Column:
         """A column of a child, felt by the elastic coordinates of the body, then about the body's origin."""
         _, after = _rates(seat)
         out = seat.section.out if seat.section is not None else None
@@ -159,7 +161,7 @@ class _Collector:
             match step:
                 case Shift(offset):
                     c, columns = _shifted(c, offset), [_shifted_column(x, offset) for x in columns]
-                case Turn(out):
+                case SymbolicTurn(out):
                     c, columns = _turned(c, out), [_turned_column(x, out) for x in columns]
                 case Hinge(coordinate, axis, out):
                     columns = self._with(Column(coordinate, cross(axis, c.s), times(c.I, axis)), columns, axis, "n")
@@ -182,7 +184,7 @@ class _Collector:
         return Composite(c.m, [x.reduced() for x in c.s], [[x.reduced() for x in row] for row in c.I])
 
 
-def _rates(seat: Seat) -> tuple[list[list[Series]], list[list[Series]]]:
+def _rates(seat: SymbolicSeat) -> tuple[list[list[Series]], list[list[Series]]]:
     if seat.section is not None:
         return seat.section.before, seat.section.after
     none = [[x * 0.0 for x in shape] for shape in seat.shapes]

@@ -11,12 +11,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pliant.formulations.lagrange.assemble import System, assemble
+from pliant.formulations.lagrange.assemble import SymbolicSystem, assemble
 from pliant.formulations.lagrange.chain import TipRotation, build_chain
 from pliant.formulations.lagrange.expression import Name, Sum, to_sympy
 from pliant.formulations.lagrange.names import Abbreviation, Constant, Coordinate, Names
 from pliant.formulations.lagrange.series import Algebra, Series, TooLargeError
-from pliant.formulations.lagrange.writing import Writer
+from pliant.formulations.lagrange.writing import EquationWriter
 from pliant.model.errors import ModelError, Problem, did_you_mean
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class Equations:
 
     robot: str
     tip_rotation: TipRotation
-    system: System
+    system: SymbolicSystem
     names: Names
     table: dict[int, Constant]
     numbers: dict[int, float] = field(default_factory=dict)
@@ -288,9 +288,9 @@ class Equations:
 
     # ---- for pages and code
 
-    def writer(self, *, expanded: bool) -> Writer:
+    def writer(self, *, expanded: bool) -> EquationWriter:
         """Writes entries as expressions; ``expanded`` writes abbreviations out."""
-        return Writer(self.names, self.table, self.numbers, expanded)
+        return EquationWriter(self.names, self.table, self.numbers, expanded)
 
     def abbreviations(self) -> list[tuple[Abbreviation, Sum]]:
         """Deflections and slopes of tips that pages write as one letter."""

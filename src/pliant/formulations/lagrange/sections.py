@@ -23,7 +23,7 @@ Parts = list[tuple[float, tuple[int, ...], int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class TurningSection:
     """The turn of a section by the elastic coordinates of its link.
 
     out     components in the turned axes -> components in the link's axes
@@ -60,15 +60,17 @@ def turn_out(x: Vector, axis: Array, c: Series, s: Series) -> list[Series]:
     return out
 
 
-def elementary(names: Names, place: Place, slopes: Sequence[Vector], axis: int, group: int) -> Section:
+def elementary(names: Names, place: Place, slopes: Sequence[Vector], axis: int, group: int) -> TurningSection:
     """A turn about one coordinate axis."""
     angle = names.elastic_angle(group, *_component(place, slopes, axis))
     c, s, e = names.algebra.cosine(angle), names.algebra.sine(angle), np.eye(3)[axis]
     rates = [list(slope) for slope in slopes]
-    return Section(lambda x: turn_out(x, e, c, s), rates, rates)
+    return TurningSection(lambda x: turn_out(x, e, c, s), rates, rates)
 
 
-def xyz(names: Names, place: Place, slopes: Sequence[Vector], active: Sequence[int], groups: Sequence[int]) -> Section:
+def xyz(
+    names: Names, place: Place, slopes: Sequence[Vector], active: Sequence[int], groups: Sequence[int]
+) -> TurningSection:
     """Rx Ry Rz: turns about x, the moved y and the moved z."""
     turns: list[tuple[int, Map, Map]] = []
     for axis, group in zip(active, groups, strict=True):
@@ -97,10 +99,10 @@ def xyz(names: Names, place: Place, slopes: Sequence[Vector], active: Sequence[i
             late = add(late, moved)
         before.append(early)
         after.append(late)
-    return Section(out, before, after)
+    return TurningSection(out, before, after)
 
 
-def exponential(names: Names, place: Place, slopes: Sequence[Vector], active: Sequence[int]) -> Section:
+def exponential(names: Names, place: Place, slopes: Sequence[Vector], active: Sequence[int]) -> TurningSection:
     """R = 1 + c1 theta~ + c2 theta~^2, omega = (1 + c2 theta~ + c3 theta~^2) theta_dot, c_k(s) with s = |theta|^2."""
     algebra = names.algebra
     theta, variables = _rotation_vector(names, place, slopes, active)
@@ -120,7 +122,7 @@ def exponential(names: Names, place: Place, slopes: Sequence[Vector], active: Se
     return _from_powers(theta, slopes, (algebra.number(1.0), c[1], c[2]), (algebra.number(1.0), c[2], c[3]))
 
 
-def cayley(names: Names, place: Place, slopes: Sequence[Vector], active: Sequence[int]) -> Section:
+def cayley(names: Names, place: Place, slopes: Sequence[Vector], active: Sequence[int]) -> TurningSection:
     """R = 1 + a theta~ + a/2 theta~^2, omega = a (1 + theta~/2) theta_dot, a = 4/(4 + |theta|^2)."""
     algebra = names.algebra
     theta, variables = _rotation_vector(names, place, slopes, active)
@@ -136,14 +138,14 @@ def cayley(names: Names, place: Place, slopes: Sequence[Vector], active: Sequenc
 
 def _from_powers(
     theta: Vector, slopes: Sequence[Vector], rotation: Sequence[Series], rate: Sequence[Series]
-) -> Section:
+) -> TurningSection:
     """A section whose rotation and rate are polynomials in theta~; the rate turned back has the other odd sign."""
 
     def apply(k: Sequence[Series], x: Vector, sign: float) -> list[Series]:
         once = cross(theta, x)
         return add(scaled(x, k[0]), scaled(once, k[1] * sign), scaled(cross(theta, once), k[2]))
 
-    return Section(
+    return TurningSection(
         lambda x: apply(rotation, x, 1.0),
         [apply(rate, slope, 1.0) for slope in slopes],
         [apply(rate, slope, -1.0) for slope in slopes],

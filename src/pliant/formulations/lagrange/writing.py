@@ -31,7 +31,7 @@ ONE = Fraction(1)
 
 
 @dataclass(slots=True)
-class Writer:
+class EquationWriter:
     """Names of the variables of an algebra, and numbers for those that are to be numbers.
 
     expanded  write abbreviations (deflection and slope of a tip) out

@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
+from pliant.simulation.driven_twin import DrivenTwin
 from pliant.simulation.drives.drive import NO_RATES, Action, ActiveDrive, Controller
-from pliant.simulation.mechanism import Mechanism
 from pliant.simulation.per_joint import Dampings, Plain, Stiffnesses, numbers
 from pliant.simulation.trajectories.joint_moves import Hold
 from pliant.simulation.trajectories.kinds import AnyTrajectory
@@ -47,7 +47,7 @@ class ActivePID(ActiveDrive):
         self.B = around.arm.B
         self.path: Path = path
         self.states = len(names) if self.ki.any() else 0
-        model = Mechanism(around) if law.gravity != "none" and np.any(around.arm.robot.gravity) else None
+        model = DrivenTwin(around) if law.gravity != "none" and np.any(around.arm.robot.gravity) else None
         self.desired_weight = model if law.gravity == "desired" else None
         self.measured_weight = model if law.gravity == "measured" else None
 
@@ -90,7 +90,7 @@ class ActiveComputedTorque(ActiveDrive):
         self.kd = numbers(law.kd, around.inputs, 0.0, "kd")
         self.B = around.arm.B
         self.path: Path = path
-        self.model = Mechanism(around)
+        self.model = DrivenTwin(around)
 
     def act(self, t: float, q: Floats, v: Floats, x: Floats) -> Action:
         return Action(self._law(self.path.at(t), q, v), NO_RATES)

@@ -7,10 +7,10 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from pliant.simulation.constrained import ConstrainedDynamics
+from pliant.simulation.driven_twin import DrivenTwin
 from pliant.simulation.drives.drive import NO_RATES, Action, ActiveDrive, Controller
-from pliant.simulation.mechanism import Mechanism
 from pliant.simulation.per_joint import Dampings, Stiffnesses, numbers
+from pliant.simulation.prescribed_dynamics import PrescribedDynamics
 from pliant.simulation.start import equilibrium
 from pliant.simulation.trajectories.kinds import AnyTrajectory
 from pliant.simulation.trajectories.path import Desired, Floats, Path, Surroundings
@@ -49,7 +49,7 @@ class _Feedback(ActiveDrive):
 class _RigidFeedForward(_Feedback):
     def __init__(self, law: FeedForward, around: Surroundings, path: Path) -> None:
         super().__init__(law, around, path)
-        self.model = Mechanism(around)
+        self.model = DrivenTwin(around)
 
     def linear_gains(self, inputs: int) -> tuple[Floats, Floats] | None:
         return self.kp, self.kd
@@ -73,7 +73,7 @@ class _ElasticFeedForward(_Feedback):
 
     def __init__(self, law: FeedForward, around: Surroundings, path: Path) -> None:
         super().__init__(law, around, path)
-        self.model = ConstrainedDynamics(around.arm)
+        self.model = PrescribedDynamics(around.arm)
         self.start = around.start
         self.states = 2 * len(self.model.free)
 

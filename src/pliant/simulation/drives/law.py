@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.engine.structure import from_slots, split_tree
-from pliant.formulations.passes import INVERSE
+from pliant.engine.trace.structure import from_slots, split_tree
+from pliant.formulations.recursive.passes import INVERSE
 from pliant.simulation.drives.controllers import ActiveComputedTorque, ActivePID
 from pliant.spatial.vectors import Vector, dot
 
 if TYPE_CHECKING:
-    from pliant.simulation.equations import Equations
-    from pliant.simulation.mechanism import Mechanism
+    from pliant.simulation.driven_twin import DrivenTwin
+    from pliant.simulation.state_equations import StateEquations
 
 Floats = NDArray[np.float64]
 
@@ -36,7 +36,7 @@ class TracedTwin:
     The twin's gravity and constants are among the gains, so that robots of one structure share the code.
     """
 
-    model: Mechanism
+    model: DrivenTwin
 
     @property
     def numbers(self) -> tuple[float, ...]:
@@ -183,7 +183,7 @@ class ComputedTorqueLaw:
 AnyLaw = ComputedTorqueLaw | FeedbackLaw | PrescribedLaw
 
 
-def compiled_law(equations: Equations) -> AnyLaw | None:
+def compiled_law(equations: StateEquations) -> AnyLaw | None:
     """The law of a drive that needs no Python during a step; None for all others."""
     drive, arm, path = equations.drive, equations.arm, equations.path
 
@@ -208,7 +208,7 @@ def compiled_law(equations: Equations) -> AnyLaw | None:
     return FeedbackLaw(arm.B, *gains, efforts)
 
 
-def _pid_law(equations: Equations, drive: ActivePID) -> FeedbackLaw | None:
+def _pid_law(equations: StateEquations, drive: ActivePID) -> FeedbackLaw | None:
     weight = drive.measured_weight
     if weight is not None and weight.loops is not None:
         return None

@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.dynamics import Dynamics
-from pliant.engine.implicit import alpha_clock
-from pliant.engine.implicit_system import ImplicitSystem
-from pliant.engine.integrators import SLIVER, Clock, Status, new_clock
-from pliant.engine.system import Driving, RoughSignalError, Signals, System
+from pliant.engine.stepping.explicit_system import Driving, ExplicitSystem, RoughSignalError, Signals
+from pliant.engine.stepping.implicit import alpha_clock
+from pliant.engine.stepping.implicit_system import ImplicitSystem
+from pliant.engine.stepping.integrators import SLIVER, Clock, Status, new_clock
 from pliant.simulation.drives.law import AnyLaw, compiled_law
-from pliant.simulation.equations import Equations
 from pliant.simulation.integrators.dop853 import DOP853
 from pliant.simulation.integrators.fixed_step import RK4, SemiImplicit
 from pliant.simulation.integrators.generalised_alpha import GeneralisedAlpha
@@ -35,6 +34,7 @@ from pliant.simulation.integrators.integrator import (
     hermite,
 )
 from pliant.simulation.loads import JointEffort, Load
+from pliant.simulation.state_equations import StateEquations
 
 STEPS_PER_CALL = 2000
 """Steps after which the machine code comes back for progress and interrupts: some milliseconds."""
@@ -48,7 +48,7 @@ LONGEST_SPAN = 64.0
 """... for so many seconds at a time."""
 
 
-def compilable(equations: Equations) -> AnyLaw | None:
+def compilable(equations: StateEquations) -> AnyLaw | None:
     """The drive's law if a run can stay in machine code, else None."""
     arm = equations.arm
     if not arm.compiled or not equations.count:
@@ -66,7 +66,7 @@ def compilable(equations: Equations) -> AnyLaw | None:
     return compiled_law(equations)
 
 
-def _in_python(equations: Equations, loads: Sequence[Load]) -> list[Load]:
+def _in_python(equations: StateEquations, loads: Sequence[Load]) -> list[Load]:
     """Those of the loads that are not compiled."""
     return [load for load in loads if equations.constrained is not None or not isinstance(load, JointEffort)]
 
@@ -74,10 +74,10 @@ def _in_python(equations: Equations, loads: Sequence[Load]) -> list[Load]:
 class CompiledIntegrator(Integrator):
     """What the compiled methods share: signals, knots, and the way back to Python."""
 
-    plain: Callable[[Equations, float, Floats, Settings], Integrator]
+    plain: Callable[[StateEquations, float, Floats, Settings], Integrator]
     clock: Floats
 
-    def __init__(self, equations: Equations, t: float, y: Floats, settings: Settings, law: AnyLaw) -> None:
+    def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AnyLaw) -> None:
         super().__init__(equations, t, y, settings)
         self.law = law
         efforts = equations.loads if equations.constrained is None else ()
@@ -216,16 +216,16 @@ class CompiledIntegrator(Integrator):
 class _CompiledExplicit(CompiledIntegrator):
     """What the compiled explicit methods share."""
 
-    system: System
+    system: ExplicitSystem
 
-    def __init__(self, equations: Equations, t: float, y: Floats, settings: Settings, law: AnyLaw) -> None:
+    def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AnyLaw) -> None:
         super().__init__(equations, t, y, settings, law)
         first = settings.step if settings.step is not None else 1e-4
         relative = settings.tolerance.relative
         self.clock = new_clock(t, t, step=first, largest=settings.max_step, relative=relative)
 
-    def _build(self, driving: Driving) -> System:
-        return System(self.equations.arm.tree, driving, forward=self.equations.forward_algorithm)
+    def _build(self, driving: Driving) -> ExplicitSystem:
+        return ExplicitSystem(self.equations.arm.tree, driving, forward=self.equations.forward_algorithm)
 
 
 class CompiledDOP853(_CompiledExplicit):
@@ -290,7 +290,7 @@ class CompiledGeneralisedAlpha(CompiledIntegrator):
     plain = GeneralisedAlpha
     system: ImplicitSystem
 
-    def __init__(self, equations: Equations, t: float, y: Floats, settings: Settings, law: AnyLaw) -> None:
+    def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AnyLaw) -> None:
         super().__init__(equations, t, y, settings, law)
         self.clock = alpha_clock(
             t,

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.engine.dormand_prince import STAGES, dormand_prince_853
-from pliant.engine.integrators import (
+from pliant.engine.stepping.dormand_prince import STAGES, dormand_prince_853
+from pliant.engine.stepping.integrators import (
     FASTEST,
     GAIN,
     LEAST_ERROR,
@@ -21,8 +21,8 @@ from pliant.engine.integrators import (
     SAFETY,
     SLOWEST,
 )
-from pliant.simulation.equations import Equations
 from pliant.simulation.integrators.integrator import NO_TIMES, Floats, Integrator, Piece, Settings, fitting_step
+from pliant.simulation.state_equations import StateEquations
 
 A, B, C, E3, E5, D = dormand_prince_853()
 ROWS = [A[s, :s].copy() for s in range(len(C))]
@@ -33,7 +33,7 @@ class DOP853(Integrator):
 
     name = "dop853"
 
-    def __init__(self, equations: Equations, t: float, y: Floats, settings: Settings) -> None:
+    def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings) -> None:
         super().__init__(equations, t, y, settings)
         self.f = self.rates(t, y)
         self.error_before = 0.0

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from pliant.simulation.equations import Equations
 from pliant.simulation.integrators.integrator import (
     NO_TIMES,
     Floats,
@@ -17,6 +16,7 @@ from pliant.simulation.integrators.integrator import (
     Piece,
     Settings,
 )
+from pliant.simulation.state_equations import StateEquations
 
 SLIVER = 1e-9
 """A rest shorter than this part of a step joins the step before it."""
@@ -25,7 +25,7 @@ SLIVER = 1e-9
 class FixedStep(Integrator):
     """Equal steps; before an end they are shortened so that a whole number of them fits."""
 
-    def __init__(self, equations: Equations, t: float, y: Floats, settings: Settings) -> None:
+    def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings) -> None:
         super().__init__(equations, t, y, settings)
         assert settings.step is not None
         self.h = min(settings.step, settings.max_step)

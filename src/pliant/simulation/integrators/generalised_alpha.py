@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pliant.simulation.equations import Equations
 from pliant.simulation.integrators.integrator import (
     NO_TIMES,
     Floats,
@@ -30,6 +29,7 @@ from pliant.simulation.integrators.integrator import (
     Settings,
     fitting_step,
 )
+from pliant.simulation.state_equations import StateEquations
 
 MOST_ITERATIONS = 8
 CONVERGED = 0.02
@@ -56,7 +56,7 @@ class GeneralisedAlpha(Integrator):
 
     name = "generalised-alpha"
 
-    def __init__(self, equations: Equations, t: float, y: Floats, settings: Settings) -> None:
+    def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings) -> None:
         super().__init__(equations, t, y, settings)
         rho = settings.radius
         self.alpha_m = (2 * rho - 1) / (rho + 1)

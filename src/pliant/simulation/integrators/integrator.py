@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.model.errors import ModelError
-from pliant.simulation.equations import BALANCES, Equations
+from pliant.simulation.state_equations import BALANCES, StateEquations
 
 Floats = NDArray[np.float64]
 
@@ -79,7 +79,7 @@ class Tolerance:
     @classmethod
     def of(
         cls,
-        equations: Equations,
+        equations: StateEquations,
         relative: float,
         absolute: float | None = None,
         groups: Mapping[str, float] | None = None,
@@ -141,7 +141,7 @@ class Integrator(ABC):
 
     name: str
 
-    def __init__(self, equations: Equations, t: float, y: Floats, settings: Settings) -> None:
+    def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings) -> None:
         self.equations, self.settings = equations, settings
         self.t, self.y = t, y
         self.statistics = Statistics()

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.simulation.equations import Equations
 from pliant.simulation.integrators.integrator import (
     NO_TIMES,
     Floats,
@@ -17,6 +16,7 @@ from pliant.simulation.integrators.integrator import (
     Piece,
     Settings,
 )
+from pliant.simulation.state_equations import StateEquations
 
 HUGE = 1e300
 """Absolute tolerance of what is not controlled; scipy takes no infinity."""
@@ -28,7 +28,7 @@ class ScipySolver(Integrator):
     Solvers with a history begin it anew after a jump of the equations and after a resumption.
     """
 
-    def __init__(self, equations: Equations, t: float, y: Floats, settings: Settings, kind: str) -> None:
+    def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, kind: str) -> None:
         super().__init__(equations, t, y, settings)
         self.name, self.kind = f"scipy:{kind}", kind
         self.solver: Any = None

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from pliant.simulation.equations import Equations
 from pliant.simulation.integrators.integrator import (
     NO_TIMES,
     Floats,
@@ -18,6 +17,7 @@ from pliant.simulation.integrators.integrator import (
     Settings,
 )
 from pliant.simulation.integrators.scipy_solver import HUGE
+from pliant.simulation.state_equations import StateEquations
 
 MOST_STEPS = 1_000_000
 
@@ -27,7 +27,7 @@ class Sundials(Integrator):
 
     name = "sundials"
 
-    def __init__(self, equations: Equations, t: float, y: Floats, settings: Settings) -> None:
+    def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings) -> None:
         super().__init__(equations, t, y, settings)
         try:
             import sksundae  # noqa: F401

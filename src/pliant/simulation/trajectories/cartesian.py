@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from pliant.loops.errors import LoopError
+from pliant.formulations.loops.errors import LoopError
 from pliant.model.element import Direction, Position, of_value, refuse, rule
 from pliant.model.units import Quantity, Time
-from pliant.simulation.mechanism import Mechanism
+from pliant.simulation.driven_twin import DrivenTwin
 from pliant.simulation.trajectories.joint_moves import Duration, Ramp, fitting_ramp
 from pliant.simulation.trajectories.path import Desired, Floats, Path, Surroundings, Trajectory
 from pliant.simulation.trajectories.profiles import CYCLOIDAL, QUINTIC, Profile, trapezoidal
@@ -192,7 +192,7 @@ class InverseKinematics:
     """Joint positions of the rigid twin that put a frame on a point, from a start nearby."""
 
     def __init__(self, around: Surroundings, frame: str, keep_orientation: bool) -> None:
-        self.mechanism = Mechanism(around)
+        self.mechanism = DrivenTwin(around)
         self.frame, self.keep = frame, keep_orientation
 
     def start(self, q0: Floats) -> Floats:

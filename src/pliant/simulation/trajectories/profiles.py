@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-class Progress(NamedTuple):
+class PathProgress(NamedTuple):
     """s, ds/du and d2s/du2: numbers, or arrays."""
 
     s: Any
@@ -24,14 +24,14 @@ class Progress(NamedTuple):
 class Profile:
     """A rest-to-rest profile; ``breaks`` are the places inside (0, 1) where its acceleration jumps."""
 
-    function: Callable[[Any], Progress]
+    function: Callable[[Any], PathProgress]
     breaks: tuple[float, ...] = ()
 
-    def __call__(self, u: float) -> Progress:
+    def __call__(self, u: float) -> PathProgress:
         """The progress; it rests outside of 0 to 1."""
         if u <= 0.0:
-            return Progress(0.0, 0.0, 0.0)
-        return self.function(u) if u < 1.0 else Progress(1.0, 0.0, 0.0)
+            return PathProgress(0.0, 0.0, 0.0)
+        return self.function(u) if u < 1.0 else PathProgress(1.0, 0.0, 0.0)
 
     def many(self, u: Floats) -> tuple[Floats, Floats, Floats]:
         """The progress at several places."""
@@ -42,15 +42,15 @@ class Profile:
         return s, ds, dds
 
 
-def _cycloidal(u: Any) -> Progress:
+def _cycloidal(u: Any) -> PathProgress:
     w = 2 * np.pi
     sine = np.sin(w * u)
-    return Progress(u - sine / w, 1 - np.cos(w * u), w * sine)
+    return PathProgress(u - sine / w, 1 - np.cos(w * u), w * sine)
 
 
-def _quintic(u: Any) -> Progress:
+def _quintic(u: Any) -> PathProgress:
     s = u * u * u * (10 + u * (6 * u - 15))
-    return Progress(s, 30 * (u * (1 - u)) ** 2, 60 * u * (1 - u) * (1 - 2 * u))
+    return PathProgress(s, 30 * (u * (1 - u)) ** 2, 60 * u * (1 - u) * (1 - 2 * u))
 
 
 CYCLOIDAL = Profile(_cycloidal)
@@ -62,12 +62,12 @@ def trapezoidal(ramp: float) -> Profile:
     rate = 1 / (1 - ramp)
     acceleration = rate / ramp
 
-    def function(u: Any) -> Progress:
+    def function(u: Any) -> PathProgress:
         up, down, left = u < ramp, u >= 1 - ramp, 1 - u
         rising, falling = acceleration * u * u / 2, 1 - acceleration * left * left / 2
         s = np.where(up, rising, np.where(down, falling, rate * (u - ramp / 2)))
         ds = np.where(up, acceleration * u, np.where(down, acceleration * left, rate))
         dds = np.where(up, acceleration, np.where(down, -acceleration, 0.0))
-        return Progress(s, ds, dds)
+        return PathProgress(s, ds, dds)
 
     return Profile(function, (ramp, 1 - ramp) if ramp < 0.5 else (0.5,))

@@ -1,0 +1,125 @@
+"""Derivatives of the dynamics by a parameter of the description: a length, a stiffness, a payload.
+
+A parameter acts only through the constants of the links. The derivative of the forces by the constants is exact (the
+tangents of the compiled code); that of the constants by the parameter is a difference of sixth order, which is exact to
+rounding where a constant is linear in it, as it is in every stiffness, density and mass.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pliant.engine.trace.structure import fill, split_tree
+from pliant.formulations.recursive.link import LinkConstants
+from pliant.formulations.recursive.passes import INVERSE
+from pliant.formulations.recursive.tree import Tree, build_tree
+
+if TYPE_CHECKING:
+    from pliant.dynamics import Dynamics
+    from pliant.model import Robot
+
+Floats = NDArray[np.float64]
+
+STENCIL = {k: np.sign(k) * w / 60.0 for k, w in zip((-3, -2, -1, 1, 2, 3), (1, -9, 45, 45, -9, 1), strict=True)}
+RELATIVE_STEP = 1e-3
+
+
+def force_sensitivity(arm: Dynamics, parameter: str, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Floats:
+    """d forces / d parameter (n,) at given q, v, a.
+
+    parameter  ``LINK.FIELD.FIELD...`` as in the robot file: ``upper.beam.length``, ``hand.payloads.0.mass``,
+               ``forearm.joint.spring.stiffness``
+    """
+    from pliant.dynamics import make_evaluator
+
+    value = value_of(arm.robot, parameter)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ValueError(f"parameter '{parameter}' is {value!r}; a derivative needs a number")
+    step = RELATIVE_STEP * abs(value) if value else RELATIVE_STEP
+    trees = {k: build_tree(changed(arm.robot, parameter, value + k * step)) for k in STENCIL}
+    # constants that are equal only at the given value must move apart: take the structure of a changed robot
+    patterns = [split.pattern for split in split_tree(trees[1])]
+    derivative = sum(weight / step * _values(trees[k], patterns, parameter) for k, weight in STENCIL.items())
+    evaluator = make_evaluator(INVERSE, trees[1], ("constants",), arm.compiled)
+    evaluator.constants[:] = _values(arm.tree, patterns, parameter)
+    state = (np.ascontiguousarray(x, dtype=float) for x in (q, v, a))
+    return np.asarray(evaluator(*state) @ derivative, dtype=float)
+
+
+def acceleration_sensitivity(
+    arm: Dynamics, parameter: str, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None
+) -> Floats:
+    """d forward / d parameter (n,) at given q, v, tau."""
+    a = arm.forward(q, v, tau)
+    change = force_sensitivity(arm, parameter, q, v, a)
+    if arm.loops is not None:
+        q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
+        return _with_loops(arm, parameter, change, q, v, a, tau)
+    solved: Floats = np.asarray(np.linalg.solve(arm.mass_matrix(q), change))
+    return -solved
+
+
+def _with_loops(
+    arm: Dynamics, parameter: str, change: Floats, q: Floats, v: Floats, a: Floats, tau: ArrayLike | None
+) -> Floats:
+    """The parameter also moves the closures: their forces and accelerations change by differences of sixth order."""
+    from pliant.dynamics import Dynamics
+    from pliant.formulations.loops.forms import kkt_solve
+
+    loops = arm.loops
+    assert loops is not None
+    f = np.zeros_like(q) if tau is None else np.asarray(tau, dtype=float) @ arm.B.T
+    multipliers = loops.kept_multipliers(q, v, a, f)
+    value = value_of(arm.robot, parameter)
+    step = RELATIVE_STEP * abs(value) if value else RELATIVE_STEP
+    pull, rows = np.zeros_like(q), np.zeros(len(loops.rows))
+    for k, weight in STENCIL.items():
+        robot = changed(arm.robot, parameter, value + k * step)
+        other = Dynamics(robot, compile="never", stabilise=loops.stabilise).loops
+        assert other is not None
+        J = other.jacobian(q)
+        pull += weight / step * (J.T @ multipliers)
+        rows += weight / step * (J @ a + other.bias(q, v))
+    kept = loops.coordinates.kept
+    return kkt_solve(arm.mass_matrix(q), loops.jacobian(q)[kept], pull - change, -rows[kept])[0]
+
+
+def _values(tree: Tree, patterns: list[LinkConstants], parameter: str) -> Floats:
+    try:
+        filled = [fill(p, link.constants) for p, link in zip(patterns, tree.links, strict=True)]
+    except ValueError:
+        raise ValueError(
+            f"parameter '{parameter}' changes which constants of the robot are zero: there is no derivative"
+        ) from None
+    return np.concatenate(filled)
+
+
+def value_of(robot: Robot, parameter: str) -> Any:
+    """The value at a dotted path, starting with a link's name."""
+    name, *path = parameter.split(".")
+    node: Any = robot.link(name)
+    for key in path:
+        node = node[int(key)] if isinstance(node, (list, tuple)) and key.isdigit() else getattr(node, key, None)
+        if node is None:
+            raise ValueError(f"link '{name}' has no parameter '{'.'.join(path)}'")
+    return node
+
+
+def changed(robot: Robot, parameter: str, value: float) -> Robot:
+    """The robot with another value of a parameter."""
+    name, *path = parameter.split(".")
+    links = tuple(_with(link, path, value) if link.name == name else link for link in robot.links)
+    return robot.model_copy(update={"links": links})
+
+
+def _with(node: Any, path: list[str], value: float) -> Any:
+    if not path:
+        return value
+    key, *rest = path
+    if isinstance(node, (list, tuple)):
+        index = int(key)
+        return (*node[:index], _with(node[index], rest, value), *node[index + 1 :])
+    return node.model_copy(update={key: _with(getattr(node, key), rest, value)})

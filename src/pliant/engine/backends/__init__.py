@@ -1,0 +1,1 @@
+"""From tapes to what runs: machine code through LLVM, replay in NumPy, C."""

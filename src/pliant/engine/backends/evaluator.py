@@ -1,0 +1,317 @@
+"""Callable programs: compiled code bound to a robot's constants, with buffers of its own for every thread."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.engine.backends import cache as disk
+from pliant.engine.backends import jit
+from pliant.engine.backends.fastcall import fast_function, layout_is_known
+from pliant.engine.backends.lanes import padded
+from pliant.engine.backends.module import module_ir, rows
+from pliant.engine.trace.rolled import RolledProgram, rolled, whole
+from pliant.engine.trace.structure import split_tree, structure_key
+from pliant.engine.trace.tape import Operations
+from pliant.formulations.recursive.passes import Algorithm
+from pliant.formulations.recursive.tree import Tree
+
+Floats = NDArray[np.float64]
+
+UNROLL_BELOW = 3000
+"""Operations up to which one kernel for the whole robot stays within the instruction cache and is the faster one."""
+
+MOST_RECENT = 64
+_RECENT: dict[str, tuple[dict[str, Any], jit.LoadedCode]] = {}
+"""Machine code made or loaded last in this process; robots of one structure share it."""
+_RECENT_LOCK = Lock()
+
+GROUP = 512
+"""Smallest number of states worth a thread of its own."""
+
+
+def fitting_program(algorithm: Algorithm, tree: Tree, seeds: tuple[str, ...] = ()) -> RolledProgram:
+    """One kernel for the whole tree while that is small, else one per class of link."""
+    by_link = rolled(algorithm, tree, seeds)
+    return whole(algorithm, tree, seeds) if by_link.operations.total <= UNROLL_BELOW else by_link
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    """One pool for all batches: making threads costs more than most batches."""
+    return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="pliant")
+
+
+@cache
+def _source_version() -> str:
+    """A digest of everything that decides what is compiled."""
+    package = Path(__file__).parents[2]
+    digest = hashlib.sha256()
+    for part in ("spatial", "bodies", "formulations", "engine"):
+        for path in sorted((package / part).rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class BufferLayout:
+    """What the buffers of a program must look like; stored beside the compiled code."""
+
+    entry: str
+    rows: list[list[int]]
+    record_size: int
+    saved_size: int
+    outputs: int
+    lanes: int
+
+    @classmethod
+    def of(cls, program: RolledProgram, entry: str = "") -> BufferLayout:
+        return cls(entry, rows(program).tolist(), program.record_size, program.saved_size, program.outputs, jit.lanes())
+
+
+def stored(
+    parts: object, make: Callable[[], tuple[dict[str, Any], str]], *, straight: bool = False
+) -> tuple[dict[str, Any], jit.LoadedCode]:
+    """Machine code with its description, from the disk or made now from what ``make`` gives.
+
+    The parts, with the source of this package, must decide all of it.
+    """
+    decides = (parts, jit.lanes(), UNROLL_BELOW, _source_version(), jit.host())
+    key = hashlib.sha256(repr(decides).encode()).hexdigest()
+    recent = _RECENT.get(key)
+    if recent is not None:
+        return recent
+    found = disk.fetch(key)
+    if found is None:
+        description, assembly = make()
+        found = description, jit.machine_code(assembly, straight=straight)
+        disk.keep(key, *found)
+    loaded = found[0], jit.LoadedCode(found[1])
+    with _RECENT_LOCK:
+        _RECENT[key] = loaded
+        while len(_RECENT) > MOST_RECENT:
+            del _RECENT[next(iter(_RECENT))]
+    return loaded
+
+
+class Program:
+    """An algorithm for one tree: traced, compiled and cached on first use, in each mode that is asked for."""
+
+    def __init__(self, algorithm: Algorithm, tree: Tree, seeds: tuple[str, ...] = ()) -> None:
+        self.algorithm = algorithm
+        self.tree = tree
+        self.seeds = seeds
+        self.constants = np.array([x for s in split_tree(tree) for x in s.values])
+        self.gravity = np.array(tree.gravity, dtype=float)
+        self._structure = structure_key(tree)
+        self._loaded: dict[str, tuple[BufferLayout, jit.LoadedCode]] = {}
+
+    @property
+    def mode(self) -> str:
+        """How one state is evaluated."""
+        return "jacobian" if self.seeds else "single"
+
+    @cached_property
+    def traced(self) -> RolledProgram:
+        """One kernel for the whole tree while that is small, else one per class of link."""
+        return fitting_program(self.algorithm, self.tree, self.seeds)
+
+    @cached_property
+    def operations(self) -> Operations:
+        """Of one evaluation, counted on the tape of the whole robot."""
+        return whole(self.algorithm, self.tree, self.seeds).operations
+
+    def load(self, mode: str) -> tuple[BufferLayout, jit.LoadedCode]:
+        """Compiled code for a mode, from memory, from the disk or made now."""
+        if mode not in self._loaded:
+            self._loaded[mode] = self._compile(mode)
+        return self._loaded[mode]
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What decides the code of this program."""
+        return self._structure, self.algorithm.name, self.seeds
+
+    def _compile(self, mode: str) -> tuple[BufferLayout, jit.LoadedCode]:
+        def make() -> tuple[dict[str, Any], str]:
+            text, entry = module_ir(self.traced, mode, jit.lanes())
+            return asdict(BufferLayout.of(self.traced, entry)), text
+
+        description, code = stored((self.identity, mode), make, straight=mode == "single")
+        return BufferLayout(**description), code
+
+
+def aligned(n: int) -> Floats:
+    """n zeros on a cache line."""
+    raw = np.zeros(n + 8)
+    start = (-raw.ctypes.data % 64) // 8
+    return raw[start : start + n]
+
+
+def _moved_links(program: Program, directions: int) -> NDArray[np.int64]:
+    """The link to which each direction belongs."""
+    out = np.zeros(directions, dtype=np.int64)
+    by_constants = program.seeds == ("constants",)
+    start = 0
+    for i, (link, split) in enumerate(zip(program.tree.links, split_tree(program.tree), strict=True)):
+        own = len(split.values) if by_constants else link.kind.coordinates
+        out[start : start + own] = i
+        start += own
+    return out
+
+
+def still_links(parents: NDArray[np.int64], moved: NDArray[np.int64], lanes: int) -> NDArray[np.int64]:
+    """(blocks, links): 1 where the directions of a block move neither a link nor its parent nor its children."""
+    links = len(parents)
+    still = np.ones((-(-len(moved) // lanes), links + 1), dtype=np.int64)
+    for direction, i in enumerate(moved):
+        touched = [i, parents[i], *np.flatnonzero(parents == i)]
+        # the base is the last column
+        still[direction // lanes, touched] = 0
+    return np.ascontiguousarray(still[:, :links])
+
+
+def _jacobian_arrays(
+    program: Program, plan: BufferLayout, table: NDArray[np.int64], directions: int
+) -> tuple[list[NDArray[Any] | int], Floats]:
+    """The arguments of a compiled Jacobian after its inputs, and the matrix (outputs, directions) that it fills."""
+    lanes, links = plan.lanes, len(table)
+    units = aligned((2 * directions + lanes) * lanes)
+    units.reshape(-1, lanes)[directions : directions + lanes] = np.eye(lanes)
+    # a program of a single kernel has one link for all
+    moved = _moved_links(program, directions) if links > 1 else np.zeros(directions, dtype=np.int64)
+    parents = np.array([link.parent for link in program.tree.links] if links > 1 else [-1])
+    # a link's constants also say where it sits on its parent
+    first = np.maximum(parents[moved], 0) if program.seeds == ("constants",) else moved
+    width = padded(directions, lanes)
+    matrix = aligned(plan.outputs * width)
+    held: list[NDArray[Any] | int] = [units, aligned(plan.record_size), aligned(plan.record_size * lanes)]
+    held += [aligned(plan.saved_size), aligned(plan.outputs * lanes), table, links]
+    held += [first, still_links(parents, moved, lanes), matrix, directions, plan.outputs]
+    return held, matrix.reshape(plan.outputs, width)[:, :directions]
+
+
+class Workspace:
+    """Buffers of one thread, and the compiled function bound to them: for one state, or for a Jacobian."""
+
+    __slots__ = ("_argument", "_call", "_keep", "arguments", "inputs", "out")
+
+    def __init__(self, program: Program, constants: Floats, gravity: Floats) -> None:
+        plan, code = program.load(program.mode)
+        self.inputs = tuple(aligned(program.tree.size) for _ in program.algorithm.inputs)
+        table = np.array(plan.rows, dtype=np.int64)
+        held: list[NDArray[Any] | int] = [constants, gravity, *self.inputs]
+        if program.seeds:
+            directions = len(constants) if program.seeds == ("constants",) else program.tree.size
+            arrays, self.out = _jacobian_arrays(program, plan, table, directions)
+            held += arrays
+        else:
+            self.out = aligned(plan.outputs)
+            held += [aligned(plan.record_size), self.out, table, len(table)]
+        self._keep = (*held, code)
+        self.arguments = np.array([x if isinstance(x, int) else x.ctypes.data for x in held], dtype=np.int64)
+        self._argument = self.arguments.ctypes.data
+        # the interpreter lock is kept: the call is shorter than giving it up
+        self._call = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(code.address(plan.entry))
+
+    def run(self) -> Floats:
+        """Evaluate the inputs; the result is valid until the next call."""
+        self._call(self._argument)
+        return self.out
+
+
+class Evaluator:
+    """A program bound to values of its constants: single states, batches on all cores, Jacobians."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.constants = program.constants.copy()
+        self.gravity = program.gravity.copy()
+        self.size = program.tree.size
+        self._free: deque[Workspace] = deque()
+
+    def workspace(self) -> Workspace:
+        """New buffers, for callers that keep their own."""
+        return Workspace(self.program, self.constants, self.gravity)
+
+    def __call__(self, *inputs: Floats) -> Floats:
+        """Evaluate one state: the outputs, or their derivatives by the program's seed (outputs, directions)."""
+        try:
+            work = self._free.pop()
+        except IndexError:
+            work = self.workspace()
+        for buffer, x in zip(work.inputs, inputs, strict=True):
+            buffer[:] = x
+        out = work.run().copy()
+        self._free.append(work)
+        return out
+
+    def fast(self, driven: NDArray[np.int64] | None = None) -> Callable[..., Any] | None:
+        """The same on plain arrays, without conversions; the last array drives the given entries of the last input.
+
+        The function gives None if the arrays are not plain ones of the right shape or the result is not finite.
+        """
+        if not layout_is_known():
+            return None
+        work = self.workspace()
+        _, code = self.program.load(self.program.mode)
+        return fast_function(
+            code.address("fastcall"),
+            arguments=work.arguments,
+            last=work.inputs[-1],
+            out=work.out,
+            driven=np.arange(self.size) if driven is None else driven,
+            size=self.size,
+            keep=(work, code),
+        )
+
+    def batch(self, *inputs: Floats, threads: int | None = None) -> Floats:
+        """Evaluate many states, inputs (count, size) each; groups of states share vector registers and cores."""
+        plan, code = self.program.load("batch")
+        arrays = [np.ascontiguousarray(x, dtype=float) for x in inputs]
+        count = len(arrays[0])
+        for name, x in zip(self.program.algorithm.inputs, arrays, strict=True):
+            if x.shape != (count, self.size):
+                raise ValueError(f"{name} has shape {x.shape}; the batch needs ({count}, {self.size})")
+        out = np.empty((count, plan.outputs))
+        call = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address(plan.entry))
+        table = np.array(plan.rows, dtype=np.int64)
+        workers = max(1, min(threads or os.cpu_count() or 1, count // GROUP))
+        step = -(-count // workers)
+        step += -step % plan.lanes
+
+        def part(start: int) -> None:
+            stop = min(start + step, count)
+            width = plan.lanes
+            lanes = [aligned(padded(self.size, width) * width) for _ in arrays]
+            store, out_lanes = aligned(plan.record_size * width), aligned(padded(plan.outputs, width) * width)
+            held: list[NDArray[Any]] = [
+                self.constants,
+                self.gravity,
+                *(a[start:stop] for a in arrays),
+                *lanes,
+            ]
+            held += [store, out_lanes, out[start:stop], table]
+            numbers = [len(table), stop - start, self.size, plan.outputs]
+            context = np.array([*(a.ctypes.data for a in held), *numbers], dtype=np.int64)
+            call(context.ctypes.data)
+
+        starts = range(0, count, step) if count else range(0)
+        if len(starts) > 1:
+            list(_threads().map(part, starts))
+        else:
+            for start in starts:
+                part(start)
+        return out

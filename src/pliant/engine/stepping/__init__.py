@@ -1,0 +1,1 @@
+"""Integrators in the same compiled module as the dynamics and the drive."""

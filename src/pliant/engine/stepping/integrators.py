@@ -1,0 +1,341 @@
+"""Time integration inside compiled code: explicit Runge-Kutta of order 8 with error control, and fixed steps.
+
+A system is a right-hand side ``rhs(context, t, x, dx)`` with x = (q, v, further states). The loops come back to Python
+at the end of the given span or after a number of steps (for progress and interrupts). Everything that a continuation
+needs is in arrays of the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.engine.backends.flow import Flow
+from pliant.engine.backends.llvm_ir import number
+from pliant.engine.stepping.dormand_prince import ALL_STAGES, STAGES, Tableau, dormand_prince_853
+
+ORDER = 8
+SLOWEST, FASTEST = 0.2, 10.0
+SAFETY = 0.75
+"""Of the largest step that the error allows. The error of a vibrating state rises and falls with its phase; a step that
+aims closer to the limit is refused every third time."""
+GAIN, MEMORY = 0.1 / ORDER, 0.1 / ORDER
+"""Exponents of the error and of its change: proportional-integral control (Gustafsson, ACM TOMS 17 (1991) 533), slow
+enough to average over a vibration and to settle at the limit of stability instead of bouncing at it."""
+LEAST_ERROR = 1e-6
+"""Smaller errors say no more about the next step."""
+SLIVER = 1e-6
+"""A rest shorter than this part of a step joins the step before it."""
+SMALLEST_STEP = 1e-14
+"""Of the time reached: smaller steps no longer change it."""
+
+
+class Clock(IntEnum):
+    """Entries of the array of times, counters and coefficients."""
+
+    T = 0
+    STEP = 1
+    END = 2
+    LARGEST = 3
+    RELATIVE = 4
+    STEPS = 5
+    REJECTED = 6
+    CALLS = 7
+    ERROR_BEFORE = 8
+    HAS_SLOPE = 9
+    MATRICES = 10
+    MATRIX_STEP = 11
+    ALPHA_M = 12
+    ALPHA_F = 13
+    GAMMA = 14
+    BETA = 15
+    FIXED = 16
+
+
+def new_clock(t: float, end: float, *, step: float, largest: float, relative: float) -> NDArray[np.float64]:
+    """The array for a start at t."""
+    clock = np.zeros(len(Clock))
+    clock[[Clock.T, Clock.END, Clock.STEP, Clock.LARGEST, Clock.RELATIVE]] = t, end, step, largest, relative
+    return clock
+
+
+class Status(IntEnum):
+    """Why the loop came back."""
+
+    FINISHED = 0
+    PAUSED = 1
+    STEP_TOO_SMALL = -1
+
+
+class Step(NamedTuple):
+    """Registers of a step: its start, its size, its end, and whether that is the end of the span."""
+
+    t: str
+    h: str
+    reach: str
+    last: str
+
+
+class Stepping(Flow):
+    """The frame of an integrator: ``i64 NAME(context, clock, x, tolerance, work, knots, pause, ...)``.
+
+    knots   (pause + 1, 1 + 2 states): time, x and its slope at the start and after every step of this call
+    pause   steps after which to come back
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.status = self.variable("i64", str(int(Status.FINISHED)))
+        self.taken = self.variable("i64", "0")
+
+    def clock(self, entry: Clock) -> str:
+        return self.read("%clock", int(entry))
+
+    def set_clock(self, value: str, entry: Clock) -> None:
+        self.write(value, "%clock", int(entry))
+
+    def count(self, entry: Clock) -> None:
+        self.set_clock(self.fadd(self.clock(entry), number(1.0)), entry)
+
+    def negated(self, condition: str) -> str:
+        return self.let(f"xor i1 {condition}, true")
+
+    def select(self, condition: str, a: str, b: str) -> str:
+        return self.let(f"select i1 {condition}, double {a}, double {b}")
+
+    @contextmanager
+    def steps(self, size: Callable[[], str] | None = None) -> Iterator[Step]:
+        """Steps of the clock's size, or of ``size()``, until the end or a pause."""
+        leave = self.label("exit")
+        with self.loop(lambda: self.less(self.clock(Clock.T), self.clock(Clock.END))):
+            with self.when(self.let(f"icmp sge i64 {self.get('i64', self.taken)}, %pause")):
+                self.put("i64", str(int(Status.PAUSED)), self.status)
+                self.leave(leave)
+            t, end = self.clock(Clock.T), self.clock(Clock.END)
+            left = self.fsub(end, t)
+            h = self.fmin(size() if size else self.clock(Clock.STEP), self.clock(Clock.LARGEST))
+            last = self.less(left, self.fmul(h, number(1.0 + SLIVER)))
+            h = self.select(last, left, h)
+            reach = self.select(last, end, self.fadd(t, h))
+            smallest = self.fmul(number(SMALLEST_STEP), self.fmax(self.fabs(t), self.fabs(end)))
+            with self.when(self.let(f"and i1 {self.less(h, smallest)}, {self.negated(last)}")):
+                self.put("i64", str(int(Status.STEP_TOO_SMALL)), self.status)
+                self.leave(leave)
+            yield Step(t, h, reach, last)
+        self.place(leave)
+
+    def accept(self, reach: str) -> None:
+        """The step is good: time goes on."""
+        self.set_clock(reach, Clock.T)
+        self.count(Clock.STEPS)
+        self.put("i64", self.iadd(self.get("i64", self.taken), 1), self.taken)
+
+    def keep_knot(self, *parts: tuple[str, int]) -> None:
+        """Write the time and the parts (array, length) of state and slope into the row of this step."""
+        row = self.imul(self.get("i64", self.taken), 1 + sum(length for _, length in parts))
+        self.write(self.clock(Clock.T), "%knots", row)
+        place = self.iadd(row, 1)
+        for array, length in parts:
+            with self.repeat(length) as i:
+                self.write(self.read(array, i), "%knots", self.iadd(place, i))
+            place = self.iadd(place, length)
+
+    def entry(self, name: str, *further: str) -> str:
+        self.do(f"ret i64 {self.get('i64', self.status)}")
+        arrays = ("context", "clock", "x", "tolerance", "work", "knots")
+        return self.text(name, ", ".join([*(f"ptr %{a}" for a in arrays), "i64 %pause", *further]), "i64")
+
+
+class Explicit(Stepping):
+    """The frame of an explicit method: the slope at x is known, first in ``work``."""
+
+    def __init__(self, states: int) -> None:
+        super().__init__()
+        self.states = states
+        self.slope = self.at("%work", 0)
+
+    def rhs(self, t: str, x: str, out: str) -> None:
+        self.do(f"call void @rhs(ptr %context, double {t}, ptr {x}, ptr {out})")
+        self.count(Clock.CALLS)
+
+    def begin(self) -> None:
+        with self.when(self.less(self.clock(Clock.HAS_SLOPE), number(0.5))):
+            self.rhs(self.clock(Clock.T), "%x", self.slope)
+            self.set_clock(number(1.0), Clock.HAS_SLOPE)
+        self.keep_knot(("%x", self.states), (self.slope, self.states))
+
+    def finish(self, reach: str) -> None:
+        """The end of a step whose state and slope are in place."""
+        self.accept(reach)
+        self.keep_knot(("%x", self.states), (self.slope, self.states))
+
+
+def dop853_ir(states: int, steering: int) -> str:
+    """``dop853(..., grid, count, next, samples)``; see ``Stepping`` for the arguments before.
+
+    The error of a step is the mean over as many states as steer it; the others have an infinite tolerance.
+
+    work      K (16 states), y (states), stage of the dense output (states)
+    grid      times at which x is wanted; ``next`` is the index of the first one not yet written to ``samples``
+    """
+    pair = dormand_prince_853()
+    w = Explicit(states)
+    m = states
+    with w.flushed():
+        K = [w.at("%work", i * m) for i in range(ALL_STAGES)]
+        y = w.at("%work", ALL_STAGES * m)
+        rejected = w.variable("i1", "false")
+
+        def combine(row: Any, target: str, h: str) -> None:
+            """target = x + h sum_j row_j K_j."""
+            with w.repeat(m) as q:
+                total = _weighted(w, row, K, q)
+                w.write(w.fadd(w.read("%x", q), w.fmul(h, total)), target, q)
+
+        w.begin()
+        with w.steps() as (t, h, reach, last):
+            for i in range(1, STAGES):
+                combine(pair.A[i], y, h)
+                w.rhs(w.fadd(t, w.fmul(number(pair.C[i]), h)), y, K[i])
+            combine(pair.A[STAGES], y, h)
+            w.rhs(reach, y, K[STAGES])
+            error = _error(w, pair, K, y, h, m, steering, w.clock(Clock.RELATIVE))
+            accepted = w.less(error, number(1.0))
+            # what the error alone would allow; a vanishing one and one that is not a number both need care
+            allowed = w.fmul(number(SAFETY), w.power(w.fmax(error, number(1e-30)), -1.0 / ORDER))
+            before = w.clock(Clock.ERROR_BEFORE)
+            with w.when(w.negated(accepted)):
+                valid = w.let(f"fcmp ord double {error}, {error}")
+                shrink = w.select(valid, w.fmax(allowed, number(SLOWEST)), number(SLOWEST))
+                w.set_clock(w.fmul(h, shrink), Clock.STEP)
+                w.set_clock(w.fmax(before, number(LEAST_ERROR)), Clock.ERROR_BEFORE)
+                w.count(Clock.REJECTED)
+                w.put("i1", "true", rejected)
+            with w.when(accepted):
+                _dense(w, pair, K, y, t, h, reach, m, combine)
+                # until an error is seen or a step refused, steps grow as fast as they can
+                seen = w.less(number(0.0), before)
+                known = w.fmax(error, number(LEAST_ERROR))
+                steady = w.fmul(w.power(known, -GAIN - MEMORY), w.power(before, MEMORY))
+                steady = w.fmul(number(SAFETY ** (ORDER * GAIN)), steady)
+                grow = w.select(seen, steady, w.fmin(allowed, number(FASTEST)))
+                grow = w.select(w.get("i1", rejected), w.fmin(grow, number(1.0)), grow)
+                small = w.let(f"and i1 {w.negated(seen)}, {w.less(error, number(LEAST_ERROR))}")
+                w.set_clock(w.select(small, number(0.0), known), Clock.ERROR_BEFORE)
+                # a step cut short by the end says nothing against the size before it
+                size = w.clock(Clock.STEP)
+                longer = w.fmax(size, w.fmin(w.fmul(size, grow), w.fmul(h, allowed)))
+                w.set_clock(w.select(last, longer, w.fmul(h, grow)), Clock.STEP)
+                w.put("i1", "false", rejected)
+                with w.repeat(m) as q:
+                    w.write(w.read(y, q), "%x", q)
+                    w.write(w.read(K[STAGES], q), K[0], q)
+                w.finish(reach)
+    return w.entry("dop853", "ptr %grid", "i64 %count", "ptr %next", "ptr %samples")
+
+
+def _weighted(w: Flow, row: Any, K: list[str], q: str) -> str:
+    total = ""
+    for coefficient, k in zip(row, K, strict=False):
+        if coefficient == 0:
+            continue
+        term = w.fmul(number(float(coefficient)), w.read(k, q))
+        total = w.fadd(total, term) if total else term
+    return total
+
+
+def _error(w: Flow, pair: Tableau, K: list[str], y: str, h: str, m: int, steering: int, relative: str) -> str:
+    """The weighted norm of the step's error estimate; 1 is just acceptable."""
+    fifth, third = w.variable("double", number(0.0)), w.variable("double", number(0.0))
+    with w.repeat(m) as q:
+        size = w.fmax(w.fabs(w.read("%x", q)), w.fabs(w.read(y, q)))
+        scale = w.fadd(w.read("%tolerance", q), w.fmul(relative, size))
+        for row, total in ((pair.E5, fifth), (pair.E3, third)):
+            e = w.fdiv(_weighted(w, row, K, q), scale)
+            w.put("double", w.fadd(w.get("double", total), w.fmul(e, e)), total)
+    e5, e3 = w.get("double", fifth), w.get("double", third)
+    below = w.sqrt(w.fmul(w.fadd(e5, w.fmul(number(0.01), e3)), number(float(max(steering, 1)))))
+    return w.fdiv(w.fmul(h, e5), w.fmax(below, number(1e-300)))
+
+
+def _dense(w: Explicit, pair: Tableau, K: list[str], y: str, t: str, h: str, reach: str, m: int, combine: Any) -> None:
+    """Write x at the grid times within the step, through three further stages."""
+
+    def wanted() -> str:
+        n = w.get("i64", "%next")
+        inside = w.iless(n, "%count")
+        safe = w.let(f"select i1 {inside}, i64 {n}, i64 0")
+        in_time = w.let(f"fcmp ole double {w.read('%grid', safe)}, {reach}")
+        return w.let(f"and i1 {inside}, {in_time}")
+
+    with w.when(wanted()):
+        stage = w.at("%work", (ALL_STAGES + 1) * m)
+        for i in range(STAGES + 1, ALL_STAGES):
+            combine(pair.A[i], stage, h)
+            w.rhs(w.fadd(t, w.fmul(number(pair.C[i]), h)), stage, K[i])
+        with w.loop(wanted):
+            n = w.get("i64", "%next")
+            s = w.fdiv(w.fsub(w.read("%grid", n), t), h)
+            rest = w.fsub(number(1.0), s)
+            row = w.imul(n, m)
+            with w.repeat(m) as q:
+                x = w.read("%x", q)
+                delta = w.fsub(w.read(y, q), x)
+                f0, f1 = w.fmul(h, w.read(K[0], q)), w.fmul(h, w.read(K[STAGES], q))
+                F = [delta, w.fsub(f0, delta), w.fsub(w.fadd(delta, delta), w.fadd(f0, f1))]
+                F += [w.fmul(h, _weighted(w, line, K, q)) for line in pair.D]
+                value = number(0.0)
+                for k, f in enumerate(reversed(F)):
+                    value = w.fmul(w.fadd(value, f), s if k % 2 == 0 else rest)
+                w.write(w.fadd(x, value), "%samples", w.iadd(row, q))
+            w.put("i64", w.iadd(n, 1), "%next")
+
+
+def rk4_ir(m: int) -> str:
+    """The classical method of fourth order; the slope at the end of a step is the first stage of the next."""
+    w = Explicit(m)
+    K = [w.at("%work", i * m) for i in range(4)]
+    y = w.at("%work", 4 * m)
+
+    def stage(t: str, before: str, h: str, out: str) -> None:
+        with w.repeat(m) as q:
+            w.write(w.fadd(w.read("%x", q), w.fmul(h, w.read(before, q))), y, q)
+        w.rhs(t, y, out)
+
+    with w.flushed():
+        w.begin()
+        with w.steps() as (t, h, reach, _):
+            half = w.fmul(h, number(0.5))
+            middle = w.fadd(t, half)
+            stage(middle, K[0], half, K[1])
+            stage(middle, K[1], half, K[2])
+            stage(reach, K[2], h, K[3])
+            sixth = w.fmul(h, number(1.0 / 6.0))
+            with w.repeat(m) as q:
+                k1, k2, k3, k4 = (w.read(k, q) for k in K)
+                total = w.fadd(w.fadd(k1, k4), w.fmul(number(2.0), w.fadd(k2, k3)))
+                w.write(w.fadd(w.read("%x", q), w.fmul(sixth, total)), "%x", q)
+            w.rhs(reach, "%x", K[0])
+            w.finish(reach)
+    return w.entry("rk4")
+
+
+def semi_implicit_ir(m: int, n: int) -> str:
+    """Rates first, then positions with the new rates: first order, but it does not pump energy into vibrations."""
+    w = Explicit(m)
+    with w.flushed():
+        w.begin()
+        with w.steps() as (_, h, reach, _):
+            with w.repeat(m - n) as q:
+                i = w.iadd(q, n)
+                w.write(w.fadd(w.read("%x", i), w.fmul(h, w.read(w.slope, i))), "%x", i)
+            with w.repeat(n) as q:
+                w.write(w.fadd(w.read("%x", q), w.fmul(h, w.read("%x", w.iadd(q, n)))), "%x", q)
+            w.rhs(reach, "%x", w.slope)
+            w.finish(reach)
+    return w.entry("semi_implicit")

@@ -1,0 +1,453 @@
+"""Rolled programs: one kernel per class of link, called in a loop over the links.
+
+A link's class in a pass is its structure together with the patterns of the values that reach it, so that zeros
+travel along a chain (a planar arm stays planar) and the number of kernels does not grow with the number of links.
+Values between kernels live in one record per link; only those that some later kernel reads are stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from pliant.engine.trace.structure import ConstantsPattern, Slot, freeze, from_slots, pack, slots, split_tree
+from pliant.engine.trace.tape import BINARY, Node, Operations, Tape, count, live, tangents
+from pliant.formulations.recursive.passes import Algorithm, LinkView, Pass
+from pliant.formulations.recursive.tree import Tree
+from pliant.spatial.scalars import Scalar
+
+
+class Address(NamedTuple):
+    """Where a value is: an array, the role of the link it belongs to (seen from the kernel's link), an index."""
+
+    array: str
+    role: str
+    index: int  # type: ignore[assignment]
+
+    @property
+    def is_tangent(self) -> bool:
+        """Whether the array holds derivatives."""
+        return self.array.startswith("d")
+
+
+Stored = tuple[str, int]
+"""A slot of a link's record: ("store", k) for a value, ("dstore", k) for its tangent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Still:
+    """Tangents of a kernel whose link and neighbours have no moving inputs of their own: they are only carried along.
+
+    Elsewhere along a chain most of a tangent vanishes: relative motions do not change, only how the whole moves.
+    """
+
+    stores: dict[int, Scalar]
+    outputs: list[Scalar]
+
+
+@dataclass(slots=True)
+class Kernel:
+    """Straight-line code for one class of link in one pass: what it can store, and its outputs."""
+
+    name: str
+    tape: Tape
+    stores: dict[Stored, Scalar]
+    outputs: list[Scalar]
+    output_array: str
+    patterns: dict[str, Any]
+    record: int
+    saved_start: int = 0
+    needed: set[Stored] = field(default_factory=set)
+    still: Still | None = None
+
+    @property
+    def still_results(self) -> list[tuple[Address, Scalar]]:
+        """The tangents that the kernel must write where the directions move neither the link nor a neighbour."""
+        if self.still is None:
+            return []
+        slots_ = sorted(k for array, k in self.needed if array == "dstore")
+        stores = [(Address("dstore", "own", k), self.still.stores.get(k, 0.0)) for k in slots_]
+        return stores + [(Address(self.output_array, "own", i), x) for i, x in enumerate(self.still.outputs)]
+
+    @property
+    def results(self) -> list[tuple[Address, Scalar]]:
+        """What the kernel must write."""
+        stores = [(Address(key[0], "own", key[1]), self.stores[key]) for key in sorted(self.needed)]
+        return stores + [(Address(self.output_array, "own", i), x) for i, x in enumerate(self.outputs)]
+
+    def reads(self) -> set[Address]:
+        """What the kernel reads, given what it must write."""
+        order = live(x for _, x in [*self.results, *self.still_results])
+        return {self.tape.a[i] for i in order if self.tape.op[i] == "symbol"}
+
+    @property
+    def active(self) -> frozenset[int]:
+        """Slots whose tangent is not structurally zero."""
+        return frozenset(k for array, k in self.stores if array == "dstore")
+
+    @property
+    def operations(self) -> Operations:
+        return count([x for _, x in self.results])
+
+    @property
+    def saved(self) -> dict[int, Address]:
+        """Values of the tape that its tangents need: computed once, loaded for every block of directions."""
+        moving: set[int] = set()
+        order = live(x for _, x in [*self.results, *self.still_results])
+        out: dict[int, Address] = {}
+        for i in order:
+            op = self.tape.op[i]
+            if op == "constant":
+                continue
+            if op == "symbol":
+                if self.tape.a[i].is_tangent:
+                    moving.add(i)
+                continue
+            operands = [self.tape.a[i], self.tape.b[i]] if op in BINARY else [self.tape.a[i]]
+            if any(k in moving for k in operands):
+                moving.add(i)
+                for k in operands:
+                    if k not in moving and k not in out and self.tape.op[k] not in ("constant", "symbol"):
+                        out[k] = Address("saved", "own", self.saved_start + len(out))
+        return out
+
+
+@dataclass(slots=True)
+class LoopPass:
+    """A pass with the kernel of every link."""
+
+    name: str
+    direction: str
+    kernel_of: list[int]
+    kernels: list[Kernel]
+
+
+@dataclass(slots=True)
+class RolledProgram:
+    """Everything that a back end needs: passes, offsets of every link in the arrays, constants."""
+
+    name: str
+    inputs: tuple[str, ...]
+    seeds: tuple[str, ...]
+    passes: list[LoopPass]
+    parents: list[int]
+    children: list[tuple[int, ...]]
+    coordinate_start: list[int]
+    output_start: list[int]
+    constant_start: list[int]
+    record_start: list[int]
+    record_size: int
+    saved_start: list[int]
+    saved_size: int
+    constants: list[float]
+    outputs: int
+    size: int
+    patterns: Sequence[ConstantsPattern]
+
+    @property
+    def operations(self) -> Operations:
+        """Of one evaluation: each kernel's, as often as it is called."""
+        total = Operations()
+        for each in self.passes:
+            counts = [kernel.operations for kernel in each.kernels]
+            for k in each.kernel_of:
+                total = total + counts[k]
+        return total
+
+
+def rolled(algorithm: Algorithm, tree: Tree, seeds: tuple[str, ...] = ()) -> RolledProgram:
+    """Trace every pass of an algorithm once per class of link.
+
+    With seeds (names of inputs, or "constants") the program gives the tangents of the outputs along the directions
+    in the arrays ``d`+ seed``; tangents that are structurally zero cost nothing.
+    """
+    return _Roller(algorithm, tree, seeds).program()
+
+
+class _Roller:
+    def __init__(self, algorithm: Algorithm, tree: Tree, seeds: tuple[str, ...]) -> None:
+        self.algorithm = algorithm
+        self.seeds = seeds
+        self.active: list[frozenset[int]] = [frozenset() for _ in tree.links]
+        self.active_still: list[frozenset[int]] = [frozenset() for _ in tree.links]
+        self.tree = tree
+        self.links = tree.links
+        self.children = tree.children
+        self.gravity = [g if g == 0 else Slot(k) for k, g in enumerate(tree.gravity.tolist())]
+        self.split = split_tree(tree)
+        self.structure = self._numbered([freeze((s.pattern, link.kind)) for s, link in zip(self.split, self.links)])
+        self.patterns: list[dict[str, Any]] = [{} for _ in self.links]
+        self.records = [0] * len(self.links)
+
+    @staticmethod
+    def _numbered(keys: list[Any]) -> list[int]:
+        seen: dict[Any, int] = {}
+        return [seen.setdefault(key, len(seen)) for key in keys]
+
+    def program(self) -> RolledProgram:
+        passes = [self._trace_pass(number, each) for number, each in enumerate(self.algorithm.passes)]
+        self._mark_needed(passes)
+        starts, total = _running(self.records)
+        saved = self._number_saved(passes) if self.seeds else [0] * len(self.links)
+        saved_start, saved_total = _running(saved)
+        constants, _ = _running([len(s.values) for s in self.split])
+        outputs = self._output_sizes(passes)
+        output_start, output_total = _running(outputs)
+        return RolledProgram(
+            name=self.algorithm.name,
+            inputs=self.algorithm.inputs,
+            seeds=self.seeds,
+            passes=passes,
+            parents=[link.parent for link in self.links],
+            children=list(self.children),
+            coordinate_start=[link.start for link in self.links],
+            output_start=output_start,
+            constant_start=constants,
+            record_start=starts,
+            record_size=total,
+            saved_start=saved_start,
+            saved_size=saved_total,
+            constants=[x for s in self.split for x in s.values],
+            outputs=output_total,
+            size=self.tree.size,
+            patterns=self.split,
+        )
+
+    def _output_sizes(self, passes: list[LoopPass]) -> list[int]:
+        sizes = [0] * len(self.links)
+        for each in passes:
+            for i, k in enumerate(each.kernel_of):
+                sizes[i] += len(each.kernels[k].outputs)
+        return sizes
+
+    def _trace_pass(self, number: int, each: Pass) -> LoopPass:
+        kernels: list[Kernel] = []
+        known: dict[Any, int] = {}
+        kernel_of = [0] * len(self.links)
+        order = range(len(self.links))
+        for i in order if each.direction == "outward" else reversed(order):
+            key = self._class_key(i, each)
+            if key not in known:
+                known[key] = len(kernels)
+                kernels.append(self._trace(i, each, f"{each.name}{len(kernels)}"))
+            k = kernel_of[i] = known[key]
+            self.patterns[i] = {**self.patterns[i], **kernels[k].patterns}
+            self.records[i] = kernels[k].record
+            self.active[i] = self.active[i] | kernels[k].active
+            self.active_still[i] = self.active_still[i] | self._carried(kernels[k], each)
+        return LoopPass(f"{number}_{each.name}", each.direction, kernel_of, kernels)
+
+    def _class_key(self, i: int, each: Pass) -> Any:
+        """Structure, and the patterns of the values that the step reads from the link itself and its neighbours."""
+        neighbours: list[int] = []
+        if each.direction == "outward":
+            neighbours = [self.links[i].parent] if self.links[i].parent >= 0 else []
+        else:
+            neighbours = list(self.children[i])
+        offered = [(self.structure[j], tuple(self._offer(j, name) for name in each.reads)) for j in neighbours]
+        own = tuple(self._offer(i, name) for name in each.own)
+        return (self.structure[i], self.records[i], own, tuple(offered))
+
+    def _offer(self, j: int, name: str) -> Any:
+        """The pattern of a stored value, and which of its slots have tangents."""
+        pattern = freeze(self.patterns[j].get(name))
+        if not self.seeds:
+            return (name, pattern)
+        own = slots(pattern)
+        return (name, pattern, self.active[j] & own, self.active_still[j] & own)
+
+    @staticmethod
+    def _carried(kernel: Kernel, each: Pass) -> frozenset[int]:
+        """Slots whose tangents may differ from zero for a link at rest.
+
+        What is handed inward is as ever: links further out may move.
+        """
+        if kernel.still is None:
+            return frozenset()
+        return kernel.active if each.direction == "inward" else frozenset(kernel.still.stores)
+
+    def _trace(self, i: int, each: Pass, name: str) -> Kernel:
+        tape = Tape()
+        # a step sees only what it declares, because that decides the class
+        outward, parent = each.direction == "outward", self.links[i].parent
+        view = self._view(tape, i, "own", each.own)
+        if parent >= 0:
+            view.parent = self._view(tape, parent, "parent", each.reads if outward else ())
+        for k, c in enumerate(self.children[i]):
+            view.children.append(self._view(tape, c, f"child{k}", () if outward else each.reads))
+        values = each.step(view)
+        outputs = list(values.pop(self.algorithm.output, []))
+        stores: dict[Stored, Scalar] = {}
+        patterns: dict[str, Any] = {}
+        record = self.records[i]
+        for key, value in values.items():
+            patterns[key], nodes = pack(value, record)
+            stores.update({("store", record + k): node for k, node in enumerate(nodes)})
+            record += len(nodes)
+        if not self.seeds:
+            return Kernel(name, tape, stores, outputs, "out", patterns, record)
+        slots_ = [k for _, k in stores]
+        values_ = [*stores.values(), *outputs]
+        moved, moved_outputs = _derivatives(slots_, values_, self._seed(tape, i))
+        kernel = Kernel(name, tape, stores, moved_outputs, "dout", patterns, record)
+        kernel.still = Still(*_derivatives(slots_, values_, self._seed_still(tape, i, each)))
+        stores.update({("dstore", k): d for k, d in moved.items()})
+        return kernel
+
+    def _seed(self, tape: Tape, i: int) -> dict[int, Scalar]:
+        """Tangents of everything that a kernel reads."""
+        seeds: dict[int, Scalar] = {}
+        for index, address in _symbols(tape):
+            if address.array in self.seeds:
+                seeds[index] = tape.symbol(address._replace(array=f"d{address.array}"))
+            elif address.array == "store" and address.index in self.active[self._neighbour(i, address.role)]:
+                seeds[index] = tape.symbol(address._replace(array="dstore"))
+        return seeds
+
+    def _seed_still(self, tape: Tape, i: int, each: Pass) -> dict[int, Scalar]:
+        """The same where neither the link nor its neighbours move by themselves.
+
+        On the way out the parent is carried by whatever moves further in.
+        """
+        seeds: dict[int, Scalar] = {}
+        for index, address in _symbols(tape):
+            if address.array != "store":
+                continue
+            j = self._neighbour(i, address.role)
+            outer = each.direction == "outward" and address.role == "parent"
+            if address.index in (self.active[j] if outer else self.active_still[j]):
+                seeds[index] = tape.symbol(address._replace(array="dstore"))
+        return seeds
+
+    def _view(self, tape: Tape, i: int, role: str, names: tuple[str, ...]) -> LinkView:
+        def reader(array: str) -> Any:
+            return lambda index: tape.symbol(Address(array, role, index))
+
+        link = self.links[i]
+        inputs = {
+            name: [tape.symbol(Address(name, role, k)) for k in range(link.kind.coordinates)]
+            for name in self.algorithm.inputs
+        }
+        gravity = [tape.symbol(Address("gravity", "", g.index)) if isinstance(g, Slot) else g for g in self.gravity]
+        constants = from_slots(self.split[i].pattern, reader("constants"))
+        known = {name: self.patterns[i][name] for name in names if name in self.patterns[i]}
+        store = from_slots(known, reader("store"))
+        return LinkView(link.name, link.kind, constants, inputs, gravity, None, [], store)
+
+    def _mark_needed(self, passes: list[LoopPass]) -> None:
+        """Find the record slots that some kernel reads, until nothing changes."""
+        needed: list[set[Stored]] = [set() for _ in self.links]
+        changed = True
+        while changed:
+            changed = False
+            for each in reversed(passes):
+                reads = [kernel.reads() for kernel in each.kernels]
+                for i, k in enumerate(each.kernel_of):
+                    for array, role, index in reads[k]:
+                        if array in ("store", "dstore"):
+                            needed[self._neighbour(i, role)].add((array, index))
+                for k, kernel in enumerate(each.kernels):
+                    wanted: set[Stored] = set().union(*(needed[i] for i, c in enumerate(each.kernel_of) if c == k))
+                    wanted &= set(kernel.stores)
+                    if wanted - kernel.needed:
+                        kernel.needed |= wanted
+                        changed = True
+
+    def _number_saved(self, passes: list[LoopPass]) -> list[int]:
+        """Give every pass its part of the links' saved values; the size for each link."""
+        start = 0
+        sizes = [0] * len(self.links)
+        for each in passes:
+            counts = []
+            for kernel in each.kernels:
+                kernel.saved_start = start
+                counts.append(len(kernel.saved))
+            for i, k in enumerate(each.kernel_of):
+                sizes[i] = start + counts[k]
+            start += max(counts)
+        return sizes
+
+    def _neighbour(self, i: int, role: str) -> int:
+        if role == "own":
+            return i
+        return self.links[i].parent if role == "parent" else self.children[i][int(role.removeprefix("child"))]
+
+
+def _symbols(tape: Tape) -> list[tuple[int, Address]]:
+    return [(index, tape.a[index]) for index in range(len(tape.op)) if tape.op[index] == "symbol"]
+
+
+def _derivatives(
+    slots_: list[int], values: list[Scalar], seeds: dict[int, Scalar]
+) -> tuple[dict[int, Scalar], list[Scalar]]:
+    """Tangents of the stored values that are not structurally zero, by slot, and those of the outputs."""
+    found = tangents(values, seeds)
+    stored = dict(zip(slots_, found, strict=False))
+    return {k: d for k, d in stored.items() if type(d) is Node or d != 0}, found[len(slots_) :]
+
+
+def _running(sizes: list[int]) -> tuple[list[int], int]:
+    """Start of each part and the total."""
+    starts, total = [], 0
+    for size in sizes:
+        starts.append(total)
+        total += size
+    return starts, total
+
+
+def whole(algorithm: Algorithm, tree: Tree, seeds: tuple[str, ...] = ()) -> RolledProgram:
+    """The same program as a single kernel, traced over the whole tree at once: shorter for small robots."""
+    tape = Tape()
+    split = split_tree(tree)
+    starts, _ = _running([len(s.values) for s in split])
+
+    def reader(start: int) -> Callable[[int], Node]:
+        return lambda k: tape.symbol(Address("constants", "own", start + k))
+
+    constants = [from_slots(s.pattern, reader(start)) for s, start in zip(split, starts, strict=True)]
+    inputs = {name: [tape.symbol(Address(name, "own", k)) for k in range(tree.size)] for name in algorithm.inputs}
+    gravity = [g and tape.symbol(Address("gravity", "", k)) for k, g in enumerate(tree.gravity.tolist())]
+    outputs = algorithm.evaluate(tree, inputs, constants, gravity)
+    if seeds:
+        given = {
+            i: tape.symbol(tape.a[i]._replace(array=f"d{tape.a[i].array}"))
+            for i in range(len(tape.op))
+            if tape.op[i] == "symbol" and tape.a[i].array in seeds
+        }
+        outputs = tangents(outputs, given)
+    values = [x for s in split for x in s.values]
+    return one_kernel(algorithm.name, algorithm.inputs, tape, outputs, values, tree.size, seeds, split)
+
+
+def one_kernel(
+    name: str,
+    inputs: tuple[str, ...],
+    tape: Tape,
+    outputs: list[Scalar],
+    constants: list[float],
+    size: int,
+    seeds: tuple[str, ...] = (),
+    patterns: Sequence[ConstantsPattern] = (),
+) -> RolledProgram:
+    """A program of a single kernel: everything is its own, and nothing has to be stored in between."""
+    kernel = Kernel("whole", tape, {}, outputs, "dout" if seeds else "out", {}, 0)
+    return RolledProgram(
+        name=name,
+        inputs=inputs,
+        seeds=seeds,
+        passes=[LoopPass("whole", "outward", [0], [kernel])],
+        parents=[-1],
+        children=[()],
+        coordinate_start=[0],
+        output_start=[0],
+        constant_start=[0],
+        record_start=[0],
+        record_size=0,
+        saved_start=[0],
+        saved_size=len(kernel.saved) if seeds else 0,
+        constants=constants,
+        outputs=len(outputs),
+        size=size,
+        patterns=list(patterns),
+    )

@@ -1,0 +1,306 @@
+"""The algorithms of robots with closed loops, each traced as a whole over the merged tree.
+
+Their inputs and results are in the order of the robot's own coordinates; ``order`` leads to the merged tree's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pliant.formulations.loops.articulated_loops import Outcome, constrained
+from pliant.formulations.loops.closure import FRAMES, Closure, closing, closing_force, gap, gap_rate
+from pliant.formulations.loops.cuts import Plan, move_frames, parents_of
+from pliant.formulations.recursive.articulated import gather_force, ldl
+from pliant.formulations.recursive.composite import project
+from pliant.formulations.recursive.link import LinkConstants
+from pliant.formulations.recursive.newton_euler import to_seat
+from pliant.formulations.recursive.passes import MOTION, Algorithm, LinkView, run, views
+from pliant.spatial.scalars import Scalar
+from pliant.spatial.vectors import Matrix, Vector, dot, times
+
+if TYPE_CHECKING:
+    from pliant.formulations.recursive.tree import Tree
+
+
+class LoopInputs(NamedTuple):
+    """What an evaluation is given: the merged tree, inputs in the robot's own order, constants and gravity."""
+
+    tree: Tree
+    inputs: Mapping[str, Sequence[Any]]
+    constants: Sequence[LinkConstants] | None
+    gravity: Vector | None
+
+
+@dataclass(frozen=True, slots=True)
+class LoopAlgorithm(Algorithm):
+    """An algorithm over a merged tree with closures; the name tells all that decides its code."""
+
+    order: tuple[int, ...] = ()
+    closures: tuple[Closure, ...] = ()
+
+    def evaluate(
+        self,
+        tree: Tree,
+        inputs: Mapping[str, Sequence[Any]],
+        constants: Sequence[LinkConstants] | None = None,
+        gravity: Vector | None = None,
+    ) -> Vector:
+        return self.of_robot(LoopInputs(tree, inputs, constants, gravity))
+
+    @abstractmethod
+    def of_robot(self, robot: LoopInputs) -> Vector:
+        """The results, in the robot's own order."""
+
+    def merged(self, inputs: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+        """Inputs in the order of the merged tree."""
+        return {name: [x[k] for k in self.order] for name, x in inputs.items()}
+
+    def motions(self, robot: LoopInputs) -> list[LinkView]:
+        """All links with their motions and accelerations; gravity has no part in them."""
+        return run(FRAMES, robot.tree, self.merged(robot.inputs), robot.constants, [0.0] * 3)
+
+    def original(self, x: Sequence[Scalar]) -> Vector:
+        """Values of the merged tree's coordinates in the robot's own order."""
+        out: Vector = [0.0] * len(self.order)
+        for k, value in zip(self.order, x, strict=True):
+            out[k] = value
+        return out
+
+
+def _named(kind: str, *decisions: Any) -> str:
+    return f"{kind}_{hashlib.sha256(repr(decisions).encode()).hexdigest()[:16]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Closing(LoopAlgorithm):
+    """(q, v, a) -> gaps of all closures, their rates and accelerations."""
+
+    @classmethod
+    def of(cls, order: tuple[int, ...], closures: tuple[Closure, ...]) -> Closing:
+        name = _named("closing", order, closures)
+        return cls(name, ("q", "v", "a"), (), "", order, closures)
+
+    def of_robot(self, robot: LoopInputs) -> Vector:
+        gaps, rates, accelerations = closing(self.closures, self.motions(robot))
+        return [*gaps, *rates, *accelerations]
+
+
+@dataclass(frozen=True, slots=True)
+class ClosingAcceleration(Closing):
+    """(q, v, a) -> accelerations of the gaps alone, J a + J' v; its derivative by a is J."""
+
+    @classmethod
+    def of(cls, order: tuple[int, ...], closures: tuple[Closure, ...]) -> ClosingAcceleration:
+        name = _named("closing_acceleration", order, closures)
+        return cls(name, ("q", "v", "a"), (), "", order, closures)
+
+    def of_robot(self, robot: LoopInputs) -> Vector:
+        return closing(self.closures, self.motions(robot))[2]
+
+
+@dataclass(frozen=True, slots=True)
+class ClosingForce(LoopAlgorithm):
+    """(q, a) -> J^T a, where the leading entries of a are multipliers of the closures' rows."""
+
+    @classmethod
+    def of(cls, order: tuple[int, ...], closures: tuple[Closure, ...]) -> ClosingForce:
+        return cls(_named("closing_force", order, closures), ("q", "a"), (), "", order, closures)
+
+    def of_robot(self, robot: LoopInputs) -> Vector:
+        forces = [project(view.kind, *wrench) for view, wrench in self.wrenches(robot)]
+        return self.original([x for part in forces for x in part])
+
+    def wrenches(self, robot: LoopInputs) -> list[tuple[LinkView, tuple[Vector, Vector, Vector]]]:
+        """All links at q, at rest, each with what the multipliers exert on it and on all that it carries."""
+        q = [robot.inputs["q"][k] for k in self.order]
+        links = views(robot.tree, {"q": q, "v": [0.0] * len(q)}, robot.constants, [0.0] * 3)
+        move_frames(links)
+        summed = collected(links, closing_force(self.closures, links, list(robot.inputs["a"])))
+        return list(zip(links, summed, strict=True))
+
+
+def collected(
+    links: Sequence[LinkView], wrenches: Mapping[int, tuple[Vector, Vector]]
+) -> list[tuple[Vector, Vector, Vector]]:
+    """Force, moment and elastic forces on each link of wrenches on it and on all that it carries (own axes)."""
+    parents = parents_of(links)
+    out = [(*wrenches.get(i, ([0.0] * 3, [0.0] * 3)), [0.0] * view.kind.size) for i, view in enumerate(links)]
+    for i in reversed(range(len(links))):
+        view, parent = links[i], parents[i]
+        if parent >= 0:
+            at = to_seat(view.connection, out[i][0], out[i][1])
+            out[parent] = gather_force(*out[parent], at.force, at.moment, view.connection, view.link.seat)
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class ClosingWrench(ClosingForce):
+    """(q, a) -> force and moment that the multipliers in a exert on each link and all it carries, own axes."""
+
+    @classmethod
+    def of(cls, order: tuple[int, ...], closures: tuple[Closure, ...]) -> ClosingWrench:
+        return cls(_named("closing_wrench", order, closures), ("q", "a"), (), "", order, closures)
+
+    def of_robot(self, robot: LoopInputs) -> Vector:
+        return [x for _, (force, moment, _) in self.wrenches(robot) for x in (*force, *moment)]
+
+
+@dataclass(frozen=True, slots=True)
+class FrameAcceleration(LoopAlgorithm):
+    """(q, v, a) -> linear and angular acceleration of the frame that is the tree's last link, base axes."""
+
+    @classmethod
+    def of(cls, order: tuple[int, ...]) -> FrameAcceleration:
+        return cls(_named("frame_acceleration", order), ("q", "v", "a"), (), "", order, ())
+
+    def of_robot(self, robot: LoopInputs) -> Vector:
+        frame = self.motions(robot)[-1]
+        R = frame.store["motion"].R
+        return [*times(R, frame.store["acceleration"].a_v), *times(R, frame.store["acceleration"].a_w)]
+
+
+MULTIPLIERS = Plan()
+
+
+@dataclass(frozen=True, slots=True)
+class LoopForward(LoopAlgorithm):
+    """(q, v, f) -> accelerations, then the pivots of the multipliers (``Outcome``)."""
+
+    plan: Plan = MULTIPLIERS
+    stabilise: float = 0.0
+    driven: tuple[int, ...] | None = None
+    pivots: bool = True
+
+    @classmethod
+    def of(
+        cls,
+        order: tuple[int, ...],
+        closures: tuple[Closure, ...],
+        plan: Plan,
+        *,
+        stabilise: float = 0.0,
+        driven: tuple[int, ...] | None = None,
+        pivots: bool = True,
+    ) -> LoopForward:
+        """``driven``: only these coordinates have forces (for counts); ``pivots``: whether they follow."""
+        name = _named("loop_forward", order, closures, plan, stabilise, driven, pivots)
+        return cls(name, ("q", "v", "f"), (), "", order, closures, plan, stabilise, driven, pivots)
+
+    def of_robot(self, robot: LoopInputs) -> Vector:
+        f = list(robot.inputs["f"])
+        if self.driven is not None:
+            f = [x if k in self.driven else 0.0 for k, x in enumerate(f)]
+        links = views(robot.tree, self.merged({**robot.inputs, "f": f}), robot.constants, robot.gravity)
+        move_frames(links)
+        outcome = constrained(links, self.closures, self.plan, stabilise=self.stabilise)
+        return [*self.original(outcome.accelerations), *(outcome.pivots if self.pivots else [])]
+
+
+@dataclass(frozen=True, slots=True)
+class LoopInverse(LoopAlgorithm):
+    """(q, v, a) -> efforts of the drives, all accelerations, pivots; a is read at the driven coordinates.
+
+    With ``forces`` the other entries of a are generalised forces.
+    """
+
+    plan: Plan = MULTIPLIERS
+    driven: tuple[int, ...] = ()
+    stabilise: float = 0.0
+    forces: bool = False
+    pivots: bool = True
+
+    @classmethod
+    def of(
+        cls,
+        order: tuple[int, ...],
+        closures: tuple[Closure, ...],
+        plan: Plan,
+        driven: tuple[int, ...],
+        *,
+        stabilise: float = 0.0,
+        forces: bool = False,
+        pivots: bool = True,
+    ) -> LoopInverse:
+        name = _named("loop_inverse", order, closures, plan, driven, stabilise, forces, pivots)
+        return cls(name, ("q", "v", "a"), (), "", order, closures, plan, driven, stabilise, forces, pivots)
+
+    def of_robot(self, robot: LoopInputs) -> Vector:
+        tree, inputs, constants, gravity = robot
+        a = inputs["a"]
+        f = [0.0 if k in self.driven or not self.forces else x for k, x in enumerate(a)]
+        links = views(tree, self.merged({"q": inputs["q"], "v": inputs["v"], "f": f}), constants, gravity)
+        move_frames(links)
+        given = {}
+        for coordinate in self.driven:
+            link = driving_link(tree, self.order, coordinate)
+            given[link] = tree.links[link].kind.sign * a[coordinate]
+        outcome: Outcome = constrained(links, self.closures, self.plan, given=given, stabilise=self.stabilise)
+        return [
+            *outcome.efforts,
+            *self.original(outcome.accelerations),
+            *(outcome.pivots if self.pivots else []),
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class LoopCorrection(LoopAlgorithm):
+    """(q, v) -> a Newton step of q towards closed loops, then v with the rates along the rows taken out.
+
+    Both are the smallest changes in the metric of ``weights`` W, dq = -W J^T (J W J^T)^-1 gap; a coordinate of weight
+    zero stays.
+    """
+
+    weights: tuple[float, ...] = ()
+
+    @classmethod
+    def of(cls, order: tuple[int, ...], closures: tuple[Closure, ...], weights: tuple[float, ...]) -> LoopCorrection:
+        name = _named("loop_correction", order, closures, weights)
+        return cls(name, ("q", "v"), (), "", order, closures, weights)
+
+    def of_robot(self, robot: LoopInputs) -> Vector:
+        q, v = list(robot.inputs["q"]), list(robot.inputs["v"])
+
+        def rates(v: Sequence[Any]) -> tuple[Vector, Vector]:
+            links = run(MOTION, robot.tree, self.merged({"q": q, "v": v}), robot.constants, [0.0] * 3)
+            moved = [(c, links[c.first].store["motion"], links[c.second].store["motion"]) for c in self.closures]
+            gaps = [x for c, a, b in moved for x in gap(c.rows, a, b)]
+            return gaps, [x for c, a, b in moved for x in gap_rate(c.rows, a, b)]
+
+        gaps, slips = rates(v)
+        n = len(q)
+        # the columns of J sqrt(W): rates of the closures at unit rates of the coordinates
+        columns = [
+            rates([self.weights[k] ** 0.5 if j == k else 0.0 for j in range(n)])[1] if self.weights[k] else None
+            for k in range(n)
+        ]
+        used = [c for c in columns if c is not None]
+        S: Matrix = [[dot([c[i] for c in used], [c[j] for c in used]) for j in range(i + 1)] for i in range(len(gaps))]
+        L, inverse = ldl(S)
+        changed: Vector = []
+        for x, error in ((q, gaps), (v, slips)):
+            pull = _ldl_solve(L, inverse, error)
+            for k, column in enumerate(columns):
+                changed.append(x[k] if column is None else x[k] - self.weights[k] ** 0.5 * dot(column, pull))
+        return changed
+
+
+def _ldl_solve(L: Matrix, inverse: Vector, b: Vector) -> Vector:
+    """x with L D L^T x = b."""
+    n, x = len(b), list(b)
+    for i in range(n):
+        x[i] = x[i] - dot(L[i][:i], x[:i])
+    x = [d * y for d, y in zip(inverse, x, strict=True)]
+    for i in reversed(range(n)):
+        x[i] = x[i] - dot([L[j][i] for j in range(i + 1, n)], x[i + 1 :])
+    return x
+
+
+def driving_link(tree: Tree, order: Sequence[int], coordinate: int) -> int:
+    """The link of the merged tree whose joint has a coordinate of the robot."""
+    return next(
+        i for i, link in enumerate(tree.links) if link.kind.joint != "fixed" and order[link.start] == coordinate
+    )

@@ -1,0 +1,233 @@
+"""Dynamics of robots with closed loops, forward and inverse, by sparse articulated elimination.
+
+A loop is closed in one of two ways:
+
+- by multipliers, one for each row of the closure, which are carried as further unknowns and found last;
+- at a *cut*: where the last bending link of a leg holds the rest by its tip coordinates, the acceleration of that place
+  becomes the unknown and the tip coordinates follow from it. Its inverse is the transport of (34)-(35) of Briot &
+  Khalil, never singular, and the platform's inertia does not reach into the legs.
+
+Relations between accelerations are those of (18)-(22); the minimum of the form is the principle of virtual powers (41).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from pliant.formulations.loops.closure import Closure, ClosureRow, gap, gap_rate
+from pliant.formulations.loops.cuts import (
+    Plan,
+    Solved,
+    along,
+    axes_of,
+    held_axes,
+    order_of_work,
+    parents_of,
+    path_of,
+    turning_joint,
+)
+from pliant.formulations.loops.elimination import Relation, Unknown, vanishes
+from pliant.formulations.loops.sparse_articulated import SparseArticulated
+from pliant.formulations.recursive.kinematics import Motion
+from pliant.formulations.recursive.passes import LinkView
+from pliant.spatial.rotations import FactoredRotation, as_turn
+from pliant.spatial.scalars import Scalar
+from pliant.spatial.vectors import (
+    AFTER,
+    ZERO3,
+    Matrix,
+    Vector,
+    cross,
+    dot,
+    identity3,
+    product,
+    subtract,
+    times,
+    transpose,
+    zeros,
+)
+
+
+class Outcome(NamedTuple):
+    """Accelerations of the coordinates, efforts of the given joints, and the pivots of the multipliers.
+
+    A pivot is what the earlier rows leave of J M^-1 J^T: zero where a row is lost. There is one for each row without a
+    cut, in order; it is endless for one that only determines an unknown without inertia.
+    """
+
+    accelerations: Vector
+    efforts: Vector
+    pivots: Vector
+
+
+ENDLESS = 1e300
+
+
+def constrained(
+    links: Sequence[LinkView],
+    closures: Sequence[Closure],
+    plan: Plan,
+    *,
+    given: Mapping[int, Scalar] | None = None,
+    stabilise: float = 0.0,
+) -> Outcome:
+    """Forward dynamics after ``move_frames``, or with ``given`` joint accelerations (by link) their efforts.
+
+    ``stabilise`` k (1/s) lets gaps decay: acceleration + 2 k rate + k^2 gap = 0 (Baumgarte).
+    """
+    return _Elimination(links, closures, plan, given or {}, stabilise).outcome()
+
+
+class _Elimination(SparseArticulated):
+    """One elimination with closures."""
+
+    def __init__(
+        self,
+        links: Sequence[LinkView],
+        closures: Sequence[Closure],
+        plan: Plan,
+        given: Mapping[int, Scalar],
+        stabilise: float,
+    ) -> None:
+        parents = parents_of(links)
+        held = {i for each in plan.solved for i in path_of(parents, each)}
+        super().__init__(links, plan.cuts, held, given, plan.late)
+        self.closures = closures
+        self.solved = plan.solved
+        self.stabilise = stabilise
+        self._added: list[Unknown] = []
+
+    def outcome(self) -> Outcome:
+        self.add_bodies()
+        self._add_multipliers()
+        for what, i in order_of_work(self.parents, self.solved):
+            if what == "link":
+                self.take_in(i)
+            else:
+                self._close(self.solved[i])
+        pivots = self._finish()
+        return Outcome(*self.results(), pivots)
+
+    def _motion(self, i: int) -> Motion:
+        motion: Motion = self.links[i].store["motion"]
+        return motion
+
+    # ---- closures by multipliers
+
+    def _add_multipliers(self) -> None:
+        """One for every row of the closures that no cut solves."""
+        solved = {each.closure for each in self.solved}
+        for c, closure in enumerate(self.closures):
+            if c in solved:
+                continue
+            sides = (closure.first, closure.second)
+            a, b = (self._motion(i) for i in sides)
+            w_a, w_b = (self.links[i].connection.w for i in sides)
+            R_AB = product(transpose(a.R), b.R)
+            for row in closure.rows:
+                name: Unknown = ("multiplier", c, row)
+                self.multipliers.append(name)
+                self._added.append(name)
+                part = slice(0, 3) if row.kind == "shift" else slice(3, 6)
+                unit = identity3()[row.axis]
+                first, second = (unit, R_AB[row.axis]) if row.kind == "tilt" else (a.R[row.axis], b.R[row.axis])
+                for k in range(3):
+                    self.form.add(name, self.body(closure.first)[part][k], first[k])
+                    self.form.add(name, self.body(closure.second)[part][k], -second[k])
+                if row.kind == "tilt":
+                    # the axes of the first frame turn
+                    self.form.push(name, dot(cross(w_a, unit), subtract(w_a, times(R_AB, w_b))))
+                self.form.push(name, self._restoring(closure, row))
+
+    def _restoring(self, closure: Closure, row: ClosureRow) -> Scalar:
+        """What stabilisation adds to the acceleration of a row."""
+        if not self.stabilise:
+            return 0.0
+        a, b, k = self._motion(closure.first), self._motion(closure.second), self.stabilise
+        return 2.0 * k * gap_rate([row], a, b)[0] + k * k * gap([row], a, b)[0]
+
+    # ---- closures by cuts
+
+    def _close(self, solved: Solved) -> None:
+        """Put the acceleration of the far frame in the place of the cut's."""
+        form, seat, far = self.form, self.seat(solved.link), self.body(solved.far)
+        closure = self.closures[solved.closure]
+        near = along(self.links, path_of(self.parents, solved))
+        R_S = axes_of(self.links[solved.link])
+        R_SG = product(transpose(R_S), self._motion(solved.far).R)
+        shift, turn = self._drift(solved, R_S)
+        # the near frame's acceleration in the axes of the cut
+        hinge: list[Unknown] = [("hinge", solved.link, k) for k in range(3)]
+        relations: dict[Unknown, Relation] = {}
+        for k in held_axes(closure, "shift", R_S):
+            i, j = AFTER[k]
+            terms: dict[Unknown, Scalar] = {hinge[k]: 1.0, seat[3 + i]: -near.lever[j], seat[3 + j]: near.lever[i]}
+            terms |= {("joint", link): -lever[k] for link, lever in near.shifts.items()}
+            relations[seat[k]] = _relation(terms, shift[k] - near.bias_v[k])
+        form.substitute(relations)
+        # turns: by a joint beyond the cut where it has that axis, else by the seat
+        turned: dict[Unknown, Relation] = {}
+        for k in held_axes(closure, "turn", R_S):
+            link = turning_joint(near.turns, k)
+            terms = {far[3 + d]: R_SG[k][d] for d in range(3)}
+            terms |= {("joint", j): -axis[k] for j, axis in near.turns.items() if j != link}
+            constant = turn[k] - near.bias_w[k]
+            if link is None:
+                turned[seat[3 + k]] = _relation(terms, constant)
+            else:
+                sign = near.turns[link][k]
+                terms = {x: sign * value for x, value in (terms | {seat[3 + k]: -1.0}).items()}
+                turned["joint", link] = _relation(terms, sign * constant)
+        form.substitute(turned)
+        joints = [("joint", j) for j in near.turns]
+        self.eliminate([x for x in (*seat[3:], *joints) if x not in turned and x in form.rows.get(x, {})])
+        self._rotate(hinge, far[:3], R_SG)
+
+    def _drift(self, solved: Solved, R_S: Matrix) -> tuple[Vector, Vector]:
+        """Acceleration of the near frame relative to the far one that stabilisation asks for, axes of the cut."""
+        parts: dict[str, Vector] = {"shift": list(ZERO3), "turn": list(ZERO3)}
+        closure = self.closures[solved.closure]
+        sign = -1.0 if solved.near == closure.first else 1.0
+        for row in closure.rows:
+            parts[row.kind][row.axis] = sign * self._restoring(closure, row)
+        R = transpose(R_S)
+        return times(R, parts["shift"]), times(R, parts["turn"])
+
+    def _rotate(self, old: Sequence[Unknown], new: Sequence[Unknown], R: Matrix) -> None:
+        """Replace a vector by one in other axes, old = R new, with the cheap rule where R is a turn about an axis."""
+        turn = as_turn(transpose(R))
+        if turn is None:
+            self.form.substitute({old[k]: _relation(dict(zip(new, R[k], strict=True)), 0.0) for k in range(3)})
+            return
+        form, rotation = self.form, FactoredRotation(None, [turn])
+        A, p = form.block(old, old), form.forces(old)
+        outside = form.take(old)
+        A, _, _ = rotation.inertia(A, zeros(3, 3), zeros(3, 3))
+        for a, force in enumerate(rotation.apply(p)):
+            form.push(new[a], force)
+            for d in range(a, 3):
+                form.add(new[a], new[d], A[a][d])
+        for y, couplings in outside.items():
+            for x, value in zip(new, rotation.apply([couplings.get(z, 0.0) for z in old]), strict=True):
+                form.couple(x, y, value)
+        form.remember(old, new, rotation.back)
+
+    # ---- the end
+
+    def _finish(self) -> Vector:
+        """What is left: the seats of the cuts, then the multipliers."""
+        rows = self.form.rows
+        self.eliminate([x for x in list(rows) if x not in self.multipliers])
+        pivots: Vector = []
+        for x in self._added:
+            if x not in self.multipliers:
+                pivots.append(ENDLESS)
+            else:
+                # nothing is left to move a row that is lost
+                pivots.append(-self.form.eliminate(x) if x in rows.get(x, {}) else 0.0)
+        return pivots
+
+
+def _relation(terms: Mapping[Unknown, Scalar], constant: Scalar) -> Relation:
+    return Relation({x: value for x, value in terms.items() if not vanishes(value)}, constant)

@@ -1,0 +1,197 @@
+"""The constraints of a robot's loops as numbers: gaps, Jacobian, bias, scales; closing them and staying on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.formulations.loops.algorithms import Closing, ClosingAcceleration
+from pliant.formulations.loops.assembly import Assembled, assemble
+from pliant.formulations.loops.closure import close
+from pliant.formulations.loops.errors import AssemblyError
+from pliant.formulations.loops.forms import kkt_solve
+from pliant.formulations.loops.legs import named_indices
+from pliant.formulations.loops.merging import merged
+from pliant.formulations.recursive.passes import MOTION, Algorithm
+
+if TYPE_CHECKING:
+    from pliant.dynamics import Dynamics
+    from pliant.formulations.recursive.tree import Tree
+
+Floats = NDArray[np.float64]
+
+OPEN = 1e-9
+"""Scaled gap from which a loop is named as open."""
+
+PROJECTED = 1e-15
+"""Scaled gap at which a projection stops; rounding of positions is of this size."""
+
+
+class Constraints:
+    """Closures between frames of a robot, first frame minus second, row by row.
+
+    rows  names of the constraints: LOOP.x, .y, .z shifts along base axes, .rx, .ry, .rz turns
+    """
+
+    def __init__(self, arm: Dynamics) -> None:
+        self.arm = arm
+        short = merged(arm.tree)
+        self.order = short.order
+        self.plain_tree = short.tree
+        self.tree, self.closures = close(short.tree, arm.robot)
+        self.rows: tuple[str, ...] = tuple(f"{c.name}.{row.label}" for c in self.closures for row in c.rows)
+        self.loop_of = tuple(c.name for c in self.closures for _ in c.rows)
+        self.levels = Closing.of(self.order, self.closures)
+        self._acceleration = ClosingAcceleration.of(self.order, self.closures)
+        self._evaluators: dict[tuple[Any, ...], Any] = {}
+
+    def evaluator(self, algorithm: Algorithm, *, seeds: tuple[str, ...] = (), tree: Tree | None = None) -> Any:
+        """A compiled algorithm over the tree with closures, or another one."""
+        from pliant.dynamics import make_evaluator
+
+        key = (algorithm.name, seeds, id(tree))
+        if key not in self._evaluators:
+            made = make_evaluator(algorithm, tree or self.tree, seeds, self.arm.compiled)
+            # the tree is kept with it, so that its identity stays its own
+            self._evaluators[key] = (made, tree)
+        return self._evaluators[key][0]
+
+    # ---- levels
+
+    def closing(self, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:
+        """Gaps, their rates, and their accelerations when the coordinates have none."""
+        evaluator = self.evaluator(self.levels)
+        still = np.zeros_like(q)
+        out = evaluator.batch(q, v, still) if q.ndim == 2 else evaluator(q, v, still)
+        gap, rate, acceleration = np.split(out, 3, axis=-1)
+        return gap, rate, acceleration
+
+    def gaps(self, q: Floats) -> Floats:
+        """How far each closure is open: metres, and 2 tan(angle/2); (rows,)."""
+        return self.closing(q, np.zeros_like(q))[0]
+
+    def jacobian(self, q: Floats) -> Floats:
+        """J (rows, n): relative velocities of the closures' frames per unit rate of each coordinate."""
+        still = np.zeros_like(q)
+        J: Floats = self.evaluator(self._acceleration, seeds=("a",))(q, still, still)
+        return J
+
+    # ---- scales
+
+    @cached_property
+    def _motion(self) -> tuple[Floats, Floats]:
+        """Positions (links, 3) and velocities per unit rate (links, 2, 3, n) of all frames at the reference pose."""
+        q = self.arm.reference_pose()[list(self.order)]
+        still = np.zeros_like(q)
+        positions = self.evaluator(MOTION)(q, still).reshape(-1, 18)[:, 9:12]
+        rates = np.zeros((len(self.tree.links), 2, 3, len(q)))
+        columns = self.evaluator(MOTION, seeds=("v",))(q, still).reshape(-1, 18, len(q))[:, 12:]
+        rates[..., list(self.order)] = columns.reshape(rates.shape)
+        return positions, rates
+
+    @cached_property
+    def size(self) -> float:
+        """Extent of the robot, m."""
+        positions, _ = self._motion
+        return float(np.linalg.norm(np.ptp(positions, axis=0))) or 1.0
+
+    @cached_property
+    def row_scale(self) -> Floats:
+        """The robot's size for shifts, a radian for turns."""
+        kinds = [row.kind for c in self.closures for row in c.rows]
+        return np.array([self.size if kind == "shift" else 1.0 for kind in kinds])
+
+    @cached_property
+    def column_scale(self) -> Floats:
+        """Change of each coordinate that moves some frame by the robot's size, or by a radian."""
+        _, rates = self._motion
+        moved = np.linalg.norm(rates, axis=2) / np.array([self.size, 1.0])[:, None]
+        most = moved.max(axis=(0, 1))
+        return 1.0 / np.where(most > 0, most, 1.0)
+
+    def scaled(self, q: Floats) -> Floats:
+        """J without units."""
+        out: Floats = self.jacobian(q) * self.column_scale / self.row_scale[:, None]
+        return out
+
+    # ---- closing the loops
+
+    def held(self, hold: Sequence[str] | None = None, bend: bool = False) -> list[int]:
+        """Coordinates that an assembly leaves alone: those named (default: the drives) and, if asked, elastic ones."""
+        names, joints = self.arm.names, set(self.arm.tree.joints.tolist())
+        held = named_indices(names, self.arm.inputs if hold is None else hold, "hold")
+        return held if bend else [*held, *(k for k in range(len(names)) if k not in joints)]
+
+    def approach(self, q: Floats, held: Sequence[int]) -> Assembled:
+        """As closed as the loops get from q, with some coordinates held."""
+        columns = self.column_scale.copy()
+        columns[list(held)] = 0.0
+        return assemble(q, self.gaps, self.jacobian, self.row_scale, columns)
+
+    def assemble(self, q: Floats, hold: Sequence[str] | None = None, bend: bool = False) -> Floats:
+        """A configuration near q that closes all loops."""
+        held = self.held(hold, bend)
+        reached = self.approach(q, held)
+        if not reached.closed:
+            self._refuse(reached.q, held)
+        return reached.q
+
+    @cached_property
+    def reference(self) -> Floats:
+        """The reference pose with closed loops (as it is, where they do not close)."""
+        q = self.arm.reference_pose()
+        for held in (self.held(), self.held([])):
+            reached = self.approach(q, held)
+            if reached.closed:
+                return reached.q
+        return q
+
+    def open_by(self, q: Floats) -> dict[str, tuple[float, float]]:
+        """Loop name -> (distance in m, angle in rad) between its frames, as far as the loop holds them."""
+        gaps = self.gaps(q)
+        out = {}
+        start = 0
+        for closure in self.closures:
+            part = gaps[start : start + len(closure.rows)]
+            shift = np.array([row.kind == "shift" for row in closure.rows])
+            angle = 2 * np.arctan(np.linalg.norm(part[~shift]) / 2)
+            out[closure.name] = (float(np.linalg.norm(part[shift])), float(angle))
+            start += len(closure.rows)
+        return out
+
+    def _refuse(self, q: Floats, held: Sequence[int]) -> None:
+        """Name the loops that stay open, by how much, and what was held."""
+        every = self.open_by(q)
+        wide = {name: gap for name, gap in every.items() if max(gap[0] / self.size, gap[1]) > OPEN} or every
+        parts = []
+        for name, (distance, angle) in wide.items():
+            gaps = [f"{distance:.6g} m"] if distance > OPEN * self.size else []
+            gaps += [f"{angle:.6g} rad"] if angle > OPEN else []
+            parts.append(f"'{name}' stays open by {' and '.join(gaps) or f'{distance:.3g} m'}")
+        joints = set(self.arm.tree.joints.tolist())
+        kept = [self.arm.names[k] for k in held if k in joints]
+        remedy = f" with {', '.join(kept)} held; free them with hold=[]" if kept else ""
+        raise AssemblyError(f"robot '{self.arm.robot.name}': the loops cannot close: {', '.join(parts)}{remedy}", wide)
+
+    # ---- staying on them
+
+    def project(self, q: Floats, v: Floats, kept: Sequence[int]) -> tuple[Floats, Floats]:
+        """The nearest state on the kept constraints, in the metric of the mass matrix."""
+        rows, nothing = list(kept), np.zeros(len(q))
+        M = self.arm.mass_matrix(q)
+        q = q.copy()
+        for _ in range(20):
+            gap = self.gaps(q)[rows]
+            if np.abs(gap / self.row_scale[rows]).max(initial=0.0) <= PROJECTED:
+                break
+            step, _ = kkt_solve(M, self.jacobian(q)[rows], nothing, -gap)
+            q += step
+            if np.abs(step / self.column_scale).max() <= PROJECTED:
+                break
+        J = self.jacobian(q)[rows]
+        correction, _ = kkt_solve(self.arm.mass_matrix(q), J, nothing, -(J @ v))
+        return q, v + correction

@@ -1,0 +1,67 @@
+"""What the description of a robot tells about its legs: which coordinates correspond, which come last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.formulations.loops.closure import Closure
+from pliant.formulations.loops.cuts import branch
+from pliant.formulations.recursive.tree import Tree
+
+PASSIVE, ELASTIC, ACTUATED = 1.0, 1e-3, 1e-6
+"""Preference to be dependent: passive joints, then elastic coordinates, drives only if nothing else is left."""
+
+
+def preferences(tree: Tree) -> NDArray[np.float64]:
+    """How gladly each coordinate is taken as dependent."""
+    weights = np.full(tree.size, ELASTIC)
+    for link in tree.links:
+        if link.kind.joint != "fixed":
+            weights[link.start] = ACTUATED if link.joint in tree.actuated else PASSIVE
+    return weights
+
+
+def corresponding(tree: Tree) -> list[list[int]]:
+    """Groups of coordinates that play the same part in identical legs."""
+    signatures: list[tuple[object, ...]] = []
+    for link in tree.links:
+        below = signatures[link.parent] if link.parent >= 0 else ()
+        body, joint = link.constants.body, link.constants.joint
+        numbers = (*np.ravel(body.M_ee), *np.ravel(body.K_ee), body.mass, joint.damping, joint.stiffness)
+        own = (link.kind.joint, link.kind.size, *(f"{x:.9g}" for x in numbers))
+        signatures.append((*below, own))
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for link, signature in zip(tree.links, signatures, strict=True):
+        for k in range(link.kind.coordinates):
+            groups.setdefault((signature, k), []).append(link.start + k)
+    return list(groups.values())
+
+
+def last_elastic(tree: Tree, closure: Closure, side: int) -> list[int]:
+    """Elastic coordinates that move the end of the last bending link of one leg of a loop (``side`` 0 or 1)."""
+    parents = [link.parent for link in tree.links]
+    frame, other = (closure.first, closure.second) if side == 0 else (closure.second, closure.first)
+    for i in branch(parents, frame, other):
+        if parents[i] < 0:
+            break
+        seat, carrier = tree.links[i].constants.seat, tree.links[parents[i]]
+        shapes = np.array([*seat.Phi_d, *seat.Phi_r])
+        if shapes.any():
+            first = carrier.own.stop - carrier.kind.size
+            return [first + int(e) for e in np.flatnonzero(shapes.any(axis=0))]
+    return []
+
+
+def named_indices(names: Sequence[str], wanted: Sequence[str], what: str) -> list[int]:
+    """Places of coordinates by their names."""
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        from difflib import get_close_matches
+
+        close = get_close_matches(missing[0], names, n=1)
+        hint = f"; did you mean '{close[0]}'?" if close else f"; coordinates: {', '.join(names)}"
+        raise ValueError(f"{what}: there is no coordinate '{missing[0]}'{hint}")
+    return [list(names).index(name) for name in wanted]

@@ -1,0 +1,1 @@
+"""The recursive method: articulated flexible bodies, O(links), after Mohan & Saha and Briot & Khalil."""

@@ -1,0 +1,293 @@
+"""Forward dynamics by articulated flexible bodies: each link's own coordinates are eliminated in turn, O(n).
+
+This is the analytic block U D U^T of the inertia matrix of Mohan & Saha (34)-(42), written out link by link, with
+(38) read as M~_i = M_i + A_{i+1,i}^T M^_{i+1} A_{i+1,i} on (6 + n_e) coordinates and the bias gamma of (33) kept.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pliant.formulations.recursive.body_terms import body_terms
+from pliant.formulations.recursive.connection import (
+    Connection,
+    carried_acceleration,
+    elastic,
+    joint_force,
+    joint_rates,
+)
+from pliant.formulations.recursive.link import Blocks, LinkConstants, LinkKind, Seat
+from pliant.spatial.scalars import Scalar, is_zero
+from pliant.spatial.vectors import (
+    Matrix,
+    Vector,
+    add,
+    column,
+    cross,
+    dot,
+    plus,
+    plus_symmetric,
+    scale,
+    times,
+    transpose_times,
+    zeros,
+)
+
+
+class Handed(NamedTuple):
+    """What a link hands to its parent: inertia and force of its subtree at the attachment point, parent axes."""
+
+    A: Matrix
+    B: Matrix
+    C: Matrix
+    p_v: Vector
+    p_w: Vector
+
+
+class Factors(NamedTuple):
+    """What the elimination of a link's coordinates leaves for the outward pass.
+
+    Elastic: L D L^T of their block, y = L^-1 (force), W = D^-1 L^-1 (coupling to the 6 body accelerations and
+    the joint). Joint: its row g_v, g_w over the pivot, and the force over the pivot.
+    """
+
+    L: Matrix
+    y: Vector
+    W: Matrix
+    g_v: Vector
+    g_w: Vector
+    g: Scalar
+
+
+class Acceleration(NamedTuple):
+    """Acceleration of the link's origin, angular acceleration (own axes) and of its elastic coordinates."""
+
+    a_v: Vector
+    a_w: Vector
+    a_e: Vector
+
+
+def absorb(b: Blocks, child: Handed, c: Connection, seat: Seat) -> Blocks:
+    """Add to a body the inertia of a child that hangs at a seat: A_{i+1,i}^T M^ A_{i+1,i}."""
+    E_v, E_w, M_e = ([list(row) for row in m] for m in (b.E_v, b.E_w, b.M_e))
+    A, B, C = shifted(child, c.r)
+    # force and moment about the origin per unit motion of the seat: slides along d, turns about section angle j
+    turned = seat_rotations(c, seat)
+    force_turn = {j: times(child.B, t) for j, t in turned.items()}
+    seat_moment = {j: times(child.C, t) for j, t in turned.items()}
+    moment_turn = {j: add(seat_moment[j], cross(c.r, force_turn[j])) for j in turned}
+    gram = {(j, k): dot(turned[j], seat_moment[k]) for j in turned for k in turned if j <= k}
+    n = len(M_e)
+    for e in range(n):
+        slides = {d: seat.Phi_d[d][e] for d in range(3) if not is_zero(seat.Phi_d[d][e])}
+        spins = {j: seat.Phi_r[j][e] for j in turned if not is_zero(seat.Phi_r[j][e])}
+        force: Vector = [0.0] * 3
+        moment: Vector = [0.0] * 3
+        for d, k in slides.items():
+            force = add(force, scale(k, column(child.A, d)))
+            moment = add(moment, scale(k, B[d]))
+        for j, k in spins.items():
+            force = add(force, scale(k, force_turn[j]))
+            moment = add(moment, scale(k, moment_turn[j]))
+        for d in range(3):
+            E_v[d][e] = E_v[d][e] + force[d]
+            E_w[d][e] = E_w[d][e] + moment[d]
+        work = {}
+        for j in turned:
+            work[j] = dot(list(slides.values()), [force_turn[j][d] for d in slides]) + dot(
+                list(spins.values()), [gram[min(j, k), max(j, k)] for k in spins]
+            )
+        for g in range(e + 1):
+            x = M_e[g][e] + dot(column(seat.Phi_d, g), force)
+            for j in turned:
+                x = x + seat.Phi_r[j][g] * work[j]
+            M_e[g][e] = M_e[e][g] = x
+    return Blocks(plus_symmetric(b.A, A), plus(b.B, B), plus_symmetric(b.C, C), E_v, E_w, M_e)
+
+
+def seat_rotations(c: Connection, seat: Seat) -> dict[int, Vector]:
+    """Columns of T for the section angles that the parent's coordinates really turn."""
+    if c.T is None:
+        return {}
+    return {j: column(c.T, j) for j in range(3) if not all(is_zero(x) for x in seat.Phi_r[j])}
+
+
+def shifted(child: Handed, r: Vector) -> tuple[Matrix, Matrix, Matrix]:
+    """X^T [A1 B1; B1^T C1] X with X = [1 -r~; 0 1]: the inertia about a point at -r."""
+    B = shift_coupling(child.A, child.B, r)
+    left = [cross(r, column(B, j)) for j in range(3)]
+    right = [cross(r, column(child.B, j)) for j in range(3)]
+    C = zeros(3, 3)
+    for i in range(3):
+        for j in range(i, 3):
+            C[i][j] = C[j][i] = child.C[i][j] + left[j][i] + right[i][j]
+    return child.A, B, C
+
+
+def shift_coupling(A: Matrix, B: Matrix, r: Vector) -> Matrix:
+    """B - A r~."""
+    out = zeros(3, 3)
+    for i in range(3):
+        levers = cross(A[i], r)
+        for j in range(3):
+            out[i][j] = B[i][j] - levers[j]
+    return out
+
+
+def gather_force(
+    force: Vector, moment: Vector, generalised: Vector, p_v: Vector, p_w: Vector, c: Connection, seat: Seat
+) -> tuple[Vector, Vector, Vector]:
+    """Add the force of a child at a seat to a body's force, moment and elastic forces (B & K (63), sign as (51))."""
+    turned = {j: dot(t, p_w) for j, t in seat_rotations(c, seat).items()}
+    out = []
+    for e, s in enumerate(generalised):
+        s = s + dot(column(seat.Phi_d, e), p_v)
+        for j, work in turned.items():
+            s = s + seat.Phi_r[j][e] * work
+        out.append(s)
+    return add(force, p_v), add(moment, add(p_w, cross(c.r, p_v))), out
+
+
+def ldl(M: Matrix) -> tuple[Matrix, Vector]:
+    """L (unit lower, strict part) and the reciprocals of D with M = L D L^T."""
+    n = len(M)
+    L = zeros(n, n)
+    D: Vector = [0.0] * n
+    inverse: Vector = [0.0] * n
+    for j in range(n):
+        scaled = [L[j][k] * D[k] for k in range(j)]
+        D[j] = M[j][j] - dot(L[j][:j], scaled)
+        inverse[j] = 1.0 / D[j]
+        for i in range(j + 1, n):
+            L[i][j] = (M[i][j] - dot(L[i][:j], scaled)) * inverse[j]
+    return L, inverse
+
+
+def articulate(
+    kind: LinkKind,
+    link: LinkConstants,
+    q: Vector,
+    v: Vector,
+    f: Vector,
+    c: Connection,
+    children: list[tuple[Handed, Connection, Seat]],
+) -> tuple[Handed | None, Factors]:
+    """One inward step: take the children in, eliminate the link's own coordinates, hand the rest to the parent."""
+    n = kind.size
+    q_e, v_e = elastic(kind, q), elastic(kind, v)
+    b, (p_v, p_w, p_e) = body_terms(kind, link.body, q_e, v_e, c.w)
+    for handed, connection, seat in children:
+        b = absorb(b, handed, connection, seat)
+        p_v, p_w, p_e = gather_force(p_v, p_w, p_e, handed.p_v, handed.p_w, connection, seat)
+    A, B, C = ([list(row) for row in m] for m in (b.A, b.B, b.C))
+
+    # motor, spring and friction act on the motor angle theta + b q_e
+    row = link.motor_row
+    motor = link.joint.inertia
+    joint, rate = joint_rates(kind, q, v)
+    drive: Scalar = 0.0
+    if kind.joint != "fixed":
+        drive = joint_force(link, joint + dot(row, q_e), rate + dot(row, v_e))
+    M_e = [[b.M_e[i][k] + motor * row[i] * row[k] for k in range(n)] for i in range(n)]
+    f_e = elastic(kind, f)
+    y = [f_e[i] - p_e[i] - row[i] * drive for i in range(n)]
+    # eliminate the elastic coordinates: six body rows and the motor's own row couple to them
+    coupling = [[*column(b.E_v, i), *column(b.E_w, i), motor * row[i]] for i in range(n)]
+    L, inverse = ldl(M_e)
+    for i in range(n):
+        for k in range(i):
+            y[i] = y[i] - L[i][k] * y[k]
+            coupling[i] = [x - L[i][k] * z for x, z in zip(coupling[i], coupling[k], strict=True)]
+    W = [scale(inverse[i], coupling[i]) for i in range(n)]
+    for i in range(n):
+        U, w = coupling[i], W[i]
+        for a in range(3):
+            for d in range(a, 3):
+                A[a][d] = A[d][a] = A[a][d] - U[a] * w[d]
+                C[a][d] = C[d][a] = C[a][d] - U[3 + a] * w[3 + d]
+            for d in range(3):
+                B[a][d] = B[a][d] - U[a] * w[3 + d]
+        p_v = [x + w[d] * y[i] for d, x in enumerate(p_v)]
+        p_w = [x + w[3 + d] * y[i] for d, x in enumerate(p_w)]
+    y = [inverse[i] * y[i] for i in range(n)]
+
+    if kind.joint == "fixed":
+        handed_on = None if kind.on_base else hand_over(c, A, B, C, p_v, p_w)
+        return handed_on, Factors(L, y, W, [], [], 0.0)
+
+    # eliminate the joint
+    k = kind.axis
+    motor_coupling = [-dot(column(coupling, d), column(W, 6)) if n else 0.0 for d in range(7)]
+    if kind.joint == "revolute":
+        U_v, U_w = column(B, k), column(C, k)
+        pivot, effort = C[k][k] + 2.0 * motor_coupling[3 + k], p_w[k]
+    else:
+        U_v, U_w = column(A, k), list(B[k])
+        pivot, effort = A[k][k] + 2.0 * motor_coupling[k], p_v[k]
+    pivot = pivot + motor + motor_coupling[6]
+    U_v, U_w = add(U_v, motor_coupling[:3]), add(U_w, motor_coupling[3:6])
+    motor_effort = dot([coupling[i][6] for i in range(n)], y)
+    u = kind.sign * f[0] - drive - motor_effort - effort
+    reciprocal = 1.0 / pivot
+    g_v, g_w, g = scale(reciprocal, U_v), scale(reciprocal, U_w), reciprocal * u
+    factors = Factors(L, y, W, g_v, g_w, g)
+    if kind.on_base:
+        return None, factors
+    for a in range(3):
+        for d in range(a, 3):
+            A[a][d] = A[d][a] = A[a][d] - U_v[a] * g_v[d]
+            C[a][d] = C[d][a] = C[a][d] - U_w[a] * g_w[d]
+        for d in range(3):
+            B[a][d] = B[a][d] - U_v[a] * g_w[d]
+    if is_zero(motor):
+        _clear_joint_lines(kind, A, B, C)
+    p_v = [x + U * g for x, U in zip(p_v, U_v, strict=True)]
+    p_w = [x + U * g for x, U in zip(p_w, U_w, strict=True)]
+    return hand_over(c, A, B, C, p_v, p_w), factors
+
+
+def _clear_joint_lines(kind: LinkKind, A: Matrix, B: Matrix, C: Matrix) -> None:
+    """A joint without motor inertia passes nothing along its axis: say so, instead of subtracting equals."""
+    k = kind.axis
+    for d in range(3):
+        if kind.joint == "revolute":
+            C[k][d] = C[d][k] = 0.0
+            B[d][k] = 0.0
+        else:
+            A[k][d] = A[d][k] = 0.0
+            B[k][d] = 0.0
+
+
+def hand_over(c: Connection, A: Matrix, B: Matrix, C: Matrix, p_v: Vector, p_w: Vector) -> Handed:
+    """Bring inertia and force to the attachment point, in parent axes; the bias acceleration goes into the force."""
+    p_v = add(p_v, times(A, c.h_v), times(B, c.h_w))
+    p_w = add(p_w, transpose_times(B, c.h_v), times(C, c.h_w))
+    p_v, p_w = c.rotation.apply(p_v), c.rotation.apply(p_w)
+    A, B, C = c.rotation.inertia(A, B, C)
+    if not all(is_zero(x) for x in c.s):
+        A, B, C = shifted(Handed(A, B, C, p_v, p_w), c.s)
+        p_w = add(p_w, cross(c.s, p_v))
+    return Handed(A, B, C, p_v, p_w)
+
+
+def accelerate(
+    kind: LinkKind, link: LinkConstants, c: Connection, factors: Factors, parent: Acceleration
+) -> tuple[Vector, Acceleration]:
+    """One outward step: the accelerations of the link's coordinates, and of the link."""
+    a_v, a_w = carried_acceleration(c, link.seat, *parent)
+    out: Vector = []
+    joint: Scalar = 0.0
+    if kind.joint != "fixed":
+        joint = factors.g - (dot(factors.g_v, a_v) + dot(factors.g_w, a_w))
+        moved = a_w if kind.joint == "revolute" else a_v
+        moved[kind.axis] = moved[kind.axis] + joint
+        out.append(kind.sign * joint)
+    n = kind.size
+    a_e = [
+        factors.y[i] - (dot(factors.W[i][:3], a_v) + dot(factors.W[i][3:6], a_w) + factors.W[i][6] * joint)
+        for i in range(n)
+    ]
+    for i in reversed(range(n)):
+        for k in range(i + 1, n):
+            a_e[i] = a_e[i] - factors.L[k][i] * a_e[k]
+    return out + a_e, Acceleration(a_v, a_w, a_e)

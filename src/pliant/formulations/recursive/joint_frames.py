@@ -1,0 +1,126 @@
+"""The free choice in the frames of rigid links, used to make the joints cheap.
+
+A rigid link's dynamics frame may be turned about its own joint axis. Turned so that its x axis is the common normal to
+the next joint axis (as Denavit and Hartenberg place it), the step between the two joints is a twist about x and a turn
+about z: two turns about coordinate axes instead of a full rotation matrix.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.bodies.modal_body import Array
+from pliant.bodies.reframe import reframe
+from pliant.formulations.recursive.link import Seat
+
+if TYPE_CHECKING:
+    from pliant.formulations.recursive.tree import TreeLink
+
+Z = 2
+PARALLEL = 1e-12
+"""Sine of the twist below which two joint axes count as parallel."""
+
+
+def about_z(angle: float) -> Array:
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+def split_zxz(R: Array) -> tuple[float, float, float]:
+    """(a, alpha, c) with R = Rz(a) Rx(alpha) Rz(c)."""
+    if np.hypot(R[0, 2], R[1, 2]) < PARALLEL:
+        return 0.0, 0.0 if R[2, 2] > 0 else np.pi, float(np.arctan2(R[1, 0], R[0, 0]))
+    alpha = np.arctan2(np.hypot(R[0, 2], R[1, 2]), R[2, 2])
+    return float(np.arctan2(R[0, 2], -R[1, 2])), float(alpha), float(np.arctan2(R[2, 0], R[2, 1]))
+
+
+def align(
+    links: list[TreeLink], frames: dict[str, tuple[int, Seat]]
+) -> tuple[list[TreeLink], dict[str, tuple[int, Seat]]]:
+    """Turn the frames of rigid links onto the common normals of their joints."""
+    links, frames = list(links), dict(frames)
+    for i, link in enumerate(links):
+        if link.kind.size == 0 and link.kind.joint != "fixed" and link.kind.axis != Z:
+            _turn(links, frames, i, _axis_to_z(link.kind.axis))
+            links[i] = replace(links[i], kind=replace(link.kind, axis=Z))
+    for i, link in enumerate(links):
+        child = _next_joint(links, i)
+        if child is None or link.kind.size or link.kind.joint == "fixed":
+            continue
+        normal, _, _ = split_zxz(np.array(links[child].constants.seat.R0))
+        _turn(links, frames, i, about_z(-normal))
+    for i, link in enumerate(links):
+        if link.parent >= 0 and link.kind.joint == "revolute" and link.kind.axis == Z:
+            _factor(links, i)
+    return links, frames
+
+
+def _next_joint(links: list[TreeLink], i: int) -> int | None:
+    """The first joint about or along z that hangs on a link."""
+    for k, link in enumerate(links):
+        if link.parent == i and link.kind.joint != "fixed" and link.kind.axis == Z:
+            return k
+    return None
+
+
+def _axis_to_z(axis: int) -> Array:
+    """A cyclic change of axes that brings a coordinate axis to z."""
+    return np.roll(np.eye(3), Z - axis, axis=0)
+
+
+def _turn(links: list[TreeLink], frames: dict[str, tuple[int, Seat]], i: int, R: Array) -> None:
+    """Express link i in axes turned by R: a vector r becomes R r."""
+    from pliant.formulations.recursive.tree import body_constants
+
+    link = links[i]
+    body = reframe(link.body, R, np.zeros(3))
+    seat = link.constants.seat
+    seat = seat._replace(R0=clean(np.array(seat.R0) @ R.T))
+    constants = link.constants._replace(seat=seat, body=body_constants(body))
+    links[i] = replace(link, body=body, constants=constants, R_DB=R @ link.R_DB, p_DB=R @ link.p_DB)
+    for k, other in enumerate(links):
+        if other.parent == i:
+            moved = _seat_in(R, other.constants.seat)
+            links[k] = replace(other, constants=other.constants._replace(seat=moved))
+    for name, (at, frame) in frames.items():
+        if at == i:
+            frames[name] = (at, _seat_in(R, frame))
+
+
+def _seat_in(R: Array, seat: Seat) -> Seat:
+    """A seat on a rigid body whose axes were turned."""
+    return seat._replace(
+        position=clean(R @ seat.position), offset=clean(R @ seat.offset), R0=clean(R @ np.array(seat.R0))
+    )
+
+
+def _factor(links: list[TreeLink], i: int) -> None:
+    """Put the turn about z that ends a seat's rotation into the joint's offset."""
+    link = links[i]
+    seat = link.constants.seat
+    R0: Array = np.array(seat.R0)
+    if any(x for row in seat.Phi_r for x in row):
+        return
+    # only a seat on the common normal is a twist about x and a turn about z
+    normal, _, turn = split_zxz(R0)
+    if abs(np.sin(normal)) > PARALLEL or abs(turn) < PARALLEL:
+        return
+    joint = link.constants.joint._replace(offset=turn)
+    constants = link.constants._replace(seat=seat._replace(R0=clean(R0 @ about_z(-turn))), joint=joint)
+    links[i] = replace(link, constants=constants)
+
+
+def clean(a: Array) -> list[Any]:
+    """Nested lists with the rounding of rotations removed: cos(90 deg) is 6e-17."""
+    a = np.asarray(a, dtype=float)
+    # 0.0 is added so that no zero is negative
+    exact = np.rint(a) + 0.0
+    out: list[Any] = np.where((np.abs(exact) <= 1.0) & (np.abs(a - exact) < ROUNDING), exact, a).tolist()
+    return out
+
+
+ROUNDING = 1e-14
+"""Entries of placements this close to 0 or +-1 are meant to be that."""

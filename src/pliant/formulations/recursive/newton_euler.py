@@ -1,0 +1,89 @@
+"""Inverse dynamics: the generalised Newton-Euler equations, outward accelerations and inward forces.
+
+Briot & Khalil (5)-(24) with (19) completed by the Coriolis acceleration behind a moving prismatic joint.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pliant.formulations.recursive.articulated import Acceleration, gather_force
+from pliant.formulations.recursive.body_terms import apply, body_terms
+from pliant.formulations.recursive.connection import (
+    Connection,
+    carried_acceleration,
+    elastic,
+    joint_force,
+    joint_rates,
+)
+from pliant.formulations.recursive.link import LinkConstants, LinkKind, Seat
+from pliant.spatial.scalars import is_zero
+from pliant.spatial.vectors import Vector, add, cross, dot
+
+
+class Wrench(NamedTuple):
+    """Force, moment about the link's origin (own axes), and elastic forces."""
+
+    force: Vector
+    moment: Vector
+    elastic: Vector
+
+
+def inertial(
+    kind: LinkKind,
+    link: LinkConstants,
+    q: Vector,
+    v: Vector,
+    a: Vector,
+    c: Connection,
+    parent: Acceleration,
+) -> tuple[Wrench, Acceleration]:
+    """One outward step: the link's acceleration and the wrench that gives its body this acceleration."""
+    a_v, a_w = carried_acceleration(c, link.seat, *parent)
+    if kind.joint != "fixed":
+        moved = a_w if kind.joint == "revolute" else a_v
+        moved[kind.axis] = moved[kind.axis] + kind.sign * a[0]
+    a_e = elastic(kind, a)
+    q_e, v_e = elastic(kind, q), elastic(kind, v)
+    b, bias = body_terms(kind, link.body, q_e, v_e, c.w)
+    force, moment, elastic_force = apply(b, a_v, a_w, a_e)
+    wrench = Wrench(add(force, bias.force), add(moment, bias.moment), add(elastic_force, bias.elastic))
+    return wrench, Acceleration(a_v, a_w, a_e)
+
+
+def collect(
+    kind: LinkKind,
+    link: LinkConstants,
+    q: Vector,
+    v: Vector,
+    a: Vector,
+    c: Connection,
+    wrench: Wrench,
+    children: list[tuple[Wrench, Connection, Seat]],
+) -> tuple[Vector, Wrench]:
+    """One inward step: generalised forces of the link, and the wrench at its attachment point in parent axes."""
+    force, moment, generalised = wrench
+    for handed, connection, seat in children:
+        force, moment, generalised = gather_force(
+            force, moment, generalised, handed.force, handed.moment, connection, seat
+        )
+    out: Vector = []
+    generalised = list(generalised)
+    if kind.joint != "fixed":
+        q_e, v_e, a_e = elastic(kind, q), elastic(kind, v), elastic(kind, a)
+        row = link.motor_row
+        joint, rate = joint_rates(kind, q, v)
+        drive = joint_force(link, joint + dot(row, q_e), rate + dot(row, v_e))
+        drive = drive + link.joint.inertia * (kind.sign * a[0] + dot(row, a_e))
+        generalised = [s + b * drive for s, b in zip(generalised, row, strict=True)]
+        along = moment[kind.axis] if kind.joint == "revolute" else force[kind.axis]
+        out.append(kind.sign * (along + drive))
+    return out + generalised, to_seat(c, force, moment)
+
+
+def to_seat(c: Connection, force: Vector, moment: Vector) -> Wrench:
+    """A wrench about the link's origin in own axes, brought to the attachment point in parent axes."""
+    force, moment = c.rotation.apply(force), c.rotation.apply(moment)
+    if not all(is_zero(x) for x in c.s):
+        moment = add(moment, cross(c.s, force))
+    return Wrench(force, moment, [])

@@ -1,0 +1,281 @@
+"""The algorithms as passes over the tree: each pass is a plain function of one link and its neighbours.
+
+A step sees a link through a ``View`` and returns named values, which later steps of the same link, of its parent or
+of its children may read. Because a step knows nothing else, the same function runs on floats (``run``, the readable
+reference), is traced over the whole tree at once, or is traced once per class of link and called in a loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from pliant.formulations.recursive.articulated import Acceleration, accelerate, articulate
+from pliant.formulations.recursive.connection import Connection, connect, elastic
+from pliant.formulations.recursive.kinematics import Motion, base_motion, energies, move
+from pliant.formulations.recursive.link import LinkConstants, LinkKind, Seat
+from pliant.formulations.recursive.newton_euler import collect, inertial
+from pliant.spatial.scalars import is_zero
+from pliant.spatial.vectors import ZERO3, Vector, cross, subtract
+
+if TYPE_CHECKING:
+    from pliant.formulations.recursive.tree import Tree
+
+
+@dataclass(slots=True)
+class LinkView:
+    """One link in one evaluation: structure, constants, its slices of the inputs, stored values, neighbours."""
+
+    name: str
+    kind: LinkKind
+    link: LinkConstants
+    inputs: Mapping[str, Vector]
+    gravity: Vector
+    parent: LinkView | None = None
+    children: list[LinkView] = field(default_factory=list)
+    store: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def q(self) -> Vector:
+        return self.inputs["q"]
+
+    @property
+    def v(self) -> Vector:
+        return self.inputs["v"]
+
+    @property
+    def parent_q(self) -> Vector:
+        """Elastic coordinates of the parent (none for the base)."""
+        return [] if self.parent is None else elastic(self.parent.kind, self.parent.q)
+
+    @property
+    def parent_v(self) -> Vector:
+        return [] if self.parent is None else elastic(self.parent.kind, self.parent.v)
+
+    @property
+    def connection(self) -> Connection:
+        c: Connection = self.store["connection"]
+        return c
+
+    @property
+    def parent_acceleration(self) -> Acceleration:
+        """Of the parent's frame; gravity is an acceleration of the base."""
+        if self.parent is None:
+            return Acceleration([-g for g in self.gravity], list(ZERO3), [])
+        a: Acceleration = self.parent.store["acceleration"]
+        return a
+
+    def handed(self, name: str) -> list[tuple[Any, Connection, Seat]]:
+        """What the children stored under a name, with where they hang."""
+        return [(child.store[name], child.connection, child.link.seat) for child in self.children]
+
+
+class NoInertiaError(ValueError):
+    """The forward dynamics of a robot are not determined."""
+
+
+Step = Callable[[LinkView], dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """A step applied to every link, parents first (outward) or children first (inward).
+
+    ``reads`` names what the step takes from the stores of the parent (outward) or the children (inward), and
+    ``own`` what it takes from the link's own store.
+    """
+
+    name: str
+    direction: Literal["outward", "inward"]
+    step: Step
+    reads: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Algorithm:
+    """Passes in order, the inputs that they take and the value that is the result of each link."""
+
+    name: str
+    inputs: tuple[str, ...]
+    passes: tuple[Pass, ...]
+    output: str
+
+    def evaluate(
+        self,
+        tree: Tree,
+        inputs: Mapping[str, Sequence[Any]],
+        constants: Sequence[LinkConstants] | None = None,
+        gravity: Vector | None = None,
+    ) -> Vector:
+        """The results of all links, on whatever scalars the inputs hold."""
+        return result(self, run(self, tree, inputs, constants, gravity))
+
+
+def _connect(view: LinkView) -> dict[str, Any]:
+    w = list(ZERO3) if view.parent is None else view.parent.connection.w
+    return {"connection": connect(view.kind, view.link, view.q, view.v, view.parent_q, view.parent_v, w)}
+
+
+def _articulate(view: LinkView) -> dict[str, Any]:
+    try:
+        handed, factors = articulate(
+            view.kind, view.link, view.q, view.v, view.inputs["f"], view.connection, view.handed("handed")
+        )
+    except ZeroDivisionError:
+        raise NoInertiaError(
+            f"link '{view.name}': a coordinate of it moves no inertia, so its acceleration is not determined; "
+            "give the link, its payload or its motor some"
+        ) from None
+    return {"handed": handed, "factors": factors}
+
+
+def _accelerate(view: LinkView) -> dict[str, Any]:
+    out, acceleration = accelerate(
+        view.kind, view.link, view.connection, view.store["factors"], view.parent_acceleration
+    )
+    return {"result": out, "acceleration": acceleration}
+
+
+def _inertial(view: LinkView) -> dict[str, Any]:
+    connection = _connect(view)["connection"]
+    wrench, acceleration = inertial(
+        view.kind, view.link, view.q, view.v, view.inputs["a"], connection, view.parent_acceleration
+    )
+    return {"connection": connection, "wrench": wrench, "acceleration": acceleration}
+
+
+def _collect(view: LinkView) -> dict[str, Any]:
+    out, reaction = collect(
+        view.kind,
+        view.link,
+        view.q,
+        view.v,
+        view.inputs["a"],
+        view.connection,
+        view.store["wrench"],
+        view.handed("reaction"),
+    )
+    return {"result": out, "reaction": reaction}
+
+
+def _move_out(view: LinkView) -> dict[str, Any]:
+    m: Motion = view.store["motion"]
+    return {"result": [x for row in m.R for x in row] + m.p + m.v + m.w}
+
+
+def _joint_wrench(view: LinkView) -> dict[str, Any]:
+    """What the joint transmits: force and moment on the link at its origin, own axes."""
+    c, reaction = view.connection, view.store["reaction"]
+    moment = reaction.moment
+    if not all(is_zero(x) for x in c.s):
+        moment = subtract(moment, cross(c.s, reaction.force))
+    return {"result": c.rotation.back(reaction.force) + c.rotation.back(moment)}
+
+
+def _gather(view: LinkView) -> dict[str, Any]:
+    values = _collect(view)
+    return {"reaction": values["reaction"]}
+
+
+def _move(view: LinkView) -> dict[str, Any]:
+    up: Motion = base_motion() if view.parent is None else view.parent.store["motion"]
+    return {"motion": move(view.kind, view.link, view.q, view.v, view.parent_q, view.parent_v, up)}
+
+
+def _energies(view: LinkView) -> dict[str, Any]:
+    e = energies(view.kind, view.link, view.q, view.v, view.store["motion"], view.gravity)
+    return {"result": [e.kinetic, e.elastic, e.gravity, *e.linear, *e.angular]}
+
+
+CONNECT = Pass("connect", "outward", _connect, reads=("connection",))
+FORWARD = Algorithm(
+    "forward",
+    ("q", "v", "f"),
+    (
+        CONNECT,
+        Pass("articulate", "inward", _articulate, reads=("handed", "connection"), own=("connection",)),
+        Pass("accelerate", "outward", _accelerate, reads=("acceleration",), own=("connection", "factors")),
+    ),
+    "result",
+)
+INVERSE = Algorithm(
+    "inverse",
+    ("q", "v", "a"),
+    (
+        Pass("inertial", "outward", _inertial, reads=("connection", "acceleration")),
+        Pass("collect", "inward", _collect, reads=("reaction", "connection"), own=("connection", "wrench")),
+    ),
+    "result",
+)
+ENERGY = Algorithm(
+    "energy",
+    ("q", "v"),
+    (
+        Pass("move", "outward", _move, reads=("motion",)),
+        Pass("energies", "outward", _energies, own=("motion",)),
+    ),
+    "result",
+)
+
+
+MOTION = Algorithm(
+    "motion",
+    ("q", "v"),
+    (
+        Pass("move", "outward", _move, reads=("motion",)),
+        Pass("output", "outward", _move_out, own=("motion",)),
+    ),
+    "result",
+)
+REACTION = Algorithm(
+    "reaction",
+    ("q", "v", "a"),
+    (
+        INVERSE.passes[0],
+        Pass("gather", "inward", _gather, reads=("reaction", "connection"), own=("connection", "wrench")),
+        Pass("output", "outward", _joint_wrench, own=("connection", "reaction")),
+    ),
+    "result",
+)
+
+
+def views(
+    tree: Tree,
+    inputs: Mapping[str, Sequence[Any]],
+    constants: Sequence[LinkConstants] | None = None,
+    gravity: Vector | None = None,
+) -> list[LinkView]:
+    """A view of every link on given inputs; constants and gravity may be replaced (traced, complex, changed)."""
+    constants = [link.constants for link in tree.links] if constants is None else constants
+    gravity = tree.gravity.tolist() if gravity is None else gravity
+    out: list[LinkView] = []
+    for link, values in zip(tree.links, constants, strict=True):
+        own = {name: list(x[link.start : link.start + link.kind.coordinates]) for name, x in inputs.items()}
+        parent = out[link.parent] if link.parent >= 0 else None
+        view = LinkView(link.name, link.kind, values, own, gravity, parent)
+        if parent is not None:
+            parent.children.append(view)
+        out.append(view)
+    return out
+
+
+def run(
+    algorithm: Algorithm,
+    tree: Tree,
+    inputs: Mapping[str, Sequence[Any]],
+    constants: Sequence[LinkConstants] | None = None,
+    gravity: Vector | None = None,
+) -> list[LinkView]:
+    """Run all passes over the tree on whatever scalars the inputs hold; the stores hold the results."""
+    everything = views(tree, inputs, constants, gravity)
+    for each in algorithm.passes:
+        for view in everything if each.direction == "outward" else reversed(everything):
+            view.store.update(each.step(view))
+    return everything
+
+
+def result(algorithm: Algorithm, everything: Sequence[LinkView]) -> Vector:
+    """The results of all links, in coordinate order."""
+    return [x for view in everything for x in view.store[algorithm.output]]

@@ -1,1 +1,0 @@
-"""Closed loops of a robot: assembly, rank, independent coordinates, constrained dynamics in three forms."""

@@ -1,0 +1,1 @@
+"""Drawings of robots, shapes, modes and films."""

@@ -1,0 +1,205 @@
+"""A robot in its reference pose: links, joints, frames, loads, loops, and the way its links swing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pliant.bodies.modal_body import Array
+from pliant.pictures.canvas import (
+    AXIS_COLOURS,
+    FLEXIBLE,
+    FLEXIBLE_EDGE,
+    INK,
+    LOAD,
+    LOAD_EDGE,
+    PALE,
+    PAPER,
+    RIGID,
+    RIGID_EDGE,
+    Canvas,
+    best_view,
+    polygon,
+    save,
+)
+from pliant.pictures.link_modes import link_modes
+from pliant.pictures.reference_pose import FramePose, PlacedLink, place_links
+from pliant.pictures.words import counted
+
+if TYPE_CHECKING:
+    from pliant.model.robot import Robot
+
+LOOP = "#be185d"
+# amplitude of the pale swing of a flexible link, as a part of its length
+SWING = 0.08
+
+
+def draw_robot(robot: Robot, path: Path) -> None:
+    """Draw a robot in its reference pose into a PNG, SVG or PDF file."""
+    placed = place_links(robot)
+    points = np.concatenate(
+        [np.zeros((1, 3)), *(line for item in placed.values() for line in _lines(robot, placed, item))]
+    )
+    turning = [item.axis for item in placed.values() if item.link.joint.type == "revolute"]
+    canvas = Canvas(best_view(points, np.reshape(turning, (-1, 3))), points)
+    for item in placed.values():
+        _draw_swing(canvas, robot, item)
+        _draw_body(canvas, robot, placed, item)
+        _draw_loads(canvas, item)
+    for item in placed.values():
+        _draw_joint(canvas, robot, item)
+        _draw_frames(canvas, robot, item)
+    _draw_loops(canvas, robot, placed)
+    canvas.place_labels()
+    canvas.corner(np.array(robot.gravity))
+    canvas.titles(robot.name, robot.description, facts(robot))
+    save(canvas.figure, path)
+
+
+def facts(robot: Robot) -> str:
+    """Numbers of links and joints and the mass, in one line."""
+    flexible = sum(link.is_flexible for link in robot.links)
+    parts = [
+        f"{counted(len(robot.links), 'link')}, {flexible} flexible",
+        counted(len(robot.joint_coordinates), "joint coordinate"),
+        f"{robot.mass:.4g} kg",
+    ]
+    if robot.loops:
+        parts.append(counted(len(robot.loops), "closed loop"))
+    return "  ·  ".join(parts)
+
+
+def _lines(robot: Robot, placed: dict[str, PlacedLink], item: PlacedLink) -> list[Array]:
+    """The strokes that make up a link: its axis first, then what leads to its frames and its children."""
+    link, own = item.link, item.own
+    lines = [own(np.array([[0.0, 0.0, 0.0], [link.length, 0.0, 0.0]]))] if link.length else []
+    used = [robot.parent_of(child) + (child,) for child in robot.children_of(link.name)]
+    ends = [(frame, placed[child].joint.p) for _, frame, child in used]
+    ends += [(name, item.frame(name).p) for name in link.frame_names]
+    for name, end in ends:
+        frame = link.frame(name)
+        foot = own(np.array([frame.x if frame.x is not None else link.length if name == "tip" else 0.0, 0.0, 0.0]))
+        if np.linalg.norm(end - foot) > 1e-9:
+            lines.append(np.array([foot, end]))
+    if np.linalg.norm(own.p - item.joint.p) > 1e-9 and link.joint.type != "free":
+        lines.append(np.array([item.joint.p, own.p]))
+    return lines
+
+
+def _draw_body(canvas: Canvas, robot: Robot, placed: dict[str, PlacedLink], item: PlacedLink) -> None:
+    fill, edge = (FLEXIBLE, FLEXIBLE_EDGE) if item.link.is_flexible else (RIGID, RIGID_EDGE)
+    for k, line in enumerate(_lines(robot, placed, item)):
+        axis = k == 0 and item.link.length
+        if axis or not item.link.is_flexible:
+            canvas.stroke(line, colour=edge, fill=fill, width=8.0, order=2.0)
+        else:
+            canvas.stroke(line, colour=RIGID_EDGE, fill=RIGID, width=6.0, order=1.9)
+    if item.link.mass or item.link.length:
+        middle = item.own(np.array([item.link.length / 2, 0.0, 0.0]))
+        canvas.label(middle, item.link.name, color=edge, weight="bold")
+
+
+def _draw_swing(canvas: Canvas, robot: Robot, item: PlacedLink) -> None:
+    """A pale area between the two ends of the first vibration of each bending family."""
+    modes = link_modes(item.link, robot) if item.link.beam is not None else ()
+    for family, axis in (("bend_y", 1), ("bend_z", 2)):
+        first = next((mode for mode in modes if mode.family == family), None)
+        if first is None:
+            continue
+        swing = np.zeros((2, len(first.x), 3))
+        swing[:, :, 0] = first.x
+        amplitude = SWING * item.link.length * first.shape / np.abs(first.shape).max()
+        swing[0, :, axis], swing[1, :, axis] = amplitude, -amplitude
+        edges = item.own(swing)
+        canvas.patch(np.concatenate([edges[0], edges[1][::-1]]), colour=FLEXIBLE_EDGE, alpha=0.13)
+        for edge in edges:
+            canvas.thin(edge, colour=FLEXIBLE_EDGE, width=0.6, clear=True)
+
+
+def _draw_loads(canvas: Canvas, item: PlacedLink) -> None:
+    parts = [(item.link.hub, "root")] if item.link.hub else []
+    for part, frame in [*parts, *((payload, payload.frame or "tip") for payload in item.link.payloads)]:
+        place = item.frame(frame)
+        centre = place(part.com_vector())
+        if np.linalg.norm(centre - place.p) > 1e-9:
+            canvas.thin(np.array([place.p, centre]), colour=LOAD_EDGE, width=1.2, order=2.5)
+        hub = part is item.link.hub
+        canvas.mark(centre, "o", points=17 if hub else 12, face=LOAD, edge=LOAD_EDGE, order=2.6)
+        if not hub and part.mass:
+            canvas.label(centre, f"{part.mass:.3g} kg", color=LOAD_EDGE)
+
+
+def _draw_joint(canvas: Canvas, robot: Robot, item: PlacedLink) -> None:
+    joint, place, unit = item.link.joint, item.joint, canvas.unit
+    face = INK if joint.actuated else PAPER
+    grounded = robot.parent_of(item.link.name)[0] not in robot.link_names
+    # a rail on the base is seen as such
+    if grounded and (joint.type in ("revolute", "fixed") or not canvas.view.is_flat):
+        _draw_ground(canvas, item)
+    axis = item.axis
+    along = abs(float(axis @ canvas.view.towards))
+    if joint.type == "revolute":
+        if along < 0.95:
+            # the axis is seen from the side: a short drum along it
+            drum = place.p + np.outer([-0.30, 0.30], axis) * unit
+            canvas.thin(place.p + np.outer([-0.65, 0.65], axis) * unit, colour=INK, width=0.9, dash="-.", order=3.9)
+            canvas.bar(drum, colour=INK, width=11.0, fill=face, order=4.0)
+        else:
+            canvas.mark(place.p, "o", points=10.5, face=PAPER, order=4.0)
+            canvas.mark(place.p, "o", points=4.0, face=face, order=4.1)
+    elif joint.type == "prismatic":
+        low, high = (joint.limits.position if joint.limits else None) or (-0.9 * unit, 0.9 * unit)
+        canvas.thin(place.p + np.outer([low, high], axis), colour=PALE, width=3.5, order=1.5)
+        slider = item.own.p
+        canvas.bar(slider + np.outer([-0.28, 0.28], axis) * unit, colour=INK, width=15.0, fill=PAPER, order=4.0)
+        for sign in (-1, 1):
+            canvas.arrow(slider, slider + sign * 0.75 * unit * axis, colour=INK, width=1.0, order=4.1)
+    elif joint.type == "free":
+        canvas.mark(item.own.p, "o", points=13, face="none", order=4.0)
+        canvas.mark(item.own.p, "x", points=6, face=INK, order=4.1)
+    if joint.type != "fixed":
+        canvas.label(place.p if joint.type == "revolute" else item.own.p, joint.name or "")
+
+
+def _draw_ground(canvas: Canvas, item: PlacedLink) -> None:
+    """A hatched plate behind the joint; seen from a corner it lies level, with a post up to the joint."""
+    if canvas.view.is_flat:
+        foot, normal = item.joint.p, canvas.view.towards
+    else:
+        foot, normal = item.held.p, np.array([0.0, 0.0, 1.0])
+        if np.linalg.norm(item.joint.p - foot) > 1e-9:
+            canvas.stroke(np.array([foot, item.joint.p]), colour=RIGID_EDGE, fill=RIGID, width=8.0, order=1.8)
+    canvas.patch(polygon(foot, normal, 0.8 * canvas.unit, 4), colour="#e2e8f0", hatch="////", order=0.4)
+
+
+def _draw_frames(canvas: Canvas, robot: Robot, item: PlacedLink) -> None:
+    _draw_triad(canvas, item.own, 0.75 * canvas.unit)
+    # a frame that carries a joint is seen by its joint
+    busy = {robot.parent_of(child)[1] for child in robot.children_of(item.link.name)}
+    for name in item.link.frame_names:
+        if name not in ("root", "tip") and name not in busy:
+            place = item.frame(name)
+            canvas.mark(place.p, "D", points=5, face=PAPER, edge=RIGID_EDGE, order=4.2)
+            canvas.label(place.p, name, color=RIGID_EDGE, style="italic")
+
+
+def _draw_triad(canvas: Canvas, pose: FramePose, length: float) -> None:
+    for axis, colour in zip(pose.R.T, AXIS_COLOURS, strict=True):
+        canvas.arrow(pose.p, pose.p + length * axis, colour=colour, width=1.2, order=4.5)
+
+
+def _draw_loops(canvas: Canvas, robot: Robot, placed: dict[str, PlacedLink]) -> None:
+    for loop in robot.loops:
+        ends = _positions(robot, placed, loop.frames)
+        canvas.thin(ends, colour=LOOP, width=1.6, dash=":", order=4.6)
+        for end in ends:
+            canvas.mark(end, "o", points=15, face="none", edge=LOOP, order=4.6)
+        canvas.label(ends[0], f"{loop.name} ({loop.type})", color=LOOP)
+
+
+def _positions(robot: Robot, placed: dict[str, PlacedLink], frames: Iterable[str]) -> Array:
+    found = [robot.resolve_frame(reference) for reference in frames]
+    return np.array([placed[link].frame(frame).p if link in placed else np.zeros(3) for link, frame in found])

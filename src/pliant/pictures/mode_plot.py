@@ -1,0 +1,111 @@
+"""Natural modes of a whole robot: how it is bent at the two ends of a vibration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pliant.bodies.modal_body import Array
+from pliant.pictures.canvas import GREY, INK, PALE, PAPER, best_view, head, save
+
+if TYPE_CHECKING:
+    from pliant.analysis.modes import ModeSet
+    from pliant.dynamics import Dynamics
+    from pliant.model.robot import Robot
+
+SHOWN = 6
+COLUMNS = 3
+STATIONS = 17
+# largest displacement in a picture, as a part of the size of the robot
+SWING = 0.12
+# of differences, in units of shapes of unit modal mass
+STEP = 1e-5
+BLUE = "#1d4ed8"
+
+
+def draw_modes(arm: Dynamics, modes: ModeSet, path: Path) -> None:
+    """Draw the lowest vibrations into a PNG, SVG or PDF file."""
+    from matplotlib.figure import Figure
+
+    tracer = _Tracer(arm)
+    rest = tracer.lines(modes.q)
+    points = np.concatenate(rest)
+    view = best_view(points, tracer.axes(modes.q))
+    shown = [k for k in range(len(modes)) if modes.squares[k] > 0][:SHOWN]
+    rows = max(1, -(-len(shown) // COLUMNS))
+    figure = Figure(figsize=(10.5, 0.8 + 3.0 * rows), facecolor=PAPER)
+    head(figure, arm.robot.name, "natural modes of the whole robot, not to scale")
+    flat = view.project(points)
+    middle = (flat.min(axis=0) + flat.max(axis=0)) / 2
+    half = float(np.ptp(flat, axis=0).max()) * (0.5 + SWING)
+    for place, k in enumerate(shown):
+        row, column = divmod(place, COLUMNS)
+        height = 3.0 / (0.8 + 3.0 * rows)
+        axes = figure.add_axes((column / COLUMNS + 0.01, (rows - 1 - row) * height + 0.01, 0.31, 0.86 * height))
+        for colour, width, lines in _swings(tracer, modes, k, rest):
+            for line in lines:
+                axes.plot(*view.project(line).T, color=colour, lw=width, solid_capstyle="round", zorder=1 + width)
+        axes.set_xlim(middle[0] - half, middle[0] + half)
+        axes.set_ylim(middle[1] - half, middle[1] + half)
+        axes.set_aspect("equal")
+        axes.axis("off")
+        axes.set_title(f"{k + 1}:  {modes.hertz[k]:.4g} Hz", fontsize=10, color=INK)
+    save(figure, path)
+
+
+def _swings(tracer: _Tracer, modes: ModeSet, k: int, rest: list[Array]) -> Iterator[tuple[str, float, list[Array]]]:
+    """Colour, width and lines of the robot at rest and at the two ends of a vibration; displacements are linear."""
+    ahead, behind = (tracer.lines(modes.q + sign * STEP * modes.shapes[:, k]) for sign in (1.0, -1.0))
+    moved = [(a - b) / (2 * STEP) for a, b in zip(ahead, behind, strict=True)]
+    size = float(np.ptp(np.concatenate(rest), axis=0).max())
+    swing = SWING * size / max(max(float(np.abs(d).max()) for d in moved), 1e-300)
+    yield PALE, 1.2, rest
+    yield GREY, 1.2, [line - swing * d for line, d in zip(rest, moved, strict=True)]
+    yield BLUE, 2.2, [line + swing * d for line, d in zip(rest, moved, strict=True)]
+
+
+class _Tracer:
+    """The axes of all links as lines in the base, for any coordinates; beams by frames along them."""
+
+    def __init__(self, arm: Dynamics) -> None:
+        from pliant.dynamics import Dynamics
+
+        self.arm = arm
+        robot, self.frames = _with_stations(arm.robot)
+        self.traced = Dynamics(robot.with_changes(loops=()), compile="never")
+
+    def lines(self, q: Array) -> list[Array]:
+        """Points (k, 3) along every link."""
+        found = {name: self.traced.pose(name, q).position for names in self.frames for name in names}
+        return [np.array([found[name] for name in names]) for names in self.frames]
+
+    def axes(self, q: Array) -> Array:
+        """Axes of the revolute joints in the base (m, 3)."""
+        out = []
+        for link in self.arm.robot.links:
+            if link.joint.type == "revolute":
+                own = link.joint.child_placement.matrix().T @ link.joint.axis_vector()
+                out.append(self.traced.pose(f"{link.name}.root", q).rotation @ own)
+        return np.array(out).reshape(-1, 3)
+
+
+def _with_stations(robot: Robot) -> tuple[Robot, list[list[str]]]:
+    """The robot with frames along its beams, and for each link the frames that its line goes through."""
+    from pliant.model.placement import Frame
+
+    links, lines = [], []
+    for link in robot.links:
+        if link.beam is None:
+            # from the joint to every frame that something hangs on, or to the tip
+            used = [robot.parent_of(child)[1] for child in robot.children_of(link.name)] or ["tip"]
+            lines += [[f"{link.name}.root", f"{link.name}.{frame}"] for frame in used]
+            links.append(link)
+            continue
+        stations = np.linspace(0.0, link.length, STATIONS)
+        added = [Frame(name=f"station-{k}", x=float(x)) for k, x in enumerate(stations)]
+        links.append(link.with_changes(frames=(*link.frames, *added)))
+        lines.append([f"{link.name}.{frame.name}" for frame in added])
+    return robot.with_changes(links=tuple(links)), lines

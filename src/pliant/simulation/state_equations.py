@@ -1,0 +1,340 @@
+"""The equations of motion with their drive as a first-order system y' = f(t, y).
+
+y = [q, v, x, W_drive, W_loads, D]: coordinates and rates that are integrated, the drive's own states, the work of the
+motors and of the loads, and the energy that friction and damping took. So every run carries its own energy balance
+
+    E(t) - E(0) = W_drive + W_loads - D.
+
+Closed loops keep all coordinates. Their accelerations close the loops, gaps that errors of the steps leave decay
+(Baumgarte), and every state that is handed out is put onto the loops first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.dynamics import Dynamics
+from pliant.formulations.loops.errors import LoopError
+from pliant.formulations.loops.selection import condition_of
+from pliant.simulation.drives.drive import ActiveDrive
+from pliant.simulation.drives.prescribed import PrescribedJoints
+from pliant.simulation.loads import Load
+from pliant.simulation.prescribed_dynamics import PrescribedDynamics
+from pliant.simulation.trajectories.path import Path
+
+if TYPE_CHECKING:
+    from pliant.formulations.recursive.passes import Algorithm
+    from pliant.formulations.recursive.tree import Tree
+
+Floats = NDArray[np.float64]
+
+BALANCES = 3
+"""Number of energies at the end of y."""
+DIFFERENCE = 1e-6
+"""Relative step of the difference quotients of forces."""
+NEARLY_SINGULAR = 1e4
+"""Condition number of the loops that is worth mentioning where an integration ends."""
+
+
+@dataclass(frozen=True)
+class Friction:
+    """The power that the robot loses: v D v and dry friction."""
+
+    D: Floats
+    rows: Floats
+    coulomb: Floats
+    smoothing: Floats
+
+    @classmethod
+    def of(cls, arm: Dynamics) -> Friction:
+        rows, coulomb, smoothing = [], [], []
+        for link in arm.tree.links:
+            joint = link.constants.joint
+            if link.kind.joint != "fixed" and joint.coulomb:
+                row = np.zeros(arm.size)
+                row[link.own] = [link.kind.sign, *link.constants.motor_row]
+                rows.append(row)
+                coulomb.append(float(joint.coulomb))
+                smoothing.append(float(joint.smoothing))
+        D = arm.damping if arm.damping.any() else np.zeros((0, 0))
+        return cls(D, np.array(rows).reshape(-1, arm.size), np.array(coulomb), np.array(smoothing))
+
+    def power(self, v: Floats) -> float:
+        """What is lost per second."""
+        lost = float(v @ (self.D @ v)) if self.D.size else 0.0
+        if self.coulomb.size:
+            rates = self.rows @ v
+            lost += float((self.coulomb * np.tanh(rates / self.smoothing)) @ rates)
+        return lost
+
+
+class Moments(NamedTuple):
+    """Coordinates, rates, efforts, forces of loads and desired positions; rows are times, what is not there has no
+    columns."""
+
+    q: Floats
+    v: Floats
+    tau: Floats
+    force: Floats
+    reference: Floats
+
+
+class StateEquations:
+    """The system that integrators advance; ``size`` entries in y, the first ``count`` of them coordinates."""
+
+    def __init__(self, arm: Dynamics, drive: ActiveDrive, loads: Sequence[Load] = ()) -> None:
+        self.arm, self.drive, self.loads = arm, drive, tuple(loads)
+        self.friction = Friction.of(arm)
+        self.loops = None if arm.loops is None else arm.loops.stabilised()
+        self.constrained: PrescribedDynamics | None = None
+        self.path: Path | None = drive.path
+        if isinstance(drive, PrescribedJoints):
+            self.constrained = PrescribedDynamics(arm)
+        self._held = () if self.constrained is None else tuple(self.constrained.driven.tolist())
+        self.moving = np.arange(arm.size) if self.constrained is None else self.constrained.free
+        self.count = len(self.moving)
+        self.states = drive.states
+        self.size = 2 * self.count + self.states + BALANCES
+        self._x = slice(2 * self.count, 2 * self.count + self.states)
+        self._earliest, self._latest = -np.inf, np.inf
+        self.acting = self.loads
+        self.astray = ""
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        """Times at which the equations are not smooth."""
+        times = {*self.drive.breaks, *(t for load in self.loads for t in load.breaks)}
+        return tuple(sorted(times))
+
+    def start(self, q: Floats, v: Floats) -> Floats:
+        """y at the start."""
+        y = np.zeros(self.size)
+        y[: self.count], y[self.count : 2 * self.count] = q[self.moving], v[self.moving]
+        y[self._x] = self.drive.initial()
+        return y
+
+    def enter(self, start: float, end: float) -> None:
+        """Times are now seen from inside an interval: at its ends, the values are those within it."""
+        self._earliest, self._latest = start, float(np.nextafter(end, start))
+        self.acting = tuple(load for load in self.loads if load.acts(start, end))
+
+    def clock(self, t: float) -> float:
+        """A time, kept inside the interval."""
+        return min(max(t, self._earliest), self._latest)
+
+    def clocks(self, times: Floats) -> Floats:
+        """Times, kept inside the interval."""
+        return np.minimum(np.maximum(times, self._earliest), self._latest)
+
+    @property
+    def forward_algorithm(self) -> tuple[Algorithm, Tree] | None:
+        """What gives the accelerations, and over which tree, if not the forward dynamics of the robot's own."""
+        if self.constrained is not None:
+            return self.constrained.algorithm()
+        return None if self.loops is None else self.loops.forward_algorithm()
+
+    # ---- first order
+
+    def rates(self, t: float, y: Floats) -> Floats:
+        """f(t, y); not finite where the robot is not, as in a trial step that goes astray."""
+        try:
+            return self._rates(t, y) if self.constrained is None else self._constrained_rates(t, y)
+        except LoopError as error:
+            self.astray = str(error)
+        except (FloatingPointError, np.linalg.LinAlgError):
+            pass
+        return np.full(self.size, np.nan)
+
+    def _rates(self, t: float, y: Floats) -> Floats:
+        n = self.count
+        out = np.empty(self.size)
+        q, v, x = y[:n], y[n : 2 * n], y[self._x]
+        t = self.clock(t)
+        tau, x_dot = self.drive.act(t, q, v, x)
+        f = self.arm.B @ tau
+        out[-3], out[-2] = float(f @ v), 0.0
+        if self.acting:
+            loads = self._loads(t, q, v)
+            out[-2] = float(loads @ v)
+            f = f + loads
+        out[:n] = v
+        out[n : 2 * n] = self._forward(q, v, f)
+        out[self._x] = x_dot
+        out[-1] = self.friction.power(v)
+        return out
+
+    def _forward(self, q: Floats, v: Floats, f: Floats) -> Floats:
+        """Accelerations of all coordinates; gaps of loops decay."""
+        if not np.isfinite(q @ q + v @ v + f @ f):
+            return np.full(len(q), np.nan)
+        return self.arm.forward(q, v, force=f) if self.loops is None else self.loops.forward(q, v, f)
+
+    def _constrained_rates(self, t: float, y: Floats) -> Floats:
+        n = self.count
+        out = np.empty(self.size)
+        if not np.isfinite(y @ y):
+            return np.full(self.size, np.nan)
+        assert self.constrained is not None
+        assert self.path is not None
+        t, desired = self.clock(t), self.path.at(self.clock(t))
+        expand = self.constrained.expand
+        q, v = expand(desired.q, y[:n]), expand(desired.v, y[n : 2 * n])
+        force = self._loads(t, q, v)
+        tau, a = self.constrained.solve(q, v, desired.a, force)
+        out[:n], out[n : 2 * n] = y[n : 2 * n], a
+        out[-3] = float((self.arm.B @ tau) @ v)
+        out[-2] = float(force @ v)
+        out[-1] = self.friction.power(v)
+        return out
+
+    def _loads(self, t: float, q: Floats, v: Floats) -> Floats:
+        force = np.zeros(self.arm.size)
+        for load in self.acting:
+            load.add(t, q, v, force)
+        return force
+
+    # ---- looking at a state
+
+    def _expanded(self, t: float, y: Floats) -> tuple[Floats, Floats]:
+        """All coordinates and rates (n,), as they are integrated."""
+        n = self.count
+        if self.constrained is None:
+            return y[:n], y[n : 2 * n]
+        assert self.path is not None
+        desired = self.path.at(self.clock(t))
+        expand = self.constrained.expand
+        return expand(desired.q, y[:n]), expand(desired.v, y[n : 2 * n])
+
+    def coordinates(self, t: float, y: Floats) -> tuple[Floats, Floats]:
+        """All coordinates and rates (n,), with closed loops."""
+        q, v = self._expanded(t, y)
+        if self.loops is None:
+            return q, v
+        return self.loops.corrected(q, v, self._held)
+
+    def moments(self, times: Floats, states: Floats) -> Moments:
+        """Everything about several instants."""
+        n, arm = self.count, self.arm
+        times = self.clocks(times)
+        desired = None if self.path is None else self.path.many(times)
+        q, v = states[:, :n].copy(), states[:, n : 2 * n].copy()
+        if self.constrained is not None:
+            assert desired is not None
+            q, v = self.constrained.expand(desired.q, q), self.constrained.expand(desired.v, v)
+        if self.loops is not None:
+            q, v = self.loops.corrected(q, v, self._held)
+        force = np.zeros((len(times), arm.size if self.loads else 0))
+        for t, q_t, v_t, row in zip(times, q, v, force, strict=True):
+            for load in self.acting:
+                load.add(float(t), q_t, v_t, row)
+        if self.constrained is not None:
+            assert desired is not None
+            tau, _ = self.constrained.solve(q, v, desired.a, force if self.loads else None)
+        else:
+            tau = self.drive.efforts(times, q, v, states[:, self._x])
+        count = len(times)
+        reference = np.zeros((count, 0)) if desired is None else desired.q
+        return Moments(q, v, tau.reshape(count, len(arm.inputs)), force, reference)
+
+    # ---- second order: residual and its derivatives, for implicit methods
+
+    def expand(self, t: float, y: Floats, a: Floats) -> tuple[Floats, Floats, Floats]:
+        """All coordinates, rates and accelerations (n,) from those that move."""
+        q, v = self._expanded(t, y)
+        if self.constrained is None:
+            return q, v, a
+        assert self.path is not None
+        return q, v, self.constrained.expand(self.path.at(self.clock(t)).a, a)
+
+    def residual(self, t: float, y: Floats, a: Floats) -> tuple[Floats, Floats]:
+        """What is missing to M a + h = f (count,), and the rates of the drive's states.
+
+        With loops it is a minus the accelerations that close them, which needs no multipliers.
+        """
+        q, v, full = self.expand(t, y, a)
+        f, x_dot = self._applied(t, q, v, y[self._x])
+        if self.loops is None:
+            return self._reduce(self.arm.forces(q, v, full) - f), x_dot
+        try:
+            return a - self._closing(q, v, full, f)[0][self.moving], x_dot
+        except LoopError as error:
+            self.astray = str(error)
+            return np.full(self.count, np.nan), x_dot
+
+    def explain(self, t: float, y: Floats) -> str:
+        """What the loops have to do with an integration that could not go on; empty if nothing."""
+        if self.loops is None or not np.isfinite(y).all():
+            return ""
+        if self.astray:
+            return self.astray
+        q, _ = self._expanded(t, y)
+        J = self.loops.constraints.scaled(q)[self.loops.coordinates.kept][:, self.moving]
+        condition = condition_of(J, len(J))
+        if condition < NEARLY_SINGULAR:
+            return ""
+        what = "the loops are" if self.constrained is None else "the pose of the drives is"
+        return f"{what} nearly singular there, with condition number {condition:.3g}"
+
+    def _closing(self, q: Floats, v: Floats, a: Floats, f: Floats) -> tuple[Floats, Floats]:
+        """Accelerations (n,) that close the loops under forces f, and all forces with those of prescribed joints."""
+        assert self.loops is not None
+        if self.constrained is None:
+            return self.loops.forward(q, v, f), f
+        tau, found = self.loops.inverse(q, v, a[self.constrained.driven], f)
+        return found, f + self.arm.B @ tau
+
+    def matrices(self, t: float, y: Floats, a: Floats) -> tuple[Floats, Floats, Floats]:
+        """Derivatives of the residual by the coordinates, rates and accelerations that move (count, count)."""
+        q, v, full = self.expand(t, y, a)
+        f_q, f_v = self.force_derivatives(t, q, v, y[self._x])
+        m = self.moving
+        if self.loops is not None:
+            f = self._applied(t, q, v, y[self._x])[0]
+            found, total = self._closing(q, v, full, f)
+            by_q, by_v, by_f = self.loops.sensitivities(q, v, found, total, self._held)
+            part = np.ix_(m, m)
+            return -(by_q + by_f @ f_q)[part], -(by_v + by_f @ f_v)[part], np.eye(self.count)
+        d = self.arm.inverse_derivatives(q, v, full)
+        return (
+            self._reduce((d.q - f_q)[:, m]),
+            self._reduce((d.v - f_v)[:, m]),
+            self._reduce(d.a[:, m]),
+        )
+
+    def _reduce(self, r: Floats) -> Floats:
+        """The equations of the coordinates that move; efforts of prescribed joints are eliminated."""
+        if self.constrained is None:
+            return r
+        free, driven = self.constrained.free, self.constrained.driven
+        return np.asarray(r[free] - self.arm.B[free] @ r[driven])
+
+    def _applied(self, t: float, q: Floats, v: Floats, x: Floats) -> tuple[Floats, Floats]:
+        """Generalised forces (n,) of motors and loads, and the rates of the drive's states."""
+        t = self.clock(t)
+        f = self._loads(t, q, v)
+        if self.constrained is not None:
+            return f, x
+        tau, x_dot = self.drive.act(t, q, v, x)
+        return f + self.arm.B @ tau, x_dot
+
+    def force_derivatives(self, t: float, q: Floats, v: Floats, x: Floats | None = None) -> tuple[Floats, Floats]:
+        """Derivatives of the applied forces by q and v (n, n), as difference quotients."""
+        n = self.arm.size
+        f_q, f_v = np.zeros((n, n)), np.zeros((n, n))
+        if not (self.drive.feedback or self.acting):
+            return f_q, f_v
+        x = self.drive.initial() if x is None else x
+        f0 = self._applied(t, q, v, x)[0]
+        for i in range(n):
+            for z, out in ((q, f_q), (v, f_v)):
+                step = DIFFERENCE * max(abs(z[i]), 1e-2)
+                moved = z.copy()
+                moved[i] += step
+                pair = (moved, v) if z is q else (q, moved)
+                out[:, i] = (self._applied(t, *pair, x)[0] - f0) / step
+        return f_q, f_v
