@@ -1,4 +1,4 @@
-"""The groups G1 of dual rotations and G2 of dual homogeneous transformations, Cibicik & Egeland section III, appendix A.
+"""The groups G1 of dual rotations and G2 of dual homogeneous transformations, Cibicik & Egeland III and appendix A.
 
 An element of G1 is (A, theta): the rotation A and small angles theta, as the real 6 x 6 matrix [A 0; theta~ A  A], (8).
 An element of G2 is (X, v): X of G1 and a dual vector v in R^6, as the real 7 x 7 matrix [X v; 0 1], (14).

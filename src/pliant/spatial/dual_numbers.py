@@ -1,6 +1,6 @@
 """Dual numbers x + eps y with eps^2 = 0: polynomials in eps, cut after the first order.
 
-The real part is of order zero, the dual part of order one (Cibicik & Egeland, section II-A). Both parts are any scalars,
+The real part is of order zero, the dual part of order one (Cibicik & Egeland, section II-A). Both are any scalars,
 arrays for a batch of directions among them; a dual part that is the plain number 0 leaves a plain real part.
 """
 
@@ -59,10 +59,10 @@ class Dual:
         return dual(real, -real * self.dual / self.real)
 
     def sin(self) -> Any:
-        return dual(sin(self.real), _times(cos(self.real), self.dual))
+        return Dual(0.0, self.dual) if is_zero(self.real) else dual(sin(self.real), cos(self.real) * self.dual)
 
     def cos(self) -> Any:
-        return dual(cos(self.real), -_times(sin(self.real), self.dual))
+        return 1.0 if is_zero(self.real) else dual(cos(self.real), -sin(self.real) * self.dual)
 
     def sqrt(self) -> Any:
         root = sqrt(self.real)

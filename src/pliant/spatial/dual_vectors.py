@@ -1,6 +1,6 @@
 """Dual vectors and dual matrices as pairs of lists of scalars: the real part of order zero, the dual part of order one.
 
-Products drop what is of order two (Cibicik & Egeland, section II-A). Structural zeros stay visible, as in plain vectors.
+Products drop what is of order two (Cibicik & Egeland, section II-A). Structural zeros stay visible, as in plain ones.
 """
 
 from __future__ import annotations
