@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from pliant.bodies.joint_drive import JointDrive
-from pliant.formulations.recursive.link import LinkKind
+from pliant.bodies.terms import Role
+from pliant.formulations.recursive.tree import TreeLink
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import Matrix, Vector
 
@@ -33,8 +35,11 @@ class DualSeat(NamedTuple):
     turn: list[Matrix]
     curl: list[Matrix]
 
-    EXACT = ("R0", "slides", "angles", "turn")
-    ALONE = ("angle",)
+    @staticmethod
+    def roles() -> dict[str, Role]:
+        """Axes at right angles, unit tip values and rules of rotation are structure."""
+        exact: dict[str, Role] = dict.fromkeys(("R0", "slides", "angles", "turn"), "exact")
+        return {**exact, "angle": "alone"}
 
 
 class LinearBody(NamedTuple):
@@ -70,7 +75,10 @@ class LinearBody(NamedTuple):
     K: Matrix
     D: Matrix
 
-    LOSSES = ("D",)
+    @staticmethod
+    def roles() -> dict[str, Role]:
+        """Damping takes energy."""
+        return {"D": "loss"}
 
 
 class DualConstants(NamedTuple):
@@ -81,22 +89,13 @@ class DualConstants(NamedTuple):
     body: LinearBody
 
 
-@dataclass(frozen=True, slots=True)
-class DualLink:
-    """A link of the tree: ``start`` is its first coordinate, ``parent`` an index or -1 for the base."""
+@dataclass(frozen=True)
+class DualLink(TreeLink):
+    """A link of the tree with its linearised constants."""
 
-    name: str
-    parent: int
-    kind: LinkKind
-    constants: DualConstants
-    start: int
+    expanded: DualConstants
 
-    @property
-    def own(self) -> slice:
-        """Where its coordinates are."""
-        return slice(self.start, self.start + self.kind.coordinates)
-
-    @property
-    def elastic(self) -> slice:
-        """Where its elastic coordinates are."""
-        return slice(self.own.stop - self.kind.size, self.own.stop)
+    @cached_property
+    def constants(self) -> DualConstants:  # type: ignore[override]
+        """Everything in numbers that the linearised equations read."""
+        return self.expanded

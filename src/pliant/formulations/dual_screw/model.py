@@ -32,7 +32,7 @@ class Variant:
 
 ASYMMETRIC = (
     "its mass matrix is not symmetric (columns of elastic coordinates of order zero, all others of order one): it has "
-    "spurious unstable eigenvalues and becomes singular during large motions; 'symmetric' keeps all blocks to first order"
+    "spurious unstable eigenvalues and becomes singular during large motions; 'dual_screw' keeps all blocks to first order"
 )
 VARIANTS: dict[str, Variant] = {
     "symmetric": Variant("full", False),
