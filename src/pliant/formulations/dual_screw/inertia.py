@@ -189,9 +189,7 @@ def mass_matrix(
     for link, c in zip(links, constants, strict=True):
         up = links[link.parent] if link.parent >= 0 else None
         places.append(place(link.kind, c.seat, list(q[link.own]), list(q[up.elastic]) if up is not None else []))
-    wholes = [
-        alone(c.body, own(link.kind, list(q[link.own]))) for link, c in zip(links, constants, strict=True)
-    ]
+    wholes = [alone(c.body, own(link.kind, list(q[link.own]))) for link, c in zip(links, constants, strict=True)]
     rigid = [False] * len(q)
     for link in links:
         if link.kind.joint != "fixed":

@@ -61,7 +61,11 @@ def inverse(
 
 
 def bias(
-    links: Sequence[DualLink], constants: Sequence[DualConstants], gravity: Vector, q: Sequence[Scalar], v: Sequence[Scalar]
+    links: Sequence[DualLink],
+    constants: Sequence[DualConstants],
+    gravity: Vector,
+    q: Sequence[Scalar],
+    v: Sequence[Scalar],
 ) -> Vector:
     """h (n,): everything but M a, to first order in all elastic states."""
     return newton_euler(links, constants, gravity, q, v, [0.0] * len(q))

@@ -78,9 +78,7 @@ class PrintedArm:
 
     def __init__(self, robot: Robot, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
-        self.links = [
-            ScrewLink(member, _stations(robot, member), not member.body.size) for member in mechanism.members
-        ]
+        self.links = [ScrewLink(member, _stations(robot, member), not member.body.size) for member in mechanism.members]
         self.size = mechanism.size
 
     def set_state(self, q: Array, u: Array) -> None:
@@ -224,7 +222,9 @@ def _stations(robot: Robot, member: Member) -> list[Station]:
         raise ModelError(f"link '{member.name}': the printed procedure knows no hubs and payloads; leave them out")
     if link.beam is None:
         if body.size:
-            raise ModelError(f"link '{member.name}': the printed procedure needs a beam or a rigid link, not modal data")
+            raise ModelError(
+                f"link '{member.name}': the printed procedure needs a beam or a rigid link, not modal data"
+            )
         if body.mass == 0.0:
             return []
         com = body.first / body.mass
