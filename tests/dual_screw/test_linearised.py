@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
-import zoo
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from serial_chains import chain, state
 
+import zoo
 from pliant.dynamics import Dynamics
 from pliant.formulations.dual_screw.inertia import mass_matrix
 from pliant.formulations.dual_screw.lowering import expand
 from pliant.formulations.dual_screw.model import bias, forward, inverse
+from serial_chains import chain, state
 
 EXPANSION = 1e-9
 """Of the largest force: both sides are a few thousand operations."""

@@ -1,4 +1,4 @@
-"""Appendix B of Cibicik & Egeland, symbolically: the linearised velocity (149) of a point of the second elastic link."""
+"""Appendix B of Cibicik & Egeland, symbolically: the linearised velocity (149) of a point of the second boom."""
 
 import pytest
 

@@ -10,6 +10,9 @@ from pliant.formulations.method import Method
 METHODS = {
     "recursive": "pliant.formulations.recursive.method.RecursiveMethod",
     "dense": "pliant.formulations.recursive.dense.DenseMethod",
+    "dual_screw": "pliant.formulations.dual_screw.method.DualScrewMethod",
+    "dual_screw_literal": "pliant.formulations.dual_screw.method.LiteralDualScrewMethod",
+    "dual_screw_frozen": "pliant.formulations.dual_screw.method.FrozenDualScrewMethod",
 }
 
 

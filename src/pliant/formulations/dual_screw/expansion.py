@@ -13,8 +13,8 @@ from pliant.bodies.rounding import listed
 from pliant.bodies.terms import Body
 from pliant.formulations.dual_screw.constants import DualSeat, LinearBody
 from pliant.formulations.recursive.link import Seat
-from pliant.spatial.dual_numbers import Dual, dual_part, real_part
 from pliant.spatial.dual_groups import Array
+from pliant.spatial.dual_numbers import Dual, dual_part, real_part
 
 # angular velocities from whose forces a quadratic form is read: none, the axes, and their sums
 PAIRS = ((0, 1), (0, 2), (1, 2))

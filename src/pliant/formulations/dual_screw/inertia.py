@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from pliant.formulations.dual_screw.constants import DualConstants, DualLink, DualSeat, LinearBody
+from pliant.formulations.dual_screw.constants import DualConstants, DualSeat, LinearBody
 from pliant.formulations.dual_screw.kane import along, bend, own
-from pliant.formulations.dual_screw.placement import E, Place, Wrench, generalised, place, to_origin, to_section
+from pliant.formulations.dual_screw.placement import DualPlace, DualWrench, E, generalised, place, to_origin, to_section
 from pliant.formulations.recursive.link import LinkKind
+from pliant.formulations.recursive.tree import TreeLink
 from pliant.spatial import vectors as plain
 from pliant.spatial.dual_vectors import (
     DualMatrix,
@@ -31,7 +32,7 @@ Orders = Literal["full", "strict", "frozen"]
 """Which orders of M are kept: all blocks to first order; columns of elastic coordinates to order zero; order zero."""
 
 
-class Composite(NamedTuple):
+class DualComposite(NamedTuple):
     """A link and all that hangs on it, as if its outer coordinates were frozen; about its origin, own axes.
 
     E_v, E_w    a column for each elastic coordinate
@@ -47,7 +48,7 @@ class Composite(NamedTuple):
     M_e_0: Matrix
 
 
-def alone(body: LinearBody, q_e: Vector) -> Composite:
+def alone(body: LinearBody, q_e: Vector) -> DualComposite:
     """A body without what hangs on it."""
     bent, n = bend(body, q_e), len(q_e)
 
@@ -58,7 +59,7 @@ def alone(body: LinearBody, q_e: Vector) -> Composite:
     M_e = [list(row) for row in body.M_e0]
     if bent.M_e1 is not None:
         M_e = [[M_e[min(i, k)][max(i, k)] + bent.M_e1[min(i, k)][max(i, k)] for k in range(n)] for i in range(n)]
-    return Composite(
+    return DualComposite(
         body.mass,
         bent.ms,
         bent.C,
@@ -89,7 +90,7 @@ def _product(x: DualVector, a: int, y: DualVector, b: int) -> tuple[Scalar, Scal
     return x.real[a] * y.real[b], x.real[a] * y.dual[b] + x.dual[a] * y.real[b]
 
 
-def absorb(onto: Composite, child: Composite, at: Place, seat: DualSeat) -> Composite:
+def absorb(onto: DualComposite, child: DualComposite, at: DualPlace, seat: DualSeat) -> DualComposite:
     """Add to a link the inertia of a child that hangs at a seat."""
     m = child.mass
     ms, C = at.turn.apply(child.ms), at.turn.turned(child.C)
@@ -102,11 +103,11 @@ def absorb(onto: Composite, child: Composite, at: Place, seat: DualSeat) -> Comp
     moved = add(ms, scale(m, at.r))
     about = shifted(C, ms, moved, at.r)
     inertia = DualMatrix(plain.plus_symmetric(onto.C.real, about.real), plain.plus_symmetric(onto.C.dual, about.dual))
-    return Composite(onto.mass + m, add(onto.ms, moved), inertia, E_v, E_w, M_e, M_e_0)
+    return DualComposite(onto.mass + m, add(onto.ms, moved), inertia, E_v, E_w, M_e, M_e_0)
 
 
 def _couple(
-    onto: Composite, m: Scalar, ms: DualVector, C: DualMatrix, at: Place, seat: DualSeat
+    onto: DualComposite, m: Scalar, ms: DualVector, C: DualMatrix, at: DualPlace, seat: DualSeat
 ) -> tuple[list[DualVector], list[DualVector], Matrix, Matrix]:
     """What a seat's inertia adds to the columns and the block of the elastic coordinates that move the seat."""
     turning = [j for j in range(3) if not all(is_zero(x) for x in seat.angles[j])]
@@ -146,34 +147,34 @@ def _couple(
     return E_v, E_w, M_e, M_e_0
 
 
-def _axis(at: Place, j: int) -> DualVector:
+def _axis(at: DualPlace, j: int) -> DualVector:
     return constant(E[j]) if at.spread is None else DualVector(list(E[j]), column(at.spread, j))
 
 
-def own_columns(kind: LinkKind, whole: Composite) -> list[tuple[Wrench, Vector, Vector]]:
+def own_columns(kind: LinkKind, whole: DualComposite) -> list[tuple[DualWrench, Vector, Vector]]:
     """For each coordinate of a link: the wrench of its unit acceleration, forces on its elastic ones (both orders)."""
     columns = []
     if kind.joint == "revolute":
         e = constant(E[kind.axis])
         C = DualVector(column(whole.C.real, kind.axis), column(whole.C.dual, kind.axis))
         pushed = [x.real[kind.axis] for x in whole.E_w], [x.total[kind.axis] for x in whole.E_w]
-        columns.append((Wrench(cross(e, whole.ms), C), *pushed))
+        columns.append((DualWrench(cross(e, whole.ms), C), *pushed))
     elif kind.joint == "prismatic":
         e = constant(E[kind.axis])
         pushed = [x.real[kind.axis] for x in whole.E_v], [x.total[kind.axis] for x in whole.E_v]
-        columns.append((Wrench(scale(whole.mass, e), cross(whole.ms, e)), *pushed))
+        columns.append((DualWrench(scale(whole.mass, e), cross(whole.ms, e)), *pushed))
     if kind.sign < 0:
         columns = [(_negative(w), [-x for x in a], [-x for x in b]) for w, a, b in columns]
     for k in range(kind.size):
-        columns.append((Wrench(whole.E_v[k], whole.E_w[k]), list(whole.M_e_0[k]), list(whole.M_e[k])))
+        columns.append((DualWrench(whole.E_v[k], whole.E_w[k]), list(whole.M_e_0[k]), list(whole.M_e[k])))
     return columns
 
 
-def _negative(wrench: Wrench) -> Wrench:
-    return Wrench(scale(-1.0, wrench.force), scale(-1.0, wrench.moment))
+def _negative(wrench: DualWrench) -> DualWrench:
+    return DualWrench(scale(-1.0, wrench.force), scale(-1.0, wrench.moment))
 
 
-def project(kind: LinkKind, wrench: Wrench, at_rest: Vector, first: Vector) -> tuple[Vector, Vector]:
+def project(kind: LinkKind, wrench: DualWrench, at_rest: Vector, first: Vector) -> tuple[Vector, Vector]:
     """Generalised forces on a link's coordinates: order zero, and to first order."""
     if kind.joint == "fixed":
         return at_rest, first
@@ -182,7 +183,7 @@ def project(kind: LinkKind, wrench: Wrench, at_rest: Vector, first: Vector) -> t
 
 
 def mass_matrix(
-    links: Sequence[DualLink], constants: Sequence[DualConstants], q: Sequence[Scalar], orders: Orders = "full"
+    links: Sequence[TreeLink], constants: Sequence[DualConstants], q: Sequence[Scalar], orders: Orders = "full"
 ) -> Matrix:
     """M (n, n)."""
     places = []

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pliant.formulations.dual_screw.constants import DualConstants, DualLink, DualSeat, LinearBody
+from pliant.formulations.dual_screw.constants import DualConstants, DualSeat, LinearBody
 from pliant.formulations.dual_screw.placement import (
+    DualPlace,
+    DualWrench,
     E,
-    Place,
-    Wrench,
     angular,
     combined,
     generalised,
@@ -23,6 +23,7 @@ from pliant.formulations.dual_screw.placement import (
     to_section,
 )
 from pliant.formulations.recursive.link import LinkKind
+from pliant.formulations.recursive.tree import TreeLink
 from pliant.spatial import vectors as plain
 from pliant.spatial.dual_vectors import (
     DualMatrix,
@@ -39,7 +40,7 @@ from pliant.spatial.scalars import Scalar, is_zero
 from pliant.spatial.vectors import Matrix, Vector, column, dot
 
 
-class Motion(NamedTuple):
+class DualMotion(NamedTuple):
     """A link's frame, own axes: angular velocity, acceleration of the origin, angular acceleration."""
 
     w: DualVector
@@ -47,10 +48,10 @@ class Motion(NamedTuple):
     a_w: DualVector
 
 
-def base_motion(gravity: Vector) -> Motion:
+def base_motion(gravity: Vector) -> DualMotion:
     """Gravity is an acceleration of the base."""
     nothing = constant([0.0] * 3)
-    return Motion(nothing, constant([-g for g in gravity]), nothing)
+    return DualMotion(nothing, constant([-g for g in gravity]), nothing)
 
 
 def own(kind: LinkKind, x: Sequence[Scalar]) -> Vector:
@@ -61,14 +62,14 @@ def own(kind: LinkKind, x: Sequence[Scalar]) -> Vector:
 def step(
     kind: LinkKind,
     seat: DualSeat,
-    at: Place,
+    at: DualPlace,
     v: Sequence[Scalar],
     a: Sequence[Scalar],
     parent_v: Vector,
     parent_a: Vector,
-    parent: Motion,
+    parent: DualMotion,
     strict: bool,
-) -> Motion:
+) -> DualMotion:
     """One outward step of angular velocity and accelerations, (96).
 
     strict  elastic accelerations count as order one, as the printed Jacobian form (92) has them
@@ -88,12 +89,12 @@ def step(
         a_v = add(a_v, cross(a_w, at.s), cross(w, cross(w, at.s)))
     w, a_v, a_w = at.turn.back(w), at.turn.back(a_v), at.turn.back(a_w)
     if kind.joint == "fixed":
-        return Motion(w, a_v, a_w)
+        return DualMotion(w, a_v, a_w)
     rate = constant(plain.scale(kind.sign * v[0], E[kind.axis]))
     along = constant(plain.scale(kind.sign * a[0], E[kind.axis]))
     if kind.joint == "revolute":
-        return Motion(add(w, rate), a_v, add(a_w, cross(w, rate), along))
-    return Motion(w, add(a_v, scale(2.0, cross(w, rate)), along), a_w)
+        return DualMotion(add(w, rate), a_v, add(a_w, cross(w, rate), along))
+    return DualMotion(w, add(a_v, scale(2.0, cross(w, rate)), along), a_w)
 
 
 class Bent(NamedTuple):
@@ -120,8 +121,8 @@ def bend(body: LinearBody, q_e: Vector) -> Bent:
 
 
 def inertial(
-    body: LinearBody, bent: Bent, q_e: Vector, v_e: Vector, a_e: Vector, m: Motion, strict: bool
-) -> tuple[Wrench, Vector]:
+    body: LinearBody, bent: Bent, q_e: Vector, v_e: Vector, a_e: Vector, m: DualMotion, strict: bool
+) -> tuple[DualWrench, Vector]:
     """The wrench that moves a body, and the forces on its elastic coordinates to first order, (98) and (105)."""
     w, a_v, a_w = m
     ms, C = bent.ms, bent.C
@@ -130,7 +131,7 @@ def inertial(
     force = add(scale(body.mass, a_v), cross(a_w, ms), cross(w, add(cross(w, ms), flow)))
     moment = add(cross(ms, a_v), times(C, a_w), cross(w, times(C, w)))
     if not n:
-        return Wrench(force, moment), []
+        return DualWrench(force, moment), []
     swept = combined(body.G, v_e)
     if swept is not None:
         moment = add(moment, small(plain.times(swept, w.real)))
@@ -141,7 +142,7 @@ def inertial(
         elastic = plain.add(elastic, plain.times(body.M_e0, a_e))
         if bent.M_e1 is not None and not strict:
             elastic = plain.add(elastic, plain.times(bent.M_e1, a_e))
-    return Wrench(force, moment), elastic
+    return DualWrench(force, moment), elastic
 
 
 def _coupled(at_rest: Matrix, change: Matrix | None, a_e: Vector, strict: bool) -> DualVector:
@@ -151,7 +152,7 @@ def _coupled(at_rest: Matrix, change: Matrix | None, a_e: Vector, strict: bool) 
     return constant(base) if change is None else DualVector(base, plain.times(change, a_e))
 
 
-def _elastic_forces(body: LinearBody, bent: Bent, q_e: Vector, v_e: Vector, m: Motion) -> Vector:
+def _elastic_forces(body: LinearBody, bent: Bent, q_e: Vector, v_e: Vector, m: DualMotion) -> Vector:
     """On the elastic coordinates, without their own accelerations: the body is carried along, turns, is strained."""
     w, a_v, a_w = m
     # products of the angular velocity, of order zero and to first order
@@ -188,7 +189,7 @@ def drive_force(constants: DualConstants, q: Vector, v: Vector, a: Vector, n: in
 
 
 def inverse(
-    links: Sequence[DualLink],
+    links: Sequence[TreeLink],
     constants: Sequence[DualConstants],
     gravity: Vector,
     q: Sequence[Scalar],
@@ -198,7 +199,10 @@ def inverse(
     strict: bool = False,
 ) -> Vector:
     """Generalised forces for the accelerations a."""
-    places, motions, wrenches, elastic = [], [], [], []
+    places: list[DualPlace] = []
+    motions: list[DualMotion] = []
+    wrenches: list[DualWrench] = []
+    elastic: list[Vector] = []
     for link, c in zip(links, constants, strict=True):
         kind = link.kind
         own_q, own_v, own_a = (list(x[link.own]) for x in (q, v, a))
@@ -227,14 +231,14 @@ def inverse(
             handed = to_section(places[i], wrenches[i])
             below = wrenches[link.parent]
             at_origin = to_origin(places[i], handed)
-            wrenches[link.parent] = Wrench(add(below.force, at_origin.force), add(below.moment, at_origin.moment))
+            wrenches[link.parent] = DualWrench(add(below.force, at_origin.force), add(below.moment, at_origin.moment))
             if links[link.parent].kind.size:
                 _, pushed = generalised(places[i], c.seat, handed)
                 elastic[link.parent] = plain.add(elastic[link.parent], pushed)
     return out
 
 
-def along(kind: LinkKind, wrench: Wrench) -> tuple[Scalar, Scalar]:
+def along(kind: LinkKind, wrench: DualWrench) -> tuple[Scalar, Scalar]:
     """A wrench on a link, projected on its joint line: order zero, and to first order."""
     part = wrench.moment if kind.joint == "revolute" else wrench.force
     return part.real[kind.axis], part.real[kind.axis] + part.dual[kind.axis]

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pliant.formulations.dual_screw.constants import DualConstants, DualLink
+from pliant.formulations.dual_screw.constants import DualConstants
 from pliant.formulations.dual_screw.inertia import Orders, mass_matrix
 from pliant.formulations.dual_screw.kane import inverse as newton_euler
 from pliant.formulations.dual_screw.solving import solve, solve_symmetric
+from pliant.formulations.recursive.tree import TreeLink
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import Vector, add, times
 
@@ -17,12 +18,12 @@ VariantName = Literal["symmetric", "strict", "literal", "literal-symmetric", "fr
 
 
 @dataclass(frozen=True, slots=True)
-class Variant:
+class DualVariant:
     """Which terms are kept.
 
     orders   of the mass matrix
     printed  angular velocities of sections are theta_dot and their inertia does not turn, as in the paper
-    stable   whether it may be simulated; the reason where not
+    reason   why it should not be simulated; none where it may
     """
 
     orders: Orders
@@ -31,22 +32,23 @@ class Variant:
 
 
 ASYMMETRIC = (
-    "its mass matrix is not symmetric (columns of elastic coordinates of order zero, all others of order one): it has "
-    "spurious unstable eigenvalues and becomes singular during large motions; 'dual_screw' keeps all blocks to first order"
+    "its mass matrix is not symmetric (columns of elastic coordinates of order zero, all others of order one), so that "
+    "small motions about a bent state grow and M becomes singular during a slew; method 'dual_screw' keeps all blocks "
+    "to first order and has neither"
 )
-VARIANTS: dict[str, Variant] = {
-    "symmetric": Variant("full", False),
-    "strict": Variant("strict", False, ASYMMETRIC),
-    "literal": Variant("strict", True, ASYMMETRIC),
-    "literal-symmetric": Variant("full", True),
-    "frozen": Variant("frozen", False),
+VARIANTS: dict[str, DualVariant] = {
+    "symmetric": DualVariant("full", False),
+    "strict": DualVariant("strict", False, ASYMMETRIC),
+    "literal": DualVariant("strict", True, ASYMMETRIC),
+    "literal-symmetric": DualVariant("full", True),
+    "frozen": DualVariant("frozen", False),
 }
 """symmetric: exact first order, all blocks of M; strict: elastic accelerations count as small too; literal: strict as
 printed; literal-symmetric: as printed with all blocks of M; frozen: M of the undeformed arm."""
 
 
 def inverse(
-    links: Sequence[DualLink],
+    links: Sequence[TreeLink],
     constants: Sequence[DualConstants],
     gravity: Vector,
     q: Sequence[Scalar],
@@ -61,7 +63,7 @@ def inverse(
 
 
 def bias(
-    links: Sequence[DualLink],
+    links: Sequence[TreeLink],
     constants: Sequence[DualConstants],
     gravity: Vector,
     q: Sequence[Scalar],
@@ -72,7 +74,7 @@ def bias(
 
 
 def forward(
-    links: Sequence[DualLink],
+    links: Sequence[TreeLink],
     constants: Sequence[DualConstants],
     gravity: Vector,
     q: Sequence[Scalar],

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from pliant.formulations.dual_screw.constants import DualSeat
 from pliant.formulations.recursive.link import LinkKind
+from pliant.spatial import vectors as plain
 from pliant.spatial.dual_vectors import (
     DualTurn,
     DualVector,
@@ -18,19 +19,18 @@ from pliant.spatial.dual_vectors import (
 from pliant.spatial.rotations import AxisTurn, FactoredRotation, as_turn
 from pliant.spatial.scalars import Scalar, cos, is_zero, sin
 from pliant.spatial.vectors import Matrix, Vector, column, dot, shared_times, times, transpose_times, turn_about
-from pliant.spatial import vectors as plain
 
 E = plain.identity3()
 
 
-class Place(NamedTuple):
+class DualPlace(NamedTuple):
     """A link on its parent.
 
     turn    the dual rotation parent axes <- own axes, (31)
     r       section point from the parent's origin, parent axes: position and displacement, (37)
     s       own origin from the section point, parent axes
     spread  sum_j theta_j turn_j: the angular velocity of the section is (1 + spread) theta_dot; None: no such term
-    slides  (3, n) with its change by curl
+    curl    the change of the seat's slides; None: no such term
     """
 
     turn: DualTurn
@@ -40,7 +40,7 @@ class Place(NamedTuple):
     curl: Matrix | None
 
 
-def place(kind: LinkKind, seat: DualSeat, q: Vector, parent_q: Vector) -> Place:
+def place(kind: LinkKind, seat: DualSeat, q: Vector, parent_q: Vector) -> DualPlace:
     """The place of a link whose coordinates are q, on a parent with the elastic coordinates parent_q."""
     theta = times(seat.angles, parent_q) if turns(seat) else None
     joint = kind.sign * q[0] if kind.joint != "fixed" else 0.0
@@ -51,7 +51,7 @@ def place(kind: LinkKind, seat: DualSeat, q: Vector, parent_q: Vector) -> Place:
         s = DualVector(s.real, plain.cross(theta, seat.offset))
     if kind.joint == "prismatic":
         s = add(s, scale(joint, turn.apply(constant(E[kind.axis]))))
-    return Place(turn, r, s, _combined(seat.turn, theta), _combined(seat.curl, parent_q))
+    return DualPlace(turn, r, s, combined(seat.turn, theta), combined(seat.curl, parent_q))
 
 
 def turns(seat: DualSeat) -> bool:
@@ -74,52 +74,47 @@ def _rotation(kind: LinkKind, seat: DualSeat, joint: Scalar) -> FactoredRotation
     return FactoredRotation(R, [])
 
 
-def _combined(matrices: list[Matrix], factors: Vector | None) -> Matrix | None:
+def combined(matrices: list[Matrix], factors: Vector | None) -> Matrix | None:
     """sum_i factors_i matrices_i; None where it vanishes structurally."""
-    if factors is None or all(is_zero(x) for m in matrices for row in m for x in row):
+    if factors is None or not matrices or all(is_zero(x) for m in matrices for row in m for x in row):
         return None
     rows, columns = len(matrices[0]), len(matrices[0][0])
     return [[dot([m[a][b] for m in matrices], factors) for b in range(columns)] for a in range(rows)]
 
 
-def combined(matrices: list[Matrix], factors: Vector) -> Matrix | None:
-    """sum_i factors_i matrices_i; None where it vanishes structurally."""
-    return _combined(matrices, factors) if matrices else None
-
-
-def angular(at: Place, seat: DualSeat, rates: Vector) -> DualVector:
+def angular(at: DualPlace, seat: DualSeat, rates: Vector) -> DualVector:
     """(1 + spread) angles rates, the angular velocity of the section for elastic rates of order zero."""
     base = times(seat.angles, rates)
     return constant(base) if at.spread is None else DualVector(base, times(at.spread, base))
 
 
-def linear(at: Place, seat: DualSeat, rates: Vector) -> DualVector:
+def linear(at: DualPlace, seat: DualSeat, rates: Vector) -> DualVector:
     """The velocity of the section's point for elastic rates of order zero."""
     base = shared_times(seat.slides, rates)
     return constant(base) if at.curl is None else DualVector(base, times(at.curl, rates))
 
 
-class Wrench(NamedTuple):
+class DualWrench(NamedTuple):
     """Force and moment, order by order."""
 
     force: DualVector
     moment: DualVector
 
 
-def to_section(at: Place, wrench: Wrench) -> Wrench:
+def to_section(at: DualPlace, wrench: DualWrench) -> DualWrench:
     """A wrench about a link's origin in own axes, brought to the section's point in parent axes."""
     force, moment = at.turn.apply(wrench.force), at.turn.apply(wrench.moment)
     if not is_zero_vector(at.s):
         moment = add(moment, cross(at.s, force))
-    return Wrench(force, moment)
+    return DualWrench(force, moment)
 
 
-def to_origin(at: Place, wrench: Wrench) -> Wrench:
+def to_origin(at: DualPlace, wrench: DualWrench) -> DualWrench:
     """A wrench about a section's point, about the parent's origin."""
-    return Wrench(wrench.force, add(wrench.moment, cross(at.r, wrench.force)))
+    return DualWrench(wrench.force, add(wrench.moment, cross(at.r, wrench.force)))
 
 
-def generalised(at: Place, seat: DualSeat, wrench: Wrench) -> tuple[Vector, Vector]:
+def generalised(at: DualPlace, seat: DualSeat, wrench: DualWrench) -> tuple[Vector, Vector]:
     """Forces on the parent's elastic coordinates of a wrench at the section's point: order zero, and to first order.
 
     This is the projecting form: elastic screws as directions of order zero, transported to first order.

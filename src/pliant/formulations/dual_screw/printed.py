@@ -1,8 +1,8 @@
-"""The procedure as it is printed (Cibicik & Egeland, algorithm 1), section by section, in NumPy: for reading and checks.
+"""The procedure as printed (Cibicik & Egeland, algorithm 1), section by section, in NumPy: for reading and checks.
 
-It keeps the printed approximations: angular velocities of sections are theta_dot, section inertia keeps the link's axes,
-and elastic columns of the Jacobian form are of order one, so that the mass matrix is not symmetric. The compiled variant
-``literal`` has the same numbers from integrals along the beams.
+It keeps the printed approximations: angular velocities of sections are theta_dot, section inertia keeps the axes of
+the link, and elastic columns of the Jacobian form are of order one, so that the mass matrix is not symmetric. The
+compiled variant ``literal`` has the same numbers from integrals along the beams.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from pliant.bodies.profile import beam_profile
 from pliant.bodies.quadrature import TAPER_POINTS, gauss, merge_breaks
 from pliant.formulations.dual_screw.screws import (
     N,
-    coordinate_change,
     differentiation,
     dual_vector,
     elastic_screws,
@@ -133,7 +132,7 @@ class PrintedArm:
         return line(np.zeros(3), joint.axis_B if joint.kind == "prismatic" else np.zeros(3))
 
     def at_station(self, link: ScrewLink, station: Station, q: Array, u: Array) -> tuple[Array, Array, Array]:
-        """Projection matrices at a section, in the coordinates of its link: Jacobian form, its rate, projecting form."""
+        """Projection matrices at a section, in link axes: Jacobian form, its rate, projecting form."""
         own = link.member.elastic
         p = dual_vector(station.position, station.Phi_d @ q[own])
         U = reference_change(-p)

@@ -29,7 +29,7 @@ def line(direction: Array, moment: Array) -> Array:
 
 
 def elastic_screws(Phi_d: Array, Phi_r: Array) -> Array:
-    """S = E Psi (12, n), (67)-(69): rates of elastic coordinates are of order one, so the screws fill the dual parts."""
+    """S = E Psi (12, n), (67)-(69): elastic rates are of order one, so the screws fill the dual parts."""
     n = Phi_d.shape[1]
     none = np.zeros((3, n))
     return np.asarray(N @ np.vstack([Phi_r, none, Phi_d, none]))
