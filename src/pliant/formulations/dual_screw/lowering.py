@@ -36,8 +36,7 @@ def expand(tree: Tree, *, printed: bool = False) -> Tree:
 def printed_body(body: ModalBody, rule: str) -> LinearBody:
     """A body whose section inertia keeps the axes of the link, as the inertia matrix (107) has it."""
     n = body.size
-    bare = replace(body, section_inertia=np.zeros((0, 3)), section_turn=np.zeros((0, 3, n)))
-    linear = expand_body(terms_of(bare, rule), n)
+    linear = expand_body(terms_of(body.without_discs(), rule), n)
     if not len(body.section_inertia):
         return linear
     P = body.section_axes

@@ -11,6 +11,7 @@ from pliant.formulations.dual_screw.inertia import Orders
 from pliant.formulations.dual_screw.lowering import expand
 from pliant.formulations.dual_screw.model import VARIANTS, forward, inverse
 from pliant.formulations.method import Method, MethodError, Traced
+from pliant.formulations.recursive.lowering import lower
 from pliant.formulations.recursive.passes import Algorithm, NoInertiaError
 from pliant.formulations.recursive.tree import Tree
 from pliant.spatial.vectors import Vector
@@ -70,7 +71,7 @@ class DualScrewMethod(Method):
         self.kept = VARIANTS[self.variant]
         if self.kept.reason:
             warnings.warn(f"method '{self.name}': {self.kept.reason}", stacklevel=4)
-        self.linear = expand(tree, printed=self.kept.printed)
+        self.linear = expand(lower(mechanism, discs=False), printed=self.kept.printed)
 
     def dynamics(self, what: Literal["forward", "inverse"]) -> Traced:
         """The linearised forward or inverse dynamics."""
