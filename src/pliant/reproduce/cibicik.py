@@ -188,7 +188,9 @@ def _differences(runs: dict[str, ManoeuvreRun], console: Console) -> None:
         if method == "recursive" or run.trouble:
             continue
         found = [difference(run.result, exact, family) for family in GROUPS.values()]
-        rows.add_row(MODELS[method], *(f"{apart:.2g} ({apart / largest:.1%})" for apart, largest in found))
+        # before the slew nothing moves sideways
+        shares = (f"{apart:.2g} ({apart / largest:.1%})" if largest else "0" for apart, largest in found)
+        rows.add_row(MODELS[method], *shares)
     console.print(rows)
     console.print("Joints and torsion in rad, flexure in m at the tip (shapes have unit tip values).")
 
