@@ -82,6 +82,7 @@ class LiteralDualScrewMethod(DualScrewMethod):
     """As printed: elastic columns of the mass matrix of order zero, angular velocities of sections theta_dot."""
 
     name = "dual_screw_literal"
+    order = 0
     variant = "literal"
 
 
@@ -89,4 +90,5 @@ class FrozenDualScrewMethod(DualScrewMethod):
     """The mass matrix of the undeformed robot; all other terms to first order."""
 
     name = "dual_screw_frozen"
+    order = 0
     variant = "frozen"
