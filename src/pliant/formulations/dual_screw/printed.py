@@ -12,11 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.bodies.build import shape_sets
-from pliant.bodies.invariants import attachment
 from pliant.bodies.modal_body import Array
-from pliant.bodies.profile import beam_profile
-from pliant.bodies.quadrature import TAPER_POINTS, gauss, merge_breaks
+from pliant.bodies.stations import GROUND_STATION, Station, beam_station, beam_stations, rigid_station, station_of
 from pliant.formulations.dual_screw.screws import (
     N,
     differentiation,
@@ -29,29 +26,12 @@ from pliant.formulations.dual_screw.screws import (
     screw_transformation,
     wrench_projection,
 )
+from pliant.formulations.method import MethodError
 from pliant.mechanism import BASE, Mechanism, Member
 from pliant.spatial.dual_groups import DualRotation, exp_rotation, hat1
 
 if TYPE_CHECKING:
     from pliant.model.robot import Robot
-
-
-@dataclass(frozen=True, slots=True)
-class Station:
-    """A section of a beam, or the centre of mass of a rigid link: where it is, and what it weighs.
-
-    mass      kg      of the piece that it stands for
-    J         kg m^2  (3, 3), link axes
-    position  m       (3,) in the link frame
-    Phi_d     (3, n)  displacement per elastic coordinate
-    Phi_r     (3, n)  section angles per elastic coordinate
-    """
-
-    mass: float
-    J: Array
-    position: Array
-    Phi_d: Array
-    Phi_r: Array
 
 
 @dataclass(slots=True)
@@ -88,35 +68,34 @@ class PrintedArm:
     def _move(self, link: ScrewLink, q: Array, u: Array) -> None:
         member, joint, n = link.member, link.member.joint, self.size
         parent = None if member.parent == BASE else self.links[member.parent]
-        r, R_frame, Phi_d, Phi_r, elastic = np.zeros(3), np.eye(3), np.zeros((3, 0)), np.zeros((3, 0)), slice(0, 0)
+        at, R_frame, elastic = GROUND_STATION, np.eye(3), slice(0, 0)
         if parent is not None:
-            at = parent.member.body.frames[member.frame]
-            r, R_frame, Phi_d, Phi_r = at.position, at.rotation, at.Phi_d, at.Phi_r
+            at, R_frame = station_of(parent.member.body, member.frame)
             elastic = parent.member.elastic
         coordinate, speed = (float(x[member.start]) if joint.kind != "fixed" else 0.0 for x in (q, u))
         turn = exp_rotation(joint.axis * coordinate) if joint.kind == "revolute" else np.eye(3)
         slide = joint.axis * coordinate if joint.kind == "prismatic" else np.zeros(3)
         q_b, u_b = q[elastic], u[elastic]
-        theta, d = Phi_r @ q_b, Phi_d @ q_b
+        theta, d = at.turns @ q_b, at.slides @ q_b
         # dual rotation (31) and the dual vectors from the section to the link frame, parent axes
         R = DualRotation(R_frame @ joint.R_PJ @ turn @ joint.R_JB, theta)
         lever = R_frame @ (joint.p_PJ + joint.R_PJ @ (slide + turn @ joint.p_JB))
         arm = dual_vector(lever, np.cross(theta, lever))
-        V = screw_transformation(R.inverse(), -(arm + dual_vector(r, d)))
+        V = screw_transformation(R.inverse(), -(arm + dual_vector(at.position, d)))
         V_section = screw_transformation(R.inverse(), -arm)
         own_line = self._line(member)
-        S = V_section @ elastic_screws(Phi_d, Phi_r)
+        S = V_section @ elastic_screws(at.slides, at.turns)
         # motion against the parent's frame, and the same without the velocity of the section's point, (79)
         twist = own_line * speed + S @ u_b
         about_section = twist.copy()
-        about_section[6:] -= R.inverse().matrix @ dual_vector(np.zeros(3), Phi_d @ u_b)
+        about_section[6:] -= R.inverse().matrix @ dual_vector(np.zeros(3), at.slides @ u_b)
         up = np.zeros((12, n)) if parent is None else parent.P
         up_projecting = np.zeros((12, n)) if parent is None else parent.P_projecting
         up_rate = np.zeros((12, n)) if parent is None else parent.P_rate
         link.P, link.P_projecting = V @ up, V @ up_projecting
         link.P_rate = V @ up_rate + differentiation(twist) @ V @ up
         link.P[:, elastic] += S
-        link.P_projecting[:, elastic] += V_section @ N @ elastic_screws(Phi_d, Phi_r)
+        link.P_projecting[:, elastic] += V_section @ N @ elastic_screws(at.slides, at.turns)
         link.P_rate[:, elastic] += differentiation(about_section) @ S
         if joint.kind != "fixed":
             link.P[:, member.start] += own_line
@@ -134,10 +113,10 @@ class PrintedArm:
     def at_station(self, link: ScrewLink, station: Station, q: Array, u: Array) -> tuple[Array, Array, Array]:
         """Projection matrices at a section, in link axes: Jacobian form, its rate, projecting form."""
         own = link.member.elastic
-        p = dual_vector(station.position, station.Phi_d @ q[own])
+        p = dual_vector(station.position, station.slides @ q[own])
         U = reference_change(-p)
-        U_rate = reference_change(-dual_vector(np.zeros(3), station.Phi_d @ u[own])) - np.eye(12)
-        S = elastic_screws(station.Phi_d, station.Phi_r)
+        U_rate = reference_change(-dual_vector(np.zeros(3), station.slides @ u[own])) - np.eye(12)
+        S = elastic_screws(station.slides, station.turns)
         P, P_projecting = U @ link.P, U @ link.P_projecting
         P[:, own] += S
         P_projecting[:, own] += N @ S
@@ -181,13 +160,12 @@ class PrintedArm:
             member, joint = link.member, link.member.joint
             if joint.kind != "revolute":
                 continue
-            root = Station(0.0, np.zeros((3, 3)), np.zeros(3), *_shapes_at(member, "root"))
+            root, _ = station_of(member.body, "root")
             column = self._torque(link, root, joint.axis_B, q)
             if member.parent != BASE:
                 parent = self.links[member.parent]
-                at = parent.member.body.frames[member.frame]
-                end = Station(0.0, np.zeros((3, 3)), at.position, at.Phi_d, at.Phi_r)
-                column -= self._torque(parent, end, at.rotation @ joint.R_PJ @ joint.axis, q)
+                end, R_frame = station_of(parent.member.body, member.frame)
+                column -= self._torque(parent, end, R_frame @ joint.R_PJ @ joint.axis, q)
             columns.append(column)
         return np.array(columns).T
 
@@ -200,45 +178,22 @@ class PrintedArm:
         """The dual twist (12,) of the section at x of a beam, link axes, (90), and the dual rotation to base axes."""
         self.set_state(q, u)
         link = next(each for each in self.links if each.member.name == name)
-        at = attachment(shape_sets(robot.link(name), robot), x)
-        station = Station(0.0, np.zeros((3, 3)), at.position, at.Phi_d, at.Phi_r)
-        P, _, _ = self.at_station(link, station, q, u)
+        P, _, _ = self.at_station(link, beam_station(robot.link(name), robot, x), q, u)
         return P @ u, link.R
-
-
-def _shapes_at(member: Member, frame: str) -> tuple[Array, Array]:
-    at = member.body.frames[frame]
-    return at.Phi_d, at.Phi_r
 
 
 def _stations(robot: Robot, member: Member) -> list[Station]:
     """Sections of a beam at Gauss points; a rigid link is one station at its centre of mass."""
-    from pliant.model.errors import ModelError
-
     link = robot.link(member.name)
-    body = member.body
     if member.parts:
-        raise ModelError(f"link '{member.name}': the printed procedure knows no hubs and payloads; leave them out")
-    if link.beam is None:
-        if body.size:
-            raise ModelError(
-                f"link '{member.name}': the printed procedure needs a beam or a rigid link, not modal data"
-            )
-        if body.mass == 0.0:
-            return []
-        com = body.first / body.mass
-        J = body.I_rr - body.mass * (com @ com * np.eye(3) - np.outer(com, com))
-        return [Station(body.mass, J, com, np.zeros((3, 0)), np.zeros((3, 0)))]
-    sets = shape_sets(link, robot)
-    profile = beam_profile(link.beam.with_materials(robot.materials))
-    breaks = merge_breaks(profile.breaks, *(shapes.breaks for shapes in sets), length=profile.length)
-    x, weights = gauss(breaks, max((shapes.points for shapes in sets), default=2) + TAPER_POINTS)
-    section = profile.at(x)
-    turning = bool(link.beam.rotary_inertia) or "torsion" in link.beam.families
-    moments = np.stack(np.broadcast_arrays(section.polar, section.rhoIy, section.rhoIz), axis=1) * float(turning)
-    rhoA = np.broadcast_to(np.asarray(section.rhoA, dtype=float), x.shape)
-    places = [attachment(sets, each) for each in x]
-    return [
-        Station(float(w * m), w * np.diag(J), at.position, at.Phi_d, at.Phi_r)
-        for w, m, J, at in zip(weights, rhoA, moments, places, strict=True)
-    ]
+        raise MethodError(
+            f"link '{member.name}': the printed procedure knows no hubs and payloads; method 'dual_screw' does"
+        )
+    if link.beam is not None:
+        return beam_stations(link, robot)
+    if member.body.size:
+        raise MethodError(
+            f"link '{member.name}': the printed procedure needs beams or rigid links, not modal data; "
+            "method 'dual_screw' takes any"
+        )
+    return [rigid_station(member.body)] if member.body.mass else []

@@ -28,11 +28,11 @@ def line(direction: Array, moment: Array) -> Array:
     return np.concatenate([dual_vector(direction), dual_vector(moment)])
 
 
-def elastic_screws(Phi_d: Array, Phi_r: Array) -> Array:
+def elastic_screws(slides: Array, turns: Array) -> Array:
     """S = E Psi (12, n), (67)-(69): elastic rates are of order one, so the screws fill the dual parts."""
-    n = Phi_d.shape[1]
+    n = slides.shape[1]
     none = np.zeros((3, n))
-    return np.asarray(N @ np.vstack([Phi_r, none, Phi_d, none]))
+    return np.asarray(N @ np.vstack([turns, none, slides, none]))
 
 
 def reference_change(p: Array) -> Array:
