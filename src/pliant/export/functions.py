@@ -16,7 +16,8 @@ import numpy as np
 from pliant.bodies.modal_body import ModalBody
 from pliant.engine.backends.evaluator import fitting_program
 from pliant.engine.backends.statements import is_whole
-from pliant.engine.trace.rolled import Address, Kernel, RolledProgram, rolled, whole
+from pliant.engine.trace.program import Address, Kernel, RolledProgram
+from pliant.engine.trace.rolled import rolled, whole
 from pliant.engine.trace.structure import Slot, from_slots, split_tree, structure_key
 from pliant.engine.trace.tape import Tape, tangents
 from pliant.formulations.recursive.composite import mass_matrix

@@ -22,7 +22,8 @@ from pliant.engine.backends import jit
 from pliant.engine.backends.fastcall import fast_function, layout_is_known
 from pliant.engine.backends.lanes import padded
 from pliant.engine.backends.module import module_ir, rows
-from pliant.engine.trace.rolled import RolledProgram, rolled, whole
+from pliant.engine.trace.program import RolledProgram
+from pliant.engine.trace.rolled import rolled, whole
 from pliant.engine.trace.structure import split_tree, structure_key
 from pliant.engine.trace.tape import Operations
 from pliant.formulations.recursive.passes import Algorithm

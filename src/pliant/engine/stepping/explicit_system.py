@@ -24,7 +24,8 @@ from pliant.engine.backends.llvm_ir import declarations, library, number, stumpf
 from pliant.engine.backends.module import ATTRIBUTES, entry_ir, program_ir, rows
 from pliant.engine.stepping.dormand_prince import ALL_STAGES
 from pliant.engine.stepping.integrators import Status, dop853_ir, rk4_ir, semi_implicit_ir
-from pliant.engine.trace.rolled import Address, RolledProgram, one_kernel
+from pliant.engine.trace.program import Address, RolledProgram
+from pliant.engine.trace.rolled import one_kernel
 from pliant.engine.trace.structure import from_slots, split_tree
 from pliant.engine.trace.tape import Node, Tape, tangents
 from pliant.formulations.method import Traced

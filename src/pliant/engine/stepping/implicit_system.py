@@ -26,7 +26,7 @@ from pliant.engine.stepping.explicit_system import (
 )
 from pliant.engine.stepping.implicit import generalised_alpha_ir, work_size
 from pliant.engine.stepping.integrators import Status
-from pliant.engine.trace.rolled import RolledProgram
+from pliant.engine.trace.program import RolledProgram
 from pliant.formulations.method import Traced
 from pliant.formulations.recursive.tree import Tree
 
