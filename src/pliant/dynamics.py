@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from pliant.formulations.recursive.connection import seat_turn
 from pliant.formulations.recursive.passes import ENERGY, FORWARD, INVERSE, MOTION, REACTION, Algorithm
 from pliant.formulations.recursive.tree import Tree, build_tree
+from pliant.mechanism import Mechanism, assemble
 
 if TYPE_CHECKING:
     from pliant.engine.trace.tape import Operations
@@ -117,6 +118,11 @@ class Dynamics:
         return f"Dynamics({self.robot.name!r}, {self.size} coordinates, {len(self.inputs)} inputs{loops}, {how})"
 
     # ---- what there is
+
+    @cached_property
+    def mechanism(self) -> Mechanism:
+        """The robot's links as they hang together, in the frames of its description."""
+        return assemble(self.robot)
 
     @property
     def size(self) -> int:

@@ -92,6 +92,10 @@ class ModalBody:
         turn = self.section_turn
         return self.M_ee + np.einsum("sa,sai,sak->ik", self.section_inertia, turn, turn) if len(turn) else self.M_ee
 
+    def turn_of(self, frame: str, axis: Array) -> Array:
+        """Turn of a frame about an axis (3,) in B per unit of the elastic coordinates (n,)."""
+        return np.asarray(axis @ self.frames[frame].Phi_r)
+
     @classmethod
     def rigid(
         cls, mass: float, com: Array, inertia: Array, frames: Mapping[str, Attachment] | None = None
