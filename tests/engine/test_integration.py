@@ -6,10 +6,13 @@ from scipy.integrate import solve_ivp
 
 from pliant.dynamics import Dynamics
 from pliant.engine.backends.jit import is_x86
-from pliant.engine.stepping.explicit_system import BALANCES, Driving, ExplicitSystem, Signals
+from pliant.engine.stepping.driving import Driving
+from pliant.engine.stepping.explicit_system import ExplicitSystem
 from pliant.engine.stepping.implicit import alpha_clock
 from pliant.engine.stepping.implicit_system import ImplicitSystem
 from pliant.engine.stepping.integrators import Clock, Status, new_clock
+from pliant.engine.stepping.layout import BALANCES
+from pliant.engine.stepping.signals import Signals
 
 END = 0.5
 
