@@ -156,11 +156,12 @@ def _free_motions(arm: Dynamics, t: Tangent, locked: bool | Sequence[str]) -> Fl
 
 def _motor_row(arm: Dynamics, joint: str) -> Floats:
     """The motor angle of a joint per unit of each coordinate (n,)."""
-    for link in arm.tree.links:
-        if link.joint == joint and link.kind.joint != "fixed":
-            row = np.zeros(arm.size)
-            row[link.own] = [1.0, *(link.kind.sign * np.array(link.constants.motor_row))]
-            return row
-    joints = [link.joint for link in arm.tree.links if link.kind.joint != "fixed"]
+    for member in arm.mechanism.driven_members:
+        if member.joint.name == joint:
+            return arm.mechanism.motor_row(member)
+    joints = arm.robot.joint_coordinates
+    if joint in joints:
+        # a coordinate of a free joint: no motor is on it
+        return np.asarray(np.eye(arm.size)[arm.names.index(joint)])
     hint = did_you_mean(joint, joints) or f"; its joints: {', '.join(joints)}"
     raise ValueError(f"robot '{arm.robot.name}' has no joint '{joint}'{hint}")
