@@ -47,5 +47,5 @@ class Losses:
         """What is lost per second at the rates v (n,)."""
         lost = float(v @ (self.D @ v)) if len(self.D) else 0.0
         if len(self.rows):
-            lost += float(np.sum(self.drive.power(self.rows @ v)))
+            lost += float(self.drive.power(self.rows @ v).sum())
         return lost
