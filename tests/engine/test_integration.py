@@ -41,7 +41,7 @@ def signals():
 
 @pytest.fixture(scope="module")
 def explicit(arm):
-    system = ExplicitSystem(arm.tree, Driving(pushed(arm), (20.0, 2.0), channels=2))
+    system = ExplicitSystem(arm.tree, Driving(pushed(arm), (20.0, 2.0), channels=2), arm.traced("forward"))
     system.set_signals(signals())
     return system
 
@@ -161,7 +161,8 @@ def test_denormals_are_flushed_inside_and_not_outside(explicit):
 
 
 def test_generalised_alpha_has_order_two(arm, explicit, converged):
-    system = ImplicitSystem(arm.tree, Driving(pushed(arm), (20.0, 2.0), channels=2))
+    driving = Driving(pushed(arm), (20.0, 2.0), channels=2)
+    system = ImplicitSystem(arm.tree, driving, inverse=arm.traced("inverse"))
     system.set_signals(signals())
     n = arm.size
     a = explicit.slope(0.0, np.zeros(explicit.states))[n : 2 * n]

@@ -49,7 +49,8 @@ def test_what_is_lost_is_the_power_of_the_lossy_forces(case):
 def test_compiled_steps_lose_the_same(case):
     robot, _, q, v, power = case
     arm = Dynamics(robot)
-    system = ExplicitSystem(arm.tree, Driving(lambda q, v, r, gains: [0.0] * len(q)))
+    nothing = Driving(lambda q, v, r, gains: [0.0] * len(q))
+    system = ExplicitSystem(arm.tree, nothing, arm.traced("forward"))
     slope = system.slope(0.0, np.concatenate([q, v, np.zeros(BALANCES)]))
     assert slope[system.layout.loss] == pytest.approx(power, rel=ROUNDING)
 

@@ -97,10 +97,8 @@ def modes(
     """
     state = equilibrium(arm).q if q is None else np.array(q, dtype=float)
     still = np.zeros(arm.size)
-    if arm.loops is None:
-        t = tangent(arm, state, still, still, np.zeros(len(arm.inputs)), dry_friction=False)
-    else:
-        t = tangent(arm, state, still, still, equilibrium(arm, state).tau, dry_friction=False)
+    tau = equilibrium(arm, state).tau if arm.loops.rows else np.zeros(len(arm.inputs))
+    t = tangent(arm, state, still, still, tau, dry_friction=False)
     Z = _free_motions(arm, t, locked)
     M, D, K = (Z.T @ x @ Z for x in (t.M, t.D, t.K))
     squares, vectors = _vibrations(M, (K + K.T) / 2)
@@ -159,9 +157,10 @@ def _motor_row(arm: Dynamics, joint: str) -> Floats:
     for member in arm.mechanism.driven_members:
         if member.joint.name == joint:
             return arm.mechanism.motor_row(member)
-    joints = arm.robot.joint_coordinates
-    if joint in joints:
-        # a coordinate of a free joint: no motor is on it
-        return np.asarray(np.eye(arm.size)[arm.names.index(joint)])
+    if joint in arm.names and arm.names.index(joint) in arm.mechanism.joints:
+        # of a free joint each coordinate is its own
+        row: Floats = np.eye(arm.size)[arm.names.index(joint)]
+        return row
+    joints = [arm.names[k] for k in arm.mechanism.joints]
     hint = did_you_mean(joint, joints) or f"; its joints: {', '.join(joints)}"
     raise ValueError(f"robot '{arm.robot.name}' has no joint '{joint}'{hint}")

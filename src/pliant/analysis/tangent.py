@@ -36,13 +36,14 @@ def tangent(arm: Dynamics, q: Floats, v: Floats, a: Floats, tau: Floats, *, dry_
     M, D, K, B, N, names = d.a, d.v, d.q, arm.B, np.eye(arm.size), arm.names
     if not dry_friction:
         D = D - _dry_slope(arm, v)
-    if arm.loops is None:
+    if not arm.loops.rows:
         return Tangent(M, D, K, B, N, names)
     if v.any():
         raise ValueError(f"robot '{arm.robot.name}' has closed loops; it is linearised at rest, v must be zero")
-    N, names = (model := arm.reduced(q, v)).N, model.names
+    model = arm.reduced(q, v)
+    N, names = model.N, model.names
     # the closing forces J^T lambda turn with the frames that they act on
-    K = K - arm.loops.pull_derivative(q, arm.loops.kept_multipliers(q, v, a, B @ tau))
+    K = K - arm.loops.closing_stiffness(q, arm.loops.kept_multipliers(q, v, a, B @ tau))
     stiffness = K @ N + M @ _turning(arm, q, a, N, names)
     return Tangent(N.T @ M @ N, N.T @ D @ N, N.T @ stiffness, N.T @ B, N, names)
 
@@ -52,11 +53,9 @@ def _turning(arm: Dynamics, q: Floats, a: Floats, N: Floats, names: tuple[str, .
     change = np.zeros_like(N)
     if not a.any():
         return change
-    assert arm.loops is not None
-    c, kept = arm.loops.constraints, arm.loops.coordinates.kept
-    by_q = np.split(c.evaluator(c.levels, seeds=("q",))(q, np.zeros_like(q), a), 3)[2][kept]
+    J, _ = arm.loops.used_rows(q, np.zeros_like(q))
     dependent = [k for k, name in enumerate(arm.names) if name not in names]
-    change[dependent] = np.linalg.solve(c.jacobian(q)[kept][:, dependent], -by_q @ N)
+    change[dependent] = np.linalg.solve(J[:, dependent], -arm.loops.acceleration_slope(q, a) @ N)
     return change
 
 

@@ -1,4 +1,4 @@
-"""How a beam looks from its own frame B: its bent centre line."""
+"""A bent beam in its own frame B: its centre line, and the strain beside it."""
 
 from __future__ import annotations
 
@@ -28,3 +28,11 @@ def centre_line(link: Link, robot: Robot, q_e: Array, x: Array) -> Array:
     points = np.einsum("sdk,...k->...sd", shapes, q_e)
     points[..., X] += x
     return np.asarray(points)
+
+
+def axial_strain(link: Link, robot: Robot, place: tuple[float, float, float], q_e: Array) -> Array:
+    """u' - y u_y'' - z u_z'' (...) at a place (x, y, z) of a beam."""
+    x, y, z = place
+    levers = {"bend_y": -y, "bend_z": -z, "axial": 1.0}
+    rows = [levers.get(s.family, 0.0) * s.sample(np.array([x])).strain[:, 0] for s in shape_sets(link, robot)]
+    return np.asarray(q_e @ np.concatenate(rows))

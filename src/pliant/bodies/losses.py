@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 from pliant.bodies.joint_drive import JointDrive
 from pliant.spatial.scalars import Scalar
-from pliant.spatial.vectors import Matrix, Vector, dot, times
+from pliant.spatial.vectors import Vector
 
 
 class Damped(Protocol):
@@ -16,16 +16,6 @@ class Damped(Protocol):
     def loss(self, v_e: Vector) -> Scalar:
         """What its damping takes."""
         ...
-
-
-class DampedCoordinates(NamedTuple):
-    """A body whose damping is linear: forces D v_e."""
-
-    D: Matrix
-
-    def loss(self, v_e: Vector) -> Scalar:
-        """v_e . D v_e"""
-        return dot(v_e, times(self.D, v_e))
 
 
 class LossyLink(NamedTuple):

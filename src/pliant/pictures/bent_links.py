@@ -31,17 +31,14 @@ class BentLinks:
         """Of a frame in the base (..., 3)."""
         return self.pose(frame).position
 
-    def own(self, name: str) -> tuple[Array, Array]:
-        """Rotation (..., 3, 3) and origin (..., 3) of a link's own frame B in the base."""
-        index, _ = self.arm.tree.frame(f"{name}.root")
-        R, p = self.arm._link_motion(index, self.q, np.zeros_like(self.q))[:2]
-        link = self.arm.tree.links[index]
-        return R @ link.R_DB, p + R @ link.p_DB
+    def own(self, name: str) -> Pose:
+        """Of a link's own frame B in the base."""
+        return self.arm.link_pose(name, self.q)
 
     def axis(self, link: Link, stations: int) -> Array:
         """Points (..., stations, 3) along a beam in the base."""
         member = self.arm.mechanism.members[self.arm.mechanism.frame(f"{link.name}.root")[0]]
         x = np.linspace(0.0, link.length, stations)
         local = centre_line(link, self.robot, self.q[..., member.elastic], x)
-        R, p = self.own(link.name)
-        return np.asarray(p[..., None, :] + local @ np.swapaxes(R, -1, -2))
+        own = self.own(link.name)
+        return np.asarray(own.position[..., None, :] + local @ np.swapaxes(own.rotation, -1, -2))

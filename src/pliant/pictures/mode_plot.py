@@ -82,4 +82,4 @@ def _lines(arm: Dynamics, q: Array) -> list[Array]:
 def _axes(arm: Dynamics, q: Array) -> Array:
     """Axes of the revolute joints in the base (m, 3)."""
     at, turning = BentLinks(arm, q), [m for m in arm.mechanism.members if m.joint.kind == "revolute"]
-    return np.array([at.own(member.name)[0] @ member.joint.axis_B for member in turning]).reshape(-1, 3)
+    return np.array([at.own(member.name).rotation @ member.joint.axis_B for member in turning]).reshape(-1, 3)

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.bodies.joint_drive import JointDrive
-from pliant.bodies.losses import DampedCoordinates, LossyLink, lost_power
+from pliant.bodies.losses import LossyLink, lost_power
 from pliant.engine.backends.flow import Flow
 from pliant.engine.backends.llvm_ir import number
 from pliant.engine.stepping.layout import StateLayout
@@ -92,7 +91,7 @@ def drive_program(tree: Tree, driving: Driving, seeds: tuple[str, ...] = ()) -> 
 
 
 def _lossy_links(tree: Tree, tape: Tape) -> list[LossyLink]:
-    """What of the links takes energy, its constants traced; the other constants are left out."""
+    """What of the links takes energy, its constants traced."""
     out: list[LossyLink] = []
     start = 0
     for link, split in zip(tree.links, split_tree(tree), strict=True):
@@ -100,14 +99,9 @@ def _lossy_links(tree: Tree, tape: Tape) -> list[LossyLink]:
         def read(k: int, start: int = start) -> Node:
             return tape.symbol(Address("arm", "own", start + k))
 
-        pattern, moves = split.pattern, link.kind.joint != "fixed"
-        joint = from_slots(pattern.joint._replace(offset=0.0, inertia=0.0, stiffness=0.0, rest=0.0), read)
-        # the axis of the recursion may point against the joint's own
-        row = [link.kind.sign * x for x in from_slots(pattern.motor_row, read)]
-        drive = JointDrive(0.0, 0.0, 0.0, joint.damping, joint.coulomb, joint.smoothing, row)
-        body = DampedCoordinates(from_slots(pattern.body.D_ee, read))
+        found, moves = from_slots(split.pattern, read), link.kind.joint != "fixed"
         elastic = slice(link.own.stop - link.kind.size, link.own.stop)
-        out.append(LossyLink(drive, body, link.start if moves else None, elastic))
+        out.append(LossyLink(found.drive, found.body, link.start if moves else None, elastic))
         start += len(split.values)
     return out
 

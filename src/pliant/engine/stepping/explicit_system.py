@@ -22,7 +22,7 @@ from pliant.engine.stepping.integrators import Status, dop853_ir, rk4_ir, semi_i
 from pliant.engine.stepping.layout import StateLayout
 from pliant.engine.stepping.signals import signals_ir
 from pliant.engine.trace.rolled import RolledProgram
-from pliant.formulations.recursive.passes import FORWARD, Algorithm
+from pliant.formulations.method import Traced
 from pliant.formulations.recursive.tree import Tree
 
 Floats = NDArray[np.float64]
@@ -55,18 +55,12 @@ def rhs_ir(forward: str, drive: str, split: Split, driving: Driving, layout: Sta
 class ExplicitSystem(DrivenSystem):
     """A robot with a drive, ready to be integrated. Not shared between threads.
 
-    forward  the algorithm (q, v, f) -> accelerations and the tree that it runs over; default: that of the tree itself.
-             With driven coordinates it takes their accelerations in f, and its results begin with their efforts
+    forward  (q, v, f) -> accelerations; with driven coordinates it takes their accelerations in f, and its results
+             begin with their efforts
     """
 
-    def __init__(
-        self,
-        tree: Tree,
-        driving: Driving,
-        *,
-        forward: tuple[Algorithm, Tree] | None = None,
-    ) -> None:
-        super().__init__(tree, driving, [Program(*(forward or (FORWARD, tree)))], (), CONTEXT)
+    def __init__(self, tree: Tree, driving: Driving, forward: Traced) -> None:
+        super().__init__(tree, driving, [Program(*forward)], (), CONTEXT)
         (plan,) = self._compile("system", self._module)
         self._hold(plan, levels=2)
         self.work = aligned((ALL_STAGES + 2) * self.states)

@@ -21,7 +21,7 @@ from pliant.engine.stepping.integrators import Status
 from pliant.engine.stepping.layout import StateLayout
 from pliant.engine.stepping.signals import signals_ir
 from pliant.engine.trace.rolled import RolledProgram
-from pliant.formulations.recursive.passes import INVERSE, Algorithm
+from pliant.formulations.method import Traced
 from pliant.formulations.recursive.tree import Tree
 
 Floats = NDArray[np.float64]
@@ -144,23 +144,20 @@ def newton_ir(program: str, drive: str, single_drive: str, equation: Equation, l
 class ImplicitSystem(DrivenSystem):
     """A robot with a drive, for generalised-alpha. Not shared between threads.
 
-    forward  the algorithm (q, v, f) -> accelerations and the tree that it runs over, for robots with closed loops;
-             default: the inverse dynamics of the tree, which cost less
+    forward  (q, v, f) -> accelerations, as closed loops need it; or
+    inverse  (q, v, a) -> generalised forces of a tree, which cost less
     """
 
     def __init__(
-        self,
-        tree: Tree,
-        driving: Driving,
-        *,
-        forward: tuple[Algorithm, Tree] | None = None,
+        self, tree: Tree, driving: Driving, *, forward: Traced | None = None, inverse: Traced | None = None
     ) -> None:
-        algorithm, carrier = forward or (INVERSE, tree)
-        programs = Program(algorithm, carrier), Program(algorithm, carrier, algorithm.inputs)
+        traced = forward or inverse
+        assert traced is not None
+        programs = Program(*traced), Program(*traced, traced.algorithm.inputs)
         super().__init__(tree, driving, programs, ("q", "v"), CONTEXT)
         self._equation = Equation(forward is not None, self.split, driving, self.layout)
         lanes, n = jit.lanes(), self.size
-        single, tangent = self._compile("implicit", lambda traced: self._module(traced, lanes))
+        single, tangent = self._compile("implicit", lambda found: self._module(found, lanes))
         self._hold(
             single,
             levels=3,
