@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pliant.formulations.lagrange.bodies import FlexibleInertia, RigidInertia
-from pliant.formulations.lagrange.chain import Body, BodyChain, Hinge, Shift, Slide, SymbolicSeat, SymbolicTurn
+from pliant.formulations.lagrange.chain import BodyChain, ChainBody, Hinge, Shift, Slide, SymbolicSeat, SymbolicTurn
 from pliant.formulations.lagrange.sections import Map
 from pliant.formulations.lagrange.series import Algebra, Series, Vector, add, cross, inner, scaled, times
 
@@ -75,7 +75,7 @@ class _Collector:
     # ---- a body with its children
 
     def _whole(
-        self, body: Body, children: Sequence[tuple[SymbolicSeat, Composite, list[Column]]]
+        self, body: ChainBody, children: Sequence[tuple[SymbolicSeat, Composite, list[Column]]]
     ) -> tuple[Composite, list[Column]]:
         composite, own = self._alone(body)
         columns: list[Column] = []
@@ -85,7 +85,7 @@ class _Collector:
             columns += [self._handed(body, seat, column) for column in handed]
         return composite, [*columns, *own]
 
-    def _alone(self, body: Body) -> tuple[Composite, list[Column]]:
+    def _alone(self, body: ChainBody) -> tuple[Composite, list[Column]]:
         """The body itself in its own frame, with the columns of its elastic coordinates."""
         inertia = body.inertia
         if inertia is None:
@@ -96,7 +96,7 @@ class _Collector:
             return _shifted(at_centre, inertia.centre), []
         return self._flexible(body, inertia)
 
-    def _flexible(self, body: Body, b: FlexibleInertia) -> tuple[Composite, list[Column]]:
+    def _flexible(self, body: ChainBody, b: FlexibleInertia) -> tuple[Composite, list[Column]]:
         """Deformed: s = first + first_modal q, E_w = beta + lam q, I = I_rr + 2 I_re q + I_ee q q."""
         algebra, one = self.algebra, self.algebra.number(1.0)
         q = [algebra.monomial(i) for i in body.elastic]
@@ -123,7 +123,7 @@ class _Collector:
         return Composite(b.mass, s, I), columns
 
     def _carried(
-        self, body: Body, seat: SymbolicSeat, c: Composite, own: list[Column]
+        self, body: ChainBody, seat: SymbolicSeat, c: Composite, own: list[Column]
     ) -> tuple[Composite, list[Column]]:
         """A child's inertia at its seat: what the elastic coordinates of the body do to it; then about its origin."""
         before, after = _rates(seat)
@@ -143,7 +143,7 @@ class _Collector:
             new.append(Column(column.coordinate, add(column.f, f), add(column.n, n, cross(seat.r, f))))
         return _shifted(turned, seat.r), new
 
-    def _handed(self, body: Body, seat: SymbolicSeat, column: Column) -> Column:
+    def _handed(self, body: ChainBody, seat: SymbolicSeat, column: Column) -> Column:
         """A column of a child, felt by the elastic coordinates of the body, then about the body's origin."""
         _, after = _rates(seat)
         out = seat.section.out if seat.section is not None else None
@@ -155,7 +155,7 @@ class _Collector:
 
     # ---- through the joint
 
-    def _inwards(self, body: Body, c: Composite, columns: list[Column]) -> tuple[Composite, list[Column]]:
+    def _inwards(self, body: ChainBody, c: Composite, columns: list[Column]) -> tuple[Composite, list[Column]]:
         """From the body's frame back to its seat; a joint adds its own column on the way."""
         for step in reversed(body.steps):
             match step:
