@@ -102,6 +102,10 @@ def split_constants(constants: LinkConstants) -> ConstantsPattern:
         values.append(x)
         return Slot(len(values) - 1)
 
+    if not isinstance(constants, LinkConstants):
+        own = {name: alone if name in constants.ALONE else shared for name in constants._fields}
+        parts = {name: map_leaves(getattr(constants, name), take) for name, take in own.items()}
+        return ConstantsPattern(type(constants)(**parts), values)
     body = constants.body
     pattern = LinkConstants(
         seat=_seat_pattern(constants.seat, rotation, shared),

@@ -27,10 +27,11 @@ TERMS_PER_PAGE = 150
 
 @dataclass(frozen=True, slots=True)
 class WayOut:
-    """What works for a robot that has no such equations, and for one whose equations are too long."""
+    """What works for a robot that has no such equations, whose equations are too long, or whose sections turn."""
 
     other: str
     smaller: str
+    exact: str = ""
 
 
 def derive(
@@ -41,6 +42,7 @@ def derive(
     tip_rotation: TipRotation = "slope",
     most_terms: int = MOST_TERMS,
     progress: Callable[[float, str], None] | None = None,
+    with_rates: bool = True,
 ) -> tuple[Names, SymbolicSystem]:
     """The names and the entries of the equations of a robot, assembled here unless its mechanism is given."""
     _check(robot, way_out)
@@ -51,7 +53,7 @@ def derive(
     names = Names(Algebra(most=float(most_terms) * WORK_PER_TERM))
     try:
         chain = build_chain(mechanism, robot, names, tip_rotation)
-        system = assemble(chain, progress, most_terms=most_terms)
+        system = assemble(chain, progress, most_terms=most_terms, with_rates=with_rates)
     except TooLargeError as error:
         raise _too_large(robot, mechanism.size, error, most_terms, way_out) from None
     if not system.coordinates:
@@ -71,7 +73,7 @@ def _check(robot: Robot, way_out: WayOut) -> None:
         beam = link.beam
         element = f"links[{number}] '{link.name}'"
         if beam is not None and beam.rotary_inertia == "exact" and beam.is_flexible:
-            message = "rotary_inertia is exact, which has no closed form; write rotary_inertia: true"
+            message = f"rotary_inertia is exact, which has no closed form; write rotary_inertia: true{way_out.exact}"
             raise ModelError(Problem(element, message))
         if beam is not None and beam.foreshortening:
             message = "foreshortening is not part of the closed-form equations; leave it out"

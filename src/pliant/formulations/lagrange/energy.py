@@ -38,10 +38,22 @@ class Column:
     n: list[Series]
 
 
-def kinetic_energy(
-    chain: BodyChain, report: Callable[[float, str], None]
-) -> tuple[dict[tuple[int, int], Series], list[Column]]:
-    """M by pairs of coordinates (both orders the same, one of them present), and the columns at the base."""
+@dataclass(frozen=True, slots=True)
+class Momenta:
+    """What the kinetic energy of a chain leaves.
+
+    M        by pairs of coordinates, both orders the same, one of them present
+    columns  of all coordinates, at the base
+    first    moment of all masses about the base's origin, in its axes
+    """
+
+    M: dict[tuple[int, int], Series]
+    columns: list[Column]
+    first: list[Series]
+
+
+def kinetic_energy(chain: BodyChain, report: Callable[[float, str], None]) -> Momenta:
+    """The quadratic form of the kinetic energy of a chain."""
     return _Collector(chain).collect(report)
 
 
@@ -52,10 +64,11 @@ class _Collector:
         self.M: dict[tuple[int, int], Series] = {}
         self.zero = self.algebra.number(0.0)
 
-    def collect(self, report: Callable[[float, str], None]) -> tuple[dict[tuple[int, int], Series], list[Column]]:
+    def collect(self, report: Callable[[float, str], None]) -> Momenta:
         bodies = self.chain.bodies
         waiting: list[list[tuple[SymbolicSeat, Composite, list[Column]]]] = [[] for _ in bodies]
         at_base: list[Column] = []
+        first = [self.zero] * 3
         for i in reversed(range(len(bodies))):
             body = bodies[i]
             report((len(bodies) - i - 1) / len(bodies), f"kinetic energy of {body.label}")
@@ -63,9 +76,10 @@ class _Collector:
             composite, columns = self._inwards(body, composite, columns)
             if body.parent < 0 or body.seat is None:
                 at_base += columns
+                first = add(first, composite.s)
             else:
                 waiting[body.parent].append((body.seat, composite, columns))
-        return self.M, at_base
+        return Momenta(self.M, at_base, first)
 
     def _set(self, a: int, b: int, value: Series) -> None:
         key = (a, b) if a <= b else (b, a)
