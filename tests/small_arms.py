@@ -122,6 +122,13 @@ def pinned_driven():
 
 
 @arm_of()
+def pinned_turned():
+    """The same with a link frame that is turned behind the joint: its axis is no axis of the link."""
+    turned = hinge("j1", **DRIVE, child_placement=Placement(rotation=Rotation(x=0.4)))
+    return [Link(name="a", joint=turned, beam=beam(modes=Modes(shape="pinned-pinned", bend_y=1)), payloads=(LOAD,))]
+
+
+@arm_of()
 def stretching_and_twisting():
     """All four families, with the inertia of the sections."""
     modes = Modes(shape="polynomial", bend_y=1, bend_z=1, torsion=1, axial=1)

@@ -118,3 +118,6 @@ BIAS = _algorithm("bias", "qv", lambda pose, x: pose.bias(x["v"]))
 
 ENERGY = _algorithm("energy", "qv", lambda pose, x: list(pose.energies(x["v"])))
 """(q, v) -> kinetic, elastic and gravity's energy"""
+
+ALGORITHMS = {"forward": FORWARD, "inverse": INVERSE, "mass_matrix": MASS, "bias": BIAS, "energy": ENERGY}
+"""What the method computes by itself."""
