@@ -102,8 +102,8 @@ def split_constants(constants: LinkConstants) -> ConstantsPattern:
         values.append(x)
         return Slot(len(values) - 1)
 
-    if not isinstance(constants, LinkConstants):
-        own = {name: alone if name in constants.ALONE else shared for name in constants._fields}
+    if not isinstance(constants, LinkConstants):  # type: ignore[unreachable, unused-ignore]
+        own = {name: alone if name in constants.roles() else shared for name in constants._fields}
         parts = {name: map_leaves(getattr(constants, name), take) for name, take in own.items()}
         return ConstantsPattern(type(constants)(**parts), values)
     body = constants.body

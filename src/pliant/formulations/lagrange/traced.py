@@ -35,9 +35,10 @@ class FormConstants(NamedTuple):
     coefficients: Vector
     losses: Vector
 
-    # numbers that can be set to zero alone
-    ALONE = ("losses",)  # type: ignore[misc]
-    LOSSES = ("losses",)  # type: ignore[misc]
+    @staticmethod
+    def roles() -> dict[str, str]:
+        """Damping and friction can be set to zero alone."""
+        return {"losses": "loss"}
 
 
 class FormEnergies(NamedTuple):
@@ -112,11 +113,10 @@ def forms_of(
     robot: Robot, mechanism: Mechanism | None = None, *, most_terms: int = MOST_EVALUATED_TERMS
 ) -> ClosedForms:
     """The closed forms of a robot without loops, from its mechanism, which is assembled here unless given."""
-    recursive = "Dynamics(robot, method='recursive')"
     way_out = WayOut(
-        other=f"{recursive} computes the same motion",
-        smaller=f"Use fewer modes or links, or {recursive}, whose work grows with the number of links only",
-        exact=f", or use {recursive}",
+        other="method 'recursive' closes them",
+        smaller="Use fewer modes or links, or method 'recursive', whose work grows with the number of links only",
+        exact=", or use method 'recursive'",
     )
     names, system = derive(robot, way_out, mechanism=mechanism, most_terms=most_terms, with_rates=False)
     layout, coefficients, losses = form_layout(names, system)

@@ -1,4 +1,4 @@
-"""The closed forms as a method: what the engine traces, compiles and dispatches.
+"""The closed forms as the engine takes them: what carries their constants, and algorithms that evaluate them.
 
 The engine knows a carrier, a thing with constants, and algorithms that evaluate it on any scalars. For the recursion
 the carrier is a tree of links; here it is one single part that stands for the whole robot.
@@ -118,6 +118,3 @@ BIAS = _algorithm("bias", "qv", lambda pose, x: pose.bias(x["v"]))
 
 ENERGY = _algorithm("energy", "qv", lambda pose, x: list(pose.energies(x["v"])))
 """(q, v) -> kinetic, elastic and gravity's energy"""
-
-ALGORITHMS = {"forward": FORWARD, "inverse": INVERSE, "mass_matrix": MASS, "bias": BIAS, "energy": ENERGY}
-"""What the method computes by itself."""
