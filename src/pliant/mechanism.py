@@ -99,7 +99,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Closure:
+class LoopEnds:
     """A loop that is closed between two frames, each a (member or BASE, name of its frame)."""
 
     name: str
@@ -111,7 +111,7 @@ class Closure:
 
 @dataclass(frozen=True, eq=False)
 class Mechanism:
-    """Members, closures and what belongs to the whole.
+    """Members, loops and what belongs to the whole.
 
     rule      how attachment frames turn with their section: exponential, cayley or xyz
     gravity   m/s^2 (3,)
@@ -124,7 +124,7 @@ class Mechanism:
     name: str
     rule: str
     members: tuple[Member, ...]
-    closures: tuple[Closure, ...]
+    loops: tuple[LoopEnds, ...]
     gravity: Array
     actuated: tuple[str, ...]
     B: Array
@@ -208,7 +208,7 @@ def assemble(robot: Robot) -> Mechanism:
         name=robot.name,
         rule=robot.attachment_rotation,
         members=tuple(members),
-        closures=tuple(_closure(loop, robot, index) for loop in robot.loops),
+        loops=tuple(_loop(loop, robot, index) for loop in robot.loops),
         gravity=np.array(robot.gravity, dtype=float),
         actuated=tuple(m.joint.name for m in driven),
         B=B,
@@ -262,7 +262,7 @@ def _parts(link: Link) -> tuple[Part, ...]:
     return (*hub, *(part(f"payload{i + 1}", p.frame or "tip", p) for i, p in enumerate(link.payloads)))
 
 
-def _closure(loop: Loop, robot: Robot, index: dict[str, int]) -> Closure:
+def _loop(loop: Loop, robot: Robot, index: dict[str, int]) -> LoopEnds:
     ends = [(index[link], frame) for link, frame in (robot.resolve_frame(each) for each in loop.frames)]
     axis = loop.axis_vector() if loop.type == "revolute" else np.array([0.0, 0.0, 1.0])
-    return Closure(loop.name, loop.type, (ends[0], ends[1]), axis, loop.planar)
+    return LoopEnds(loop.name, loop.type, (ends[0], ends[1]), axis, loop.planar)

@@ -14,6 +14,7 @@ from pliant.engine.trace.rolled import whole
 from pliant.engine.trace.structure import structure_key
 from pliant.formulations.lagrange.carrier import BIAS, ENERGY, FORWARD, INVERSE, MASS, FormCarrier, carrier_of
 from pliant.formulations.lagrange.traced import forms_of
+from pliant.formulations.method import MethodError
 from pliant.formulations.recursive import passes
 from small_arms import ARMS, VERTICAL, beam, hinge, rigid
 
@@ -193,6 +194,48 @@ def test_compiled_derivatives_are_complex_steps(seed):
         moved = {**inputs, seed: inputs[seed] + 1j * STEP * np.eye(forms.size)[k]}
         column = np.imag(INVERSE.evaluate(carrier, moved)) / STEP
         assert agrees(found[:, k], column, np.abs(found).max())
+
+
+# ---------------------------------------------------------------- dispatched
+
+
+@pytest.fixture(scope="module", params=["auto", "never"])
+def methods(request):
+    """One arm by both methods, compiled and in plain Python."""
+    robot = ARMS["two-flexible-two-modes"]()
+    return tuple(Dynamics(robot, method=name, compile=request.param) for name in ("lagrange", "recursive"))
+
+
+def test_dynamics_by_the_method(methods):
+    ours, theirs = methods
+    for q, v, x in states(ours.size):
+        assert agrees(ours.mass_matrix(q), theirs.mass_matrix(q))
+        assert agrees(ours.forces(q, v, x), theirs.forces(q, v, x))
+        a = ours.forward(q, v, x[: len(ours.inputs)])
+        assert agrees(theirs.forces(q, v, a), ours.B @ x[: len(ours.inputs)], np.abs(theirs.bias(q, v)).max())
+        assert ours.energy(q, v).total == pytest.approx(theirs.energy(q, v).total)
+
+
+def test_derivatives_by_the_method(methods):
+    ours, theirs = methods
+    *_, (q, v, a) = states(ours.size)
+    for mine, other in zip(ours.inverse_derivatives(q, v, a), theirs.inverse_derivatives(q, v, a), strict=True):
+        assert agrees(mine, other)
+
+
+def test_a_batch_by_the_method(methods):
+    ours, _ = methods
+    q, v = np.array(list(states(ours.size)))[:, :2].transpose(1, 0, 2)
+    for k, a in enumerate(ours.forward(q, v)):
+        alone = ours.forward(q[k], v[k])
+        assert agrees(a, alone, 1e3 * np.abs(alone).max())
+
+
+def test_the_method_says_why_it_has_no_equations():
+    with pytest.raises(MethodError, match="'lagrange' does not close; method 'recursive' does"):
+        Dynamics("five-bar", method="lagrange")
+    with pytest.raises(MethodError, match=r"far more than [\d,]+ terms.*method 'recursive'"):
+        Dynamics("seven-joint-arm", method="lagrange")
 
 
 # ---------------------------------------------------------------- operations

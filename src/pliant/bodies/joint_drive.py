@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from pliant.bodies.terms import Role
 from pliant.spatial.scalars import Scalar, is_zero, tanh
 from pliant.spatial.vectors import Vector, dot
 
@@ -32,9 +33,11 @@ class JointDrive(NamedTuple):
     smoothing: Scalar
     row: Vector
 
-    # numbers that can be changed, or set to zero, alone
-    ALONE = ("inertia", "stiffness", "rest", "damping", "coulomb", "smoothing")
-    LOSSES = ("damping", "coulomb")
+    @staticmethod
+    def roles() -> dict[str, Role]:
+        """All but the row can be changed, or set to zero, alone."""
+        alone: dict[str, Role] = dict.fromkeys(("inertia", "stiffness", "rest", "smoothing"), "alone")
+        return {**alone, "damping": "loss", "coulomb": "loss"}
 
     @classmethod
     def none(cls, size: int) -> JointDrive:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from pliant.bodies.terms import Role
 from pliant.formulations.lagrange.collected import Coefficients, Entry, Wave
 from pliant.formulations.lagrange.derivation import WayOut, derive
 from pliant.formulations.lagrange.form_layout import FormLayout, Linear, MatrixEntries, form_layout
@@ -36,7 +37,7 @@ class FormConstants(NamedTuple):
     losses: Vector
 
     @staticmethod
-    def roles() -> dict[str, str]:
+    def roles() -> dict[str, Role]:
         """Damping and friction can be set to zero alone."""
         return {"losses": "loss"}
 
