@@ -13,12 +13,11 @@ from typing import Any
 from pliant.engine.trace.program import Address, Kernel, LoopPass, RolledProgram, Still, Stored
 from pliant.engine.trace.structure import ConstantsPattern, Slot, freeze, from_slots, pack, slots, split_tree
 from pliant.engine.trace.tape import Node, Tape, tangents
-from pliant.formulations.recursive.passes import Algorithm, LinkView, Pass
-from pliant.formulations.recursive.tree import Tree
+from pliant.formulations.recursive.passes import Algorithm, Carrier, LinkView, Pass
 from pliant.spatial.scalars import Scalar
 
 
-def rolled(algorithm: Algorithm, tree: Tree, seeds: tuple[str, ...] = ()) -> RolledProgram:
+def rolled(algorithm: Algorithm, tree: Carrier, seeds: tuple[str, ...] = ()) -> RolledProgram:
     """Trace every pass of an algorithm once per class of link.
 
     With seeds (names of inputs, or "constants") the program gives the tangents of the outputs along the directions
@@ -28,7 +27,7 @@ def rolled(algorithm: Algorithm, tree: Tree, seeds: tuple[str, ...] = ()) -> Rol
 
 
 class _Roller:
-    def __init__(self, algorithm: Algorithm, tree: Tree, seeds: tuple[str, ...]) -> None:
+    def __init__(self, algorithm: Algorithm, tree: Carrier, seeds: tuple[str, ...]) -> None:
         self.algorithm = algorithm
         self.seeds = seeds
         self.active: list[frozenset[int]] = [frozenset() for _ in tree.links]
@@ -266,7 +265,7 @@ def _running(sizes: list[int]) -> tuple[list[int], int]:
     return starts, total
 
 
-def whole(algorithm: Algorithm, tree: Tree, seeds: tuple[str, ...] = ()) -> RolledProgram:
+def whole(algorithm: Algorithm, tree: Carrier, seeds: tuple[str, ...] = ()) -> RolledProgram:
     """The same program as a single kernel, traced over the whole tree at once: shorter for small robots."""
     tape = Tape()
     split = split_tree(tree)
