@@ -12,6 +12,7 @@ METHODS = {
     "dense": "pliant.formulations.recursive.dense.DenseMethod",
     "dual_screw": "pliant.formulations.dual_screw.method.DualScrewMethod",
     "dual_screw_frozen": "pliant.formulations.dual_screw.method.FrozenDualScrewMethod",
+    "lagrange": "pliant.formulations.lagrange.method.LagrangeMethod",
 }
 FOR_STUDY = {"dual_screw_literal": "pliant.formulations.dual_screw.method.LiteralDualScrewMethod"}
 """Approximations as papers print them, not fit for use: they warn and say why."""
