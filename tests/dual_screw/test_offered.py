@@ -4,14 +4,16 @@ import importlib.util
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import pliant
 from pliant import Dynamics, MethodError
 from pliant.analysis.linearise import linearise
 from pliant.analysis.modes import modes
+from pliant.cli.app import app
 from pliant.export.c import generate_c
 from pliant.export.python import generate_python
-from pliant.simulation.run import SimulationWarning, run_study
+from pliant.simulation.run import Run, SimulationWarning, run_study
 from pliant.simulation.study import IntegratorOptions, Study
 
 SMALL = 1e-4
@@ -99,16 +101,32 @@ def test_fewer_operations():
 
 
 def test_closed_loops_are_refused():
-    with pytest.raises(MethodError, match="'dual_screw' does not close; method 'recursive' does"):
+    with pytest.raises(MethodError, match=r"'dual_screw' does not close; method 'recursive' does"):
         Dynamics("dualemps", method="dual_screw")
 
 
 def test_large_robots_are_refused(monkeypatch):
     monkeypatch.setattr("pliant.formulations.dual_screw.method.LARGEST", 3)
-    with pytest.raises(MethodError, match="takes 3 at the most.*method 'recursive' takes any number"):
+    with pytest.raises(MethodError, match=r"takes 3 at the most.*method 'recursive' takes any number"):
         Dynamics("two-link-flexible", method="dual_screw")
 
 
 def test_the_printed_variant_warns():
     with pytest.warns(UserWarning, match=r"'dual_screw_literal'.*not symmetric.*method 'dual_screw'"):
         Dynamics("two-link-flexible", method="dual_screw_literal", compile="never")
+
+
+def test_a_study_names_its_method():
+    robot = pliant.load("two-link-flexible")
+    study = Study(name="fall", robot=robot, until=0.01, dynamics="dual_screw", compile=False)
+    assert Run(study).arm.method.name == "dual_screw"
+    with pytest.raises(ValueError, match=r"'dual_scrw', which is not known.*did you mean 'dual_screw'"):
+        Study(name="fall", robot=robot, until=0.01, dynamics="dual_scrw")
+
+
+def test_commands_take_a_method():
+    runner = CliRunner()
+    told = runner.invoke(app, ["modes", "two-link-flexible", "--dynamics", "dual_screw", "--count", "2"])
+    assert told.exit_code == 0
+    refused = runner.invoke(app, ["modes", "dualemps", "--dynamics", "dual_screw"])
+    assert refused.exit_code != 0
