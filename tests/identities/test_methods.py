@@ -109,7 +109,7 @@ def test_a_method_compiles(method):
 
 
 def test_an_unknown_method_is_named():
-    with pytest.raises(ValueError, match="it must be one of 'recursive'.*did you mean 'recursive'"):
+    with pytest.raises(ValueError, match=r"it must be one of 'recursive'.*did you mean 'recursive'"):
         Dynamics("canadarm", method="recursiv")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal
 
 from pliant.formulations.lagrange.carrier import FORWARD, INVERSE, FormCarrier
 from pliant.formulations.lagrange.traced import forms_of
@@ -29,5 +29,4 @@ class LagrangeMethod(Method):
 
     def dynamics(self, what: Literal["forward", "inverse"]) -> Traced:
         """(q, v, f) -> accelerations, or (q, v, a) -> generalised forces."""
-        # the engine asks of a carrier only what a tree and this one have in common
-        return Traced(FORWARD if what == "forward" else INVERSE, cast("Tree", self.carrier))
+        return Traced(FORWARD if what == "forward" else INVERSE, self.carrier)
