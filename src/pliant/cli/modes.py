@@ -26,16 +26,26 @@ def modes(
     free: Annotated[bool, typer.Option("--free", help="All joints are free; default: the drives hold them.")] = False,
     count: Annotated[int, typer.Option(min=1, help="How many of the lowest modes to list.")] = 12,
     plot: Annotated[Path | None, typer.Option(help="Draw the modes into this PNG, SVG or PDF file.")] = None,
+    dynamics: Annotated[
+        str, typer.Option(help="What computes the equations of motion: recursive, dual_screw (linearised), ...")
+    ] = "recursive",
 ) -> None:
     """Natural frequencies of a robot at a configuration, bent as gravity bends it."""
     import pliant
     from pliant.analysis.equilibrium import equilibrium
     from pliant.analysis.modes import modes as natural_modes
     from pliant.dynamics import Dynamics
+    from pliant.model.errors import ModelError
 
     check_picture(plot)
     loaded = pliant.load(robot)
-    arm = Dynamics(loaded, compile="never")
+    try:
+        arm = Dynamics(loaded, method=dynamics, compile="never")
+    except ModelError:
+        # the program prints the list of its problems
+        raise
+    except ValueError as error:
+        refuse(str(error))
     q = arm.reference_pose()
     for name, value in _values(loaded, at or []).items():
         q[arm.names.index(name)] = value

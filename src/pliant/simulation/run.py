@@ -60,7 +60,8 @@ class Run:
         began = time.perf_counter()
         self.study = study
         with study.placed("robot"):
-            self.arm = arm if arm is not None else Dynamics(study.robot, compile="auto" if study.compile else "never")
+            how: Literal["auto", "never"] = "auto" if study.compile else "never"
+            self.arm = arm if arm is not None else Dynamics(study.robot, method=study.dynamics, compile=how)
         with study.placed("start"):
             self.q0, self.v0 = study.start.state(self.arm)
         around = Surroundings(self.arm, self.q0)
