@@ -10,14 +10,13 @@ payloads and centrifugal forces, stiffen or soften a body through the integrals 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from pliant.bodies.elements import BendingElements
 from pliant.bodies.families import MOTIONS, ShapeSet, X
-from pliant.bodies.invariants import ROUNDING, attachment
+from pliant.bodies.invariants import attachment, gram_matrix
 from pliant.bodies.lumped import RigidPieces
 from pliant.bodies.modal_body import Array
 from pliant.bodies.profile import BeamProfile
@@ -79,68 +78,103 @@ def foreshortening(
     profile: BeamProfile,
     frames: Mapping[str, tuple[float, Array]],
     *,
-    mass_sets: Sequence[ShapeSet] | None = None,
+    pieces: Sequence[RigidPieces] = (),
 ) -> Foreshortening:
     """The integrals of a beam; ``frames`` are the places x and the offsets from the axis of its frames.
 
-    ``mass_sets`` are the rigid pieces of a lumped beam, which carry its mass.
+    ``pieces`` are the rigid bodies of a lumped beam, which carry its mass.
     """
-    shortening = _Shortening(sets, profile)
-    x, weights = gauss(shortening.breaks, shortening.points)
-    if mass_sets is not None:
-        pieces = [s for s in mass_sets if isinstance(s, RigidPieces)]
-        breaks = merge_breaks(profile.breaks, *(s.breaks for s in pieces), length=profile.length)
-        x, weights = gauss(breaks, 2 + TAPER_POINTS)
-    masses = weights * profile.at(x).rhoA
-    G = shortening(x) if mass_sets is None else _of_pieces(shortening, sets, mass_sets, x)
-    n = G.shape[1]
+    n = sum(s.size for s in sets)
     first, second = np.zeros((3, n, n)), np.zeros((3, 3, n, n))
-    first[X] = np.einsum("p,pik->ik", masses, G)
-    second[X, X] = np.einsum("p,p,pik->ik", masses, x, G)
-    made = {name: _of_frame(shortening, sets, at, offset) for name, (at, offset) in frames.items()}
-    return Foreshortening(first, second, made)
+    if n:
+        outboard = _outboard_of_pieces(profile, pieces[0]) if pieces else _outboard(profile)
+        # int rhoA G dx = -int w' w'^T (mass outboard of x) dx
+        first[X] = _slope_gram(sets, profile, profile.length, lambda x: outboard(x)[0])
+        second[X, X] = _slope_gram(sets, profile, profile.length, lambda x: outboard(x)[1])
+        for power, total in ((0, first[X]), (1, second[X, X])):
+            total -= _tilted(pieces, profile, power, n)
+    return Foreshortening(first, second, {name: _of_frame(sets, profile, *at) for name, at in frames.items()})
 
 
-class _Shortening:
-    """G(x) of the axis: integrals of products of slopes, panel by panel and exact to rounding."""
-
-    def __init__(self, sets: Sequence[ShapeSet], profile: BeamProfile) -> None:
-        self.sets = sets
-        self.breaks = merge_breaks(profile.breaks, *(s.breaks for s in sets), length=profile.length)
-        self.points = max((s.points for s in sets), default=2) + TAPER_POINTS
-        self.size = sum(s.size for s in sets)
-        self.to_break = [np.zeros((self.size, self.size))]
-        for a, b in zip(self.breaks[:-1], self.breaks[1:], strict=True):
-            self.to_break.append(self.to_break[-1] + self._between(a, b))
-
-    def __call__(self, x: Array) -> Array:
-        """G at places x (places, n, n)."""
-        panel = np.searchsorted(np.asarray(self.breaks[1:-1]), x, side="right")
-        return np.stack([self.to_break[k] + self._between(self.breaks[k], float(at)) for k, at in zip(panel, x)])
-
-    def _between(self, a: float, b: float) -> Array:
-        if b <= a:
-            return np.zeros((self.size, self.size))
-        x, weights = gauss((a, b), self.points)
-        G = np.zeros((self.size, self.size))
-        start = 0
-        for s in self.sets:
-            if MOTIONS[s.family].shear is not None:
-                samples = s.sample(x)
-                # of the axis: a shear-flexible section turns by less
-                slope = samples.rotation + samples.shear
-                G[start : start + s.size, start : start + s.size] = -np.einsum("ip,p,kp->ik", slope, weights, slope)
-            start += s.size
+def _slope_gram(
+    sets: Sequence[ShapeSet], profile: BeamProfile, end: float, weight: Callable[[Array], Array]
+) -> Array:
+    """-int_0^end weight w' w'^T dx over all bending families (n, n); families do not couple."""
+    n = sum(s.size for s in sets)
+    G = np.zeros((n, n))
+    breaks = merge_breaks(profile.breaks, *(s.breaks for s in sets), length=profile.length)
+    ends = (*(b for b in breaks if b < end), end)
+    if len(ends) < 2:
         return G
+    x, weights = gauss(ends, max((s.points for s in sets), default=2) + TAPER_POINTS)
+    start = 0
+    for s in sets:
+        if MOTIONS[s.family].shear is not None:
+            samples = s.sample(x)
+            # of the axis: a shear-flexible section turns by less
+            slope = samples.rotation + samples.shear
+            block = slice(start, start + s.size)
+            G[block, block] = -gram_matrix(slope, weights * weight(x))
+        start += s.size
+    return G
 
 
-def _of_frame(shortening: _Shortening, sets: Sequence[ShapeSet], x: float, offset: Array) -> Array:
+def _outboard(profile: BeamProfile) -> Callable[[Array], Array]:
+    """Mass and first moment of what is outboard of places x (2, places)."""
+
+    def beyond(x: Array) -> Array:
+        out = np.zeros((2, len(x)))
+        for j, at in enumerate(x):
+            ends = (float(at), *(b for b in profile.breaks if b > at))
+            places, weights = gauss(ends, 2 + TAPER_POINTS)
+            masses = weights * profile.at(places).rhoA
+            out[:, j] = masses.sum(), masses @ places
+        return out
+
+    return beyond
+
+
+def _outboard_of_pieces(profile: BeamProfile, pieces: RigidPieces) -> Callable[[Array], Array]:
+    """The same with the mass of every piece at its node."""
+    nodes, moments = np.asarray(pieces.nodes), _piece_moments(profile, pieces)[:2]
+
+    def beyond(x: Array) -> Array:
+        return np.asarray(moments @ (nodes[:, None] > x))
+
+    return beyond
+
+
+def _piece_moments(profile: BeamProfile, pieces: RigidPieces) -> Array:
+    """int dm, int x dm, int (x - node) dm and int x (x - node) dm of every rigid piece (4, nodes)."""
+    nodes = np.asarray(pieces.nodes)
+    x, weights = gauss(merge_breaks(profile.breaks, pieces.breaks, length=profile.length), 2 + TAPER_POINTS)
+    masses = weights * profile.at(x).rhoA
+    owner = np.searchsorted(np.asarray(pieces.breaks), x, side="right")
+    lever = x - nodes[owner]
+    rows = (masses, masses * x, masses * lever, masses * x * lever)
+    return np.stack([np.bincount(owner, row, minlength=len(nodes)) for row in rows])
+
+
+def _tilted(pieces: Sequence[RigidPieces], profile: BeamProfile, power: int, n: int) -> Array:
+    """int x^power (x - node) psi psi^T dm: a rigid piece also tilts about its node."""
+    out = np.zeros((n, n))
+    start = 0
+    for s in pieces:
+        if MOTIONS[s.family].shear is not None:
+            psi = np.arange(start + 1, start + s.size, 2)
+            # the piece of the root node belongs to the clamp
+            out[psi, psi] = _piece_moments(profile, s)[2 + power, 1:]
+        start += s.size
+    return out
+
+
+def _of_frame(sets: Sequence[ShapeSet], profile: BeamProfile, x: float, offset: Array) -> Array:
     """Gamma of a frame (3, n, n)."""
-    n = shortening.size
+    n = sum(s.size for s in sets)
     Gamma = np.zeros((3, n, n))
     if n:
-        Gamma[X] = shortening(np.array([x]))[0]
-        Gamma += _lever(attachment(sets, x).Phi_r, offset)
+        Gamma[X] = _slope_gram(sets, profile, x, np.ones_like)
+        Gamma += _lever(attachment(sets, x).Phi_r, np.asarray(offset, dtype=float))
     return Gamma
 
 
@@ -149,22 +183,3 @@ def _lever(Phi_r: Array, s: Array) -> Array:
     along = np.einsum("ai,bk,b->aik", Phi_r, Phi_r, s)
     square = np.einsum("bi,bk->ik", Phi_r, Phi_r)
     return np.asarray((along + np.swapaxes(along, 1, 2)) / 2 - s[:, None, None] * square)
-
-
-def _of_pieces(
-    shortening: _Shortening, sets: Sequence[ShapeSet], pieces: Sequence[ShapeSet], x: Array
-) -> Array:
-    """G of the rigid pieces: that of the node, and the tilt of the lever from it."""
-    nodes = next((np.asarray(s.nodes) for s in pieces if isinstance(s, RigidPieces)), np.zeros(1))
-    edges = (nodes[:-1] + nodes[1:]) / 2
-    node = nodes[np.searchsorted(edges, x, side="right")]
-    at_node = dict(zip(nodes.tolist(), shortening(nodes), strict=True))
-    G = np.stack([at_node[float(k)] for k in node])
-    start = 0
-    for s in pieces:
-        if MOTIONS[s.family].shear is not None:
-            turn = s.sample(x).rotation
-            block = slice(start, start + s.size)
-            G[:, block, block] -= np.einsum("p,ip,kp->pik", x - node, turn, turn)
-        start += s.size
-    return G
