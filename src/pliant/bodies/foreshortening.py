@@ -19,8 +19,11 @@ from pliant.bodies.families import MOTIONS, ShapeSet, X
 from pliant.bodies.invariants import attachment, gram_matrix
 from pliant.bodies.lumped import RigidPieces
 from pliant.bodies.modal_body import Array
+from pliant.bodies.modal_terms import ModalSection, ModalTerms
 from pliant.bodies.profile import BeamProfile
 from pliant.bodies.quadrature import TAPER_POINTS, gauss, merge_breaks
+from pliant.bodies.rounding import listed
+from pliant.bodies.second_order_terms import SecondOrderSection, SecondOrderTerms
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +59,32 @@ class Foreshortening:
         frames = {name: np.einsum("ab,bik->aik", R, Gamma) for name, Gamma in self.frames.items()}
         return Foreshortening(first, second, frames)
 
-    def with_point(self, mass: float, position: Array, Gamma: Array) -> Foreshortening:
-        """With a point mass."""
+    def with_rigid(self, mass: float, com: Array, inertia: Array) -> Foreshortening:
+        """A rigid part in the body's own frame does not move in it."""
+        return self
+
+    def with_point(self, mass: float, frame: str, position: Array) -> Foreshortening:
+        """With a point mass at a frame, which is at a position."""
+        Gamma = self.frames[frame]
         return replace(
             self,
             first=self.first + mass * Gamma,
             second=self.second + mass * np.einsum("a,bik->abik", position, Gamma),
         )
+
+    def terms(self, linear: ModalTerms) -> SecondOrderTerms:
+        """The terms of the body."""
+        I_ee = listed(np.array(linear.I_ee, dtype=float).reshape(self.inertia.shape) + self.inertia)
+        return SecondOrderTerms(linear._replace(I_ee=I_ee), listed(self.first), listed(self.moment))
+
+    def section(self, frame: str, linear: ModalSection) -> SecondOrderSection | ModalSection:
+        """What the terms need to know of a frame: the linear section where it is not moved any further."""
+        Gamma = self.frames[frame]
+        return SecondOrderSection(linear, listed(Gamma)) if Gamma.any() else linear
+
+    def offset(self, frame: str) -> Array:
+        """Frames beside the axis are among the shapes."""
+        return np.zeros(3)
 
     def combined(self, V: Array) -> Foreshortening:
         """In the coordinates p of q = V p."""
@@ -96,9 +118,7 @@ def foreshortening(
     return Foreshortening(first, second, {name: _of_frame(sets, profile, *at) for name, at in frames.items()})
 
 
-def _slope_gram(
-    sets: Sequence[ShapeSet], profile: BeamProfile, end: float, weight: Callable[[Array], Array]
-) -> Array:
+def _slope_gram(sets: Sequence[ShapeSet], profile: BeamProfile, end: float, weight: Callable[[Array], Array]) -> Array:
     """-int_0^end weight w' w'^T dx over all bending families (n, n); families do not couple."""
     n = sum(s.size for s in sets)
     G = np.zeros((n, n))

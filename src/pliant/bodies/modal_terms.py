@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pliant.bodies.terms import Bias, Blocks, FrameTerms, Spin
+from pliant.bodies.terms import Bias, Blocks, FrameTerms, Role, Spin
 from pliant.spatial.attachment_rotation import MAPS, Turn
 from pliant.spatial.scalars import Scalar, is_zero
 from pliant.spatial.vectors import (
@@ -44,8 +44,10 @@ class ModalSection(NamedTuple):
     axes: Matrix
     rule: str
 
-    # entries that are exactly 0 or +-1 are structure
-    EXACT = ("Phi_d", "Phi_r", "axes")
+    @staticmethod
+    def roles() -> dict[str, Role]:
+        """Tip values that are one, as those of many shapes, and axes are structure."""
+        return {"Phi_d": "exact", "Phi_r": "exact", "axes": "exact"}
 
     @property
     def turns(self) -> bool:
@@ -101,9 +103,10 @@ class ModalTerms(NamedTuple):
     section_axes: Matrix
     rule: str
 
-    # what takes energy can be changed, or set to zero, alone
-    ALONE = ("D_ee",)
-    LOSSES = ("D_ee",)
+    @staticmethod
+    def roles() -> dict[str, Role]:
+        """Damping takes energy."""
+        return {"D_ee": "loss"}
 
     def inertia(self, q_e: Vector, v_e: Vector, w: Vector) -> tuple[Blocks, Bias]:
         """Mass matrix at (acceleration of the origin, angular acceleration, q_e_ddot), (64), and bias, (65)-(67)."""

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pliant.bodies.terms import Bias, Blocks, FrameTerms, Spin
+from pliant.bodies.modal_terms import ModalSection
+from pliant.bodies.terms import Bias, Blocks, FrameTerms, Role, Spin
 from pliant.spatial.attachment_rotation import exponential
 from pliant.spatial.scalars import Scalar, cos, is_zero, sin
 from pliant.spatial.vectors import (
@@ -74,27 +75,31 @@ class Tangent(NamedTuple):
 class RodSection(NamedTuple):
     """A frame fixed to a section at X.
 
-    row    int_0^X l_k dX (N,): its position from the tangents at the stations
-    steps  one per station before it, empty but for the last, which leads to X from there; a planar rod: from the root
-    turned transpose of the section's axes in the undeformed rod, body axes
+    row     its position from the tangents at the stations (N,)
+    step    to X, from the last station before it; in a planar rod from the root
+    before  the number of stations before it, as a word
+    turned  transpose of the section's axes in the undeformed rod, body axes
     """
 
     row: Vector
-    steps: list[RodStep]
+    step: RodStep
+    before: str
     turned: Matrix
 
-    # entries that are exactly 0 or +-1 are structure
-    EXACT = ("turned",)
+    @staticmethod
+    def roles() -> dict[str, Role]:
+        """Axes are structure."""
+        return {"turned": "exact"}
 
     @property
     def turns(self) -> bool:
-        """Whether elastic coordinates turn it (structurally)."""
-        return len(self.steps) > 1 or not self.steps[-1].is_empty
+        """A section that stands still is not one of a rod."""
+        return True
 
     @property
     def moved_by(self) -> list[int]:
         """The elastic coordinates that move or turn it."""
-        return list(range(len(self.steps[-1].b0[0]))) if any(not is_zero(x) for x in self.row) or self.turns else []
+        return list(range(len(self.step.b0[0])))
 
 
 class RodTerms(NamedTuple):
@@ -125,10 +130,10 @@ class RodTerms(NamedTuple):
     D_ee: Matrix
     plane: str
 
-    # what takes energy can be changed, or set to zero, alone
-    ALONE = ("D_ee",)
-    LOSSES = ("D_ee",)
-    EXACT = ("root_R",)
+    @staticmethod
+    def roles() -> dict[str, Role]:
+        """Damping takes energy; axes are structure."""
+        return {"D_ee": "loss", "root_R": "exact"}
 
     def inertia(self, q_e: Vector, v_e: Vector, w: Vector) -> tuple[Blocks, Bias]:
         """Mass blocks and bias: sums over the rows of U, and over stations for the inertia of their sections."""
@@ -179,25 +184,26 @@ class RodTerms(NamedTuple):
         bias = Bias(force, moment, elastic)
         return _with_discs(self.sections, stations, w, blocks, bias) if self.sections else (blocks, bias)
 
-    def frame(self, section: RodSection, q_e: Vector, v_e: Vector) -> FrameTerms:
+    def frame(self, section: RodSection | ModalSection, q_e: Vector, v_e: Vector) -> FrameTerms:
         """Motion of a frame."""
+        if isinstance(section, ModalSection):
+            return _at_rest(section, len(q_e))
         n = len(q_e)
         stations = self.stations(q_e, v_e)
         tangents = self.tangents(stations, q_e, v_e)
         row = [1.0, *section.row]
-        J_v = [_combined(row, [0.0] * n, [t.J[d] for t in tangents]) for d in range(3)]
         rate = _combined(row, ZERO3, [t.rate for t in tangents])
-        turn = self._section(section, stations, q_e, v_e) if section.turns else None
+        turn = self._section(section, stations, q_e, v_e)
         return FrameTerms(
             r=_combined(row, self.root_p, [t.t for t in tangents]),
-            R=None if turn is None else product(turn.R, section.turned),
-            J_v=J_v,
-            spin=None if turn is None else Spin(identity3(), turn.J_w),
+            R=product(turn.R, section.turned),
+            J_v=[_combined(row, [0.0] * n, [t.J[d] for t in tangents]) for d in range(3)],
+            spin=Spin(identity3(), turn.J_w),
             rate_v=rate,
             twice_v=scale(2.0, rate),
-            rate_w=list(ZERO3) if turn is None else turn.w,
+            rate_w=turn.w,
             bias_v=_combined(row, ZERO3, [t.bias for t in tangents]),
-            bias_w=list(ZERO3) if turn is None else turn.bias,
+            bias_w=turn.bias,
         )
 
     def energy(self, q_e: Vector) -> Scalar:
@@ -269,14 +275,11 @@ class RodTerms(NamedTuple):
         R = self.root_R if is_zero(angle) else turn_about(k, cos(angle), sin(angle), self.root_R)
         return SectionMotion(R, [scale(x, step.b0[k]) for x in axis], scale(rate, axis), list(ZERO3))
 
-    def _section(
-        self, section: RodSection, stations: list[SectionMotion], q_e: Vector, v_e: Vector
-    ) -> SectionMotion:
-        step = section.steps[-1]
+    def _section(self, section: RodSection, stations: list[SectionMotion], q_e: Vector, v_e: Vector) -> SectionMotion:
         if self.plane:
-            return self._turned(step, q_e, v_e)
-        before = len(section.steps) - 1
-        return advance(stations[before - 1] if before else self._root(len(q_e)), step, q_e, v_e)
+            return self._turned(section.step, q_e, v_e)
+        before = int(section.before)
+        return advance(stations[before - 1] if before else self._root(len(q_e)), section.step, q_e, v_e)
 
 
 def advance(s: SectionMotion, step: RodStep, q_e: Vector, v_e: Vector) -> SectionMotion:
@@ -306,6 +309,12 @@ def advance(s: SectionMotion, step: RodStep, q_e: Vector, v_e: Vector) -> Sectio
         w=add(s.w, spin),
         bias=add(s.bias, times(s.R, bias), cross(s.w, spin)),
     )
+
+
+def _at_rest(section: ModalSection, n: int) -> FrameTerms:
+    """A place at the root."""
+    still = [list(ZERO3) for _ in range(5)]
+    return FrameTerms(list(section.position), None, zeros(3, n), None, *still)
 
 
 def _combined(row: Vector, origin: Vector, fields: list[Vector]) -> Vector:

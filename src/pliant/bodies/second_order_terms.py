@@ -57,8 +57,10 @@ class SecondOrderTerms(NamedTuple):
             moment = add(moment, [form.bias for form in turned], cross(w, [form.rate for form in turned]))
         return blocks, Bias(force, moment, elastic)
 
-    def frame(self, section: SecondOrderSection, q_e: Vector, v_e: Vector) -> FrameTerms:
+    def frame(self, section: SecondOrderSection | ModalSection, q_e: Vector, v_e: Vector) -> FrameTerms:
         """Motion of a frame."""
+        if isinstance(section, ModalSection):
+            return self.linear.frame(section, q_e, v_e)
         linear = self.linear.frame(section.linear, q_e, v_e)
         back = [_Form(G, q_e, v_e) for G in section.Gamma]
         rate = [form.rate for form in back]

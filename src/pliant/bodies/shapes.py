@@ -136,7 +136,7 @@ class Power(Shape):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrainPolynomial(Shape):
-    """The shape of a clamped beam whose derivative of order ``integrals`` is the Legendre polynomial P_degree(2 xi - 1).
+    """The shape of a clamped beam whose derivative of order ``integrals`` is P_degree(2 xi - 1) of Legendre.
 
     Strains of one family are then orthogonal on a uniform beam: many of them stay independent to the last digit.
     """

@@ -5,10 +5,15 @@ All terms are in the axes of the body's root frame and about its origin; q_e are
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import Matrix, Vector, add, column, cross, dot, product, scale, times
+
+Role = Literal["exact", "alone", "loss"]
+"""What the structure of a field of constants is: exact, where 0 and +-1 are structure (elsewhere only 0 is); alone,
+numbers that share no slot with equal ones, so that they can be changed by themselves; loss, alone and taking energy.
+A named tuple of constants may say it of its fields by a method ``roles``."""
 
 
 class Blocks(NamedTuple):

@@ -106,8 +106,8 @@ def _check(robot: Robot) -> None:
         if beam is not None and beam.rotary_inertia == "exact" and beam.is_flexible:
             message = "rotary_inertia is exact, which has no closed form; write rotary_inertia: true"
             raise ModelError(Problem(element, message))
-        if beam is not None and beam.foreshortening:
-            message = "foreshortening is not part of the closed-form equations; leave it out"
+        if beam is not None and beam.bending == "exact" and beam.is_flexible:
+            message = "bending is exact, which has no closed form; write bending: linear"
             raise ModelError(Problem(element, message))
 
 
