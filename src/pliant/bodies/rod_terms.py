@@ -295,12 +295,15 @@ def advance(s: SectionMotion, step: RodStep, q_e: Vector, v_e: Vector) -> Sectio
     turn = exponential(theta, rate)
     RT = product(s.R, turn.T)
     J_w = [list(row) for row in s.J_w]
-    for k in range(n):
-        b0, b1 = column(step.b0, k), column(step.b1, k)
-        if all(is_zero(x) for x in b0) and all(is_zero(x) for x in b1):
+    for axis, (b0, b1) in enumerate(zip(step.b0, step.b1, strict=True)):
+        if all(is_zero(x) for x in (*b0, *b1)):
             continue
-        for d, x in enumerate(times(RT, add(b0, cross(b0, u1), cross(u0, b1)))):
-            J_w[d][k] = J_w[d][k] + x
+        # coordinates about the same axis turn the end alike: d theta = b0 (e + e x u1) + b1 (u0 x e)
+        e = identity3()[axis]
+        by_mean, by_slope = times(RT, add(e, cross(e, u1))), times(RT, cross(u0, e))
+        for d in range(3):
+            for k in range(n):
+                J_w[d][k] = J_w[d][k] + (b0[k] * by_mean[d] + b1[k] * by_slope[d])
     spin = times(s.R, turn.omega)
     bias = add(turn.bias, times(turn.T, scale(2.0, cross(d0, d1))))
     return SectionMotion(
