@@ -153,7 +153,7 @@ class ModalBody:
             "D_ee": (n, n),
         }
         filled = {key: np.asarray(modal.get(key, np.zeros(shape)), dtype=float) for key, shape in shapes.items()}
-        return cls(names=names, mass=float(mass), first=first, I_rr=I_rr, frames=frames, **filled)
+        return cls(names=names, mass=float(mass), first=first, I_rr=I_rr, frames=frames, large=None, **filled)
 
     def with_mass_points(self, masses: Array, r: Array, phi: Array) -> ModalBody:
         """Add material points: masses (p,), positions r (p, 3) and their shapes phi (p, 3, n)."""

@@ -63,7 +63,7 @@ class SectionMotion(NamedTuple):
     bias: Vector
 
 
-class Tangent(NamedTuple):
+class AxisTangent(NamedTuple):
     """The derivative of a point of the axis by arc length: t, dt/dq_e (3, n), its rate and acceleration at a_e = 0."""
 
     t: Vector
@@ -232,7 +232,7 @@ class RodTerms(NamedTuple):
             out.append(section)
         return out
 
-    def tangents(self, stations: list[SectionMotion], q_e: Vector, v_e: Vector) -> list[Tangent]:
+    def tangents(self, stations: list[SectionMotion], q_e: Vector, v_e: Vector) -> list[AxisTangent]:
         """t = R (e_x + eps) at the stations, and its derivatives."""
         n = len(q_e)
         out = []
@@ -250,7 +250,7 @@ class RodTerms(NamedTuple):
                 stretch = times(s.R, times(Phi, v_e))
                 bias = add(bias, scale(2.0, cross(s.w, stretch)))
                 swept = add(swept, stretch)
-            out.append(Tangent(t, J, swept, bias))
+            out.append(AxisTangent(t, J, swept, bias))
         return out
 
     def _swung(self, j: int, s: SectionMotion, w: Vector, t: Vector, v_e: Vector) -> Vector:
