@@ -118,6 +118,11 @@ def foreshortening(
     return Foreshortening(first, second, {name: _of_frame(sets, profile, *at) for name, at in frames.items()})
 
 
+def shortening_of(sets: Sequence[ShapeSet], profile: BeamProfile, x: Array) -> Array:
+    """G of the axis at places x (places, n, n)."""
+    return np.stack([_slope_gram(sets, profile, float(at), np.ones_like) for at in x])
+
+
 def _slope_gram(sets: Sequence[ShapeSet], profile: BeamProfile, end: float, weight: Callable[[Array], Array]) -> Array:
     """-int_0^end weight w' w'^T dx over all bending families (n, n); families do not couple."""
     n = sum(s.size for s in sets)

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
-from pliant.formulations.recursive.passes import ACCELERATION, ENERGY, MOTION, REACTION, Algorithm
+from pliant.formulations.recursive.passes import ACCELERATION, ENERGY, MOTION, REACTION, Algorithm, Carrier
 
 if TYPE_CHECKING:
     from pliant.formulations.recursive.tree import Tree
@@ -32,7 +32,7 @@ class Traced(NamedTuple):
     """A function as the engine takes it: an algorithm, and what carries its constants."""
 
     algorithm: Algorithm
-    carrier: Tree
+    carrier: Carrier
 
 
 class MethodError(ValueError):

@@ -10,6 +10,7 @@ from pliant.formulations.method import Method
 METHODS = {
     "recursive": "pliant.formulations.recursive.method.RecursiveMethod",
     "dense": "pliant.formulations.recursive.dense.DenseMethod",
+    "lagrange": "pliant.formulations.lagrange.method.LagrangeMethod",
 }
 
 

@@ -16,7 +16,7 @@ from pliant.bodies.terms import Role
 from pliant.engine.trace.tape import Node
 
 if TYPE_CHECKING:
-    from pliant.formulations.recursive.tree import Tree
+    from pliant.formulations.recursive.passes import Carrier
 
 
 SHARED_BITS = 46
@@ -184,20 +184,20 @@ def slots(pattern: Any) -> frozenset[int]:
     return frozenset().union(*map(slots, pattern)) if isinstance(pattern, (tuple, list)) else frozenset()
 
 
-_SPLIT: WeakKeyDictionary[Tree, tuple[ConstantsPattern, ...]] = WeakKeyDictionary()
+_SPLIT: WeakKeyDictionary[Carrier, tuple[ConstantsPattern, ...]] = WeakKeyDictionary()
 
 
-def split_tree(tree: Tree) -> tuple[ConstantsPattern, ...]:
+def split_tree(tree: Carrier) -> tuple[ConstantsPattern, ...]:
     """Structure and values of every link's constants, found once per tree."""
     if tree not in _SPLIT:
         _SPLIT[tree] = tuple(split_constants(link.constants) for link in tree.links)
     return _SPLIT[tree]
 
 
-_KEYS: WeakKeyDictionary[Tree, str] = WeakKeyDictionary()
+_KEYS: WeakKeyDictionary[Carrier, str] = WeakKeyDictionary()
 
 
-def structure_key(tree: Tree) -> str:
+def structure_key(tree: Carrier) -> str:
     """A digest of everything that decides the code: kinds, patterns and topology, but no values."""
     if tree not in _KEYS:
         known: dict[Any, int] = {}
@@ -210,7 +210,7 @@ def structure_key(tree: Tree) -> str:
     return _KEYS[tree]
 
 
-def dissipative_slots(tree: Tree) -> list[int]:
+def dissipative_slots(tree: Carrier) -> list[int]:
     """Positions, in all constants of a tree, of damping and friction: zero there leaves a conservative robot."""
     out: list[int] = []
     start = 0
