@@ -9,7 +9,6 @@ import zoo
 from pliant.dynamics import Dynamics
 from pliant.engine.backends.evaluator import Evaluator, Program
 from pliant.formulations.recursive.passes import FORWARD, INVERSE, MOTION, NoInertiaError
-from pliant.model.errors import ModelError
 
 TOLERANCE = 1e-11
 """Of the largest entry: the same operations in other registers, contracted differently."""
@@ -399,13 +398,6 @@ def test_poses_and_energies_of_many_states(arm, tree_arm):
         assert close(np.array(energies).T, [robot.energy(*pair) for pair in pairs])
         assert close(energies.total, [robot.energy(*pair).total for pair in pairs])
         assert close(momenta.angular, [robot.momentum(*pair).angular for pair in pairs])
-
-
-def test_what_the_dynamics_do_not_know_is_refused():
-    beam = zoo.beam(0.7, modes=zoo.Modes(bend_y=1), foreshortening=True)
-    robot = zoo.Robot(name="long", links=[zoo.Link(name="boom", joint=zoo.Joint(name="j", axis="z"), beam=beam)])
-    with pytest.raises(ModelError, match="link 'boom': foreshortening is not part of the dynamics yet"):
-        Dynamics(robot)
 
 
 def test_a_joint_that_moves_nothing():

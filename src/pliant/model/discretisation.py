@@ -25,7 +25,9 @@ FAMILIES = ("bend_y", "bend_z", "torsion", "axial")
 MOST_MODES = 100
 MOST_NODES = 1000
 
-Shape = Literal["clamped-free", "clamped-mass", "pinned-pinned", "pinned-free", "free-free", "polynomial", "user"]
+Shape = Literal[
+    "clamped-free", "clamped-mass", "pinned-pinned", "pinned-free", "free-free", "polynomial", "legendre", "user"
+]
 Normalise = Literal["mass", "tip", "unit", "none"]
 TipMass = Annotated[float | Literal["auto"], Quantity("kg", NON_NEGATIVE, words=("auto",))]
 TipInertia = Annotated[float | Literal["auto"], Quantity("kg m^2", NON_NEGATIVE, words=("auto",))]
@@ -75,7 +77,7 @@ class Family(Element):
     count: Annotated[int, WholeNumber(0, MOST_MODES)] | None = Field(
         default=None, description="number of modes; default for the shape user: one per expression"
     )
-    shape: Shape | None = Field(default=None, description="boundary conditions, polynomial or user")
+    shape: Shape | None = Field(default=None, description="boundary conditions, polynomial, legendre or user")
     normalise: Normalise | None = Field(default=None, description="mass, tip, unit or none")
     tip_mass: TipMass | None = Field(default=None, description="mass at the tip for the shape clamped-mass, or auto")
     tip_inertia: TipInertia | None = Field(default=None, description="inertia at the tip for clamped-mass, or auto")
@@ -107,7 +109,7 @@ FamilyOrCount = Annotated[Family | None, BeforeValidator(_count_alone), WrapSeri
 class Modes(Element):
     """Assumed modes. Each family is a count, or a mapping that overrides the common keys."""
 
-    shape: Shape = Field(default="clamped-free", description="boundary conditions, polynomial or user")
+    shape: Shape = Field(default="clamped-free", description="boundary conditions, polynomial, legendre or user")
     bend_y: FamilyOrCount = Field(default=None, description="bending in y: a count or a mapping")
     bend_z: FamilyOrCount = Field(default=None, description="bending in z: a count or a mapping")
     torsion: FamilyOrCount = Field(

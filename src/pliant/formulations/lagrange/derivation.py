@@ -27,11 +27,15 @@ TERMS_PER_PAGE = 150
 
 @dataclass(frozen=True, slots=True)
 class WayOut:
-    """What works for a robot that has no such equations, whose equations are too long, or whose sections turn."""
+    """What works for a robot that has no such equations, whose equations are too long, or whose sections turn.
+
+    ``linear`` is whether the equations of its small deflections are enough where it bends to second order.
+    """
 
     other: str
     smaller: str
     exact: str = ""
+    linear: bool = True
 
 
 def derive(
@@ -76,8 +80,9 @@ def _check(robot: Robot, way_out: WayOut) -> None:
         if beam is not None and beam.rotary_inertia == "exact" and beam.is_flexible:
             message = f"rotary_inertia is exact, which has no closed form; write rotary_inertia: true{way_out.exact}"
             raise ModelError(Problem(element, message))
-        if beam is not None and beam.foreshortening:
-            message = "foreshortening is not part of the closed-form equations; leave it out"
+        bends = beam is not None and beam.is_flexible and beam.bending != "linear"
+        if beam is not None and bends and (beam.bending == "exact" or not way_out.linear):
+            message = f"bending is {beam.bending}, which has no closed form; write bending: linear{way_out.exact}"
             raise ModelError(Problem(element, message))
 
 

@@ -121,6 +121,7 @@ def forms_of(
         other="method 'recursive' closes them",
         smaller="Use fewer modes or links, or method 'recursive', whose work grows with the number of links only",
         exact=", or use method 'recursive'",
+        linear=False,
     )
     names, system = derive(
         robot,
