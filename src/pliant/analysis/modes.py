@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pliant.analysis.equilibrium import equilibrium
 from pliant.analysis.tangent import Tangent, tangent
+from pliant.analysis.vibrations import rigid_motions, vibrations
 from pliant.model.errors import did_you_mean
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-RIGID = 1e-11
-"""Squares of frequencies below this part of the largest one are those of motions without stiffness."""
 HELD = 1e-9
 """A joint that can turn by no more than this part of its motion is held by the loops and by other joints."""
 CLEAR = 0.1
@@ -103,7 +102,8 @@ def modes(
         t = tangent(arm, state, still, still, equilibrium(arm, state).tau, dry_friction=False)
     Z = _free_motions(arm, t, locked)
     M, D, K = (Z.T @ x @ Z for x in (t.M, t.D, t.K))
-    squares, vectors = _vibrations(M, (K + K.T) / 2)
+    K = (K + K.T) / 2
+    squares, vectors = vibrations(M, K, rigid_motions(arm, t.N @ Z, M, K))
     own = slice(0, len(squares) if count is None else count)
     squares, vectors = squares[own], vectors[:, own]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -111,22 +111,6 @@ def modes(
     ratios = np.where(squares > 0, ratios, np.nan)
     shapes = t.N @ Z @ vectors
     return ModeSet(squares, shapes, ratios, shapes * (arm.mass_matrix(state) @ shapes), arm.names, state)
-
-
-def _vibrations(M: Floats, K: Floats) -> tuple[Floats, Floats]:
-    """Squares of frequencies and shapes of unit modal mass; motions without stiffness get an exact zero."""
-    from scipy.linalg import eigh
-
-    if not len(M):
-        return np.zeros(0), np.zeros((0, 0))
-    # like coordinates, so that a stiff one does not hide a soft one
-    size = 1.0 / np.sqrt(np.diag(M))
-    squares, vectors = eigh(K * np.outer(size, size), M * np.outer(size, size))
-    squares = np.where(np.abs(squares) <= RIGID * np.abs(squares).max(initial=0.0), 0.0, squares)
-    # the first large entry of a shape is positive
-    vectors = size[:, None] * vectors
-    largest = vectors[np.argmax(np.abs(vectors), axis=0), np.arange(vectors.shape[1])]
-    return squares, vectors * np.sign(largest)
 
 
 def _free_motions(arm: Dynamics, t: Tangent, locked: bool | Sequence[str]) -> Floats:
