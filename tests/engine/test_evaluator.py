@@ -220,7 +220,9 @@ def changed(stiffness, mass, length):
         zoo.Link(
             name=f"l{i}",
             joint=zoo.Joint(name=f"j{i}", axis="zy"[i]),
-            beam=zoo.beam(length, EIy=stiffness, EIz=2 * stiffness, modes=zoo.Modes(bend_y=2, bend_z=1)),
+            beam=zoo.beam(
+                length, EIy=stiffness, EIz=2 * stiffness, modes=zoo.Modes(shape="clamped-free", bend_y=2, bend_z=1)
+            ),
             payloads=(zoo.RigidPart(mass=mass, frame="tip"),),
         )
         for i in range(2)
@@ -368,7 +370,7 @@ def test_poses_and_energies_of_many_states(arm, tree_arm):
 
 
 def test_what_the_dynamics_do_not_know_is_refused():
-    beam = zoo.beam(0.7, modes=zoo.Modes(bend_y=1), foreshortening=True)
+    beam = zoo.beam(0.7, modes=zoo.Modes(shape="clamped-free", bend_y=1), foreshortening=True)
     robot = zoo.Robot(name="long", links=[zoo.Link(name="boom", joint=zoo.Joint(name="j", axis="z"), beam=beam)])
     with pytest.raises(ModelError, match="link 'boom': foreshortening is not part of the dynamics yet"):
         Dynamics(robot)

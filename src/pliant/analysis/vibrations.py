@@ -103,6 +103,9 @@ def _positive_first(M: Floats, K: Floats) -> Vibrations:
         # unit modal mass: vectors are normalised by the stiffness
         back = inverse[::-1]
         squares, shapes = 1.0 / back + shift, (vectors[:, ::-1] / stiff[:, None]) / np.sqrt(back)
+        # the high ones lose digits in turn: their quotients of Rayleigh have them
+        high = back < np.sqrt(back[0] * back[-1])
+        squares[high] = np.einsum("ik,ij,jk->k", shapes[:, high], K, shapes[:, high])
         return Vibrations(squares, size[:, None] * shapes)
     squares, vectors = eigh(K, M)
     return Vibrations(squares, size[:, None] * vectors)
