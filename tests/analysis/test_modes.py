@@ -120,7 +120,7 @@ def test_shapes_have_unit_modal_mass_and_belong_to_their_frequencies():
     assert found.names == arm.names
     assert found.shares.sum(axis=0) == pytest.approx(np.ones(len(found)))
     # locked joints do not move
-    assert np.abs(found.shapes[[0, 3]]).max() == 0.0
+    assert np.abs(found.shapes[[0, 3]]).max() < 1e-12 * np.abs(found.shapes).max()
 
 
 def test_canadarm():
@@ -146,16 +146,16 @@ def test_more_inertia_never_raises_a_frequency():
 
 @pytest.mark.parametrize("load", [0.3, 3.0, 30.0])
 def test_the_default_shape_carries_the_load(load):
-    """One mode is within 0.1 % of many elements, where one bare clamped-free shape is 3 % and more too high."""
+    """One mode has the frequency of many elements, where one bare clamped-free shape is 3 to 8 % too high."""
 
     def first(**discretisation):
         beam = Beam(length=1.0, properties=Properties(mass_per_length=1.0, EIz=10.0), **discretisation)
-        payload = RigidPart(mass=load, com=(0.05, 0, 0), inertia=0.002)
+        payload = RigidPart(mass=load, inertia=0.3 * load)
         links = [Link(name="arm", joint=Joint(name="hub"), beam=beam, payloads=[payload])]
         return modes(Dynamics(Robot(name="loaded", gravity=(0, 0, 0), links=links), compile="never")).frequencies[0]
 
     true = first(elements=Elements(number=12, bend_z=False))
-    assert first(modes=Modes(bend_y=1)) == pytest.approx(true, rel=1e-3)
+    assert first(modes=Modes(bend_y=1)) == pytest.approx(true, rel=1e-6)
     assert first(modes=Modes(shape="clamped-free", bend_y=1)) > 1.03 * true
 
 

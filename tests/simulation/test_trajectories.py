@@ -23,6 +23,8 @@ START = np.radians([60.0, -90.0])
 TO = {"shoulder": 1.0, "elbow": -0.4}
 # step of the difference quotients, and what they are off by with third derivatives of up to 1e3
 STEP, DERIVATIVE = 1e-5, 1e-5
+AT_REST = 1e-12
+"""Rates (rad/s) that the rounding of joint angles of about one over about one second may leave."""
 
 PLANAR = {
     "cycloidal": Cycloidal(to=TO, duration=1.5),
@@ -64,8 +66,9 @@ def test_from_rest_to_rest(around, name):
     first, last = path.at(0.0), path.at(path.end + 1.0)
     assert first.q == pytest.approx(START, abs=1e-12)
     assert last.q == pytest.approx(list(TO.values()), abs=1e-12)
-    assert not first.v.any()
-    assert not last.v.any()
+    # a spline's rate at its ends is a sum that rounding does not leave at zero on every processor
+    assert np.abs(first.v).max() < AT_REST
+    assert np.abs(last.v).max() < AT_REST
 
 
 def test_equation_44_as_printed(around):
