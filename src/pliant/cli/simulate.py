@@ -135,8 +135,8 @@ def _summary(result: Result) -> None:
     rows.add_row("energy", f"{gained}, {motors} J from motors{from_loads}, {lost} J lost; balance within {off:.1e} J")
     for link in result.robot.links:
         if link.is_flexible:
-            size = 1e3 * (result[f"{link.name}.deflection"] ** 2).sum(axis=1).max() ** 0.5
-            rows.add_row(link.name, f"tip deflection up to {number(size)} mm")
+            bent = result.extreme(f"{link.name}.deflection")
+            rows.add_row(link.name, f"tip deflection up to {number(1e3 * bent.most)} mm, at {bent.most_at:.4g} s")
     for t, name, value in info.events:
         rows.add_row("event", f"at {t:.6g} s: {name} (value {number(value)})")
     emit(rows)
