@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.analysis.equilibrium import equilibrium
+from pliant.analysis.equilibrium import settle
+from pliant.analysis.limits import state_limits, tell
 from pliant.analysis.tangent import Tangent, tangent
 from pliant.analysis.vibrations import rigid_motions, vibrations
 from pliant.model.errors import did_you_mean
@@ -36,6 +37,7 @@ class ModeSet:
     shares          part of the kinetic energy of each mode that each coordinate carries (n, count); columns add to 1
     names           coordinates of the rows of the shapes
     q               the configuration (n,)
+    warnings        what is beyond the limits of the model there, in words
     """
 
     squares: Floats
@@ -44,6 +46,7 @@ class ModeSet:
     shares: Floats
     names: tuple[str, ...]
     q: Floats
+    warnings: tuple[str, ...] = ()
 
     @property
     def frequencies(self) -> Floats:
@@ -94,9 +97,18 @@ def modes(
     Gravity enters with its stiffness. Joints without drive are free unless they are named. Of closed loops any joints
     may be named: those that the loops and the others hold already add nothing.
     """
-    state = equilibrium(arm).q if q is None else np.array(q, dtype=float)
+    found = vibration_modes(arm, q, locked=locked, count=count)
+    tell(found.warnings)
+    return found
+
+
+def vibration_modes(
+    arm: Dynamics, q: ArrayLike | None = None, *, locked: bool | Sequence[str] = True, count: int | None = None
+) -> ModeSet:
+    """The same; what is beyond the limits of the model is in its ``warnings`` only."""
+    state = settle(arm).q if q is None else np.array(q, dtype=float)
     still = np.zeros(arm.size)
-    tau = equilibrium(arm, state).tau if arm.loops.rows else np.zeros(len(arm.inputs))
+    tau = settle(arm, state).tau if arm.loops.rows else np.zeros(len(arm.inputs))
     t = tangent(arm, state, still, still, tau, dry_friction=False)
     Z = _free_motions(arm, t, locked)
     M, D, K = (Z.T @ x @ Z for x in (t.M, t.D, t.K))
@@ -108,7 +120,8 @@ def modes(
         ratios = np.einsum("ik,ij,jk->k", vectors, D, vectors) / (2 * np.sqrt(np.maximum(squares, 0.0)))
     ratios = np.where(squares > 0, ratios, np.nan)
     shapes = t.N @ Z @ vectors
-    return ModeSet(squares, shapes, ratios, shapes * (arm.mass_matrix(state) @ shapes), arm.names, state)
+    shares = shapes * (arm.mass_matrix(state) @ shapes)
+    return ModeSet(squares, shapes, ratios, shares, arm.names, state, tuple(state_limits(arm, state)))
 
 
 def _free_motions(arm: Dynamics, t: Tangent, locked: bool | Sequence[str]) -> Floats:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pliant.cli.terminal import FAILED, check_film, check_folder, check_picture, emit, number, refuse, table
+from pliant.cli.terminal import FAILED, check_film, check_folder, check_picture, emit, number, refuse, table, warn
 
 if TYPE_CHECKING:
     from pliant.results.result import Result
@@ -75,7 +75,7 @@ def simulate(
         if not quiet:
             _summary(outcome.result)
         if not outcome.trouble:
-            _warn(outcome.result)
+            warn(outcome.result.warnings)
         if outcome.written and not quiet:
             typer.echo(f"written to {job.path}")
         for path in _write(outcome.result, report, plot, film, csv):
@@ -140,11 +140,6 @@ def _summary(result: Result) -> None:
     for t, name, value in info.events:
         rows.add_row("event", f"at {t:.6g} s: {name} (value {number(value)})")
     emit(rows)
-
-
-def _warn(result: Result) -> None:
-    for text in result.warnings:
-        typer.secho(f"warning: {text}", fg="yellow", err=True)
 
 
 def _write(
