@@ -218,7 +218,9 @@ def changed(stiffness, mass, length):
         zoo.Link(
             name=f"l{i}",
             joint=zoo.Joint(name=f"j{i}", axis="zy"[i]),
-            beam=zoo.beam(length, EIy=stiffness, EIz=2 * stiffness, modes=zoo.Modes(bend_y=2, bend_z=1)),
+            beam=zoo.beam(
+                length, EIy=stiffness, EIz=2 * stiffness, modes=zoo.Modes(shape="clamped-free", bend_y=2, bend_z=1)
+            ),
             payloads=(zoo.RigidPart(mass=mass, frame="tip"),),
         )
         for i in range(2)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from pliant.model.robot import Robot
 
 ENDINGS = (".yaml", ".yml", ".urdf")
+# least eigenvalue of the mass matrix, scaled to a unit diagonal, with which the dynamics can be solved
+SINGULAR = 1e-13
 
 
 def check(
@@ -48,18 +50,54 @@ def _robot_files(given: str) -> list[str]:
 
 
 def _passes(file: str, quiet: bool) -> bool:
-    """Load one robot, try the constants of its links, and say how it went."""
+    """Load one robot, try its links and its dynamics, and say how it went; exit codes tell of problems only."""
     import pliant
+    from pliant.model.plausible import description_limits
 
     try:
         robot = pliant.load(file)
         elastic = sum(_elastic(file, link, robot) for link in robot.links)
+        _moves(file, robot)
     except pliant.ModelError as error:
         typer.secho(str(error), fg="red")
         return False
     if not quiet:
         typer.echo(f"{typer.style('OK', fg='green')} {file}: {_summary(robot, elastic)}")
+    for text in description_limits(robot):
+        typer.secho(f"warning: {file}: {text}", fg="yellow")
     return True
+
+
+def _moves(file: str, robot: Robot) -> None:
+    """Refuse a robot whose equations of motion cannot be set up or solved in its reference pose."""
+    import numpy as np
+
+    from pliant.dynamics import Dynamics
+    from pliant.model.errors import ModelError, Problem
+
+    try:
+        arm = Dynamics(robot, compile="never")
+        q = arm.reference_pose()
+        if not arm.size:
+            return
+        if arm.loops.rows:
+            # a leaf without mass may be moved by its loop
+            arm.forward(arm.assemble(q), np.zeros(arm.size))
+            return
+        M = arm.mass_matrix(q)
+    except ModelError as error:
+        raise ModelError(problem.at(problem.file or file, problem.line) for problem in error.problems) from None
+    except (ValueError, FloatingPointError) as error:
+        raise ModelError(Problem("", str(error), file)) from None
+    size = np.sqrt(np.maximum(np.diag(M), 0.0))
+    for name, inertia in zip(arm.names, size, strict=True):
+        if not inertia > 0:
+            rule = "a link at the end of the robot needs mass, or inertia about its joint"
+            raise ModelError(Problem("", f"the coordinate '{name}' moves no mass; {rule}", file))
+    least = float(np.linalg.eigvalsh(M / np.outer(size, size))[0])
+    if least < SINGULAR:
+        why = "links that turn or slide about the same line need mass of their own"
+        raise ModelError(Problem("", f"its mass matrix is singular in the reference pose; {why}", file))
 
 
 def _elastic(file: str, link: Link, robot: Robot) -> int:
