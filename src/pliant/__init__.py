@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from pliant.formulations.loops.errors import AssemblyError, LoopError, SingularConfigurationError
     from pliant.model.beams import Beam, Properties, Segment
     from pliant.model.discretisation import Damping, Elements, Family, Lumped, Modes
-    from pliant.model.errors import ModelError, Problem
+    from pliant.model.errors import ModelError, Problem, RepairWarning
     from pliant.model.inertia import Rigid, RigidPart
-    from pliant.model.joints import Friction, Joint, Limits, Loop, Motor, Spring
+    from pliant.model.joints import Friction, Joint, Limits, Loop, Mimic, Motor, Spring
     from pliant.model.library import load, robots
     from pliant.model.links import Link
     from pliant.model.materials import Material
@@ -74,9 +74,9 @@ _HOMES = {
     "pliant.formulations.loops.errors": ("AssemblyError", "LoopError", "SingularConfigurationError"),
     "pliant.model.beams": ("Beam", "Properties", "Segment"),
     "pliant.model.discretisation": ("Damping", "Elements", "Family", "Lumped", "Modes"),
-    "pliant.model.errors": ("ModelError", "Problem"),
+    "pliant.model.errors": ("ModelError", "Problem", "RepairWarning"),
     "pliant.model.inertia": ("Rigid", "RigidPart"),
-    "pliant.model.joints": ("Friction", "Joint", "Limits", "Loop", "Motor", "Spring"),
+    "pliant.model.joints": ("Friction", "Joint", "Limits", "Loop", "Mimic", "Motor", "Spring"),
     "pliant.model.library": ("load", "robots"),
     "pliant.model.links": ("Link",),
     "pliant.model.materials": ("Material",),
@@ -140,6 +140,7 @@ __all__ = [
     "LoopError",
     "Lumped",
     "Material",
+    "Mimic",
     "ModalBody",
     "ModalData",
     "ModeSet",
@@ -156,6 +157,7 @@ __all__ = [
     "Properties",
     "Quintic",
     "Rectangle",
+    "RepairWarning",
     "Result",
     "Rigid",
     "RigidPart",

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pliant.model.beams import Beam, LocalProperties, Properties, Segment
     from pliant.model.discretisation import Damping, Elements, Family, Lumped, Modes, Rayleigh, Reduction
-    from pliant.model.errors import ModelError, Problem
+    from pliant.model.errors import ModelError, Problem, RepairWarning
     from pliant.model.inertia import Rigid, RigidPart
-    from pliant.model.joints import Friction, Joint, Limits, Loop, Motor, Spring
+    from pliant.model.joints import Friction, Joint, Limits, Loop, Mimic, Motor, Spring
     from pliant.model.links import Link
     from pliant.model.materials import MATERIALS, Material
     from pliant.model.modal import ModalData, ModalFrame
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 _HOMES = {
     "beams": ("Beam", "LocalProperties", "Properties", "Segment"),
     "discretisation": ("Damping", "Elements", "Family", "Lumped", "Modes", "Rayleigh", "Reduction"),
-    "errors": ("ModelError", "Problem"),
+    "errors": ("ModelError", "Problem", "RepairWarning"),
     "inertia": ("Rigid", "RigidPart"),
-    "joints": ("Friction", "Joint", "Limits", "Loop", "Motor", "Spring"),
+    "joints": ("Friction", "Joint", "Limits", "Loop", "Mimic", "Motor", "Spring"),
     "links": ("Link",),
     "materials": ("MATERIALS", "Material"),
     "modal": ("ModalData", "ModalFrame"),
@@ -51,6 +51,7 @@ __all__ = [
     "Loop",
     "Lumped",
     "Material",
+    "Mimic",
     "ModalData",
     "ModalFrame",
     "ModelError",
@@ -62,6 +63,7 @@ __all__ = [
     "Rayleigh",
     "Rectangle",
     "Reduction",
+    "RepairWarning",
     "Rigid",
     "RigidPart",
     "Robot",

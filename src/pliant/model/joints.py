@@ -29,6 +29,7 @@ from pliant.model.units import (
     GearRatio,
     JointDamping,
     JointStiffness,
+    Number,
     Quantity,
     RotorInertia,
     Speed,
@@ -132,6 +133,21 @@ class Limits(Element):
         return position
 
 
+class Mimic(Element):
+    """A joint tied to another one: ``q = ratio q_leader + offset``, in the SI units of both joints."""
+
+    joint: str = Field(description="name of the joint that this one follows")
+    ratio: Number = Field(default=1.0, description="motion of this joint over that of the other (m/rad and the like)")
+    offset: Coordinate = Field(default=0.0, description="coordinate of this joint where that of the other is zero")
+
+    @field_validator("ratio")
+    @classmethod
+    def _moves(cls, ratio: float) -> float:
+        if ratio == 0:
+            raise PydanticCustomError("value", "is 0; a joint that does not follow is a fixed one")
+        return ratio
+
+
 class Joint(Element):
     """The inboard joint of a link.
 
@@ -156,6 +172,7 @@ class Joint(Element):
     friction: Friction | None = Field(default=None, description="viscous and dry friction")
     spring: Spring | None = Field(default=None, description="spring and damper along the coordinate")
     limits: Limits | None = Field(default=None, description="range of position, velocity and effort")
+    mimic: Mimic | None = Field(default=None, description="the joint that this one follows, by ratio and offset")
 
     @model_validator(mode="wrap")
     @classmethod
@@ -169,8 +186,12 @@ class Joint(Element):
     @model_validator(mode="after")
     def _fits_type(self) -> Self:
         if self.type not in ("fixed", "free"):
+            if self.mimic is not None:
+                if self.actuated and "actuated" in self.model_fields_set:
+                    refuse([of_value("actuated", message="is true; a joint that follows another has no drive")])
+                self.__dict__["actuated"] = False
             return self
-        keys = ("axis", "motor", "friction", "spring", "limits")
+        keys = ("axis", "motor", "friction", "spring", "limits", "mimic")
         given = [key for key in keys if key in self.model_fields_set and getattr(self, key) is not None]
         problems = [at(key, message=f"a {self.type} joint has no {key}; leave it out") for key in given]
         if self.actuated and "actuated" in self.model_fields_set:

@@ -33,6 +33,7 @@ class LinkOutline:
     parent: str | None
     frames: frozenset[str]
     materials: tuple[tuple[Path, str], ...]
+    follows: str | None
 
     @classmethod
     def of(cls, link: Any) -> Self:
@@ -49,6 +50,7 @@ class LinkOutline:
             parent=_text(peek(joint, "parent")),
             frames=frozenset(frames),
             materials=tuple(_material_names(peek(link, "beam"))),
+            follows=_text(peek(peek(joint, "mimic"), "joint")),
         )
 
 
@@ -134,6 +136,7 @@ class Outline:
         yield from self._parents()
         yield from self._cycles()
         yield from self._loops()
+        yield from self._ties()
         yield from self._pose()
         yield from self._tip()
         yield from self._materials()
@@ -225,12 +228,37 @@ class Outline:
             if len(good) == 2 and good[0] == good[1]:
                 yield at("loops", i, "frames", message=f"both frames belong to '{good[0]}'; a loop joins two links")
 
+    def _ties(self) -> Iterator[InitErrorDetails]:
+        """Joints that follow what is not there, does not move by one coordinate, or follows them in turn."""
+        leaders = {link.joint: link.follows for link in self.links if link.joint is not None and link.follows}
+        types = {link.joint: link.type for link in self.links if link.joint is not None}
+        for i, link in enumerate(self.links):
+            if link.follows is None:
+                continue
+            place, leader = ("links", i, "joint", "mimic", "joint"), link.follows
+            if leader not in types:
+                hint = did_you_mean(leader, types) or f"; joints: {', '.join(list(types)[:20])}"
+                yield of_value(*place, message=f"is '{leader}'; there is no joint of that name{hint}")
+            elif types[leader] not in ("revolute", "prismatic"):
+                message = f"is '{leader}', a {types[leader]} joint; one that turns or slides can be followed"
+                yield of_value(*place, message=message)
+            else:
+                chain = [str(link.joint)]
+                while (after := leaders.get(chain[-1])) is not None and after not in chain:
+                    chain.append(after)
+                # a circle is told once for every joint on it
+                if after == chain[0]:
+                    yield of_value(*place, message=f"goes in a circle ({' -> '.join([*chain, chain[0]])})")
+
     def _pose(self) -> Iterator[InitErrorDetails]:
         if not self.links:
             return
         known = self.coordinates
+        follows = {link.joint: link.follows for link in self.links if link.follows}
         for name in self.pose:
-            if name not in known:
+            if name in follows:
+                yield at("pose", name, message=f"joint '{name}' follows '{follows[name]}'; give that one")
+            elif name not in known:
                 hint = did_you_mean(name, known) or f"; joints: {', '.join(known[:20])}"
                 yield at("pose", name, message=f"there is no joint coordinate '{name}'{hint}")
 

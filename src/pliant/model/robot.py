@@ -23,6 +23,7 @@ from pliant.model.joints import Joint, Loop
 from pliant.model.links import Link
 from pliant.model.materials import Material
 from pliant.model.outline import BASE, MOST_LINKS, Outline
+from pliant.model.ties import Tie, resolve_ties
 from pliant.model.units import Quantity
 
 LONGEST_ROBOT_NAME = 200
@@ -176,6 +177,12 @@ class Robot(Element):
     def joint_coordinates(self) -> tuple[str, ...]:
         """The names of the joint coordinates, in tree order."""
         return tuple(name for link in self.links for name in link.joint.coordinates)
+
+    @property
+    def ties(self) -> dict[str, Tie]:
+        """Joints that follow others: name of the coordinate -> leader, ratio and offset."""
+        mimics = {str(link.joint.name): link.joint.mimic for link in self.links if link.joint.mimic is not None}
+        return resolve_ties(mimics)
 
     def parent_of(self, name: str) -> tuple[str, str]:
         """The link (or ``base``) and the frame that carry a link."""

@@ -26,6 +26,10 @@ def json_schema() -> dict[str, Any]:
         "type": "string",
         "description": "a URDF file that brings the links and joints",
     }
+    schema["properties"]["strict"] = {
+        "type": "boolean",
+        "description": "refuse what would be repaired in the URDF file",
+    }
     schema["required"] = ["name"]
     return {"$schema": DIALECT, "title": "Pliant robot", **schema}
 
@@ -47,6 +51,10 @@ def _without_titles(node: Any) -> None:
 def _without_name(link: dict[str, Any]) -> dict[str, Any]:
     """A link of an overlay: its name is the key that it stands under."""
     properties = {key: value for key, value in link["properties"].items() if key != "name"}
+    properties["urdf_mass"] = {
+        "enum": ["keep", "replace"],
+        "description": "whether a beam keeps the mass of the URDF's link, with rigid parts at its root and tip",
+    }
     return {**link, "properties": properties, "required": []}
 
 
