@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from pliant.model.modal import ModalData
     from pliant.model.placement import Frame, Placement, Rotation
     from pliant.model.robot import Robot
-    from pliant.model.sections import GeneralSection, IBeam, Rectangle, Round, Tube
+    from pliant.model.section_shapes import AngleProfile, Box, Channel, CProfile, Polygon, ZProfile
+    from pliant.model.sections import Ellipse, GeneralSection, IBeam, Rectangle, Round, Tube
     from pliant.results.result import Result
     from pliant.simulation.drives.callback import Callback
     from pliant.simulation.drives.controllers import PID, ComputedTorque
@@ -83,7 +84,8 @@ _HOMES = {
     "pliant.model.modal": ("ModalData",),
     "pliant.model.placement": ("Frame", "Placement", "Rotation"),
     "pliant.model.robot": ("Robot",),
-    "pliant.model.sections": ("GeneralSection", "IBeam", "Rectangle", "Round", "Tube"),
+    "pliant.model.section_shapes": ("AngleProfile", "Box", "CProfile", "Channel", "Polygon", "ZProfile"),
+    "pliant.model.sections": ("Ellipse", "GeneralSection", "IBeam", "Rectangle", "Round", "Tube"),
     "pliant.results.result": ("Result",),
     "pliant.analysis.sensitivity": ("acceleration_sensitivity", "force_sensitivity"),
     "pliant.simulation.drives.callback": ("Callback",),
@@ -108,10 +110,14 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "PID",
+    "AngleProfile",
     "AssemblyError",
     "Attachment",
     "Beam",
+    "Box",
+    "CProfile",
     "Callback",
+    "Channel",
     "Circle",
     "ComputedTorque",
     "Cycloidal",
@@ -119,6 +125,7 @@ __all__ = [
     "Disturbance",
     "Dynamics",
     "Elements",
+    "Ellipse",
     "Energies",
     "Equations",
     "Equilibrium",
@@ -151,6 +158,7 @@ __all__ = [
     "Motor",
     "NoEquilibriumError",
     "Placement",
+    "Polygon",
     "Pose",
     "PrescribedMotion",
     "Problem",
@@ -179,6 +187,7 @@ __all__ = [
     "Trapezoidal",
     "Tube",
     "Twist",
+    "ZProfile",
     "__version__",
     "acceleration_sensitivity",
     "build_body",

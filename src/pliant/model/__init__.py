@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from pliant.model.modal import ModalData, ModalFrame
     from pliant.model.placement import Frame, Placement, Rotation
     from pliant.model.robot import Robot
-    from pliant.model.sections import GeneralSection, IBeam, Rectangle, Round, Tube
+    from pliant.model.section_shapes import AngleProfile, Box, Channel, CProfile, Polygon, ZProfile
+    from pliant.model.sections import Ellipse, GeneralSection, IBeam, Rectangle, Round, Tube
 
 # where each name lives; loaded on first use, because pydantic takes its time
 _HOMES = {
@@ -30,15 +31,21 @@ _HOMES = {
     "modal": ("ModalData", "ModalFrame"),
     "placement": ("Frame", "Placement", "Rotation"),
     "robot": ("Robot",),
-    "sections": ("GeneralSection", "IBeam", "Rectangle", "Round", "Tube"),
+    "section_shapes": ("AngleProfile", "Box", "CProfile", "Channel", "Polygon", "ZProfile"),
+    "sections": ("Ellipse", "GeneralSection", "IBeam", "Rectangle", "Round", "Tube"),
 }
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "MATERIALS",
+    "AngleProfile",
     "Beam",
+    "Box",
+    "CProfile",
+    "Channel",
     "Damping",
     "Elements",
+    "Ellipse",
     "Family",
     "Frame",
     "Friction",
@@ -58,6 +65,7 @@ __all__ = [
     "Modes",
     "Motor",
     "Placement",
+    "Polygon",
     "Problem",
     "Properties",
     "Rayleigh",
@@ -72,6 +80,7 @@ __all__ = [
     "Segment",
     "Spring",
     "Tube",
+    "ZProfile",
 ]
 
 

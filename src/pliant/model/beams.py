@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 from pydantic import BeforeValidator, Field, StrictBool, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from pliant.model.any_section import AnySection
 from pliant.model.discretisation import Damping, Elements, Lumped, Modes, user_shape
 from pliant.model.element import Array, Element, at, of_value, refuse, rule
 from pliant.model.errors import ModelError, show
 from pliant.model.materials import MATERIALS, Material, MaterialOrName, find_material
-from pliant.model.sections import AnySection
 from pliant.model.units import BendingStiffness, Force, MassPerLength, PositiveLength, SectionInertia
 
 # the constants that a family of elastic coordinates cannot do without
