@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pliant.model.modal import ModalData
     from pliant.model.placement import Frame, Placement, Rotation
     from pliant.model.robot import Robot
-    from pliant.model.section_shapes import AngleProfile, Box, Channel, CProfile, Polygon, ZProfile
+    from pliant.model.section_shapes import AngleProfile, Box, ChannelProfile, CProfile, Polygon, ZProfile
     from pliant.model.sections import Ellipse, GeneralSection, IBeam, Rectangle, Round, Tube
     from pliant.results.result import Result
     from pliant.simulation.drives.callback import Callback
@@ -84,7 +84,7 @@ _HOMES = {
     "pliant.model.modal": ("ModalData",),
     "pliant.model.placement": ("Frame", "Placement", "Rotation"),
     "pliant.model.robot": ("Robot",),
-    "pliant.model.section_shapes": ("AngleProfile", "Box", "CProfile", "Channel", "Polygon", "ZProfile"),
+    "pliant.model.section_shapes": ("AngleProfile", "Box", "CProfile", "ChannelProfile", "Polygon", "ZProfile"),
     "pliant.model.sections": ("Ellipse", "GeneralSection", "IBeam", "Rectangle", "Round", "Tube"),
     "pliant.results.result": ("Result",),
     "pliant.analysis.sensitivity": ("acceleration_sensitivity", "force_sensitivity"),
@@ -117,7 +117,7 @@ __all__ = [
     "Box",
     "CProfile",
     "Callback",
-    "Channel",
+    "ChannelProfile",
     "Circle",
     "ComputedTorque",
     "Cycloidal",

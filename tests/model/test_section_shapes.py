@@ -9,7 +9,7 @@ from pliant.model import (
     AngleProfile,
     Beam,
     Box,
-    Channel,
+    ChannelProfile,
     CProfile,
     Ellipse,
     ModelError,
@@ -135,7 +135,7 @@ def thin_walled(path, t):
 T = 0.001
 PROFILES = {
     "channel": (
-        Channel(width=0.05, height=0.1, flange=T, web=T),
+        ChannelProfile(width=0.05, height=0.1, flange=T, web=T),
         [(0.05 - T / 2, 0), (0, 0), (0, 0.1 - T), (0.05 - T / 2, 0.1 - T)],
     ),
     "angle": (AngleProfile(width=0.05, height=0.08, thickness=T), [(0.05 - T / 2, 0), (0, 0), (0, 0.08 - T / 2)]),
@@ -184,7 +184,7 @@ def test_a_rolled_angle():
 EVERY = {
     "box": Box(width=0.04, height=0.06, thickness=0.003),
     "ellipse": Ellipse(width=0.04, height=0.06),
-    "channel": Channel(width=0.04, height=0.06, flange=0.004, web=0.003),
+    "channel": ChannelProfile(width=0.04, height=0.06, flange=0.004, web=0.003),
     "angle": AngleProfile(width=0.04, height=0.06, thickness=0.004),
     "c_profile": CProfile(width=0.04, height=0.06, lip=0.012, thickness=0.002),
     "z_profile": ZProfile(width=0.04, height=0.06, thickness=0.003),
@@ -255,10 +255,13 @@ def test_sections_are_read_from_files_and_written():
             "thickness is 0.01 m; it must be less than half the",
         ),
         (
-            lambda: Channel(width=0.02, height=0.03, flange=0.02, web=0.001),
+            lambda: ChannelProfile(width=0.02, height=0.03, flange=0.02, web=0.001),
             "flange is 0.02 m; it must be less",
         ),
-        (lambda: Channel(width=0.02, height=0.03, flange=0.002, web=0.02), "web is 0.02 m; it must be less than the w"),
+        (
+            lambda: ChannelProfile(width=0.02, height=0.03, flange=0.002, web=0.02),
+            "web is 0.02 m; it must be less",
+        ),
         (lambda: AngleProfile(width=0.02, height=0.03, thickness=0.02), "must be less than the width 0.02 m"),
         (lambda: CProfile(width=0.02, height=0.03, lip=0.02, thickness=0.001), "lip is 0.02 m; it must be less than h"),
         (lambda: ZProfile(width=0.02, height=0.03, thickness=0.02), "must be less than half the height"),

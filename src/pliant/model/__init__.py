@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pliant.model.modal import ModalData, ModalFrame
     from pliant.model.placement import Frame, Placement, Rotation
     from pliant.model.robot import Robot
-    from pliant.model.section_shapes import AngleProfile, Box, Channel, CProfile, Polygon, ZProfile
+    from pliant.model.section_shapes import AngleProfile, Box, ChannelProfile, CProfile, Polygon, ZProfile
     from pliant.model.sections import Ellipse, GeneralSection, IBeam, Rectangle, Round, Tube
 
 # where each name lives; loaded on first use, because pydantic takes its time
@@ -31,7 +31,7 @@ _HOMES = {
     "modal": ("ModalData", "ModalFrame"),
     "placement": ("Frame", "Placement", "Rotation"),
     "robot": ("Robot",),
-    "section_shapes": ("AngleProfile", "Box", "CProfile", "Channel", "Polygon", "ZProfile"),
+    "section_shapes": ("AngleProfile", "Box", "CProfile", "ChannelProfile", "Polygon", "ZProfile"),
     "sections": ("Ellipse", "GeneralSection", "IBeam", "Rectangle", "Round", "Tube"),
 }
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
@@ -42,7 +42,7 @@ __all__ = [
     "Beam",
     "Box",
     "CProfile",
-    "Channel",
+    "ChannelProfile",
     "Damping",
     "Elements",
     "Ellipse",

@@ -9,14 +9,14 @@ from pydantic_core import PydanticCustomError, core_schema
 
 from pliant.model.element import one_key_schema
 from pliant.model.errors import did_you_mean, listing, show
-from pliant.model.section_shapes import AngleProfile, Box, Channel, CProfile, Polygon, ZProfile
+from pliant.model.section_shapes import AngleProfile, Box, ChannelProfile, CProfile, Polygon, ZProfile
 from pliant.model.sections import Ellipse, GeneralSection, IBeam, Rectangle, Round, Section, Tube
 
 SECTIONS: dict[str, type[Section]] = {
     section.kind: section
     for section in (
         *(Rectangle, Box, Tube, Round, Ellipse, IBeam),
-        *(Channel, AngleProfile, CProfile, ZProfile, Polygon, GeneralSection),
+        *(ChannelProfile, AngleProfile, CProfile, ZProfile, Polygon, GeneralSection),
     )
 }
 
@@ -70,7 +70,7 @@ AnySection = Annotated[
     | Annotated[Ellipse, BeforeValidator(_unwrap), Tag("ellipse")]
     | Annotated[Box, BeforeValidator(_unwrap), Tag("box")]
     | Annotated[IBeam, BeforeValidator(_unwrap), Tag("i_beam")]
-    | Annotated[Channel, BeforeValidator(_unwrap), Tag("channel")]
+    | Annotated[ChannelProfile, BeforeValidator(_unwrap), Tag("channel")]
     | Annotated[AngleProfile, BeforeValidator(_unwrap), Tag("angle")]
     | Annotated[CProfile, BeforeValidator(_unwrap), Tag("c_profile")]
     | Annotated[ZProfile, BeforeValidator(_unwrap), Tag("z_profile")]

@@ -16,7 +16,7 @@ from pliant.model.discretisation import Damping, Elements, Lumped, Modes, user_s
 from pliant.model.element import Array, Element, at, of_value, refuse, rule
 from pliant.model.errors import ModelError, show
 from pliant.model.materials import MATERIALS, Material, MaterialOrName, find_material
-from pliant.model.units import BendingStiffness, Force, MassPerLength, PositiveLength, SectionInertia
+from pliant.model.units import BendingStiffness, Force, MassPerLength, PositiveLength, SectionInertia, WholeNumber
 
 # the constants that a family of elastic coordinates cannot do without
 NEEDED = {"bend_y": ("EIz",), "bend_z": ("EIy",), "torsion": ("GJ", "rhoJ"), "axial": ("EA",)}
@@ -26,6 +26,8 @@ SHEAR = {"bend_y": "kGAy", "bend_z": "kGAz"}
 PROBES = np.linspace(0.0, 1.0, 9)
 # Gauss points per segment: exact for the mass of every taper
 MASS_POINTS = 4
+MOST_PIECES = 200
+Pieces = Annotated[int, WholeNumber(1, MOST_PIECES)]
 # lengths that are given twice must agree to this fraction
 SAME_LENGTH = 1e-9
 
@@ -166,6 +168,7 @@ class Beam(Element):
         default=False, description="geometric stiffening by the shortening of the bent axis; not in the dynamics yet"
     )
     damping: Damping | None = Field(default=None, description="structural damping")
+    pieces: Pieces = Field(default=1, description="number of equal beams, welded end to end, that stand for this one")
 
     @model_validator(mode="after")
     def _complete(self) -> Self:

@@ -17,7 +17,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, StrictBool, model_validator
 
 from pliant.model.element import Array, rule
-from pliant.model.sections import Section, SectionConstants, Shape
+from pliant.model.sections import Section, SectionConstants, ShapedSection
 from pliant.model.units import Length, PositiveLength
 
 Ring = tuple[tuple[float, float], ...]
@@ -71,7 +71,7 @@ def _solved(rings: tuple[Ring, ...]) -> tuple[float, float, float, float, float,
     return A, float(turned[1, 1]), float(turned[0, 0]), J, 1 / (A * shear[0, 0]), 1 / (A * shear[1, 1])
 
 
-class Outlined(Shape):
+class Outlined(ShapedSection):
     """A section by one or more closed lines of points (y, z): the outline, then holes."""
 
     @classmethod
@@ -149,7 +149,7 @@ class Box(Outlined):
         return tuple(_corners((-a, -b), (a, -b), (a, b), (-a, b)) for a, b in ((w / 2, h / 2), (w / 2 - t, h / 2 - t)))
 
 
-class Channel(Outlined):
+class ChannelProfile(Outlined):
     """A channel (U profile): the web stands along z, the flanges point along +y at its two ends."""
 
     kind = "channel"

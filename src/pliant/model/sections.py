@@ -60,7 +60,7 @@ class Section(Element):
         return self.formulas(varied)
 
 
-class Shape(Section):
+class ShapedSection(Section):
     """A section given by its dimensions; its constants are computed."""
 
     @property
@@ -97,7 +97,7 @@ class Shape(Section):
         return None if kz is None else float(kz)
 
 
-class Rectangle(Shape):
+class Rectangle(ShapedSection):
     """A solid rectangle."""
 
     kind = "rectangle"
@@ -124,7 +124,7 @@ def _ring(outer: Array, inner: Array) -> SectionConstants:
     return SectionConstants(A, I, I, 2 * I, k, k)
 
 
-class Round(Shape):
+class Round(ShapedSection):
     """A solid round bar."""
 
     kind = "round"
@@ -136,7 +136,7 @@ class Round(Shape):
         return _ring(d, np.zeros_like(d))
 
 
-class Tube(Shape):
+class Tube(ShapedSection):
     """A round tube; `inner` (diameter) or `thickness` (of the wall)."""
 
     kind = "tube"
@@ -176,7 +176,7 @@ class Tube(Shape):
         return _ring(dimensions["outer"], dimensions["inner"])
 
 
-class IBeam(Shape):
+class IBeam(ShapedSection):
     """An I-beam: the web stands along z, the flanges lie at its two ends."""
 
     kind = "i_beam"
@@ -210,7 +210,7 @@ class IBeam(Shape):
         return SectionConstants(A, Iy, Iz, J, ky, kz)
 
 
-class Ellipse(Shape):
+class Ellipse(ShapedSection):
     """A solid ellipse."""
 
     kind = "ellipse"

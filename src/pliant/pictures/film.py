@@ -106,7 +106,7 @@ class _Placed:
             foot = frame if link.beam is not None else root
             out.append(self._way(foot, child))
         if link.beam is None:
-            ends = [robot.resolve_frame(frame) for loop in robot.loops for frame in loop.frames]
+            ends = [robot.resolve_frame(frame) for loop in robot.loops for frame in loop.ends]
             out += [np.stack([root, self.position(f"{name}.{frame}")], axis=1) for on, frame in ends if on == name]
         if robot.parent_of(name)[0] == BASE:
             out.append(self._way(np.zeros_like(root), name))
