@@ -64,7 +64,7 @@ def _passes(file: str, quiet: bool, strict: bool, in_folder: bool) -> bool:
     from pliant.model.errors import RepairWarning
 
     with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always", RepairWarning)
+        warnings.simplefilter("always")
         try:
             kind = _kind(file)
             if kind == "overlay" or (kind == "other" and in_folder):
@@ -77,9 +77,10 @@ def _passes(file: str, quiet: bool, strict: bool, in_folder: bool) -> bool:
         except pliant.ModelError as error:
             typer.secho(str(error), fg="red")
             return False
-    for message in (warning.message for warning in told):
-        for repair in message.repairs if isinstance(message, RepairWarning) else ():
-            typer.secho(f"repaired: {repair}", fg="yellow")
+    for warning in told:
+        repairs = warning.message.repairs if isinstance(warning.message, RepairWarning) else ()
+        for text in [f"repaired: {repair}" for repair in repairs] or [f"warning: {warning.message}"]:
+            typer.secho(text, fg="yellow")
     if not quiet:
         typer.echo(f"{typer.style('OK', fg='green')} {file}: {summary}")
     return True
