@@ -5,7 +5,10 @@ import pytest
 
 import pliant
 from pliant.dynamics import Dynamics
-from pliant.engine.stepping.explicit_system import BALANCES, Driving, ExplicitSystem, Signals
+from pliant.engine.stepping.driving import Driving
+from pliant.engine.stepping.explicit_system import ExplicitSystem
+from pliant.engine.stepping.layout import BALANCES
+from pliant.engine.stepping.signals import Signals
 from pliant.simulation.drives.callback import Callback
 from pliant.simulation.drives.controllers import PID, ComputedTorque
 from pliant.simulation.drives.drive import Sampling
@@ -83,7 +86,7 @@ def test_efforts_in_machine_code_and_one_by_one(name, robot):
     assert (law is None) == ("elastic" in name)
     if law is None:
         return
-    system = ExplicitSystem(arm.tree, Driving(law.force, law.gains, law.channels, law.states))
+    system = ExplicitSystem(arm.tree, Driving(law.force, law.gains, law.channels, law.states), arm.traced("forward"))
     system.set_signals(Signals.fit(law.signals, 0.0, 0.25))
     for t, action, *state in zip(times, actions, q, v, x, strict=True):
         y = np.concatenate([*state, np.zeros(BALANCES)])

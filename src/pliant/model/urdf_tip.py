@@ -11,7 +11,7 @@ TOOL_WORDS = (("tcp",), ("tool0", "tool"), ("ee", "eef", "effector", "endeffecto
 _BREAK = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
 
 
-class Carrier(Protocol):
+class CarryingJoint(Protocol):
     """A joint, as far as the depth of its child asks."""
 
     @property
@@ -20,7 +20,7 @@ class Carrier(Protocol):
     def moves(self) -> bool: ...
 
 
-def choose_tip(links: list[str], inboard: Mapping[str, Carrier]) -> str:
+def choose_tip(links: list[str], inboard: Mapping[str, CarryingJoint]) -> str:
     """The link that is called tip, of links from the root outwards."""
     depth: dict[str, tuple[int, int]] = {}
     for link in links:

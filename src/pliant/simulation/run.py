@@ -25,7 +25,7 @@ from pliant.simulation.events import Event, Happening, Watch, limit_events
 from pliant.simulation.integrators.integrator import IntegrationError, Integrator, Piece, Settings, Tolerance
 from pliant.simulation.loads import Disturbance, Stops
 from pliant.simulation.start import Start
-from pliant.simulation.state_equations import BALANCES, StateEquations
+from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.study import DEFAULT_TOLERANCE, IntegratorOptions, Outputs, StrainPoint, Study
 from pliant.simulation.trajectories.path import Surroundings
 
@@ -280,7 +280,8 @@ class Recorder:
 
     def _keep(self, times: Floats, states: Floats) -> None:
         q, v, tau, force, reference = self.equations.moments(times, states)
-        self.blocks.append(Samples(times, q, v, tau, force, states[:, -BALANCES:].copy(), reference))
+        work = states[:, self.equations.layout.balances].copy()
+        self.blocks.append(Samples(times, q, v, tau, force, work, reference))
 
     def fresh(self) -> Samples | None:
         """The samples since the last call."""

@@ -1,9 +1,6 @@
 """The equations of motion with their drive as a first-order system y' = f(t, y).
 
-y = [q, v, x, W_drive, W_loads, D]: coordinates and rates that are integrated, the drive's own states, the work of the
-motors and of the loads, and the energy that friction and damping took. So every run carries its own energy balance
-
-    E(t) - E(0) = W_drive + W_loads - D.
+y is laid out as ``StateLayout`` says: coordinates and rates that are integrated, the drive's own states, and energies.
 
 Closed loops keep all coordinates. Their accelerations close the loops, gaps that errors of the steps leave decay
 (Baumgarte), and every state that is handed out is put onto the loops first.
@@ -12,65 +9,31 @@ Closed loops keep all coordinates. Their accelerations close the loops, gaps tha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.dynamics import Dynamics
+from pliant.engine.stepping.layout import StateLayout
 from pliant.formulations.loops.errors import LoopError
 from pliant.formulations.loops.selection import condition_of
 from pliant.simulation.drives.drive import ActiveDrive
 from pliant.simulation.drives.prescribed import PrescribedJoints
 from pliant.simulation.loads import Load
+from pliant.simulation.losses import Losses
 from pliant.simulation.prescribed_dynamics import PrescribedDynamics
 from pliant.simulation.trajectories.path import Path
 
 if TYPE_CHECKING:
-    from pliant.formulations.recursive.passes import Algorithm
-    from pliant.formulations.recursive.tree import Tree
+    from pliant.formulations.method import Traced
 
 Floats = NDArray[np.float64]
 
-BALANCES = 3
-"""Number of energies at the end of y."""
 DIFFERENCE = 1e-6
 """Relative step of the difference quotients of forces."""
 NEARLY_SINGULAR = 1e4
 """Condition number of the loops that is worth mentioning where an integration ends."""
-
-
-@dataclass(frozen=True)
-class Friction:
-    """The power that the robot loses: v D v and dry friction."""
-
-    D: Floats
-    rows: Floats
-    coulomb: Floats
-    smoothing: Floats
-
-    @classmethod
-    def of(cls, arm: Dynamics) -> Friction:
-        rows, coulomb, smoothing = [], [], []
-        for link in arm.tree.links:
-            joint = link.constants.joint
-            if link.kind.joint != "fixed" and joint.coulomb:
-                row = np.zeros(arm.size)
-                row[link.own] = [link.kind.sign, *link.constants.motor_row]
-                rows.append(row)
-                coulomb.append(float(joint.coulomb))
-                smoothing.append(float(joint.smoothing))
-        D = arm.damping if arm.damping.any() else np.zeros((0, 0))
-        return cls(D, np.array(rows).reshape(-1, arm.size), np.array(coulomb), np.array(smoothing))
-
-    def power(self, v: Floats) -> float:
-        """What is lost per second."""
-        lost = float(v @ (self.D @ v)) if self.D.size else 0.0
-        if self.coulomb.size:
-            rates = self.rows @ v
-            lost += float((self.coulomb * np.tanh(rates / self.smoothing)) @ rates)
-        return lost
 
 
 class Moments(NamedTuple):
@@ -85,22 +48,24 @@ class Moments(NamedTuple):
 
 
 class StateEquations:
-    """The system that integrators advance; ``size`` entries in y, the first ``count`` of them coordinates."""
+    """The system that integrators advance.
+
+    layout  of y: ``size`` entries, the first ``count`` of them coordinates
+    """
 
     def __init__(self, arm: Dynamics, drive: ActiveDrive, loads: Sequence[Load] = ()) -> None:
         self.arm, self.drive, self.loads = arm, drive, tuple(loads)
-        self.friction = Friction.of(arm)
-        self.loops = None if arm.loops is None else arm.loops.stabilised()
+        self.losses = Losses.of(arm.mechanism)
+        self.loops = arm.loops.stabilised()
         self.constrained: PrescribedDynamics | None = None
         self.path: Path | None = drive.path
         if isinstance(drive, PrescribedJoints):
             self.constrained = PrescribedDynamics(arm)
         self._held = () if self.constrained is None else tuple(self.constrained.driven.tolist())
         self.moving = np.arange(arm.size) if self.constrained is None else self.constrained.free
-        self.count = len(self.moving)
-        self.states = drive.states
-        self.size = 2 * self.count + self.states + BALANCES
-        self._x = slice(2 * self.count, 2 * self.count + self.states)
+        self.layout = StateLayout(len(self.moving), drive.states)
+        self.count, self.states, self.size = self.layout.count, self.layout.states, self.layout.size
+        self._q, self._v, self._x = self.layout.q, self.layout.v, self.layout.drive
         self._earliest, self._latest = -np.inf, np.inf
         self.acting = self.loads
         self.astray = ""
@@ -114,7 +79,7 @@ class StateEquations:
     def start(self, q: Floats, v: Floats) -> Floats:
         """y at the start."""
         y = np.zeros(self.size)
-        y[: self.count], y[self.count : 2 * self.count] = q[self.moving], v[self.moving]
+        y[self._q], y[self._v] = q[self.moving], v[self.moving]
         y[self._x] = self.drive.initial()
         return y
 
@@ -132,11 +97,9 @@ class StateEquations:
         return np.minimum(np.maximum(times, self._earliest), self._latest)
 
     @property
-    def forward_algorithm(self) -> tuple[Algorithm, Tree] | None:
-        """What gives the accelerations, and over which tree, if not the forward dynamics of the robot's own."""
-        if self.constrained is not None:
-            return self.constrained.algorithm()
-        return None if self.loops is None else self.loops.forward_algorithm()
+    def traced_forward(self) -> Traced:
+        """What gives the accelerations; where joints are prescribed, their efforts first."""
+        return self.loops.traced_forward(self._held)
 
     # ---- first order
 
@@ -151,45 +114,43 @@ class StateEquations:
         return np.full(self.size, np.nan)
 
     def _rates(self, t: float, y: Floats) -> Floats:
-        n = self.count
-        out = np.empty(self.size)
-        q, v, x = y[:n], y[n : 2 * n], y[self._x]
+        out, at = np.empty(self.size), self.layout
+        q, v, x = y[self._q], y[self._v], y[self._x]
         t = self.clock(t)
         tau, x_dot = self.drive.act(t, q, v, x)
         f = self.arm.B @ tau
-        out[-3], out[-2] = float(f @ v), 0.0
+        out[at.work], out[at.loads] = float(f @ v), 0.0
         if self.acting:
             loads = self._loads(t, q, v)
-            out[-2] = float(loads @ v)
+            out[at.loads] = float(loads @ v)
             f = f + loads
-        out[:n] = v
-        out[n : 2 * n] = self._forward(q, v, f)
+        out[self._q] = v
+        out[self._v] = self._forward(q, v, f)
         out[self._x] = x_dot
-        out[-1] = self.friction.power(v)
+        out[at.loss] = self.losses.power(v)
         return out
 
     def _forward(self, q: Floats, v: Floats, f: Floats) -> Floats:
         """Accelerations of all coordinates; gaps of loops decay."""
         if not np.isfinite(q @ q + v @ v + f @ f):
             return np.full(len(q), np.nan)
-        return self.arm.forward(q, v, force=f) if self.loops is None else self.loops.forward(q, v, f)
+        return self.loops.forward(q, v, f)
 
     def _constrained_rates(self, t: float, y: Floats) -> Floats:
-        n = self.count
-        out = np.empty(self.size)
+        out, at = np.empty(self.size), self.layout
         if not np.isfinite(y @ y):
             return np.full(self.size, np.nan)
         assert self.constrained is not None
         assert self.path is not None
         t, desired = self.clock(t), self.path.at(self.clock(t))
         expand = self.constrained.expand
-        q, v = expand(desired.q, y[:n]), expand(desired.v, y[n : 2 * n])
+        q, v = expand(desired.q, y[self._q]), expand(desired.v, y[self._v])
         force = self._loads(t, q, v)
         tau, a = self.constrained.solve(q, v, desired.a, force)
-        out[:n], out[n : 2 * n] = y[n : 2 * n], a
-        out[-3] = float((self.arm.B @ tau) @ v)
-        out[-2] = float(force @ v)
-        out[-1] = self.friction.power(v)
+        out[self._q], out[self._v] = y[self._v], a
+        out[at.work] = float((self.arm.B @ tau) @ v)
+        out[at.loads] = float(force @ v)
+        out[at.loss] = self.losses.power(v)
         return out
 
     def _loads(self, t: float, q: Floats, v: Floats) -> Floats:
@@ -202,32 +163,28 @@ class StateEquations:
 
     def _expanded(self, t: float, y: Floats) -> tuple[Floats, Floats]:
         """All coordinates and rates (n,), as they are integrated."""
-        n = self.count
         if self.constrained is None:
-            return y[:n], y[n : 2 * n]
+            return y[self._q], y[self._v]
         assert self.path is not None
         desired = self.path.at(self.clock(t))
         expand = self.constrained.expand
-        return expand(desired.q, y[:n]), expand(desired.v, y[n : 2 * n])
+        return expand(desired.q, y[self._q]), expand(desired.v, y[self._v])
 
     def coordinates(self, t: float, y: Floats) -> tuple[Floats, Floats]:
         """All coordinates and rates (n,), with closed loops."""
         q, v = self._expanded(t, y)
-        if self.loops is None:
-            return q, v
         return self.loops.corrected(q, v, self._held)
 
     def moments(self, times: Floats, states: Floats) -> Moments:
         """Everything about several instants."""
-        n, arm = self.count, self.arm
+        arm = self.arm
         times = self.clocks(times)
         desired = None if self.path is None else self.path.many(times)
-        q, v = states[:, :n].copy(), states[:, n : 2 * n].copy()
+        q, v = states[:, self._q].copy(), states[:, self._v].copy()
         if self.constrained is not None:
             assert desired is not None
             q, v = self.constrained.expand(desired.q, q), self.constrained.expand(desired.v, v)
-        if self.loops is not None:
-            q, v = self.loops.corrected(q, v, self._held)
+        q, v = self.loops.corrected(q, v, self._held)
         force = np.zeros((len(times), arm.size if self.loads else 0))
         for t, q_t, v_t, row in zip(times, q, v, force, strict=True):
             for load in self.acting:
@@ -258,7 +215,7 @@ class StateEquations:
         """
         q, v, full = self.expand(t, y, a)
         f, x_dot = self._applied(t, q, v, y[self._x])
-        if self.loops is None:
+        if not self.loops.rows:
             return self._reduce(self.arm.forces(q, v, full) - f), x_dot
         try:
             return a - self._closing(q, v, full, f)[0][self.moving], x_dot
@@ -268,12 +225,12 @@ class StateEquations:
 
     def explain(self, t: float, y: Floats) -> str:
         """What the loops have to do with an integration that could not go on; empty if nothing."""
-        if self.loops is None or not np.isfinite(y).all():
+        if not self.loops.rows or not np.isfinite(y).all():
             return ""
         if self.astray:
             return self.astray
         q, _ = self._expanded(t, y)
-        J = self.loops.constraints.scaled(q)[self.loops.coordinates.kept][:, self.moving]
+        J = self.loops.scaled(q)[:, self.moving]
         condition = condition_of(J, len(J))
         if condition < NEARLY_SINGULAR:
             return ""
@@ -282,7 +239,6 @@ class StateEquations:
 
     def _closing(self, q: Floats, v: Floats, a: Floats, f: Floats) -> tuple[Floats, Floats]:
         """Accelerations (n,) that close the loops under forces f, and all forces with those of prescribed joints."""
-        assert self.loops is not None
         if self.constrained is None:
             return self.loops.forward(q, v, f), f
         tau, found = self.loops.inverse(q, v, a[self.constrained.driven], f)
@@ -293,7 +249,7 @@ class StateEquations:
         q, v, full = self.expand(t, y, a)
         f_q, f_v = self.force_derivatives(t, q, v, y[self._x])
         m = self.moving
-        if self.loops is not None:
+        if self.loops.rows:
             f = self._applied(t, q, v, y[self._x])[0]
             found, total = self._closing(q, v, full, f)
             by_q, by_v, by_f = self.loops.sensitivities(q, v, found, total, self._held)
