@@ -121,7 +121,7 @@ class Modes(Element):
 
     shape: Shape = Field(
         default="auto",
-        description="boundary conditions, polynomial, legendre or user; auto: clamped, with what the tip carries (clamped-mass)",
+        description="boundary conditions, polynomial, legendre or user; auto: clamped, with what the tip carries",
     )
     bend_y: FamilyOrCount = Field(default=None, description="bending in y: a count or a mapping")
     bend_z: FamilyOrCount = Field(default=None, description="bending in z: a count or a mapping")
