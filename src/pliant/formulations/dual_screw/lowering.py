@@ -45,6 +45,9 @@ def regrouped(tree: Tree) -> list[ModalBody]:
         if link.kind.joint == "prismatic" or any(link.seat.offset):
             continue
         if link.parent >= 0:
+            if bodies[link.parent].large is not None:
+                # a section of a body that bends far moves on a curve
+                continue
             section = link.seat.section
             place, shapes = np.array([section.position]), np.array([section.Phi_d]).reshape(1, 3, -1)
             mass = np.array([bodies[i].mass])

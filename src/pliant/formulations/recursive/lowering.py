@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from pliant.bodies.constants import disc_sections, fixed_section, section_of
+from pliant.bodies.constants import disc_sections, fixed_section, offset_of, section_of
 from pliant.bodies.joint_drive import JointDrive
 from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.reframe import add_part, reframe
@@ -37,7 +37,7 @@ def lower(mechanism: Mechanism, *, discs: bool = True) -> Tree:
 
 def seat_at(body: ModalBody, frame: str, rule: str) -> Seat:
     """A frame of a body as a seat."""
-    return Seat(section_of(body, frame, rule), [0.0] * 3, clean(body.frames[frame].rotation), 0.0)
+    return Seat(section_of(body, frame, rule), offset_of(body, frame), clean(body.frames[frame].rotation), 0.0)
 
 
 def fixed_seat(position: Array, R: Array, size: int, rule: str) -> Seat:
