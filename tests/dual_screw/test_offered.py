@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 import pliant
 from pliant import Dynamics, MethodError
+from pliant.analysis.limits import state_limits
 from pliant.analysis.linearise import linearise
 from pliant.analysis.modes import modes
 from pliant.cli.app import app
@@ -130,3 +131,19 @@ def test_commands_take_a_method():
     assert told.exit_code == 0
     refused = runner.invoke(app, ["modes", "dualemps", "--dynamics", "dual_screw"])
     assert refused.exit_code != 0
+
+
+def test_deflections_beyond_the_linearised_equations_are_told(arms):
+    exact, linear = arms
+    q = np.zeros(linear.size)
+    bend = linear.names.index(next(name for name in linear.names if ".bend_y.1" in name))
+    assert not [text for text in state_limits(linear, q) if "linearised" in text]
+    q[bend] = 0.05
+    assert any("which is linearised" in text and "'recursive' is not" in text for text in state_limits(linear, q))
+    assert not any("linearised" in text for text in state_limits(exact, q))
+    q[linear.mechanism.joints] = 1.2
+    told = []
+    for deflection in (-5.0, 5.0):
+        q[bend] = deflection
+        told += state_limits(linear, q)
+    assert any("not positive definite" in text for text in told)

@@ -33,6 +33,8 @@ LARGEST_SLOPE = 0.2
 """Rotation of a tip (rad) up to which a link bends as its linear model says."""
 NO_SENSE = 1.0
 """Rotation of a tip (rad) from which linear bending says nothing any more."""
+LARGEST_LINEARISED = 0.02
+"""Rotation of a tip (rad) up to which equations of first order are within about a percent."""
 AXIAL = 0.15
 """Part of the bending stiffness that the axial force may add or take away: 7 % of a frequency."""
 CURE = "use several segments per link, or less load"
@@ -61,7 +63,36 @@ def state_limits(
     accelerations = np.zeros(arm.size) if a is None else np.asarray(a, dtype=float)
     if not all(np.isfinite(x).all() for x in (state, rates, accelerations)):
         return []
-    return [*slope_limits(arm, state, when), *axial_limits(arm, state, rates, accelerations, when)]
+    return [
+        *linearised_limits(arm, state, when),
+        *slope_limits(arm, state, when),
+        *axial_limits(arm, state, rates, accelerations, when),
+    ]
+
+
+# ---------------------------------------------------------------- linearised methods
+
+
+def linearised_limits(arm: Dynamics, q: Floats, when: str = "") -> Iterator[str]:
+    """Deflections beyond those for which a method that is cut after its first order is good."""
+    method = arm.method
+    if method.order is None:
+        return
+    M = arm.mass_matrix(q)
+    size = np.sqrt(np.abs(np.outer(np.diag(M), np.diag(M))))
+    if np.linalg.eigvalsh((M + M.T) / (2.0 * size)).min() <= 0.0:
+        yield (
+            f"the mass matrix of method '{method.name}' is not positive definite{when}: deflections are too large for "
+            "equations that are cut after their first order; method 'recursive' has no such limit"
+        )
+        return
+    for link, member in _flexible(arm):
+        turn = float(np.linalg.norm(member.body.deflection("tip", q[member.elastic])[1]))
+        if turn > LARGEST_LINEARISED:
+            yield (
+                f"the tip of link '{link.name}' turns by {turn:.3g} rad{when}; beyond {LARGEST_LINEARISED} rad method "
+                f"'{method.name}', which is linearised, is off by more than a percent; method 'recursive' is not"
+            )
 
 
 # ---------------------------------------------------------------- slopes

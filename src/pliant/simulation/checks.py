@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pliant.analysis.limits import axial_limits, slope_words
+from pliant.analysis.limits import axial_limits, linearised_limits, slope_words
 from pliant.model.plausible import description_limits
 from pliant.results.result import Result
 from pliant.simulation.drives.saturated import effort_limits
@@ -23,11 +23,27 @@ ROUNDING = 1e-12
 def range_warnings(run: Result, limits: bool) -> Iterator[str]:
     """The warnings of a run, in words."""
     yield from description_limits(run.robot)
+    yield from _linearised(run)
     yield from _slopes(run)
     yield from _axial(run)
     if limits:
         yield from _limits(run)
     yield from _energy(run)
+
+
+def _linearised(run: Result) -> Iterator[str]:
+    """What equations of first order cannot tell, at the instants at which the links bend most."""
+    if run.arm.method.order is None:
+        return
+    told = set[str]()
+    for link in run.robot.links:
+        if link.is_flexible:
+            k = int(np.argmin(np.abs(run.time - run.extreme(f"{link.name}.slope").most_at)))
+            for text in linearised_limits(run.arm, run.q[k], f" (at {run.time[k]:.4g} s)"):
+                what = text.partition(" (at")[0].partition(" turns by")[0]
+                if what not in told:
+                    told.add(what)
+                    yield text
 
 
 def _slopes(run: Result) -> Iterator[str]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.analysis.limits import linearised_limits
 from pliant.dynamics import Dynamics
 from pliant.engine.stepping.layout import StateLayout
 from pliant.formulations.loops.errors import LoopError
@@ -224,9 +225,11 @@ class StateEquations:
             return np.full(self.count, np.nan), x_dot
 
     def explain(self, t: float, y: Floats) -> str:
-        """What the loops have to do with an integration that could not go on; empty if nothing."""
-        if not self.loops.rows or not np.isfinite(y).all():
+        """Why an integration could not go on, if loops or a linearised method have to do with it; else empty."""
+        if not np.isfinite(y).all():
             return ""
+        if not self.loops.rows:
+            return next(iter(linearised_limits(self.arm, self._expanded(t, y)[0])), "")
         if self.astray:
             return self.astray
         q, _ = self._expanded(t, y)
