@@ -101,5 +101,8 @@ from pliant.simulation.trajectories.joint_moves import Spline as Spline
 from pliant.simulation.trajectories.joint_moves import Steps as Steps
 from pliant.simulation.trajectories.joint_moves import Trapezoidal as Trapezoidal
 from pliant.simulation.trajectories.kinds import Sequence as Sequence
+from pliant.simulation.trajectories.ongoing import ConstantRate as ConstantRate
+from pliant.simulation.trajectories.ongoing import ExpressionMotion as ExpressionMotion
+from pliant.simulation.trajectories.ongoing import TableMotion as TableMotion
 
 __version__: str

@@ -183,3 +183,41 @@ def test_an_unreadable_file(run, tmp_path):
     locked.write_text("name: a")
     locked.chmod(0)
     assert refused(run("check", "locked.yaml"))
+
+
+STRANGE = """
+name: strange
+links:
+  - name: arm
+    joint: {name: j}
+    beam:
+      {length: 0.5, material: {E: 70, nu: 0.3, density: 2700}, section: {round: {diameter: 5 mm}}, modes: {bend_y: 1}}
+pose: {j: 170}
+"""
+MASSLESS = """
+name: massless
+links:
+  - {name: arm, joint: {name: j}, rigid: {mass: 1, com: [0.1, 0, 0], inertia: 0.1, length: 0.2}}
+  - {name: leaf, joint: {name: k}}
+"""
+
+
+def test_implausible_numbers_are_told(run, tmp_path):
+    (tmp_path / "strange.yaml").write_text(STRANGE)
+    done = run("check", "strange.yaml")
+    assert done.returncode == 0
+    assert "OK strange.yaml" in done.stdout
+    assert "warning: strange.yaml: link 'arm': E is 70 Pa" in done.stdout
+    assert "its reference pose is 170 rad" in done.stdout
+    shown = run("modes", "strange.yaml")
+    assert shown.returncode == 0
+    assert "E is 70 Pa" in shown.stderr
+
+
+def test_what_the_dynamics_refuse_is_foreseen(run, tmp_path):
+    (tmp_path / "massless.yaml").write_text(MASSLESS)
+    done = run("check", "massless.yaml")
+    assert done.returncode == 2
+    assert "massless.yaml: the coordinate 'k' moves no mass" in done.stdout
+    # a leaf without mass that a loop moves is none
+    assert run("check", "dualemps", "four-bar").returncode == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -21,6 +21,9 @@ YAML_ENDINGS = (".yaml", ".yml")
 ENDINGS = (*YAML_ENDINGS, ".urdf")
 # a robot of more coordinates is not computed for a check
 MOST_COORDINATES = 300
+
+# least eigenvalue of the mass matrix, scaled to a unit diagonal, with which the dynamics can be solved
+SINGULAR = 1e-13
 
 FileKind = Literal["robot", "study", "overlay", "other"]
 
@@ -131,6 +134,7 @@ def _study(file: str) -> str:
 
 def _robot(file: str, strict: bool) -> str:
     import pliant
+    from pliant.model.plausible import description_limits
 
     robot = pliant.load(file, strict=strict)
     elastic = 0
@@ -141,6 +145,8 @@ def _robot(file: str, strict: bool) -> str:
             raise _located(error, file, link.name) from None
     for problem in _refusals(robot):
         raise _located(problem, file)
+    for text in description_limits(robot):
+        warnings.warn(f"{file}: {text}", stacklevel=2)
     joints = len(robot.joint_coordinates)
     words = f"{counted(len(robot.links), 'link')}, {joints} joint and {elastic} elastic coordinates"
     if Path(file).suffix.lower() == ENDINGS[-1] and robot.tip is not None:
@@ -156,12 +162,32 @@ def _refusals(robot: Robot) -> Iterator[ModelError]:
 
     try:
         arm = pliant.Dynamics(robot, compile="never")
-        if 0 < arm.size <= MOST_COORDINATES:
-            arm.forward(arm.assemble(), np.zeros(arm.size))
+        if not 0 < arm.size <= MOST_COORDINATES:
+            return
+        q = arm.assemble()
+        arm.forward(q, np.zeros(arm.size))
     except pliant.ModelError as error:
         yield error
     except (ValueError, FloatingPointError) as error:
         yield pliant.ModelError(str(error))
+    else:
+        if not arm.loops.rows:
+            yield from _singular(arm.names, arm.mass_matrix(q))
+
+
+def _singular(names: Sequence[str], M: Any) -> Iterator[ModelError]:
+    """A mass matrix whose inverse is only rounding."""
+    import numpy as np
+
+    from pliant.model.errors import ModelError
+
+    size = np.sqrt(np.maximum(np.diag(M), 0.0))
+    if not size.all():
+        rule = "a link at the end of the robot needs mass, or inertia about its joint"
+        yield ModelError(f"the coordinate '{names[int(np.argmin(size))]}' moves no mass; {rule}")
+    elif np.linalg.eigvalsh(M / np.outer(size, size))[0] < SINGULAR:
+        why = "links that turn or slide about the same line need mass of their own"
+        yield ModelError(f"its mass matrix is singular in the reference pose; {why}")
 
 
 def _located(error: ModelError, file: str, link: str | None = None) -> ModelError:

@@ -17,6 +17,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
+from pliant.model.discretisation import Damping
 from pliant.model.element import Acceleration3, Element, Frozen, FrozenDict, Name, Text, at, refuse, within
 from pliant.model.errors import ModelError, did_you_mean, show
 from pliant.model.joints import Anchor, Joint, Loop
@@ -70,6 +71,10 @@ class Robot(Element):
     attachment_rotation: Literal["exponential", "cayley", "xyz"] = Field(
         default="exponential",
         description="how the rotation of an elastic attachment follows from its rotation vector",
+    )
+    damping: Damping | None = Field(
+        default=None,
+        description="structural damping of the whole robot, shared by all beams that have none of their own",
     )
     materials: Annotated[dict[Name, Material], Frozen] = Field(
         default_factory=FrozenDict, description="materials of the user, by name"
@@ -125,6 +130,8 @@ class Robot(Element):
             refuse(problems, also=error)
             raise
         refuse(problems)
+        if robot.damping is not None and robot.damping.ratio is not None and robot.loops:
+            refuse([at("damping", message="a robot with loops has no ratio as a whole; give it to its links")])
         robot._resolve_materials()
         robot._sort_links(outline)
         robot._split_beams()
