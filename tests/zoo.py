@@ -641,6 +641,84 @@ def tank_turret():
     return load("lin-lewis-tank-turret")
 
 
+# ---------------------------------------------------------------- links that bend far
+
+
+@member
+def second_order():
+    """Foreshortened modes, elements and lumps in a tree, on joints beside their axes, with parts of every kind."""
+    rng = seed(80)
+    side = Frame(name="side", x=0.5, position=[0.0, 0.1, -0.05], rotation=rotation(rng))
+    bent = {"bending": "second-order"}
+    links = [
+        Link(
+            name="arm",
+            joint=general_joint(rng, "a"),
+            beam=beam(modes=Modes(shape="clamped-mass", bend_y=2, bend_z=1, torsion=1), **bent),
+            frames=(side,),
+            payloads=(part(rng, "side"), RigidPart(mass=0.4, frame="side"), RigidPart(mass=0.3)),
+        ),
+        Link(
+            name="boom",
+            joint=Joint(name="b", axis="z", parent="arm.tip"),
+            beam=beam(0.6, elements=Elements(number=2, bend_z=False), **bent, damping=Damping(ratio=0.02)),
+        ),
+        Link(
+            name="fin",
+            joint=general_joint(rng, "c", parent="arm.side"),
+            beam=beam(0.5, lumped=Lumped(nodes=2, bend_y=False), **bent),
+        ),
+    ]
+    return Robot(name="second-order", links=links)
+
+
+@member
+def rods_in_a_plane():
+    """Two exact links in a plane, a linear one between them."""
+    exact = {"bending": "exact", "stations": 11}
+    links = [
+        Link(
+            name="one",
+            joint=Joint(name="a", axis="z"),
+            hub=RigidPart(mass=0.5, inertia=0.01),
+            beam=beam(modes=Modes(shape="legendre", bend_y=2, normalise="tip"), **exact, damping=Damping(ratio=0.02)),
+            payloads=(RigidPart(mass=0.4),),
+        ),
+        Link(name="two", joint=Joint(name="b", axis="z"), beam=beam(0.5, modes=Modes(bend_y=1))),
+        Link(
+            name="three",
+            joint=Joint(name="c", axis="z"),
+            beam=beam(0.7, modes=Modes(shape="clamped-free", bend_y=2), rotary_inertia=True, **exact),
+            payloads=(RigidPart(mass=0.2, com=[0.05, 0.02, 0], inertia=0.002),),
+        ),
+    ]
+    return Robot(name="rods-in-a-plane", links=links, gravity=(0, -9.81, 0))
+
+
+@member
+def rod_in_space():
+    """One rod with all strains and few stations, on a joint beside its axis, with a link on its side."""
+    rng = seed(81)
+    side = Frame(name="side", x=0.6, position=[0.0, 0.1, -0.05], rotation=rotation(rng))
+    modes = Modes(shape="legendre", normalise="tip", bend_y=1, bend_z=1, torsion=1, axial=1)
+    links = [
+        Link(
+            name="rod",
+            joint=general_joint(rng, "a", motor=Motor(rotor_inertia=0.05)),
+            hub=part(rng),
+            beam=beam(modes=modes, bending="exact"),
+            frames=(side,),
+            payloads=(part(rng, "side"), RigidPart(mass=0.3)),
+        ),
+        Link(name="end", joint=general_joint(rng, "b", parent="rod.side"), rigid=rigid(rng)),
+    ]
+    return Robot(name="rod-in-space", links=links)
+
+
+# the kinetic energy of a second-order beam is that of its points to second order only
+TRUNCATED = ["second-order"]
+# few stations: not the points of the true rod
+COARSE = ["rod-in-space"]
 RIGID = [name for name in ZOO if name.startswith("rigid")]
 FLOATING = ["satellite", "floating-beam"]
 CLOUDS = {"imported": imported_cloud}

@@ -212,21 +212,9 @@ def test_more_joints_held_than_the_loops_leave_free(name, left):
     found = modes(arm, locked=joints)
     assert len(found) == left
     assert np.allclose(found.squares, modes(arm, locked=joints[::-1]).squares, rtol=1e-9)
-    for member in arm.mechanism.driven_members:
-        row = arm.mechanism.motor_row(member)
-        assert np.abs(row @ found.shapes).max(initial=0.0) < 1e-9 * np.abs(found.shapes).max(initial=1.0)
-
-
-def test_a_loaded_loop_has_the_stiffness_of_its_forces():
-    """Under gravity in its plane the five-bar's locked modes equal those of small oscillations of its dynamics."""
-    from pliant import load
-
-    arm = Dynamics(load("five-bar").with_changes(gravity=(0.0, -9.81, 0.0)), compile="never")
-    found = modes(arm)
-    weightless = modes(Dynamics("five-bar", compile="never"))
-    # the sag of thin strips changes the lowest frequencies a little, and only a little
-    assert found.frequencies[:2] == pytest.approx(weightless.frequencies[:2], rel=0.05)
-    assert not np.array_equal(found.frequencies, weightless.frequencies)
+    rows = [arm.mechanism.motor_row(member) for member in arm.mechanism.driven_members]
+    assert len(rows) == len(joints)
+    assert np.abs(rows @ found.shapes).max(initial=0.0) < 1e-9 * np.abs(found.shapes).max(initial=1.0)
 
 
 def test_its_text():

@@ -40,7 +40,7 @@ def test_a_robot_with_loops():
 
 @pytest.mark.parametrize(
     ("change", "words"),
-    [({"rotary_inertia": "exact"}, "rotary_inertia: true"), ({"foreshortening": True}, "foreshortening")],
+    [({"rotary_inertia": "exact"}, "rotary_inertia: true"), ({"bending": "exact"}, "bending: linear")],
 )
 def test_beams_without_closed_form(change, words):
     properties = Properties(mass_per_length=1.0, EIz=1.0, rhoIy=0.1, rhoIz=0.1)

@@ -12,7 +12,7 @@ from pliant.model.yaml_file import read_robot
 
 BAD = sorted((Path(__file__).parent / "bad").glob("*.yaml"))
 EXPECT = re.compile(rb"^# expect: (?:line (\d+): )?(.*)$", re.MULTILINE)
-# seconds; a refusal must not wait for the whole file to be read
+# processor seconds; a refusal must not wait for the whole file to be read
 QUICK = 2.0
 """Seconds of processor time, which a busy machine does not change; a few hundredths are what it takes."""
 

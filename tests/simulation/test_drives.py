@@ -5,7 +5,10 @@ import pytest
 
 import pliant
 from pliant.dynamics import Dynamics
-from pliant.engine.stepping.explicit_system import BALANCES, Driving, ExplicitSystem, Signals
+from pliant.engine.stepping.driving import Driving
+from pliant.engine.stepping.explicit_system import ExplicitSystem
+from pliant.engine.stepping.layout import BALANCES
+from pliant.engine.stepping.signals import Signals
 from pliant.simulation.drives.callback import Callback
 from pliant.simulation.drives.controllers import PID, ComputedTorque
 from pliant.simulation.drives.drive import Sampling

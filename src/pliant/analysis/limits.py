@@ -179,4 +179,6 @@ def _flexible(arm: Dynamics) -> Iterator[tuple[Link, Member]]:
 
 def _bends(link: Link) -> bool:
     """Whether a link is a beam of linear bending."""
-    return link.beam is not None and not link.beam.foreshortening and bool({"bend_y", "bend_z"} & {*link.beam.families})
+    return (
+        link.beam is not None and link.beam.bending == "linear" and bool({"bend_y", "bend_z"} & {*link.beam.families})
+    )

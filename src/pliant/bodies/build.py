@@ -15,12 +15,15 @@ from pliant.bodies.beam_modes import BeamModes, family_inertia, mode_set
 from pliant.bodies.carried import CarriedMass, carried, frame_pose, mounted, own_load
 from pliant.bodies.damping import loaded_mass, modal_damping, modal_ratios, rayleigh_damping, robot_damping
 from pliant.bodies.elements import BendingElements, RodElements, element_set
-from pliant.bodies.families import CombinedSet, ShapeSet
+from pliant.bodies.families import MOTIONS, CombinedSet, ShapeSet
+from pliant.bodies.foreshortening import Foreshortening, foreshortening
 from pliant.bodies.invariants import assemble, attachment, mass_matrix, stiffness, with_turning_sections
 from pliant.bodies.lumped import RigidPieces
 from pliant.bodies.modal_body import Array, Attachment, ModalBody
 from pliant.bodies.profile import BeamProfile, beam_profile
 from pliant.bodies.reduction import craig_bampton_basis, static_basis
+from pliant.bodies.rod import Rod
+from pliant.bodies.rod_build import rod, rooted
 
 if TYPE_CHECKING:
     from pliant.model.beams import Beam
@@ -108,14 +111,34 @@ def _beam_body(link: Link, robot: Robot | None) -> ModalBody:
         body = assemble(shapes, profile, frames, section_inertia=section_inertia)
     for problem in _problems(body):
         _refuse(link, robot, problem)
-    return with_turning_sections(body, shapes, profile) if beam.rotary_inertia == "exact" else body
+    body = replace(body, large=_large_bending(link, beam, shapes, profile))
+    # a rod's sections turn exactly in any case
+    turning = beam.rotary_inertia == "exact" and beam.bending != "exact"
+    return with_turning_sections(body, shapes, profile) if turning else body
+
+
+def _large_bending(
+    link: Link, beam: Beam, shapes: Sequence[ShapeSet], profile: BeamProfile
+) -> Foreshortening | Rod | None:
+    """What the beam does beyond small deflections."""
+    bends = any(MOTIONS[s.family].shear is not None for s in shapes)
+    if beam.bending == "linear" or not bends:
+        return None
+    places = {name: (_place(link, name, profile), link.frame(name).vector()) for name in link.frame_names}
+    if beam.bending == "second-order":
+        pieces = [RigidPieces(s.family, s.nodes) for s in shapes if isinstance(s, BendingElements | RodElements)]
+        return foreshortening(shapes, profile, places, pieces=pieces if beam.lumped is not None else ())
+    section_inertia = bool(beam.rotary_inertia) or "torsion" in beam.families
+    return rod(shapes, profile, places, section_inertia=section_inertia, stations=beam.stations)
 
 
 def _shape_sets(link: Link, beam: Beam, profile: BeamProfile, robot: Robot | None) -> list[ShapeSet]:
     if beam.modes is not None:
         families = beam.modes.families()
         load = _load(link, robot) if any(f.shape == "clamped-mass" for f in families.values()) else None
-        return [_mode_set(link, robot, name, family, profile, load) for name, family in families.items()]
+        sets = [_mode_set(link, robot, name, family, profile, load) for name, family in families.items()]
+        # the root of a rod is clamped: its coordinates are strains
+        return [rooted(s) for s in sets] if beam.bending == "exact" else list(sets)
     if beam.elements is not None:
         return [_element_set(link, robot, name, beam, profile) for name in beam.families]
     if beam.lumped is not None:
@@ -206,10 +229,13 @@ def _robot_damping(robot: Robot) -> dict[str, Array]:
 
 def _beam_frame(link: Link, name: str, shapes: Sequence[ShapeSet], profile: BeamProfile) -> Attachment:
     frame = link.frame(name)
-    x = float(frame.x or 0.0)
-    if abs(x - profile.length) <= END * profile.length:
-        x = profile.length
-    return attachment(shapes, max(x, 0.0), frame.vector(), frame.matrix())
+    return attachment(shapes, _place(link, name, profile), frame.vector(), frame.matrix())
+
+
+def _place(link: Link, name: str, profile: BeamProfile) -> float:
+    """Where a frame sits along the beam."""
+    x = float(link.frame(name).x or 0.0)
+    return profile.length if abs(x - profile.length) <= END * profile.length else max(x, 0.0)
 
 
 def _rigid_frame(link: Link, name: str) -> Attachment:

@@ -40,19 +40,29 @@ def modes(
         bool, typer.Option("--convergence", help="Show the frequencies with more modes and elements, too.")
     ] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the modes into this PNG, SVG or PDF file.")] = None,
+    dynamics: Annotated[
+        str, typer.Option(help="What computes the equations of motion: recursive, dual_screw (linearised), ...")
+    ] = "recursive",
 ) -> None:
     """Natural frequencies of a robot at a configuration, bent as gravity bends it."""
     import pliant
     from pliant.analysis.equilibrium import settle
     from pliant.analysis.modes import vibration_modes
     from pliant.dynamics import Dynamics
+    from pliant.model.errors import ModelError
     from pliant.model.plausible import description_limits
 
     check_picture(plot)
     loaded = pliant.load(robot)
     if weightless:
         loaded = loaded.with_changes(gravity=(0.0, 0.0, 0.0))
-    arm = Dynamics(loaded, compile="never")
+    try:
+        arm = Dynamics(loaded, method=dynamics, compile="never")
+    except ModelError:
+        # the program prints the list of its problems
+        raise
+    except ValueError as error:
+        refuse(str(error))
     q = configuration_of(arm, at or [])
     try:
         found = vibration_modes(arm, arm.assemble(q) if straight else settle(arm, q).q, locked=not free)

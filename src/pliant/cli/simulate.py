@@ -36,6 +36,9 @@ def simulate(
     until: Annotated[float | None, typer.Option(help="Another end of the simulated time, in s.")] = None,
     method: Annotated[str | None, typer.Option(help="Another integrator.")] = None,
     tolerance: Annotated[float | None, typer.Option(help="Another relative error of a step.")] = None,
+    dynamics: Annotated[
+        str | None, typer.Option(help="Another way to the equations of motion, such as dual_screw (linearised).")
+    ] = None,
     report: Annotated[Path | None, typer.Option(help="Write a report: one HTML page with plots and a film.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the run into this PNG, SVG or PDF file.")] = None,
     film: Annotated[Path | None, typer.Option(help="Show the motion in this GIF, MP4 or HTML file.")] = None,
@@ -61,6 +64,8 @@ def simulate(
     changes: dict[str, Any] = {}
     if until is not None:
         changes["until"] = until
+    if dynamics is not None:
+        changes["dynamics"] = dynamics
     options = {key: value for key, value in (("method", method), ("tolerance", tolerance)) if value is not None}
     if options:
         changes["integrator"] = options

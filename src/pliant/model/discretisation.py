@@ -26,7 +26,15 @@ MOST_MODES = 100
 MOST_NODES = 1000
 
 Shape = Literal[
-    "auto", "clamped-free", "clamped-mass", "pinned-pinned", "pinned-free", "free-free", "polynomial", "user"
+    "auto",
+    "clamped-free",
+    "clamped-mass",
+    "pinned-pinned",
+    "pinned-free",
+    "free-free",
+    "polynomial",
+    "legendre",
+    "user",
 ]
 LOADED: Shape = "clamped-mass"
 """What ``auto`` means: the shapes of the beam that carries its load, with which one mode is within 0.1 %."""
@@ -79,7 +87,7 @@ class Family(Element):
     count: Annotated[int, WholeNumber(0, MOST_MODES)] | None = Field(
         default=None, description="number of modes; default for the shape user: one per expression"
     )
-    shape: Shape | None = Field(default=None, description="boundary conditions, polynomial or user")
+    shape: Shape | None = Field(default=None, description="boundary conditions, polynomial, legendre or user")
     normalise: Normalise | None = Field(default=None, description="mass, tip, unit or none")
     tip_mass: TipMass | None = Field(default=None, description="mass at the tip for the shape clamped-mass, or auto")
     tip_inertia: TipInertia | None = Field(default=None, description="inertia at the tip for clamped-mass, or auto")
@@ -113,7 +121,7 @@ class Modes(Element):
 
     shape: Shape = Field(
         default="auto",
-        description="boundary conditions, polynomial or user; auto: clamped, with what the tip carries (clamped-mass)",
+        description="boundary conditions, polynomial, legendre or user; auto: clamped, with what the tip carries",
     )
     bend_y: FamilyOrCount = Field(default=None, description="bending in y: a count or a mapping")
     bend_z: FamilyOrCount = Field(default=None, description="bending in z: a count or a mapping")

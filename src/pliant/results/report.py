@@ -188,10 +188,10 @@ def _rows(n: int) -> Any:
 
 
 def _film_data(run: Result) -> dict[str, Any]:
-    sizes = [line.bent.shape[1] + 2 for line in make_film(run, 1).lines]
+    sizes = [line.bent.shape[1] + 2 for line in make_film(run.arm, run.time, run.q, 1).lines]
     pictures = int(np.clip(MOST_FILM_NUMBERS / (3 * sum(sizes)), LEAST_PICTURES, MOST_PICTURES))
-    film = make_film(run, pictures)
-    view = view_of(run, film)
+    film = make_film(run.arm, run.time, run.q, pictures)
+    view = view_of(run.arm, film)
     return {
         "name": run.info.name,
         "time": _packed(film.time),

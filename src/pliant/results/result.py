@@ -185,6 +185,13 @@ class Result:
 
         seconds  length of the film; default: the simulated time, at most 20 s
         """
-        from pliant.pictures.animation import write_animation
+        from pliant.pictures.animation import LONGEST, check_film, draw_film
 
-        write_animation(self, Path(path), seconds)
+        length, file = min(self.time[-1], LONGEST) if seconds is None else seconds, Path(path)
+        check_film(file, length)
+        if file.suffix.lower() != ".html":
+            draw_film(self.arm, self.time, self.q, file, length, self.info.name)
+            return
+        from pliant.results.report import write_film_page
+
+        write_film_page(self, file)

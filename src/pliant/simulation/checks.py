@@ -80,10 +80,14 @@ def _energy(run: Result) -> Iterator[str]:
     turnover = float(np.ptp(energy) + np.abs(run.samples.work).max() + np.abs(run["energy.kinetic"]).max())
     rounding = ROUNDING * float(np.abs(run.quantities.energies).max())
     if balance > max(LEAK * turnover, rounding, _rest_energy(run)):
-        yield (
-            f"the energy balance is off by {balance:.3g} J, {100 * balance / turnover:.2g} % of what was turned over; "
+        method = run.arm.method
+        remedy = (
             "use a smaller tolerance or step"
+            if method.order is None
+            else f"so much is missing in method '{method.name}', which is approximate; method 'recursive' is not"
         )
+        share = f"{100 * balance / turnover:.2g} % of what was turned over"
+        yield f"the energy balance is off by {balance:.3g} J, {share}; {remedy}"
 
 
 def _rest_energy(run: Result) -> float:

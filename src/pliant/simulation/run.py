@@ -26,7 +26,7 @@ from pliant.simulation.integrators.integrator import IntegrationError, Integrato
 from pliant.simulation.loads import Disturbance, Stops
 from pliant.simulation.peaks import Peaks
 from pliant.simulation.start import Start
-from pliant.simulation.state_equations import BALANCES, StateEquations
+from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.study import DEFAULT_TOLERANCE, IntegratorOptions, Outputs, StrainPoint, Study
 from pliant.simulation.trajectories.path import Surroundings
 
@@ -61,7 +61,8 @@ class Run:
         began = time.perf_counter()
         self.study = study
         with study.placed("robot"):
-            self.arm = arm if arm is not None else Dynamics(study.robot, compile="auto" if study.compile else "never")
+            how: Literal["auto", "never"] = "auto" if study.compile else "never"
+            self.arm = arm if arm is not None else Dynamics(study.robot, method=study.dynamics, compile=how)
         with study.placed("start"):
             self.q0, self.v0 = study.start.state(self.arm)
         around = Surroundings(self.arm, self.q0)
@@ -288,7 +289,8 @@ class Recorder:
 
     def _keep(self, times: Floats, states: Floats) -> None:
         q, v, tau, force, reference = self.equations.moments(times, states)
-        self.blocks.append(Samples(times, q, v, tau, force, states[:, -BALANCES:].copy(), reference))
+        work = states[:, self.equations.layout.balances].copy()
+        self.blocks.append(Samples(times, q, v, tau, force, work, reference))
 
     def fresh(self) -> Samples | None:
         """The samples since the last call."""

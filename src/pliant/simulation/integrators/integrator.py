@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pliant.engine.stepping.layout import BALANCES
 from pliant.model.errors import ModelError
-from pliant.simulation.state_equations import BALANCES, StateEquations
+from pliant.simulation.state_equations import StateEquations
 
 Floats = NDArray[np.float64]
 
@@ -99,10 +100,12 @@ class Tolerance:
             if not hits and group not in ("joints", "elastic"):
                 raise ModelError(f"tolerance of '{group}': no coordinate has such a name")
             values[hits] = value
-        rest = np.full(equations.size - 2 * len(names), common)
+        layout = equations.layout
+        every = np.full(layout.size, common)
+        every[layout.q] = every[layout.v] = values
         # the energies follow the motion; they do not steer the step
-        rest[len(rest) - BALANCES :] = inf
-        return cls(relative, np.concatenate([values, values, rest]))
+        every[layout.balances] = inf
+        return cls(relative, every)
 
     def norm(self, error: Floats, before: Floats, after: Floats) -> float:
         """Root mean square of the weighted error; at most 1 is good."""

@@ -13,8 +13,8 @@ from pydantic import Field, model_validator
 from pliant.model.element import Element, of_value, refuse, rule
 from pliant.model.units import POSITIVE, Quantity, Time
 from pliant.simulation.per_joint import (
+    Accelerations,
     Coordinates,
-    PositivePlain,
     SpeedLimits,
     Speeds,
     Times,
@@ -114,7 +114,7 @@ class Trapezoidal(_Move):
     duration: Duration | None = Field(default=None, description="time from rest to rest")
     ramp: Ramp = Field(default=1 / 3, description="part of the duration that each ramp takes, at most 1/2")
     velocity: SpeedLimits | None = Field(default=None, description="largest joint rates")
-    acceleration: PositivePlain | None = Field(default=None, description="largest joint accelerations")
+    acceleration: Accelerations | None = Field(default=None, description="largest joint accelerations")
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
