@@ -9,7 +9,21 @@ from typing import Annotated, TextIO
 
 import typer
 
-from pliant.cli import bench, check, derive, export, modes, reproduce, robots, schema, shapes, show, simulate, view
+from pliant.cli import (
+    bench,
+    check,
+    derive,
+    equilibrium,
+    export,
+    modes,
+    reproduce,
+    robots,
+    schema,
+    shapes,
+    show,
+    simulate,
+    view,
+)
 from pliant.cli.terminal import FAILED, WRONG_INPUT
 
 app = typer.Typer(
@@ -29,6 +43,7 @@ app.command(name="export")(export.export)
 app.command(name="simulate")(simulate.simulate)
 app.command(name="view")(view.view)
 app.command(name="modes")(modes.modes)
+app.command(name="equilibrium")(equilibrium.equilibrium)
 app.command(name="derive")(derive.derive)
 app.command(name="reproduce")(reproduce.reproduce)
 app.command(name="bench")(bench.bench)
