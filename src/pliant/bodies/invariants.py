@@ -78,9 +78,7 @@ def with_turning_sections(body: ModalBody, sets: Sequence[ShapeSet], profile: Be
     )
 
 
-def _discs(
-    sets: Sequence[ShapeSet], profile: BeamProfile, breaks: Sequence[float], points: int
-) -> tuple[Array, Array]:
+def _discs(sets: Sequence[ShapeSet], profile: BeamProfile, breaks: Sequence[float], points: int) -> tuple[Array, Array]:
     """Moments of inertia (s, 3) and rotation shapes (s, 3, n) of sections at Gauss points."""
     x, weights = gauss(breaks, points)
     section = profile.at(x)
