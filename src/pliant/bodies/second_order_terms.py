@@ -18,7 +18,7 @@ from typing import NamedTuple
 from pliant.bodies.modal_terms import ModalSection, ModalTerms
 from pliant.bodies.terms import Bias, Blocks, FrameTerms
 from pliant.spatial.scalars import Scalar, is_zero
-from pliant.spatial.vectors import Matrix, Vector, add, cross, dot, plus, scale, times
+from pliant.spatial.vectors import Matrix, Vector, add, cross, dot, scale, times
 
 
 class SecondOrderSection(NamedTuple):
@@ -48,14 +48,16 @@ class SecondOrderTerms(NamedTuple):
 
     def inertia(self, q_e: Vector, v_e: Vector, w: Vector) -> tuple[Blocks, Bias]:
         """Mass blocks and bias on (a_v, a_w, a_e)."""
-        blocks, (force, moment, elastic) = self.linear.inertia(q_e, v_e, w)
         back = [_Form(G, q_e, v_e) for G in self.g]
-        x, y, z = (form.value for form in back)
-        shifted = [[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]]
-        rate, bias = [form.rate for form in back], [form.bias for form in back]
-        force = add(force, cross(w, add(cross(w, [x, y, z]), scale(2.0, rate))), bias)
+        # a linear body whose first_modal is Phi + g q: its first moment then has q^T g q, twice too much
+        shifted = self.linear._replace(
+            first=[x - form.value for x, form in zip(self.linear.first, back, strict=True)],
+            first_modal=_added(self.linear.first_modal, back),
+        )
+        blocks, (force, moment, elastic) = shifted.inertia(q_e, v_e, w)
+        force = add(force, [form.bias for form in back])
         M_e, elastic = self._completed(blocks.M_e, elastic, back)
-        blocks = blocks._replace(B=plus(blocks.B, shifted), E_v=_added(blocks.E_v, back), M_e=M_e)
+        blocks = blocks._replace(M_e=M_e)
         if not all(is_zero(entry) for M in self.B for row in M for entry in row):
             turned = [_Form(M, q_e, v_e) for M in self.B]
             blocks = blocks._replace(E_w=_added(blocks.E_w, turned))
