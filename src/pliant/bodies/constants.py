@@ -38,6 +38,19 @@ def offset_of(body: ModalBody, frame: str) -> list[float]:
     return [0.0] * 3 if body.large is None else clean(body.large.offset(frame))
 
 
+def disc_sections(body: ModalBody, rule: str) -> list[tuple[ModalSection, Array]]:
+    """The sections of a body that turn exactly, and their moments of inertia in its section axes; none has a place."""
+    nothing: Array = np.zeros((3, body.size))
+    axes, turns = (body.section_axes, body.section_turn)
+    if rule != "xyz":
+        # all other maps turn with their argument
+        axes, turns = np.eye(3), np.einsum("ab,sbk->sak", axes, turns)
+    return [
+        (ModalSection([0.0] * 3, nothing.tolist(), listed(turn), clean(axes), rule), moments)
+        for turn, moments in zip(turns, body.section_inertia, strict=True)
+    ]
+
+
 def fixed_section(position: Array, size: int, rule: str) -> ModalSection:
     """A place that no elastic coordinate moves, on a body with so many of them."""
     nothing = np.zeros((3, size)).tolist()

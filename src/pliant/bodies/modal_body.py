@@ -99,6 +99,11 @@ class ModalBody:
         turn = self.section_turn
         return self.M_ee + np.einsum("sa,sai,sak->ik", self.section_inertia, turn, turn) if len(turn) else self.M_ee
 
+    def without_discs(self) -> ModalBody:
+        """The body without its sections that turn exactly."""
+        none = {"section_inertia": np.zeros((0, 3)), "section_turn": np.zeros((0, 3, self.size))}
+        return replace(self, **none)  # type: ignore[arg-type]
+
     def moves(self, frame: str) -> bool:
         """Whether elastic coordinates move or turn a frame."""
         at = self.frames[frame]

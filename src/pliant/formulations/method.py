@@ -42,7 +42,7 @@ class MethodError(ValueError):
 class Method(ABC):
     """One way to the equations of motion ``M a + h = f`` of a mechanism.
 
-    order  None: exact for the model; 1: to first order in the elastic coordinates
+    order  None: exact for the model; 1: to first order in the elastic coordinates; 0: of order zero in the mass matrix
     """
 
     name: ClassVar[str]

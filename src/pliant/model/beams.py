@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 from pydantic import BeforeValidator, Field, StrictBool, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from pliant.model.any_section import AnySection
 from pliant.model.discretisation import Damping, Elements, Lumped, Modes, user_shape
 from pliant.model.element import Array, Element, at, of_value, refuse, rule
 from pliant.model.errors import ModelError, show
 from pliant.model.materials import MATERIALS, Material, MaterialOrName, find_material
-from pliant.model.sections import AnySection
 from pliant.model.units import BendingStiffness, Force, MassPerLength, PositiveLength, SectionInertia, WholeNumber
 
 # the constants that a family of elastic coordinates cannot do without
@@ -28,6 +28,8 @@ PROBES = np.linspace(0.0, 1.0, 9)
 MASS_POINTS = 4
 # stations of an exact beam, in every segment
 MOST_STATIONS = 60
+MOST_PIECES = 200
+Pieces = Annotated[int, WholeNumber(1, MOST_PIECES)]
 # lengths that are given twice must agree to this fraction
 SAME_LENGTH = 1e-9
 
@@ -175,6 +177,7 @@ class Beam(Element):
         description="places per segment at which an exact beam is followed; default: two more than modes of a family",
     )
     damping: Damping | None = Field(default=None, description="structural damping")
+    pieces: Pieces = Field(default=1, description="number of equal beams, welded end to end, that stand for this one")
 
     @model_validator(mode="before")
     @classmethod

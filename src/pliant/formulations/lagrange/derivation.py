@@ -45,6 +45,7 @@ def derive(
     mechanism: Mechanism | None = None,
     tip_rotation: TipRotation = "slope",
     most_terms: int = MOST_TERMS,
+    work_per_term: int = WORK_PER_TERM,
     progress: Callable[[float, str], None] | None = None,
     with_rates: bool = True,
 ) -> tuple[Names, SymbolicSystem]:
@@ -54,7 +55,7 @@ def derive(
         from pliant.mechanism import assemble as put_together
 
         mechanism = put_together(robot)
-    names = Names(Algebra(most=float(most_terms) * WORK_PER_TERM))
+    names = Names(Algebra(most=float(most_terms) * work_per_term))
     try:
         chain = build_chain(mechanism, robot, names, tip_rotation)
         system = assemble(chain, progress, most_terms=most_terms, with_rates=with_rates)
