@@ -131,7 +131,7 @@ def test_all_plans_agree(name):
     """Multipliers, cuts, a free platform, and both orders of elimination, on plain numbers."""
     arm = Dynamics(name, compile="never")
     short = merged(arm.tree)
-    tree, closures = close(short.tree, arm.mechanism)
+    tree, closures = close(short.tree, arm.mechanism, short.order)
     rng = np.random.default_rng(2)
     scale = arm.loops.constraints.column_scale
     q = (arm.assemble() + 0.01 * scale * rng.standard_normal(arm.size))[list(short.order)]
