@@ -119,3 +119,13 @@ def test_every_analysis_tells(analysis):
 def test_loops_and_modal_data_are_looked_at_too():
     arm = Dynamics("dualemps", compile="never")
     assert state_limits(arm, arm.assemble()) == []
+
+
+def test_slopes_are_judged_by_the_kind_of_bending():
+    """Second order holds twice as far as linear bending, exact bending everywhere; each says what cures it."""
+    assert not list(slope_words("arm", 0.3, bending="second-order"))
+    (rough,) = slope_words("arm", 0.5, bending="second-order")
+    assert "beyond 0.4 rad second-order bending is only a rough model: write bending: exact" in rough
+    assert not list(slope_words("arm", 3.0, bending="exact"))
+    (linear,) = slope_words("arm", 0.3)
+    assert "write bending: second-order or exact" in linear
