@@ -94,7 +94,7 @@ def gaps(skeleton: Skeleton, loops: list[LoopRows], links: list[LinkMotion]) -> 
     return np.hstack(out)
 
 
-def _frame_twist(links: list[LinkMotion], end: tuple[int, FramePlace]) -> tuple[Floats, Floats]:
+def frame_twist(links: list[LinkMotion], end: tuple[int, FramePlace]) -> tuple[Floats, Floats]:
     """Velocity and acceleration (times, 6) of a frame, base axes."""
     link, place = end
     times = len(links[0].p)
@@ -116,7 +116,7 @@ def _rates(skeleton: Skeleton, loops: list[LoopRows], motion: JointMotion) -> tu
     rates, accelerations = [], []
     for loop in loops:
         _, R_A = skeleton.pose(links, *loop.ends[0])
-        (v_A, a_A), (v_B, a_B) = (_frame_twist(links, end) for end in loop.ends)
+        (v_A, a_A), (v_B, a_B) = (frame_twist(links, end) for end in loop.ends)
         N = loop.directions(R_A)
         # tilts turn with the first frame
         w_A = v_A[:, 3:]
@@ -141,7 +141,8 @@ def _jacobian(skeleton: Skeleton, loops: list[LoopRows], q: Floats, columns: lis
 def close_motion(skeleton: Skeleton, loops: list[LoopRows], driven: JointMotion, start: Floats) -> JointMotion:
     """Motion of all joints for that of the actuated ones; passive joints of a tree keep their ``start`` (joints,).
 
-    The way in which loops are closed is followed from the first instant, at which ``start`` is near.
+    The way in which loops are closed is followed from the first instant, at which ``start`` is near; or ``start``
+    (times, joints) is near at all of them.
     """
     times = len(driven.q)
     q, v, a = (np.zeros((times, len(skeleton.joints))) for _ in range(3))
@@ -151,21 +152,37 @@ def close_motion(skeleton: Skeleton, loops: list[LoopRows], driven: JointMotion,
     passive = skeleton.passive
     if not loops or not passive:
         return JointMotion(q, v, a)
-    # the branch is followed in strides, then all instants are polished together
+    if start.ndim == 1:
+        q[:, passive] = _followed(skeleton, loops, q)
+    q = _newton(skeleton, loops, q, passive)
+    return with_passive_rates(skeleton, loops, JointMotion(q, v, a))
+
+
+def _followed(skeleton: Skeleton, loops: list[LoopRows], q: Floats) -> Floats:
+    """Passive joints (times, passive) near the closed chain, in strides from the first instant."""
+    times, passive = len(q), skeleton.passive
     strides = np.unique(np.linspace(0, times - 1, min(times, STRIDES)).astype(int))
-    guess, found = start[passive], np.empty((len(strides), len(passive)))
+    guess, found = q[0, passive], np.empty((len(strides), len(passive)))
     for k, t in enumerate(strides):
         q[t, passive] = guess
         guess = found[k] = _newton(skeleton, loops, q[t : t + 1], passive)[0, passive]
-    for k, joint in enumerate(passive):
-        q[:, joint] = np.interp(np.arange(times), strides, found[:, k])
-    q = _newton(skeleton, loops, q, passive)
+    every = np.arange(times)
+    return np.column_stack([np.interp(every, strides, column) for column in found.T])
+
+
+def with_passive_rates(skeleton: Skeleton, loops: list[LoopRows], motion: JointMotion) -> JointMotion:
+    """The motion with rates and accelerations of the passive joints as the closed loops demand."""
+    q, v, a = motion.q, motion.v.copy(), motion.a.copy()
+    passive = skeleton.passive
+    if not loops or not passive:
+        return JointMotion(q, v, a)
+    v[:, passive] = a[:, passive] = 0.0
     J = _jacobian(skeleton, loops, q, passive)
     sizes = np.linalg.svd(J, compute_uv=False)
     worst = sizes[:, min(len(passive), J.shape[1]) - 1] / sizes[:, 0]
     if not worst.min() > SINGULAR:
         t = int(np.argmin(worst))
-        at = ", ".join(f"{skeleton.joints[k]} = {q[t, k]:.4g}" for k in places)
+        at = ", ".join(f"{skeleton.joints[k]} = {q[t, k]:.4g}" for k in skeleton.driven)
         raise ModelError(
             f"robot '{skeleton.robot.name}': its drives do not determine the passive joints at {at} (a singular pose of "
             "the closed chain); keep the path away from it"

@@ -117,9 +117,12 @@ class LumpedModel:
             start = np.asarray(q, dtype=float)
         return self.nominal(JointMotion(start[None], 0 * start[None], 0 * start[None]))
 
-    def nominal(self, driven: JointMotion) -> JointMotion:
-        """Motion of all joints for one of the actuated joints (times, inputs); loops determine the passive ones."""
-        return close_motion(self.skeleton, self.loops, driven, self.reference_pose())
+    def nominal(self, driven: JointMotion, start: Floats | None = None) -> JointMotion:
+        """Motion of all joints for one of the actuated joints (times, inputs); loops determine the passive ones.
+
+        start  all joints near the first instant (joints,) or near every one (times, joints); default: reference pose
+        """
+        return close_motion(self.skeleton, self.loops, driven, self.reference_pose() if start is None else start)
 
     # ---- equations
 
