@@ -13,7 +13,7 @@ import numpy as np
 
 from pliant.formulations.lumped_fe.mesh import FramePlace
 from pliant.formulations.lumped_fe.node_matrices import Floats
-from pliant.formulations.lumped_fe.skeleton import BASE, JointMotion, LinkMotion, Skeleton
+from pliant.formulations.lumped_fe.skeleton import BASE, JointMotion, LinkMotion, Skeleton, cross
 from pliant.model.errors import ModelError
 
 if TYPE_CHECKING:
@@ -105,8 +105,8 @@ def frame_twist(links: list[LinkMotion], end: tuple[int, FramePlace]) -> tuple[F
     def up(x: Floats) -> Floats:
         return np.asarray(np.einsum("tij,tj->ti", body.R, x))
 
-    velocity = body.v + np.cross(body.w, place.p)
-    a = body.a + np.cross(body.w_dot, place.p) + np.cross(body.w, np.cross(body.w, place.p))
+    velocity = body.v + cross(body.w, place.p)
+    a = body.a + cross(body.w_dot, place.p) + cross(body.w, cross(body.w, place.p))
     return np.hstack([up(velocity), up(body.w)]), np.hstack([up(a), up(body.w_dot)])
 
 
@@ -122,7 +122,7 @@ def _rates(skeleton: Skeleton, loops: list[LoopRows], motion: JointMotion) -> tu
         w_A = v_A[:, 3:]
         N_dot = np.zeros_like(N)
         k = loop.size - len(loop.tilts)
-        N_dot[:, k:, 3:] = np.cross(w_A[:, None], N[:, k:, 3:])
+        N_dot[:, k:, 3:] = cross(w_A[:, None], N[:, k:, 3:])
         rates.append(np.einsum("tri,ti->tr", N, v_A - v_B))
         accelerations.append(np.einsum("tri,ti->tr", N, a_A - a_B) + np.einsum("tri,ti->tr", N_dot, v_A - v_B))
     return np.hstack(rates), np.hstack(accelerations)

@@ -16,7 +16,7 @@ from scipy.sparse.linalg import splu
 from pliant.formulations.lumped_fe.model import Assembled, LumpedModel
 from pliant.formulations.lumped_fe.node_matrices import Floats
 from pliant.formulations.lumped_fe.recovery import ElasticState
-from pliant.formulations.lumped_fe.skeleton import JointMotion
+from pliant.formulations.lumped_fe.skeleton import JointMotion, cross
 from pliant.formulations.lumped_fe.system import Matrices
 
 _S6 = 6.0**0.5
@@ -147,8 +147,8 @@ def spin_load(model: LumpedModel, assembled: Assembled, first: int, z: Floats, v
         of_root = np.einsum("tij,tj->ti", X0, v[:, root.columns]) + np.einsum("tij,tj->ti", X1, z[:, root.columns])
         bodies, spread = model.meshes[i].bodies, model.links[i].spread
         gamma = np.asarray(np.hstack([of_root, v[:, own]]) @ spread.T).reshape(len(z), -1, 6)[..., 3:]
-        force = bodies.m[:, None] * np.cross(gamma, np.cross(gamma, bodies.G))
-        moment = np.cross(gamma, np.einsum("nij,tnj->tni", bodies.I, gamma))
+        force = bodies.m[:, None] * cross(gamma, cross(gamma, bodies.G))
+        moment = cross(gamma, np.einsum("nij,tnj->tni", bodies.I, gamma))
         on_link = np.concatenate([force, moment], axis=2).reshape(len(z), -1) @ spread
         load[:, root.columns] += np.einsum("tji,tj->ti", X0, on_link[:, :6])
         load[:, own] += on_link[:, 6:]

@@ -9,8 +9,8 @@ import numpy as np
 from pliant.formulations.lumped_fe.interface import carried_over, frame_map
 from pliant.formulations.lumped_fe.mesh import FramePlace
 from pliant.formulations.lumped_fe.model import Assembled, LumpedModel
-from pliant.formulations.lumped_fe.node_matrices import Floats, tilde
-from pliant.formulations.lumped_fe.skeleton import BASE
+from pliant.formulations.lumped_fe.node_matrices import Floats, motion_weights, tilde
+from pliant.formulations.lumped_fe.skeleton import BASE, cross
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def nodal_rates(model: LumpedModel, assembled: Assembled, state: ElasticState, l
     s = link_state(model, assembled, with_loops(assembled, state), i)
     w = assembled.links[i].w[:, None]
     nu, nu_dot = (np.asarray(x @ model.links[i].spread.T).reshape(len(x), -1, 6) for x in (s.z, s.z_dot))
-    total = nu_dot + np.concatenate([np.cross(w, nu[..., :3]), np.cross(w, nu[..., 3:])], axis=2)
+    total = nu_dot + np.concatenate([cross(w, nu[..., :3]), cross(w, nu[..., 3:])], axis=2)
     R = assembled.links[i].R
     return np.concatenate([np.einsum("tij,tnj->tni", R, total[..., k : k + 3]) for k in (0, 3)], axis=2)
 
@@ -106,11 +106,14 @@ def link_forces(model: LumpedModel, assembled: Assembled, y: ElasticState, link:
     """(15): what acts from outside on the root and the own displacements of a link (times, 6 + own)."""
     s = link_state(model, assembled, y, link)
     constants, motion = model.links[link], assembled.links[link]
-    out = np.empty_like(s.z)
-    for t in range(len(out)):
-        M, C, K, f = constants.sparse_at(motion, t)
-        out[t] = M @ s.z_ddot[t] + C @ s.z_dot[t] + K @ s.z[t] + f
-    return out
+    weights = motion_weights(motion.w, motion.w_dot, motion.a)
+    # matrices are symmetric or not, so that their transposes act from the right
+    out = s.z_ddot @ constants.M.T + s.z_dot @ constants.D.T + s.z @ constants.K.T + weights @ constants.F_w
+    for k, C in enumerate(constants.C_w):
+        out += motion.w[:, [k]] * (s.z_dot @ C.T)
+    for k, K in enumerate(constants.K_w):
+        out += weights[:, [k]] * (s.z @ K.T)
+    return np.asarray(out)
 
 
 def reactions(model: LumpedModel, assembled: Assembled, state: ElasticState) -> Reactions:
@@ -152,7 +155,7 @@ def reactions(model: LumpedModel, assembled: Assembled, state: ElasticState) -> 
 def _at_axis(w: Floats, axis: Floats, p_BJ: Floats) -> Floats:
     """A wrench at the link's origin, with its moment about the nearest point of the joint's axis."""
     nearest = p_BJ - axis * (axis @ p_BJ) if axis.any() else np.zeros(3)
-    return np.hstack([w[:, :3], w[:, 3:] - np.cross(nearest, w[:, :3])])
+    return np.hstack([w[:, :3], w[:, 3:] - cross(nearest, w[:, :3])])
 
 
 def _on_root(model: LumpedModel, assembled: Assembled, link: int, place: FramePlace, wrench: Floats) -> Floats:
