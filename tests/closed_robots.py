@@ -80,6 +80,6 @@ def pendulum_ring(n=6, *, friction=0.01):
 def state(arm, *, seed=0, size=0.05, speed=1.0):
     """A random state on the constraints of a robot, near its reference pose."""
     rng = np.random.default_rng(seed)
-    scale = arm.loops.constraints.column_scale if arm.loops is not None else np.ones(arm.size)
+    scale = arm.loops.column_scale
     q = arm.assemble(hold=[]) + size * scale * rng.standard_normal(arm.size)
     return arm.project(q, speed * scale * rng.standard_normal(arm.size))

@@ -3,6 +3,7 @@
 import ast
 import importlib
 import inspect
+import re
 import subprocess
 import sys
 from graphlib import TopologicalSorter
@@ -19,8 +20,10 @@ LAYERS = [
     {"spatial"},
     {"model"},
     {"bodies"},
+    {"mechanism"},
     {"formulations"},
     {"engine"},
+    {"tree_dynamics"},
     {"dynamics"},
     {"analysis"},
     {"pictures"},
@@ -32,6 +35,9 @@ LAYERS = [
 ]
 # packages that a plain `import pliant` or `pliant --help` must not load
 HEAVY = {"numpy", "scipy", "pydantic", "ruamel", "matplotlib", "llvmlite", "h5py", "sympy", "casadi"}
+
+# lines of a module that is still one idea
+LONGEST = 450
 
 MODULES = sorted(SOURCE.rglob("*.py"))
 
@@ -110,20 +116,37 @@ def test_public_names_resolve_and_are_documented(name):
                 assert inspect.getdoc(getattr(value, key)), f"pliant.{name}.{key} has no docstring"
 
 
-def test_names_for_type_checkers_are_the_real_ones():
-    """The imports under TYPE_CHECKING in the front door say the same as the table behind __getattr__."""
-    tree = ast.parse((SOURCE / "__init__.py").read_text(encoding="utf-8"))
-    declared = {
-        alias.asname or alias.name: node.module
-        for block in ast.walk(tree)
-        if isinstance(block, ast.If)
-        for node in block.body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
-    for name in pliant.__all__:
-        if name != "__version__":
-            assert getattr(importlib.import_module(declared[name]), name) is getattr(pliant, name)
+def test_the_stub_is_the_one_list_of_public_names():
+    """Every import of the stub is one line of one name, which the front door can read."""
+    tree = ast.parse((SOURCE / "__init__.pyi").read_text(encoding="utf-8"))
+    imported = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    declared = {alias.name: node.module for node in imported for alias in node.names if alias.asname == alias.name}
+    assert len(declared) == len(imported)
+    assert {*declared, "__version__"} == set(pliant.__all__)
+    for name, home in declared.items():
+        assert getattr(importlib.import_module(home), name) is getattr(pliant, name)
+
+
+def test_public_class_names_stand_once():
+    homes = {}
+    for file in MODULES:
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(module_name(file))
+    assert {name: where for name, where in homes.items() if len(where) > 1} == {}
+
+
+@pytest.mark.parametrize("file", MODULES, ids=module_name)
+def test_a_module_is_one_idea(file):
+    assert len(file.read_text(encoding="utf-8").splitlines()) <= LONGEST
+
+
+def test_only_bodies_know_shapes():
+    """Shapes of sections are named where bodies are made, and where a method lowers their constants."""
+    for file in MODULES:
+        part = file.relative_to(SOURCE)
+        if part.parts[0] not in ("model", "bodies") and part.name != "lowering.py":
+            assert not re.search(r"Phi_[dr]", file.read_text(encoding="utf-8")), f"{part} names shapes of a body"
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -32,6 +32,8 @@ from pliant import (
     Tube,
     load,
 )
+from pliant.formulations.recursive.lowering import lower
+from pliant.mechanism import assemble
 from pliant.model import MATERIALS, ModalData, ModalFrame, Rayleigh
 
 ZOO = {}
@@ -47,6 +49,11 @@ def member(build):
 def robot(name):
     """The robot of that name."""
     return ZOO[name]()
+
+
+def tree_of(given):
+    """The tree of the recursion for a robot."""
+    return lower(assemble(given))
 
 
 # ---------------------------------------------------------------- random parts

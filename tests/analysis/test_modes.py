@@ -138,10 +138,9 @@ def test_more_joints_held_than_the_loops_leave_free(name, left):
     found = modes(arm, locked=joints)
     assert len(found) == left
     assert np.allclose(found.squares, modes(arm, locked=joints[::-1]).squares, rtol=1e-9)
-    motors = [link for link in arm.tree.links if link.joint in joints]
-    for link in motors:
-        row = np.array([1.0, *(link.kind.sign * np.array(link.constants.motor_row))])
-        assert np.abs(row @ found.shapes[link.own]).max(initial=0.0) < 1e-9 * np.abs(found.shapes).max(initial=1.0)
+    for member in arm.mechanism.driven_members:
+        row = arm.mechanism.motor_row(member)
+        assert np.abs(row @ found.shapes).max(initial=0.0) < 1e-9 * np.abs(found.shapes).max(initial=1.0)
 
 
 def test_a_loaded_loop_has_the_stiffness_of_its_forces():

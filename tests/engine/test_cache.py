@@ -12,7 +12,6 @@ from pliant.dynamics import Dynamics
 from pliant.engine.backends import cache, evaluator, jit
 from pliant.engine.backends.evaluator import Evaluator, Program
 from pliant.formulations.recursive.passes import INVERSE
-from pliant.formulations.recursive.tree import build_tree
 
 
 @pytest.fixture
@@ -41,7 +40,7 @@ def compilations(monkeypatch):
 def evaluate():
     """Inverse dynamics of a small robot, with everything new but the disk."""
     evaluator._RECENT.clear()
-    tree = build_tree(zoo.robot("rotary-none"))
+    tree = zoo.tree_of(zoo.robot("rotary-none"))
     x = [np.sin(k + np.arange(tree.size)) for k in range(3)]
     return Evaluator(Program(INVERSE, tree))(*x)
 
@@ -55,7 +54,7 @@ def test_robots_of_one_structure_share_code_in_memory(folder, compilations):
     first = evaluate()
     for entry in entries(folder):
         entry.unlink()
-    tree = build_tree(zoo.robot("rotary-none"))
+    tree = zoo.tree_of(zoo.robot("rotary-none"))
     x = [np.sin(k + np.arange(tree.size)) for k in range(3)]
     assert np.array_equal(Evaluator(Program(INVERSE, tree))(*x), first)
     assert len(compilations) == 1
@@ -74,7 +73,7 @@ def test_the_second_time_nothing_is_compiled(folder, compilations):
 
 
 def test_other_modes_and_seeds_are_other_entries(folder, compilations):
-    tree = build_tree(zoo.robot("rotary-none"))
+    tree = zoo.tree_of(zoo.robot("rotary-none"))
     for seeds, mode in (((), "single"), ((), "batch"), (("q",), "jacobian"), (("v",), "jacobian")):
         Program(INVERSE, tree, seeds).load(mode)
     assert len(entries(folder)) == 4

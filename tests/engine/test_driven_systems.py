@@ -36,8 +36,10 @@ def given(driven):
 def driven_system(arm, kind):
     model = PrescribedDynamics(arm)
     driven = tuple(model.driven.tolist())
-    forward = model.algorithm() if kind is ExplicitSystem or arm.loops is not None else None
-    system = kind(arm.tree, Driving(given(driven), channels=3 * len(driven), driven=driven), forward=forward)
+    by = {"forward": model.loops.traced_forward(driven)}
+    if kind is ImplicitSystem and not arm.loops.rows:
+        by = {"inverse": arm.traced("inverse")}
+    system = kind(arm.tree, Driving(given(driven), channels=3 * len(driven), driven=driven), **by)
     system.set_signals(Signals.fit(lambda t: motion(t, len(driven)), 0.0, END, pieces=8))
     return system, model
 
@@ -53,7 +55,7 @@ def test_slope_of_a_closed_loop(name):
             f[i] = gains[0] - gains[1] * v[i]
         return f
 
-    system = ExplicitSystem(arm.tree, Driving(law, (3.0, 0.5)), forward=arm.loops.forward_algorithm())
+    system = ExplicitSystem(arm.tree, Driving(law, (3.0, 0.5)), forward=arm.loops.traced_forward())
     q, v = state(arm, size=1e-3)
     slope = system.slope(0.0, np.concatenate([q, v, np.zeros(BALANCES)]))
     tau = 3.0 - 0.5 * v[inputs]
@@ -90,8 +92,7 @@ def test_generalised_alpha_of_driven_coordinates_has_order_two(name):
     start = arm.reference_pose()
     start[model.driven], rates = q_d, np.zeros(arm.size)
     rates[model.driven] = v_d
-    if arm.loops is not None:
-        start, rates = arm.loops.corrected(start, rates, tuple(model.driven.tolist()))
+    start, rates = arm.loops.corrected(start, rates, tuple(model.driven.tolist()))
     x0 = np.concatenate([start[model.free], rates[model.free], np.zeros(BALANCES)])
     exact, clock = x0.copy(), new_clock(0.0, END, step=1e-5, largest=1.0, relative=1e-11)
     knots = np.zeros((60001, 1 + 2 * explicit.states))

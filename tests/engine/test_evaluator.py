@@ -9,7 +9,6 @@ import zoo
 from pliant.dynamics import Dynamics
 from pliant.engine.backends.evaluator import Evaluator, Program
 from pliant.formulations.recursive.passes import FORWARD, INVERSE, MOTION, NoInertiaError
-from pliant.formulations.recursive.tree import build_tree
 from pliant.model.errors import ModelError
 
 TOLERANCE = 1e-11
@@ -225,7 +224,7 @@ def changed(stiffness, mass, length):
         )
         for i in range(2)
     ]
-    return build_tree(zoo.Robot(name="changed", links=links))
+    return zoo.tree_of(zoo.Robot(name="changed", links=links))
 
 
 def test_other_values_need_no_other_code():
@@ -242,7 +241,7 @@ def test_other_values_need_no_other_code():
 
 def test_gravity_is_an_input():
     robot = zoo.robot("branches-exponential")
-    here = Evaluator(Program(INVERSE, build_tree(robot)))
+    here = Evaluator(Program(INVERSE, zoo.tree_of(robot)))
     here.gravity[:] = [0.0, 0.0, -1.62]
     moon = Dynamics(robot.with_changes(gravity=(0, 0, -1.62)))
     q, v, a = zoo.state(moon)
@@ -251,14 +250,14 @@ def test_gravity_is_an_input():
 
 def test_a_flexible_structure_is_another_structure():
     one = changed(40.0, 0.2, 0.9)
-    planar = build_tree(zoo.robot("clamped-free"))
+    planar = zoo.tree_of(zoo.robot("clamped-free"))
     assert Program(FORWARD, one)._structure != Program(FORWARD, planar)._structure
 
 
 def test_structural_zeros_of_gravity():
     """No gravity at all is a structure; its code must not be the one with gravity."""
     robot = zoo.robot("pendulum")
-    with_g, without = (build_tree(robot.with_changes(gravity=g)) for g in ((0, 0, -9.81), (0, 0, 0)))
+    with_g, without = (zoo.tree_of(robot.with_changes(gravity=g)) for g in ((0, 0, -9.81), (0, 0, 0)))
     assert Program(INVERSE, with_g)._structure != Program(INVERSE, without)._structure
 
 

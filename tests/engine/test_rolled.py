@@ -13,7 +13,6 @@ from pliant.engine.trace.rolled import rolled, whole
 from pliant.engine.trace.structure import from_slots, split_constants
 from pliant.engine.trace.tape import count
 from pliant.formulations.recursive.passes import ENERGY, FORWARD, INVERSE, MOTION, REACTION, result, run
-from pliant.formulations.recursive.tree import build_tree
 
 TOLERANCE = 1e-10
 """Of the largest entry: the same operations, contracted differently."""
@@ -112,7 +111,7 @@ def bush():
             on = f"{arm}{i - 1}" if i else parent
             joint = zoo.Joint(name=f"{arm}_{i}", parent=on, axis="z" if i % 2 else "y", placement=placement)
             links.append(zoo.Link(name=f"{arm}{i}", joint=joint, beam=two_modes))
-    return build_tree(zoo.Robot(name="bush", links=links))
+    return zoo.tree_of(zoo.Robot(name="bush", links=links))
 
 
 @pytest.mark.parametrize("seed", ["q", "v", "a", "constants"])
@@ -142,7 +141,7 @@ def chain(n):
     link = {"beam": zoo.beam(0.7, modes=zoo.Modes(bend_y=1, bend_z=1))}
     twist = zoo.Placement(rotation=zoo.Rotation(x=0.4))
     links = [zoo.Link(name=f"l{i}", joint=zoo.Joint(name=f"j{i}", axis="z", placement=twist), **link) for i in range(n)]
-    return build_tree(zoo.Robot(name="chain", links=links))
+    return zoo.tree_of(zoo.Robot(name="chain", links=links))
 
 
 @pytest.mark.parametrize("algorithm", [FORWARD, INVERSE], ids=lambda each: each.name)
@@ -157,12 +156,12 @@ def test_the_code_does_not_grow_with_the_robot(algorithm):
 @pytest.mark.parametrize("algorithm", [FORWARD, INVERSE], ids=lambda each: each.name)
 def test_kernels_know_the_structural_zeros(algorithm):
     """Zeros travel along the chain: the loop costs hardly more than the tape of the whole robot."""
-    tree = build_tree(zoo.robot("clamped-free"))
+    tree = zoo.tree_of(zoo.robot("clamped-free"))
     one_piece, by_link = whole(algorithm, tree).operations, rolled(algorithm, tree).operations
     assert one_piece.total <= by_link.total <= 1.05 * one_piece.total
 
 
 def test_small_robots_are_one_kernel():
-    tree = build_tree(zoo.robot("pendulum"))
+    tree = zoo.tree_of(zoo.robot("pendulum"))
     assert len(Program(FORWARD, tree).traced.passes) == 1
-    assert len(Program(FORWARD, build_tree(zoo.robot("forty"))).traced.passes) == 3
+    assert len(Program(FORWARD, zoo.tree_of(zoo.robot("forty"))).traced.passes) == 3

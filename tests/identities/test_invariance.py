@@ -7,7 +7,6 @@ import zoo
 from pliant.dynamics import Dynamics
 from pliant.formulations.recursive import composite
 from pliant.formulations.recursive.passes import ENERGY, FORWARD, INVERSE, result, run
-from pliant.formulations.recursive.tree import build_tree
 
 TOLERANCE = 1e-10
 """Of the largest entry, in the natural size of each coordinate: double precision throughout."""
@@ -28,7 +27,7 @@ class Plain:
 
     def __init__(self, robot):
         self.robot = robot
-        self.tree = build_tree(robot)
+        self.tree = zoo.tree_of(robot)
         self.names = self.tree.coordinates
         self.size = self.tree.size
 

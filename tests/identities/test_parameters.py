@@ -7,7 +7,6 @@ import zoo
 from pliant import acceleration_sensitivity, force_sensitivity
 from pliant.dynamics import Dynamics
 from pliant.formulations.recursive.passes import FORWARD, INVERSE, result, run
-from pliant.formulations.recursive.tree import build_tree
 
 TOLERANCE = 1e-8
 """Of the largest entry: the other side is a difference of order 8 with a relative step of 1e-2."""
@@ -51,7 +50,7 @@ def difference(name, parameter, evaluate):
 
     def at(k):
         links = with_value(robot.links, [str(number), *path], value + k * step)
-        return evaluate(build_tree(robot.with_changes(links=links)))
+        return evaluate(zoo.tree_of(robot.with_changes(links=links)))
 
     return sum(w / step * (at(k) - at(-k)) for k, w in WEIGHTS.items())
 

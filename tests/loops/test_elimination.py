@@ -11,7 +11,6 @@ from pliant.formulations.loops.cuts import Plan, move_frames, plans
 from pliant.formulations.loops.elimination import NoPivotError, QuadraticForm, Relation
 from pliant.formulations.loops.merging import merged
 from pliant.formulations.recursive.passes import INVERSE, NoInertiaError, views
-from pliant.formulations.recursive.tree import build_tree
 
 
 def form_of(M, p):
@@ -105,7 +104,7 @@ def on_stem(rule, rotary):
 @pytest.mark.parametrize("rotary", [False, True, "exact"])
 @pytest.mark.parametrize("rule", ["exponential", "cayley", "xyz"])
 def test_merged_tree_has_the_same_equations(rule, rotary):
-    tree = build_tree(on_stem(rule, rotary))
+    tree = zoo.tree_of(on_stem(rule, rotary))
     short = merged(tree)
     assert len(short.tree.links) == 2
     same_forces(tree, short)
@@ -113,7 +112,7 @@ def test_merged_tree_has_the_same_equations(rule, rotary):
 
 @pytest.mark.parametrize("name", ["rigid-tree", "fixed", "satellite", "branches-xyz"])
 def test_merged_zoo(name):
-    tree = build_tree(zoo.robot(name))
+    tree = zoo.tree_of(zoo.robot(name))
     same_forces(tree, merged(tree))
 
 
@@ -132,7 +131,7 @@ def test_all_plans_agree(name):
     """Multipliers, cuts, a free platform, and both orders of elimination, on plain numbers."""
     arm = Dynamics(name, compile="never")
     short = merged(arm.tree)
-    tree, closures = close(short.tree, arm.robot)
+    tree, closures = close(short.tree, arm.mechanism)
     rng = np.random.default_rng(2)
     scale = arm.loops.constraints.column_scale
     q = (arm.assemble() + 0.01 * scale * rng.standard_normal(arm.size))[list(short.order)]

@@ -123,7 +123,8 @@ def test_units_do_not_matter():
 def test_trees_have_all_coordinates_independent():
     arm = Dynamics("canadarm", compile="never")
     q = np.zeros(arm.size)
-    assert arm.loops is None
+    assert arm.loops.rows == () == arm.loops.redundant
+    assert arm.loops.jacobian(q).shape == (0, arm.size)
     assert arm.independent == arm.names
     assert arm.dependent == ()
     assert arm.closure(q).shape == arm.closure_rate(q, q).shape == arm.multipliers(q, q).shape == (0,)

@@ -83,7 +83,7 @@ def test_efforts_in_machine_code_and_one_by_one(name, robot):
     assert (law is None) == ("elastic" in name)
     if law is None:
         return
-    system = ExplicitSystem(arm.tree, Driving(law.force, law.gains, law.channels, law.states))
+    system = ExplicitSystem(arm.tree, Driving(law.force, law.gains, law.channels, law.states), arm.traced("forward"))
     system.set_signals(Signals.fit(law.signals, 0.0, 0.25))
     for t, action, *state in zip(times, actions, q, v, x, strict=True):
         y = np.concatenate([*state, np.zeros(BALANCES)])

@@ -49,8 +49,7 @@ def equilibrium(arm: Dynamics, q: ArrayLike | None = None, *, tau: ArrayLike | N
     start = arm.reference_pose() if q is None else np.array(q, dtype=float)
     if start.shape != (arm.size,):
         raise ValueError(f"q has shape {start.shape}; robot '{arm.robot.name}' needs ({arm.size},)")
-    if arm.loops is not None:
-        start = arm.assemble(start)
+    start = arm.assemble(start)
     problem = _Statics(arm, start, None if tau is None else np.asarray(tau, dtype=float))
     x = problem.start()
     error = problem.error(x)
@@ -90,7 +89,7 @@ class _Statics:
         if tau is not None and tau.shape != (len(arm.inputs),):
             raise ValueError(f"tau has shape {tau.shape}; robot '{arm.robot.name}' has {len(arm.inputs)} inputs")
         self.tau = np.zeros(len(arm.inputs)) if tau is None else tau
-        self.rows = 0 if arm.loops is None else len(arm.loops.rows)
+        self.rows = len(arm.loops.rows)
         self.still = np.zeros(arm.size)
         self.largest = 0.0
 
@@ -115,7 +114,7 @@ class _Statics:
         q, tau, closing = self.split(x)
         h = self.arm.bias(q, self.still)
         drive = self.arm.B @ tau
-        loops = self.arm.loops.jacobian(q).T @ closing if self.arm.loops is not None else np.zeros_like(h)
+        loops = self.arm.loops.jacobian(q).T @ closing
         g = self.arm.gravity(q)
         size = max(float(np.abs(part).max(initial=0.0)) for part in (g, drive, loops, self.arm.stiffness @ q))
         # a pendulum at its bottom feels none of the forces that brought it there
@@ -142,9 +141,8 @@ class _Statics:
     def step(self, x: Floats) -> Floats:
         """The Newton step; the change of the loops' directions is left out."""
         q = self.split(x)[0]
-        n = self.arm.size
         K = self.arm.inverse_derivatives(q, self.still, self.still).q
-        J = np.zeros((0, n)) if self.arm.loops is None else self.arm.loops.jacobian(q)
+        J = self.arm.loops.jacobian(q)
         constraints = np.vstack([self.arm.B.T, J]) if self.held else J
         k = len(constraints)
         matrix = np.block([[K, -constraints.T], [constraints, np.zeros((k, k))]])

@@ -97,10 +97,8 @@ def modes(
     """
     state = equilibrium(arm).q if q is None else np.array(q, dtype=float)
     still = np.zeros(arm.size)
-    if arm.loops is None:
-        t = tangent(arm, state, still, still, np.zeros(len(arm.inputs)), dry_friction=False)
-    else:
-        t = tangent(arm, state, still, still, equilibrium(arm, state).tau, dry_friction=False)
+    tau = equilibrium(arm, state).tau if arm.loops.rows else np.zeros(len(arm.inputs))
+    t = tangent(arm, state, still, still, tau, dry_friction=False)
     Z = _free_motions(arm, t, locked)
     M, D, K = (Z.T @ x @ Z for x in (t.M, t.D, t.K))
     squares, vectors = _vibrations(M, (K + K.T) / 2)
@@ -156,11 +154,13 @@ def _free_motions(arm: Dynamics, t: Tangent, locked: bool | Sequence[str]) -> Fl
 
 def _motor_row(arm: Dynamics, joint: str) -> Floats:
     """The motor angle of a joint per unit of each coordinate (n,)."""
-    for link in arm.tree.links:
-        if link.joint == joint and link.kind.joint != "fixed":
-            row = np.zeros(arm.size)
-            row[link.own] = [1.0, *(link.kind.sign * np.array(link.constants.motor_row))]
-            return row
-    joints = [link.joint for link in arm.tree.links if link.kind.joint != "fixed"]
+    for member in arm.mechanism.driven_members:
+        if member.joint.name == joint:
+            return arm.mechanism.motor_row(member)
+    if joint in arm.names and arm.names.index(joint) in arm.mechanism.joints:
+        # of a free joint each coordinate is its own
+        row: Floats = np.eye(arm.size)[arm.names.index(joint)]
+        return row
+    joints = [arm.names[k] for k in arm.mechanism.joints]
     hint = did_you_mean(joint, joints) or f"; its joints: {', '.join(joints)}"
     raise ValueError(f"robot '{arm.robot.name}' has no joint '{joint}'{hint}")

@@ -13,9 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.engine.trace.structure import fill, split_tree
-from pliant.formulations.recursive.link import LinkConstants
-from pliant.formulations.recursive.passes import INVERSE
-from pliant.formulations.recursive.tree import Tree, build_tree
+from pliant.formulations.recursive.tree import Tree
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
@@ -33,18 +31,21 @@ def force_sensitivity(arm: Dynamics, parameter: str, q: ArrayLike, v: ArrayLike,
     parameter  ``LINK.FIELD.FIELD...`` as in the robot file: ``upper.beam.length``, ``hand.payloads.0.mass``,
                ``forearm.joint.spring.stiffness``
     """
-    from pliant.dynamics import make_evaluator
+    from pliant.dynamics import Dynamics
+    from pliant.engine.backends.function import make_evaluator
 
     value = value_of(arm.robot, parameter)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ValueError(f"parameter '{parameter}' is {value!r}; a derivative needs a number")
     step = RELATIVE_STEP * abs(value) if value else RELATIVE_STEP
-    trees = {k: build_tree(changed(arm.robot, parameter, value + k * step)) for k in STENCIL}
+    robots = {k: changed(arm.robot, parameter, value + k * step) for k in STENCIL}
+    traced = {k: Dynamics(robot, method=arm.method.name).traced("inverse") for k, robot in robots.items()}
+    trees = {k: each.carrier for k, each in traced.items()}
     # constants that are equal only at the given value must move apart: take the structure of a changed robot
     patterns = [split.pattern for split in split_tree(trees[1])]
     derivative = sum(weight / step * _values(trees[k], patterns, parameter) for k, weight in STENCIL.items())
-    evaluator = make_evaluator(INVERSE, trees[1], ("constants",), arm.compiled)
-    evaluator.constants[:] = _values(arm.tree, patterns, parameter)
+    evaluator = make_evaluator(traced[1], ("constants",), arm.compiled)
+    evaluator.constants[:] = _values(arm.traced("inverse").carrier, patterns, parameter)
     state = (np.ascontiguousarray(x, dtype=float) for x in (q, v, a))
     return np.asarray(evaluator(*state) @ derivative, dtype=float)
 
@@ -55,7 +56,7 @@ def acceleration_sensitivity(
     """d forward / d parameter (n,) at given q, v, tau."""
     a = arm.forward(q, v, tau)
     change = force_sensitivity(arm, parameter, q, v, a)
-    if arm.loops is not None:
+    if arm.loops.rows:
         q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
         return _with_loops(arm, parameter, change, q, v, a, tau)
     solved: Floats = np.asarray(np.linalg.solve(arm.mass_matrix(q), change))
@@ -70,7 +71,6 @@ def _with_loops(
     from pliant.formulations.loops.forms import kkt_solve
 
     loops = arm.loops
-    assert loops is not None
     f = np.zeros_like(q) if tau is None else np.asarray(tau, dtype=float) @ arm.B.T
     multipliers = loops.kept_multipliers(q, v, a, f)
     value = value_of(arm.robot, parameter)
@@ -79,15 +79,14 @@ def _with_loops(
     for k, weight in STENCIL.items():
         robot = changed(arm.robot, parameter, value + k * step)
         other = Dynamics(robot, compile="never", stabilise=loops.stabilise).loops
-        assert other is not None
         J = other.jacobian(q)
         pull += weight / step * (J.T @ multipliers)
         rows += weight / step * (J @ a + other.bias(q, v))
-    kept = loops.coordinates.kept
+    kept = loops.kept_at(q)
     return kkt_solve(arm.mass_matrix(q), loops.jacobian(q)[kept], pull - change, -rows[kept])[0]
 
 
-def _values(tree: Tree, patterns: list[LinkConstants], parameter: str) -> Floats:
+def _values(tree: Tree, patterns: list[Any], parameter: str) -> Floats:
     try:
         filled = [fill(p, link.constants) for p, link in zip(patterns, tree.links, strict=True)]
     except ValueError:

@@ -92,6 +92,21 @@ class ModalBody:
         turn = self.section_turn
         return self.M_ee + np.einsum("sa,sai,sak->ik", self.section_inertia, turn, turn) if len(turn) else self.M_ee
 
+    def moves(self, frame: str) -> bool:
+        """Whether elastic coordinates move or turn a frame."""
+        at = self.frames[frame]
+        return bool(at.Phi_d.any() or at.Phi_r.any())
+
+    def deflection(self, frame: str, q_e: Array) -> tuple[Array, Array]:
+        """Displacement and rotation vector (..., 3) of a frame against where it is in the undeformed body."""
+        at = self.frames[frame]
+        return q_e @ at.Phi_d.T, q_e @ at.Phi_r.T
+
+    def turn_of(self, frame: str, axis: Array) -> Array:
+        """Turn of a frame about an axis per unit of the elastic coordinates (n,), for small ones."""
+        at = self.frames.get(frame)
+        return np.zeros(self.size) if at is None else axis @ at.Phi_r
+
     @classmethod
     def rigid(
         cls, mass: float, com: Array, inertia: Array, frames: Mapping[str, Attachment] | None = None

@@ -1,7 +1,8 @@
-"""A body's constants seen from another frame that is fixed to it, and rigid parts added to it."""
+"""A body's constants seen from another frame that is fixed to it; rigid parts and whole bodies added to it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -31,6 +32,17 @@ def reframe(body: ModalBody, R: Array, p: Array) -> ModalBody:
     )
 
 
+def add_part(body: ModalBody, frame: str, mass: float, com: Array, inertia: Array) -> ModalBody | None:
+    """Weld a rigid part to a frame of a body, ``com`` and ``inertia`` in its axes; None: it needs a link of its own.
+
+    Constants can tell of parts that do not move relative to the body's own frame, and of point masses.
+    """
+    at = body.frames[frame]
+    if not body.moves(frame):
+        return add_rigid(body, mass, at.position + at.rotation @ com, at.rotation @ inertia @ at.rotation.T)
+    return None if com.any() or inertia.any() else add_point(body, mass, at)
+
+
 def add_rigid(body: ModalBody, mass: float, com: Array, inertia: Array) -> ModalBody:
     """Weld a rigid part to a body's own frame; ``inertia`` about the part's centre of mass."""
     part = ModalBody.rigid(mass, com, inertia)
@@ -40,3 +52,37 @@ def add_rigid(body: ModalBody, mass: float, com: Array, inertia: Array) -> Modal
 def add_point(body: ModalBody, mass: float, at: Attachment) -> ModalBody:
     """Fix a point mass to an attachment frame: exact, because its displacement is linear in q_e."""
     return body.with_mass_points(np.array([mass]), at.position[None], at.Phi_d[None])
+
+
+def joined(a: ModalBody, b: ModalBody) -> ModalBody:
+    """Two bodies in the same frame as one; the elastic coordinates of b follow those of a."""
+    n, m = a.size, b.size
+
+    def stacked(x: Array, y: Array, axes: Sequence[int]) -> Array:
+        """Block-diagonal along the axes of elastic coordinates."""
+        out = np.zeros([n + m if k in axes else size for k, size in enumerate(x.shape)])
+        for part, span in ((x, slice(0, n)), (y, slice(n, n + m))):
+            out[tuple(span if k in axes else slice(None) for k in range(out.ndim))] = part
+        return out
+
+    sections, before = (a, 0) if len(a.section_inertia) else (b, n)
+    turn = np.zeros((len(sections.section_inertia), 3, n + m))
+    if len(turn):
+        turn[:, :, before : before + sections.size] = sections.section_turn
+    return ModalBody(
+        names=a.names + b.names,
+        mass=a.mass + b.mass,
+        first=a.first + b.first,
+        first_modal=stacked(a.first_modal, b.first_modal, (1,)),
+        beta=stacked(a.beta, b.beta, (1,)),
+        lam=stacked(a.lam, b.lam, (0, 1)),
+        I_rr=a.I_rr + b.I_rr,
+        I_re=stacked(a.I_re, b.I_re, (0,)),
+        I_ee=stacked(a.I_ee, b.I_ee, (0, 1)),
+        M_ee=stacked(a.M_ee, b.M_ee, (0, 1)),
+        K_ee=stacked(a.K_ee, b.K_ee, (0, 1)),
+        D_ee=stacked(a.D_ee, b.D_ee, (0, 1)),
+        section_inertia=sections.section_inertia,
+        section_turn=turn,
+        section_axes=sections.section_axes,
+    )

@@ -91,7 +91,7 @@ def _source(name: str, what: Model, written: Sequence[CFunction]) -> str:
         f'#include "{name}.h"\n\n#include <math.h>\n#include <stddef.h>\n',
         _parameters(name, what),
     ]
-    if what.tree.actuated:
+    if what.mechanism.actuated:
         parts.append(_input_matrix(name, what))
     if orders:
         parts.append(_remark("Entire functions of a squared angle: c_k(s) = sum of (-s)^n / (2n + k)!"))
@@ -112,8 +112,8 @@ def _parameters(name: str, what: Model) -> str:
 
 def _input_matrix(name: str, what: Model) -> str:
     """f = B tau as a function."""
-    n, inputs = what.tree.B.shape
-    values = [number(x) for x in what.tree.B.ravel()]
+    n, inputs = what.mechanism.B.shape
+    values = [number(x) for x in what.mechanism.B.ravel()]
     matrix = table(f"static const double {name}_input_matrix[{n * inputs}]", values)
     return (
         f"{matrix}\nvoid {name}_generalised(const double *tau, double *f)\n{{\n"
@@ -132,7 +132,7 @@ def _header(name: str, what: Model, written: Sequence[CFunction]) -> str:
     workspace = max(1, *(each.workspace for each in written))
     sizes = {
         "SIZE": (what.tree.size, "coordinates: entries of q, v, a, f, h"),
-        "INPUTS": (len(what.tree.actuated), "drives: entries of tau"),
+        "INPUTS": (len(what.mechanism.actuated), "drives: entries of tau"),
         "FRAMES": (len(what.frames), "frames of pose and jacobian"),
         "PARAMETERS": (len(what.parameters), "entries of parameters"),
         "WORKSPACE": (workspace, "doubles of workspace, enough for each function"),
@@ -144,11 +144,11 @@ def _header(name: str, what: Model, written: Sequence[CFunction]) -> str:
         f'#ifndef {upper}_H\n#define {upper}_H\n\n#ifdef __cplusplus\nextern "C" {{\n#endif\n',
         "\n".join(defines) + "\n",
         _coordinates(upper, what),
-        _enum(f"{upper}_INPUT_", what.tree.actuated, "Drives, in the order of tau."),
+        _enum(f"{upper}_INPUT_", what.mechanism.actuated, "Drives, in the order of tau."),
         _enum(f"{upper}_FRAME_", what.frames, "Frames, in the order of poses and of J."),
         f"extern const double {name}_parameters[{upper}_PARAMETERS];\n",
     ]
-    if what.tree.actuated:
+    if what.mechanism.actuated:
         title = _remark("Generalised forces of drive efforts: f = B tau.")
         parts.append(f"{title}void {name}_generalised(const double *tau, double *f);\n")
     parts += [_documented(each, function) for each, function in zip(what.functions, written, strict=True)]

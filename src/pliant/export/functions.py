@@ -20,14 +20,15 @@ from pliant.engine.trace.rolled import Address, Kernel, RolledProgram, rolled, w
 from pliant.engine.trace.structure import Slot, from_slots, split_tree, structure_key
 from pliant.engine.trace.tape import Tape, tangents
 from pliant.formulations.recursive.composite import mass_matrix
-from pliant.formulations.recursive.link import JointConstants, LinkConstants, LinkKind
+from pliant.formulations.recursive.link import LinkKind
+from pliant.formulations.recursive.lowering import rigid_link
 from pliant.formulations.recursive.passes import ENERGY, FORWARD, INVERSE, MOTION, Algorithm, LinkView, Pass, Step
-from pliant.formulations.recursive.tree import Tree, TreeLink, body_constants
+from pliant.formulations.recursive.tree import Tree
 from pliant.spatial.scalars import Scalar
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
-    from pliant.formulations.loops.loops import Loops
+    from pliant.mechanism import Mechanism
 
 UNROLL_MATRIX_BELOW = 200
 """The same for matrices, in pairs of a coordinate and a link below it: about 60 operations each."""
@@ -112,6 +113,7 @@ class Model:
     """A robot ready for export: functions, parameters with what they stand for, names."""
 
     name: str
+    mechanism: Mechanism
     tree: Tree
     functions: tuple[Exported, ...]
     frames: tuple[str, ...]
@@ -132,19 +134,20 @@ def model(
 
     ``marks`` leaves a symbol in the array MARK on the tape where a step of a pass begins, for listings.
     """
-    if arm.loops is not None:
-        return _closed_model(arm, arm.loops, functions)
+    if arm.loops.rows:
+        return _closed_model(arm, functions)
     functions, frames = _known(functions), tuple(dict.fromkeys(_listed(frames)))
     wants_frames = any(SIGNATURES[name].per_frame for name in functions)
     if wants_frames and not frames:
         raise ValueError(f"frames is empty; a pose or a Jacobian needs one of {', '.join(arm.frames)}")
     used = frames if wants_frames else ()
-    tree = with_frames(arm.tree, used)
+    tree = with_frames(arm, used)
     uses = _all_uses(tree)
     exported = tuple(_exported(name, arm.tree, tree, used, unroll, marks) for name in functions)
     read = frozenset().union(*(_parameters_read(each.program) for each in exported))
     return Model(
         name=arm.robot.name,
+        mechanism=arm.mechanism,
         tree=tree,
         functions=exported,
         frames=used,
@@ -154,7 +157,7 @@ def model(
     )
 
 
-def _closed_model(arm: Dynamics, loops: Loops, functions: Sequence[str]) -> Model:
+def _closed_model(arm: Dynamics, functions: Sequence[str]) -> Model:
     """A robot with loops: its forward dynamics, which runs over a tree of its own with rigid parts merged."""
     wanted = ("forward",) if tuple(functions) == FUNCTIONS else _known(functions)
     if wanted != ("forward",):
@@ -163,11 +166,12 @@ def _closed_model(arm: Dynamics, loops: Loops, functions: Sequence[str]) -> Mode
             f"robot '{arm.robot.name}' has closed loops ({names}); of such a robot 'forward' can be exported, "
             f"not {', '.join(name for name in wanted if name != 'forward')}"
         )
-    algorithm, tree = loops.forward_algorithm()
+    algorithm, tree = arm.loops.traced_forward()
     exported = Exported(SIGNATURES["forward"], whole(algorithm, tree), (arm.size,))
     read = _parameters_read(exported.program)
     return Model(
         name=arm.robot.name,
+        mechanism=arm.mechanism,
         tree=arm.tree,
         functions=(exported,),
         frames=(),
@@ -197,9 +201,9 @@ def parameters(arm: Dynamics, frames: Sequence[str] = ()) -> tuple[float, ...]:
 
     Frames have constants where pose or jacobian is exported.
     """
-    if arm.loops is not None:
-        return _values(arm.loops.forward_algorithm()[1])
-    return _values(with_frames(arm.tree, _listed(frames)))
+    if arm.loops.rows:
+        return _values(arm.loops.traced_forward().carrier)
+    return _values(with_frames(arm, _listed(frames)))
 
 
 def version() -> str:
@@ -243,21 +247,21 @@ def _parameters_read(program: RolledProgram) -> set[int]:
     return out
 
 
-def _uses(pattern: LinkConstants, count: int) -> list[tuple[str, ...]]:
+def _uses(pattern: Any, count: int) -> list[tuple[str, ...]]:
     """For each slot of a link's constants, the quantities that it stands for."""
     found: list[list[str]] = [[] for _ in range(count)]
 
     def walk(path: str, value: Any) -> None:
         if isinstance(value, Slot):
             found[value.index].append(f"{'-' if value.sign < 0 else ''}{path}")
+        elif hasattr(value, "_asdict"):
+            for field, each in value._asdict().items():
+                walk(field, each)
         elif isinstance(value, list):
             for i, each in enumerate(value):
                 walk(f"{path}_{i + 1}", each)
 
-    for group in (pattern.seat, pattern.joint, pattern.body):
-        for field, value in group._asdict().items():
-            walk(field, value)
-    walk("motor_row", pattern.motor_row)
+    walk("", pattern)
     return [tuple(names) for names in found]
 
 
@@ -269,24 +273,20 @@ class FrameKind(LinkKind):
     """A link without inertia and coordinates that marks a frame."""
 
 
-def with_frames(tree: Tree, frames: Sequence[str]) -> Tree:
+def with_frames(arm: Dynamics, frames: Sequence[str]) -> Tree:
     """The tree with a massless link at each frame; their constants come after those of the real links."""
-    links = list(tree.links)
+    mechanism, links = arm.mechanism, list(arm.tree.links)
     nothing = ModalBody.rigid(0.0, np.zeros(3), np.zeros((3, 3)))
     for name in frames:
         try:
-            parent, seat = tree.frame(name)
-        except (KeyError, IndexError):
-            raise ValueError(
-                f"robot '{tree.name}' has no frame '{name}'; choose from {', '.join(tree.frames)}"
-            ) from None
-        on = tree.links[parent].kind
-        kind = FrameKind("fixed", 2, 1.0, on.rotation, 0, on.size, False)
-        joint = JointConstants(*(0.0 for _ in JointConstants._fields))
-        constants = LinkConstants(seat, joint, body_constants(nothing), [])
-        here = (np.eye(3), np.zeros(3))
-        links.append(TreeLink(f"frame {name}", "", parent, kind, constants, (), tree.size, nothing, *here))
-    return replace(tree, links=tuple(links))
+            member, frame = mechanism.frame(name)
+        except KeyError:
+            known = ", ".join(mechanism.frames)
+            raise ValueError(f"robot '{mechanism.name}' has no frame '{name}'; choose from {known}") from None
+        parent, seat = arm.tree.frames[f"{mechanism.members[member].name}.{frame}"]
+        marked = rigid_link(f"frame {name}", parent, seat, nothing, mechanism.rule, mechanism.size)
+        links.append(replace(marked, kind=FrameKind("fixed", 2, 1.0, 0, False)))
+    return replace(arm.tree, links=tuple(links))
 
 
 # ---- algorithms that only exports need

@@ -83,9 +83,9 @@ def _data(what: Model) -> str:
         f"ROBOT = {what.name!r}",
         f"STRUCTURE = {what.structure!r}",
         f"COORDINATES = {_tuple([repr(x) for x in what.tree.coordinates])}",
-        f"INPUTS = {_tuple([repr(x) for x in what.tree.actuated])}",
+        f"INPUTS = {_tuple([repr(x) for x in what.mechanism.actuated])}",
         f"FRAMES = {_tuple([repr(x) for x in what.frames])}",
-        f"B = {_tuple([str(tuple(row)) for row in what.tree.B.tolist()])}",
+        f"B = {_tuple([str(tuple(row)) for row in what.mechanism.B.tolist()])}",
         "PARAMETERS = (",
     ]
     for value, meaning in zip(what.parameters, what.meanings, strict=True):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from pliant.dynamics import Dynamics
 from pliant.model.library import load
@@ -34,13 +34,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "DOP853, 1e-6": {"method": "scipy:DOP853", "tolerance": 1e-6},
     "LSODA, 1e-8": {"method": "scipy:LSODA", "tolerance": 1e-8},
 }
-
-
-class DenseDynamics(Dynamics):
-    """Accelerations by Cholesky factorisation of the whole mass matrix, as the paper's non-recursive algorithm."""
-
-    def forward(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, **options: Any) -> Floats:
-        return super().forward(q, v, tau, **{**options, "solver": "dense"})
 
 
 class Comparison(NamedTuple):
@@ -133,7 +126,7 @@ def compare(study: Study, name: str) -> Comparison:
     integrator = study.integrator.with_changes(**SETTINGS[name])
     own = study.with_changes(integrator=integrator)
     recursive = run_study(own, Dynamics(own.robot))
-    dense = run_study(own, DenseDynamics(own.robot))
+    dense = run_study(own, Dynamics(own.robot, method="dense"))
     angle = max(float(np.abs(recursive[j] - dense[j]).max()) for j in JOINTS)
     errors = [float(np.abs(run["energy.balance"]).max()) for run in (recursive, dense)]
     return Comparison(name, angle, errors[0], errors[1], recursive, dense)

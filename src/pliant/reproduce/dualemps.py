@@ -122,7 +122,6 @@ def held_frequencies(arm: Dynamics, q: Floats, held: tuple[str, ...]) -> Floats:
     """Natural frequencies (Hz) at q of the unloaded robot with some joints held."""
     from scipy.linalg import eigh, null_space
 
-    assert arm.loops is not None
     # motions that keep the loops closed and the joints still; without load there is no geometric stiffness
     still = np.eye(arm.size)[[arm.names.index(name) for name in held]]
     Z = null_space(np.vstack([arm.loops.jacobian(q), still]))

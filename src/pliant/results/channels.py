@@ -53,7 +53,7 @@ def all_channels(quantities: Quantities, info: RunInfo) -> dict[str, Channel]:
 
 def frame_channel(quantities: Quantities, frame: str, part: str) -> Channel:
     """A channel of any frame; raises KeyError if there is no such frame."""
-    quantities.arm.tree.frame(frame)
+    quantities.arm.mechanism.frame(frame)
     unit, meaning = FRAME_PARTS[part]
     compute = getattr(quantities, "deviation" if part == "deflection" else part)
     return Channel(f"{frame}.{part}", unit, meaning, partial(compute, frame))
@@ -151,7 +151,7 @@ def _reaction(given: Quantities, i: int) -> Floats:
 
 
 def _loops(given: Quantities) -> Iterator[Channel]:
-    if given.arm.loops is None:
+    if not given.arm.loops.rows:
         return
     yield Channel("loops.gap", "m, rad", "largest gap of the closed loops", lambda: given.gap)
     for i, row in enumerate(given.arm.loops.rows):

@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.dynamics import Dynamics, make_evaluator
-from pliant.formulations.loops.algorithms import FrameAcceleration
-from pliant.formulations.loops.merging import with_frame
+from pliant.dynamics import Dynamics
 from pliant.results.samples import Floats, Samples, Strain
 
 if TYPE_CHECKING:
     from pliant.dynamics import Pose
-    from pliant.formulations.recursive.link import Seat
-    from pliant.formulations.recursive.tree import TreeLink
+    from pliant.mechanism import Member
     from pliant.model.robot import Robot
 
 
@@ -91,16 +88,11 @@ class Quantities:
 
     def velocity(self, frame: str) -> Floats:
         """Of a frame's origin, base axes (N, 3)."""
-        states = zip(self.samples.q, self.samples.v, strict=True)
-        return np.array([self.arm.velocity(frame, q, v).linear for q, v in states])
+        return self.arm.velocity(frame, self.samples.q, self.samples.v).linear
 
     def acceleration(self, frame: str) -> Floats:
         """Of a frame's origin, base axes (N, 3)."""
-        arm, s = self.arm, self.samples
-        index, seat = arm.tree.frame(frame)
-        tree = with_frame(arm.tree, frame, index, seat, np.eye(3))
-        evaluator = make_evaluator(FrameAcceleration.of(tuple(range(arm.size))), tree, compiled=arm.compiled)
-        return np.asarray(evaluator.batch(s.q, s.v, self.accelerations)[:, :3])
+        return self.arm.acceleration(frame, self.samples.q, self.samples.v, self.accelerations).linear
 
     def deviation(self, frame: str) -> Floats:
         """What bending adds to the position of a frame of the rigid robot, base axes (N, 3)."""
@@ -113,36 +105,28 @@ class Quantities:
         joints = np.isin(arm.names, self.robot.joint_coordinates)
         q = np.where(joints, self.samples.q, 0.0)
         passive = joints & ~np.isin(arm.names, arm.inputs)
-        if arm.loops is None or not passive.any():
+        if not passive.any():
             return q
         held = tuple(np.flatnonzero(~passive).tolist())
         return arm.loops.corrected(q, np.zeros_like(q), held)[0]
 
     # ---- links
 
-    def _link(self, link: str) -> TreeLink:
-        return self.arm.tree.links[self.arm.tree.frame(f"{link}.root")[0]]
+    def _member(self, link: str) -> Member:
+        mechanism = self.arm.mechanism
+        return mechanism.members[mechanism.frame(f"{link}.root")[0]]
 
     def elastic(self, link: str) -> Floats:
         """Elastic coordinates of a link (N, size)."""
-        own = self._link(link)
-        return self.samples.q[:, own.own.stop - own.kind.size : own.own.stop]
+        return self.samples.q[:, self._member(link).elastic]
 
     def tip_deflection(self, link: str) -> Floats:
         """Displacement of a link's tip against its own frame, link axes (N, 3)."""
-        return self._at_tip(link, np.array(self._tip(link).Phi_d, dtype=float))
+        return self._member(link).body.deflection("tip", self.elastic(link))[0]
 
     def tip_slope(self, link: str) -> Floats:
         """Rotation vector of a link's tip against its own frame, link axes (N, 3)."""
-        tip = self._tip(link)
-        return self._at_tip(link, np.array(tip.axes) @ np.array(tip.Phi_r, dtype=float))
-
-    def _tip(self, link: str) -> Seat:
-        return self.arm.tree.frame(f"{link}.tip")[1]
-
-    def _at_tip(self, link: str, shapes: Floats) -> Floats:
-        """Shapes (3, size) in the axes of the dynamics, as motion in those of the link."""
-        return np.asarray(self.elastic(link) @ shapes.T @ self._link(link).R_DB)
+        return self._member(link).body.deflection("tip", self.elastic(link))[1]
 
     def strain(self, place: Strain) -> Floats:
         """u' - y u_y'' - z u_z'' at a place of a beam (N,)."""

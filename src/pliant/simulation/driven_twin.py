@@ -32,10 +32,10 @@ class DrivenTwin:
         self.inputs = around.twin_indices()
         self.driven = tuple(int(k) for k in self.inputs)
         self.q = self.twin.reference_pose()
-        loops = self.twin.loops
+        self.loops = self.twin.loops
         # welded cells of rigid links have nothing that moves
-        self.loops = loops if loops is not None and loops.rank else None
-        if self.loops is not None:
+        self.is_closed = self.loops.rank > 0
+        if self.is_closed:
             # of the ways to close the loops, that of the start
             self.q = around.start[[around.arm.names.index(name) for name in self.twin.names]]
             self._require_determined()
@@ -43,7 +43,6 @@ class DrivenTwin:
     def _require_determined(self) -> None:
         """The drives must move all, and each of them must be free to move."""
         twin, loops = self.twin, self.loops
-        assert loops is not None
         left, drives = twin.size - loops.rank, len(self.driven)
         if left != drives:
             raise ModelError(
@@ -52,7 +51,7 @@ class DrivenTwin:
             )
         try:
             self.q = loops.assemble(self.q)
-            loops.coordinates.require_driven(self.q, self.driven)
+            loops.require_driven(self.q, self.driven)
         except LoopError as error:
             raise ModelError(str(error)) from None
 
@@ -64,18 +63,18 @@ class DrivenTwin:
         """All coordinates and rates of the twin for positions and rates of the inputs."""
         full, rate = self.q.copy(), np.zeros(self.twin.size)
         rate[self.inputs] = v
-        if self.loops is None:
+        if not self.is_closed:
             return self._spread(q, full), rate
-        c = self.loops.constraints
         change = q - full[self.inputs]
-        strides = max(float(np.ceil(np.abs(change / c.column_scale[self.inputs]).max(initial=0.0) / STRIDE)), 1.0)
+        scaled = np.abs(change / self.loops.column_scale[self.inputs])
+        strides = max(float(np.ceil(scaled.max(initial=0.0) / STRIDE)), 1.0)
         if not strides <= MOST_STRIDES:
             self._refuse(q)
         start = full[self.inputs]
         for k in range(1, int(strides) + 1):
             full[self.inputs] = start + change * (k / strides)
             full, rate = self.loops.corrected(full, rate, self.driven)
-            if not np.abs(c.gaps(full) / c.row_scale).max(initial=0.0) <= CLOSED:
+            if not self.loops.largest_gap(full) <= CLOSED:
                 self._refuse(q)
         full[self.inputs] = q
         self.q = full
@@ -95,14 +94,14 @@ class DrivenTwin:
         """Velocity of a frame (6, inputs) per unit rate of each input, at coordinates q (n,) of the twin."""
         N = np.zeros((self.twin.size, len(self.inputs)))
         N[self.inputs, np.arange(len(self.inputs))] = 1.0
-        if self.loops is not None:
+        if self.is_closed:
             N = self.loops.corrected(np.tile(q, (len(self.inputs), 1)), N.T, self.driven)[1].T
         out: Floats = self.twin.jacobian(frame, q) @ N
         return out
 
     def efforts(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """Inverse dynamics of the inputs (inputs,), or of several states (states, inputs)."""
-        if self.loops is not None:
+        if self.is_closed:
             if q.ndim == 2:
                 return np.array([self.efforts(*state) for state in zip(q, v, a, strict=True)])
             return self.loops.inverse(*self.state(q, v), a)[0]
@@ -112,12 +111,12 @@ class DrivenTwin:
 
     def gravity(self, q: Floats) -> Floats:
         """Efforts that hold the twin against gravity, at one configuration of the inputs or several."""
-        if self.loops is None:
+        if not self.is_closed:
             return self.twin.gravity(self._spread(q, self.q))[..., self.inputs]
         if q.ndim == 2:
             return np.array([self.gravity(each) for each in q])
         full = self.configuration(q)
         others = [k for k in range(self.twin.size) if k not in self.driven]
-        g, J = self.twin.gravity(full), self.loops.jacobian(full)[self.loops.coordinates.kept]
+        g, J = self.twin.gravity(full), self.loops.used_rows(full, np.zeros_like(full))[0]
         # the closures hold the passive joints, g_p = J_p^T lambda
         return np.asarray(g[self.inputs] - J[:, self.inputs].T @ np.linalg.solve(J[:, others].T, g[others]))

@@ -64,7 +64,7 @@ class Disturbance(Element):
         end = inf if self.end is None else self.end
         if self.frame is not None:
             try:
-                arm.tree.frame(self.frame)
+                arm.mechanism.frame(self.frame)
             except KeyError as error:
                 raise ModelError(f"disturbance: {error.args[0]}") from None
             zeros = (0.0, 0.0, 0.0)

@@ -52,15 +52,15 @@ class Start(Element):
         placed, moved = _fill(q, self.position, arm), _fill(v, self.velocity, arm)
         if self.q is not None:
             q = np.array(self.q)
-        elif arm.loops is not None:
-            q = _assembled(arm.loops, q, placed)
+        else:
+            q = _assembled(arm, q, placed)
         if self.q is None and self.links == "equilibrium":
             q = equilibrium(arm, q)
         if self.v is not None:
             v = np.array(self.v)
-        elif arm.loops is not None and moved:
-            v = _following(arm.loops, q, v, moved)
-        return (q, v) if arm.loops is None else _checked(arm.loops, q, v)
+        elif moved:
+            v = _following(arm, q, v, moved)
+        return _checked(arm.loops, q, v)
 
 
 def _fill(target: Floats, given: Any, arm: Dynamics) -> list[str]:
@@ -75,52 +75,43 @@ def _fill(target: Floats, given: Any, arm: Dynamics) -> list[str]:
 # ---------------------------------------------------------------- closed loops
 
 
-def _assembled(loops: Loops, q: Floats, placed: list[str]) -> Floats:
+def _assembled(arm: Dynamics, q: Floats, placed: list[str]) -> Floats:
     """Close the loops from q: what is given stays, the drives stay if they can, links stay straight."""
-    inputs = loops.arm.inputs
+    inputs = arm.inputs
     # joints that were given may be those that the drives have to follow
     ways = [list(dict.fromkeys([*placed, *inputs])), *([placed] if set(placed) - set(inputs) else [])]
     for hold in ways:
         try:
-            return loops.assemble(q, hold=hold)
+            return arm.loops.assemble(q, hold=hold)
         except LoopError as error:
             message = str(error).partition("; free them")[0]
     raise ModelError(f"{message}; give others, or fewer, and the rest is assembled")
 
 
-def _following(loops: Loops, q: Floats, v: Floats, moved: list[str]) -> Floats:
+def _following(arm: Dynamics, q: Floats, v: Floats, moved: list[str]) -> Floats:
     """Rates of the other joints that the given ones ask for; drives that were not given rest if they can."""
-    c, names = loops.constraints, loops.arm.names
-    J = c.scaled(q)
-    joints = [k for k in loops.arm.tree.joints.tolist() if names[k] not in moved]
-    passive = [k for k in joints if names[k] not in loops.arm.inputs]
+    loops, names, scale = arm.loops, arm.names, arm.loops.column_scale
+    J = loops.scaled(q)
+    joints = [k for k in arm.mechanism.joints.tolist() if names[k] not in moved]
+    passive = [k for k in joints if names[k] not in arm.inputs]
     for free in (passive, joints):
-        change = np.linalg.lstsq(J[:, free], -J @ (v / c.column_scale), rcond=RANK)[0]
+        change = np.linalg.lstsq(J[:, free], -J @ (v / scale), rcond=RANK)[0]
         out = v.copy()
-        out[free] += change * c.column_scale[free]
-        if _slips(loops, q, out) is None:
+        out[free] += change * scale[free]
+        if loops.slipping(q, out, NEARLY) is None:
             break
     return out
 
 
-def _slips(loops: Loops, q: Floats, v: Floats) -> str | None:
-    """The loop that rates would open, if there is one."""
-    c = loops.constraints
-    rate = np.abs(loops.rates(q, v)) / c.row_scale
-    size = float(np.abs(v / c.column_scale).max(initial=0.0))
-    worst = int(np.argmax(rate)) if len(rate) else 0
-    return c.loop_of[worst] if len(rate) and rate[worst] > NEARLY * max(size, 1.0) else None
-
-
 def _checked(loops: Loops, q: Floats, v: Floats) -> tuple[Floats, Floats]:
     """The state put exactly onto the loops, unless it is too far from them."""
-    c = loops.constraints
-    for name, (distance, angle) in c.open_by(q).items():
-        if max(distance / c.size, angle) > NEARLY:
+    size = loops.extent
+    for name, (distance, angle) in loops.open_by(q).items():
+        if max(distance / size, angle) > NEARLY:
             message = f"it leaves loop '{name}' open by {distance:.4g} m and {angle:.4g} rad; "
             remedy = "give positions of the drives instead, and the rest is assembled"
             raise ModelError(Problem("", message + remedy, path=("q",)))
-    open_loop = _slips(loops, q, v)
+    open_loop = loops.slipping(q, v, NEARLY)
     if open_loop is not None:
         raise ModelError(f"the given rates open loop '{open_loop}'; give those of the drives, and the rest follows")
     return loops.corrected(q, v)

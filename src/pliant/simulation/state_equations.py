@@ -28,8 +28,7 @@ from pliant.simulation.prescribed_dynamics import PrescribedDynamics
 from pliant.simulation.trajectories.path import Path
 
 if TYPE_CHECKING:
-    from pliant.formulations.recursive.passes import Algorithm
-    from pliant.formulations.recursive.tree import Tree
+    from pliant.formulations.method import Traced
 
 Floats = NDArray[np.float64]
 
@@ -53,14 +52,12 @@ class Friction:
     @classmethod
     def of(cls, arm: Dynamics) -> Friction:
         rows, coulomb, smoothing = [], [], []
-        for link in arm.tree.links:
-            joint = link.constants.joint
-            if link.kind.joint != "fixed" and joint.coulomb:
-                row = np.zeros(arm.size)
-                row[link.own] = [link.kind.sign, *link.constants.motor_row]
-                rows.append(row)
-                coulomb.append(float(joint.coulomb))
-                smoothing.append(float(joint.smoothing))
+        for member in arm.mechanism.driven_members:
+            drive = member.joint.drive
+            if drive.coulomb:
+                rows.append(arm.mechanism.motor_row(member))
+                coulomb.append(float(drive.coulomb))
+                smoothing.append(float(drive.smoothing))
         D = arm.damping if arm.damping.any() else np.zeros((0, 0))
         return cls(D, np.array(rows).reshape(-1, arm.size), np.array(coulomb), np.array(smoothing))
 
@@ -90,7 +87,7 @@ class StateEquations:
     def __init__(self, arm: Dynamics, drive: ActiveDrive, loads: Sequence[Load] = ()) -> None:
         self.arm, self.drive, self.loads = arm, drive, tuple(loads)
         self.friction = Friction.of(arm)
-        self.loops = None if arm.loops is None else arm.loops.stabilised()
+        self.loops = arm.loops.stabilised()
         self.constrained: PrescribedDynamics | None = None
         self.path: Path | None = drive.path
         if isinstance(drive, PrescribedJoints):
@@ -132,11 +129,9 @@ class StateEquations:
         return np.minimum(np.maximum(times, self._earliest), self._latest)
 
     @property
-    def forward_algorithm(self) -> tuple[Algorithm, Tree] | None:
-        """What gives the accelerations, and over which tree, if not the forward dynamics of the robot's own."""
-        if self.constrained is not None:
-            return self.constrained.algorithm()
-        return None if self.loops is None else self.loops.forward_algorithm()
+    def traced_forward(self) -> Traced:
+        """What gives the accelerations; where joints are prescribed, their efforts first."""
+        return self.loops.traced_forward(self._held)
 
     # ---- first order
 
@@ -172,7 +167,7 @@ class StateEquations:
         """Accelerations of all coordinates; gaps of loops decay."""
         if not np.isfinite(q @ q + v @ v + f @ f):
             return np.full(len(q), np.nan)
-        return self.arm.forward(q, v, force=f) if self.loops is None else self.loops.forward(q, v, f)
+        return self.loops.forward(q, v, f)
 
     def _constrained_rates(self, t: float, y: Floats) -> Floats:
         n = self.count
@@ -213,8 +208,6 @@ class StateEquations:
     def coordinates(self, t: float, y: Floats) -> tuple[Floats, Floats]:
         """All coordinates and rates (n,), with closed loops."""
         q, v = self._expanded(t, y)
-        if self.loops is None:
-            return q, v
         return self.loops.corrected(q, v, self._held)
 
     def moments(self, times: Floats, states: Floats) -> Moments:
@@ -226,8 +219,7 @@ class StateEquations:
         if self.constrained is not None:
             assert desired is not None
             q, v = self.constrained.expand(desired.q, q), self.constrained.expand(desired.v, v)
-        if self.loops is not None:
-            q, v = self.loops.corrected(q, v, self._held)
+        q, v = self.loops.corrected(q, v, self._held)
         force = np.zeros((len(times), arm.size if self.loads else 0))
         for t, q_t, v_t, row in zip(times, q, v, force, strict=True):
             for load in self.acting:
@@ -258,7 +250,7 @@ class StateEquations:
         """
         q, v, full = self.expand(t, y, a)
         f, x_dot = self._applied(t, q, v, y[self._x])
-        if self.loops is None:
+        if not self.loops.rows:
             return self._reduce(self.arm.forces(q, v, full) - f), x_dot
         try:
             return a - self._closing(q, v, full, f)[0][self.moving], x_dot
@@ -268,12 +260,12 @@ class StateEquations:
 
     def explain(self, t: float, y: Floats) -> str:
         """What the loops have to do with an integration that could not go on; empty if nothing."""
-        if self.loops is None or not np.isfinite(y).all():
+        if not self.loops.rows or not np.isfinite(y).all():
             return ""
         if self.astray:
             return self.astray
         q, _ = self._expanded(t, y)
-        J = self.loops.constraints.scaled(q)[self.loops.coordinates.kept][:, self.moving]
+        J = self.loops.scaled(q)[:, self.moving]
         condition = condition_of(J, len(J))
         if condition < NEARLY_SINGULAR:
             return ""
@@ -282,7 +274,6 @@ class StateEquations:
 
     def _closing(self, q: Floats, v: Floats, a: Floats, f: Floats) -> tuple[Floats, Floats]:
         """Accelerations (n,) that close the loops under forces f, and all forces with those of prescribed joints."""
-        assert self.loops is not None
         if self.constrained is None:
             return self.loops.forward(q, v, f), f
         tau, found = self.loops.inverse(q, v, a[self.constrained.driven], f)
@@ -293,7 +284,7 @@ class StateEquations:
         q, v, full = self.expand(t, y, a)
         f_q, f_v = self.force_derivatives(t, q, v, y[self._x])
         m = self.moving
-        if self.loops is not None:
+        if self.loops.rows:
             f = self._applied(t, q, v, y[self._x])[0]
             found, total = self._closing(q, v, full, f)
             by_q, by_v, by_f = self.loops.sensitivities(q, v, found, total, self._held)

@@ -23,7 +23,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails
 
-from pliant.formulations.recursive.tree import build_tree
+from pliant.mechanism import assemble
 from pliant.model.element import Element, Frozen, FrozenDict, Text, at, of_value, path_text, refuse
 from pliant.model.errors import ModelError, Problem, did_you_mean, show
 from pliant.model.library import load
@@ -184,7 +184,7 @@ class Study(Element):
         if not (joints or whole or patterns or self.events):
             return
         try:
-            names = build_tree(self.robot).coordinates
+            names = assemble(self.robot).coordinates
         except ModelError as error:
             yield at("robot", message=str(error))
             return

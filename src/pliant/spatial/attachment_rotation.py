@@ -1,4 +1,4 @@
-"""The rotation of an attachment frame by the vector theta = Phi_r q_e of section angles, with its true rate.
+"""The rotation of an attachment frame by a vector theta of section angles, with its true rate.
 
 A component that is None cannot turn at all; with a single one left every map but the Cayley is an elementary rotation.
 Every map returns R (link axes <- turned section axes), the Jacobian T of its angular velocity, omega = T theta_dot,
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from pliant.spatial.scalars import Scalar, cos, is_zero, sin, stumpff
+from pliant.spatial.scalars import Scalar, cos, sin, stumpff
 from pliant.spatial.vectors import (
     Matrix,
     Vector,
@@ -89,15 +89,6 @@ def xyz(theta: Vector, rate: Vector) -> Turn:
             T[i][k] = axis[i]
         R = turn_about(k, cos(theta[k]), sin(theta[k]), R)
     return Turn(R, T, omega, bias)
-
-
-def section_turn(rule: str, Phi_r: Matrix, q_e: Vector, v_e: Vector) -> Turn:
-    """The turn of a section with rotation shapes Phi_r; angles that no coordinate moves are None to the maps."""
-    moved = [not all(is_zero(x) for x in row) for row in Phi_r]
-    theta, rate = (
-        [dot(row, x) if moves else None for row, moves in zip(Phi_r, moved, strict=True)] for x in (q_e, v_e)
-    )
-    return MAPS[rule](theta, rate)
 
 
 def _filled(x: Vector) -> Vector:

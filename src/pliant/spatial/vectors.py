@@ -96,11 +96,6 @@ def transpose(m: Matrix) -> Matrix:
     return [list(row) for row in zip(*m, strict=True)]
 
 
-def cross_matrix(a: Sequence[Scalar]) -> Matrix:
-    x, y, z = a
-    return [[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]
-
-
 def turn_about(axis: int, c: Scalar, s: Scalar, m: Matrix) -> Matrix:
     """M R, where R turns about a coordinate axis by the angle with cosine c and sine s."""
     i, j = AFTER[axis]

@@ -27,12 +27,12 @@ from pliant.engine.stepping.integrators import Status, dop853_ir, rk4_ir, semi_i
 from pliant.engine.trace.rolled import Address, RolledProgram, one_kernel
 from pliant.engine.trace.structure import from_slots, split_tree
 from pliant.engine.trace.tape import Node, Tape, tangents
-from pliant.formulations.recursive.connection import elastic, joint_force, joint_rates
-from pliant.formulations.recursive.link import BodyConstants, LinkConstants
-from pliant.formulations.recursive.passes import FORWARD, Algorithm
+from pliant.formulations.method import Traced
+from pliant.formulations.recursive.connection import elastic
+from pliant.formulations.recursive.link import LinkConstants
 from pliant.formulations.recursive.tree import Tree
 from pliant.spatial.scalars import Scalar
-from pliant.spatial.vectors import Vector, dot, times
+from pliant.spatial.vectors import Vector, dot
 
 Floats = NDArray[np.float64]
 Law = Callable[[Vector, Vector, Vector, Vector], Vector]
@@ -190,9 +190,7 @@ def _traced_constants(tree: Tree, tape: Tape) -> list[LinkConstants]:
         def read(k: int, start: int = start) -> Node:
             return tape.symbol(Address("arm", "own", start + k))
 
-        nothing: Any = ()
-        body = BodyConstants(*[nothing] * len(BodyConstants._fields))._replace(D_ee=split.pattern.body.D_ee)
-        out.append(from_slots(split.pattern._replace(seat=nothing, body=body), read))
+        out.append(from_slots(split.pattern, read))
         start += len(split.values)
     return out
 
@@ -201,14 +199,11 @@ def dissipation(tree: Tree, constants: Sequence[LinkConstants], q: Vector, v: Ve
     """Power lost in structural damping, dampers and friction."""
     power: Scalar = 0.0
     for link, values in zip(tree.links, constants, strict=True):
-        own_q, own_v = q[link.own], v[link.own]
+        own_v = v[link.own]
         v_e = elastic(link.kind, own_v)
-        power = power + dot(v_e, times(values.body.D_ee, v_e))
+        power = power + values.body.loss(v_e)
         if link.kind.joint != "fixed":
-            _, rate = joint_rates(link.kind, own_q, own_v)
-            rate = rate + dot(values.motor_row, v_e)
-            lossy = values._replace(joint=values.joint._replace(stiffness=0.0))
-            power = power + joint_force(lossy, 0.0, rate) * rate
+            power = power + values.drive.power(values.drive.on_motor(own_v[0], v_e))
     return power
 
 
@@ -334,22 +329,16 @@ def constants_of(tree: Tree) -> Floats:
 class ExplicitSystem:
     """A robot with a drive, ready to be integrated. Not shared between threads.
 
-    forward  the algorithm (q, v, f) -> accelerations and the tree that it runs over; default: that of the tree itself.
-             With driven coordinates it takes their accelerations in f, and its results begin with their efforts
+    forward  (q, v, f) -> accelerations; with driven coordinates it takes their accelerations in f, and its results
+             begin with their efforts
     """
 
-    def __init__(
-        self,
-        tree: Tree,
-        driving: Driving,
-        *,
-        forward: tuple[Algorithm, Tree] | None = None,
-    ) -> None:
+    def __init__(self, tree: Tree, driving: Driving, forward: Traced) -> None:
         self.tree = tree
         self.size = tree.size
         split = Split(tree.size, driving.driven)
         self.states = 2 * len(split.moving) + driving.rest
-        program = Program(*(forward or (FORWARD, tree)))
+        program = Program(*forward)
         drive = drive_program(tree, driving)
 
         def make() -> tuple[dict[str, Any], str]:

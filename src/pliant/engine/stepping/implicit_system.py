@@ -27,7 +27,7 @@ from pliant.engine.stepping.explicit_system import (
 from pliant.engine.stepping.implicit import generalised_alpha_ir, work_size
 from pliant.engine.stepping.integrators import Status
 from pliant.engine.trace.rolled import RolledProgram
-from pliant.formulations.recursive.passes import INVERSE, Algorithm
+from pliant.formulations.method import Traced
 from pliant.formulations.recursive.tree import Tree
 
 Floats = NDArray[np.float64]
@@ -161,24 +161,21 @@ def newton_ir(program: str, drive: str, single_drive: str, equation: Equation, l
 class ImplicitSystem:
     """A robot with a drive, for generalised-alpha. Not shared between threads.
 
-    forward  the algorithm (q, v, f) -> accelerations and the tree that it runs over, for robots with closed loops;
-             default: the inverse dynamics of the tree, which cost less
+    forward  (q, v, f) -> accelerations, as closed loops need it; or
+    inverse  (q, v, a) -> generalised forces of a tree, which cost less
     """
 
     def __init__(
-        self,
-        tree: Tree,
-        driving: Driving,
-        *,
-        forward: tuple[Algorithm, Tree] | None = None,
+        self, tree: Tree, driving: Driving, *, forward: Traced | None = None, inverse: Traced | None = None
     ) -> None:
         self.tree, self.size, self.channels = tree, tree.size, driving.signals
         equation = Equation(forward is not None, Split(tree.size, driving.driven), driving)
         n, count = self.size, len(equation.split.moving)
         self.states = 2 * count + driving.rest
         lanes = jit.lanes()
-        algorithm, carrier = forward or (INVERSE, tree)
-        programs = Program(algorithm, carrier), Program(algorithm, carrier, algorithm.inputs)
+        traced = forward or inverse
+        assert traced is not None
+        programs = Program(*traced), Program(*traced, traced.algorithm.inputs)
         drives = drive_program(tree, driving), drive_program(tree, driving, ("q", "v"))
 
         def make() -> tuple[dict[str, Any], str]:

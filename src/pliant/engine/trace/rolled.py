@@ -282,7 +282,7 @@ class _Roller:
         patterns: dict[str, Any] = {}
         record = self.records[i]
         for key, value in values.items():
-            patterns[key], nodes = pack(value, record)
+            patterns[key], nodes = pack(value, record, _own_constant)
             stores.update({("store", record + k): node for k, node in enumerate(nodes)})
             record += len(nodes)
         if not self.seeds:
@@ -332,7 +332,7 @@ class _Roller:
         gravity = [tape.symbol(Address("gravity", "", g.index)) if isinstance(g, Slot) else g for g in self.gravity]
         constants = from_slots(self.split[i].pattern, reader("constants"))
         known = {name: self.patterns[i][name] for name in names if name in self.patterns[i]}
-        store = from_slots(known, reader("store"))
+        store = from_slots(known, reader("store"), reader("constants"))
         return LinkView(link.name, link.kind, constants, inputs, gravity, None, [], store)
 
     def _mark_needed(self, passes: list[LoopPass]) -> None:
@@ -372,6 +372,14 @@ class _Roller:
         if role == "own":
             return i
         return self.links[i].parent if role == "parent" else self.children[i][int(role.removeprefix("child"))]
+
+
+def _own_constant(node: Node) -> int | None:
+    """The place among its link's constants of a value that is one of them."""
+    if node.tape.op[node.index] != "symbol":
+        return None
+    array, role, index = node.tape.a[node.index]
+    return int(index) if array == "constants" and role == "own" else None
 
 
 def _symbols(tape: Tape) -> list[tuple[int, Address]]:

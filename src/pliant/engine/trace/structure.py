@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+from pliant.bodies.terms import Role
 from pliant.engine.trace.tape import Node
-from pliant.formulations.recursive.link import LinkConstants, Seat
 
 if TYPE_CHECKING:
     from pliant.formulations.recursive.tree import Tree
@@ -30,9 +30,16 @@ class Slot(NamedTuple):
     sign: float = 1.0
 
 
+class ConstantSlot(NamedTuple):
+    """Position of a value among the constants of the link that handed it on, with its sign."""
+
+    index: int  # type: ignore[assignment]
+    sign: float = 1.0
+
+
 def map_leaves(tree: Any, f: Callable[[Any], Any]) -> Any:
-    """Apply f to every leaf of nested lists, tuples, named tuples and dicts; a Slot and None are leaves."""
-    if isinstance(tree, Slot) or tree is None:
+    """Apply f to every leaf of nested lists, tuples, named tuples and dicts; slots and None are leaves."""
+    if isinstance(tree, (Slot, ConstantSlot)) or tree is None:
         return f(tree)
     if isinstance(tree, dict):
         return {key: map_leaves(value, f) for key, value in tree.items()}
@@ -48,15 +55,16 @@ def freeze(tree: Any) -> Any:
     """A hashable image of a pattern."""
     if isinstance(tree, dict):
         return tuple((key, freeze(value)) for key, value in tree.items())
-    if isinstance(tree, (list, tuple)) and not isinstance(tree, Slot):
+    if isinstance(tree, (list, tuple)) and not isinstance(tree, (Slot, ConstantSlot)):
         return tuple(freeze(value) for value in tree)
-    return tree
+    # two kinds of slots with equal numbers are different things
+    return ("constant", *tree) if isinstance(tree, ConstantSlot) else tree
 
 
 class ConstantsPattern(NamedTuple):
     """The pattern of a link's constants and the values of its slots."""
 
-    pattern: LinkConstants
+    pattern: Any
     values: list[float]
 
 
@@ -82,15 +90,15 @@ class _Pool:
         return Slot(len(self.values) - 1)
 
 
-def split_constants(constants: LinkConstants) -> ConstantsPattern:
-    """Separate structure and values. Equal magnitudes share a slot; 0 is structural, +-1 only in rotations and shapes.
+def split_constants(constants: Any) -> ConstantsPattern:
+    """Separate structure and values. Equal magnitudes share a slot; 0 is structural, and so are words.
 
-    Damping and joint constants get slots of their own, so that they can be changed (or set to zero) alone.
+    A named tuple of constants may say of its fields what they are: see ``Role``.
     """
     values: list[float] = []
     pool = _Pool(values)
 
-    def rotation(x: float) -> float | Slot:
+    def exact(x: float) -> float | Slot:
         return float(x) if abs(x) in (0, 1) else pool.slot(x)
 
     def shared(x: float) -> float | Slot:
@@ -102,26 +110,24 @@ def split_constants(constants: LinkConstants) -> ConstantsPattern:
         values.append(x)
         return Slot(len(values) - 1)
 
-    body = constants.body
-    pattern = LinkConstants(
-        seat=_seat_pattern(constants.seat, rotation, shared),
-        joint=map_leaves(constants.joint, alone),
-        body=map_leaves(body._replace(D_ee=[]), shared)._replace(D_ee=map_leaves(body.D_ee, alone)),
-        motor_row=map_leaves(constants.motor_row, shared),
-    )
-    return ConstantsPattern(pattern, values)
+    def split(node: Any, rule: Callable[[float], float | Slot]) -> Any:
+        if isinstance(node, str):
+            return node
+        if hasattr(node, "_fields"):
+            rules = {name: exact if role == "exact" else alone for name, role in _roles(node).items()}
+            return type(node)(*(split(x, rules.get(name, shared)) for name, x in zip(node._fields, node, strict=True)))
+        return [split(x, rule) for x in node] if isinstance(node, list) else rule(node)
+
+    return ConstantsPattern(split(constants, shared), values)
 
 
-def _seat_pattern(seat: Seat, rotation: Callable[[float], Any], shared: Callable[[float], Any]) -> Seat:
-    turned = {name: map_leaves(getattr(seat, name), rotation) for name in ("R0", "axes", "Phi_d", "Phi_r")}
-    rest: Seat = map_leaves(seat._replace(R0=[], axes=[], Phi_d=[], Phi_r=[]), shared)
-    return rest._replace(**turned)
-
-
-def from_slots(pattern: Any, read: Callable[[int], Any]) -> Any:
-    """Replace the slots of a pattern by what ``read(index)`` gives."""
+def from_slots(pattern: Any, read: Callable[[int], Any], read_constant: Callable[[int], Any] | None = None) -> Any:
+    """Replace the slots of a pattern by what ``read(index)`` gives, those of constants by ``read_constant(index)``."""
 
     def leaf(x: Any) -> Any:
+        if isinstance(x, ConstantSlot):
+            assert read_constant is not None
+            return read_constant(x.index) if x.sign > 0 else -read_constant(x.index)
         if isinstance(x, Slot):
             return read(x.index) if x.sign > 0 else -read(x.index)
         return x
@@ -146,8 +152,11 @@ def fill(pattern: Any, value: Any) -> list[float]:
     return [found[k] for k in range(len(found))]
 
 
-def pack(value: Any, start: int) -> tuple[Any, list[Node]]:
-    """Give every traced leaf a slot from ``start`` on (equal nodes share one); plain numbers stay structural."""
+def pack(value: Any, start: int, constant: Callable[[Node], int | None]) -> tuple[Any, list[Node]]:
+    """Give every traced leaf a slot from ``start`` on (equal nodes share one); plain numbers stay structural.
+
+    A leaf that is one of the link's own constants, ``constant(node)``, is read from there and not stored again.
+    """
     nodes: list[Node] = []
     seen: dict[int, int] = {}
 
@@ -157,6 +166,9 @@ def pack(value: Any, start: int) -> tuple[Any, list[Node]]:
         sign = 1.0
         if x.tape.op[x.index] == "negate":
             x, sign = x.tape.nodes[x.tape.a[x.index]], -1.0
+        own = constant(x)
+        if own is not None:
+            return ConstantSlot(own, sign)
         if x.index not in seen:
             seen[x.index] = start + len(nodes)
             nodes.append(x)
@@ -166,7 +178,7 @@ def pack(value: Any, start: int) -> tuple[Any, list[Node]]:
 
 
 def slots(pattern: Any) -> frozenset[int]:
-    """All slots of a pattern."""
+    """All slots of a pattern but those of constants."""
     if isinstance(pattern, Slot):
         return frozenset((pattern.index,))
     return frozenset().union(*map(slots, pattern)) if isinstance(pattern, (tuple, list)) else frozenset()
@@ -203,8 +215,19 @@ def dissipative_slots(tree: Tree) -> list[int]:
     out: list[int] = []
     start = 0
     for split in split_tree(tree):
-        joint = split.pattern.joint
-        for pattern in (joint.damping, joint.coulomb, split.pattern.body.D_ee):
-            out += [start + k for k in slots(pattern)]
+        out += [start + k for k in _losses(split.pattern)]
         start += len(split.values)
     return out
+
+
+def _roles(node: Any) -> dict[str, Role]:
+    found: dict[str, Role] = node.roles() if hasattr(node, "roles") else {}
+    return found
+
+
+def _losses(pattern: Any) -> frozenset[int]:
+    """Slots of the fields that take energy."""
+    if not hasattr(pattern, "_fields"):
+        return frozenset()
+    own = (slots(getattr(pattern, name)) for name, role in _roles(pattern).items() if role == "loss")
+    return frozenset().union(*own, *(_losses(part) for part in pattern))

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pliant.formulations.loops.articulated_loops import Outcome, constrained
-from pliant.formulations.loops.closure import FRAMES, Closure, closing, closing_force, gap, gap_rate
+from pliant.formulations.loops.closure import Closure, closing, closing_force, gap, gap_rate
 from pliant.formulations.loops.cuts import Plan, move_frames, parents_of
-from pliant.formulations.recursive.articulated import gather_force, ldl
+from pliant.formulations.recursive.articulated import gather_force, ldl, ldl_solve
 from pliant.formulations.recursive.composite import project
 from pliant.formulations.recursive.link import LinkConstants
 from pliant.formulations.recursive.newton_euler import to_seat
-from pliant.formulations.recursive.passes import MOTION, Algorithm, LinkView, run, views
+from pliant.formulations.recursive.passes import FRAMES, MOTION, Algorithm, LinkView, run, views
 from pliant.spatial.scalars import Scalar
-from pliant.spatial.vectors import Matrix, Vector, dot, times
+from pliant.spatial.vectors import Matrix, Vector, dot
 
 if TYPE_CHECKING:
     from pliant.formulations.recursive.tree import Tree
@@ -133,7 +133,7 @@ def collected(
         view, parent = links[i], parents[i]
         if parent >= 0:
             at = to_seat(view.connection, out[i][0], out[i][1])
-            out[parent] = gather_force(*out[parent], at.force, at.moment, view.connection, view.link.seat)
+            out[parent] = gather_force(*out[parent], at.force, at.moment, view.connection.frame)
     return out
 
 
@@ -147,20 +147,6 @@ class ClosingWrench(ClosingForce):
 
     def of_robot(self, robot: LoopInputs) -> Vector:
         return [x for _, (force, moment, _) in self.wrenches(robot) for x in (*force, *moment)]
-
-
-@dataclass(frozen=True, slots=True)
-class FrameAcceleration(LoopAlgorithm):
-    """(q, v, a) -> linear and angular acceleration of the frame that is the tree's last link, base axes."""
-
-    @classmethod
-    def of(cls, order: tuple[int, ...]) -> FrameAcceleration:
-        return cls(_named("frame_acceleration", order), ("q", "v", "a"), (), "", order, ())
-
-    def of_robot(self, robot: LoopInputs) -> Vector:
-        frame = self.motions(robot)[-1]
-        R = frame.store["motion"].R
-        return [*times(R, frame.store["acceleration"].a_v), *times(R, frame.store["acceleration"].a_w)]
 
 
 MULTIPLIERS = Plan()
@@ -282,21 +268,10 @@ class LoopCorrection(LoopAlgorithm):
         L, inverse = ldl(S)
         changed: Vector = []
         for x, error in ((q, gaps), (v, slips)):
-            pull = _ldl_solve(L, inverse, error)
+            pull = ldl_solve(L, inverse, error)
             for k, column in enumerate(columns):
                 changed.append(x[k] if column is None else x[k] - self.weights[k] ** 0.5 * dot(column, pull))
         return changed
-
-
-def _ldl_solve(L: Matrix, inverse: Vector, b: Vector) -> Vector:
-    """x with L D L^T x = b."""
-    n, x = len(b), list(b)
-    for i in range(n):
-        x[i] = x[i] - dot(L[i][:i], x[:i])
-    x = [d * y for d, y in zip(inverse, x, strict=True)]
-    for i in reversed(range(n)):
-        x[i] = x[i] - dot([L[j][i] for j in range(i + 1, n)], x[i + 1 :])
-    return x
 
 
 def driving_link(tree: Tree, order: Sequence[int], coordinate: int) -> int:

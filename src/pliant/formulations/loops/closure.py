@@ -16,16 +16,15 @@ import numpy as np
 
 from pliant.formulations.loops.merging import with_frame
 from pliant.formulations.recursive.articulated import Acceleration
-from pliant.formulations.recursive.connection import carried_acceleration, elastic
 from pliant.formulations.recursive.kinematics import Motion
-from pliant.formulations.recursive.link import Seat
-from pliant.formulations.recursive.passes import CONNECT, INVERSE, MOTION, Algorithm, LinkView, Pass
+from pliant.formulations.recursive.lowering import fixed_seat
+from pliant.formulations.recursive.passes import LinkView
+from pliant.mechanism import BASE, LoopEnds, Mechanism
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import AFTER, Vector, column, cross, dot, subtract, times, zeros
 
 if TYPE_CHECKING:
     from pliant.formulations.recursive.tree import Tree
-    from pliant.model import Loop, Robot
 
 AXES = "xyz"
 
@@ -51,11 +50,11 @@ class Closure:
     rows: tuple[ClosureRow, ...]
 
 
-def rows_of(loop: Loop) -> tuple[ClosureRow, ...]:
+def rows_of(loop: LoopEnds) -> tuple[ClosureRow, ...]:
     """The constraints of a loop, in the order of the base axes."""
     shifts = [ClosureRow("shift", k) for k in range(3)]
-    turns = [ClosureRow("turn", k) for k in range(3)] if loop.type == "weld" else []
-    if loop.type == "revolute":
+    turns = [ClosureRow("turn", k) for k in range(3)] if loop.kind == "weld" else []
+    if loop.kind == "revolute":
         turns = [ClosureRow("tilt", 0), ClosureRow("tilt", 1)]
     if loop.planar is not None:
         normal = next(k for k, axis in enumerate(AXES) if axis not in loop.planar)
@@ -64,21 +63,19 @@ def rows_of(loop: Loop) -> tuple[ClosureRow, ...]:
     return (*shifts, *turns)
 
 
-def close(tree: Tree, robot: Robot) -> tuple[Tree, tuple[Closure, ...]]:
+def close(tree: Tree, mechanism: Mechanism) -> tuple[Tree, tuple[Closure, ...]]:
     """Add the frames of all loops to a tree."""
     closures = []
-    for loop in robot.loops:
-        R = _axis_to_z(loop.axis_vector()) if loop.type == "revolute" else np.eye(3)
-        for k, reference in enumerate(loop.frames):
-            link, frame = robot.resolve_frame(reference)
-            parent, seat = (-1, BASE_SEAT) if link == "base" else tree.frames[f"{link}.{frame}"]
+    for loop in mechanism.loops:
+        R = _axis_to_z(loop.axis) if loop.kind == "revolute" else np.eye(3)
+        for k, (member, frame) in enumerate(loop.frames):
+            parent, seat = -1, fixed_seat(np.zeros(3), np.eye(3), 0, mechanism.rule)
+            if member != BASE:
+                parent, seat = tree.frames[f"{mechanism.members[member].name}.{frame}"]
             tree = with_frame(tree, f"{loop.name}.{('first', 'second')[k]}", parent, seat, R)
         n = len(tree.links)
         closures.append(Closure(loop.name, n - 2, n - 1, rows_of(loop)))
     return tree, tuple(closures)
-
-
-BASE_SEAT = Seat([0.0] * 3, [0.0] * 3, np.eye(3).tolist(), [[], [], []], [[], [], []], np.eye(3).tolist())
 
 
 def _axis_to_z(axis: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -137,25 +134,6 @@ def gap_acceleration(rows: Sequence[ClosureRow], a: Motion, b: Motion, A: Accele
 
 
 # ---- all closures of a tree
-
-
-def _carry(view: LinkView) -> dict[str, Any]:
-    """The acceleration of a link whose coordinates have the accelerations a."""
-    a = view.inputs["a"]
-    a_v, a_w = carried_acceleration(view.connection, view.link.seat, *view.parent_acceleration)
-    if view.kind.joint != "fixed":
-        moved = a_w if view.kind.joint == "revolute" else a_v
-        moved[view.kind.axis] = moved[view.kind.axis] + view.kind.sign * a[0]
-    return {"acceleration": Acceleration(a_v, a_w, elastic(view.kind, a))}
-
-
-FRAMES = Algorithm(
-    "frames",
-    INVERSE.inputs,
-    (CONNECT, Pass("carry", "outward", _carry, reads=("acceleration",), own=("connection",)), MOTION.passes[0]),
-    "motion",
-)
-"""Motion and acceleration of every link for given q, v and a (without gravity)."""
 
 
 def closing(closures: Sequence[Closure], links: Sequence[LinkView]) -> tuple[Vector, Vector, Vector]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,12 @@ from pliant.formulations.loops.errors import AssemblyError
 from pliant.formulations.loops.forms import kkt_solve
 from pliant.formulations.loops.legs import named_indices
 from pliant.formulations.loops.merging import merged
-from pliant.formulations.recursive.passes import MOTION, Algorithm
+from pliant.formulations.method import Traced
+from pliant.formulations.recursive.kinematics import MOTION_SIZE, motion_of
+from pliant.formulations.recursive.passes import MOTION
 
 if TYPE_CHECKING:
-    from pliant.dynamics import Dynamics
-    from pliant.formulations.recursive.tree import Tree
+    from pliant.formulations.loops.loops import OpenTree
 
 Floats = NDArray[np.float64]
 
@@ -37,34 +38,21 @@ class Constraints:
     rows  names of the constraints: LOOP.x, .y, .z shifts along base axes, .rx, .ry, .rz turns
     """
 
-    def __init__(self, arm: Dynamics) -> None:
+    def __init__(self, arm: OpenTree) -> None:
         self.arm = arm
         short = merged(arm.tree)
         self.order = short.order
-        self.plain_tree = short.tree
-        self.tree, self.closures = close(short.tree, arm.robot)
+        self.tree, self.closures = close(short.tree, arm.mechanism)
         self.rows: tuple[str, ...] = tuple(f"{c.name}.{row.label}" for c in self.closures for row in c.rows)
         self.loop_of = tuple(c.name for c in self.closures for _ in c.rows)
-        self.levels = Closing.of(self.order, self.closures)
-        self._acceleration = ClosingAcceleration.of(self.order, self.closures)
-        self._evaluators: dict[tuple[Any, ...], Any] = {}
-
-    def evaluator(self, algorithm: Algorithm, *, seeds: tuple[str, ...] = (), tree: Tree | None = None) -> Any:
-        """A compiled algorithm over the tree with closures, or another one."""
-        from pliant.dynamics import make_evaluator
-
-        key = (algorithm.name, seeds, id(tree))
-        if key not in self._evaluators:
-            made = make_evaluator(algorithm, tree or self.tree, seeds, self.arm.compiled)
-            # the tree is kept with it, so that its identity stays its own
-            self._evaluators[key] = (made, tree)
-        return self._evaluators[key][0]
+        self.levels = Traced(Closing.of(self.order, self.closures), self.tree)
+        self._acceleration = Traced(ClosingAcceleration.of(self.order, self.closures), self.tree)
 
     # ---- levels
 
     def closing(self, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:
         """Gaps, their rates, and their accelerations when the coordinates have none."""
-        evaluator = self.evaluator(self.levels)
+        evaluator = self.arm.evaluator(self.levels)
         still = np.zeros_like(q)
         out = evaluator.batch(q, v, still) if q.ndim == 2 else evaluator(q, v, still)
         gap, rate, acceleration = np.split(out, 3, axis=-1)
@@ -77,7 +65,7 @@ class Constraints:
     def jacobian(self, q: Floats) -> Floats:
         """J (rows, n): relative velocities of the closures' frames per unit rate of each coordinate."""
         still = np.zeros_like(q)
-        J: Floats = self.evaluator(self._acceleration, seeds=("a",))(q, still, still)
+        J: Floats = self.arm.evaluator(self._acceleration, "a")(q, still, still)
         return J
 
     # ---- scales
@@ -87,11 +75,13 @@ class Constraints:
         """Positions (links, 3) and velocities per unit rate (links, 2, 3, n) of all frames at the reference pose."""
         q = self.arm.reference_pose()[list(self.order)]
         still = np.zeros_like(q)
-        positions = self.evaluator(MOTION)(q, still).reshape(-1, 18)[:, 9:12]
+        moved = Traced(MOTION, self.tree)
+        motion = motion_of(list(self.arm.evaluator(moved)(q, still).reshape(-1, MOTION_SIZE).T))
+        per_rate = self.arm.evaluator(moved, "v")(q, still).reshape(-1, MOTION_SIZE, len(q))
+        columns = motion_of(list(np.moveaxis(per_rate, 1, 0)))
         rates = np.zeros((len(self.tree.links), 2, 3, len(q)))
-        columns = self.evaluator(MOTION, seeds=("v",))(q, still).reshape(-1, 18, len(q))[:, 12:]
-        rates[..., list(self.order)] = columns.reshape(rates.shape)
-        return positions, rates
+        rates[..., list(self.order)] = np.moveaxis(np.array([columns.v, columns.w]), 2, 0)
+        return np.array(motion.p).T, rates
 
     @cached_property
     def size(self) -> float:
@@ -122,7 +112,7 @@ class Constraints:
 
     def held(self, hold: Sequence[str] | None = None, bend: bool = False) -> list[int]:
         """Coordinates that an assembly leaves alone: those named (default: the drives) and, if asked, elastic ones."""
-        names, joints = self.arm.names, set(self.arm.tree.joints.tolist())
+        names, joints = self.arm.names, set(self.arm.mechanism.joints.tolist())
         held = named_indices(names, self.arm.inputs if hold is None else hold, "hold")
         return held if bend else [*held, *(k for k in range(len(names)) if k not in joints)]
 
@@ -172,10 +162,12 @@ class Constraints:
             gaps = [f"{distance:.6g} m"] if distance > OPEN * self.size else []
             gaps += [f"{angle:.6g} rad"] if angle > OPEN else []
             parts.append(f"'{name}' stays open by {' and '.join(gaps) or f'{distance:.3g} m'}")
-        joints = set(self.arm.tree.joints.tolist())
+        joints = set(self.arm.mechanism.joints.tolist())
         kept = [self.arm.names[k] for k in held if k in joints]
         remedy = f" with {', '.join(kept)} held; free them with hold=[]" if kept else ""
-        raise AssemblyError(f"robot '{self.arm.robot.name}': the loops cannot close: {', '.join(parts)}{remedy}", wide)
+        raise AssemblyError(
+            f"robot '{self.arm.mechanism.name}': the loops cannot close: {', '.join(parts)}{remedy}", wide
+        )
 
     # ---- staying on them
 

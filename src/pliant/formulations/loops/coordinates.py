@@ -33,32 +33,32 @@ NEARBY = 0.05
 
 
 class Coordinates:
-    """The split of a robot's coordinates, found around its reference pose and changed where it becomes unfit."""
+    """The split of a robot's coordinates, found around its reference pose; where it is unfit, others are found."""
 
     def __init__(self, constraints: Constraints, choice: Choice) -> None:
         self.constraints = constraints
         self.arm = constraints.arm
         self.choice = choice
-        self._selection: Selection | None = None
         if not isinstance(choice, str):
             named_indices(self.arm.names, choice, "independent")
         elif choice not in ("auto", "elastic"):
             raise ValueError(f"independent is {choice!r}; it must be 'auto', 'elastic' or names of coordinates")
 
-    @property
+    @cached_property
     def selection(self) -> Selection:
-        """Rows kept and dependent coordinates."""
-        if self._selection is None:
-            scaled = [self.constraints.scaled(q) for q in self.samples]
-            rank = max(rank_of(J) for J in scaled)
-            best = min(scaled, key=lambda J: condition_of(J, rank))
-            self._selection = self._split(best, rank)
-        return self._selection
+        """Rows kept and dependent coordinates, found around the reference pose."""
+        scaled = [self.constraints.scaled(q) for q in self.samples]
+        rank = max(rank_of(J) for J in scaled)
+        best = min(scaled, key=lambda J: condition_of(J, rank))
+        return self._split(best, rank)
 
-    @property
-    def kept(self) -> list[int]:
-        """The constraints that are used."""
-        return list(self.selection.kept)
+    def kept_at(self, q: Floats) -> tuple[int, ...]:
+        """The rows that are used at q: those of the selection, or others where they are dependent there."""
+        kept = self.selection.kept
+        if not self.selection.redundant:
+            return kept
+        J = self.constraints.scaled(q)
+        return kept if condition_of(J[list(kept)], len(kept)) <= WORST else independent_rows(J, len(kept))[0]
 
     def names(self, coordinates: Sequence[int]) -> tuple[str, ...]:
         return tuple(self.arm.names[k] for k in coordinates)
@@ -87,7 +87,7 @@ class Coordinates:
     def _dependent(self, J: Floats) -> tuple[int, ...]:
         """The dependent coordinates that the choice gives for kept, scaled rows."""
         if isinstance(self.choice, str):
-            weights = preferences(self.arm.tree)
+            weights = preferences(self.arm.mechanism)
             if self.choice == "elastic":
                 # what the last bending link of the closing legs does follows from the rest
                 weights = 1e-3 * weights
@@ -98,7 +98,7 @@ class Coordinates:
         if condition > WORST:
             raise ValueError(
                 f"independent: {', '.join(self.choice)} do not determine the configuration of robot "
-                f"'{self.arm.robot.name}' (condition number {condition:.3g})"
+                f"'{self.arm.mechanism.name}' (condition number {condition:.3g})"
             )
         return dependent
 
@@ -107,7 +107,7 @@ class Coordinates:
         free = set(named_indices(self.arm.names, independent, "independent"))
         if len(free) != self.arm.size - rank:
             raise ValueError(
-                f"independent has {len(free)} coordinates; the loops of robot '{self.arm.robot.name}' "
+                f"independent has {len(free)} coordinates; the loops of robot '{self.arm.mechanism.name}' "
                 f"leave {self.arm.size - rank}"
             )
         return self._rest(tuple(free))
@@ -126,7 +126,7 @@ class Coordinates:
 
     def fit_at(self, q: Floats, independent: Sequence[str] | None = None) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Dependent and independent coordinates that are fit at q; an automatic choice changes where it must."""
-        J = self.constraints.scaled(q)[self.kept]
+        J = self.constraints.scaled(q)[list(self.kept_at(q))]
         if independent is not None:
             dependent = self._complement(independent, len(J))
         else:
@@ -137,25 +137,25 @@ class Coordinates:
             if independent is not None or not isinstance(self.choice, str):
                 names = ", ".join(self.names(self._rest(dependent)))
                 self._raise(
-                    f"{names} do not determine the motion of robot '{self.arm.robot.name}' at this configuration",
+                    f"{names} do not determine the motion of robot '{self.arm.mechanism.name}' at this configuration",
                     J[:, list(dependent)],
                     "take other independent coordinates, or leave the choice open",
                 )
-            dependent = dependent_columns(J, preferences(self.arm.tree), [])
+            dependent = dependent_columns(J, preferences(self.arm.mechanism), [])
         return dependent, self._rest(dependent)
 
     def at_leg_ends(self, q: Floats, J_p: Floats) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Dependent elastic coordinates at the ends of the legs, for the loops and for rates J_p v of a platform."""
         c = self.constraints
         shifts = np.where(np.arange(len(J_p)) < 3, c.size, 1.0)
-        A = np.vstack([c.scaled(q)[self.kept], J_p * c.column_scale / shifts[:, None]])
+        A = np.vstack([c.scaled(q)[list(self.kept_at(q))], J_p * c.column_scale / shifts[:, None]])
         ends = self.leg_ends(0, 1)
         weights = np.zeros(self.arm.size)
         weights[ends] = 1.0
         if rank_of(A[:, ends]) < len(A):
             raise ValueError(
-                f"the platform form of robot '{self.arm.robot.name}' needs {len(A)} elastic coordinates at the ends of "
-                f"its legs that move them independently; of the {len(ends)} there, {rank_of(A[:, ends])} do"
+                f"the platform form of robot '{self.arm.mechanism.name}' needs {len(A)} elastic coordinates at the "
+                f"ends of its legs that move them independently; of the {len(ends)} there, {rank_of(A[:, ends])} do"
             )
         dependent = dependent_columns(A, weights, corresponding(self.arm.tree))
         return dependent, self._rest(dependent)
@@ -164,7 +164,7 @@ class Coordinates:
         """Raise where the loops lose a constraint."""
         if self.condition(q) > WORST:
             self._raise(
-                f"robot '{self.arm.robot.name}' is singular at this configuration",
+                f"robot '{self.arm.mechanism.name}' is singular at this configuration",
                 self.constraints.scaled(q),
                 "a constraint is lost there and the accelerations are not determined; keep away from it",
             )
@@ -172,22 +172,14 @@ class Coordinates:
     def require_driven(self, q: Floats, driven: Sequence[int]) -> None:
         """Raise where given accelerations of the drives do not determine those of the other coordinates."""
         others = list(self._rest(driven))
-        J = self.constraints.scaled(q)[self.kept][:, others]
+        J = self.constraints.scaled(q)[list(self.kept_at(q))][:, others]
         if condition_of(J, len(J)) > WORST:
             self._raise(
-                f"robot '{self.arm.robot.name}' is in a singular pose of its drives {', '.join(self.names(driven))}",
+                f"robot '{self.arm.mechanism.name}' is in a singular pose of its drives "
+                f"{', '.join(self.names(driven))}",
                 J,
                 "the others can move while these are held, or cannot follow them; efforts are not determined there",
             )
-
-    def reselect(self, q: Floats) -> bool:
-        """Keep other rows if those kept so far are not independent at q; whether that was so."""
-        J = self.constraints.scaled(q)
-        if condition_of(J[self.kept], len(self.kept)) <= WORST:
-            return False
-        kept, redundant = independent_rows(J, len(self.kept))
-        self._selection = self.selection._replace(kept=kept, redundant=redundant)
-        return True
 
     def _raise(self, what: str, J: Floats, remedy: str) -> NoReturn:
         """Name the loops whose rows are dependent in J."""

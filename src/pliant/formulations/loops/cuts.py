@@ -70,16 +70,16 @@ def move_frames(links: Sequence[LinkView]) -> None:
 def seat_rows(view: LinkView) -> list[dict[tuple[str, int], Scalar]]:
     """Acceleration of a link's seat (linear, angular; parent axes) over the parent's frame and elastic coordinates."""
     assert view.parent is not None
-    c, seat = view.connection, view.link.seat
+    c = view.connection
     rows: list[dict[tuple[str, int], Scalar]] = [{("body", k): 1.0} for k in range(6)]
     for k, (i, j) in enumerate(AFTER):
         # a_w x r
         rows[k]["body", 3 + i] = c.r[j]
         rows[k]["body", 3 + j] = -c.r[i]
-    turn = zeros(3, view.parent.kind.size) if c.T is None else product(c.T, seat.Phi_r)
+    turn = zeros(3, view.parent.kind.size) if c.frame.spin is None else c.frame.spin.J_w
     for k in range(3):
         for e in range(view.parent.kind.size):
-            rows[k]["elastic", e] = seat.Phi_d[k][e]
+            rows[k]["elastic", e] = c.frame.J_v[k][e]
             rows[3 + k]["elastic", e] = turn[k][e]
     return [{x: value for x, value in row.items() if not vanishes(value)} for row in rows]
 
@@ -129,7 +129,7 @@ def along(links: Sequence[LinkView], path: Sequence[int]) -> Along:
         if step == 0:
             a_v, a_w = list(c.h_v), list(c.h_w)
         else:
-            a_v, a_w = carried_acceleration(c, view.link.seat, a_v, a_w, [])
+            a_v, a_w = carried_acceleration(c, a_v, a_w, [])
     shifts, turns = {}, {}
     for i, axis in axes.items():
         if links[i].kind.joint == "revolute":

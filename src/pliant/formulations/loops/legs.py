@@ -10,17 +10,19 @@ from numpy.typing import NDArray
 from pliant.formulations.loops.closure import Closure
 from pliant.formulations.loops.cuts import branch
 from pliant.formulations.recursive.tree import Tree
+from pliant.mechanism import Mechanism
 
 PASSIVE, ELASTIC, ACTUATED = 1.0, 1e-3, 1e-6
 """Preference to be dependent: passive joints, then elastic coordinates, drives only if nothing else is left."""
 
 
-def preferences(tree: Tree) -> NDArray[np.float64]:
+def preferences(mechanism: Mechanism) -> NDArray[np.float64]:
     """How gladly each coordinate is taken as dependent."""
-    weights = np.full(tree.size, ELASTIC)
-    for link in tree.links:
-        if link.kind.joint != "fixed":
-            weights[link.start] = ACTUATED if link.joint in tree.actuated else PASSIVE
+    weights = np.full(mechanism.size, ELASTIC)
+    weights[mechanism.joints] = PASSIVE
+    for member in mechanism.driven_members:
+        if member.joint.is_actuated:
+            weights[member.start] = ACTUATED
     return weights
 
 
@@ -29,8 +31,8 @@ def corresponding(tree: Tree) -> list[list[int]]:
     signatures: list[tuple[object, ...]] = []
     for link in tree.links:
         below = signatures[link.parent] if link.parent >= 0 else ()
-        body, joint = link.constants.body, link.constants.joint
-        numbers = (*np.ravel(body.M_ee), *np.ravel(body.K_ee), body.mass, joint.damping, joint.stiffness)
+        body, drive = link.body, link.drive
+        numbers = (*np.ravel(body.M_ee), *np.ravel(body.K_ee), body.mass, drive.damping, drive.stiffness)
         own = (link.kind.joint, link.kind.size, *(f"{x:.9g}" for x in numbers))
         signatures.append((*below, own))
     groups: dict[tuple[object, ...], list[int]] = {}
@@ -47,11 +49,9 @@ def last_elastic(tree: Tree, closure: Closure, side: int) -> list[int]:
     for i in branch(parents, frame, other):
         if parents[i] < 0:
             break
-        seat, carrier = tree.links[i].constants.seat, tree.links[parents[i]]
-        shapes = np.array([*seat.Phi_d, *seat.Phi_r])
-        if shapes.any():
-            first = carrier.own.stop - carrier.kind.size
-            return [first + int(e) for e in np.flatnonzero(shapes.any(axis=0))]
+        moved_by = tree.links[i].seat.section.moved_by
+        if moved_by:
+            return [tree.links[parents[i]].elastic.start + e for e in moved_by]
     return []
 
 

@@ -1,226 +1,186 @@
-"""Dynamics of a robot with closed loops: what ``Dynamics`` asks for where the tree alone is not enough."""
+"""The loops of a robot as a value: those of a tree have no rows, and everything about them is empty.
+
+Loops know the robot only as an open tree in numbers. Nothing here changes with the states that are asked about.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import copy
-from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.formulations.loops.algorithms import (
-    ClosingForce,
-    ClosingWrench,
-    FrameAcceleration,
-    LoopCorrection,
-    LoopForward,
-    LoopInverse,
-    driving_link,
-)
-from pliant.formulations.loops.closure import Closure, close
-from pliant.formulations.loops.constraints import Constraints
-from pliant.formulations.loops.coordinates import Choice, Coordinates
-from pliant.formulations.loops.cuts import Plan, move_frames, plans
-from pliant.formulations.loops.forms import Reduced, complement, kkt_solve, platform_complement, reduce, solve_reduced
-from pliant.formulations.loops.legs import preferences
-from pliant.formulations.loops.merging import with_frame
-from pliant.formulations.loops.selection import RANK, SINGULAR
-from pliant.formulations.recursive.passes import Algorithm, views
+from pliant.formulations.loops.algorithms import LoopInverse
+from pliant.formulations.loops.cuts import Plan
+from pliant.formulations.loops.forms import Reduced
+from pliant.formulations.loops.merging import merged
+from pliant.formulations.method import Traced
 
 if TYPE_CHECKING:
-    from pliant.dynamics import Dynamics
-    from pliant.engine.trace.tape import Operations
     from pliant.formulations.recursive.tree import Tree
+    from pliant.mechanism import Mechanism
 
 Floats = NDArray[np.float64]
+DenseForm = Literal["dense", "minimal", "platform"]
 
-TWIST = ("x", "y", "z", "rx", "ry", "rz")
+LARGEST = 150
+"""Coordinates of a tree up to which an inverse whose code grows with the tree is worth its compilation."""
 
-DECAY = 10.0
-"""1/s: rate at which gaps decay in simulations; too slow to limit the steps that follow a robot's motion."""
 
-CORRECTED = 1e-14
-"""Scaled change at which corrections end."""
+class OpenTree(Protocol):
+    """The robot without its loops, in numbers."""
 
-CORRECTIONS = 6
-"""Newton steps that a state may need which is nearly closed."""
+    mechanism: Mechanism
+    tree: Tree
+
+    @property
+    def size(self) -> int: ...
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    @property
+    def inputs(self) -> tuple[str, ...]: ...
+    @property
+    def B(self) -> Floats: ...
+    def reference_pose(self) -> Floats: ...
+    def traced(self, what: Any) -> Traced: ...
+    def evaluator(self, traced: Traced, seed: str = "") -> Any: ...
+    def count(self, traced: Traced) -> Any: ...
+    def mass_matrix(self, q: Any) -> Floats: ...
+    def bias(self, q: Any, v: Any) -> Floats: ...
+    def forces(self, q: Any, v: Any, a: Any) -> Floats: ...
+    def inverse_derivatives(self, q: Any, v: Any, a: Any) -> Any: ...
+    def jacobian(self, frame: str, q: Any) -> Floats: ...
+    def acceleration(self, frame: str, q: Any, v: Any, a: Any) -> Any: ...
 
 
 class Loops:
-    """The loops of a robot.
+    """The loops of a robot; these are none.
 
     rows       names of the constraints: LOOP.x, .y, .z shifts along base axes, .rx, .ry, .rz turns
     redundant  names of those that follow from the others (an over-constrained loop)
+    rank       number of independent constraints
     """
 
-    def __init__(self, arm: Dynamics, independent: Choice, stabilise: float) -> None:
+    rows: tuple[str, ...] = ()
+    redundant: tuple[str, ...] = ()
+    rank = 0
+    stabilise = 0.0
+
+    def __init__(self, arm: OpenTree) -> None:
         self.arm = arm
-        self.stabilise = stabilise
-        self.constraints = Constraints(arm)
-        self.coordinates = Coordinates(self.constraints, independent)
         self.driven = tuple(arm.names.index(name) for name in arm.inputs)
-        self._plans: dict[tuple[Any, ...], Plan] = {}
-        self._correctors: dict[tuple[Any, ...], Any] = {}
-        self._frames: dict[str, Tree] = {}
-        self._whole: tuple[Tree, tuple[Closure, ...]] | None = None
-        self._ready: dict[tuple[int, ...], Any] = {}
-        self._least_pivots: dict[tuple[int, ...], Floats] = {}
 
-    def __repr__(self) -> str:
-        names = ", ".join(closure.name for closure in self.constraints.closures)
-        return f"ClosedLoops({names}: {len(self.rows)} constraints, rank {self.rank})"
-
-    # ---- what there is
-
-    @property
-    def rows(self) -> tuple[str, ...]:
-        return self.constraints.rows
-
-    @property
-    def rank(self) -> int:
-        """Number of independent constraints."""
-        return len(self.coordinates.selection.kept)
-
-    @property
-    def redundant(self) -> tuple[str, ...]:
-        return tuple(self.rows[k] for k in self.coordinates.selection.redundant)
+    # ---- coordinates
 
     @property
     def independent(self) -> tuple[str, ...]:
-        return self.coordinates.names(self.coordinates.selection.independent)
+        """Names of the coordinates whose rates determine all others."""
+        return self.arm.names
 
     @property
     def dependent(self) -> tuple[str, ...]:
-        return self.coordinates.names(self.coordinates.selection.dependent)
+        """Names of the coordinates that follow from the others."""
+        return ()
 
-    def condition(self, q: Floats) -> float:
-        """Condition number of the scaled constraints at q; infinite where a loop is singular."""
-        return self.coordinates.condition(q)
+    @property
+    def column_scale(self) -> Floats:
+        """Change of each coordinate that moves the robot by its own size, or by a radian (n,)."""
+        return np.ones(self.arm.size)
 
-    def jacobian(self, q: Floats) -> Floats:
-        """J (rows, n): relative velocities of the closures' frames per unit rate of each coordinate."""
-        return self.constraints.jacobian(q)
+    @property
+    def extent(self) -> float:
+        """Size of the robot, m."""
+        return 1.0
+
+    def scaled(self, q: Floats) -> Floats:
+        """J of the constraints that are used, without units."""
+        return np.zeros((0, self.arm.size))
+
+    def require_driven(self, q: Floats, driven: Sequence[int]) -> None:
+        """Raise where given accelerations of the drives do not determine those of the other coordinates."""
+
+    # ---- levels
 
     def gaps(self, q: Floats) -> Floats:
         """How far the closures are open (rows,)."""
-        return self.constraints.gaps(q)
+        return np.zeros((*q.shape[:-1], 0))
 
     def rates(self, q: Floats, v: Floats) -> Floats:
         """Relative velocities of the closures' frames (rows,), J v."""
-        return self.constraints.closing(q, v)[1]
+        return np.zeros((*q.shape[:-1], 0))
 
     def bias(self, q: Floats, v: Floats) -> Floats:
         """What J a must cancel (rows,): J' v, and what stabilisation adds."""
-        gap, rate, acceleration = self.constraints.closing(q, v)
-        k = self.stabilise
-        return acceleration + 2 * k * rate + k**2 * gap
+        return np.zeros((*q.shape[:-1], 0))
+
+    def jacobian(self, q: Floats) -> Floats:
+        """J (rows, n): relative velocities of the closures' frames per unit rate of each coordinate."""
+        return np.zeros((0, self.arm.size))
+
+    def open_by(self, q: Floats) -> dict[str, tuple[float, float]]:
+        """Loop -> (distance, angle) by which it is open."""
+        return {}
+
+    def largest_gap(self, q: Floats) -> float:
+        """Of all rows, relative to the size of the robot (or in radians)."""
+        return 0.0
+
+    def slipping(self, q: Floats, v: Floats, tolerance: float) -> str | None:
+        """The loop that rates would open by more than this part of the motion, if there is one."""
+        return None
+
+    def condition(self, q: Floats) -> float:
+        """Condition number of the scaled constraints at q; infinite where a loop is singular."""
+        return 1.0
+
+    # ---- states on the loops
 
     def assemble(self, q: Floats, hold: Sequence[str] | None = None, bend: bool = False) -> Floats:
         """A configuration near q that closes all loops."""
-        return self.constraints.assemble(q, hold, bend)
+        return q
 
     def project(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """The nearest state on the constraints."""
-        self.coordinates.require_regular(q)
-        return self.constraints.project(q, v, self.coordinates.kept)
+        return q, v
+
+    def corrected(self, q: Floats, v: Floats, driven: tuple[int, ...] = ()) -> tuple[Floats, Floats]:
+        """A state that is nearly closed, or a batch of them, put onto the loops; ``driven`` coordinates stay."""
+        return q, v
 
     def stabilised(self) -> Loops:
         """The same loops with gaps that decay in ``forward`` and ``inverse`` (Baumgarte), for simulations."""
-        if self.stabilise:
-            return self
-        other = copy(self)
-        other.stabilise = DECAY
-        other._ready, other._least_pivots = {}, {}
-        return other
+        return self
 
-    def corrected(self, q: Floats, v: Floats, driven: tuple[int, ...] = ()) -> tuple[Floats, Floats]:
-        """A state that is nearly closed, or a batch of them, put onto the loops; ``driven`` coordinates stay.
+    # ---- dynamics
 
-        Passive joints take what they can: the gaps of a simulation are no reason to bend a link.
-        """
-        evaluator = self._corrector(driven)
-        n, limit = self.arm.size, CORRECTED * self.constraints.column_scale
-        for _ in range(CORRECTIONS):
-            out = evaluator.batch(q, v) if q.ndim == 2 else evaluator(q, v)
-            moved = np.abs(out[..., :n] - q)
-            q, v = out[..., :n], out[..., n:]
-            if (moved <= limit).all():
-                break
-        return q, v
-
-    def _corrector(self, driven: tuple[int, ...]) -> Any:
-        key = (driven, self.coordinates.selection.kept)
-        if key not in self._correctors:
-            weights = preferences(self.arm.tree) ** 2
-            weights[list(driven)] = 0.0
-            algorithm = LoopCorrection.of(self.constraints.order, self._closures(), tuple(weights.tolist()))
-            self._correctors[key] = self.constraints.evaluator(algorithm)
-        return self._correctors[key]
-
-    # ---- recursive dynamics
-
-    def _closures(self) -> tuple[Closure, ...]:
-        """The closures with the rows that are kept."""
-        kept, out, start = set(self.coordinates.kept), [], 0
-        for closure in self.constraints.closures:
-            rows = tuple(row for k, row in enumerate(closure.rows) if start + k in kept)
-            out.append(replace(closure, rows=rows))
-            start += len(closure.rows)
-        return tuple(out)
-
-    def plan(self, driven: tuple[int, ...] = ()) -> Plan:
-        """How to take the robot apart at the least cost; ``driven`` coordinates have given accelerations."""
-        key = (driven, self.coordinates.selection.kept)
-        if key not in self._plans:
-            self._plans[key] = self._cheapest(driven)
-        return self._plans[key]
-
-    def _cheapest(self, driven: tuple[int, ...]) -> Plan:
-        from pliant.engine.trace.rolled import whole
-
-        # structure shows in any configuration that is not special
-        tree, rng = self.constraints.tree, np.random.default_rng(0)
-        q, v = (rng.uniform(0.1, 1.0, tree.size).tolist() for _ in range(2))
-        links = views(tree, {"q": q, "v": v})
-        move_frames(links)
-        given = [driving_link(tree, self.constraints.order, k) for k in driven]
-        candidates = plans(links, self._closures(), given)
-        if len(candidates) == 1:
-            return candidates[0]
-        counts = [whole(self._algorithm(plan, driven), tree).operations.total for plan in candidates]
-        return candidates[int(np.argmin(counts))]
-
-    def _algorithm(self, plan: Plan, driven: tuple[int, ...] = (), *, pivots: bool = True) -> Algorithm:
-        order, closures, rate = self.constraints.order, self._closures(), self.stabilise
-        if driven:
-            return LoopInverse.of(order, closures, plan, driven, stabilise=rate, forces=True, pivots=pivots)
-        return LoopForward.of(order, closures, plan, stabilise=rate, pivots=pivots)
-
-    def forward_algorithm(self, *, driven: tuple[int, ...] = (), pivots: bool = False) -> tuple[Algorithm, Tree]:
-        """The forward dynamics (q, v, f) -> accelerations and the tree that it runs over.
+    def traced_forward(self, driven: tuple[int, ...] = ()) -> Traced:
+        """(q, v, f) -> accelerations that close the loops.
 
         ``driven`` coordinates have their accelerations in f, and their efforts come first in the result.
         """
-        return self._algorithm(self.plan(driven), driven, pivots=pivots), self.constraints.tree
+        if not driven:
+            return self.arm.traced("forward")
+        short = merged(self.arm.tree)
+        return Traced(LoopInverse.of(short.order, (), Plan(), driven, forces=True, pivots=False), short.tree)
 
     @property
-    def has_multipliers(self) -> bool:
-        """Whether some loop is closed by multipliers; if not, no configuration is singular."""
-        return len(self.plan().solved) < len(self.constraints.closures)
-
-    def fast_forward(self, driven: NDArray[np.int_]) -> Callable[..., Any] | None:
-        """``forward`` of one state as a built-in function, where nothing needs to be watched."""
-        if self.has_multipliers:
-            return None
-        fast: Callable[..., Any] | None = self.constraints.evaluator(self._algorithm(self.plan())).fast(driven)
-        return fast
+    def is_watched(self) -> bool:
+        """Whether results of the forward dynamics have to be looked at: a row that is lost at a configuration."""
+        return False
 
     def forward(self, q: Floats, v: Floats, f: Floats) -> Floats:
         """Accelerations of all coordinates, consistent with the loops."""
-        return self._watched((), q, v, f)
+        run = self.arm.evaluator(self.traced_forward())
+        out: Floats = run.batch(q, v, f) if q.ndim == 2 else run(q, v, f)
+        return out
+
+    @cached_property
+    def inverse_is_traced(self) -> bool:
+        """Whether the inverse dynamics are recursive: no motor acts on elastic coordinates (pinned modes)."""
+        drives_bend = np.count_nonzero(self.arm.B) > len(self.driven)
+        return not drives_bend and (bool(self.rows) or self.arm.size <= LARGEST)
 
     def inverse(self, q: Floats, v: Floats, a: Floats, force: Floats | None = None) -> tuple[Floats, Floats]:
         """Efforts of the drives and accelerations of all coordinates, from those of the driven ones.
@@ -228,189 +188,76 @@ class Loops:
         ``force`` are further generalised forces (n,).
         """
         others = np.zeros_like(q) if force is None else force
-        if self._drives_bend:
-            return self._dense_inverse(q, v, a, others)
+        if not self.inverse_is_traced:
+            both: tuple[Floats, Floats] = each_state(self._dense_inverse, q, v, a, others)
+            return both
         driven, m = list(self.driven), len(self.driven)
         given = others.copy()
         given[..., driven] = a
-        out = self._watched(self.driven, q, v, given)
+        out = self._with_driven(self.driven, q, v, given)
         return out[..., :m] - others[..., driven], out[..., m:]
 
-    @cached_property
-    def _drives_bend(self) -> bool:
-        """Whether a motor also acts on elastic coordinates (pinned modes)."""
-        return bool(np.count_nonzero(self.arm.B) > len(self.driven))
+    def _with_driven(self, driven: tuple[int, ...], q: Floats, v: Floats, x: Floats) -> Floats:
+        """Efforts of driven coordinates and all accelerations; x holds forces, and accelerations of those."""
+        run = self.arm.evaluator(self.traced_forward(driven))
+        out: Floats = run.batch(q, v, x) if q.ndim == 2 else run(q, v, x)
+        return out
 
-    def _watched(self, driven: tuple[int, ...], q: Floats, v: Floats, x: Floats) -> Floats:
-        """Evaluate; a state in which a multiplier's row is lost goes the careful way."""
-        if driven not in self._ready:
-            self._ready[driven] = self.constraints.evaluator(self._algorithm(self.plan(driven), driven))
-            self._least_pivots[driven] = SINGULAR * self._pivot_scale(self.plan(driven))
-        evaluator = self._ready[driven]
-        # a vanishing pivot comes with the results, and its quotient is never used
-        with np.errstate(divide="ignore", invalid="ignore"):
-            out: Floats = evaluator.batch(q, v, x) if q.ndim == 2 else evaluator(q, v, x)
-        head = self.arm.size + len(driven)
-        pivots = out[..., head:]
-        if not pivots.shape[-1] or (pivots > self._least_pivots[driven]).all():
-            return out[..., :head]
-        if q.ndim == 2:
-            for k in np.flatnonzero(~(pivots > self._least_pivots[driven]).all(axis=1)):
-                out[k, :head] = self._watched(driven, q[k], v[k], x[k])
-            return out[:, :head]
-        if self._must_reselect(q, driven):
-            return self._watched(driven, q, v, x)
-        return self._dense(driven, q, v, x)
+    def _dense_inverse(self, q: Floats, v: Floats, a: Floats, force: Floats) -> tuple[Floats, Floats]:
+        """The inverse dynamics by one dense system, for motors that also act on elastic coordinates."""
+        self.require_driven(q, self.driven)
+        driven, n = list(self.driven), self.arm.size
+        J, b = self.used_rows(q, v)
+        M, h, B = self.arm.mass_matrix(q), self.arm.bias(q, v), self.arm.B
+        others = [k for k in range(n) if k not in driven]
+        nothing = np.zeros((len(J), B.shape[1] + len(J)))
+        A = np.block([[M[:, others], -B, -J.T], [J[:, others], nothing]])
+        x = np.linalg.solve(A, -np.concatenate([h + M[:, driven] @ a - force, b + J[:, driven] @ a]))
+        every = np.zeros(n)
+        every[driven], every[others] = a, x[: len(others)]
+        return x[len(others) : len(others) + B.shape[1]], every
 
-    def _pivot_scale(self, plan: Plan) -> Floats:
-        """The diagonal of J M^-1 J^T around the reference pose, for the rows that have multipliers."""
-        solved = {self.constraints.closures[each.closure].name for each in plan.solved}
-        rows = [k for k in self.coordinates.kept if self.constraints.loop_of[k] not in solved]
-        scale = np.zeros(len(rows))
-        for q in self.coordinates.samples:
-            J = self.jacobian(q)[rows]
-            mobility = np.linalg.pinv(self.arm.mass_matrix(q), hermitian=True)
-            scale = np.maximum(scale, np.einsum("ri,ij,rj->r", J, mobility, J))
-        return scale
+    def kept_at(self, q: Floats) -> list[int]:
+        """The rows that are used at a configuration."""
+        return []
 
-    def _must_reselect(self, q: Floats, driven: tuple[int, ...]) -> bool:
-        """Whether other rows have to be kept from q on; raises if there are none."""
-        if not np.isfinite(q).all():
-            bad = int(np.argmin(np.isfinite(q)))
-            raise ValueError(f"q of '{self.arm.names[bad]}' is {q[bad]}")
-        self.coordinates.require_regular(q)
-        if self.coordinates.reselect(q):
-            self._ready.clear()
-            return True
-        if driven:
-            self.coordinates.require_driven(q, driven)
-        return False
+    def used_rows(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """J and bias of the constraints that are used at a state."""
+        return np.zeros((0, self.arm.size)), np.zeros(0)
 
-    def _dense(self, driven: tuple[int, ...], q: Floats, v: Floats, x: Floats) -> Floats:
-        """What ``_watched`` gives, through dense matrices that are scaled first."""
-        if not driven:
-            return self.forward_dense("dense", q, v, x)
-        others = x.copy()
-        others[list(driven)] = 0.0
-        return np.concatenate(self._dense_inverse(q, v, x[list(driven)], others))
+    def forward_dense(self, form: DenseForm, q: Floats, v: Floats, f: Floats) -> Floats:
+        """Accelerations of one state through dense matrices."""
+        if str(form) != "dense":
+            raise ValueError(f"solver is {form!r}; it must be 'recursive' or 'dense'")
+        from scipy.linalg import cho_factor, cho_solve
 
-    # ---- dense forms
+        solved: Floats = cho_solve(cho_factor(self.arm.mass_matrix(q)), f - self.arm.bias(q, v))
+        return solved
 
     def reduced(
         self, q: Floats, v: Floats, independent: Sequence[str] | None = None, platform: str | None = None
     ) -> Reduced:
-        """M_r, c_r and N; see ``Dynamics.reduced``."""
-        kept = self.coordinates.kept
-        J, b = self.jacobian(q)[kept], self.bias(q, v)[kept]
-        M, h = self.arm.mass_matrix(q), self.arm.bias(q, v)
-        if platform is None:
-            dependent, rest = self.coordinates.fit_at(q, independent)
-            return reduce(M, h, *complement(J, b, dependent, rest), self.coordinates.names(rest))
-        J_p, b_p = self._frame(platform, q, v)
-        # a platform that no leg carries by bending moves by coordinates of its own
-        moved = np.abs(J_p * self.constraints.column_scale).max(axis=1) > 1e-9 * self.constraints.size
-        active = np.flatnonzero(moved) if self.coordinates.leg_ends(0) else np.zeros(0, dtype=int)
-        dependent, rest = self.coordinates.at_leg_ends(q, J_p[active])
-        names = (*self.coordinates.names(rest), *(f"{platform}.{TWIST[k]}" for k in active))
-        return reduce(M, h, *platform_complement(J, b, J_p[active], b_p[active], dependent, rest), names)
-
-    def _frame(self, frame: str, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """Jacobian of a frame and its acceleration at zero acceleration of the coordinates, base axes."""
-        if frame not in self._frames:
-            tree = self.constraints.plain_tree
-            index, seat = tree.frame(frame)
-            self._frames[frame] = with_frame(tree, frame, index, seat, np.eye(3))
-        algorithm = FrameAcceleration.of(self.constraints.order)
-        bias: Floats = self.constraints.evaluator(algorithm, tree=self._frames[frame])(q, v, np.zeros_like(q))
-        return self.arm.jacobian(frame, q), bias
-
-    @cached_property
-    def platform(self) -> str:
-        """The frame that the platform form moves: the first frame of the first loop."""
-        return ".".join(self.arm.robot.resolve_frame(self.arm.robot.loops[0].frames[0]))
-
-    def forward_dense(self, form: Literal["dense", "minimal", "platform"], q: Floats, v: Floats, f: Floats) -> Floats:
-        """Accelerations of one state with multipliers, in independent coordinates, or with the platform's twist."""
-        if form == "minimal":
-            return solve_reduced(self.reduced(q, v), f)
-        if form == "platform":
-            return solve_reduced(self.reduced(q, v, platform=self.platform), f)
-        self.coordinates.require_regular(q)
-        kept = self.coordinates.kept
-        J, b = self.jacobian(q)[kept], self.bias(q, v)[kept]
-        return kkt_solve(self.arm.mass_matrix(q), J, f - self.arm.bias(q, v), -b)[0]
-
-    def _dense_inverse(self, q: Floats, v: Floats, a: Floats, force: Floats) -> tuple[Floats, Floats]:
-        """The inverse dynamics by one dense system, for motors that also act on elastic coordinates."""
-        if q.ndim == 2:
-            pairs = [self._dense_inverse(*state) for state in zip(q, v, a, force, strict=True)]
-            return np.array([t for t, _ in pairs]), np.array([x for _, x in pairs])
-        self.coordinates.require_driven(q, self.driven)
-        kept, driven = self.coordinates.kept, list(self.driven)
-        J, b = self.jacobian(q)[kept], self.bias(q, v)[kept]
-        M, h, B = self.arm.mass_matrix(q), self.arm.bias(q, v), self.arm.B
-        others = [k for k in range(self.arm.size) if k not in driven]
-        nothing = np.zeros((len(J), B.shape[1] + len(J)))
-        A = np.block([[M[:, others], -B, -J.T], [J[:, others], nothing]])
-        x = np.linalg.solve(A, -np.concatenate([h + M[:, driven] @ a - force, b + J[:, driven] @ a]))
-        every = np.zeros(self.arm.size)
-        every[driven], every[others] = a, x[: len(others)]
-        return x[len(others) : len(others) + B.shape[1]], every
+        """The model in independent rates; see ``Dynamics.reduced``."""
+        if independent is not None or platform is not None:
+            raise ValueError(f"robot '{self.arm.mechanism.name}' has no loops; all its coordinates are independent")
+        n = self.arm.size
+        return Reduced(self.arm.mass_matrix(q), self.arm.bias(q, v), np.eye(n), np.zeros(n), self.arm.names)
 
     def multipliers(self, q: Floats, v: Floats, a: Floats, f: Floats) -> Floats:
-        """Forces and moments of the closures along their rows (rows,).
+        """Forces and moments of the closures along their rows (rows,)."""
+        return np.zeros(0)
 
-        Of an over-constrained loop the smallest ones that do it: its own stresses depend on more than the motion.
-        """
-        return self._multipliers(q, v, a, f, list(range(len(self.rows))))
+    def wrenches(self, q: Floats, v: Floats, a: Floats) -> Floats:
+        """Force and moment of the closures on each link with all that it carries (links, 6), own axes and origin."""
+        return np.zeros((len(self.arm.tree.links), 6))
 
     def kept_multipliers(self, q: Floats, v: Floats, a: Floats, f: Floats) -> Floats:
         """The same forces without any along redundant rows, as the accelerations are computed."""
-        out = np.zeros(len(self.rows))
-        out[self.coordinates.kept] = self._multipliers(q, v, a, f, self.coordinates.kept)
-        return out
+        return np.zeros(0)
 
-    def _multipliers(self, q: Floats, v: Floats, a: Floats, f: Floats, used: list[int]) -> Floats:
-        """Along some of the rows."""
-        missing = (self.arm.forces(q, v, a) - f) * self.constraints.column_scale
-        scaled = np.linalg.lstsq(self.constraints.scaled(q)[used].T, missing, rcond=RANK)[0]
-        out: Floats = scaled / self.constraints.row_scale[used]
-        return out
-
-    def wrenches(self, q: Floats, v: Floats, a: Floats) -> Floats:
-        """Force and moment of the closures on each link with all that it carries (links, 6), own axes and origin.
-
-        The drives give what the motion needs; where efforts and closures can take turns, both stay small.
-        """
-        if self._whole is None:
-            self._whole = close(self.arm.tree, self.arm.robot)
-        tree, closures = self._whole
-        kept, c = self.coordinates.kept, self.constraints
-        # M a + h = [B, J^T] (tau, lambda), in units of work
-        B = self.arm.B * c.column_scale[:, None]
-        B /= np.maximum(np.linalg.norm(B, axis=0), np.finfo(float).tiny)
-        sources = np.hstack([B, c.scaled(q)[kept].T])
-        found = np.linalg.lstsq(sources, self.arm.forces(q, v, a) * c.column_scale, rcond=RANK)[0]
-        held = np.zeros(self.arm.size)
-        held[: len(kept)] = found[B.shape[1] :] / c.row_scale[kept]
-        rows = tuple(replace(whole, rows=used.rows) for whole, used in zip(closures, self._closures(), strict=True))
-        algorithm = ClosingWrench.of(tuple(range(self.arm.size)), rows)
-        out: Floats = c.evaluator(algorithm, tree=tree)(q, held).reshape(-1, 6)
-        return out[: len(self.arm.tree.links)]
-
-    def pull_derivative(self, q: Floats, multipliers: Floats) -> Floats:
-        """Derivative by q (n, n) of the generalised forces J^T lambda at constant ``kept_multipliers`` (rows,)."""
-        c, kept = self.constraints, self.coordinates.kept
-        # the compiled code takes them as a vector like q: there are never more of them
-        held = np.zeros(self.arm.size)
-        held[: len(kept)] = multipliers[kept]
-        pull: Floats = c.evaluator(ClosingForce.of(c.order, self._closures()), seeds=("q",))(q, held)
-        return pull
-
-    def derivatives(self, q: Floats, v: Floats, a: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
-        """Derivatives of the accelerations of one state by q, v and the efforts."""
-        by_q, by_v, by_f = self.sensitivities(q, v, a, f)
-        return by_q, by_v, by_f @ self.arm.B
+    def closing_stiffness(self, q: Floats, multipliers: Floats) -> Floats:
+        """Derivative by q (n, n) of the closing forces J^T lambda at constant ``kept_multipliers`` (rows,)."""
+        return np.zeros((self.arm.size, self.arm.size))
 
     def sensitivities(
         self, q: Floats, v: Floats, a: Floats, f: Floats, driven: Sequence[int] = ()
@@ -419,27 +266,21 @@ class Loops:
 
         Accelerations of ``driven`` coordinates are given; f then holds what drives them.
         """
-        kept, n, k, c = self.coordinates.kept, self.arm.size, self.stabilise, self.constraints
-        d = self.arm.inverse_derivatives(q, v, a)
-        pull = self.pull_derivative(q, self.kept_multipliers(q, v, a, f))
-        rows = []
-        for seed in "qv":
-            gap, rate, acceleration = np.split(c.evaluator(c.levels, seeds=(seed,))(q, v, a), 3)
-            rows.append((acceleration + 2 * k * rate + k**2 * gap)[kept])
-        top = np.hstack([pull - d.q, -d.v, np.eye(n)])
-        bottom = np.hstack([-rows[0], -rows[1], np.zeros((len(kept), n))])
+        n, d = self.arm.size, self.arm.inverse_derivatives(q, v, a)
         free = [i for i in range(n) if i not in driven]
+        right = np.hstack([-d.q, -d.v, np.eye(n)])[free]
         x = np.zeros((n, 3 * n))
-        x[free], _ = kkt_solve(d.a[np.ix_(free, free)], self.jacobian(q)[kept][:, free], top[free], bottom)
+        x[free] = np.linalg.solve(d.a[np.ix_(free, free)], right)
         return x[:, :n], x[:, n : 2 * n], x[:, 2 * n :]
 
-    def operations(self, what: Literal["forward", "inverse"]) -> Operations:
-        """Operations of one evaluation with efforts of the drives alone, the solution included."""
-        from pliant.engine.trace.rolled import whole
+    def operations(self, what: Literal["forward", "inverse"]) -> Any:
+        """Operations of one evaluation."""
+        return self.arm.count(self.arm.traced(what))
 
-        c = self.constraints
-        if what == "inverse":
-            inverse = LoopInverse.of(c.order, self._closures(), self.plan(self.driven), self.driven, pivots=False)
-            return whole(inverse, c.tree).operations
-        counted = LoopForward.of(c.order, self._closures(), self.plan(), driven=self.driven, pivots=False)
-        return whole(counted, c.tree).operations
+
+def each_state(f: Callable[..., Any], *inputs: Floats) -> Any:
+    """A function of one state, or of each state of a batch."""
+    if inputs[0].ndim == 1:
+        return f(*inputs)
+    found = [f(*state) for state in zip(*inputs, strict=True)]
+    return tuple(map(np.array, zip(*found, strict=True))) if isinstance(found[0], tuple) else np.array(found)

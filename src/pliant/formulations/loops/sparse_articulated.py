@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
+from pliant.bodies.terms import Blocks
 from pliant.formulations.loops.cuts import parents_of, seat_rows, tip_coordinates
 from pliant.formulations.loops.elimination import NoPivotError, QuadraticForm, Relation, Unknown, is_unit, vanishes
 from pliant.formulations.recursive.articulated import Handed, absorb, gather_force, hand_over
-from pliant.formulations.recursive.body_terms import body_terms
-from pliant.formulations.recursive.connection import Connection, carried_acceleration, elastic, joint_force, joint_rates
-from pliant.formulations.recursive.link import Blocks
+from pliant.formulations.recursive.connection import Connection, carried_acceleration, elastic, motor_force
 from pliant.formulations.recursive.passes import LinkView, NoInertiaError
 from pliant.spatial.rotations import FactoredRotation, as_turn
 from pliant.spatial.scalars import Scalar
@@ -89,7 +88,7 @@ class SparseArticulated:
         for i, view in enumerate(self.links):
             kind, link = view.kind, view.link
             q_e, v_e, f_e = (elastic(kind, x) for x in (view.q, view.v, view.inputs["f"]))
-            b, bias = body_terms(kind, link.body, q_e, v_e, view.connection.w)
+            b, bias = link.body.inertia(q_e, v_e, view.connection.w)
             names, modes = self.body(i), self.bending(i)
             self._scatter(names, modes, b)
             self._push([*names, *modes], [*bias.force, *bias.moment, *bias.elastic])
@@ -97,14 +96,12 @@ class SparseArticulated:
             if kind.joint == "fixed":
                 continue
             # motor, spring and friction act on the motor angle theta + b q_e
-            joint, rate = joint_rates(kind, view.q, view.v)
-            row = link.motor_row
-            drive = joint_force(link, joint + dot(row, q_e), rate + dot(row, v_e))
-            angle = [(("joint", i), 1.0), *zip(modes, row, strict=True)]
+            drive = motor_force(kind, link, view.q, view.v)
+            angle = [(("joint", i), kind.sign), *zip(modes, link.drive.row, strict=True)]
             for a, (x, k) in enumerate(angle):
                 form.push(x, k * drive)
                 for y, m in angle[a:]:
-                    form.add(x, y, link.joint.inertia * k * m)
+                    form.add(x, y, link.drive.inertia * k * m)
             form.push(("joint", i), -(kind.sign * view.inputs["f"][0]))
 
     def _push(self, names: Sequence[Unknown], values: Sequence[Scalar]) -> None:
@@ -173,7 +170,7 @@ class SparseArticulated:
     def _stand_on_base(self, i: int, names: Sequence[Unknown]) -> None:
         """A link on the base: only its joint moves it; gravity is an acceleration of the base."""
         view = self.links[i]
-        a_v, a_w = carried_acceleration(view.connection, view.link.seat, *view.parent_acceleration)
+        a_v, a_w = carried_acceleration(view.connection, *view.parent_acceleration)
         self.form.substitute({x: Relation({}, value) for x, value in zip(names, [*a_v, *a_w], strict=True)})
 
     # ---- from a link to what carries it
@@ -230,13 +227,13 @@ class SparseArticulated:
         handed: Handed,
         levers: Mapping[Unknown, tuple[Vector, Vector]],
     ) -> None:
-        parent, seat = self.parents[i], self.links[i].link.seat
+        parent = self.parents[i]
         up, modes = self.body(parent), self.bending(parent)
         n = len(modes)
         nothing = Blocks(zeros(3, 3), zeros(3, 3), zeros(3, 3), zeros(3, n), zeros(3, n), zeros(n, n))
-        self._scatter(up, modes, absorb(nothing, handed, c, seat))
+        self._scatter(up, modes, absorb(nothing, handed, c.frame))
         for y, (c_v, c_w) in {None: (handed.p_v, handed.p_w), **levers}.items():
-            force, moment, generalised = gather_force(ZERO3, ZERO3, [0.0] * n, c_v, c_w, c, seat)
+            force, moment, generalised = gather_force(ZERO3, ZERO3, [0.0] * n, c_v, c_w, c.frame)
             for x, value in zip([*up, *modes], [*force, *moment, *generalised], strict=True):
                 if y is None:
                     self.form.push(x, value)
@@ -244,7 +241,7 @@ class SparseArticulated:
                     self.form.couple(x, y, value)
 
         def follow(values: Vector) -> Vector:
-            a_v, a_w = carried_acceleration(c, seat, values[:3], values[3:6], values[6:])
+            a_v, a_w = carried_acceleration(c, values[:3], values[3:6], values[6:])
             return [*a_v, *a_w]
 
         self.form.remember(names, [*up, *modes], follow)

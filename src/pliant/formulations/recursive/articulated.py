@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pliant.formulations.recursive.body_terms import body_terms
+from pliant.bodies.terms import Blocks, FrameTerms
 from pliant.formulations.recursive.connection import (
     Connection,
     carried_acceleration,
     elastic,
-    joint_force,
-    joint_rates,
+    motor_force,
 )
-from pliant.formulations.recursive.link import Blocks, LinkConstants, LinkKind, Seat
+from pliant.formulations.recursive.link import LinkConstants, LinkKind
 from pliant.spatial.scalars import Scalar, is_zero
 from pliant.spatial.vectors import (
     Matrix,
@@ -67,20 +66,20 @@ class Acceleration(NamedTuple):
     a_e: Vector
 
 
-def absorb(b: Blocks, child: Handed, c: Connection, seat: Seat) -> Blocks:
-    """Add to a body the inertia of a child that hangs at a seat: A_{i+1,i}^T M^ A_{i+1,i}."""
+def absorb(b: Blocks, child: Handed, frame: FrameTerms) -> Blocks:
+    """Add to a body the inertia of a child that hangs at a frame of it: A_{i+1,i}^T M^ A_{i+1,i}."""
     E_v, E_w, M_e = ([list(row) for row in m] for m in (b.E_v, b.E_w, b.M_e))
-    A, B, C = shifted(child, c.r)
-    # force and moment about the origin per unit motion of the seat: slides along d, turns about section angle j
-    turned = seat_rotations(c, seat)
+    A, B, C = shifted(child, frame.r)
+    # force and moment about the origin per unit motion of the frame: slides along d, turns by angle j
+    turned, angles = turning_axes(frame), [] if frame.spin is None else frame.spin.angles
     force_turn = {j: times(child.B, t) for j, t in turned.items()}
     seat_moment = {j: times(child.C, t) for j, t in turned.items()}
-    moment_turn = {j: add(seat_moment[j], cross(c.r, force_turn[j])) for j in turned}
+    moment_turn = {j: add(seat_moment[j], cross(frame.r, force_turn[j])) for j in turned}
     gram = {(j, k): dot(turned[j], seat_moment[k]) for j in turned for k in turned if j <= k}
     n = len(M_e)
     for e in range(n):
-        slides = {d: seat.Phi_d[d][e] for d in range(3) if not is_zero(seat.Phi_d[d][e])}
-        spins = {j: seat.Phi_r[j][e] for j in turned if not is_zero(seat.Phi_r[j][e])}
+        slides = {d: frame.J_v[d][e] for d in range(3) if not is_zero(frame.J_v[d][e])}
+        spins = {j: angles[j][e] for j in turned if not is_zero(angles[j][e])}
         force: Vector = [0.0] * 3
         moment: Vector = [0.0] * 3
         for d, k in slides.items():
@@ -98,18 +97,19 @@ def absorb(b: Blocks, child: Handed, c: Connection, seat: Seat) -> Blocks:
                 list(spins.values()), [gram[min(j, k), max(j, k)] for k in spins]
             )
         for g in range(e + 1):
-            x = M_e[g][e] + dot(column(seat.Phi_d, g), force)
+            x = M_e[g][e] + dot(column(frame.J_v, g), force)
             for j in turned:
-                x = x + seat.Phi_r[j][g] * work[j]
+                x = x + angles[j][g] * work[j]
             M_e[g][e] = M_e[e][g] = x
     return Blocks(plus_symmetric(b.A, A), plus(b.B, B), plus_symmetric(b.C, C), E_v, E_w, M_e)
 
 
-def seat_rotations(c: Connection, seat: Seat) -> dict[int, Vector]:
-    """Columns of T for the section angles that the parent's coordinates really turn."""
-    if c.T is None:
+def turning_axes(frame: FrameTerms) -> dict[int, Vector]:
+    """The axes of a frame's spin for those angles that elastic coordinates really turn."""
+    if frame.spin is None:
         return {}
-    return {j: column(c.T, j) for j in range(3) if not all(is_zero(x) for x in seat.Phi_r[j])}
+    axes, angles = frame.spin
+    return {j: column(axes, j) for j, row in enumerate(angles) if not all(is_zero(x) for x in row)}
 
 
 def shifted(child: Handed, r: Vector) -> tuple[Matrix, Matrix, Matrix]:
@@ -135,17 +135,18 @@ def shift_coupling(A: Matrix, B: Matrix, r: Vector) -> Matrix:
 
 
 def gather_force(
-    force: Vector, moment: Vector, generalised: Vector, p_v: Vector, p_w: Vector, c: Connection, seat: Seat
+    force: Vector, moment: Vector, generalised: Vector, p_v: Vector, p_w: Vector, frame: FrameTerms
 ) -> tuple[Vector, Vector, Vector]:
-    """Add the force of a child at a seat to a body's force, moment and elastic forces (B & K (63), sign as (51))."""
-    turned = {j: dot(t, p_w) for j, t in seat_rotations(c, seat).items()}
+    """Add the force of a child at a frame to a body's force, moment and elastic forces (B & K (63), sign as (51))."""
+    turned = {j: dot(t, p_w) for j, t in turning_axes(frame).items()}
+    angles = [] if frame.spin is None else frame.spin.angles
     out = []
     for e, s in enumerate(generalised):
-        s = s + dot(column(seat.Phi_d, e), p_v)
+        s = s + dot(column(frame.J_v, e), p_v)
         for j, work in turned.items():
-            s = s + seat.Phi_r[j][e] * work
+            s = s + angles[j][e] * work
         out.append(s)
-    return add(force, p_v), add(moment, add(p_w, cross(c.r, p_v))), out
+    return add(force, p_v), add(moment, add(p_w, cross(frame.r, p_v))), out
 
 
 def ldl(M: Matrix) -> tuple[Matrix, Vector]:
@@ -163,6 +164,17 @@ def ldl(M: Matrix) -> tuple[Matrix, Vector]:
     return L, inverse
 
 
+def ldl_solve(L: Matrix, inverse: Vector, b: Vector) -> Vector:
+    """x with L D L^T x = b."""
+    n, x = len(b), list(b)
+    for i in range(n):
+        x[i] = x[i] - dot(L[i][:i], x[:i])
+    x = [d * y for d, y in zip(inverse, x, strict=True)]
+    for i in reversed(range(n)):
+        x[i] = x[i] - dot([L[j][i] for j in range(i + 1, n)], x[i + 1 :])
+    return x
+
+
 def articulate(
     kind: LinkKind,
     link: LinkConstants,
@@ -170,29 +182,25 @@ def articulate(
     v: Vector,
     f: Vector,
     c: Connection,
-    children: list[tuple[Handed, Connection, Seat]],
+    children: list[tuple[Handed, FrameTerms]],
 ) -> tuple[Handed | None, Factors]:
     """One inward step: take the children in, eliminate the link's own coordinates, hand the rest to the parent."""
     n = kind.size
     q_e, v_e = elastic(kind, q), elastic(kind, v)
-    b, (p_v, p_w, p_e) = body_terms(kind, link.body, q_e, v_e, c.w)
-    for handed, connection, seat in children:
-        b = absorb(b, handed, connection, seat)
-        p_v, p_w, p_e = gather_force(p_v, p_w, p_e, handed.p_v, handed.p_w, connection, seat)
+    b, (p_v, p_w, p_e) = link.body.inertia(q_e, v_e, c.w)
+    for handed, frame in children:
+        b = absorb(b, handed, frame)
+        p_v, p_w, p_e = gather_force(p_v, p_w, p_e, handed.p_v, handed.p_w, frame)
     A, B, C = ([list(row) for row in m] for m in (b.A, b.B, b.C))
 
     # motor, spring and friction act on the motor angle theta + b q_e
-    row = link.motor_row
-    motor = link.joint.inertia
-    joint, rate = joint_rates(kind, q, v)
-    drive: Scalar = 0.0
-    if kind.joint != "fixed":
-        drive = joint_force(link, joint + dot(row, q_e), rate + dot(row, v_e))
+    row, motor = link.drive.row, link.drive.inertia
+    drive = motor_force(kind, link, q, v)
     M_e = [[b.M_e[i][k] + motor * row[i] * row[k] for k in range(n)] for i in range(n)]
     f_e = elastic(kind, f)
     y = [f_e[i] - p_e[i] - row[i] * drive for i in range(n)]
     # eliminate the elastic coordinates: six body rows and the motor's own row couple to them
-    coupling = [[*column(b.E_v, i), *column(b.E_w, i), motor * row[i]] for i in range(n)]
+    coupling = [[*column(b.E_v, i), *column(b.E_w, i), kind.sign * (motor * row[i])] for i in range(n)]
     L, inverse = ldl(M_e)
     for i in range(n):
         for k in range(i):
@@ -227,7 +235,7 @@ def articulate(
     pivot = pivot + motor + motor_coupling[6]
     U_v, U_w = add(U_v, motor_coupling[:3]), add(U_w, motor_coupling[3:6])
     motor_effort = dot([coupling[i][6] for i in range(n)], y)
-    u = kind.sign * f[0] - drive - motor_effort - effort
+    u = kind.sign * (f[0] - drive) - motor_effort - effort
     reciprocal = 1.0 / pivot
     g_v, g_w, g = scale(reciprocal, U_v), scale(reciprocal, U_w), reciprocal * u
     factors = Factors(L, y, W, g_v, g_w, g)
@@ -270,11 +278,9 @@ def hand_over(c: Connection, A: Matrix, B: Matrix, C: Matrix, p_v: Vector, p_w: 
     return Handed(A, B, C, p_v, p_w)
 
 
-def accelerate(
-    kind: LinkKind, link: LinkConstants, c: Connection, factors: Factors, parent: Acceleration
-) -> tuple[Vector, Acceleration]:
+def accelerate(kind: LinkKind, c: Connection, factors: Factors, parent: Acceleration) -> tuple[Vector, Acceleration]:
     """One outward step: the accelerations of the link's coordinates, and of the link."""
-    a_v, a_w = carried_acceleration(c, link.seat, *parent)
+    a_v, a_w = carried_acceleration(c, *parent)
     out: Vector = []
     joint: Scalar = 0.0
     if kind.joint != "fixed":

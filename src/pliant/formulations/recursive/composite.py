@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pliant.bodies.terms import Blocks, FrameTerms
 from pliant.formulations.recursive.articulated import Handed, absorb, gather_force, shifted
-from pliant.formulations.recursive.body_terms import body_terms
 from pliant.formulations.recursive.connection import Connection, elastic
-from pliant.formulations.recursive.link import Blocks, LinkConstants, LinkKind, Seat
+from pliant.formulations.recursive.link import LinkConstants, LinkKind
 from pliant.formulations.recursive.newton_euler import to_seat
 from pliant.formulations.recursive.passes import CONNECT, views
 from pliant.spatial.scalars import is_zero
@@ -25,13 +25,13 @@ def compose(
     kind: LinkKind,
     link: LinkConstants,
     q: Vector,
-    children: list[tuple[Handed, Connection, Seat]],
+    children: list[tuple[Handed, FrameTerms]],
 ) -> Blocks:
     """Inertia of a link with all its children, as if their coordinates were frozen."""
     q_e = elastic(kind, q)
-    b, _ = body_terms(kind, link.body, q_e, [0.0] * kind.size, [0.0] * 3)
-    for handed, connection, seat in children:
-        b = absorb(b, handed, connection, seat)
+    b, _ = link.body.inertia(q_e, [0.0] * kind.size, [0.0] * 3)
+    for handed, frame in children:
+        b = absorb(b, handed, frame)
     return b
 
 
@@ -70,18 +70,17 @@ def own_block(kind: LinkKind, link: LinkConstants, columns: list[tuple[Vector, V
     """The diagonal block of a link, with its motor's inertia on the motor angle."""
     block = [project(kind, *c) for c in columns]
     if kind.joint != "fixed":
-        row = [kind.sign, *link.motor_row]
-        n = len(row)
-        motor = link.joint.inertia
+        row = [1.0, *link.drive.row]
+        n, motor = len(row), link.drive.inertia
         block = [[block[i][k] + motor * row[i] * row[k] for k in range(n)] for i in range(n)]
     return block
 
 
-def pass_down(c: Connection, seat: Seat, size: int, force: Vector, moment: Vector) -> tuple[Vector, Vector, Vector]:
+def pass_down(c: Connection, size: int, force: Vector, moment: Vector) -> tuple[Vector, Vector, Vector]:
     """A wrench on a link, felt by its parent: force and moment about the parent's origin, and elastic forces."""
     handed = to_seat(c, force, moment)
     zero = [0.0] * 3
-    return gather_force(zero, zero, [0.0] * size, handed.force, handed.moment, c, seat)
+    return gather_force(zero, zero, [0.0] * size, handed.force, handed.moment, c.frame)
 
 
 def mass_matrix(tree: Tree, q: Vector, constants: Sequence[LinkConstants] | None = None) -> Matrix:
@@ -102,9 +101,8 @@ def mass_matrix(tree: Tree, q: Vector, constants: Sequence[LinkConstants] | None
         for a, (force, moment, _) in enumerate(columns):
             child = i
             while (parent := tree.links[child].parent) >= 0:
-                below = links[child]
                 size = tree.links[parent].kind.size
-                force, moment, bending = pass_down(below.connection, below.link.seat, size, force, moment)
+                force, moment, bending = pass_down(links[child].connection, size, force, moment)
                 for k, x in enumerate(project(tree.links[parent].kind, force, moment, bending)):
                     at = tree.links[parent].start + k
                     M[start + a][at] = M[at][start + a] = x

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from pliant.bodies.terms import FrameTerms
 from pliant.formulations.recursive.link import LinkConstants, LinkKind, Seat
-from pliant.spatial.attachment_rotation import Turn, section_turn
 from pliant.spatial.rotations import AxisTurn, FactoredRotation, as_turn
-from pliant.spatial.scalars import Scalar, cos, is_zero, sin, tanh
+from pliant.spatial.scalars import Scalar, cos, sin
 from pliant.spatial.vectors import (
-    ZERO3,
     Matrix,
     Vector,
     add,
@@ -18,7 +17,6 @@ from pliant.spatial.vectors import (
     scale,
     shared_times,
     times,
-    transpose,
     turn_about,
 )
 
@@ -27,17 +25,15 @@ class Connection(NamedTuple):
     """Where a link is, relative to its parent, and what its motion adds.
 
     rotation  parent axes <- own axes
-    r         attachment point from the parent's origin, parent axes
-    s         own origin from the attachment point, parent axes
-    T         angular Jacobian of the attachment's rotation, omega = T Phi_r v_e (None: does not turn)
+    frame     motion of the section of the parent that holds the link, parent axes
+    s         own origin from the section's point, parent axes
     w         angular velocity, own axes
     h_v, h_w  acceleration of the own frame when all accelerations of coordinates and parent are zero, own axes
     """
 
     rotation: FactoredRotation
-    r: Vector
+    frame: FrameTerms
     s: Vector
-    T: Matrix | None
     w: Vector
     h_v: Vector
     h_w: Vector
@@ -47,26 +43,10 @@ class Connection(NamedTuple):
         """The rotation as a matrix."""
         return self.rotation.to_matrix()
 
-
-def turns(seat: Seat) -> bool:
-    """Whether the seat turns with the parent's elastic coordinates (structurally)."""
-    return not all(is_zero(x) for row in seat.Phi_r for x in row)
-
-
-def seat_turn(kind: LinkKind, seat: Seat, q_e: Vector, v_e: Vector) -> Turn | None:
-    """The rotation of the seat by the parent's deformation, in the parent's axes."""
-    if not turns(seat):
-        return None
-    turn = section_turn(kind.rotation, seat.Phi_r, q_e, v_e)
-    P = seat.axes
-    if all(is_zero(P[i][j]) for i in range(3) for j in range(3) if i != j):
-        return turn
-    return Turn(
-        product(product(P, turn.R), transpose(P)),
-        product(P, turn.T),
-        times(P, turn.omega),
-        times(P, turn.bias),
-    )
+    @property
+    def r(self) -> Vector:
+        """The section's point from the parent's origin, parent axes."""
+        return self.frame.r
 
 
 def joint_rates(kind: LinkKind, q: Vector, v: Vector) -> tuple[Scalar, Scalar]:
@@ -79,43 +59,46 @@ def elastic(kind: LinkKind, x: Vector) -> Vector:
     return list(x[kind.coordinates - kind.size :])
 
 
-def orient(kind: LinkKind, link: LinkConstants, joint: Scalar, turn: Turn | None) -> FactoredRotation:
-    """The rotation parent axes <- own axes: seat, then joint."""
+def motor_force(kind: LinkKind, link: LinkConstants, q: Vector, v: Vector) -> Scalar:
+    """Force of spring, dampers and friction on the motor angle, along the joint's own coordinate."""
+    if kind.joint == "fixed":
+        return 0.0
+    drive = link.drive
+    angle, rate = (drive.on_motor(x[0], elastic(kind, x)) for x in (q, v))
+    return drive.force(angle, rate)
+
+
+def orient(kind: LinkKind, seat: Seat, joint: Scalar, turned: Matrix | None) -> FactoredRotation:
+    """The rotation parent axes <- own axes: section, seat, then joint."""
     turns = []
     if kind.joint == "revolute":
-        angle = joint + link.joint.offset
+        angle = joint + seat.angle
         turns.append(AxisTurn(kind.axis, cos(angle), sin(angle)))
-    R0 = link.seat.R0
-    if turn is None and (fixed := as_turn(R0)) is not None:
+    R0 = seat.R0
+    if turned is None and (fixed := as_turn(R0)) is not None:
         straight = type(fixed.c) is float and fixed.c == 1.0
         return FactoredRotation(None, turns if straight else [fixed, *turns])
-    R = [list(row) for row in R0] if turn is None else product(turn.R, R0)
+    R = [list(row) for row in R0] if turned is None else product(turned, R0)
     for axis, c, s in turns:
         R = turn_about(axis, c, s, R)
     return FactoredRotation(R, [])
 
 
-def own_offset(kind: LinkKind, seat: Seat, slide: Scalar, turn: Turn | None, rotation: FactoredRotation) -> Vector:
-    """s: own origin from the attachment point, turned with the seat."""
-    s = list(seat.offset) if turn is None else times(turn.R, seat.offset)
+def own_offset(kind: LinkKind, seat: Seat, slide: Scalar, turned: Matrix | None, rotation: FactoredRotation) -> Vector:
+    """s: own origin from the section's point, turned with the section."""
+    s = list(seat.offset) if turned is None else times(turned, seat.offset)
     return add(s, scale(slide, rotation.column(kind.axis))) if kind.joint == "prismatic" else s
 
 
-def connect(
-    kind: LinkKind, link: LinkConstants, q: Vector, v: Vector, parent_q: Vector, parent_v: Vector, w: Vector
-) -> Connection:
-    """One outward step: parent_q, parent_v are the parent's elastic coordinates, w its angular velocity."""
-    seat = link.seat
+def connect(kind: LinkKind, link: LinkConstants, q: Vector, v: Vector, frame: FrameTerms, w: Vector) -> Connection:
+    """One outward step: ``frame`` is the motion of the parent's section, w the parent's angular velocity."""
     joint, rate = joint_rates(kind, q, v)
-    turn = seat_turn(kind, seat, parent_q, parent_v)
-    rotation = orient(kind, link, joint, turn)
-    r = add(seat.position, shared_times(seat.Phi_d, parent_q))
-    s = own_offset(kind, seat, joint, turn, rotation)
-    nu, nu_bias = (turn.omega, turn.bias) if turn is not None else (ZERO3, ZERO3)
-    w_seat = add(w, nu)
+    rotation = orient(kind, link.seat, joint, frame.R)
+    s = own_offset(kind, link.seat, joint, frame.R, rotation)
+    w_seat = add(w, frame.rate_w)
     # Mohan & Saha (24b) needs the factor 2 of the Coriolis term; Briot & Khalil (19) the prismatic one below
-    h_v = cross(w, add(cross(w, r), shared_times(seat.Phi_d, scale(2.0, parent_v))))
-    h_w = add(nu_bias, cross(w, nu))
+    h_v = add(cross(w, add(cross(w, frame.r), frame.twice_v)), frame.bias_v)
+    h_w = add(frame.bias_w, cross(w, frame.rate_w))
     h_v = add(h_v, cross(h_w, s), cross(w_seat, cross(w_seat, s)))
     w_own = rotation.back(w_seat)
     h_v, h_w = rotation.back(h_v), rotation.back(h_w)
@@ -126,21 +109,13 @@ def connect(
         w_own = add(w_own, axis)
     elif kind.joint == "prismatic":
         h_v = add(h_v, scale(2.0, cross(w_own, axis)))
-    return Connection(rotation, r, s, None if turn is None else turn.T, w_own, h_v, h_w)
+    return Connection(rotation, frame, s, w_own, h_v, h_w)
 
 
-def carried_acceleration(c: Connection, seat: Seat, a_v: Vector, a_w: Vector, a_e: Vector) -> tuple[Vector, Vector]:
+def carried_acceleration(c: Connection, a_v: Vector, a_w: Vector, a_e: Vector) -> tuple[Vector, Vector]:
     """Acceleration of the own frame, own axes, from the parent's (a_v, a_w, a_e); the joint's not yet added."""
-    seat_w = a_w if c.T is None else add(a_w, times(c.T, times(seat.Phi_r, a_e)))
-    at_seat = add(a_v, cross(a_w, c.r), shared_times(seat.Phi_d, a_e))
+    frame, spin = c.frame, c.frame.spin
+    seat_w = a_w if spin is None else add(a_w, times(spin.axes, times(spin.angles, a_e)))
+    at_seat = add(a_v, cross(a_w, frame.r), shared_times(frame.J_v, a_e))
     own_v = add(at_seat, cross(seat_w, c.s))
     return add(c.rotation.back(own_v), c.h_v), add(c.rotation.back(seat_w), c.h_w)
-
-
-def joint_force(link: LinkConstants, angle: Scalar, rate: Scalar) -> Scalar:
-    """Force of spring, dampers and friction against the motion; Coulomb friction smoothed as tanh(v / smoothing)."""
-    joint = link.joint
-    force = joint.stiffness * (angle - joint.rest) + joint.damping * rate
-    if is_zero(joint.coulomb):
-        return force
-    return force + joint.coulomb * tanh(rate / joint.smoothing)

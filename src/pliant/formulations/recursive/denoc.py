@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.formulations.recursive.body_terms import body_terms
 from pliant.formulations.recursive.connection import elastic
 from pliant.formulations.recursive.link import LinkKind
 from pliant.formulations.recursive.passes import CONNECT, LinkView, views
@@ -55,20 +54,20 @@ def complement(tree: Tree, q: Array) -> Complement:
         N_d[rows, link.own] = joint_propagation(link.kind)
         M[rows, rows] = free_mass(view)
         if link.kind.joint != "fixed":
-            row = np.array([link.kind.sign, *link.constants.motor_row])
-            motors[link.own, link.own] = link.constants.joint.inertia * np.outer(row, row)
+            row = np.array([1.0, *link.constants.drive.row])
+            motors[link.own, link.own] = link.constants.drive.inertia * np.outer(row, row)
     return Complement(N_l, N_d, M, motors)
 
 
 def propagation(view: LinkView) -> Array:
     """A_{i,p}: the twist of a link that its parent's twist causes; elastic rates of the link are its own."""
-    c, seat = view.connection, view.link.seat
+    c = view.connection
     R, r, s = np.array(c.R, dtype=float).T, np.array(c.r, dtype=float), np.array(c.s, dtype=float)
-    n = view.kind.parent_size
-    Phi_d, Phi_r = _matrix(seat.Phi_d, n), _matrix(seat.Phi_r, n)
-    turn = np.zeros((3, n)) if c.T is None else np.array(c.T, dtype=float) @ Phi_r
+    n = 0 if view.parent is None else view.parent.kind.size
+    slide = _matrix(c.frame.J_v, n)
+    turn = np.zeros((3, n)) if c.frame.spin is None else _matrix(c.frame.spin.J_w, n)
     A = np.zeros((6 + view.kind.size, 6 + n))
-    A[:3] = R @ np.hstack([np.eye(3), -_hat(r + s), Phi_d - _hat(s) @ turn])
+    A[:3] = R @ np.hstack([np.eye(3), -_hat(r + s), slide - _hat(s) @ turn])
     A[3:6] = R @ np.hstack([np.zeros((3, 3)), np.eye(3), turn])
     return A
 
@@ -84,7 +83,7 @@ def joint_propagation(kind: LinkKind) -> Array:
 
 def free_mass(view: LinkView) -> Array:
     """M_i: the mass matrix of one free link."""
-    b, _ = body_terms(view.kind, view.link.body, elastic(view.kind, view.q), [0.0] * view.kind.size, [0.0] * 3)
+    b, _ = view.link.body.inertia(elastic(view.kind, view.q), [0.0] * view.kind.size, [0.0] * 3)
     B = np.array(b.B, dtype=float)
     n = view.kind.size
     E_v, E_w, M_e = _matrix(b.E_v, n), _matrix(b.E_w, n), _matrix(b.M_e, n)

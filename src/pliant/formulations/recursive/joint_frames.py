@@ -8,16 +8,14 @@ about z: two turns about coordinate axes instead of a full rotation matrix.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pliant.bodies.modal_body import Array
 from pliant.bodies.reframe import reframe
+from pliant.bodies.rounding import clean
 from pliant.formulations.recursive.link import Seat
-
-if TYPE_CHECKING:
-    from pliant.formulations.recursive.tree import TreeLink
+from pliant.formulations.recursive.tree import TreeLink
 
 Z = 2
 PARALLEL = 1e-12
@@ -37,7 +35,7 @@ def split_zxz(R: Array) -> tuple[float, float, float]:
     return float(np.arctan2(R[0, 2], -R[1, 2])), float(alpha), float(np.arctan2(R[2, 0], R[2, 1]))
 
 
-def align(
+def align_frames(
     links: list[TreeLink], frames: dict[str, tuple[int, Seat]]
 ) -> tuple[list[TreeLink], dict[str, tuple[int, Seat]]]:
     """Turn the frames of rigid links onto the common normals of their joints."""
@@ -50,7 +48,7 @@ def align(
         child = _next_joint(links, i)
         if child is None or link.kind.size or link.kind.joint == "fixed":
             continue
-        normal, _, _ = split_zxz(np.array(links[child].constants.seat.R0))
+        normal, _, _ = split_zxz(np.array(links[child].seat.R0))
         _turn(links, frames, i, about_z(-normal))
     for i, link in enumerate(links):
         if link.parent >= 0 and link.kind.joint == "revolute" and link.kind.axis == Z:
@@ -73,18 +71,13 @@ def _axis_to_z(axis: int) -> Array:
 
 def _turn(links: list[TreeLink], frames: dict[str, tuple[int, Seat]], i: int, R: Array) -> None:
     """Express link i in axes turned by R: a vector r becomes R r."""
-    from pliant.formulations.recursive.tree import body_constants
-
     link = links[i]
     body = reframe(link.body, R, np.zeros(3))
-    seat = link.constants.seat
-    seat = seat._replace(R0=clean(np.array(seat.R0) @ R.T))
-    constants = link.constants._replace(seat=seat, body=body_constants(body))
-    links[i] = replace(link, body=body, constants=constants, R_DB=R @ link.R_DB, p_DB=R @ link.p_DB)
+    seat = link.seat._replace(R0=clean(np.array(link.seat.R0) @ R.T))
+    links[i] = replace(link, body=body, seat=seat, R_DB=R @ link.R_DB, p_DB=R @ link.p_DB)
     for k, other in enumerate(links):
         if other.parent == i:
-            moved = _seat_in(R, other.constants.seat)
-            links[k] = replace(other, constants=other.constants._replace(seat=moved))
+            links[k] = replace(other, seat=_seat_in(R, other.seat))
     for name, (at, frame) in frames.items():
         if at == i:
             frames[name] = (at, _seat_in(R, frame))
@@ -92,35 +85,18 @@ def _turn(links: list[TreeLink], frames: dict[str, tuple[int, Seat]], i: int, R:
 
 def _seat_in(R: Array, seat: Seat) -> Seat:
     """A seat on a rigid body whose axes were turned."""
-    return seat._replace(
-        position=clean(R @ seat.position), offset=clean(R @ seat.offset), R0=clean(R @ np.array(seat.R0))
-    )
+    section = seat.section._replace(position=clean(R @ seat.section.position))
+    return seat._replace(section=section, offset=clean(R @ seat.offset), R0=clean(R @ np.array(seat.R0)))
 
 
 def _factor(links: list[TreeLink], i: int) -> None:
-    """Put the turn about z that ends a seat's rotation into the joint's offset."""
+    """Put the turn about z that ends a seat's rotation into its angle."""
     link = links[i]
-    seat = link.constants.seat
-    R0: Array = np.array(seat.R0)
-    if any(x for row in seat.Phi_r for x in row):
+    R0: Array = np.array(link.seat.R0)
+    if link.seat.section.turns:
         return
     # only a seat on the common normal is a twist about x and a turn about z
     normal, _, turn = split_zxz(R0)
     if abs(np.sin(normal)) > PARALLEL or abs(turn) < PARALLEL:
         return
-    joint = link.constants.joint._replace(offset=turn)
-    constants = link.constants._replace(seat=seat._replace(R0=clean(R0 @ about_z(-turn))), joint=joint)
-    links[i] = replace(link, constants=constants)
-
-
-def clean(a: Array) -> list[Any]:
-    """Nested lists with the rounding of rotations removed: cos(90 deg) is 6e-17."""
-    a = np.asarray(a, dtype=float)
-    # 0.0 is added so that no zero is negative
-    exact = np.rint(a) + 0.0
-    out: list[Any] = np.where((np.abs(exact) <= 1.0) & (np.abs(a - exact) < ROUNDING), exact, a).tolist()
-    return out
-
-
-ROUNDING = 1e-14
-"""Entries of placements this close to 0 or +-1 are meant to be that."""
+    links[i] = replace(link, seat=link.seat._replace(R0=clean(R0 @ about_z(-turn)), angle=turn))

@@ -7,8 +7,10 @@ structure decides which operations exist at all.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+from pliant.bodies.joint_drive import JointDrive
+from pliant.bodies.terms import Body, Role
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import Matrix, Vector
 
@@ -21,14 +23,13 @@ class LinkKind:
 
     axis   0, 1 or 2: the joint turns about (slides along) this axis of the link's own frame
     sign   +1 or -1: sense of the joint coordinate about that axis
+    size   number of elastic coordinates
     """
 
     joint: JointType
     axis: int
     sign: float
-    rotation: str
     size: int
-    parent_size: int
     on_base: bool
 
     @property
@@ -38,73 +39,28 @@ class LinkKind:
 
 
 class Seat(NamedTuple):
-    """The place on the parent's body where a link's joint sits (axes of the parent's body).
+    """The place on the parent's body where a link's joint sits: a section of that body, and what is fixed to it.
 
-    The attachment point is at position + Phi_d q_e and turns by E = rot(Phi_r q_e); the joint frame is at
-    the attachment point + E offset, with axes E R0. ``axes`` turns the section axes in which Phi_r is given
-    into the parent's axes (identity but for frames that a body was re-expressed in).
+    section  what the parent's body needs to know of the section
+    offset   from the section's point to the joint frame, turning with the section; axes of the parent's body
+    R0       axes of the joint frame in the undeformed parent
+    angle    of the link's frame about the joint axis at zero joint coordinate
     """
 
-    position: Vector
+    section: Any
     offset: Vector
     R0: Matrix
-    Phi_d: Matrix
-    Phi_r: Matrix
-    axes: Matrix
+    angle: Scalar
 
-
-class JointConstants(NamedTuple):
-    """Motor inertia reflected to the joint, spring, dampers and friction, all on the joint's motor angle.
-
-    ``offset`` is the angle of the dynamics frame about the joint axis at zero joint coordinate.
-    """
-
-    offset: Scalar
-    inertia: Scalar
-    stiffness: Scalar
-    rest: Scalar
-    damping: Scalar
-    coulomb: Scalar
-    smoothing: Scalar
-
-
-class BodyConstants(NamedTuple):
-    """The arrays of a ModalBody; see there."""
-
-    mass: Scalar
-    first: Vector
-    first_modal: Matrix
-    beta: Matrix
-    lam: list[Matrix]
-    I_rr: Matrix
-    I_re: list[Matrix]
-    I_ee: list[list[Matrix]]
-    M_ee: Matrix
-    K_ee: Matrix
-    D_ee: Matrix
-    section_inertia: Matrix
-    section_turn: list[Matrix]
-    section_axes: Matrix
+    @staticmethod
+    def roles() -> dict[str, Role]:
+        """Axes that are at right angles are structure."""
+        return {"R0": "exact", "angle": "alone"}
 
 
 class LinkConstants(NamedTuple):
-    """Seat on the parent, joint, body, and the row b of the motor angle: theta + b q_e (zero if clamped)."""
+    """Seat on the parent, what acts along the joint, and the terms of the body."""
 
     seat: Seat
-    joint: JointConstants
-    body: BodyConstants
-    motor_row: Vector
-
-
-class Blocks(NamedTuple):
-    """Inertia of a body, or of all that hangs on it, about its origin: [A B; B^T C] on (acceleration, angular).
-
-    E_v, E_w (3, n) couple to the elastic coordinates, M_e (n, n) is theirs.
-    """
-
-    A: Matrix
-    B: Matrix
-    C: Matrix
-    E_v: Matrix
-    E_w: Matrix
-    M_e: Matrix
+    drive: JointDrive
+    body: Body

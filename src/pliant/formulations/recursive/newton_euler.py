@@ -7,18 +7,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from pliant.bodies.terms import FrameTerms, momenta
 from pliant.formulations.recursive.articulated import Acceleration, gather_force
-from pliant.formulations.recursive.body_terms import apply, body_terms
 from pliant.formulations.recursive.connection import (
     Connection,
     carried_acceleration,
     elastic,
-    joint_force,
-    joint_rates,
+    motor_force,
 )
-from pliant.formulations.recursive.link import LinkConstants, LinkKind, Seat
+from pliant.formulations.recursive.link import LinkConstants, LinkKind
 from pliant.spatial.scalars import is_zero
-from pliant.spatial.vectors import Vector, add, cross, dot
+from pliant.spatial.vectors import Vector, add, cross
 
 
 class Wrench(NamedTuple):
@@ -39,14 +38,14 @@ def inertial(
     parent: Acceleration,
 ) -> tuple[Wrench, Acceleration]:
     """One outward step: the link's acceleration and the wrench that gives its body this acceleration."""
-    a_v, a_w = carried_acceleration(c, link.seat, *parent)
+    a_v, a_w = carried_acceleration(c, *parent)
     if kind.joint != "fixed":
         moved = a_w if kind.joint == "revolute" else a_v
         moved[kind.axis] = moved[kind.axis] + kind.sign * a[0]
     a_e = elastic(kind, a)
     q_e, v_e = elastic(kind, q), elastic(kind, v)
-    b, bias = body_terms(kind, link.body, q_e, v_e, c.w)
-    force, moment, elastic_force = apply(b, a_v, a_w, a_e)
+    b, bias = link.body.inertia(q_e, v_e, c.w)
+    force, moment, elastic_force = momenta(b, a_v, a_w, a_e)
     wrench = Wrench(add(force, bias.force), add(moment, bias.moment), add(elastic_force, bias.elastic))
     return wrench, Acceleration(a_v, a_w, a_e)
 
@@ -59,25 +58,19 @@ def collect(
     a: Vector,
     c: Connection,
     wrench: Wrench,
-    children: list[tuple[Wrench, Connection, Seat]],
+    children: list[tuple[Wrench, FrameTerms]],
 ) -> tuple[Vector, Wrench]:
     """One inward step: generalised forces of the link, and the wrench at its attachment point in parent axes."""
     force, moment, generalised = wrench
-    for handed, connection, seat in children:
-        force, moment, generalised = gather_force(
-            force, moment, generalised, handed.force, handed.moment, connection, seat
-        )
+    for handed, frame in children:
+        force, moment, generalised = gather_force(force, moment, generalised, handed.force, handed.moment, frame)
     out: Vector = []
     generalised = list(generalised)
     if kind.joint != "fixed":
-        q_e, v_e, a_e = elastic(kind, q), elastic(kind, v), elastic(kind, a)
-        row = link.motor_row
-        joint, rate = joint_rates(kind, q, v)
-        drive = joint_force(link, joint + dot(row, q_e), rate + dot(row, v_e))
-        drive = drive + link.joint.inertia * (kind.sign * a[0] + dot(row, a_e))
-        generalised = [s + b * drive for s, b in zip(generalised, row, strict=True)]
+        drive = motor_force(kind, link, q, v) + link.drive.inertia * link.drive.on_motor(a[0], elastic(kind, a))
+        generalised = [s + b * drive for s, b in zip(generalised, link.drive.row, strict=True)]
         along = moment[kind.axis] if kind.joint == "revolute" else force[kind.axis]
-        out.append(kind.sign * (along + drive))
+        out.append(kind.sign * along + drive)
     return out + generalised, to_seat(c, force, moment)
 
 

@@ -11,10 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from pliant.bodies.constants import GROUND
+from pliant.bodies.terms import FrameTerms
 from pliant.formulations.recursive.articulated import Acceleration, accelerate, articulate
-from pliant.formulations.recursive.connection import Connection, connect, elastic
-from pliant.formulations.recursive.kinematics import Motion, base_motion, energies, move
-from pliant.formulations.recursive.link import LinkConstants, LinkKind, Seat
+from pliant.formulations.recursive.connection import Connection, carried_acceleration, connect, elastic
+from pliant.formulations.recursive.kinematics import Motion, base_motion, energies, flat_motion, move
+from pliant.formulations.recursive.link import LinkConstants, LinkKind
 from pliant.formulations.recursive.newton_euler import collect, inertial
 from pliant.spatial.scalars import is_zero
 from pliant.spatial.vectors import ZERO3, Vector, cross, subtract
@@ -45,13 +47,13 @@ class LinkView:
         return self.inputs["v"]
 
     @property
-    def parent_q(self) -> Vector:
-        """Elastic coordinates of the parent (none for the base)."""
-        return [] if self.parent is None else elastic(self.parent.kind, self.parent.q)
-
-    @property
-    def parent_v(self) -> Vector:
-        return [] if self.parent is None else elastic(self.parent.kind, self.parent.v)
+    def seat_motion(self) -> FrameTerms:
+        """Motion of the parent's section on which the link sits, relative to the parent."""
+        section = self.link.seat.section
+        if self.parent is None:
+            return GROUND.frame(section, [], [])
+        q_e, v_e = (elastic(self.parent.kind, x) for x in (self.parent.q, self.parent.v))
+        return self.parent.link.body.frame(section, q_e, v_e)
 
     @property
     def connection(self) -> Connection:
@@ -66,9 +68,9 @@ class LinkView:
         a: Acceleration = self.parent.store["acceleration"]
         return a
 
-    def handed(self, name: str) -> list[tuple[Any, Connection, Seat]]:
+    def handed(self, name: str) -> list[tuple[Any, FrameTerms]]:
         """What the children stored under a name, with where they hang."""
-        return [(child.store[name], child.connection, child.link.seat) for child in self.children]
+        return [(child.store[name], child.connection.frame) for child in self.children]
 
 
 class NoInertiaError(ValueError):
@@ -115,7 +117,7 @@ class Algorithm:
 
 def _connect(view: LinkView) -> dict[str, Any]:
     w = list(ZERO3) if view.parent is None else view.parent.connection.w
-    return {"connection": connect(view.kind, view.link, view.q, view.v, view.parent_q, view.parent_v, w)}
+    return {"connection": connect(view.kind, view.link, view.q, view.v, view.seat_motion, w)}
 
 
 def _articulate(view: LinkView) -> dict[str, Any]:
@@ -132,9 +134,7 @@ def _articulate(view: LinkView) -> dict[str, Any]:
 
 
 def _accelerate(view: LinkView) -> dict[str, Any]:
-    out, acceleration = accelerate(
-        view.kind, view.link, view.connection, view.store["factors"], view.parent_acceleration
-    )
+    out, acceleration = accelerate(view.kind, view.connection, view.store["factors"], view.parent_acceleration)
     return {"result": out, "acceleration": acceleration}
 
 
@@ -161,8 +161,22 @@ def _collect(view: LinkView) -> dict[str, Any]:
 
 
 def _move_out(view: LinkView) -> dict[str, Any]:
-    m: Motion = view.store["motion"]
-    return {"result": [x for row in m.R for x in row] + m.p + m.v + m.w}
+    return {"result": flat_motion(view.store["motion"])}
+
+
+def _carry(view: LinkView) -> dict[str, Any]:
+    """The acceleration of a link whose coordinates have the accelerations a."""
+    a = view.inputs["a"]
+    a_v, a_w = carried_acceleration(view.connection, *view.parent_acceleration)
+    if view.kind.joint != "fixed":
+        moved = a_w if view.kind.joint == "revolute" else a_v
+        moved[view.kind.axis] = moved[view.kind.axis] + view.kind.sign * a[0]
+    return {"acceleration": Acceleration(a_v, a_w, elastic(view.kind, a))}
+
+
+def _carry_out(view: LinkView) -> dict[str, Any]:
+    m, a = view.store["motion"], view.store["acceleration"]
+    return {"result": [*flat_motion(m), *view.connection.w, *a.a_v, *a.a_w]}
 
 
 def _joint_wrench(view: LinkView) -> dict[str, Any]:
@@ -181,7 +195,7 @@ def _gather(view: LinkView) -> dict[str, Any]:
 
 def _move(view: LinkView) -> dict[str, Any]:
     up: Motion = base_motion() if view.parent is None else view.parent.store["motion"]
-    return {"motion": move(view.kind, view.link, view.q, view.v, view.parent_q, view.parent_v, up)}
+    return {"motion": move(view.kind, view.link, view.q, view.v, view.seat_motion, up)}
 
 
 def _energies(view: LinkView) -> dict[str, Any]:
@@ -227,6 +241,23 @@ MOTION = Algorithm(
         Pass("move", "outward", _move, reads=("motion",)),
         Pass("output", "outward", _move_out, own=("motion",)),
     ),
+    "result",
+)
+FRAMES = Algorithm(
+    "frames",
+    INVERSE.inputs,
+    (
+        CONNECT,
+        Pass("carry", "outward", _carry, reads=("acceleration",), own=("connection",)),
+        MOTION.passes[0],
+    ),
+    "motion",
+)
+"""Motion and acceleration of every link for given q, v and a; gravity is an acceleration of the base."""
+ACCELERATION = Algorithm(
+    "acceleration",
+    INVERSE.inputs,
+    (*FRAMES.passes, Pass("output", "outward", _carry_out, own=("connection", "motion", "acceleration"))),
     "result",
 )
 REACTION = Algorithm(

@@ -79,7 +79,7 @@ class _ElasticFeedForward(_Feedback):
 
     def initial(self) -> Floats:
         arm = self.model.arm
-        q = arm.reference_pose() if arm.loops is None else self.start.copy()
+        q = self.start.copy() if arm.loops.rows else arm.reference_pose()
         q[self.model.driven] = self.path.at(0.0).q
         q = equilibrium(arm, q)
         return np.concatenate([q[self.model.free], np.zeros(len(self.model.free))])

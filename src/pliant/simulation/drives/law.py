@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.engine.trace.structure import from_slots, split_tree
-from pliant.formulations.recursive.passes import INVERSE
+from pliant.formulations.method import Traced
 from pliant.simulation.drives.controllers import ActiveComputedTorque, ActivePID
 from pliant.spatial.vectors import Vector, dot
 
@@ -39,8 +39,13 @@ class TracedTwin:
     model: DrivenTwin
 
     @property
+    def traced(self) -> Traced:
+        """The twin's inverse dynamics."""
+        return self.model.twin.traced("inverse")
+
+    @property
     def numbers(self) -> tuple[float, ...]:
-        tree = self.model.twin.tree
+        tree = self.traced.carrier
         return (*tree.gravity.tolist(), *(x for split in split_tree(tree) for x in split.values))
 
     def efforts(self, q: Vector, v: Vector, a: Vector, numbers: Vector) -> Vector:
@@ -54,7 +59,7 @@ class TracedTwin:
         return [x - y for x, y in zip(whole, springs, strict=True)]
 
     def _inverse(self, q: Vector, v: Vector, a: Vector, numbers: Vector, *, weight: bool) -> Vector:
-        tree, driven = self.model.twin.tree, self.model.driven
+        (algorithm, tree), driven = self.traced, self.model.driven
         state: dict[str, Vector] = {"q": self.model.q.tolist(), "v": [0.0] * tree.size, "a": [0.0] * tree.size}
         for name, values in zip("qva", (q, v, a), strict=True):
             for i, value in zip(driven, values, strict=True):
@@ -64,7 +69,7 @@ class TracedTwin:
         for split in split_tree(tree):
             constants.append(from_slots(split.pattern, numbers[start : start + len(split.values)].__getitem__))
             start += len(split.values)
-        tau = INVERSE.evaluate(tree, state, constants, gravity)
+        tau = algorithm.evaluate(tree, state, constants, gravity)
         return [tau[i] for i in driven]
 
 
@@ -191,7 +196,7 @@ def compiled_law(equations: StateEquations) -> AnyLaw | None:
         assert path is not None
         return np.hstack(path.many(equations.clocks(t)))
 
-    if isinstance(drive, ActiveComputedTorque) and drive.model.loops is None:
+    if isinstance(drive, ActiveComputedTorque) and not drive.model.is_closed:
         return ComputedTorqueLaw(arm.B, drive.kp, drive.kd, TracedTwin(drive.model), motion)
     if isinstance(drive, ActivePID):
         return _pid_law(equations, drive)
@@ -210,7 +215,7 @@ def compiled_law(equations: StateEquations) -> AnyLaw | None:
 
 def _pid_law(equations: StateEquations, drive: ActivePID) -> FeedbackLaw | None:
     weight = drive.measured_weight
-    if weight is not None and weight.loops is not None:
+    if weight is not None and weight.is_closed:
         return None
 
     def efforts(t: Floats) -> Floats:

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.dynamics import Dynamics
 from pliant.engine.stepping.explicit_system import Driving, ExplicitSystem, RoughSignalError, Signals
 from pliant.engine.stepping.implicit import alpha_clock
 from pliant.engine.stepping.implicit_system import ImplicitSystem
@@ -55,13 +54,12 @@ def compilable(equations: StateEquations) -> AnyLaw | None:
         return None
     if any(not load.breaks for load in _in_python(equations, equations.loads)):
         return None
-    if arm.loops is not None and arm.loops.redundant:
+    if arm.loops.redundant:
         # which constraints are kept may have to change on the way
         return None
-    if equations.constrained is not None and not equations.constrained.recursive:
+    if equations.constrained is not None and not equations.loops.inverse_is_traced:
         return None
-    if type(arm) is not Dynamics:
-        # a derived class may compute its accelerations in its own way
+    if arm.method.function("forward") is None:
         return None
     return compiled_law(equations)
 
@@ -225,7 +223,7 @@ class _CompiledExplicit(CompiledIntegrator):
         self.clock = new_clock(t, t, step=first, largest=settings.max_step, relative=relative)
 
     def _build(self, driving: Driving) -> ExplicitSystem:
-        return ExplicitSystem(self.equations.arm.tree, driving, forward=self.equations.forward_algorithm)
+        return ExplicitSystem(self.equations.arm.tree, driving, self.equations.traced_forward)
 
 
 class CompiledDOP853(_CompiledExplicit):
@@ -304,7 +302,10 @@ class CompiledGeneralisedAlpha(CompiledIntegrator):
 
     def _build(self, driving: Driving) -> ImplicitSystem:
         e = self.equations
-        return ImplicitSystem(e.arm.tree, driving, forward=None if e.loops is None else e.forward_algorithm)
+        # the inverse dynamics of a tree cost less; loops and prescribed joints need the forward ones
+        if e.loops.rows:
+            return ImplicitSystem(e.arm.tree, driving, forward=e.traced_forward)
+        return ImplicitSystem(e.arm.tree, driving, inverse=e.arm.traced("inverse"))
 
     def _renew(self) -> None:
         super()._renew()

@@ -1,0 +1,237 @@
+"""The terms of a body whose displacements are linear in its elastic coordinates: floating frame, modes or nodes.
+
+Generalised Newton-Euler equations of a free flexible body, Briot & Khalil (53)-(67), with their corrections: (57) reads
+beta_k + sum_i lambda_ik q_i, the last term of (67) is I_ee. Sections whose rotary inertia turns exactly with them are
+added station by station.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pliant.bodies.terms import Bias, Blocks, FrameTerms, Role, Spin
+from pliant.spatial.attachment_rotation import MAPS, Turn
+from pliant.spatial.scalars import Scalar, is_zero
+from pliant.spatial.vectors import (
+    ZERO3,
+    Matrix,
+    Vector,
+    add,
+    column,
+    cross,
+    dot,
+    plus,
+    product,
+    scale,
+    shared_times,
+    similar_symmetric,
+    times,
+    transpose,
+    transpose_times,
+)
+
+
+class ModalSection(NamedTuple):
+    """A frame fixed to a section: its point is at position + Phi_d q_e, and it turns by rot(Phi_r q_e).
+
+    ``axes`` turns the section axes in which Phi_r is given into the body's (identity but for bodies that were
+    re-expressed in another frame); ``rule`` is the map rot.
+    """
+
+    position: Vector
+    Phi_d: Matrix
+    Phi_r: Matrix
+    axes: Matrix
+    rule: str
+
+    @staticmethod
+    def roles() -> dict[str, Role]:
+        """Tip values that are one, as those of many shapes, and axes are structure."""
+        return {"Phi_d": "exact", "Phi_r": "exact", "axes": "exact"}
+
+    @property
+    def turns(self) -> bool:
+        """Whether elastic coordinates turn it (structurally)."""
+        return not all(is_zero(x) for row in self.Phi_r for x in row)
+
+    @property
+    def moved_by(self) -> list[int]:
+        """The elastic coordinates that move or turn it."""
+        rows = (*self.Phi_d, *self.Phi_r)
+        return [k for k in range(len(self.Phi_d[0])) if not all(is_zero(row[k]) for row in rows)]
+
+    def turn(self, q_e: Vector, v_e: Vector) -> Turn | None:
+        """Its rotation by the deformation, in the body's axes."""
+        if not self.turns:
+            return None
+        turn, P = section_turn(self.rule, self.Phi_r, q_e, v_e), self.axes
+        if all(is_zero(P[i][j]) for i in range(3) for j in range(3) if i != j):
+            return turn
+        return Turn(
+            product(product(P, turn.R), transpose(P)),
+            product(P, turn.T),
+            times(P, turn.omega),
+            times(P, turn.bias),
+        )
+
+
+def section_turn(rule: str, Phi_r: Matrix, q_e: Vector, v_e: Vector) -> Turn:
+    """The turn of a section with rotation shapes Phi_r; angles that no coordinate moves are None to the maps."""
+    moved = [not all(is_zero(x) for x in row) for row in Phi_r]
+    theta, rate = (
+        [dot(row, x) if moves else None for row, moves in zip(Phi_r, moved, strict=True)] for x in (q_e, v_e)
+    )
+    return MAPS[rule](theta, rate)
+
+
+class ModalTerms(NamedTuple):
+    """The arrays of a ModalBody as nested lists, see there, and the map ``rule`` of its turning sections."""
+
+    mass: Scalar
+    first: Vector
+    first_modal: Matrix
+    beta: Matrix
+    lam: list[Matrix]
+    I_rr: Matrix
+    I_re: list[Matrix]
+    I_ee: list[list[Matrix]]
+    M_ee: Matrix
+    K_ee: Matrix
+    D_ee: Matrix
+    section_inertia: Matrix
+    section_turn: list[Matrix]
+    section_axes: Matrix
+    rule: str
+
+    @staticmethod
+    def roles() -> dict[str, Role]:
+        """Damping takes energy."""
+        return {"D_ee": "loss"}
+
+    def inertia(self, q_e: Vector, v_e: Vector, w: Vector) -> tuple[Blocks, Bias]:
+        """Mass matrix at (acceleration of the origin, angular acceleration, q_e_ddot), (64), and bias, (65)-(67)."""
+        gradients = inertia_gradients(self, q_e)
+        blocks = _blocks(self, q_e, gradients)
+        bias = _bias(self, q_e, v_e, w, gradients, blocks.C)
+        if self.section_inertia:
+            blocks, bias = _with_sections(self, q_e, v_e, w, blocks, bias)
+        return blocks, bias
+
+    def frame(self, section: ModalSection, q_e: Vector, v_e: Vector) -> FrameTerms:
+        """Motion of a frame: linear in the elastic coordinates but for its rotation."""
+        turn = section.turn(q_e, v_e)
+        Phi = section.Phi_d
+        return FrameTerms(
+            r=add(section.position, shared_times(Phi, q_e)),
+            R=None if turn is None else turn.R,
+            J_v=[list(row) for row in Phi],
+            spin=None if turn is None else Spin(turn.T, [list(row) for row in section.Phi_r]),
+            rate_v=shared_times(Phi, v_e),
+            twice_v=shared_times(Phi, scale(2.0, v_e)),
+            rate_w=list(ZERO3) if turn is None else turn.omega,
+            bias_v=list(ZERO3),
+            bias_w=list(ZERO3) if turn is None else turn.bias,
+        )
+
+    def energy(self, q_e: Vector) -> Scalar:
+        """Of strain."""
+        return 0.5 * dot(q_e, times(self.K_ee, q_e))
+
+    def first_moment(self, q_e: Vector) -> Vector:
+        """MS = int r dm of the deformed body, (56)."""
+        return add(self.first, times(self.first_modal, q_e))
+
+    def loss(self, v_e: Vector) -> Scalar:
+        """Power that structural damping takes."""
+        return dot(v_e, times(self.D_ee, v_e))
+
+
+def inertia_gradients(body: ModalTerms, q_e: Vector) -> list[Matrix]:
+    """N_k = I_re_k + sum_i q_i I_ee_ik: half the derivative of the inertia tensor by q_k."""
+    out = []
+    for k, I_re in enumerate(body.I_re):
+        N = [list(row) for row in I_re]
+        for i, q in enumerate(q_e):
+            I_ee = body.I_ee[i][k]
+            for a in range(3):
+                for b in range(3):
+                    if not is_zero(I_ee[a][b]):
+                        N[a][b] = N[a][b] + q * I_ee[a][b]
+        out.append(N)
+    return out
+
+
+def _blocks(body: ModalTerms, q_e: Vector, gradients: list[Matrix]) -> Blocks:
+    n = len(q_e)
+    m = body.mass
+    x, y, z = body.first_moment(q_e)
+    inertia = [list(row) for row in body.I_rr]
+    for a in range(3):
+        for b in range(a, 3):
+            for k, q in enumerate(q_e):
+                inertia[a][b] = inertia[a][b] + q * (gradients[k][a][b] + body.I_re[k][b][a])
+            inertia[b][a] = inertia[a][b]
+    E_w = [list(row) for row in body.beta]
+    for a in range(3):
+        for k in range(n):
+            for i, q in enumerate(q_e):
+                E_w[a][k] = E_w[a][k] + body.lam[i][k][a] * q
+    return Blocks(
+        A=[[m, 0.0, 0.0], [0.0, m, 0.0], [0.0, 0.0, m]],
+        B=[[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]],
+        C=inertia,
+        E_v=[list(row) for row in body.first_modal],
+        E_w=E_w,
+        M_e=[list(row) for row in body.M_ee],
+    )
+
+
+def _bias(body: ModalTerms, q_e: Vector, v_e: Vector, w: Vector, gradients: list[Matrix], C: Matrix) -> Bias:
+    n = len(q_e)
+    turned = [times(N, w) for N in gradients]
+    # every Coriolis term carries 2 v_e
+    twice = scale(2.0, v_e)
+    force = cross(w, add(cross(w, body.first_moment(q_e)), times(body.first_modal, twice)))
+    moment = cross(w, times(C, w))
+    for rate, u in zip(twice, turned, strict=True):
+        moment = add(moment, scale(rate, u))
+    elastic: list[Scalar] = []
+    for i in range(n):
+        gyroscopic: Scalar = 0.0
+        for k in range(n):
+            gyroscopic = gyroscopic + dot(body.lam[k][i], w) * twice[k]
+        s = gyroscopic - dot(w, turned[i])
+        s = s + dot(column(body.K_ee, i), q_e) + dot(column(body.D_ee, i), v_e)
+        elastic.append(s)
+    return Bias(force, moment, elastic)
+
+
+def _with_sections(
+    body: ModalTerms, q_e: Vector, v_e: Vector, w: Vector, blocks: Blocks, bias: Bias
+) -> tuple[Blocks, Bias]:
+    """Add discs that turn by rot(Phi_r q_e) at stations along the beam, in the link's own axes."""
+    n = len(q_e)
+    P = body.section_axes
+    w_own = transpose_times(P, w)
+    C: Matrix = [[0.0] * 3 for _ in range(3)]
+    E_w: Matrix = [[0.0] * n for _ in range(3)]
+    M_e = [list(row) for row in blocks.M_e]
+    moment: Vector = [0.0] * 3
+    elastic = list(bias.elastic)
+    for moments, Phi_r in zip(body.section_inertia, body.section_turn, strict=True):
+        turn = section_turn(body.rule, Phi_r, q_e, v_e)
+        disc = [[moments[i] if i == j else 0.0 for j in range(3)] for i in range(3)]
+        inertia = similar_symmetric(turn.R, disc)
+        J = product(turn.T, Phi_r)
+        coupling = product(inertia, J)
+        spin = add(w_own, turn.omega)
+        torque = add(cross(spin, times(inertia, spin)), times(inertia, add(turn.bias, cross(w_own, turn.omega))))
+        C, E_w = plus(C, inertia), plus(E_w, coupling)
+        moment = add(moment, torque)
+        for k in range(n):
+            for i in range(k + 1):
+                M_e[i][k] = M_e[k][i] = M_e[i][k] + dot(column(J, i), column(coupling, k))
+            elastic[k] = elastic[k] + dot(column(J, k), torque)
+    C, E_w = product(product(P, C), transpose(P)), product(P, E_w)
+    with_discs = blocks._replace(C=plus(blocks.C, C), E_w=plus(blocks.E_w, E_w), M_e=M_e)
+    return with_discs, Bias(bias.force, add(bias.moment, times(P, moment)), elastic)

@@ -1,0 +1,117 @@
+"""A traced function of a robot as users call it: one state or a batch, compiled or in NumPy, and its derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pliant.formulations.method import Traced
+
+Floats = NDArray[np.float64]
+Variant = Literal["", "weightless", "conservative"]
+
+
+def make_evaluator(traced: Traced, seeds: tuple[str, ...] = (), compiled: bool = True) -> Any:
+    """A traced function as a callable: machine code, or its replay in NumPy."""
+    if compiled:
+        from pliant.engine.backends.evaluator import Evaluator, Program
+
+        return Evaluator(Program(*traced, seeds))
+    from pliant.engine.backends.replay import ReplayEvaluator
+    from pliant.engine.trace.rolled import whole
+
+    carrier = traced.carrier
+    return ReplayEvaluator(whole(*traced, seeds), carrier.gravity, carrier.size)
+
+
+class Function:
+    """A function of (q, v, ...), or with a seed its derivative by one of them.
+
+    robot    name for messages
+    variant  "weightless": without gravity; "conservative": without damping and friction
+    nothing  zeros (n,): an input that is this very array is zero, also in a batch
+    """
+
+    def __init__(
+        self,
+        traced: Traced,
+        robot: str,
+        nothing: Floats,
+        *,
+        compiled: bool,
+        seed: str = "",
+        variant: Variant = "",
+    ) -> None:
+        self.traced, self.robot, self.nothing = traced, robot, nothing
+        self.compiled, self.seed, self.variant = compiled, seed, variant
+        self.size = len(nothing)
+        self._derivatives: dict[str, Function] = {}
+        self._quick: Callable[..., Any] = self._find_quick
+
+    def by(self, seed: str) -> Function:
+        """The derivative by an input: (outputs, n) for each state."""
+        if seed not in self._derivatives:
+            self._derivatives[seed] = Function(
+                self.traced, self.robot, self.nothing, compiled=self.compiled, seed=seed, variant=self.variant
+            )
+        return self._derivatives[seed]
+
+    def __call__(self, *inputs: ArrayLike) -> Floats:
+        """Evaluate one state, inputs (n,) each, or a batch, (count, n) each."""
+        fast: Floats | None = self._quick(*inputs)
+        return self._general(inputs) if fast is None else fast
+
+    def driven(self, driven: NDArray[np.int_]) -> Callable[..., Any]:
+        """A built-in function whose last input holds only the driven entries; it gives None where it declines."""
+        return (self.evaluator.fast(driven) if self.compiled and self.size else None) or declined
+
+    @cached_property
+    def evaluator(self) -> Any:
+        """What evaluates."""
+        evaluator = make_evaluator(self.traced, (self.seed,) if self.seed else (), self.compiled)
+        if self.variant == "weightless":
+            evaluator.gravity[:] = 0.0
+        elif self.variant == "conservative":
+            from pliant.engine.trace.structure import dissipative_slots
+
+            evaluator.constants[dissipative_slots(self.traced.carrier)] = 0.0
+        return evaluator
+
+    def _find_quick(self, *inputs: ArrayLike) -> Floats | None:
+        """The first call makes the built-in function that takes plain arrays of one state and declines the rest."""
+        self._quick = (self.evaluator.fast() if self.compiled and self.size else None) or declined
+        fast: Floats | None = self._quick(*inputs)
+        return fast
+
+    def _general(self, inputs: tuple[ArrayLike, ...]) -> Floats:
+        names = self.traced.algorithm.inputs
+        q = as_states(names[0], inputs[0], self.size, self.robot)
+        arrays = [q]
+        for name, x in zip(names[1:], inputs[1:], strict=True):
+            array = np.zeros_like(q) if x is self.nothing else as_states(name, x, self.size, self.robot)
+            if array.shape != q.shape:
+                raise ValueError(f"q has shape {q.shape} and {name} {array.shape}; they must be the same")
+            arrays.append(array)
+        if q.ndim == 1:
+            one: Floats = self.evaluator(*arrays)
+            return one
+        if self.seed:
+            return np.array([self.evaluator(*state) for state in zip(*arrays, strict=True)])
+        many: Floats = self.evaluator.batch(*arrays)
+        return many
+
+
+def declined(*state: ArrayLike) -> None:
+    """There is no fast way."""
+
+
+def as_states(name: str, x: ArrayLike, n: int, robot: str) -> Floats:
+    """A vector (n,), or a batch of them, as an array."""
+    array = np.asarray(x, dtype=float)
+    if array.ndim not in (1, 2) or array.shape[-1] != n:
+        raise ValueError(f"{name} has shape {array.shape}; robot '{robot}' needs ({n},) or a batch (count, {n})")
+    return array

@@ -1,0 +1,189 @@
+"""Closed loops by recursive elimination: how the robot is taken apart, and its forward and inverse dynamics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from pliant.formulations.loops.algorithms import LoopCorrection, LoopForward, LoopInverse, driving_link
+from pliant.formulations.loops.constraints import Constraints
+from pliant.formulations.loops.coordinates import Choice, Coordinates
+from pliant.formulations.loops.cuts import Plan, move_frames, plans
+from pliant.formulations.loops.dense_loops import DenseLoops
+from pliant.formulations.loops.legs import preferences
+from pliant.formulations.loops.loops import Floats, Loops, OpenTree
+from pliant.formulations.loops.selection import SINGULAR
+from pliant.formulations.method import Traced
+from pliant.formulations.recursive.passes import Algorithm, views
+
+DECAY = 10.0
+"""1/s: rate at which gaps decay in simulations; too slow to limit the steps that follow a robot's motion."""
+
+CORRECTED = 1e-14
+"""Scaled change at which corrections end."""
+
+CORRECTIONS = 6
+"""Newton steps that a state may need which is nearly closed."""
+
+
+def loops_of(arm: OpenTree, independent: Choice = "auto", stabilise: float = 0.0) -> Loops:
+    """The loops of a robot, with no rows where it has none."""
+    if not arm.mechanism.loops:
+        return Loops(arm)
+    constraints = Constraints(arm)
+    return ClosedLoops(constraints, Coordinates(constraints, independent), stabilise)
+
+
+class Elimination(NamedTuple):
+    """A compiled elimination and the least pivots with which its results are good."""
+
+    run: Any
+    least_pivots: Floats
+
+
+class ClosedLoops(DenseLoops):
+    """Loops with rows; caches hold compiled functions and nothing that a state decides."""
+
+    def __init__(self, constraints: Constraints, coordinates: Coordinates, stabilise: float) -> None:
+        super().__init__(constraints, coordinates, stabilise)
+        self._correctors: dict[tuple[Any, ...], Any] = {}
+        self._plans: dict[tuple[Any, ...], Plan] = {}
+        self._eliminations: dict[tuple[Any, ...], Elimination] = {}
+
+    def stabilised(self) -> ClosedLoops:
+        return self if self.stabilise else ClosedLoops(self.constraints, self.coordinates, DECAY)
+
+    def corrected(self, q: Floats, v: Floats, driven: tuple[int, ...] = ()) -> tuple[Floats, Floats]:
+        """A state that is nearly closed, or a batch of them, put onto the loops; ``driven`` coordinates stay.
+
+        Passive joints take what they can: the gaps of a simulation are no reason to bend a link.
+        """
+        if self.redundant and q.ndim == 2:
+            # each state may need rows of its own
+            pairs = [self.corrected(*state, driven) for state in zip(q, v, strict=True)]
+            return np.array([x for x, _ in pairs]), np.array([x for _, x in pairs])
+        run = self._corrector(driven, self.coordinates.selection.kept if q.ndim == 2 else self.coordinates.kept_at(q))
+        n, limit = self.arm.size, CORRECTED * self.column_scale
+        for _ in range(CORRECTIONS):
+            out = run.batch(q, v) if q.ndim == 2 else run(q, v)
+            moved = np.abs(out[..., :n] - q)
+            q, v = out[..., :n], out[..., n:]
+            if (moved <= limit).all():
+                break
+        return q, v
+
+    def _corrector(self, driven: tuple[int, ...], kept: tuple[int, ...]) -> Any:
+        if (driven, kept) not in self._correctors:
+            weights = preferences(self.arm.mechanism) ** 2
+            weights[list(driven)] = 0.0
+            algorithm = LoopCorrection.of(self.constraints.order, self.closures(kept), tuple(weights.tolist()))
+            self._correctors[driven, kept] = self.arm.evaluator(Traced(algorithm, self.constraints.tree))
+        return self._correctors[driven, kept]
+
+    # ---- the way to take the robot apart
+
+    def plan(self, driven: tuple[int, ...] = (), kept: tuple[int, ...] | None = None) -> Plan:
+        """How to take the robot apart at the least cost; ``driven`` coordinates have given accelerations."""
+        key = (driven, self.coordinates.selection.kept if kept is None else kept)
+        if key not in self._plans:
+            self._plans[key] = self._cheapest(*key)
+        return self._plans[key]
+
+    def _cheapest(self, driven: tuple[int, ...], kept: tuple[int, ...]) -> Plan:
+        # structure shows in any configuration that is not special
+        tree, rng = self.constraints.tree, np.random.default_rng(0)
+        q, v = (rng.uniform(0.1, 1.0, tree.size).tolist() for _ in range(2))
+        links = views(tree, {"q": q, "v": v})
+        move_frames(links)
+        given = [driving_link(tree, self.constraints.order, k) for k in driven]
+        candidates = plans(links, self.closures(kept), given)
+        if len(candidates) == 1:
+            return candidates[0]
+        algorithms = (self._algorithm(plan, driven, kept) for plan in candidates)
+        counts = [self.arm.count(Traced(algorithm, tree)).total for algorithm in algorithms]
+        return candidates[int(np.argmin(counts))]
+
+    def _algorithm(
+        self, plan: Plan, driven: tuple[int, ...], kept: tuple[int, ...], *, pivots: bool = True
+    ) -> Algorithm:
+        order, closures, rate = self.constraints.order, self.closures(kept), self.stabilise
+        if driven:
+            return LoopInverse.of(order, closures, plan, driven, stabilise=rate, forces=True, pivots=pivots)
+        return LoopForward.of(order, closures, plan, stabilise=rate, pivots=pivots)
+
+    def traced_forward(self, driven: tuple[int, ...] = ()) -> Traced:
+        kept = self.coordinates.selection.kept
+        return Traced(self._algorithm(self.plan(driven), driven, kept, pivots=False), self.constraints.tree)
+
+    @property
+    def is_watched(self) -> bool:
+        return len(self.plan().solved) < len(self.constraints.closures)
+
+    # ---- dynamics
+
+    def forward(self, q: Floats, v: Floats, f: Floats) -> Floats:
+        return self._with_driven((), q, v, f)
+
+    def _with_driven(
+        self, driven: tuple[int, ...], q: Floats, v: Floats, x: Floats, kept: tuple[int, ...] | None = None
+    ) -> Floats:
+        """Evaluate; a state in which a multiplier's row is lost goes the careful way."""
+        elimination = self._elimination(driven, self.coordinates.selection.kept if kept is None else kept)
+        # a vanishing pivot comes with the results, and its quotient is never used
+        with np.errstate(divide="ignore", invalid="ignore"):
+            out: Floats = elimination.run.batch(q, v, x) if q.ndim == 2 else elimination.run(q, v, x)
+        head = self.arm.size + len(driven)
+        good = out[..., head:] > elimination.least_pivots
+        if good.all():
+            return out[..., :head]
+        if q.ndim == 2:
+            for k in np.flatnonzero(~good.all(axis=1)):
+                out[k, :head] = self._with_driven(driven, q[k], v[k], x[k], kept)
+            return out[:, :head]
+        return self._careful(driven, q, v, x, kept)
+
+    def _careful(
+        self, driven: tuple[int, ...], q: Floats, v: Floats, x: Floats, kept: tuple[int, ...] | None
+    ) -> Floats:
+        """With other rows where those of the reference pose are dependent, else through scaled dense matrices."""
+        if not np.isfinite(q).all():
+            bad = int(np.argmin(np.isfinite(q)))
+            raise ValueError(f"q of '{self.arm.names[bad]}' is {q[bad]}")
+        self.coordinates.require_regular(q)
+        fit = self.coordinates.kept_at(q)
+        if kept is None and fit != self.coordinates.selection.kept:
+            return self._with_driven(driven, q, v, x, fit)
+        if not driven:
+            return self.forward_dense("dense", q, v, x)
+        self.coordinates.require_driven(q, driven)
+        others = x.copy()
+        others[list(driven)] = 0.0
+        return np.concatenate(self._dense_inverse(q, v, x[list(driven)], others))
+
+    def _elimination(self, driven: tuple[int, ...], kept: tuple[int, ...]) -> Elimination:
+        if (driven, kept) not in self._eliminations:
+            plan = self.plan(driven, kept)
+            run = self.arm.evaluator(Traced(self._algorithm(plan, driven, kept), self.constraints.tree))
+            self._eliminations[driven, kept] = Elimination(run, SINGULAR * self._pivot_scale(plan, kept))
+        return self._eliminations[driven, kept]
+
+    def _pivot_scale(self, plan: Plan, kept: Sequence[int]) -> Floats:
+        """The diagonal of J M^-1 J^T around the reference pose, for the rows that have multipliers."""
+        solved = {self.constraints.closures[each.closure].name for each in plan.solved}
+        rows = [k for k in kept if self.constraints.loop_of[k] not in solved]
+        scale = np.zeros(len(rows))
+        for q in self.coordinates.samples:
+            J = self.jacobian(q)[rows]
+            mobility = np.linalg.pinv(self.arm.mass_matrix(q), hermitian=True)
+            scale = np.maximum(scale, np.einsum("ri,ij,rj->r", J, mobility, J))
+        return scale
+
+    def operations(self, what: Literal["forward", "inverse"]) -> Any:
+        """Operations of one evaluation with efforts of the drives alone, the solution included."""
+        order, closures, driven = self.constraints.order, self.closures(self.coordinates.selection.kept), self.driven
+        counted: Algorithm = LoopForward.of(order, closures, self.plan(), driven=driven, pivots=False)
+        if what == "inverse":
+            counted = LoopInverse.of(order, closures, self.plan(driven), driven, pivots=False)
+        return self.arm.count(Traced(counted, self.constraints.tree))

@@ -1,0 +1,243 @@
+"""Closed loops in dense matrices: redundant, minimal and platform form, their forces and derivatives.
+
+They explain and check the recursive elimination, serve where it does not, and never change what they know of the robot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pliant.formulations.loops.algorithms import ClosingForce, ClosingWrench
+from pliant.formulations.loops.closure import Closure, close
+from pliant.formulations.loops.constraints import Constraints
+from pliant.formulations.loops.coordinates import Coordinates
+from pliant.formulations.loops.forms import Reduced, complement, kkt_solve, platform_complement, reduce, solve_reduced
+from pliant.formulations.loops.loops import DenseForm, Floats, Loops
+from pliant.formulations.loops.selection import RANK
+from pliant.formulations.method import Traced
+from pliant.formulations.recursive.tree import Tree
+
+TWIST = ("x", "y", "z", "rx", "ry", "rz")
+
+
+class DenseLoops(Loops):
+    """Loops with rows.
+
+    constraints  the rows as numbers
+    coordinates  which rows are used and which coordinates depend on the others
+    stabilise    1/s: rate at which gaps decay in the accelerations (Baumgarte)
+    """
+
+    def __init__(self, constraints: Constraints, coordinates: Coordinates, stabilise: float) -> None:
+        super().__init__(constraints.arm)
+        self.constraints, self.coordinates, self.stabilise = constraints, coordinates, stabilise
+        self.rows = constraints.rows
+
+    def __repr__(self) -> str:
+        names = ", ".join(closure.name for closure in self.constraints.closures)
+        return f"{type(self).__name__}({names}: {len(self.rows)} constraints, rank {self.rank})"
+
+    # ---- what there is
+
+    @property
+    def rank(self) -> int:  # type: ignore[override]
+        return len(self.coordinates.selection.kept)
+
+    @property
+    def redundant(self) -> tuple[str, ...]:  # type: ignore[override]
+        return tuple(self.rows[k] for k in self.coordinates.selection.redundant)
+
+    @property
+    def independent(self) -> tuple[str, ...]:
+        return self.coordinates.names(self.coordinates.selection.independent)
+
+    @property
+    def dependent(self) -> tuple[str, ...]:
+        return self.coordinates.names(self.coordinates.selection.dependent)
+
+    @property
+    def column_scale(self) -> Floats:
+        return self.constraints.column_scale
+
+    @property
+    def extent(self) -> float:
+        return self.constraints.size
+
+    def scaled(self, q: Floats) -> Floats:
+        return self.constraints.scaled(q)[self.kept_at(q)]
+
+    def require_driven(self, q: Floats, driven: Sequence[int]) -> None:
+        self.coordinates.require_driven(q, driven)
+
+    def kept_at(self, q: Floats) -> list[int]:
+        """The rows that are used at a configuration: those of the reference pose, others where they are dependent."""
+        return list(self.coordinates.kept_at(q))
+
+    # ---- levels
+
+    def condition(self, q: Floats) -> float:
+        return self.coordinates.condition(q)
+
+    def jacobian(self, q: Floats) -> Floats:
+        return self.constraints.jacobian(q)
+
+    def gaps(self, q: Floats) -> Floats:
+        return self.constraints.gaps(q)
+
+    def rates(self, q: Floats, v: Floats) -> Floats:
+        return self.constraints.closing(q, v)[1]
+
+    def bias(self, q: Floats, v: Floats) -> Floats:
+        gap, rate, acceleration = self.constraints.closing(q, v)
+        k = self.stabilise
+        return acceleration + 2 * k * rate + k**2 * gap
+
+    def used_rows(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        kept = self.kept_at(q)
+        return self.jacobian(q)[kept], self.bias(q, v)[kept]
+
+    def open_by(self, q: Floats) -> dict[str, tuple[float, float]]:
+        return self.constraints.open_by(q)
+
+    def largest_gap(self, q: Floats) -> float:
+        return float(np.abs(self.gaps(q) / self.constraints.row_scale).max(initial=0.0))
+
+    def slipping(self, q: Floats, v: Floats, tolerance: float) -> str | None:
+        c = self.constraints
+        rate = np.abs(self.rates(q, v)) / c.row_scale
+        size = float(np.abs(v / c.column_scale).max(initial=0.0))
+        worst = int(np.argmax(rate))
+        return c.loop_of[worst] if rate[worst] > tolerance * max(size, 1.0) else None
+
+    def assemble(self, q: Floats, hold: Sequence[str] | None = None, bend: bool = False) -> Floats:
+        return self.constraints.assemble(q, hold, bend)
+
+    def project(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        self.coordinates.require_regular(q)
+        return self.constraints.project(q, v, self.kept_at(q))
+
+    # ---- three forms
+
+    def reduced(
+        self, q: Floats, v: Floats, independent: Sequence[str] | None = None, platform: str | None = None
+    ) -> Reduced:
+        J, b = self.used_rows(q, v)
+        M, h = self.arm.mass_matrix(q), self.arm.bias(q, v)
+        if platform is None:
+            dependent, rest = self.coordinates.fit_at(q, independent)
+            return reduce(M, h, *complement(J, b, dependent, rest), self.coordinates.names(rest))
+        J_p, b_p = self.arm.jacobian(platform, q), np.hstack(self.arm.acceleration(platform, q, v, np.zeros_like(q)))
+        # a platform that no leg carries by bending moves by coordinates of its own
+        moved = np.abs(J_p * self.column_scale).max(axis=1) > 1e-9 * self.constraints.size
+        active = np.flatnonzero(moved) if self.coordinates.leg_ends(0) else np.zeros(0, dtype=int)
+        dependent, rest = self.coordinates.at_leg_ends(q, J_p[active])
+        names = (*self.coordinates.names(rest), *(f"{platform}.{TWIST[k]}" for k in active))
+        return reduce(M, h, *platform_complement(J, b, J_p[active], b_p[active], dependent, rest), names)
+
+    @cached_property
+    def platform(self) -> str:
+        """The frame that the platform form moves: the first frame of the first loop."""
+        member, frame = self.arm.mechanism.loops[0].frames[0]
+        return f"{self.arm.mechanism.members[member].name}.{frame}"
+
+    def forward_dense(self, form: DenseForm, q: Floats, v: Floats, f: Floats) -> Floats:
+        """Accelerations of one state with multipliers, in independent coordinates, or with the platform's twist."""
+        if form == "minimal":
+            return solve_reduced(self.reduced(q, v), f)
+        if form == "platform":
+            return solve_reduced(self.reduced(q, v, platform=self.platform), f)
+        if str(form) != "dense":
+            choices = "'recursive', 'dense', 'minimal' or 'platform'"
+            raise ValueError(f"solver is {form!r}; it must be {choices}")
+        self.coordinates.require_regular(q)
+        J, b = self.used_rows(q, v)
+        return kkt_solve(self.arm.mass_matrix(q), J, f - self.arm.bias(q, v), -b)[0]
+
+    # ---- forces of the closures
+
+    def multipliers(self, q: Floats, v: Floats, a: Floats, f: Floats) -> Floats:
+        """Forces and moments of the closures along their rows (rows,).
+
+        Of an over-constrained loop the smallest ones that do it: its own stresses depend on more than the motion.
+        """
+        return self._multipliers(q, v, a, f, list(range(len(self.rows))))
+
+    def kept_multipliers(self, q: Floats, v: Floats, a: Floats, f: Floats) -> Floats:
+        """The same forces without any along redundant rows, as the accelerations are computed."""
+        out, kept = np.zeros(len(self.rows)), self.kept_at(q)
+        out[kept] = self._multipliers(q, v, a, f, kept)
+        return out
+
+    def _multipliers(self, q: Floats, v: Floats, a: Floats, f: Floats, used: list[int]) -> Floats:
+        """Along some of the rows."""
+        missing = (self.arm.forces(q, v, a) - f) * self.column_scale
+        scaled = np.linalg.lstsq(self.constraints.scaled(q)[used].T, missing, rcond=RANK)[0]
+        out: Floats = scaled / self.constraints.row_scale[used]
+        return out
+
+    @cached_property
+    def _whole(self) -> tuple[Tree, tuple[Closure, ...]]:
+        """The robot's own tree with closures, no links merged."""
+        return close(self.arm.tree, self.arm.mechanism)
+
+    def wrenches(self, q: Floats, v: Floats, a: Floats) -> Floats:
+        """Force and moment of the closures on each link with all that it carries (links, 6), own axes and origin.
+
+        The drives give what the motion needs; where efforts and closures can take turns, both stay small.
+        """
+        tree, closures = self._whole
+        kept, c = self.kept_at(q), self.constraints
+        # M a + h = [B, J^T] (tau, lambda), in units of work
+        B = self.arm.B * c.column_scale[:, None]
+        B /= np.maximum(np.linalg.norm(B, axis=0), np.finfo(float).tiny)
+        sources = np.hstack([B, c.scaled(q)[kept].T])
+        found = np.linalg.lstsq(sources, self.arm.forces(q, v, a) * c.column_scale, rcond=RANK)[0]
+        held = np.zeros(self.arm.size)
+        held[: len(kept)] = found[B.shape[1] :] / c.row_scale[kept]
+        rows = tuple(replace(all_, rows=used.rows) for all_, used in zip(closures, self.closures(kept), strict=True))
+        traced = Traced(ClosingWrench.of(tuple(range(self.arm.size)), rows), tree)
+        out: Floats = self.arm.evaluator(traced)(q, held).reshape(-1, 6)
+        return out[: len(self.arm.tree.links)]
+
+    def closures(self, kept: Sequence[int]) -> tuple[Closure, ...]:
+        """The closures with some of their rows."""
+        out, start = [], 0
+        for closure in self.constraints.closures:
+            rows = tuple(row for k, row in enumerate(closure.rows) if start + k in kept)
+            out.append(replace(closure, rows=rows))
+            start += len(closure.rows)
+        return tuple(out)
+
+    # ---- derivatives
+
+    def closing_stiffness(self, q: Floats, multipliers: Floats) -> Floats:
+        """Derivative by q (n, n) of the closing forces J^T lambda at constant ``kept_multipliers`` (rows,)."""
+        c, kept = self.constraints, self.kept_at(q)
+        # the compiled code takes them as a vector like q: there are never more of them
+        held = np.zeros(self.arm.size)
+        held[: len(kept)] = multipliers[kept]
+        traced = Traced(ClosingForce.of(c.order, self.closures(kept)), c.tree)
+        pull: Floats = self.arm.evaluator(traced, "q")(q, held)
+        return pull
+
+    def sensitivities(
+        self, q: Floats, v: Floats, a: Floats, f: Floats, driven: Sequence[int] = ()
+    ) -> tuple[Floats, Floats, Floats]:
+        kept, n, k, c = self.kept_at(q), self.arm.size, self.stabilise, self.constraints
+        d: Any = self.arm.inverse_derivatives(q, v, a)
+        pull = self.closing_stiffness(q, self.kept_multipliers(q, v, a, f))
+        rows = []
+        for seed in "qv":
+            gap, rate, acceleration = np.split(self.arm.evaluator(c.levels, seed)(q, v, a), 3)
+            rows.append((acceleration + 2 * k * rate + k**2 * gap)[kept])
+        top = np.hstack([pull - d.q, -d.v, np.eye(n)])
+        bottom = np.hstack([-rows[0], -rows[1], np.zeros((len(kept), n))])
+        free = [i for i in range(n) if i not in driven]
+        x = np.zeros((n, 3 * n))
+        x[free], _ = kkt_solve(d.a[np.ix_(free, free)], self.jacobian(q)[kept][:, free], top[free], bottom)
+        return x[:, :n], x[:, n : 2 * n], x[:, 2 * n :]

@@ -1,0 +1,80 @@
+"""What a method is: a way to compute the equations of motion of a mechanism.
+
+A method says for each function whether it has it as an algorithm that the engine can trace and compile. Whoever needs a
+function (systems, laws, exports, sensitivities) asks for it here and names the methods that serve where one does not.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+
+from pliant.formulations.recursive.passes import ACCELERATION, ENERGY, MOTION, REACTION, Algorithm
+
+if TYPE_CHECKING:
+    from pliant.formulations.recursive.tree import Tree
+    from pliant.mechanism import Mechanism
+    from pliant.model import Robot
+
+What = Literal["forward", "inverse", "motion", "acceleration", "energy", "reaction"]
+
+KINEMATICS: dict[str, Algorithm] = {
+    "motion": MOTION,
+    "acceleration": ACCELERATION,
+    "energy": ENERGY,
+    "reaction": REACTION,
+}
+"""What follows from the tree of links alone; methods that have no way of their own share it."""
+
+
+class Traced(NamedTuple):
+    """A function as the engine takes it: an algorithm, and what carries its constants."""
+
+    algorithm: Algorithm
+    carrier: Tree
+
+
+class MethodError(ValueError):
+    """A method cannot do what is asked of it; the message names those that can."""
+
+
+class Method(ABC):
+    """One way to the equations of motion ``M a + h = f`` of a mechanism.
+
+    order  None: exact for the model; 1: to first order in the elastic coordinates
+    """
+
+    name: ClassVar[str]
+    order: ClassVar[int | None] = None
+    closes_loops: ClassVar[bool] = False
+
+    def __init__(self, mechanism: Mechanism, robot: Robot, tree: Tree) -> None:
+        self.mechanism, self.robot, self.tree = mechanism, robot, tree
+        if mechanism.loops and not self.closes_loops:
+            names = ", ".join(f"'{loop.name}'" for loop in mechanism.loops)
+            raise MethodError(
+                f"robot '{mechanism.name}' has closed loops ({names}), which method '{self.name}' does not close; "
+                "method 'recursive' does"
+            )
+
+    @abstractmethod
+    def dynamics(self, what: Literal["forward", "inverse"]) -> Traced | None:
+        """(q, v, f) -> accelerations, or (q, v, a) -> generalised forces; None: there is no tape of it."""
+
+    def function(self, what: What) -> Traced | None:
+        """A function of the robot; None: there is no tape of it."""
+        if what == "forward" or what == "inverse":
+            return self.dynamics(what)
+        return Traced(KINEMATICS[what], self.tree)
+
+    def numeric(self, what: What) -> Callable[..., object] | None:
+        """The same in plain numbers, of one state, for methods without a tape."""
+        return None
+
+    def require(self, what: What, purpose: str) -> Traced:
+        """A function that must be on a tape."""
+        found = self.function(what)
+        if found is None:
+            raise MethodError(f"method '{self.name}' has no {what} dynamics for {purpose}; method 'recursive' has")
+        return found

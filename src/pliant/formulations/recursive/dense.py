@@ -1,0 +1,58 @@
+"""Forward dynamics through the whole mass matrix: composite bodies, then one factorisation of M.
+
+What Mohan & Saha call the non-recursive algorithm; its cost grows with the cube of the number of coordinates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pliant.formulations.method import Method, MethodError, Traced
+from pliant.formulations.recursive.articulated import ldl, ldl_solve
+from pliant.formulations.recursive.composite import mass_matrix
+from pliant.formulations.recursive.link import LinkConstants
+from pliant.formulations.recursive.passes import INVERSE, Algorithm, NoInertiaError
+from pliant.formulations.recursive.tree import Tree
+from pliant.spatial.vectors import Vector
+
+LARGEST = 40
+"""Coordinates up to which the straight code of one factorisation is worth its compilation."""
+
+
+@dataclass(frozen=True, slots=True)
+class DenseForward(Algorithm):
+    """(q, v, f) -> M^-1 (f - h)."""
+
+    def evaluate(
+        self,
+        tree: Tree,
+        inputs: Mapping[str, Sequence[Any]],
+        constants: Sequence[LinkConstants] | None = None,
+        gravity: Vector | None = None,
+    ) -> Vector:
+        q, v, f = (list(inputs[name]) for name in "qvf")
+        h = INVERSE.evaluate(tree, {"q": q, "v": v, "a": [0.0] * len(q)}, constants, gravity)
+        M = mass_matrix(tree, q, constants)
+        try:
+            return ldl_solve(*ldl(M), [x - y for x, y in zip(f, h, strict=True)])
+        except ZeroDivisionError:
+            raise NoInertiaError("the mass matrix is singular: a coordinate moves no inertia") from None
+
+
+DENSE = DenseForward("dense", ("q", "v", "f"), (), "")
+
+
+class DenseMethod(Method):
+    """The whole mass matrix, factorised."""
+
+    name = "dense"
+
+    def dynamics(self, what: Literal["forward", "inverse"]) -> Traced:
+        if what == "forward" and self.tree.size > LARGEST:
+            raise MethodError(
+                f"robot '{self.mechanism.name}' has {self.tree.size} coordinates; method 'dense' takes {LARGEST} at "
+                "the most, since its cost grows with their cube; method 'recursive' takes any number"
+            )
+        return Traced(DENSE if what == "forward" else INVERSE, self.tree)

@@ -1,0 +1,268 @@
+"""The neutral assembly of a robot, in the frames of its description: what every method lowers in its own way.
+
+Members are in tree order, parents first. Their coordinates are the joint's, then the body's elastic ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from pliant.bodies.joint_drive import JointDrive
+from pliant.bodies.modal_body import Array, ModalBody
+
+if TYPE_CHECKING:
+    from pliant.model import Joint, Link, Loop, RigidPart, Robot
+
+JointKind = Literal["revolute", "prismatic", "fixed", "free"]
+FREE_COORDINATES = ("x", "y", "z", "rx", "ry", "rz")
+BASE = -1
+"""The parent of a member on the base."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A rigid part on a frame of a body: a hub or a payload.
+
+    mass     m   kg      ()
+    com      c   m       (3,)    in the axes of the frame
+    inertia  I   kg m^2  (3, 3)  about the centre of mass, axes of the frame
+    """
+
+    name: str
+    frame: str
+    mass: float
+    com: Array
+    inertia: Array
+
+
+@dataclass(frozen=True, slots=True)
+class MemberJoint:
+    """How a member is held: frame J sits on the parent's frame P, moves, and carries the link frame B.
+
+    R_PJ, p_PJ  the joint's place on the parent's frame
+    axis        unit vector (3,) in J: the direction of the joint coordinate
+    R_JB, p_JB  the link frame in the moved joint frame
+    drive       what acts along the coordinate
+    """
+
+    name: str
+    kind: JointKind
+    R_PJ: Array
+    p_PJ: Array
+    axis: Array
+    R_JB: Array
+    p_JB: Array
+    drive: JointDrive
+    is_actuated: bool
+
+    @property
+    def axis_B(self) -> Array:
+        """The axis in the link frame."""
+        return self.R_JB.T @ self.axis
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A link with what it carries.
+
+    parent       index of the member that carries it, BASE for none, and ``frame``, the name of its frame there
+    body         the link alone, in its own frame B
+    parts        hub and payloads
+    start        its first coordinate
+    coordinates  their names
+    """
+
+    name: str
+    parent: int
+    frame: str
+    joint: MemberJoint
+    body: ModalBody
+    parts: tuple[Part, ...]
+    start: int
+    coordinates: tuple[str, ...]
+
+    @property
+    def own(self) -> slice:
+        """Where its coordinates are."""
+        return slice(self.start, self.start + len(self.coordinates))
+
+    @property
+    def elastic(self) -> slice:
+        """Where its elastic coordinates are."""
+        stop = self.start + len(self.coordinates)
+        return slice(stop - self.body.size, stop)
+
+
+@dataclass(frozen=True, slots=True)
+class LoopEnds:
+    """A loop that is closed between two frames, each a (member or BASE, name of its frame)."""
+
+    name: str
+    kind: Literal["weld", "revolute", "spherical"]
+    frames: tuple[tuple[int, str], tuple[int, str]]
+    axis: Array
+    planar: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    """Members, loops and what belongs to the whole.
+
+    rule      how attachment frames turn with their section: exponential, cayley or xyz
+    gravity   m/s^2 (3,)
+    actuated  names of the joints with drives, in the order of B's columns
+    B         (n, inputs): a motor also drives the root's tangent of pinned shapes
+    tip       name of the robot's tip frame, LINK.FRAME
+    pose      coordinates of the reference pose (n,)
+    """
+
+    name: str
+    rule: str
+    members: tuple[Member, ...]
+    loops: tuple[LoopEnds, ...]
+    gravity: Array
+    actuated: tuple[str, ...]
+    B: Array
+    tip: str
+    pose: Array
+
+    @cached_property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of all coordinates."""
+        return tuple(name for member in self.members for name in member.coordinates)
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates."""
+        return len(self.coordinates)
+
+    @cached_property
+    def joints(self) -> Array:
+        """Indices of the joint coordinates."""
+        of_members = (range(m.start, m.elastic.start) for m in self.members)
+        return np.array([k for each in of_members for k in each], dtype=int)
+
+    @cached_property
+    def frames(self) -> dict[str, tuple[int, str]]:
+        """LINK.FRAME -> member and frame."""
+        return {f"{m.name}.{frame}": (i, frame) for i, m in enumerate(self.members) for frame in m.body.frames}
+
+    def frame(self, name: str) -> tuple[int, str]:
+        """Member and frame of ``LINK.FRAME`` (``LINK`` alone: its tip; ``tip``: that of the robot)."""
+        key = name
+        if name not in self.frames and f"{name}.tip" in self.frames:
+            key = f"{name}.tip"
+        elif name == "tip":
+            key = self.tip
+        if key not in self.frames:
+            close = get_close_matches(name, self.frames, n=1)
+            hint = f"; did you mean '{close[0]}'?" if close else f"; it has {', '.join(self.frames)}"
+            raise KeyError(f"robot '{self.name}' has no frame '{name}'{hint}")
+        return self.frames[key]
+
+    def motor_row(self, member: Member) -> Array:
+        """The motor angle of a member's joint per unit of each coordinate (n,)."""
+        row = np.zeros(self.size)
+        row[member.own] = [1.0, *member.joint.drive.row]
+        return row
+
+    @cached_property
+    def driven_members(self) -> tuple[Member, ...]:
+        """Members whose joint has one coordinate, on which motors, springs and friction act."""
+        return tuple(m for m in self.members if m.joint.kind in ("revolute", "prismatic"))
+
+
+def assemble(robot: Robot) -> Mechanism:
+    """Discretise every link of a robot and put the links together."""
+    from pliant.bodies.build import build_body
+    from pliant.model.errors import ModelError
+
+    members: list[Member] = []
+    index: dict[str, int] = {"base": BASE}
+    start = 0
+    for link in robot.links:
+        if link.beam is not None and link.beam.foreshortening:
+            raise ModelError(f"link '{link.name}': foreshortening is not part of the dynamics yet; leave it out")
+        body = build_body(link, robot)
+        parent, frame = robot.parent_of(link.name)
+        joint = _joint(link.joint, body)
+        names = (*_joint_coordinates(link.joint), *(f"{link.name}.{name}" for name in body.names))
+        member = Member(link.name, index[parent], frame or "", joint, body, _parts(link), start, names)
+        index[link.name] = len(members)
+        members.append(member)
+        start += len(names)
+    driven = [m for m in members if m.joint.is_actuated and m.joint.kind in ("revolute", "prismatic")]
+    B = np.zeros((start, len(driven)))
+    for j, m in enumerate(driven):
+        B[m.own, j] = [1.0, *m.joint.drive.row]
+    coordinates = [name for m in members for name in m.coordinates]
+    pose = np.zeros(start)
+    for name, value in robot.pose.items():
+        pose[coordinates.index(name)] = value
+    return Mechanism(
+        name=robot.name,
+        rule=robot.attachment_rotation,
+        members=tuple(members),
+        loops=tuple(_loop(loop, robot, index) for loop in robot.loops),
+        gravity=np.array(robot.gravity, dtype=float),
+        actuated=tuple(m.joint.name for m in driven),
+        B=B,
+        tip=".".join(robot.resolve_frame(robot.tip or robot.links[-1].name)),
+        pose=pose,
+    )
+
+
+def _joint_coordinates(joint: Joint) -> tuple[str, ...]:
+    if joint.type == "free":
+        return tuple(f"{joint.name}.{axis}" for axis in FREE_COORDINATES)
+    return () if joint.type == "fixed" else (joint.name or "",)
+
+
+def _joint(joint: Joint, body: ModalBody) -> MemberJoint:
+    axis = joint.axis_vector() if joint.type in ("revolute", "prismatic") else np.array([0.0, 0.0, 1.0])
+    R_JB = joint.child_placement.matrix()
+    return MemberJoint(
+        name=joint.name or "",
+        kind=joint.type,
+        R_PJ=joint.placement.matrix(),
+        p_PJ=joint.placement.vector(),
+        axis=axis,
+        R_JB=R_JB,
+        p_JB=joint.child_placement.vector(),
+        drive=_drive(joint, body, R_JB.T @ axis),
+        is_actuated=bool(joint.actuated),
+    )
+
+
+def _drive(joint: Joint, body: ModalBody, axis_B: Array) -> JointDrive:
+    if joint.type not in ("revolute", "prismatic"):
+        return JointDrive.none(body.size)
+    motor, spring, friction = joint.motor, joint.spring, joint.friction
+    return JointDrive(
+        inertia=motor.reflected_inertia if motor else 0.0,
+        stiffness=spring.stiffness if spring else 0.0,
+        rest=spring.rest if spring else 0.0,
+        damping=(spring.damping if spring else 0.0) + (friction.viscous if friction else 0.0),
+        coulomb=friction.coulomb if friction else 0.0,
+        smoothing=friction.smoothing if friction else 0.0,
+        row=body.turn_of("root", axis_B).tolist() if joint.type == "revolute" else [0.0] * body.size,
+    )
+
+
+def _parts(link: Link) -> tuple[Part, ...]:
+    def part(name: str, frame: str, given: RigidPart) -> Part:
+        return Part(name, frame, given.mass, np.array(given.com, dtype=float), given.inertia_matrix())
+
+    hub = (part("hub", "root", link.hub),) if link.hub is not None else ()
+    return (*hub, *(part(f"payload{i + 1}", p.frame or "tip", p) for i, p in enumerate(link.payloads)))
+
+
+def _loop(loop: Loop, robot: Robot, index: dict[str, int]) -> LoopEnds:
+    ends = [(index[link], frame) for link, frame in (robot.resolve_frame(each) for each in loop.frames)]
+    axis = loop.axis_vector() if loop.type == "revolute" else np.array([0.0, 0.0, 1.0])
+    return LoopEnds(loop.name, loop.type, (ends[0], ends[1]), axis, loop.planar)
