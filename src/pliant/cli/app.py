@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pliant.cli import bench, check, derive, export, modes, reproduce, robots, schema, shapes, show, simulate, view
+from pliant.cli import bench, check, derive, export, inverse, modes, reproduce, robots, schema, shapes, show, simulate, view
 from pliant.cli.terminal import FAILED, WRONG_INPUT
 
 app = typer.Typer(
@@ -26,6 +26,7 @@ app.command(name="shapes")(shapes.shapes)
 app.command(name="schema")(schema.schema)
 app.command(name="export")(export.export)
 app.command(name="simulate")(simulate.simulate)
+app.command(name="inverse")(inverse.inverse)
 app.command(name="view")(view.view)
 app.command(name="modes")(modes.modes)
 app.command(name="derive")(derive.derive)

@@ -238,25 +238,32 @@ class Spline(Trajectory):
         return self
 
     def bind(self, around: Surroundings, q0: Floats, t0: float) -> Path:
-        from scipy.interpolate import CubicSpline, make_interp_spline
-
         levels: list[Floats] = []
         for point in self.points:
             levels.append(numbers(point, around.inputs, levels[-1] if levels else q0, "points"))
-        x, y = np.array(self.times) + t0, np.array(levels)
-        if self.degree == "cubic":
-            curve: Any = CubicSpline(x, y, bc_type="clamped")
-        else:
-            rest = [(1, np.zeros_like(q0)), (2, np.zeros_like(q0))]
-            curve = make_interp_spline(x, y, k=5, bc_type=(rest, rest))
-        rate, acceleration = curve.derivative(1), curve.derivative(2)
+        return SmoothPath(*spline_path(np.array(self.times) + t0, np.array(levels), self.degree))
 
-        def many(times: Floats) -> Desired:
-            inside = ((times >= x[0]) & (times < x[-1]))[:, None]
-            kept = np.clip(times, x[0], x[-1])
-            return Desired(curve(kept), np.where(inside, rate(kept), 0.0), np.where(inside, acceleration(kept), 0.0))
 
-        return SmoothPath(many, tuple(float(t) for t in x), float(x[-1]))
+def spline_path(
+    x: Floats, y: Floats, degree: Literal["cubic", "quintic"]
+) -> tuple[Callable[[Floats], Desired], tuple[float, ...], float]:
+    """Function, breaks and end of a spline through positions y (points, inputs) at times x, from rest to rest."""
+    from scipy.interpolate import CubicSpline, make_interp_spline
+
+    if degree == "cubic":
+        curve: Any = CubicSpline(x, y, bc_type="clamped")
+    else:
+        still = np.zeros(y.shape[1])
+        rest = [(1, still), (2, still)]
+        curve = make_interp_spline(x, y, k=5, bc_type=(rest, rest))
+    rate, acceleration = curve.derivative(1), curve.derivative(2)
+
+    def many(times: Floats) -> Desired:
+        inside = ((times >= x[0]) & (times < x[-1]))[:, None]
+        kept = np.clip(times, x[0], x[-1])
+        return Desired(curve(kept), np.where(inside, rate(kept), 0.0), np.where(inside, acceleration(kept), 0.0))
+
+    return many, tuple(float(t) for t in x), float(x[-1])
 
 
 class Hold(Trajectory):

@@ -18,6 +18,7 @@ from pliant.simulation.trajectories.joint_moves import (
     Trapezoidal,
 )
 from pliant.simulation.trajectories.path import Chain, Floats, Path, Surroundings, Trajectory
+from pliant.simulation.trajectories.table import Tabulated
 
 Part = Annotated[
     Cycloidal | Quintic | Trapezoidal | Spline | Line | Circle | Hold,
@@ -44,6 +45,6 @@ class Sequence(Trajectory):
 
 
 AnyTrajectory = Annotated[
-    Cycloidal | Quintic | Trapezoidal | Spline | Line | Circle | Hold | Steps | MohanSaha | Sequence,
-    OneOf("trajectory", Cycloidal, Quintic, Trapezoidal, Spline, Line, Circle, Hold, Steps, MohanSaha, Sequence),
+    Cycloidal | Quintic | Trapezoidal | Spline | Line | Circle | Hold | Steps | Tabulated | MohanSaha | Sequence,
+    OneOf("trajectory", Cycloidal, Quintic, Trapezoidal, Spline, Line, Circle, Hold, Steps, Tabulated, MohanSaha, Sequence),
 ]
