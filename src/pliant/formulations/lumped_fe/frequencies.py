@@ -64,3 +64,20 @@ def _turning_sparse(M: csc_array, C: csc_array, K: csc_array, count: int) -> Flo
     B = csc_array(block_array([[one, None], [None, M]]))
     values = eigs(A, 2 * count, B, sigma=0.0, return_eigenvectors=False)
     return np.sort(values.imag[values.imag > 0])[:count]
+
+
+def frequencies_over_speed(
+    model: LumpedModel, joint: str, speeds: Floats, count: int, *, pose: Floats | None = None
+) -> Floats:
+    """The lowest frequencies (speeds, count), rad/s, while an actuated joint turns steadily at each speed (rad/s).
+
+    pose  positions of the actuated joints; default: the reference pose
+    """
+    k = model.inputs.index(joint)
+    q = model.at_rest(pose).q[:, model.skeleton.driven]
+    out = np.empty((len(speeds), count))
+    for i, speed in enumerate(speeds):
+        v = np.zeros_like(q)
+        v[0, k] = speed
+        out[i] = natural_frequencies(model, model.nominal(JointMotion(q, v, 0 * v)), count)
+    return out

@@ -273,6 +273,39 @@ def _integrate(element: NDArray[np.intp], weights: Floats, strain: Floats, numbe
     return out
 
 
+def pulled_stiffness(mesh: LinkMesh, F: Floats) -> csr_array:
+    """Geometric stiffness (6 n, 6 n) of elements that give the nodes beyond them the wrenches F (n, 6).
+
+    The pull N of an element is minus the force along x that all nodes beyond it need; it resists bending as
+    N int (w')^2 / 2 does, with the cubic shapes.
+    """
+    x = mesh.bodies.x[:, 0]
+    pull = -np.cumsum(F[::-1, 0])[::-1][1:]
+    rows, columns, values = [], [], []
+    for family, slope in SLOPE.items():
+        first, turn = COMPONENTS[family]
+        if not mesh.active[first]:
+            continue
+        for k, h in enumerate(np.diff(x)):
+            local = np.array(
+                [
+                    [36.0, 3 * h, -36.0, 3 * h],
+                    [3 * h, 4 * h * h, -3 * h, -h * h],
+                    [-36.0, -3 * h, 36.0, -3 * h],
+                    [3 * h, -h * h, -3 * h, 4 * h * h],
+                ]
+            ) * (pull[k] / (30 * h))  # fmt: skip
+            sign = np.array([1.0, slope, 1.0, slope])
+            places = [6 * k + first, 6 * k + turn, 6 * k + 6 + first, 6 * k + 6 + turn]
+            rows.append(np.repeat(places, 4))
+            columns.append(np.tile(places, 4))
+            values.append((local * np.outer(sign, sign)).ravel())
+    shape = (6 * mesh.nodes, 6 * mesh.nodes)
+    if not rows:
+        return csr_array(shape)
+    return csr_array((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=shape)
+
+
 def _damping(beam: Beam, mesh: LinkMesh, own_mass: NodeBodies) -> csr_array:
     """Damping of the deformation alone: what the link does as a whole meets no resistance."""
     given = beam.damping

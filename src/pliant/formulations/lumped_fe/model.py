@@ -66,12 +66,18 @@ class Assembled:
 class LumpedModel:
     """A robot of meshed links.
 
-    elements  elements of every bending link, or link -> elements; default: as described (8 where modes are described)
-    variant   complete; absolute or printed for study: wrong to first order, see ``node_terms``
+    elements    elements of every bending link, or link -> elements; default: as described (8 where modes are described)
+    variant     complete; absolute or printed for study: wrong to first order, see ``node_terms``
+    stiffening  the pull of centrifugal forces stiffens bending, which the paper leaves out; of links that carry no other
     """
 
     def __init__(
-        self, robot: Robot, *, elements: int | Mapping[str, int] | None = None, variant: Variant = "complete"
+        self,
+        robot: Robot,
+        *,
+        elements: int | Mapping[str, int] | None = None,
+        variant: Variant = "complete",
+        stiffening: bool = False,
     ) -> None:
         known = elements if isinstance(elements, Mapping) else dict.fromkeys(robot.link_names, elements)
         for name in known:
@@ -79,16 +85,15 @@ class LumpedModel:
         self.robot, self.variant = robot, variant
         self.meshes = tuple(mesh_link(link, robot, known.get(link.name)) for link in robot.links)
         self.skeleton = Skeleton(robot, self.meshes)
-        self.links = tuple(LinkEquations.of(mesh, variant) for mesh in self.meshes)
-        self.numbering = Numbering(self.skeleton)
         self.loops: list[LoopRows] = [loop_rows(self.skeleton, loop) for loop in robot.loops]
+        if stiffening:
+            self._require_ends()
+        self.links = tuple(LinkEquations.of(mesh, variant, stiffening=stiffening) for mesh in self.meshes)
+        self.numbering = Numbering(self.skeleton)
         self.elimination: Elimination | None = None
+        # full matrices are faster than sparse ones
+        self.is_small = self.numbering.size <= FULL_SIZE
         self._dense = [link.dense() for link in self.links] if self.is_small else []
-
-    @property
-    def is_small(self) -> bool:
-        """Whether full matrices are faster than sparse ones."""
-        return self.numbering.size <= FULL_SIZE
 
     @property
     def joints(self) -> tuple[str, ...]:
@@ -99,6 +104,17 @@ class LumpedModel:
     def inputs(self) -> tuple[str, ...]:
         """Names of the actuated joints."""
         return tuple(seat.name for seat in self.skeleton.seats if seat.is_actuated)
+
+    def _require_ends(self) -> None:
+        """Stiffening is known where all that pulls is the link's own."""
+        carrying = {seat.parent for seat in self.skeleton.seats if seat.parent >= 0}
+        carrying |= {link for loop in self.loops for link, _ in loop.ends if link >= 0}
+        for i in sorted(carrying):
+            if self.meshes[i].own:
+                raise ModelError(
+                    f"link '{self.meshes[i].name}': it bends and carries other links; stiffening by their pull is not "
+                    "part of the method lumped_fe (links with foreshortening in the method recursive have it)"
+                )
 
     # ---- nominal motion
 

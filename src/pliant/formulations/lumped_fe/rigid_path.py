@@ -23,18 +23,23 @@ SINGULAR = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class SampledMotion:
-    """Positions of all joints (N, joints) at times (N,), joined by quintic splines that begin and end at rest."""
+    """Positions of all joints (N, joints) at times (N,), joined by quintic splines.
+
+    ends  rates and accelerations (joints,) at the first and at the last time; default: rest
+    """
 
     model: LumpedModel
     times: Floats
     q: Floats
+    ends: tuple[tuple[Floats, Floats], tuple[Floats, Floats]] | None = None
 
     @cached_property
     def _curve(self) -> Any:
         from scipy.interpolate import make_interp_spline
 
-        rest = [(1, np.zeros(self.q.shape[1])), (2, np.zeros(self.q.shape[1]))]
-        return make_interp_spline(self.times, self.q, k=5, bc_type=(rest, rest))
+        still = np.zeros(self.q.shape[1])
+        first, last = ([(1, v), (2, a)] for v, a in self.ends or ((still, still), (still, still)))
+        return make_interp_spline(self.times, self.q, k=5, bc_type=(first, last))
 
     def __call__(self, t: Floats) -> JointMotion:
         """Motion of all joints; that of passive ones closes the loops."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import block_diag, coo_array, csr_array
 
 from pliant.formulations.lumped_fe.interface import Jet
-from pliant.formulations.lumped_fe.mesh import LinkMesh
+from pliant.formulations.lumped_fe.mesh import LinkMesh, pulled_stiffness
 from pliant.formulations.lumped_fe.node_matrices import Floats, Variant, motion_basis, motion_weights
 from pliant.formulations.lumped_fe.skeleton import LinkMotion
 
@@ -45,10 +45,11 @@ class LinkEquations:
     F_w: Floats
 
     @classmethod
-    def of(cls, mesh: LinkMesh, variant: Variant = "complete") -> LinkEquations:
-        """The equations of a meshed link."""
+    def of(cls, mesh: LinkMesh, variant: Variant = "complete", *, stiffening: bool = False) -> LinkEquations:
+        """The equations of a meshed link; ``stiffening`` adds what the pull of its own nodes does to its bending."""
         S = mesh.spread()
         basis = motion_basis(mesh.bodies, variant)
+        pulls = [csr_array(S.T @ pulled_stiffness(mesh, F) @ S) for F in basis.F] if stiffening else []
 
         def onto(blocks: Floats) -> csr_array:
             whole = csr_array(S.T @ block_diag(list(blocks), format="csr") @ S)
@@ -61,7 +62,7 @@ class LinkEquations:
             csr_array(S.T @ mesh.D0 @ S),
             csr_array(S.T @ mesh.K0 @ S),
             tuple(onto(C) for C in basis.C),
-            tuple(onto(K) for K in basis.K),
+            tuple(csr_array(onto(K) + pulls[k]) if pulls else onto(K) for k, K in enumerate(basis.K)),
             np.stack([S.T @ F.ravel() for F in basis.F]),
         )
 
