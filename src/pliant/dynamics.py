@@ -174,9 +174,11 @@ class Dynamics(TreeDynamics):
         a = as_states("a", a, self.size, self.robot.name)
         # closures carry a part of it
         out = self._function("reaction")(q, v, a).reshape(-1, 6) - self.loops.wrenches(q, v, a)
+        # sections of beams are links without mass and without a joint of their own
         return {
             link.joint or link.name: np.concatenate([link.R_DB.T @ w[:3], link.R_DB.T @ w[3:]])
             for link, w in zip(self.tree.links, out, strict=True)
+            if link.joint or link.body.mass
         }
 
     def derivatives(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None) -> ForwardDerivatives:

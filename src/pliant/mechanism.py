@@ -180,14 +180,11 @@ class Mechanism:
 def assemble(robot: Robot) -> Mechanism:
     """Discretise every link of a robot and put the links together."""
     from pliant.bodies.build import build_body
-    from pliant.model.errors import ModelError
 
     members: list[Member] = []
     index: dict[str, int] = {"base": BASE}
     start = 0
     for link in robot.links:
-        if link.beam is not None and link.beam.foreshortening:
-            raise ModelError(f"link '{link.name}': foreshortening is not part of the dynamics yet; leave it out")
         body = build_body(link, robot)
         parent, frame = robot.parent_of(link.name)
         joint = _joint(link.joint, body)

@@ -22,7 +22,8 @@ from pliant.engine.backends.statements import (
     stumpff_polynomial,
     stumpff_used,
 )
-from pliant.engine.trace.rolled import Address, rolled, whole
+from pliant.engine.trace.program import Address
+from pliant.engine.trace.rolled import rolled, whole
 from pliant.engine.trace.tape import Node, Tape
 from pliant.formulations.recursive.passes import FORWARD, INVERSE, result, run
 from pliant.spatial.scalars import stumpff

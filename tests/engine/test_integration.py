@@ -6,10 +6,13 @@ from scipy.integrate import solve_ivp
 
 from pliant.dynamics import Dynamics
 from pliant.engine.backends.jit import is_x86
-from pliant.engine.stepping.explicit_system import BALANCES, Driving, ExplicitSystem, Signals
+from pliant.engine.stepping.driving import Driving
+from pliant.engine.stepping.explicit_system import ExplicitSystem
 from pliant.engine.stepping.implicit import alpha_clock
 from pliant.engine.stepping.implicit_system import ImplicitSystem
 from pliant.engine.stepping.integrators import Clock, Status, new_clock
+from pliant.engine.stepping.layout import BALANCES
+from pliant.engine.stepping.signals import Signals
 
 END = 0.5
 
@@ -38,7 +41,7 @@ def signals():
 
 @pytest.fixture(scope="module")
 def explicit(arm):
-    system = ExplicitSystem(arm.tree, Driving(pushed(arm), (20.0, 2.0), channels=2))
+    system = ExplicitSystem(arm.tree, Driving(pushed(arm), (20.0, 2.0), channels=2), arm.traced("forward"))
     system.set_signals(signals())
     return system
 
@@ -158,7 +161,8 @@ def test_denormals_are_flushed_inside_and_not_outside(explicit):
 
 
 def test_generalised_alpha_has_order_two(arm, explicit, converged):
-    system = ImplicitSystem(arm.tree, Driving(pushed(arm), (20.0, 2.0), channels=2))
+    driving = Driving(pushed(arm), (20.0, 2.0), channels=2)
+    system = ImplicitSystem(arm.tree, driving, inverse=arm.traced("inverse"))
     system.set_signals(signals())
     n = arm.size
     a = explicit.slope(0.0, np.zeros(explicit.states))[n : 2 * n]

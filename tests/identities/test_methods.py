@@ -66,6 +66,10 @@ def test_a_method_is_consistent(method, name):
     """Forward and inverse dynamics undo each other, M is symmetric, and M a + h are the forces."""
     arm = accepted(method, name)
     q, v, a = zoo.state(arm)
+    if arm.method.order is not None:
+        # a mass matrix cut after its first order is positive definite for small deflections only
+        elastic = np.setdiff1d(np.arange(arm.size), arm.mechanism.joints)
+        q[elastic] *= AMPLITUDE
     f = plain(arm, "inverse", q, v, a)
     M = mass_matrix(arm, q)
     size = np.sqrt(np.outer(np.diag(M), np.diag(M)))
@@ -109,7 +113,7 @@ def test_a_method_compiles(method):
 
 
 def test_an_unknown_method_is_named():
-    with pytest.raises(ValueError, match="it must be one of 'recursive'.*did you mean 'recursive'"):
+    with pytest.raises(ValueError, match=r"it must be one of 'recursive'.*did you mean 'recursive'"):
         Dynamics("canadarm", method="recursiv")
 
 

@@ -6,7 +6,7 @@ from scipy.integrate import solve_ivp
 
 from closed_robots import pendulum_ring, state
 from pliant import Dynamics
-from pliant.engine.stepping.explicit_system import dissipation
+from pliant.simulation.losses import Losses
 
 CLOSED = 1e-9
 """Gap and rate that a simulation may have."""
@@ -18,13 +18,12 @@ BALANCE = 1e-8
 def balanced(arm, tau):
     """State (q, v, work of the drives, dissipated energy)."""
     n = arm.size
-    constants = [link.constants for link in arm.tree.links]
+    losses = Losses.of(arm.mechanism)
 
     def rhs(t, x):
         q, v = x[:n], x[n : 2 * n]
         efforts = tau(t)
-        lost = dissipation(arm.tree, constants, q.tolist(), v.tolist())
-        return np.concatenate([v, arm.forward(q, v, efforts), [efforts @ v[driven], lost]])
+        return np.concatenate([v, arm.forward(q, v, efforts), [efforts @ v[driven], losses.power(v)]])
 
     driven = [arm.names.index(name) for name in arm.inputs]
     return rhs

@@ -34,7 +34,7 @@ def page(run, tmp_path_factory):
 
 
 def test_the_film_ends_where_the_tip_is(run):
-    film = make_film(run, 20)
+    film = make_film(run.arm, run.time, run.q, 20)
     assert len(film.time) == 20
     last = film.lines[-1]
     assert last.bent[:, -1] == pytest.approx(film.tip, abs=1e-12)
@@ -73,7 +73,7 @@ def test_a_run_that_ended_at_once_is_shown(run, tmp_path, rows):
 def test_loops_are_drawn_closed():
     """The rods of the parallel robot meet the platform."""
     run = simulate("three-prs", until=0.01)
-    film = make_film(run, 2)
+    film = make_film(run.arm, run.time, run.q, 2)
     ends = np.concatenate([line.bent[0, [0, -1]] for line in film.lines])
     platform = run.arm.pose("platform.root", run.q[0]).position
     spokes = [line for line in film.lines if np.allclose(line.bent[0, 0], platform)]
@@ -85,7 +85,7 @@ def test_loops_are_drawn_closed():
 def test_rails_stay_and_only_beams_are_flexible():
     """The carriages of the parallel robot slide along their rails; its tip is the point of the tool."""
     run = simulate("dualemps", until=0.01, start=Start(position={"q11": 0.1, "q21": 0.1}))
-    film = make_film(run, 2)
+    film = make_film(run.arm, run.time, run.q, 2)
     rails = [line for line in film.lines if line.link.startswith("carriage") and not line.bent[0, 0].any()]
     assert [line.bent.shape[1] for line in rails] == [3, 3]
     assert np.allclose([line.bent[:, 1] for line in rails], [[[0, 0, 0]] * 2, [[0.4, 0, 0]] * 2])

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pliant.analysis.limits import state_limits, tell
+
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
 
@@ -27,12 +29,14 @@ class Equilibrium(NamedTuple):
     tau       efforts of the actuated joints that hold it, N m or N (inputs,)
     residual  largest unbalanced generalised force
     steps     Newton steps that were needed
+    warnings  what is beyond the limits of the model there, in words
     """
 
     q: Floats
     tau: Floats
     residual: float
     steps: int
+    warnings: tuple[str, ...] = ()
 
 
 class NoEquilibriumError(ValueError):
@@ -46,6 +50,14 @@ def equilibrium(arm: Dynamics, q: ArrayLike | None = None, *, tau: ArrayLike | N
     tau  given: all coordinates settle under these efforts (inputs,); default: the drives hold their motor angles as
          they are at q, and the efforts that this takes are found
     """
+    found = settle(arm, q, tau=tau)
+    found = found._replace(warnings=tuple(state_limits(arm, found.q)))
+    tell(found.warnings)
+    return found
+
+
+def settle(arm: Dynamics, q: ArrayLike | None = None, *, tau: ArrayLike | None = None) -> Equilibrium:
+    """The same without a look at the limits of the model, for those who look at them themselves."""
     start = arm.reference_pose() if q is None else np.array(q, dtype=float)
     if start.shape != (arm.size,):
         raise ValueError(f"q has shape {start.shape}; robot '{arm.robot.name}' needs ({arm.size},)")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.analysis.equilibrium import equilibrium
+from pliant.analysis.equilibrium import settle
+from pliant.analysis.limits import state_limits, tell
 from pliant.analysis.tangent import Tangent, tangent
 from pliant.model.errors import did_you_mean
 
@@ -154,13 +155,14 @@ def linearise(
     outputs       names of outputs, see LinearModel.output_row; default: all coordinates
     dry_friction  whether the slope of the smoothed dry friction at v is part of the damping
     """
-    state = equilibrium(arm).q if q is None else np.array(q, dtype=float)
+    state = settle(arm).q if q is None else np.array(q, dtype=float)
     rates = np.zeros(arm.size) if v is None else np.array(v, dtype=float)
     for name, x in (("q", state), ("v", rates)):
         if x.shape != (arm.size,):
             raise ValueError(f"{name} has shape {x.shape}; robot '{arm.robot.name}' needs ({arm.size},)")
     efforts = arm.inverse(state, rates, np.zeros(len(arm.inputs)))[0] if tau is None else np.asarray(tau, dtype=float)
     a = arm.forward(state, rates, efforts)
+    tell(state_limits(arm, state, rates, a))
     t = tangent(arm, state, rates, a, efforts, dry_friction=dry_friction)
     model = LinearModel(arm, t, state, rates, efforts, a, t.names)
     return model if outputs is None else model.with_outputs(*outputs)

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.analysis.equilibrium import equilibrium
+from pliant.analysis.equilibrium import settle
+from pliant.analysis.limits import state_limits, tell
 from pliant.analysis.tangent import Tangent, tangent
+from pliant.analysis.vibrations import rigid_motions, vibrations
 from pliant.model.errors import did_you_mean
 
 if TYPE_CHECKING:
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-RIGID = 1e-11
-"""Squares of frequencies below this part of the largest one are those of motions without stiffness."""
 HELD = 1e-9
 """A joint that can turn by no more than this part of its motion is held by the loops and by other joints."""
 CLEAR = 0.1
@@ -37,6 +37,7 @@ class ModeSet:
     shares          part of the kinetic energy of each mode that each coordinate carries (n, count); columns add to 1
     names           coordinates of the rows of the shapes
     q               the configuration (n,)
+    warnings        what is beyond the limits of the model there, in words
     """
 
     squares: Floats
@@ -45,6 +46,7 @@ class ModeSet:
     shares: Floats
     names: tuple[str, ...]
     q: Floats
+    warnings: tuple[str, ...] = ()
 
     @property
     def frequencies(self) -> Floats:
@@ -95,36 +97,31 @@ def modes(
     Gravity enters with its stiffness. Joints without drive are free unless they are named. Of closed loops any joints
     may be named: those that the loops and the others hold already add nothing.
     """
-    state = equilibrium(arm).q if q is None else np.array(q, dtype=float)
+    found = vibration_modes(arm, q, locked=locked, count=count)
+    tell(found.warnings)
+    return found
+
+
+def vibration_modes(
+    arm: Dynamics, q: ArrayLike | None = None, *, locked: bool | Sequence[str] = True, count: int | None = None
+) -> ModeSet:
+    """The same; what is beyond the limits of the model is in its ``warnings`` only."""
+    state = settle(arm).q if q is None else np.array(q, dtype=float)
     still = np.zeros(arm.size)
-    tau = equilibrium(arm, state).tau if arm.loops.rows else np.zeros(len(arm.inputs))
+    tau = settle(arm, state).tau if arm.loops.rows else np.zeros(len(arm.inputs))
     t = tangent(arm, state, still, still, tau, dry_friction=False)
     Z = _free_motions(arm, t, locked)
     M, D, K = (Z.T @ x @ Z for x in (t.M, t.D, t.K))
-    squares, vectors = _vibrations(M, (K + K.T) / 2)
+    K = (K + K.T) / 2
+    squares, vectors = vibrations(M, K, rigid_motions(arm, t.N @ Z, M, K))
     own = slice(0, len(squares) if count is None else count)
     squares, vectors = squares[own], vectors[:, own]
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.einsum("ik,ij,jk->k", vectors, D, vectors) / (2 * np.sqrt(np.maximum(squares, 0.0)))
     ratios = np.where(squares > 0, ratios, np.nan)
     shapes = t.N @ Z @ vectors
-    return ModeSet(squares, shapes, ratios, shapes * (arm.mass_matrix(state) @ shapes), arm.names, state)
-
-
-def _vibrations(M: Floats, K: Floats) -> tuple[Floats, Floats]:
-    """Squares of frequencies and shapes of unit modal mass; motions without stiffness get an exact zero."""
-    from scipy.linalg import eigh
-
-    if not len(M):
-        return np.zeros(0), np.zeros((0, 0))
-    # like coordinates, so that a stiff one does not hide a soft one
-    size = 1.0 / np.sqrt(np.diag(M))
-    squares, vectors = eigh(K * np.outer(size, size), M * np.outer(size, size))
-    squares = np.where(np.abs(squares) <= RIGID * np.abs(squares).max(initial=0.0), 0.0, squares)
-    # the first large entry of a shape is positive
-    vectors = size[:, None] * vectors
-    largest = vectors[np.argmax(np.abs(vectors), axis=0), np.arange(vectors.shape[1])]
-    return squares, vectors * np.sign(largest)
+    shares = shapes * (arm.mass_matrix(state) @ shapes)
+    return ModeSet(squares, shapes, ratios, shares, arm.names, state, tuple(state_limits(arm, state)))
 
 
 def _free_motions(arm: Dynamics, t: Tangent, locked: bool | Sequence[str]) -> Floats:

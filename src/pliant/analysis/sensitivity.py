@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.engine.trace.structure import fill, split_tree
-from pliant.formulations.recursive.tree import Tree
+from pliant.formulations.recursive.passes import Carrier
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
@@ -86,7 +86,7 @@ def _with_loops(
     return kkt_solve(arm.mass_matrix(q), loops.jacobian(q)[kept], pull - change, -rows[kept])[0]
 
 
-def _values(tree: Tree, patterns: list[Any], parameter: str) -> Floats:
+def _values(tree: Carrier, patterns: list[Any], parameter: str) -> Floats:
     try:
         filled = [fill(p, link.constants) for p, link in zip(patterns, tree.links, strict=True)]
     except ValueError:

@@ -40,9 +40,23 @@ def tangent(arm: Dynamics, q: Floats, v: Floats, a: Floats, tau: Floats, *, dry_
         return Tangent(M, D, K, B, N, names)
     if v.any():
         raise ValueError(f"robot '{arm.robot.name}' has closed loops; it is linearised at rest, v must be zero")
-    N, names = arm.reduced(q, v).N, arm.independent
+    model = arm.reduced(q, v)
+    N, names = model.N, model.names
+    # the closing forces J^T lambda turn with the frames that they act on
     K = K - arm.loops.closing_stiffness(q, arm.loops.kept_multipliers(q, v, a, B @ tau))
-    return Tangent(N.T @ M @ N, N.T @ D @ N, N.T @ K @ N, N.T @ B, N, names)
+    stiffness = K @ N + M @ _turning(arm, q, a, N, names)
+    return Tangent(N.T @ M @ N, N.T @ D @ N, N.T @ stiffness, N.T @ B, N, names)
+
+
+def _turning(arm: Dynamics, q: Floats, a: Floats, N: Floats, names: tuple[str, ...]) -> Floats:
+    """Change (n, m) of accelerations a that keep the loops closed, per unit motion x, at constant independent ones."""
+    change = np.zeros_like(N)
+    if not a.any():
+        return change
+    J, _ = arm.loops.used_rows(q, np.zeros_like(q))
+    dependent = [k for k, name in enumerate(arm.names) if name not in names]
+    change[dependent] = np.linalg.solve(J[:, dependent], -arm.loops.acceleration_slope(q, a) @ N)
+    return change
 
 
 def _dry_slope(arm: Dynamics, v: Floats) -> Floats:

@@ -54,7 +54,8 @@ def derive(
     ] = None,
 ) -> None:
     """Derive the equations of motion in closed form and write them for people or as code."""
-    from pliant.formulations.lagrange.equations import ENDINGS, MOST_TERMS, equations
+    from pliant.formulations.lagrange.derivation import MOST_TERMS
+    from pliant.formulations.lagrange.equations import ENDINGS, equations
 
     if form is None:
         ending = output.suffix.lower() if output is not None else ".txt"

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pliant.engine.trace.rolled import Address
+from pliant.engine.trace.program import Address
 from pliant.engine.trace.tape import FUNCTIONS, STUMPFF, Node, live
 from pliant.export.functions import GRAVITY, Exported, Model, model
 from pliant.export.target import target

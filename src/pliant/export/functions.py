@@ -8,23 +8,33 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from pliant.bodies.modal_body import ModalBody
-from pliant.engine.backends.evaluator import fitting_program
 from pliant.engine.backends.statements import is_whole
-from pliant.engine.trace.rolled import Address, Kernel, RolledProgram, rolled, whole
-from pliant.engine.trace.structure import Slot, from_slots, split_tree, structure_key
-from pliant.engine.trace.tape import Tape, tangents
-from pliant.formulations.recursive.composite import mass_matrix
-from pliant.formulations.recursive.link import LinkKind
-from pliant.formulations.recursive.lowering import rigid_link
-from pliant.formulations.recursive.passes import ENERGY, FORWARD, INVERSE, MOTION, Algorithm, LinkView, Pass, Step
+from pliant.engine.trace.program import Kernel, RolledProgram
+from pliant.engine.trace.rolled import rolled, whole
+from pliant.engine.trace.structure import Slot, split_tree, structure_key
+from pliant.export.programs import (
+    BIAS,
+    ENERGIES,
+    POSE,
+    TWIST,
+    Resting,
+    composite_mass,
+    pairs,
+    program_of,
+    summed,
+    unit_tangents,
+    with_frames,
+    with_marks,
+)
+from pliant.formulations.method import Traced
+from pliant.formulations.recursive.passes import (
+    INVERSE,
+    Carrier,
+)
 from pliant.formulations.recursive.tree import Tree
-from pliant.spatial.scalars import Scalar
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
@@ -35,9 +45,6 @@ UNROLL_MATRIX_BELOW = 200
 
 GRAVITY = 3
 """The parameters begin with the vector of gravity; the constants of the links follow."""
-
-MARK = "mark"
-"""The array of symbols that nothing reads: their role says which step begins there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +82,8 @@ SIGNATURES = {
     )
 }
 FUNCTIONS = tuple(SIGNATURES)
+DYNAMICS = ("forward", "inverse", "bias", "mass_matrix")
+"""What every method has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +144,9 @@ def model(
     ``marks`` leaves a symbol in the array MARK on the tape where a step of a pass begins, for listings.
     """
     if arm.loops.rows:
-        return _closed_model(arm, functions)
+        return _one_carrier(arm, ("forward",), functions, "has closed loops", arm.loops.traced_forward())
+    if arm.traced("inverse").carrier is not arm.tree:
+        return _one_carrier(arm, DYNAMICS, functions, f"is computed by method '{arm.method.name}'")
     functions, frames = _known(functions), tuple(dict.fromkeys(_listed(frames)))
     wants_frames = any(SIGNATURES[name].per_frame for name in functions)
     if wants_frames and not frames:
@@ -143,7 +154,7 @@ def model(
     used = frames if wants_frames else ()
     tree = with_frames(arm, used)
     uses = _all_uses(tree)
-    exported = tuple(_exported(name, arm.tree, tree, used, unroll, marks) for name in functions)
+    exported = tuple(_exported(name, arm, tree, used, unroll, marks) for name in functions)
     read = frozenset().union(*(_parameters_read(each.program) for each in exported))
     return Model(
         name=arm.robot.name,
@@ -157,31 +168,52 @@ def model(
     )
 
 
-def _closed_model(arm: Dynamics, functions: Sequence[str]) -> Model:
-    """A robot with loops: its forward dynamics, which runs over a tree of its own with rigid parts merged."""
-    wanted = ("forward",) if tuple(functions) == FUNCTIONS else _known(functions)
-    if wanted != ("forward",):
+def _one_carrier(
+    arm: Dynamics, offered: tuple[str, ...], functions: Sequence[str], why: str, forward: Traced | None = None
+) -> Model:
+    """Functions over constants that are not those of the robot's own tree: of loops, or of another method."""
+    wanted = offered if tuple(functions) == FUNCTIONS else _known(functions)
+    others = [name for name in wanted if name not in offered]
+    if others:
         names = ", ".join(f"'{loop.name}'" for loop in arm.robot.loops)
+        why += f" ({names})" if names else ""
+        hint = "" if names else "; method 'recursive' exports all functions"
         raise ValueError(
-            f"robot '{arm.robot.name}' has closed loops ({names}); of such a robot 'forward' can be exported, "
-            f"not {', '.join(name for name in wanted if name != 'forward')}"
+            f"robot '{arm.robot.name}' {why}; of such a robot {_quoted(offered)} can be exported, "
+            f"not {', '.join(others)}{hint}"
         )
-    algorithm, tree = arm.loops.traced_forward()
-    exported = Exported(SIGNATURES["forward"], whole(algorithm, tree), (arm.size,))
-    read = _parameters_read(exported.program)
+    carrier = (forward or arm.traced("inverse")).carrier
+    exported = tuple(Exported(SIGNATURES[name], *_of_method(name, arm, forward)) for name in wanted)
+    read = frozenset().union(*(_parameters_read(each.program) for each in exported))
     return Model(
         name=arm.robot.name,
         mechanism=arm.mechanism,
         tree=arm.tree,
-        functions=(exported,),
+        functions=exported,
         frames=(),
-        parameters=_values(tree),
-        meanings=tuple(Meaning(owner, names, k in read) for k, (owner, names) in enumerate(_all_uses(tree))),
-        structure=structure_key(tree)[:16],
+        parameters=_values(carrier),
+        meanings=tuple(Meaning(owner, names, k in read) for k, (owner, names) in enumerate(_all_uses(carrier))),
+        structure=structure_key(carrier)[:16],
     )
 
 
-def _all_uses(tree: Tree) -> list[tuple[str, tuple[str, ...]]]:
+def _quoted(names: Sequence[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
+
+
+def _of_method(name: str, arm: Dynamics, forward: Traced | None) -> tuple[RolledProgram, tuple[int, ...]]:
+    """A function that every method has, as one kernel, and the shape of its output."""
+    if name == "forward":
+        return whole(*(forward or arm.traced("forward"))), (arm.size,)
+    inverse, carrier = arm.traced("inverse")
+    if name == "mass_matrix":
+        return unit_tangents(inverse, carrier, "a", "mass_matrix"), (arm.size, arm.size)
+    if name == "bias":
+        return whole(Resting("bias", ("q", "v"), (), "", inverse), carrier), (arm.size,)
+    return whole(inverse, carrier), (arm.size,)
+
+
+def _all_uses(tree: Carrier) -> list[tuple[str, tuple[str, ...]]]:
     """What each parameter stands for: whose it is, and which quantities."""
     uses: list[tuple[str, tuple[str, ...]]] = [("gravity", (axis,)) for axis in "xyz"]
     for link, s in zip(tree.links, split_tree(tree), strict=True):
@@ -189,7 +221,7 @@ def _all_uses(tree: Tree) -> list[tuple[str, tuple[str, ...]]]:
     return uses
 
 
-def _values(tree: Tree) -> tuple[float, ...]:
+def _values(tree: Carrier) -> tuple[float, ...]:
     return (
         *tree.gravity.tolist(),
         *(x for split in split_tree(tree) for x in split.values),
@@ -203,7 +235,8 @@ def parameters(arm: Dynamics, frames: Sequence[str] = ()) -> tuple[float, ...]:
     """
     if arm.loops.rows:
         return _values(arm.loops.traced_forward().carrier)
-    return _values(with_frames(arm, _listed(frames)))
+    carrier = arm.traced("inverse").carrier
+    return _values(with_frames(arm, _listed(frames)) if carrier is arm.tree else carrier)
 
 
 def version() -> str:
@@ -265,164 +298,33 @@ def _uses(pattern: Any, count: int) -> list[tuple[str, ...]]:
     return [tuple(names) for names in found]
 
 
-# ---- frames as links
-
-
-@dataclass(frozen=True, slots=True)
-class FrameKind(LinkKind):
-    """A link without inertia and coordinates that marks a frame."""
-
-
-def with_frames(arm: Dynamics, frames: Sequence[str]) -> Tree:
-    """The tree with a massless link at each frame; their constants come after those of the real links."""
-    mechanism, links = arm.mechanism, list(arm.tree.links)
-    nothing = ModalBody.rigid(0.0, np.zeros(3), np.zeros((3, 3)))
-    for name in frames:
-        try:
-            member, frame = mechanism.frame(name)
-        except KeyError:
-            known = ", ".join(mechanism.frames)
-            raise ValueError(f"robot '{mechanism.name}' has no frame '{name}'; choose from {known}") from None
-        parent, seat = arm.tree.frames[f"{mechanism.members[member].name}.{frame}"]
-        marked = rigid_link(f"frame {name}", parent, seat, nothing, mechanism.rule, mechanism.size)
-        links.append(replace(marked, kind=FrameKind("fixed", 2, 1.0, 0, False)))
-    return replace(arm.tree, links=tuple(links))
-
-
-# ---- algorithms that only exports need
-
-
-def _at_rest(each: Pass) -> Pass:
-    """A pass of the inverse dynamics with all accelerations zero: they cost nothing."""
-
-    def step(view: LinkView) -> dict[str, Any]:
-        return each.step(replace(view, inputs={**view.inputs, "a": [0.0] * view.kind.coordinates}))
-
-    return replace(each, step=step)
-
-
-def _first(each: Pass, count: int) -> Pass:
-    """A pass that gives out only the first results of a link."""
-
-    def step(view: LinkView) -> dict[str, Any]:
-        values = each.step(view)
-        return {**values, "result": values["result"][:count]}
-
-    return replace(each, step=step)
-
-
-def _of_frames(start: int, stop: int) -> Step:
-    """The part of a frame's (R, p, v, w), nothing for a real link."""
-    give = MOTION.passes[1].step
-
-    def step(view: LinkView) -> dict[str, Any]:
-        if not isinstance(view.kind, FrameKind):
-            return {"result": []}
-        m = give(view)["result"]
-        return {"result": (m[9:12] + m[:9] + m[12:])[start:stop]}
-
-    return step
-
-
-MOVE, GIVE = MOTION.passes
-BIAS = Algorithm("bias", ("q", "v"), tuple(_at_rest(each) for each in INVERSE.passes), INVERSE.output)
-ENERGIES = replace(ENERGY, passes=(ENERGY.passes[0], _first(ENERGY.passes[1], 3)))
-POSE = replace(MOTION, name="pose", passes=(MOVE, replace(GIVE, step=_of_frames(0, 12))))
-TWIST = replace(MOTION, name="twist", passes=(MOVE, replace(GIVE, step=_of_frames(12, 18))))
-
-
 def _exported(
     name: str,
-    tree: Tree,
+    arm: Dynamics,
     marked: Tree,
     frames: Sequence[str],
     unroll: bool | None,
     marks: bool,
 ) -> Exported:
     """``marked`` is the tree with its frames as links; only pose and jacobian need it."""
-    signature, n = SIGNATURES[name], tree.size
+    signature, tree, n = SIGNATURES[name], arm.tree, arm.size
     if name in ("mass_matrix", "jacobian"):
-        short = _pairs(tree) <= UNROLL_MATRIX_BELOW if unroll is None else unroll
+        short = pairs(tree) <= UNROLL_MATRIX_BELOW if unroll is None else unroll
         if name == "mass_matrix":
-            program = _composite(tree) if short else rolled(INVERSE, tree, ("a",))
+            program = composite_mass(tree) if short else rolled(INVERSE, tree, ("a",))
             return Exported(signature, program, (n, n))
-        program = _unit_tangents(TWIST, marked, "v") if short else rolled(TWIST, marked, ("v",))
+        program = unit_tangents(TWIST, marked, "v", "jacobian") if short else rolled(TWIST, marked, ("v",))
         return Exported(signature, program, (len(frames), 6, n))
-    algorithm = {"forward": FORWARD, "inverse": INVERSE, "bias": BIAS, "energy": ENERGIES, "pose": POSE}[name]
-    algorithm = _with_marks(algorithm) if marks else algorithm
-    program = _program(algorithm, marked if name == "pose" else tree, unroll)
+    if name in ("forward", "inverse"):
+        algorithm = arm.traced("forward" if name == "forward" else "inverse").algorithm
+    else:
+        algorithm = {"bias": BIAS, "energy": ENERGIES, "pose": POSE}[name]
+    algorithm = with_marks(algorithm) if marks else algorithm
+    program = program_of(algorithm, marked if name == "pose" else tree, unroll)
     if name == "pose":
         return Exported(signature, program, (len(frames), 12))
     if name == "energy":
         if is_whole(program):
-            return Exported(signature, _summed(program, 3), (3,))
+            return Exported(signature, summed(program, 3), (3,))
         return Exported(signature, program, (3,), summed=True)
     return Exported(signature, program, (n,))
-
-
-def _with_marks(algorithm: Algorithm) -> Algorithm:
-    """The algorithm with a mark on the tape before every step."""
-
-    def marked(each: Pass) -> Pass:
-        def step(view: LinkView) -> dict[str, Any]:
-            traced = [x for vector in view.inputs.values() for x in vector]
-            if traced:
-                traced[0].tape.symbol(Address(MARK, f"{each.name}: {view.name}", 0))
-            return each.step(view)
-
-        return replace(each, step=step)
-
-    return replace(algorithm, passes=tuple(marked(each) for each in algorithm.passes))
-
-
-def _pairs(tree: Tree) -> int:
-    """Pairs of a coordinate and a link between it and the base: entries of the mass matrix, by blocks."""
-    depth: list[int] = []
-    for link in tree.links:
-        depth.append(1 + (depth[link.parent] if link.parent >= 0 else 0))
-    return sum(link.kind.coordinates * d for link, d in zip(tree.links, depth, strict=True))
-
-
-def _program(algorithm: Algorithm, tree: Tree, unroll: bool | None) -> RolledProgram:
-    if unroll is None:
-        return fitting_program(algorithm, tree)
-    return whole(algorithm, tree) if unroll else rolled(algorithm, tree)
-
-
-def _replaced(program: RolledProgram, tape: Tape, outputs: list[Scalar], name: str) -> RolledProgram:
-    """A whole program with other outputs."""
-    (each,) = program.passes
-    kernel = replace(each.kernels[0], tape=tape, outputs=outputs)
-    return replace(program, name=name, passes=[replace(each, kernels=[kernel])], outputs=len(outputs))
-
-
-def _summed(program: RolledProgram, parts: int) -> RolledProgram:
-    """The sum over the links of a whole program's outputs."""
-    (kernel,) = program.passes[0].kernels
-    totals: list[Scalar] = [0.0] * parts
-    for i, x in enumerate(kernel.outputs):
-        totals[i % parts] = totals[i % parts] + x
-    return _replaced(program, kernel.tape, totals, program.name)
-
-
-def _unit_tangents(algorithm: Algorithm, tree: Tree, seed: str) -> RolledProgram:
-    """All derivatives by one input, traced at once: what is zero or one in them costs nothing."""
-    program = whole(algorithm, tree)
-    (kernel,) = program.passes[0].kernels
-    tape, n = kernel.tape, tree.size
-    columns = [tangents(kernel.outputs, {tape.symbol(Address(seed, "own", j)).index: 1.0}) for j in range(n)]
-    return _replaced(program, tape, [x for row in zip(*columns) for x in row], "jacobian")
-
-
-def _composite(tree: Tree) -> RolledProgram:
-    """The mass matrix by composite bodies: a third of the operations of seeded inverse dynamics or less."""
-    program = whole(BIAS, tree)
-    tape = Tape()
-    constants, start = [], 0
-    for s in program.patterns:
-        symbols = [tape.symbol(Address("constants", "own", start + k)) for k in range(len(s.values))]
-        constants.append(from_slots(s.pattern, symbols.__getitem__))
-        start += len(symbols)
-    q = [tape.symbol(Address("q", "own", k)) for k in range(tree.size)]
-    M = mass_matrix(tree, q, constants)
-    return _replaced(program, tape, [x for row in M for x in row], "mass_matrix")

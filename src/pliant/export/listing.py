@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Literal
 
 from pliant.engine.backends.c_code import comment
 from pliant.engine.backends.statements import Statement, statements, stumpff_polynomial, stumpff_used
-from pliant.engine.trace.rolled import Address, Kernel
+from pliant.engine.trace.program import Address, Kernel
 from pliant.engine.trace.tape import Tape
-from pliant.export.functions import GRAVITY, MARK, Exported, Model, model, version
+from pliant.export.functions import GRAVITY, Exported, Model, model, version
 from pliant.export.names import words
+from pliant.export.programs import MARK
 from pliant.export.target import target, write
 
 if TYPE_CHECKING:

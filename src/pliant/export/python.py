@@ -17,7 +17,7 @@ from pliant.engine.backends.statements import (
     stumpff_polynomial,
     stumpff_used,
 )
-from pliant.engine.trace.rolled import Address
+from pliant.engine.trace.program import Address
 from pliant.engine.trace.tape import FUNCTIONS as ELEMENTARY
 from pliant.export.functions import FUNCTIONS, GRAVITY, MEANINGS, Exported, Model, model, version
 from pliant.export.target import target, write

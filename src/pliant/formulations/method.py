@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
-from pliant.formulations.recursive.passes import ACCELERATION, ENERGY, MOTION, REACTION, Algorithm
+from pliant.formulations.recursive.passes import ACCELERATION, ENERGY, MOTION, REACTION, Algorithm, Carrier
 
 if TYPE_CHECKING:
     from pliant.formulations.recursive.tree import Tree
@@ -32,7 +32,7 @@ class Traced(NamedTuple):
     """A function as the engine takes it: an algorithm, and what carries its constants."""
 
     algorithm: Algorithm
-    carrier: Tree
+    carrier: Carrier
 
 
 class MethodError(ValueError):
@@ -42,7 +42,7 @@ class MethodError(ValueError):
 class Method(ABC):
     """One way to the equations of motion ``M a + h = f`` of a mechanism.
 
-    order  None: exact for the model; 1: to first order in the elastic coordinates
+    order  None: exact for the model; 1: to first order in the elastic coordinates; 0: of order zero in the mass matrix
     """
 
     name: ClassVar[str]

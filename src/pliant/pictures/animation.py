@@ -1,4 +1,4 @@
-"""Films of a run: GIF, MP4 where ffmpeg is installed, or an HTML page."""
+"""Films of a motion: GIF, or MP4 where ffmpeg is installed."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from pliant.pictures.film import Film, make_film, view_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from pliant.dynamics import Dynamics
     from pliant.pictures.canvas import Viewpoint
-    from pliant.results.result import Result
+
+Floats = NDArray[np.float64]
 
 FILMS = (".gif", ".mp4", ".html")
 LONGEST = 20.0
@@ -25,18 +27,6 @@ LONGEST = 20.0
 QUALITY = {".gif": (20, 90), ".mp4": (30, 150)}
 GIF_COLOURS = 64
 WIDTH, HEIGHT, HEAD, MARGIN = 6.4, 4.8, 0.5, 0.3
-
-
-def write_animation(run: Result, path: Path, seconds: float | None = None) -> None:
-    """Write a film in the format of the file's ending."""
-    length = min(run.time[-1], LONGEST) if seconds is None else seconds
-    check_film(path, length)
-    if path.suffix.lower() == ".html":
-        from pliant.results.report import write_film_page
-
-        write_film_page(run, path)
-    else:
-        _draw(run, path, length)
 
 
 def check_film(path: Path, seconds: float = LONGEST) -> None:
@@ -50,17 +40,19 @@ def check_film(path: Path, seconds: float = LONGEST) -> None:
         raise RuntimeError(f"{path}: an MP4 film needs the program ffmpeg, which is not installed; take .gif or .html")
 
 
-def _draw(run: Result, path: Path, length: float) -> None:
+def draw_film(arm: Dynamics, time: Floats, q: Floats, path: Path, seconds: float, title: str) -> None:
+    """Write a GIF or an MP4 of the motion through configurations q (N, n) at times (N,), so many seconds long."""
+    check_film(path, seconds)
     ending = path.suffix.lower()
     rate, dots = QUALITY[ending]
-    film = make_film(run, max(round(length * rate), 2))
-    scene = _Scene(film, view_of(run, film), run.info.name)
+    film = make_film(arm, time, q, max(round(seconds * rate), 2))
+    scene = _Scene(film, view_of(arm, film), title)
     scene.figure.set_dpi(dots)
     # a run with few samples gives fewer pictures, each shown for longer
     if ending == ".gif":
-        _write_gif(scene, path, length / len(film.time))
+        _write_gif(scene, path, seconds / len(film.time))
     else:
-        _write_mp4(scene, path, len(film.time) / length)
+        _write_mp4(scene, path, len(film.time) / seconds)
 
 
 def _write_gif(scene: _Scene, path: Path, each: float) -> None:

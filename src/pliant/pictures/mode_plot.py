@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.bodies.modal_body import Array
+from pliant.pictures.bent_links import BentLinks
 from pliant.pictures.canvas import GREY, INK, PALE, PAPER, best_view, head, save
 
 if TYPE_CHECKING:
     from pliant.analysis.modes import ModeSet
     from pliant.dynamics import Dynamics
-    from pliant.model.robot import Robot
 
 SHOWN = 6
 COLUMNS = 3
@@ -30,10 +30,9 @@ def draw_modes(arm: Dynamics, modes: ModeSet, path: Path) -> None:
     """Draw the lowest vibrations into a PNG, SVG or PDF file."""
     from matplotlib.figure import Figure
 
-    tracer = _Tracer(arm)
-    rest = tracer.lines(modes.q)
+    rest = _lines(arm, modes.q)
     points = np.concatenate(rest)
-    view = best_view(points, tracer.axes(modes.q))
+    view = best_view(points, _axes(arm, modes.q))
     shown = [k for k in range(len(modes)) if modes.squares[k] > 0][:SHOWN]
     rows = max(1, -(-len(shown) // COLUMNS))
     figure = Figure(figsize=(10.5, 0.8 + 3.0 * rows), facecolor=PAPER)
@@ -45,7 +44,7 @@ def draw_modes(arm: Dynamics, modes: ModeSet, path: Path) -> None:
         row, column = divmod(place, COLUMNS)
         height = 3.0 / (0.8 + 3.0 * rows)
         axes = figure.add_axes((column / COLUMNS + 0.01, (rows - 1 - row) * height + 0.01, 0.31, 0.86 * height))
-        for colour, width, lines in _swings(tracer, modes, k, rest):
+        for colour, width, lines in _swings(arm, modes, k, rest):
             for line in lines:
                 axes.plot(*view.project(line).T, color=colour, lw=width, solid_capstyle="round", zorder=1 + width)
         axes.set_xlim(middle[0] - half, middle[0] + half)
@@ -56,9 +55,9 @@ def draw_modes(arm: Dynamics, modes: ModeSet, path: Path) -> None:
     save(figure, path)
 
 
-def _swings(tracer: _Tracer, modes: ModeSet, k: int, rest: list[Array]) -> Iterator[tuple[str, float, list[Array]]]:
+def _swings(arm: Dynamics, modes: ModeSet, k: int, rest: list[Array]) -> Iterator[tuple[str, float, list[Array]]]:
     """Colour, width and lines of the robot at rest and at the two ends of a vibration; displacements are linear."""
-    ahead, behind = (tracer.lines(modes.q + sign * STEP * modes.shapes[:, k]) for sign in (1.0, -1.0))
+    ahead, behind = (_lines(arm, modes.q + sign * STEP * modes.shapes[:, k]) for sign in (1.0, -1.0))
     moved = [(a - b) / (2 * STEP) for a, b in zip(ahead, behind, strict=True)]
     size = float(np.ptp(np.concatenate(rest), axis=0).max())
     swing = SWING * size / max(max(float(np.abs(d).max()) for d in moved), 1e-300)
@@ -67,45 +66,20 @@ def _swings(tracer: _Tracer, modes: ModeSet, k: int, rest: list[Array]) -> Itera
     yield BLUE, 2.2, [line + swing * d for line, d in zip(rest, moved, strict=True)]
 
 
-class _Tracer:
-    """The axes of all links as lines in the base, for any coordinates; beams by frames along them."""
-
-    def __init__(self, arm: Dynamics) -> None:
-        from pliant.dynamics import Dynamics
-
-        self.arm = arm
-        robot, self.frames = _with_stations(arm.robot)
-        self.traced = Dynamics(robot.with_changes(loops=()), compile="never")
-
-    def lines(self, q: Array) -> list[Array]:
-        """Points (k, 3) along every link."""
-        found = {name: self.traced.pose(name, q).position for names in self.frames for name in names}
-        return [np.array([found[name] for name in names]) for names in self.frames]
-
-    def axes(self, q: Array) -> Array:
-        """Axes of the revolute joints in the base (m, 3)."""
-        out = []
-        for link in self.arm.robot.links:
-            if link.joint.type == "revolute":
-                own = link.joint.child_placement.matrix().T @ link.joint.axis_vector()
-                out.append(self.traced.pose(f"{link.name}.root", q).rotation @ own)
-        return np.array(out).reshape(-1, 3)
-
-
-def _with_stations(robot: Robot) -> tuple[Robot, list[list[str]]]:
-    """The robot with frames along its beams, and for each link the frames that its line goes through."""
-    from pliant.model.placement import Frame
-
-    links, lines = [], []
-    for link in robot.links:
-        if link.beam is None:
-            # from the joint to every frame that something hangs on, or to the tip
-            used = [robot.parent_of(child)[1] for child in robot.children_of(link.name)] or ["tip"]
-            lines += [[f"{link.name}.root", f"{link.name}.{frame}"] for frame in used]
-            links.append(link)
+def _lines(arm: Dynamics, q: Array) -> list[Array]:
+    """Points (k, 3) along every link, base frame."""
+    at, lines = BentLinks(arm, q), []
+    for link in arm.robot.links:
+        if link.beam is not None:
+            lines.append(at.axis(link, STATIONS))
             continue
-        stations = np.linspace(0.0, link.length, STATIONS)
-        added = [Frame(name=f"station-{k}", x=float(x)) for k, x in enumerate(stations)]
-        links.append(link.with_changes(frames=(*link.frames, *added)))
-        lines.append([f"{link.name}.{frame.name}" for frame in added])
-    return robot.with_changes(links=tuple(links)), lines
+        # from the joint to every frame that something hangs on, or to the tip
+        used = [arm.robot.parent_of(child)[1] for child in arm.robot.children_of(link.name)] or ["tip"]
+        lines += [np.array([at.position(f"{link.name}.{end}") for end in ("root", frame)]) for frame in used]
+    return lines
+
+
+def _axes(arm: Dynamics, q: Array) -> Array:
+    """Axes of the revolute joints in the base (m, 3)."""
+    at, turning = BentLinks(arm, q), [m for m in arm.mechanism.members if m.joint.kind == "revolute"]
+    return np.array([at.own(member.name).rotation @ member.joint.axis_B for member in turning]).reshape(-1, 3)

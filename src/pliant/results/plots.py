@@ -92,8 +92,8 @@ def lines(axes: Any, time: Any, curves: dict[str, Any], title: str, dashed: dict
 
 def _motion(run: Result, axes: Any) -> None:
     """The robot at some times, the later the darker, and the path of its tip."""
-    film = make_film(run, POSES)
-    view = view_of(run, film)
+    film = make_film(run.arm, run.time, run.q, POSES)
+    view = view_of(run.arm, film)
     _title(
         axes, f"motion: {len(film.time)} poses from {film.time[0]:g} to {film.time[-1]:.4g} s, and the path of the tip"
     )

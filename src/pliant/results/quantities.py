@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.bodies.centre_line import axial_strain
 from pliant.dynamics import Dynamics
 from pliant.results.samples import Floats, Samples, Strain
 
@@ -130,9 +131,5 @@ class Quantities:
 
     def strain(self, place: Strain) -> Floats:
         """u' - y u_y'' - z u_z'' at a place of a beam (N,)."""
-        from pliant.bodies.build import shape_sets
-
-        levers = {"bend_y": -place.y, "bend_z": -place.z, "axial": 1.0}
-        sets = shape_sets(self.robot.link(place.link), self.robot)
-        rows = [levers.get(s.family, 0.0) * s.sample(np.array([place.x])).strain[:, 0] for s in sets]
-        return np.asarray(self.elastic(place.link) @ np.concatenate(rows))
+        link = self.robot.link(place.link)
+        return axial_strain(link, self.robot, (place.x, place.y, place.z), self.elastic(place.link))

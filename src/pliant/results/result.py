@@ -6,10 +6,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pliant.dynamics import Dynamics
 from pliant.results.channels import FRAME_PARTS, Channel, all_channels, effort_word, frame_channel
 from pliant.results.quantities import Quantities
-from pliant.results.samples import Floats, RunInfo, Samples
+from pliant.results.samples import Extreme, Floats, RunInfo, Samples
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -110,6 +112,19 @@ class Result:
         """Names of the channels with the torques and forces of the motors."""
         return [f"{name}.{effort_word(self.robot, name)[0]}" for name in self.arm.inputs]
 
+    def extreme(self, name: str) -> Extreme:
+        """Least and largest value of a channel, of a vector its length, and when.
+
+        Joint positions, deflections and slopes of links, and strains are followed between the samples too; of all other
+        channels the samples count.
+        """
+        if name in self.info.extremes:
+            return self.info.extremes[name]
+        values = self[name]
+        size = values if values.ndim == 1 else np.linalg.norm(values.reshape(len(self), -1), axis=1)
+        low, high = int(size.argmin()), int(size.argmax())
+        return Extreme(float(size[low]), float(self.time[low]), float(size[high]), float(self.time[high]))
+
     @cached_property
     def quantities(self) -> Quantities:
         """What follows from the motion, as arrays."""
@@ -170,6 +185,13 @@ class Result:
 
         seconds  length of the film; default: the simulated time, at most 20 s
         """
-        from pliant.pictures.animation import write_animation
+        from pliant.pictures.animation import LONGEST, check_film, draw_film
 
-        write_animation(self, Path(path), seconds)
+        length, file = min(self.time[-1], LONGEST) if seconds is None else seconds, Path(path)
+        check_film(file, length)
+        if file.suffix.lower() != ".html":
+            draw_film(self.arm, self.time, self.q, file, length, self.info.name)
+            return
+        from pliant.results.report import write_film_page
+
+        write_film_page(self, file)

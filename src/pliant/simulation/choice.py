@@ -34,7 +34,7 @@ FIXED_REACH = 1.0
 
 def fastest_rate(equations: StateEquations, q: Floats, v: Floats) -> float:
     """The fastest motion of the model linearised at its start, damping and feedback included, rad/s."""
-    n = 2 * equations.count
+    n = equations.layout.v.stop
     y = equations.start(q, v)
     f = equations.rates(0.0, y)
     # difference quotients: a choice needs few digits, and no derivatives have to be compiled for it

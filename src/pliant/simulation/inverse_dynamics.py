@@ -30,7 +30,6 @@ from pliant.simulation.drives.prescribed import PrescribedMotion
 from pliant.simulation.run import run_study
 from pliant.simulation.start import Start
 from pliant.simulation.study import Study
-from pliant.simulation.tables import write_table
 from pliant.simulation.trajectories.joint_moves import Spline
 from pliant.simulation.trajectories.path import Path as JointPath
 from pliant.simulation.trajectories.path import Surroundings
@@ -96,11 +95,11 @@ class InverseRun:
         s = self.solution
         found = s.reactions()
         files = {kind: folder / f"{name}-{kind}.csv" for kind in ("motion", "efforts", "reactions")}
-        write_table(files["motion"], s.times, dict(zip(self.inputs, s.motion.q.T, strict=True)))
-        write_table(files["efforts"], s.times, dict(zip(self.inputs, found.efforts.T, strict=True)))
+        _write_table(files["motion"], s.times, dict(zip(self.inputs, s.motion.q.T, strict=True)))
+        _write_table(files["efforts"], s.times, dict(zip(self.inputs, found.efforts.T, strict=True)))
         axes = ("fx", "fy", "fz", "mx", "my", "mz")
         columns = {f"{joint}.{axis}": w[:, k] for joint, w in found.joints.items() for k, axis in enumerate(axes)}
-        write_table(files["reactions"], s.times, {**columns, **found.loops})
+        _write_table(files["reactions"], s.times, {**columns, **found.loops})
         robot = folder / f"{name}-robot.yaml"
         self.study.robot.save(robot)
         kp, kd = (", ".join(f"{joint}: {x:.6g}" for joint, x in zip(self.inputs, g, strict=True)) for g in self.gains())
@@ -109,7 +108,7 @@ class InverseRun:
             f"robot: {robot.name}\nuntil: {s.times[-1]:.17g} s\n"
             f"start: {{position: {{{start}}}, links: equilibrium}}\nlimits: ignore\n"
         )
-        table = f"trajectory: {{table: {{file: {files['motion'].name}}}}}"
+        table = f"trajectory: {{table: {{file: {files['motion'].name}, ends: rest}}}}"
         prescribed, driven = folder / f"{name}-prescribed.yaml", folder / f"{name}-feed-forward.yaml"
         prescribed.write_text(
             f"# the drives move exactly as computed; the frame must keep its path\nname: {name}-prescribed\n{head}"
@@ -175,3 +174,9 @@ def inverse_dynamics(
         report=report,
     )
     return InverseRun(study, arm, path, solution)
+
+
+def _write_table(path: Path, times: Floats, columns: dict[str, Floats]) -> None:
+    """Columns over time, so that every digit comes back."""
+    rows = np.column_stack([times, *columns.values()])
+    np.savetxt(path, rows, fmt="%.17g", delimiter=",", header=",".join(["t", *columns]), comments="")

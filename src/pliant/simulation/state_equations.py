@@ -1,9 +1,6 @@
 """The equations of motion with their drive as a first-order system y' = f(t, y).
 
-y = [q, v, x, W_drive, W_loads, D]: coordinates and rates that are integrated, the drive's own states, the work of the
-motors and of the loads, and the energy that friction and damping took. So every run carries its own energy balance
-
-    E(t) - E(0) = W_drive + W_loads - D.
+y is laid out as ``StateLayout`` says: coordinates and rates that are integrated, the drive's own states, and energies.
 
 Closed loops keep all coordinates. Their accelerations close the loops, gaps that errors of the steps leave decay
 (Baumgarte), and every state that is handed out is put onto the loops first.
@@ -12,18 +9,19 @@ Closed loops keep all coordinates. Their accelerations close the loops, gaps tha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.dynamics import Dynamics
+from pliant.engine.stepping.layout import StateLayout
 from pliant.formulations.loops.errors import LoopError
 from pliant.formulations.loops.selection import condition_of
 from pliant.simulation.drives.drive import ActiveDrive
 from pliant.simulation.drives.prescribed import PrescribedJoints
 from pliant.simulation.loads import Load
+from pliant.simulation.losses import Losses
 from pliant.simulation.prescribed_dynamics import PrescribedDynamics
 from pliant.simulation.trajectories.path import Path
 
@@ -32,42 +30,10 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-BALANCES = 3
-"""Number of energies at the end of y."""
 DIFFERENCE = 1e-6
 """Relative step of the difference quotients of forces."""
 NEARLY_SINGULAR = 1e4
 """Condition number of the loops that is worth mentioning where an integration ends."""
-
-
-@dataclass(frozen=True)
-class Friction:
-    """The power that the robot loses: v D v and dry friction."""
-
-    D: Floats
-    rows: Floats
-    coulomb: Floats
-    smoothing: Floats
-
-    @classmethod
-    def of(cls, arm: Dynamics) -> Friction:
-        rows, coulomb, smoothing = [], [], []
-        for member in arm.mechanism.driven_members:
-            drive = member.joint.drive
-            if drive.coulomb:
-                rows.append(arm.mechanism.motor_row(member))
-                coulomb.append(float(drive.coulomb))
-                smoothing.append(float(drive.smoothing))
-        D = arm.damping if arm.damping.any() else np.zeros((0, 0))
-        return cls(D, np.array(rows).reshape(-1, arm.size), np.array(coulomb), np.array(smoothing))
-
-    def power(self, v: Floats) -> float:
-        """What is lost per second."""
-        lost = float(v @ (self.D @ v)) if self.D.size else 0.0
-        if self.coulomb.size:
-            rates = self.rows @ v
-            lost += float((self.coulomb * np.tanh(rates / self.smoothing)) @ rates)
-        return lost
 
 
 class Moments(NamedTuple):
@@ -82,11 +48,14 @@ class Moments(NamedTuple):
 
 
 class StateEquations:
-    """The system that integrators advance; ``size`` entries in y, the first ``count`` of them coordinates."""
+    """The system that integrators advance.
+
+    layout  of y: ``size`` entries, the first ``count`` of them coordinates
+    """
 
     def __init__(self, arm: Dynamics, drive: ActiveDrive, loads: Sequence[Load] = ()) -> None:
         self.arm, self.drive, self.loads = arm, drive, tuple(loads)
-        self.friction = Friction.of(arm)
+        self.losses = Losses.of(arm.mechanism)
         self.loops = arm.loops.stabilised()
         self.constrained: PrescribedDynamics | None = None
         self.path: Path | None = drive.path
@@ -94,10 +63,9 @@ class StateEquations:
             self.constrained = PrescribedDynamics(arm)
         self._held = () if self.constrained is None else tuple(self.constrained.driven.tolist())
         self.moving = np.arange(arm.size) if self.constrained is None else self.constrained.free
-        self.count = len(self.moving)
-        self.states = drive.states
-        self.size = 2 * self.count + self.states + BALANCES
-        self._x = slice(2 * self.count, 2 * self.count + self.states)
+        self.layout = StateLayout(len(self.moving), drive.states)
+        self.count, self.states, self.size = self.layout.count, self.layout.states, self.layout.size
+        self._q, self._v, self._x = self.layout.q, self.layout.v, self.layout.drive
         self._earliest, self._latest = -np.inf, np.inf
         self.acting = self.loads
         self.astray = ""
@@ -111,7 +79,7 @@ class StateEquations:
     def start(self, q: Floats, v: Floats) -> Floats:
         """y at the start."""
         y = np.zeros(self.size)
-        y[: self.count], y[self.count : 2 * self.count] = q[self.moving], v[self.moving]
+        y[self._q], y[self._v] = q[self.moving], v[self.moving]
         y[self._x] = self.drive.initial()
         return y
 
@@ -146,21 +114,20 @@ class StateEquations:
         return np.full(self.size, np.nan)
 
     def _rates(self, t: float, y: Floats) -> Floats:
-        n = self.count
-        out = np.empty(self.size)
-        q, v, x = y[:n], y[n : 2 * n], y[self._x]
+        out, at = np.empty(self.size), self.layout
+        q, v, x = y[self._q], y[self._v], y[self._x]
         t = self.clock(t)
         tau, x_dot = self.drive.act(t, q, v, x)
         f = self.arm.B @ tau
-        out[-3], out[-2] = float(f @ v), 0.0
+        out[at.work], out[at.loads] = float(f @ v), 0.0
         if self.acting:
             loads = self._loads(t, q, v)
-            out[-2] = float(loads @ v)
+            out[at.loads] = float(loads @ v)
             f = f + loads
-        out[:n] = v
-        out[n : 2 * n] = self._forward(q, v, f)
+        out[self._q] = v
+        out[self._v] = self._forward(q, v, f)
         out[self._x] = x_dot
-        out[-1] = self.friction.power(v)
+        out[at.loss] = self.losses.power(v)
         return out
 
     def _forward(self, q: Floats, v: Floats, f: Floats) -> Floats:
@@ -170,21 +137,20 @@ class StateEquations:
         return self.loops.forward(q, v, f)
 
     def _constrained_rates(self, t: float, y: Floats) -> Floats:
-        n = self.count
-        out = np.empty(self.size)
+        out, at = np.empty(self.size), self.layout
         if not np.isfinite(y @ y):
             return np.full(self.size, np.nan)
         assert self.constrained is not None
         assert self.path is not None
         t, desired = self.clock(t), self.path.at(self.clock(t))
         expand = self.constrained.expand
-        q, v = expand(desired.q, y[:n]), expand(desired.v, y[n : 2 * n])
+        q, v = expand(desired.q, y[self._q]), expand(desired.v, y[self._v])
         force = self._loads(t, q, v)
         tau, a = self.constrained.solve(q, v, desired.a, force)
-        out[:n], out[n : 2 * n] = y[n : 2 * n], a
-        out[-3] = float((self.arm.B @ tau) @ v)
-        out[-2] = float(force @ v)
-        out[-1] = self.friction.power(v)
+        out[self._q], out[self._v] = y[self._v], a
+        out[at.work] = float((self.arm.B @ tau) @ v)
+        out[at.loads] = float(force @ v)
+        out[at.loss] = self.losses.power(v)
         return out
 
     def _loads(self, t: float, q: Floats, v: Floats) -> Floats:
@@ -197,13 +163,12 @@ class StateEquations:
 
     def _expanded(self, t: float, y: Floats) -> tuple[Floats, Floats]:
         """All coordinates and rates (n,), as they are integrated."""
-        n = self.count
         if self.constrained is None:
-            return y[:n], y[n : 2 * n]
+            return y[self._q], y[self._v]
         assert self.path is not None
         desired = self.path.at(self.clock(t))
         expand = self.constrained.expand
-        return expand(desired.q, y[:n]), expand(desired.v, y[n : 2 * n])
+        return expand(desired.q, y[self._q]), expand(desired.v, y[self._v])
 
     def coordinates(self, t: float, y: Floats) -> tuple[Floats, Floats]:
         """All coordinates and rates (n,), with closed loops."""
@@ -212,10 +177,10 @@ class StateEquations:
 
     def moments(self, times: Floats, states: Floats) -> Moments:
         """Everything about several instants."""
-        n, arm = self.count, self.arm
+        arm = self.arm
         times = self.clocks(times)
         desired = None if self.path is None else self.path.many(times)
-        q, v = states[:, :n].copy(), states[:, n : 2 * n].copy()
+        q, v = states[:, self._q].copy(), states[:, self._v].copy()
         if self.constrained is not None:
             assert desired is not None
             q, v = self.constrained.expand(desired.q, q), self.constrained.expand(desired.v, v)

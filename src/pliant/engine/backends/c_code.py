@@ -21,7 +21,7 @@ from pliant.engine.backends.statements import (
     statements,
     stumpff_polynomial,
 )
-from pliant.engine.trace.rolled import Address, RolledProgram
+from pliant.engine.trace.program import Address, RolledProgram
 
 WIDTH = 100
 """Columns of tables and signatures."""

@@ -22,11 +22,11 @@ from pliant.engine.backends import jit
 from pliant.engine.backends.fastcall import fast_function, layout_is_known
 from pliant.engine.backends.lanes import padded
 from pliant.engine.backends.module import module_ir, rows
-from pliant.engine.trace.rolled import RolledProgram, rolled, whole
+from pliant.engine.trace.program import RolledProgram
+from pliant.engine.trace.rolled import rolled, whole
 from pliant.engine.trace.structure import split_tree, structure_key
 from pliant.engine.trace.tape import Operations
-from pliant.formulations.recursive.passes import Algorithm
-from pliant.formulations.recursive.tree import Tree
+from pliant.formulations.recursive.passes import Algorithm, Carrier
 
 Floats = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ GROUP = 512
 """Smallest number of states worth a thread of its own."""
 
 
-def fitting_program(algorithm: Algorithm, tree: Tree, seeds: tuple[str, ...] = ()) -> RolledProgram:
+def fitting_program(algorithm: Algorithm, tree: Carrier, seeds: tuple[str, ...] = ()) -> RolledProgram:
     """One kernel for the whole tree while that is small, else one per class of link."""
     by_link = rolled(algorithm, tree, seeds)
     return whole(algorithm, tree, seeds) if by_link.operations.total <= UNROLL_BELOW else by_link
@@ -109,7 +109,7 @@ def stored(
 class Program:
     """An algorithm for one tree: traced, compiled and cached on first use, in each mode that is asked for."""
 
-    def __init__(self, algorithm: Algorithm, tree: Tree, seeds: tuple[str, ...] = ()) -> None:
+    def __init__(self, algorithm: Algorithm, tree: Carrier, seeds: tuple[str, ...] = ()) -> None:
         self.algorithm = algorithm
         self.tree = tree
         self.seeds = seeds

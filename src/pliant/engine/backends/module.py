@@ -24,7 +24,7 @@ from pliant.engine.backends.llvm_ir import (
     stumpff_orders,
     vector_type,
 )
-from pliant.engine.trace.rolled import Address, Kernel, LoopPass, RolledProgram
+from pliant.engine.trace.program import Address, Kernel, LoopPass, RolledProgram
 from pliant.spatial.scalars import Scalar
 
 POINTER = "ptr noalias nocapture"

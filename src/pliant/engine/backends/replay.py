@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.engine.trace.rolled import Address, RolledProgram
+from pliant.engine.trace.program import Address, RolledProgram
 from pliant.engine.trace.tape import BINARY, STUMPFF, Node, live
 from pliant.spatial import scalars
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pliant.engine.trace.rolled import Address, Kernel, RolledProgram
+from pliant.engine.trace.program import Address, Kernel, RolledProgram
 from pliant.engine.trace.tape import BINARY, STUMPFF, Node, Tape, live
 from pliant.spatial.scalars import Scalar, stumpff_coefficients
 

@@ -4,43 +4,32 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.engine.backends import jit
-from pliant.engine.backends.evaluator import BufferLayout, Program, aligned, stored
+from pliant.engine.backends.evaluator import Program, aligned
 from pliant.engine.backends.flow import Flow
 from pliant.engine.backends.llvm_ir import declarations, element, library, number, stumpff_orders, vector_type
-from pliant.engine.backends.module import ATTRIBUTES, program_ir, rows
-from pliant.engine.stepping.explicit_system import (
-    Driving,
-    Signals,
-    Split,
-    constants_of,
-    drive_program,
-    follow,
-    signals_ir,
-)
+from pliant.engine.backends.module import ATTRIBUTES, program_ir
+from pliant.engine.stepping.driven_system import DrivenSystem, call_drive, call_dynamics, follow, held_in
+from pliant.engine.stepping.driving import Driving, Split
 from pliant.engine.stepping.implicit import generalised_alpha_ir, work_size
 from pliant.engine.stepping.integrators import Status
-from pliant.engine.trace.rolled import RolledProgram
+from pliant.engine.stepping.layout import StateLayout
+from pliant.engine.stepping.signals import signals_ir
+from pliant.engine.trace.program import RolledProgram
 from pliant.formulations.method import Traced
 from pliant.formulations.recursive.tree import Tree
 
 Floats = NDArray[np.float64]
 
-POINTERS = (
-    *("constants", "gravity", "store", "rows", "arm", "gains", "drive_rows", "r", "f", "full", "out"),
+CONTEXT = (
     *("tangent_store", "dstore", "saved", "dout", "tangent_rows", "drive_saved", "drive_dout", "dq", "dv", "dx"),
-    "moving",
+    *("moving", "links", "tangent_links"),
 )
-NUMBERS = ("links", "tangent_links", "pieces", "channels", "terms")
-CONTEXT = (*POINTERS, "links", "tangent_links", "table", "pieces", "channels", "terms")
-TABLE = slice(CONTEXT.index("table"), None)
-"""What changes with the signals."""
 
 
 class Equation(NamedTuple):
@@ -49,11 +38,13 @@ class Equation(NamedTuple):
     forward  r = a - forward(q, v, f), as closed loops need it; else r = inverse(q, v, a) - f
     split    which coordinates are driven
     driving  what acts on the robot
+    layout   of the state
     """
 
     forward: bool
     split: Split
     driving: Driving
+    layout: StateLayout
 
     @property
     def first(self) -> int:
@@ -66,39 +57,31 @@ class Equation(NamedTuple):
         return list(range(len(self.split.driven))) if self.forward else list(self.split.driven)
 
 
-def _held(w: Flow) -> dict[str, str]:
-    return {
-        name: w.get("i64" if name in NUMBERS else "ptr", w.let(f"getelementptr inbounds i64, ptr %context, i64 {k}"))
-        for k, name in enumerate(CONTEXT)
-    }
-
-
 def _prepare(w: Flow, held: dict[str, str], equation: Equation, drive: str) -> tuple[str, str, str]:
     """Signals, all coordinates and rates, forces of the drive; the third input of the program is f or a."""
     follow(w, held, equation.driving, "%z")
     parts = ("%q", "%v") if equation.forward else ("%q", "%v", "%a")
     q, v, *a = equation.split.whole(w, parts, held["full"], held["r"])
-    pointers = [held["gains"], held["gravity"], q, v, held["r"], held["arm"], held["store"], held["f"]]
-    w.do(f"call void @{drive}({', '.join(f'ptr {p}' for p in (*pointers, held['drive_rows']))}, i64 1)")
+    call_drive(w, held, drive, q, v)
     return q, v, a[0] if a else held["f"]
 
 
 def residual_ir(program: str, drive: str, equation: Equation) -> str:
     """``residual(context, t, q, v, a, z, r, rates)`` for the coordinates that move; z are the states after v."""
     w = Flow()
-    held = _held(w)
+    held = held_in(w, CONTEXT)
     q, v, third = _prepare(w, held, equation, drive)
     out, f, n = held["out"], held["f"], equation.split.n
-    pointers = [held["constants"], held["gravity"], q, v, third, held["store"], out, held["rows"]]
-    w.do(f"call void @{program}({', '.join(f'ptr {p}' for p in pointers)}, i64 {held['links']})")
+    call_dynamics(w, held, program, (q, v, third), out)
     for j, k in enumerate(equation.split.moving):
         found = w.read(out, equation.first + k)
         w.write(w.fsub(w.read("%a", j), found) if equation.forward else w.fsub(found, w.read(f, k)), "%r", j)
-    for k in range(equation.driving.rest):
+    layout = equation.layout
+    for k in range(layout.further):
         w.write(w.read(f, n + k), "%rates", k)
     if equation.split.driven:
         work = equation.split.work(w, [w.read(out, k) for k in equation.efforts], v)
-        w.write(work, "%rates", equation.driving.states)
+        w.write(work, "%rates", layout.work - layout.rest.start)
     arguments = "ptr %context, double %t, ptr %q, ptr %v, ptr %a, ptr %z, ptr %r, ptr %rates"
     return w.text("residual", arguments, attributes="internal")
 
@@ -106,7 +89,7 @@ def residual_ir(program: str, drive: str, equation: Equation) -> str:
 def newton_ir(program: str, drive: str, single_drive: str, equation: Equation, lanes: int) -> str:
     """``newton(context, t, q, v, a, z, c_v, c_a, S)``: S = dr/dq + c_v dr/dv + c_a dr/da, row-major."""
     w = Flow()
-    held = _held(w)
+    held = held_in(w, CONTEXT)
     q, v, third = _prepare(w, held, equation, single_drive)
     n, count = equation.split.n, len(equation.split.moving)
     t = vector_type(lanes)
@@ -158,7 +141,7 @@ def newton_ir(program: str, drive: str, single_drive: str, equation: Equation, l
     return w.text("newton", arguments, attributes="internal")
 
 
-class ImplicitSystem:
+class ImplicitSystem(DrivenSystem):
     """A robot with a drive, for generalised-alpha. Not shared between threads.
 
     forward  (q, v, f) -> accelerations, as closed loops need it; or
@@ -168,88 +151,45 @@ class ImplicitSystem:
     def __init__(
         self, tree: Tree, driving: Driving, *, forward: Traced | None = None, inverse: Traced | None = None
     ) -> None:
-        self.tree, self.size, self.channels = tree, tree.size, driving.signals
-        equation = Equation(forward is not None, Split(tree.size, driving.driven), driving)
-        n, count = self.size, len(equation.split.moving)
-        self.states = 2 * count + driving.rest
-        lanes = jit.lanes()
         traced = forward or inverse
         assert traced is not None
         programs = Program(*traced), Program(*traced, traced.algorithm.inputs)
-        drives = drive_program(tree, driving), drive_program(tree, driving, ("q", "v"))
-
-        def make() -> tuple[dict[str, Any], str]:
-            traced = programs[0].traced, programs[1].traced
-            return {"plans": [asdict(BufferLayout.of(each)) for each in traced]}, _module(
-                *traced, *drives, equation, lanes
-            )
-
-        identities = [program.identity for program in programs]
-        described = identities, program_ir(drives[0], 1), driving.signals, driving.states, driving.driven
-        description, self._code = stored(("implicit", *described), make)
-        single, tangent = (BufferLayout(**plan) for plan in description["plans"])
-        self.constants = programs[0].constants
-        self.gravity = np.array(tree.gravity, dtype=float)
-        self._arrays: dict[str, NDArray[Any]] = {
-            "constants": self.constants,
-            "gravity": self.gravity,
-            "store": aligned(single.record_size),
-            "rows": np.array(single.rows, dtype=np.int64),
-            "arm": constants_of(tree),
-            "gains": np.array([*driving.gains, 0.0]),
-            "drive_rows": rows(drives[0]),
-            "r": aligned(driving.signals + driving.states + 1),
-            "f": aligned(n + driving.rest),
-            "full": aligned(3 * n),
-            "out": aligned(single.outputs),
-            "tangent_store": aligned(tangent.record_size),
-            "dstore": aligned(tangent.record_size * lanes),
-            "saved": aligned(tangent.saved_size),
-            "dout": aligned(single.outputs * lanes),
-            "tangent_rows": np.array(tangent.rows, dtype=np.int64),
-            "drive_saved": aligned(max(drives[1].saved_size, 1)),
-            "drive_dout": aligned(n * lanes),
+        super().__init__(tree, driving, programs, ("q", "v"), CONTEXT)
+        self._equation = Equation(forward is not None, self.split, driving, self.layout)
+        lanes, n = jit.lanes(), self.size
+        single, tangent = self._compile("implicit", lambda found: self._module(found, lanes))
+        self._hold(
+            single,
+            levels=3,
+            tangent_store=aligned(tangent.record_size),
+            dstore=aligned(tangent.record_size * lanes),
+            saved=aligned(tangent.saved_size),
+            dout=aligned(single.outputs * lanes),
+            tangent_rows=np.array(tangent.rows, dtype=np.int64),
+            drive_saved=aligned(max(self._drives[1].saved_size, 1)),
+            drive_dout=aligned(n * lanes),
             **{f"d{k}": aligned(n * lanes) for k in "qvx"},
-            "moving": np.array(equation.split.moving, dtype=np.int64),
-        }
-        numbers = {"links": len(self._arrays["rows"]), "tangent_links": len(self._arrays["tangent_rows"])}
-        held = {**{name: array.ctypes.data for name, array in self._arrays.items()}, **numbers}
-        self._context = np.array([held.get(name, 0) for name in CONTEXT], dtype=np.int64)
-        self.work = aligned(work_size(count, driving.rest))
-        self.set_signals(Signals.zero(self.channels))
+            moving=np.array(self.split.moving, dtype=np.int64),
+        )
+        self.work = aligned(work_size(self.layout.count, self.layout.further))
         p, i = ctypes.c_void_p, ctypes.c_int64
         self._advance = ctypes.CFUNCTYPE(i, *[p] * 6, i)(self._code.address("generalised_alpha"))
 
-    def set_signals(self, signals: Signals) -> None:
-        """What the drive follows from now on."""
-        if signals.channels != self.channels:
-            raise ValueError(f"the drive has {self.channels} signals, {signals.channels} were given")
-        self._table = signals.table
-        self._context[TABLE] = self._table.ctypes.data, *signals.coefficients.shape
+    def _module(self, traced: Sequence[RolledProgram], lanes: int) -> str:
+        programs = (*traced, *self._drives)
+        tapes = [kernel.tape for p in programs for each in p.passes for kernel in each.kernels]
+        orders = stumpff_orders(tapes)
+        parts = [declarations({1, lanes}), library(1, orders), library(lanes, orders)]
+        names = []
+        for program, width in zip(programs, (1, lanes, 1, lanes), strict=True):
+            text, name = program_ir(program, width)
+            parts.append(text)
+            names.append(name)
+        parts += [signals_ir(), residual_ir(names[0], names[2], self._equation)]
+        parts.append(newton_ir(names[1], names[3], names[2], self._equation, lanes))
+        return "".join([*parts, generalised_alpha_ir(self.layout.count, self.layout.further), ATTRIBUTES])
 
     def advance(self, clock: Floats, x: Floats, tolerance: Floats, knots: Floats) -> Status:
         """Advance x in place until clock[END] or as many steps as there are knots for."""
         arrays = (self._context, clock, x, tolerance, self.work, knots)
         return Status(self._advance(*(a.ctypes.data for a in arrays), len(knots) - 1))
-
-
-def _module(
-    single: RolledProgram,
-    tangent: RolledProgram,
-    drive: RolledProgram,
-    drive_tangent: RolledProgram,
-    equation: Equation,
-    lanes: int,
-) -> str:
-    programs = (single, tangent, drive, drive_tangent)
-    tapes = [kernel.tape for p in programs for each in p.passes for kernel in each.kernels]
-    orders = stumpff_orders(tapes)
-    parts = [declarations({1, lanes}), library(1, orders), library(lanes, orders)]
-    names = []
-    for program, width in zip(programs, (1, lanes, 1, lanes), strict=True):
-        text, name = program_ir(program, width)
-        parts.append(text)
-        names.append(name)
-    parts += [signals_ir(), residual_ir(names[0], names[2], equation)]
-    parts.append(newton_ir(names[1], names[3], names[2], equation, lanes))
-    return "".join([*parts, generalised_alpha_ir(len(equation.split.moving), equation.driving.rest), ATTRIBUTES])

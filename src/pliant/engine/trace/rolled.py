@@ -8,155 +8,17 @@ Values between kernels live in one record per link; only those that some later k
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
+from pliant.engine.trace.program import Address, Kernel, LoopPass, RolledProgram, Still, Stored
 from pliant.engine.trace.structure import ConstantsPattern, Slot, freeze, from_slots, pack, slots, split_tree
-from pliant.engine.trace.tape import BINARY, Node, Operations, Tape, count, live, tangents
-from pliant.formulations.recursive.passes import Algorithm, LinkView, Pass
-from pliant.formulations.recursive.tree import Tree
+from pliant.engine.trace.tape import Node, Tape, tangents
+from pliant.formulations.recursive.passes import Algorithm, Carrier, LinkView, Pass
 from pliant.spatial.scalars import Scalar
 
 
-class Address(NamedTuple):
-    """Where a value is: an array, the role of the link it belongs to (seen from the kernel's link), an index."""
-
-    array: str
-    role: str
-    index: int  # type: ignore[assignment]
-
-    @property
-    def is_tangent(self) -> bool:
-        """Whether the array holds derivatives."""
-        return self.array.startswith("d")
-
-
-Stored = tuple[str, int]
-"""A slot of a link's record: ("store", k) for a value, ("dstore", k) for its tangent."""
-
-
-@dataclass(frozen=True, slots=True)
-class Still:
-    """Tangents of a kernel whose link and neighbours have no moving inputs of their own: they are only carried along.
-
-    Elsewhere along a chain most of a tangent vanishes: relative motions do not change, only how the whole moves.
-    """
-
-    stores: dict[int, Scalar]
-    outputs: list[Scalar]
-
-
-@dataclass(slots=True)
-class Kernel:
-    """Straight-line code for one class of link in one pass: what it can store, and its outputs."""
-
-    name: str
-    tape: Tape
-    stores: dict[Stored, Scalar]
-    outputs: list[Scalar]
-    output_array: str
-    patterns: dict[str, Any]
-    record: int
-    saved_start: int = 0
-    needed: set[Stored] = field(default_factory=set)
-    still: Still | None = None
-
-    @property
-    def still_results(self) -> list[tuple[Address, Scalar]]:
-        """The tangents that the kernel must write where the directions move neither the link nor a neighbour."""
-        if self.still is None:
-            return []
-        slots_ = sorted(k for array, k in self.needed if array == "dstore")
-        stores = [(Address("dstore", "own", k), self.still.stores.get(k, 0.0)) for k in slots_]
-        return stores + [(Address(self.output_array, "own", i), x) for i, x in enumerate(self.still.outputs)]
-
-    @property
-    def results(self) -> list[tuple[Address, Scalar]]:
-        """What the kernel must write."""
-        stores = [(Address(key[0], "own", key[1]), self.stores[key]) for key in sorted(self.needed)]
-        return stores + [(Address(self.output_array, "own", i), x) for i, x in enumerate(self.outputs)]
-
-    def reads(self) -> set[Address]:
-        """What the kernel reads, given what it must write."""
-        order = live(x for _, x in [*self.results, *self.still_results])
-        return {self.tape.a[i] for i in order if self.tape.op[i] == "symbol"}
-
-    @property
-    def active(self) -> frozenset[int]:
-        """Slots whose tangent is not structurally zero."""
-        return frozenset(k for array, k in self.stores if array == "dstore")
-
-    @property
-    def operations(self) -> Operations:
-        return count([x for _, x in self.results])
-
-    @property
-    def saved(self) -> dict[int, Address]:
-        """Values of the tape that its tangents need: computed once, loaded for every block of directions."""
-        moving: set[int] = set()
-        order = live(x for _, x in [*self.results, *self.still_results])
-        out: dict[int, Address] = {}
-        for i in order:
-            op = self.tape.op[i]
-            if op == "constant":
-                continue
-            if op == "symbol":
-                if self.tape.a[i].is_tangent:
-                    moving.add(i)
-                continue
-            operands = [self.tape.a[i], self.tape.b[i]] if op in BINARY else [self.tape.a[i]]
-            if any(k in moving for k in operands):
-                moving.add(i)
-                for k in operands:
-                    if k not in moving and k not in out and self.tape.op[k] not in ("constant", "symbol"):
-                        out[k] = Address("saved", "own", self.saved_start + len(out))
-        return out
-
-
-@dataclass(slots=True)
-class LoopPass:
-    """A pass with the kernel of every link."""
-
-    name: str
-    direction: str
-    kernel_of: list[int]
-    kernels: list[Kernel]
-
-
-@dataclass(slots=True)
-class RolledProgram:
-    """Everything that a back end needs: passes, offsets of every link in the arrays, constants."""
-
-    name: str
-    inputs: tuple[str, ...]
-    seeds: tuple[str, ...]
-    passes: list[LoopPass]
-    parents: list[int]
-    children: list[tuple[int, ...]]
-    coordinate_start: list[int]
-    output_start: list[int]
-    constant_start: list[int]
-    record_start: list[int]
-    record_size: int
-    saved_start: list[int]
-    saved_size: int
-    constants: list[float]
-    outputs: int
-    size: int
-    patterns: Sequence[ConstantsPattern]
-
-    @property
-    def operations(self) -> Operations:
-        """Of one evaluation: each kernel's, as often as it is called."""
-        total = Operations()
-        for each in self.passes:
-            counts = [kernel.operations for kernel in each.kernels]
-            for k in each.kernel_of:
-                total = total + counts[k]
-        return total
-
-
-def rolled(algorithm: Algorithm, tree: Tree, seeds: tuple[str, ...] = ()) -> RolledProgram:
+def rolled(algorithm: Algorithm, tree: Carrier, seeds: tuple[str, ...] = ()) -> RolledProgram:
     """Trace every pass of an algorithm once per class of link.
 
     With seeds (names of inputs, or "constants") the program gives the tangents of the outputs along the directions
@@ -166,7 +28,7 @@ def rolled(algorithm: Algorithm, tree: Tree, seeds: tuple[str, ...] = ()) -> Rol
 
 
 class _Roller:
-    def __init__(self, algorithm: Algorithm, tree: Tree, seeds: tuple[str, ...]) -> None:
+    def __init__(self, algorithm: Algorithm, tree: Carrier, seeds: tuple[str, ...]) -> None:
         self.algorithm = algorithm
         self.seeds = seeds
         self.active: list[frozenset[int]] = [frozenset() for _ in tree.links]
@@ -330,9 +192,10 @@ class _Roller:
             for name in self.algorithm.inputs
         }
         gravity = [tape.symbol(Address("gravity", "", g.index)) if isinstance(g, Slot) else g for g in self.gravity]
-        constants = from_slots(self.split[i].pattern, reader("constants"))
         known = {name: self.patterns[i][name] for name in names if name in self.patterns[i]}
         store = from_slots(known, reader("store"), reader("constants"))
+        # most of what a neighbour is remains unread
+        constants = partial(from_slots, self.split[i].pattern, reader("constants"))
         return LinkView(link.name, link.kind, constants, inputs, gravity, None, [], store)
 
     def _mark_needed(self, passes: list[LoopPass]) -> None:
@@ -404,7 +267,7 @@ def _running(sizes: list[int]) -> tuple[list[int], int]:
     return starts, total
 
 
-def whole(algorithm: Algorithm, tree: Tree, seeds: tuple[str, ...] = ()) -> RolledProgram:
+def whole(algorithm: Algorithm, tree: Carrier, seeds: tuple[str, ...] = ()) -> RolledProgram:
     """The same program as a single kernel, traced over the whole tree at once: shorter for small robots."""
     tape = Tape()
     split = split_tree(tree)

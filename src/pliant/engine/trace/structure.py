@@ -16,7 +16,7 @@ from pliant.bodies.terms import Role
 from pliant.engine.trace.tape import Node
 
 if TYPE_CHECKING:
-    from pliant.formulations.recursive.tree import Tree
+    from pliant.formulations.recursive.passes import Carrier
 
 
 SHARED_BITS = 46
@@ -37,8 +37,23 @@ class ConstantSlot(NamedTuple):
     sign: float = 1.0
 
 
+class Plain(list[Any]):
+    """Nested lists of plain numbers alone: nothing in them is ever replaced, so they are handed on as they are.
+
+    Most of the arrays of a large body are zeros.
+    """
+
+    __slots__ = ("frozen",)
+
+    def __init__(self, values: list[Any]) -> None:
+        super().__init__(values)
+        self.frozen = tuple(freeze(value) for value in values)
+
+
 def map_leaves(tree: Any, f: Callable[[Any], Any]) -> Any:
     """Apply f to every leaf of nested lists, tuples, named tuples and dicts; slots and None are leaves."""
+    if type(tree) is Plain:
+        return tree
     if isinstance(tree, (Slot, ConstantSlot)) or tree is None:
         return f(tree)
     if isinstance(tree, dict):
@@ -53,6 +68,8 @@ def map_leaves(tree: Any, f: Callable[[Any], Any]) -> Any:
 
 def freeze(tree: Any) -> Any:
     """A hashable image of a pattern."""
+    if type(tree) is Plain:
+        return tree.frozen
     if isinstance(tree, dict):
         return tuple((key, freeze(value)) for key, value in tree.items())
     if isinstance(tree, (list, tuple)) and not isinstance(tree, (Slot, ConstantSlot)):
@@ -116,7 +133,10 @@ def split_constants(constants: Any) -> ConstantsPattern:
         if hasattr(node, "_fields"):
             rules = {name: exact if role == "exact" else alone for name, role in _roles(node).items()}
             return type(node)(*(split(x, rules.get(name, shared)) for name, x in zip(node._fields, node, strict=True)))
-        return [split(x, rule) for x in node] if isinstance(node, list) else rule(node)
+        if not isinstance(node, list):
+            return rule(node)
+        parts = [split(x, rule) for x in node]
+        return Plain(parts) if all(type(x) in (float, Plain) for x in parts) else parts
 
     return ConstantsPattern(split(constants, shared), values)
 
@@ -184,20 +204,20 @@ def slots(pattern: Any) -> frozenset[int]:
     return frozenset().union(*map(slots, pattern)) if isinstance(pattern, (tuple, list)) else frozenset()
 
 
-_SPLIT: WeakKeyDictionary[Tree, tuple[ConstantsPattern, ...]] = WeakKeyDictionary()
+_SPLIT: WeakKeyDictionary[Carrier, tuple[ConstantsPattern, ...]] = WeakKeyDictionary()
 
 
-def split_tree(tree: Tree) -> tuple[ConstantsPattern, ...]:
+def split_tree(tree: Carrier) -> tuple[ConstantsPattern, ...]:
     """Structure and values of every link's constants, found once per tree."""
     if tree not in _SPLIT:
         _SPLIT[tree] = tuple(split_constants(link.constants) for link in tree.links)
     return _SPLIT[tree]
 
 
-_KEYS: WeakKeyDictionary[Tree, str] = WeakKeyDictionary()
+_KEYS: WeakKeyDictionary[Carrier, str] = WeakKeyDictionary()
 
 
-def structure_key(tree: Tree) -> str:
+def structure_key(tree: Carrier) -> str:
     """A digest of everything that decides the code: kinds, patterns and topology, but no values."""
     if tree not in _KEYS:
         known: dict[Any, int] = {}
@@ -210,7 +230,7 @@ def structure_key(tree: Tree) -> str:
     return _KEYS[tree]
 
 
-def dissipative_slots(tree: Tree) -> list[int]:
+def dissipative_slots(tree: Carrier) -> list[int]:
     """Positions, in all constants of a tree, of damping and friction: zero there leaves a conservative robot."""
     out: list[int] = []
     start = 0

@@ -32,7 +32,8 @@ class DryFriction:
 class SymbolicSystem:
     """M a + D v + U q + F v + preload + G + friction = B tau, entry by entry.
 
-    ``christoffel[i][j]`` maps k to the symbol that multiplies v_k in D_ij.
+    ``christoffel[i][j]`` maps k to the symbol that multiplies v_k in D_ij. The potential energy is that of gravity,
+    ``potential``, and that of elastic parts, q U q/2 + preload q + ``rest_energy``; ``gravity`` are its components.
     """
 
     coordinates: tuple[int, ...]
@@ -45,6 +46,9 @@ class SymbolicSystem:
     B: Matrix
     inputs: tuple[str, ...]
     friction: tuple[DryFriction, ...]
+    potential: Series
+    rest_energy: Series
+    gravity: list[Series]
 
     @property
     def terms(self) -> int:
@@ -62,21 +66,26 @@ class SymbolicSystem:
         return out
 
 
-def assemble(chain: BodyChain, progress: Progress | None = None, *, most_terms: int | None = None) -> SymbolicSystem:
-    """Derive the equations of motion of a chain of bodies; TooLargeError tells how many terms they would have."""
+def assemble(
+    chain: BodyChain, progress: Progress | None = None, *, most_terms: int | None = None, with_rates: bool = True
+) -> SymbolicSystem:
+    """Derive the equations of motion of a chain of bodies; TooLargeError tells how many terms they would have.
+
+    Without rates there are no Christoffel symbols, for those who differentiate M in another way.
+    """
     report = progress or (lambda part, text: None)
     algebra = chain.names.algebra
     zero = algebra.number(0.0)
     coordinates = tuple(chain.names.coordinates)
-    pairs, columns = kinetic_energy(chain, lambda part, text: report(0.4 * part, text))
-    M = [[pairs.get((min(a, b), max(a, b)), zero).reduced() for b in coordinates] for a in coordinates]
+    momenta = kinetic_energy(chain, lambda part, text: report(0.4 * part, text))
+    M = [[momenta.M.get((min(a, b), max(a, b)), zero).reduced() for b in coordinates] for a in coordinates]
     add_drives(chain, coordinates, M)
     if most_terms is not None and (estimate := estimated_terms(algebra, M)) > most_terms:
         raise TooLargeError(estimate)
     # the rest is small beside what has just been estimated
     algebra.most = float("inf")
     # the force of gravity along a coordinate is minus the momentum that a unit rate of it carries
-    forces = {column.coordinate: inner(chain.gravity, column.f) * -1.0 for column in columns}
+    forces = {column.coordinate: inner(chain.gravity, column.f) * -1.0 for column in momenta.columns}
     U, F = (constant_matrix(chain, coordinates, which) for which in ("stiffness", "damping"))
     preload = [algebra.number(0.0) for _ in coordinates]
     for drive in chain.drives:
@@ -88,7 +97,7 @@ def assemble(chain: BodyChain, progress: Progress | None = None, *, most_terms: 
     return SymbolicSystem(
         coordinates=coordinates,
         M=M,
-        christoffel=christoffel(algebra, M, coordinates, report),
+        christoffel=christoffel(algebra, M, coordinates, report) if with_rates else [],
         U=U,
         F=F,
         G=[forces.get(q, zero).reduced() for q in coordinates],
@@ -96,6 +105,9 @@ def assemble(chain: BodyChain, progress: Progress | None = None, *, most_terms: 
         B=[[row.get(q, zero) for row in rows] for q in coordinates],
         inputs=tuple(drive.name for drive in driven),
         friction=tuple(DryFriction(d.row, d.coulomb, d.smoothing) for d in chain.drives if d.coulomb),
+        potential=inner(chain.gravity, momenta.first).reduced() * -1.0,
+        rest_energy=algebra.total((0.5, d.stiffness * d.rest * d.rest) for d in chain.drives),
+        gravity=chain.gravity,
     )
 
 

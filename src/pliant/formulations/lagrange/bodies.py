@@ -18,7 +18,7 @@ from pliant.formulations.lagrange.names import AXES, Constant, Kind, Names, Orig
 from pliant.formulations.lagrange.series import Series
 
 if TYPE_CHECKING:
-    from pliant.model.inertia import RigidMass
+    from pliant.mechanism import Part
     from pliant.model.links import Link
 
 # a part of an inertia that is this small beside the whole is the rounding of a subtraction
@@ -130,13 +130,13 @@ def coordinate_marks(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(str(k + 1) for k in range(len(names)))
 
 
-def rigid_inertia(part: RigidMass, own: LinkNames, mark: str, meaning: str) -> RigidInertia:
+def rigid_inertia(part: Part, own: LinkNames, mark: str, meaning: str) -> RigidInertia:
     """A rigid link (mark ""), a hub (h) or a payload (p) in symbols."""
     at = f"_{{{mark}}}" if mark else ""
     word = f" {meaning}" if meaning else ""
     mass = own.constant(f"m{mark}", f"m{at}", "", part.mass, "kg", f"mass{word}", "inertia", scales=True)
-    centre = own.vector(f"lc{mark}", f"l_{{c{mark}}}", part.com_vector(), f"the centre of mass{word}")
-    I = part.inertia_matrix()  # noqa: E741
+    centre = own.vector(f"lc{mark}", f"l_{{c{mark}}}", part.com, f"the centre of mass{word}")
+    I = part.inertia  # noqa: E741
     letter = f"I{mark}"
     if np.array_equal(I, I[0, 0] * np.eye(3)):
         text = f"inertia about every axis through the centre of mass{word}"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pliant.formulations.lagrange.bodies import FlexibleInertia, RigidInertia
-from pliant.formulations.lagrange.chain import Body, BodyChain, Hinge, Shift, Slide, SymbolicSeat, SymbolicTurn
+from pliant.formulations.lagrange.chain import BodyChain, ChainBody, Hinge, Shift, Slide, SymbolicSeat, SymbolicTurn
 from pliant.formulations.lagrange.sections import Map
 from pliant.formulations.lagrange.series import Algebra, Series, Vector, add, cross, inner, scaled, times
 
@@ -38,10 +38,22 @@ class Column:
     n: list[Series]
 
 
-def kinetic_energy(
-    chain: BodyChain, report: Callable[[float, str], None]
-) -> tuple[dict[tuple[int, int], Series], list[Column]]:
-    """M by pairs of coordinates (both orders the same, one of them present), and the columns at the base."""
+@dataclass(frozen=True, slots=True)
+class Momenta:
+    """What the kinetic energy of a chain leaves.
+
+    M        by pairs of coordinates, both orders the same, one of them present
+    columns  of all coordinates, at the base
+    first    moment of all masses about the base's origin, in its axes
+    """
+
+    M: dict[tuple[int, int], Series]
+    columns: list[Column]
+    first: list[Series]
+
+
+def kinetic_energy(chain: BodyChain, report: Callable[[float, str], None]) -> Momenta:
+    """The quadratic form of the kinetic energy of a chain."""
     return _Collector(chain).collect(report)
 
 
@@ -52,10 +64,11 @@ class _Collector:
         self.M: dict[tuple[int, int], Series] = {}
         self.zero = self.algebra.number(0.0)
 
-    def collect(self, report: Callable[[float, str], None]) -> tuple[dict[tuple[int, int], Series], list[Column]]:
+    def collect(self, report: Callable[[float, str], None]) -> Momenta:
         bodies = self.chain.bodies
         waiting: list[list[tuple[SymbolicSeat, Composite, list[Column]]]] = [[] for _ in bodies]
         at_base: list[Column] = []
+        first = [self.zero] * 3
         for i in reversed(range(len(bodies))):
             body = bodies[i]
             report((len(bodies) - i - 1) / len(bodies), f"kinetic energy of {body.label}")
@@ -63,9 +76,10 @@ class _Collector:
             composite, columns = self._inwards(body, composite, columns)
             if body.parent < 0 or body.seat is None:
                 at_base += columns
+                first = add(first, composite.s)
             else:
                 waiting[body.parent].append((body.seat, composite, columns))
-        return self.M, at_base
+        return Momenta(self.M, at_base, first)
 
     def _set(self, a: int, b: int, value: Series) -> None:
         key = (a, b) if a <= b else (b, a)
@@ -75,7 +89,7 @@ class _Collector:
     # ---- a body with its children
 
     def _whole(
-        self, body: Body, children: Sequence[tuple[SymbolicSeat, Composite, list[Column]]]
+        self, body: ChainBody, children: Sequence[tuple[SymbolicSeat, Composite, list[Column]]]
     ) -> tuple[Composite, list[Column]]:
         composite, own = self._alone(body)
         columns: list[Column] = []
@@ -85,7 +99,7 @@ class _Collector:
             columns += [self._handed(body, seat, column) for column in handed]
         return composite, [*columns, *own]
 
-    def _alone(self, body: Body) -> tuple[Composite, list[Column]]:
+    def _alone(self, body: ChainBody) -> tuple[Composite, list[Column]]:
         """The body itself in its own frame, with the columns of its elastic coordinates."""
         inertia = body.inertia
         if inertia is None:
@@ -96,7 +110,7 @@ class _Collector:
             return _shifted(at_centre, inertia.centre), []
         return self._flexible(body, inertia)
 
-    def _flexible(self, body: Body, b: FlexibleInertia) -> tuple[Composite, list[Column]]:
+    def _flexible(self, body: ChainBody, b: FlexibleInertia) -> tuple[Composite, list[Column]]:
         """Deformed: s = first + first_modal q, E_w = beta + lam q, I = I_rr + 2 I_re q + I_ee q q."""
         algebra, one = self.algebra, self.algebra.number(1.0)
         q = [algebra.monomial(i) for i in body.elastic]
@@ -123,7 +137,7 @@ class _Collector:
         return Composite(b.mass, s, I), columns
 
     def _carried(
-        self, body: Body, seat: SymbolicSeat, c: Composite, own: list[Column]
+        self, body: ChainBody, seat: SymbolicSeat, c: Composite, own: list[Column]
     ) -> tuple[Composite, list[Column]]:
         """A child's inertia at its seat: what the elastic coordinates of the body do to it; then about its origin."""
         before, after = _rates(seat)
@@ -143,7 +157,7 @@ class _Collector:
             new.append(Column(column.coordinate, add(column.f, f), add(column.n, n, cross(seat.r, f))))
         return _shifted(turned, seat.r), new
 
-    def _handed(self, body: Body, seat: SymbolicSeat, column: Column) -> Column:
+    def _handed(self, body: ChainBody, seat: SymbolicSeat, column: Column) -> Column:
         """A column of a child, felt by the elastic coordinates of the body, then about the body's origin."""
         _, after = _rates(seat)
         out = seat.section.out if seat.section is not None else None
@@ -155,7 +169,7 @@ class _Collector:
 
     # ---- through the joint
 
-    def _inwards(self, body: Body, c: Composite, columns: list[Column]) -> tuple[Composite, list[Column]]:
+    def _inwards(self, body: ChainBody, c: Composite, columns: list[Column]) -> tuple[Composite, list[Column]]:
         """From the body's frame back to its seat; a joint adds its own column on the way."""
         for step in reversed(body.steps):
             match step:

@@ -11,13 +11,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pliant.formulations.lagrange.assemble import SymbolicSystem, assemble
-from pliant.formulations.lagrange.chain import TipRotation, build_chain
+from pliant.formulations.lagrange.assemble import SymbolicSystem
+from pliant.formulations.lagrange.derivation import MOST_TERMS, WayOut, derive
 from pliant.formulations.lagrange.expression import Name, Sum, to_sympy
+from pliant.formulations.lagrange.lowering import TipRotation
 from pliant.formulations.lagrange.names import Abbreviation, Constant, Coordinate, Names
-from pliant.formulations.lagrange.series import Algebra, Series, TooLargeError
+from pliant.formulations.lagrange.series import Series
 from pliant.formulations.lagrange.writing import EquationWriter
-from pliant.model.errors import ModelError, Problem, did_you_mean
+from pliant.model.errors import ModelError, did_you_mean
 
 if TYPE_CHECKING:
     from pliant.formulations.lagrange.code import EquationFunctions
@@ -26,14 +27,6 @@ if TYPE_CHECKING:
 Format = Literal["latex", "markdown", "html", "python", "c", "text"]
 FORMATS: tuple[Format, ...] = ("latex", "markdown", "html", "python", "c", "text")
 ENDINGS = {".tex": "latex", ".md": "markdown", ".html": "html", ".py": "python", ".c": "c", ".txt": "text"}
-
-MOST_TERMS = 40_000
-"""Terms of M and D together: about ten seconds of work, and some hundred pages."""
-
-WORK_PER_TERM = 30
-"""Products of terms that the kinetic energy may cost for each allowed term; robots that fit need a tenth of it."""
-
-TERMS_PER_PAGE = 150
 
 
 def equations(
@@ -64,15 +57,9 @@ def equations(
         raise ValueError(f"tip_rotation is {tip_rotation!r}; it must be 'slope' or 'chord'")
     if integrals not in ("values", "closed"):
         raise ValueError(f"integrals is {integrals!r}; it must be 'values' or 'closed'")
-    _check(loaded)
-    names = Names(Algebra(most=float(most_terms) * WORK_PER_TERM))
-    try:
-        chain = build_chain(loaded, names, tip_rotation)
-        system = assemble(chain, progress, most_terms=most_terms)
-    except TooLargeError as error:
-        raise _too_large(loaded, len(names.coordinates), error, most_terms) from None
-    if not system.coordinates:
-        raise ModelError(f"nothing moves in robot '{loaded.name}': it has neither joints nor flexible links")
+    names, system = derive(
+        loaded, _way_out(loaded), tip_rotation=tip_rotation, most_terms=most_terms, progress=progress
+    )
     constants = names.final(names.needed(system.all_series()))
     if integrals == "closed":
         from pliant.formulations.lagrange.closed_forms import with_closed_forms
@@ -92,39 +79,13 @@ def require_sympy() -> None:
         raise ImportError("equations in symbols need SymPy; install it with: pip install 'pliant[sympy]'") from None
 
 
-def _check(robot: Robot) -> None:
-    """Refuse robots that have no such equations."""
-    listing = f"{_listing(robot)} writes the recursive model of it"
-    if robot.loops:
-        names = ", ".join(f"'{loop.name}'" for loop in robot.loops)
-        raise ModelError(
-            f"robot '{robot.name}' has closed loops ({names}); closed-form equations are for open chains; {listing}"
-        )
-    for number, link in enumerate(robot.links):
-        beam = link.beam
-        element = f"links[{number}] '{link.name}'"
-        if beam is not None and beam.rotary_inertia == "exact" and beam.is_flexible:
-            message = "rotary_inertia is exact, which has no closed form; write rotary_inertia: true"
-            raise ModelError(Problem(element, message))
-        if beam is not None and beam.foreshortening:
-            message = "foreshortening is not part of the closed-form equations; leave it out"
-            raise ModelError(Problem(element, message))
-
-
-def _too_large(robot: Robot, n: int, error: TooLargeError, most: int) -> ModelError:
-    terms = error.args[0] if error.args else 0
-    size = (
-        f"about {terms:,} terms, some {terms // TERMS_PER_PAGE:,} pages" if terms else f"far more than {most:,} terms"
+def _way_out(robot: Robot) -> WayOut:
+    listing = f"`pliant export {robot.name} --to listing -o {robot.name}.c`"
+    return WayOut(
+        other=f"{listing} writes the recursive model of it",
+        smaller="Use fewer modes or links, or write the recursive model, whose length grows with the number of links "
+        f"only: {listing}",
     )
-    return ModelError(
-        f"the closed-form equations of '{robot.name}' ({n} coordinates) would have {size}; {most:,} are the most. Use "
-        f"fewer modes or links, or write the recursive model, whose length grows with the number of links only: "
-        f"{_listing(robot)}"
-    )
-
-
-def _listing(robot: Robot) -> str:
-    return f"`pliant export {robot.name} --to listing -o {robot.name}.c`"
 
 
 @dataclass(eq=False)

@@ -225,6 +225,10 @@ class DenseLoops(Loops):
         pull: Floats = self.arm.evaluator(traced, "q")(q, held)
         return pull
 
+    def acceleration_slope(self, q: Floats, a: Floats) -> Floats:
+        by_q: Floats = self.arm.evaluator(self.constraints.levels, "q")(q, np.zeros_like(q), a)
+        return np.split(by_q, 3)[2][self.kept_at(q)]
+
     def sensitivities(
         self, q: Floats, v: Floats, a: Floats, f: Floats, driven: Sequence[int] = ()
     ) -> tuple[Floats, Floats, Floats]:

@@ -225,6 +225,10 @@ class Loops:
         """J and bias of the constraints that are used at a state."""
         return np.zeros((0, self.arm.size)), np.zeros(0)
 
+    def acceleration_slope(self, q: Floats, a: Floats) -> Floats:
+        """Derivative by q of the accelerations J a of the closures that are used, at rest (rows, n)."""
+        return np.zeros((0, self.arm.size))
+
     def forward_dense(self, form: DenseForm, q: Floats, v: Floats, f: Floats) -> Floats:
         """Accelerations of one state through dense matrices."""
         if str(form) != "dense":

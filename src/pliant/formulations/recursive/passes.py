@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pliant.bodies.constants import GROUND
 from pliant.bodies.terms import FrameTerms
@@ -31,12 +31,19 @@ class LinkView:
 
     name: str
     kind: LinkKind
-    link: LinkConstants
+    constants: LinkConstants | Callable[[], LinkConstants]
     inputs: Mapping[str, Vector]
     gravity: Vector
     parent: LinkView | None = None
     children: list[LinkView] = field(default_factory=list)
     store: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def link(self) -> LinkConstants:
+        """Its constants; those that are made on demand are made once."""
+        if callable(self.constants):
+            self.constants = self.constants()
+        return self.constants
 
     @property
     def q(self) -> Vector:
@@ -95,6 +102,23 @@ class Pass:
     own: tuple[str, ...] = ()
 
 
+class Carrier(Protocol):
+    """What carries the constants of an algorithm: the tree of links, or whatever a method lowers a mechanism to.
+
+    links     parts, each with ``kind``, ``constants``, ``parent`` and ``start``
+    children  for each part, the parts that hang on it
+    """
+
+    @property
+    def size(self) -> int: ...
+    @property
+    def gravity(self) -> Any: ...
+    @property
+    def links(self) -> Sequence[Any]: ...
+    @property
+    def children(self) -> Sequence[tuple[int, ...]]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Algorithm:
     """Passes in order, the inputs that they take and the value that is the result of each link."""
@@ -106,9 +130,9 @@ class Algorithm:
 
     def evaluate(
         self,
-        tree: Tree,
+        tree: Any,
         inputs: Mapping[str, Sequence[Any]],
-        constants: Sequence[LinkConstants] | None = None,
+        constants: Sequence[Any] | None = None,
         gravity: Vector | None = None,
     ) -> Vector:
         """The results of all links, on whatever scalars the inputs hold."""

@@ -14,9 +14,9 @@ from pliant.model.element import of_value, refuse, rule
 from pliant.model.errors import ModelError, show
 from pliant.model.units import Number
 from pliant.simulation.drives.drive import NO_RATES, Action, ActiveDrive, Drive
+from pliant.simulation.joint_table import read_joint_table
 from pliant.simulation.per_joint import Efforts, spread
 from pliant.simulation.signals import signal
-from pliant.simulation.tables import read_table
 from pliant.simulation.trajectories.path import Floats, Surroundings
 
 Interpolation = Literal["linear", "hold", "cubic"]
@@ -76,7 +76,7 @@ class GivenTorque(Drive):
             signals = [signal(x) for x in spread(self.joints, around.inputs, 0.0, "joints")]
             return _Signals(signals)
         if self.file is not None:
-            times, rows = read_torques(self.file, around.inputs)
+            times, rows = read_joint_table(self.file, around.inputs, np.zeros(len(around.inputs)), "torques")
         else:
             assert self.time is not None
             assert self.torque is not None
@@ -127,9 +127,3 @@ class _Table(ActiveDrive):
             part = (t - times[k]) / (times[k + 1] - times[k])
             tau = rows[k] + part * (rows[k + 1] - rows[k])
         return Action(tau, NO_RATES)
-
-
-def read_torques(file: str, inputs: Sequence[str]) -> tuple[Floats, Floats]:
-    """Times and rows (in the order of the inputs) of a CSV file; joints without a column get zero."""
-    times, rows, _ = read_table(file, inputs, "torques")
-    return times, rows

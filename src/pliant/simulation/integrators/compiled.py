@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.engine.stepping.explicit_system import Driving, ExplicitSystem, RoughSignalError, Signals
+from pliant.engine.stepping.driving import Driving
+from pliant.engine.stepping.explicit_system import ExplicitSystem
 from pliant.engine.stepping.implicit import alpha_clock
 from pliant.engine.stepping.implicit_system import ImplicitSystem
 from pliant.engine.stepping.integrators import SLIVER, Clock, Status, new_clock
+from pliant.engine.stepping.signals import RoughSignalError, Signals
 from pliant.simulation.drives.law import AnyLaw, compiled_law
 from pliant.simulation.integrators.dop853 import DOP853
 from pliant.simulation.integrators.fixed_step import RK4, SemiImplicit
@@ -347,6 +349,10 @@ class KnotPiece(Piece):
     @property
     def knots(self) -> Floats:
         return self.times
+
+    @property
+    def knot_states(self) -> Floats:
+        return self._y
 
     def __call__(self, t: ArrayLike) -> Floats:
         times = np.atleast_1d(np.asarray(t, dtype=float))

@@ -114,7 +114,7 @@ class GeneralisedAlpha(Integrator):
             self.h = max(h * factor, self.h) if h < self.h else h * factor
         f = self.rates(t, trial.y)
         # drive states and energies by the trapezoidal rule
-        rest = slice(2 * self.equations.count, None)
+        rest = self.equations.layout.rest
         trial.y[rest] = self.y[rest] + h / 2 * (self.f[rest] + f[rest])
         piece = HermitePiece(self.t, t, self.y, trial.y, self.f, f, self.equations.count)
         self.t, self.y, self.f, self.a, self.s = t, trial.y, f, trial.a, trial.s
@@ -154,7 +154,7 @@ class GeneralisedAlpha(Integrator):
         m, f, gamma, beta = self.alpha_m, self.alpha_f, self.gamma, self.beta
         ratio = (1 - f) / (1 - m)
         y0, a0, s0 = self.y, self.a, self.s
-        rest = slice(2 * n, 2 * n + self.equations.states)
+        rest = self.equations.layout.drive
         a = a0.copy()
         s = (f * a0 - m * s0) / (1 - m) + ratio * a
         y = y0.copy()

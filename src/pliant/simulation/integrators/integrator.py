@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pliant.engine.stepping.layout import BALANCES
 from pliant.model.errors import ModelError
-from pliant.simulation.state_equations import BALANCES, StateEquations
+from pliant.simulation.state_equations import StateEquations
 
 Floats = NDArray[np.float64]
 
@@ -68,6 +69,11 @@ class Piece(ABC):
     def __call__(self, t: ArrayLike) -> Floats:
         """The state at times within the piece: (size,) for one time, (times, size) for several."""
 
+    @property
+    @abstractmethod
+    def knot_states(self) -> Floats:
+        """The states at the knots (knots, size), as they are known without interpolation."""
+
 
 @dataclass(frozen=True)
 class Tolerance:
@@ -94,10 +100,12 @@ class Tolerance:
             if not hits and group not in ("joints", "elastic"):
                 raise ModelError(f"tolerance of '{group}': no coordinate has such a name")
             values[hits] = value
-        rest = np.full(equations.size - 2 * len(names), common)
+        layout = equations.layout
+        every = np.full(layout.size, common)
+        every[layout.q] = every[layout.v] = values
         # the energies follow the motion; they do not steer the step
-        rest[len(rest) - BALANCES :] = inf
-        return cls(relative, np.concatenate([values, values, rest]))
+        every[layout.balances] = inf
+        return cls(relative, every)
 
     def norm(self, error: Floats, before: Floats, after: Floats) -> float:
         """Root mean square of the weighted error; at most 1 is good."""
@@ -201,6 +209,10 @@ class HermitePiece(Piece):
     f0: Floats
     f1: Floats
     count: int = field(default=0)
+
+    @property
+    def knot_states(self) -> Floats:
+        return np.stack([self.y0, self.y1])
 
     def __call__(self, t: ArrayLike) -> Floats:
         times = np.atleast_1d(np.asarray(t, dtype=float))

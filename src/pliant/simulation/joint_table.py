@@ -1,4 +1,4 @@
-"""Tables over time in CSV files: a column t, and one per joint."""
+"""Tables over time, one column per joint, in CSV files."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Floats = NDArray[np.float64]
 TIME_COLUMNS = ("t", "time")
 
 
-def read_table(file: str, inputs: Sequence[str], what: str) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """Times, rows (in the order of the inputs) and which inputs have a column, of a CSV file; others are zero."""
+def read_joint_table(file: str, inputs: Sequence[str], missing: Floats, what: str) -> tuple[Floats, Floats]:
+    """Times and rows (in the order of the inputs) of a CSV file; joints without a column have the missing value."""
 
     def fail(message: str, line: int | None = None) -> ModelError:
         return ModelError(Problem("", message, file, line))
@@ -46,13 +46,7 @@ def read_table(file: str, inputs: Sequence[str], what: str) -> tuple[Floats, Flo
             raise fail(f"the time {numbers[0]:g} s is not later than the one before it", line)
         values.append(numbers)
     data = np.array(values)
-    rows = np.zeros((len(data), len(inputs)))
+    rows = np.tile(missing, (len(data), 1))
     for k, name in enumerate(head[1:], start=1):
         rows[:, list(inputs).index(name)] = data[:, k]
-    return data[:, 0], rows, np.array([name in head[1:] for name in inputs])
-
-
-def write_table(path: Path, times: Floats, columns: dict[str, Floats]) -> None:
-    """Write columns over time so that every digit comes back."""
-    rows = np.column_stack([times, *columns.values()])
-    np.savetxt(path, rows, fmt="%.17g", delimiter=",", header=",".join(["t", *columns]), comments="")
+    return data[:, 0], rows

@@ -1,0 +1,44 @@
+"""The power that a robot loses: structural damping of its bodies, dampers and friction of its joints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol
+
+from pliant.bodies.joint_drive import JointDrive
+from pliant.spatial.scalars import Scalar
+from pliant.spatial.vectors import Vector
+
+
+class Damped(Protocol):
+    """A body that loses power as it deforms."""
+
+    def loss(self, v_e: Vector) -> Scalar:
+        """What its damping takes."""
+        ...
+
+
+class LossyLink(NamedTuple):
+    """What of a link takes energy.
+
+    drive    along its joint
+    body     its own damping
+    joint    place of the joint's coordinate; None: nothing acts along it
+    elastic  places of the elastic coordinates
+    """
+
+    drive: JointDrive
+    body: Damped
+    joint: int | None
+    elastic: slice
+
+
+def lost_power(links: Iterable[LossyLink], v: Vector) -> Scalar:
+    """What all links lose at the rates v of the coordinates (n,), on any scalars."""
+    power: Scalar = 0.0
+    for link in links:
+        v_e = v[link.elastic]
+        power = power + link.body.loss(v_e)
+        if link.joint is not None:
+            power = power + link.drive.power(link.drive.on_motor(v[link.joint], v_e))
+    return power

@@ -1,0 +1,125 @@
+"""What compiled systems share: a program of the dynamics, the drive's kernel, and the context that holds their arrays.
+
+The context is an array of addresses and sizes, which the compiled functions get as their first argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.engine.backends.evaluator import BufferLayout, Program, aligned, stored
+from pliant.engine.backends.flow import Flow
+from pliant.engine.backends.module import program_ir, rows
+from pliant.engine.stepping.driving import Driving, Split, constants_of, drive_program
+from pliant.engine.stepping.signals import Signals
+from pliant.engine.trace.program import RolledProgram
+from pliant.formulations.recursive.tree import Tree
+
+Floats = NDArray[np.float64]
+
+SHARED = ("constants", "gravity", "store", "rows", "arm", "gains", "drive_rows", "r", "f", "full", "out")
+"""Arrays of every system."""
+TABLE = ("table", "pieces", "channels", "terms")
+"""What changes with the signals."""
+NUMBERS = ("links", "tangent_links", "pieces", "channels", "terms")
+"""Entries of a context that are sizes."""
+
+
+class DrivenSystem:
+    """A robot with a drive as machine code. Not shared between threads.
+
+    context  names of the arrays and sizes that the code is given, beside the shared ones
+    seeds    inputs of the drive's kernel by which its tangents are needed, too
+    """
+
+    def __init__(
+        self, tree: Tree, driving: Driving, programs: Sequence[Program], seeds: tuple[str, ...], context: Sequence[str]
+    ) -> None:
+        self.tree, self.size, self.channels = tree, tree.size, driving.signals
+        self.split, self.layout = Split(tree.size, driving.driven), driving.layout(tree.size)
+        self.states = self.layout.size
+        self.driving, self._programs, self._names = driving, programs, (*SHARED, *context, *TABLE)
+        self._drives = [drive_program(tree, driving)]
+        if seeds:
+            self._drives.append(drive_program(tree, driving, seeds))
+
+    def _compile(self, kind: str, module: Callable[[Sequence[RolledProgram]], str]) -> list[BufferLayout]:
+        """The code: ``module`` writes it from the programs of the dynamics, unless it is stored."""
+        driving = self.driving
+
+        def make() -> tuple[dict[str, Any], str]:
+            traced = [program.traced for program in self._programs]
+            return {"plans": [asdict(BufferLayout.of(each)) for each in traced]}, module(traced)
+
+        identities = [program.identity for program in self._programs]
+        described = identities, program_ir(self._drives[0], 1), driving.signals, driving.states, driving.driven
+        description, self._code = stored((kind, *described), make)
+        return [BufferLayout(**plan) for plan in description["plans"]]
+
+    def _hold(self, plan: BufferLayout, levels: int, **more: NDArray[Any]) -> None:
+        """Make the shared arrays, for so many levels of the coordinates' derivatives, and the context of all."""
+        driving, tree, n = self.driving, self.tree, self.size
+        self.constants, self.gravity = self._programs[0].constants, np.array(tree.gravity, dtype=float)
+        self.gains = np.array([*driving.gains, 0.0])
+        self._f = aligned(n + self.layout.further)
+        self._arrays: dict[str, NDArray[Any]] = {
+            "constants": self.constants,
+            "gravity": self.gravity,
+            "store": aligned(plan.record_size),
+            "rows": np.array(plan.rows, dtype=np.int64),
+            "arm": constants_of(tree),
+            "gains": self.gains,
+            "drive_rows": rows(self._drives[0]),
+            "r": aligned(driving.signals + driving.states + 1),
+            "f": self._f,
+            "full": aligned(levels * n),
+            "out": aligned(plan.outputs),
+            **more,
+        }
+        held = {name: array.ctypes.data for name, array in self._arrays.items()}
+        held["links"] = len(self._arrays["rows"])
+        if "tangent_rows" in self._arrays:
+            held["tangent_links"] = len(self._arrays["tangent_rows"])
+        self._context = np.array([held.get(name, 0) for name in self._names], dtype=np.int64)
+        self.set_signals(Signals.zero(self.channels))
+
+    def set_signals(self, signals: Signals) -> None:
+        """What the drive follows from now on."""
+        if signals.channels != self.channels:
+            raise ValueError(f"the drive has {self.channels} signals, {signals.channels} were given")
+        self._table = signals.table
+        self._context[-len(TABLE) :] = self._table.ctypes.data, *signals.coefficients.shape
+
+
+def held_in(w: Flow, context: Sequence[str]) -> dict[str, str]:
+    """The shared arrays and those of a context, by name, as compiled code reads them from ``%context``."""
+    names = (*SHARED, *context, *TABLE)
+    return {
+        name: w.get("i64" if name in NUMBERS else "ptr", w.let(f"getelementptr inbounds i64, ptr %context, i64 {k}"))
+        for k, name in enumerate(names)
+    }
+
+
+def follow(w: Flow, held: Mapping[str, str], driving: Driving, x: str) -> None:
+    """The signals at ``%t`` into r, and behind them the drive's states, which stand first in x."""
+    table = ", ".join(f"i64 {held[k]}" for k in ("pieces", "channels", "terms"))
+    w.do(f"call void @signals(ptr {held['table']}, {table}, double %t, ptr {held['r']})")
+    for k in range(driving.states):
+        w.write(w.read(x, k), held["r"], driving.signals + k)
+
+
+def call_drive(w: Flow, held: Mapping[str, str], drive: str, q: str, v: str) -> None:
+    """Forces of the drive, rates of its states and powers into f."""
+    pointers = [held["gains"], held["gravity"], q, v, held["r"], held["arm"], held["store"], held["f"]]
+    w.do(f"call void @{drive}({', '.join(f'ptr {p}' for p in (*pointers, held['drive_rows']))}, i64 1)")
+
+
+def call_dynamics(w: Flow, held: Mapping[str, str], program: str, inputs: Sequence[str], out: str) -> None:
+    """Results of the dynamics for inputs (q, v and forces or accelerations)."""
+    pointers = [held["constants"], held["gravity"], *inputs, held["store"], out, held["rows"]]
+    w.do(f"call void @{program}({', '.join(f'ptr {p}' for p in pointers)}, i64 {held['links']})")

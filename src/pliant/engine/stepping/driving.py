@@ -1,0 +1,146 @@
+"""What acts on a robot in compiled code: the drive's law, efforts of loads, and the power that is lost.
+
+The law is traced like the dynamics, and runs in one kernel with the powers that the energy balance needs. Coordinates
+may be driven: their motion comes from signals, and the state holds the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.bodies.losses import LossyLink, lost_power
+from pliant.engine.backends.flow import Flow
+from pliant.engine.backends.llvm_ir import number
+from pliant.engine.stepping.layout import StateLayout
+from pliant.engine.trace.program import Address, RolledProgram
+from pliant.engine.trace.rolled import one_kernel
+from pliant.engine.trace.structure import from_slots, split_tree
+from pliant.engine.trace.tape import Node, Tape, tangents
+from pliant.formulations.recursive.tree import Tree
+from pliant.spatial.scalars import Scalar
+from pliant.spatial.vectors import Vector, dot
+
+Floats = NDArray[np.float64]
+Law = Callable[[Vector, Vector, Vector, Vector], Vector]
+"""law(q, v, signals and states of the drive, gains) -> generalised forces (n), rates of those states."""
+
+
+@dataclass(frozen=True, slots=True)
+class Driving:
+    """What acts on a robot.
+
+    law       the drive's law
+    gains     numbers that it takes
+    channels  signals that it takes
+    states    its own continuous states, which follow the signals
+    loads     coordinates on which further signals act, as efforts that are not the drive's
+    driven    coordinates whose positions, rates and accelerations are the first signals; the law gives their
+              accelerations in the place of forces
+    """
+
+    law: Law
+    gains: Sequence[float] = ()
+    channels: int = 0
+    states: int = 0
+    loads: tuple[int, ...] = ()
+    driven: tuple[int, ...] = ()
+
+    @property
+    def signals(self) -> int:
+        return self.channels + len(self.loads)
+
+    def layout(self, n: int) -> StateLayout:
+        """Of the state of a robot with n coordinates."""
+        return StateLayout(n - len(self.driven), self.states)
+
+
+def drive_program(tree: Tree, driving: Driving, seeds: tuple[str, ...] = ()) -> RolledProgram:
+    """The drive's kernel: (q, v, signals and states, the robot's constants) -> forces and rates of the states after v.
+
+    With seeds: the tangents of the forces.
+    """
+    gains = driving.gains
+    tape = Tape()
+    n = tree.size
+
+    def symbols(array: str, count: int) -> list[Node]:
+        return [tape.symbol(Address(array, "own", k)) for k in range(count)]
+
+    q, v, r = symbols("q", n), symbols("v", n), symbols("r", driving.signals + driving.states)
+    own = [*r[: driving.channels], *r[driving.signals :]]
+    found = list(driving.law(q, v, own, symbols("constants", len(gains))))
+    f, rates = found[:n], found[n:]
+    load: Vector = [0.0] * n
+    for k, i in enumerate(driving.loads):
+        load[i] = load[i] + r[driving.channels + k]
+    powers = [dot(f, v), dot(load, v), lost_power(_lossy_links(tree, tape), v)]
+    f = [a + b for a, b in zip(f, load, strict=True)]
+    outputs: list[Scalar] = [*f, *rates, *powers]
+    if seeds:
+        inputs = {"q": q, "v": v}
+        given = {
+            node.index: tape.symbol(Address(f"d{name}", "own", k))
+            for name in seeds
+            for k, node in enumerate(inputs[name])
+        }
+        outputs = tangents(f, given)
+    return one_kernel("drive", ("q", "v", "r", "arm"), tape, outputs, list(gains), n, seeds)
+
+
+def _lossy_links(tree: Tree, tape: Tape) -> list[LossyLink]:
+    """What of the links takes energy, its constants traced."""
+    out: list[LossyLink] = []
+    start = 0
+    for link, split in zip(tree.links, split_tree(tree), strict=True):
+
+        def read(k: int, start: int = start) -> Node:
+            return tape.symbol(Address("arm", "own", start + k))
+
+        found, moves = from_slots(split.pattern, read), link.kind.joint != "fixed"
+        elastic = slice(link.own.stop - link.kind.size, link.own.stop)
+        out.append(LossyLink(found.drive, found.body, link.start if moves else None, elastic))
+        start += len(split.values)
+    return out
+
+
+def constants_of(tree: Tree) -> Floats:
+    """The constants of all links, as the kernels read them."""
+    return np.array([x for split in split_tree(tree) for x in split.values])
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Which of the n coordinates are driven; the signals begin with their positions, rates and accelerations."""
+
+    n: int
+    driven: tuple[int, ...] = ()
+
+    @property
+    def moving(self) -> tuple[int, ...]:
+        """The others: they are in x."""
+        return tuple(k for k in range(self.n) if k not in self.driven)
+
+    def whole(self, w: Flow, parts: Sequence[str], full: str, signals: str) -> list[str]:
+        """Arrays of all coordinates, their rates (and accelerations), from those that move."""
+        if not self.driven:
+            return list(parts)
+        out = []
+        for level, part in enumerate(parts):
+            target = w.at(full, level * self.n)
+            for j, k in enumerate(self.moving):
+                w.write(w.read(part, j), target, k)
+            for j, k in enumerate(self.driven):
+                w.write(w.read(signals, level * len(self.driven) + j), target, k)
+            out.append(target)
+        return out
+
+    def work(self, w: Flow, efforts: Sequence[str], v: str) -> str:
+        """Power of the drives."""
+        power = number(0.0)
+        for effort, k in zip(efforts, self.driven, strict=True):
+            power = w.fadd(power, w.fmul(effort, w.read(v, k)))
+        return power

@@ -1,0 +1,97 @@
+"""The derivation itself, without any symbols of other packages: from a robot to the entries of its equations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pliant.formulations.lagrange.assemble import SymbolicSystem, assemble
+from pliant.formulations.lagrange.lowering import TipRotation, build_chain
+from pliant.formulations.lagrange.names import Names
+from pliant.formulations.lagrange.series import Algebra, TooLargeError
+from pliant.model.errors import ModelError, Problem
+
+if TYPE_CHECKING:
+    from pliant.mechanism import Mechanism
+    from pliant.model.robot import Robot
+
+MOST_TERMS = 40_000
+"""Terms of M and D together: about ten seconds of work, and some hundred pages."""
+
+WORK_PER_TERM = 30
+"""Products of terms that the kinetic energy may cost for each allowed term; robots that fit need a tenth of it."""
+
+TERMS_PER_PAGE = 150
+
+
+@dataclass(frozen=True, slots=True)
+class WayOut:
+    """What works for a robot that has no such equations, whose equations are too long, or whose sections turn.
+
+    ``linear`` is whether the equations of its small deflections are enough where it bends to second order.
+    """
+
+    other: str
+    smaller: str
+    exact: str = ""
+    linear: bool = True
+
+
+def derive(
+    robot: Robot,
+    way_out: WayOut,
+    *,
+    mechanism: Mechanism | None = None,
+    tip_rotation: TipRotation = "slope",
+    most_terms: int = MOST_TERMS,
+    work_per_term: int = WORK_PER_TERM,
+    progress: Callable[[float, str], None] | None = None,
+    with_rates: bool = True,
+) -> tuple[Names, SymbolicSystem]:
+    """The names and the entries of the equations of a robot, assembled here unless its mechanism is given."""
+    _check(robot, way_out)
+    if mechanism is None:
+        from pliant.mechanism import assemble as put_together
+
+        mechanism = put_together(robot)
+    names = Names(Algebra(most=float(most_terms) * work_per_term))
+    try:
+        chain = build_chain(mechanism, robot, names, tip_rotation)
+        system = assemble(chain, progress, most_terms=most_terms, with_rates=with_rates)
+    except TooLargeError as error:
+        raise _too_large(robot, mechanism.size, error, most_terms, way_out) from None
+    if not system.coordinates:
+        raise ModelError(f"nothing moves in robot '{robot.name}': it has neither joints nor flexible links")
+    return names, system
+
+
+def _check(robot: Robot, way_out: WayOut) -> None:
+    """Refuse robots that have no such equations."""
+    if robot.loops:
+        names = ", ".join(f"'{loop.name}'" for loop in robot.loops)
+        raise ModelError(
+            f"robot '{robot.name}' has closed loops ({names}); closed-form equations are for open chains; "
+            f"{way_out.other}"
+        )
+    for number, link in enumerate(robot.links):
+        beam = link.beam
+        element = f"links[{number}] '{link.name}'"
+        if beam is not None and beam.rotary_inertia == "exact" and beam.is_flexible:
+            message = f"rotary_inertia is exact, which has no closed form; write rotary_inertia: true{way_out.exact}"
+            raise ModelError(Problem(element, message))
+        bends = beam is not None and beam.is_flexible and beam.bending != "linear"
+        if beam is not None and bends and (beam.bending == "exact" or not way_out.linear):
+            message = f"bending is {beam.bending}, which has no closed form; write bending: linear{way_out.exact}"
+            raise ModelError(Problem(element, message))
+
+
+def _too_large(robot: Robot, n: int, error: TooLargeError, most: int, way_out: WayOut) -> ModelError:
+    terms = error.args[0] if error.args else 0
+    size = (
+        f"about {terms:,} terms, some {terms // TERMS_PER_PAGE:,} pages" if terms else f"far more than {most:,} terms"
+    )
+    return ModelError(
+        f"the closed-form equations of '{robot.name}' ({n} coordinates) would have {size}; {most:,} are the most. "
+        f"{way_out.smaller}"
+    )

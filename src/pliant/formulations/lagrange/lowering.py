@@ -1,0 +1,416 @@
+"""From the neutral mechanism to its bodies and the steps between them, in symbols.
+
+All numbers are the mechanism's. The description of the links is looked up for words: where a beam is uniform its
+constants are mass per length and length, and a rigid link has the centre of mass that was written down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from pliant.bodies.modal_body import Array, ModalBody
+from pliant.formulations.lagrange import sections
+from pliant.formulations.lagrange.bodies import (
+    LATEX_LETTERS,
+    LETTERS,
+    FlexibleInertia,
+    LinkNames,
+    RigidInertia,
+    coordinate_marks,
+    elastic_matrix,
+    flexible_inertia,
+    rigid_inertia,
+)
+from pliant.formulations.lagrange.chain import (
+    BodyChain,
+    ChainBody,
+    Hinge,
+    Shift,
+    Slide,
+    Step,
+    SymbolicDrive,
+    SymbolicSeat,
+    SymbolicTurn,
+)
+from pliant.formulations.lagrange.names import AXES, Constant, Coordinate, Kind, Names, Origin
+from pliant.formulations.lagrange.sections import Map, Place, TurningSection, escaped, turn_out, variables_of
+from pliant.formulations.lagrange.series import Series, Vector
+from pliant.mechanism import Mechanism, Member, MemberJoint, Part
+
+if TYPE_CHECKING:
+    from pliant.model.links import Link
+    from pliant.model.robot import Robot
+
+TipRotation = Literal["slope", "chord"]
+
+# entries of fixed rotations this close to a whole number are meant to be it
+WHOLE = 1e-12
+# sine of the angle below which two axes are parallel
+PARALLEL = 1e-9
+# names of the parts of a member: its hub, and payload1, payload2, ...
+HUB, PAYLOAD = "hub", "payload"
+
+
+@dataclass(frozen=True, slots=True)
+class _Direction:
+    """How a frame is turned where all coordinates are zero, and the last angle on the way: its group and axis.
+
+    Angles about parallel axes with nothing else between them get one group, so that they add up.
+    """
+
+    R: Array
+    group: int
+    axis: Array
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """A member that is done: what its children need."""
+
+    member: Member
+    link: Link
+    own: LinkNames
+    index: int
+    direction: _Direction
+    elastic: tuple[int, ...]
+
+    @property
+    def body(self) -> ModalBody:
+        return self.member.body
+
+
+def build_chain(mechanism: Mechanism, robot: Robot, names: Names, tip_rotation: TipRotation = "slope") -> BodyChain:
+    """Write down the bodies of a mechanism from the base to the tips, in the words of the robot's description."""
+    builder = _Builder(mechanism, names, tip_rotation)
+    described = {link.name: link for link in robot.links}
+    for number, member in enumerate(mechanism.members, start=1):
+        builder.add(number, member, described[member.name])
+    return builder.chain
+
+
+class _Builder:
+    def __init__(self, mechanism: Mechanism, names: Names, tip_rotation: TipRotation) -> None:
+        self.mechanism, self.names, self.algebra = mechanism, names, names.algebra
+        self.tip_rotation = tip_rotation
+        self.zero = self.algebra.number(0.0)
+        self.chain = BodyChain(names, self._gravity())
+        self.placed: list[_Placed] = []
+        self.groups = 0
+
+    def _gravity(self) -> list[Series]:
+        g = self.mechanism.gravity
+        alone = np.count_nonzero(g) == 1
+        out = []
+        for d in range(3):
+            name, latex = ("g", "g") if alone else (f"g_{AXES[d]}", f"g_{{{AXES[d]}}}")
+            # a gravity along one axis is a positive number with the sign in the equations
+            value, sign = (abs(float(g[d])), float(np.sign(g[d]))) if alone else (float(g[d]), 1.0)
+            meaning = "acceleration of gravity" + ("" if alone else f" along {AXES[d]}")
+            out.append(self.names.constant(Constant(name, latex, value, "m/s^2", meaning, "gravity")) * sign)
+        return out
+
+    # ---- one member
+
+    def add(self, number: int, member: Member, link: Link) -> None:
+        """Add a member with its joint and the parts that it carries."""
+        body = member.body
+        own = LinkNames(self.names, number, member.name, coordinate_marks(body.names))
+        steps: list[Step] = []
+        seat, index = None, -1
+        if member.parent >= 0:
+            holder = self.placed[member.parent]
+            seat, direction = self._seat(holder, member.frame, steps)
+            index = holder.index
+        else:
+            direction = _Direction(np.eye(3), self._new_group(), np.zeros(3))
+        direction, joints = self._through_joint(direction, member, own, steps)
+        elastic = tuple(self.names.coordinate(c) for c in _elastic_coordinates(member, own))
+        inertia: RigidInertia | FlexibleInertia | None = None
+        if link.rigid is not None:
+            inertia = rigid_inertia(_rigid_part(body, link), own, "", "")
+        elif body.mass:
+            inertia = flexible_inertia(body, link, own)
+        self.chain.bodies.append(ChainBody(member.name, index, seat, tuple(steps), inertia, elastic))
+        placed = _Placed(member, link, own, len(self.chain.bodies) - 1, direction, elastic)
+        self.placed.append(placed)
+        if elastic:
+            K, D = body.K_ee, body.D_ee
+            self.chain.stiffness.append((elastic, elastic_matrix(own, "k", K, "N/m", "stiffness", "stiffness", body)))
+            self.chain.damping.append((elastic, elastic_matrix(own, "d", D, "N s/m", "damping", "damping", body)))
+        if member.joint.kind in ("revolute", "prismatic"):
+            self.chain.drives.append(self._drive(placed, joints[0]))
+        payloads = sum(part.name != HUB for part in member.parts)
+        for part in member.parts:
+            if part.name == HUB:
+                self._add_part(placed, part, "h", "of the hub")
+            else:
+                mark = "p" if payloads == 1 else f"p{part.name.removeprefix(PAYLOAD)}"
+                self._add_part(placed, part, mark, "of the payload")
+
+    def _add_part(self, placed: _Placed, part: Part, mark: str, meaning: str) -> None:
+        """A rigid part on a frame of a link; a point mass needs no rotation."""
+        inertia = rigid_inertia(part, placed.own, mark, meaning)
+        is_point = not part.com.any() and not part.inertia.any()
+        steps: list[Step] = []
+        seat, _ = self._seat(placed, part.frame, steps, turning=not is_point)
+        label = f"{placed.member.name} {meaning.split()[-1]}"
+        self.chain.bodies.append(ChainBody(label, placed.index, seat, tuple(steps), inertia))
+
+    def _drive(self, placed: _Placed, coordinate: int) -> SymbolicDrive:
+        joint, own, drive = placed.member.joint, placed.own, placed.member.joint.drive
+        row = [(self.algebra.number(1.0), coordinate)]
+        for k, (variable, turned) in enumerate(zip(placed.elastic, drive.row, strict=True)):
+            if not turned:
+                continue
+            parts = self._shape_vector(placed, "root", placed.body.frames["root"].Phi_r, k, slope=True)
+            weight = self.algebra.total((float(a), x) for a, x in zip(joint.axis_B, parts, strict=True) if a and x)
+            row.append((weight, variable))
+        angular = joint.kind == "revolute"
+
+        def constant(letter: str, latex: str, value: float, units: tuple[str, str], text: str, kind: Kind) -> Series:
+            unit = units[0] if angular else units[1]
+            meaning = f"{text} at joint '{joint.name}'"
+            return own.constant(letter, latex, "", value, unit, meaning, kind, scales=kind == "inertia")
+
+        smoothing = drive.smoothing if drive.coulomb else 0.0
+        angle = r"\theta_{0}" if angular else "d_{0}"
+        return SymbolicDrive(
+            name=joint.name,
+            row=tuple(row),
+            is_actuated=joint.is_actuated,
+            inertia=constant("Jm", "J_{m}", drive.inertia, ("kg m^2", "kg"), "reflected motor inertia", "inertia"),
+            stiffness=constant("ks", "k_{s}", drive.stiffness, ("N m/rad", "N/m"), "spring stiffness", "stiffness"),
+            rest=constant("rest", angle, drive.rest, ("rad", "m"), "rest position of the spring", "stiffness"),
+            damping=constant("dv", "d_{v}", drive.damping, ("N m s/rad", "N s/m"), "viscous friction", "damping"),
+            coulomb=constant("fc", "f_{c}", drive.coulomb, ("N m", "N"), "dry friction", "damping"),
+            smoothing=constant("eps", r"\varepsilon", smoothing, ("rad/s", "m/s"), "smoothing of friction", "damping"),
+        )
+
+    # ---- through the joint
+
+    def _through_joint(
+        self, direction: _Direction, member: Member, own: LinkNames, steps: list[Step]
+    ) -> tuple[_Direction, list[int]]:
+        joint = member.joint
+        self._shift(own, "o", joint.p_PJ, "the place of the joint", steps)
+        direction = self._fixed_turn(direction, joint.R_PJ, own, "gamma", r"\gamma", "placement", steps)
+        coordinates: list[int] = []
+        for (kind, axis, letter), robot_name in zip(_motions(joint), member.coordinates, strict=False):
+            latex, mark = (r"\theta", "") if letter == "theta" else (letter[0], letter[1:])
+            unit, word = ("rad", "angle") if kind == "revolute" else ("m", "position")
+            number, meaning = own.number, f"{word} of joint '{joint.name}'"
+            symbol = Coordinate(robot_name, f"{letter}_{number}", f"{latex}_{{{mark}{number}}}", unit, meaning)
+            coordinate = self.names.coordinate(symbol)
+            coordinates.append(coordinate)
+            vector = [self.algebra.number(float(x)) for x in axis]
+            if kind == "prismatic":
+                steps.append(Slide(coordinate, vector))
+                continue
+            group, normal = self._group(direction, axis)
+            angle = self.names.joint_angle(coordinate, group)
+            steps.append(Hinge(coordinate, vector, self._turn_map(axis, angle)))
+            direction = _Direction(direction.R, group, normal)
+        self._shift(own, "e", joint.p_JB, "the link frame behind the joint", steps)
+        direction = self._fixed_turn(direction, joint.R_JB, own, "zeta", r"\zeta", "child placement", steps)
+        return direction, coordinates
+
+    def _shift(self, own: LinkNames, letter: str, values: Array, meaning: str, steps: list[Step]) -> None:
+        offset = own.vector(letter, letter, values, meaning, short=False)
+        if any(offset):
+            steps.append(Shift(offset))
+
+    def _fixed_turn(
+        self, direction: _Direction, R: Array, own: LinkNames, letter: str, latex: str, text: str, steps: list[Step]
+    ) -> _Direction:
+        """A fixed rotation; a turn about one axis keeps its angle as a symbol unless it is a right angle."""
+        R = _whole(R)
+        if np.array_equal(R, np.eye(3)):
+            return direction
+        single = _single_axis(R)
+        if single is None:
+            steps.append(SymbolicTurn(_matrix_map(R)))
+            return _Direction(direction.R @ R, direction.group, direction.axis)
+        axis, value = single
+        group, normal = self._group(direction, axis)
+        constant = own.described(letter, latex, "", value, "rad", f"angle of the {text}", "geometry")
+        steps.append(SymbolicTurn(self._turn_map(axis, self.names.fixed_angle(constant, group))))
+        return _Direction(direction.R @ R, group, normal)
+
+    def _turn_map(self, axis: Array, angle: int) -> Map:
+        c, s = self.algebra.cosine(angle), self.algebra.sine(angle)
+        return lambda x: turn_out(x, axis, c, s)
+
+    def _new_group(self) -> int:
+        self.groups += 1
+        return self.groups - 1
+
+    def _group(self, direction: _Direction, axis: Array) -> tuple[int, Array]:
+        """The group of an angle about an axis: that of the last angle if their axes are parallel."""
+        normal = direction.R @ axis
+        if not direction.axis.any() or np.linalg.norm(np.cross(normal, direction.axis)) < PARALLEL:
+            return direction.group, normal
+        return self._new_group(), normal
+
+    # ---- frames on a link
+
+    def _seat(
+        self, placed: _Placed, frame: str, steps: list[Step], *, turning: bool = True
+    ) -> tuple[SymbolicSeat, _Direction]:
+        """A frame of a deformed link; its own fixed rotation becomes the first step behind it."""
+        at, own, direction = placed.body.frames[frame], placed.own, placed.direction
+        n = len(placed.elastic)
+        shapes = [self._shape_vector(placed, frame, at.Phi_d, k, slope=False) for k in range(n)]
+        place, deflection = self._place(placed, frame), self._deflection(placed, frame, shapes)
+        r = [x + y for x, y in zip(place, deflection, strict=True)]
+        section = None
+        if turning and at.Phi_r.any():
+            section, direction = self._section(placed, frame, direction)
+        if turning:
+            direction = self._fixed_turn(
+                direction, at.rotation, own, f"eta_{frame}", r"\eta", f"frame {frame}", steps
+            )  # fmt: skip
+        return SymbolicSeat(r, shapes, section), direction
+
+    def _place(self, placed: _Placed, frame: str) -> list[Series]:
+        """Where a frame is on the undeformed link."""
+        own, position, length = placed.own, placed.body.frames[frame].position, placed.link.length
+        out: list[Series] = []
+        for d in range(3):
+            if d == 0 and length and abs(position[0] - length) <= WHOLE * length:
+                out.append(own.constant("l", "l", "", length, "m", "length", "geometry"))
+            else:
+                text = f"{AXES[d]} of frame '{frame}'"
+                out.append(own.constant("p", "p", f"{frame} {AXES[d]}", position[d], "m", text, "geometry"))
+        return out
+
+    def _deflection(self, placed: _Placed, frame: str, shapes: Sequence[Vector]) -> list[Series]:
+        """Phi_d q_e of a frame, abbreviated in directions in which several coordinates move it."""
+        number = placed.own.number
+        mark, label = ("", f"{number}") if frame == "tip" else (f"_{frame}", f"{number},{escaped(frame)}")
+        out = []
+        for d, letter in enumerate(AXES):
+            parts = [
+                (factor, variables_of(monomial), q)
+                for q, shape in zip(placed.elastic, shapes, strict=True)
+                for monomial, factor in shape[d].terms.get(0, {}).items()
+            ]
+            meaning = f"deflection of {placed.member.name}.{frame} along {letter}"
+            out.append(self.names.sum_of(f"{letter}_{number}{mark}", f"{letter}_{{{label}}}", meaning, parts))
+        return out
+
+    def _shape_vector(self, placed: _Placed, frame: str, Phi: Array, k: int, *, slope: bool) -> list[Series]:
+        """Column k of a frame's displacement or rotation shapes."""
+        own, body, name = placed.own, placed.body, placed.body.names[k]
+        at_tip = body.frames["tip"].Phi_r if slope else body.frames["tip"].Phi_d
+        # a frame on the tip section moves like the tip
+        mark = "" if np.array_equal(Phi, at_tip) else frame
+        letter, latex = ("dphi", r"\phi'") if slope else ("phi", r"\phi")
+        column = Phi[:, k]
+        several = int(np.count_nonzero(column)) > 1
+        angular = name.startswith("torsion")
+        unit = "" if slope == angular else "1/m" if slope else "m/rad"
+        # bending in z turns about -y: the constant is the slope itself
+        sign = -1.0 if slope and not several and name.startswith("bend_z") else 1.0
+        text = f"{'slope' if slope and not angular else 'value'} of shape {name} at the {frame}"
+        out = []
+        for d in range(3):
+            index = " ".join(word for word in (own.marks[k], mark, AXES[d] if several else "") if word)
+            origin = None if several else Origin("slope" if slope else "value", own.link, (k,), frame)
+            out.append(own.constant(letter, latex, index, sign * column[d], unit, text, "modal", origin=origin) * sign)
+        return out
+
+    def _section(self, placed: _Placed, frame: str, direction: _Direction) -> tuple[TurningSection, _Direction]:
+        n = len(placed.elastic)
+        slopes = [self._slope_vector(placed, frame, k) for k in range(n)]
+        active = [d for d in range(3) if any(slope[d] for slope in slopes)]
+        place = Place(placed.own.number, placed.member.name, frame, placed.elastic)
+        rule = self.mechanism.rule
+        if rule == "cayley" or (rule == "exponential" and len(active) > 1):
+            make = sections.cayley if rule == "cayley" else sections.exponential
+            # angles behind this rotation have axes that it moves
+            return make(self.names, place, slopes, active), _Direction(direction.R, self._new_group(), np.zeros(3))
+        groups = []
+        for d in active:
+            group, normal = self._group(direction, np.eye(3)[d])
+            groups.append(group)
+            direction = _Direction(direction.R, group, normal)
+        if len(active) == 1:
+            return sections.elementary(self.names, place, slopes, active[0], groups[0]), direction
+        return sections.xyz(self.names, place, slopes, active, groups), direction
+
+    def _slope_vector(self, placed: _Placed, frame: str, k: int) -> list[Series]:
+        """Column k of the rotation shapes; with the chord rule the deflection over the length."""
+        at = placed.body.frames[frame]
+        slope = self._shape_vector(placed, frame, at.Phi_r, k, slope=True)
+        if self.tip_rotation == "slope" or placed.link.beam is None or frame == "root":
+            return slope
+        _, y, z = self._shape_vector(placed, frame, at.Phi_d, k, slope=False)
+        length = placed.own.described("l", "l", "", placed.link.length, "m", "length", "geometry")
+        over = self.algebra.monomial(self.names.inverse(self.names.variable(length)))
+        return [slope[0], z * over * -1.0, y * over]
+
+
+def _motions(joint: MemberJoint) -> list[tuple[str, Array, str]]:
+    """The elementary motions of a joint: kind, axis and letter of the coordinate."""
+    if joint.kind == "fixed":
+        return []
+    if joint.kind != "free":
+        return [(joint.kind, _whole(joint.axis), "theta" if joint.kind == "revolute" else "d")]
+    kinds = ["prismatic"] * 3 + ["revolute"] * 3
+    letters = ["px", "py", "pz", "rx", "ry", "rz"]
+    return [(kind, np.eye(3)[i % 3], letter) for i, (kind, letter) in enumerate(zip(kinds, letters, strict=True))]
+
+
+def _elastic_coordinates(member: Member, own: LinkNames) -> list[Coordinate]:
+    out = []
+    names = member.coordinates[len(member.coordinates) - member.body.size :]
+    for name, robot_name in zip(member.body.names, names, strict=True):
+        family, _, number = name.rpartition(".")
+        letter, label = LETTERS.get(family, "e"), number
+        if not number.isdigit() or family not in (*LETTERS, "mode"):
+            label = name.replace(".", "_")
+        latex = f"{LATEX_LETTERS.get(letter, letter)}_{{{own.number},{label.replace('_', '.')}}}"
+        unit = "rad" if family == "torsion" else "m"
+        meaning = f"elastic coordinate {name} of {own.link}"
+        out.append(Coordinate(robot_name, f"{letter}_{own.number}_{label}", latex, unit, meaning))
+    return out
+
+
+def _rigid_part(body: ModalBody, link: Link) -> Part:
+    """Mass, centre of mass and inertia about it of a rigid link: as written down where that is this body."""
+    com = body.first / body.mass if body.mass else np.zeros(3)
+    at_com = body.I_rr - body.mass * (com @ com * np.eye(3) - np.outer(com, com))
+    given = link.rigid
+    if given is not None and given.mass == body.mass:
+        # going to the origin and back leaves rounding beside round numbers
+        written, size = given.inertia_matrix(), np.abs(body.I_rr).max(initial=0.0)
+        same_com = np.abs(given.com_vector() - com).max() <= WHOLE * max(np.abs(com).max(), WHOLE)
+        if same_com and np.abs(written - at_com).max() <= WHOLE * size:
+            return Part("", "", body.mass, given.com_vector(), written)
+    return Part("", "", body.mass, com, at_com)
+
+
+def _matrix_map(R: Array) -> Map:
+    def out(x: Vector) -> list[Series]:
+        total = x[0].algebra.total
+        return [total((float(R[d, i]), x[i]) for i in range(3) if R[d, i] and x[i]) for d in range(3)]
+
+    return out
+
+
+def _single_axis(R: Array) -> tuple[Array, float] | None:
+    """(axis, angle) of a turn about a coordinate axis that is no multiple of a right angle."""
+    for k in range(3):
+        if R[k, k] == 1.0:
+            i, j = (k + 1) % 3, (k + 2) % 3
+            angle = float(np.arctan2(R[j, i], R[i, i]))
+            return None if abs(np.sin(2 * angle)) < WHOLE else (np.eye(3)[k], angle)
+    return None
+
+
+def _whole(a: Array) -> Array:
+    return np.where(np.abs(a - np.round(a)) < WHOLE, np.round(a), a) + 0.0

@@ -1,0 +1,32 @@
+"""Lagrange's equations in closed form as a method, for robots for which they are short enough."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pliant.formulations.lagrange.carrier import FORWARD, INVERSE, FormCarrier
+from pliant.formulations.lagrange.traced import forms_of
+from pliant.formulations.method import Method, MethodError, Traced
+from pliant.model.errors import ModelError
+
+if TYPE_CHECKING:
+    from pliant.formulations.recursive.tree import Tree
+    from pliant.mechanism import Mechanism
+    from pliant.model.robot import Robot
+
+
+class LagrangeMethod(Method):
+    """Both dynamics from M(q), its derivatives and G(q), term by term; exact for the model."""
+
+    name = "lagrange"
+
+    def __init__(self, mechanism: Mechanism, robot: Robot, tree: Tree) -> None:
+        super().__init__(mechanism, robot, tree)
+        try:
+            self.carrier = FormCarrier(forms_of(robot, mechanism))
+        except ModelError as error:
+            raise MethodError(str(error)) from None
+
+    def dynamics(self, what: Literal["forward", "inverse"]) -> Traced:
+        """(q, v, f) -> accelerations, or (q, v, a) -> generalised forces."""
+        return Traced(FORWARD if what == "forward" else INVERSE, self.carrier)
