@@ -41,11 +41,16 @@ def test_a_file_of_matrices_is_the_beam_it_was_made_from(tmp_path):
     assert link.mass == pytest.approx(2700 * 0.012 * 0.02 * LENGTH)
     # all inner unknowns kept: nothing is lost but the choice of coordinates
     whole = link.reduced([0], {"tip": [ELEMENTS]}, modes=6 * (ELEMENTS - 1))
-    arms = [Dynamics(robot_of(modal=whole), compile="never"), Dynamics(robot_of(beam={**BAR, "lumped": LUMPED}), compile="never")]
+    arms = [
+        Dynamics(robot_of(modal=whole), compile="never"),
+        Dynamics(robot_of(beam={**BAR, "lumped": LUMPED}), compile="never"),
+    ]
     found, wanted = (modes(arm, locked=["bar"]).frequencies for arm in arms)
     np.testing.assert_allclose(found[:12], wanted[:12], rtol=SAME)
     q = np.zeros(arms[0].size)
-    for left, right in zip(arms[0].mass_matrix(q)[:1, :1], arms[1].mass_matrix(np.zeros(arms[1].size))[:1, :1], strict=True):
+    for left, right in zip(
+        arms[0].mass_matrix(q)[:1, :1], arms[1].mass_matrix(np.zeros(arms[1].size))[:1, :1], strict=True
+    ):
         np.testing.assert_allclose(left, right, rtol=SAME)
 
 
@@ -53,7 +58,9 @@ def test_few_modes_are_enough_for_the_low_frequencies():
     K, M, nodes = matrices()
     link = finite_elements(K, M, nodes)
     few, whole = (
-        modes(Dynamics(robot_of(modal=link.reduced([0], {"tip": [ELEMENTS]}, modes=k)), compile="never"), locked=["bar"])
+        modes(
+            Dynamics(robot_of(modal=link.reduced([0], {"tip": [ELEMENTS]}, modes=k)), compile="never"), locked=["bar"]
+        )
         for k in (4, 6 * (ELEMENTS - 1))
     )
     np.testing.assert_allclose(few.frequencies[:4], whole.frequencies[:4], rtol=1e-2)
@@ -68,7 +75,10 @@ def broken(K=None, M=None, nodes=None):
     ("change", "message"),
     [
         (lambda K, M, x: (K + csr_array(([1e3], ([0], [7])), shape=K.shape), M, x), r"not symmetric: entries \(1, 8\)"),
-        (lambda K, M, x: (K + csr_array(([1e5], ([1], [1])), shape=K.shape), M, x), "resists a shift along y.*without supports"),
+        (
+            lambda K, M, x: (K + csr_array(([1e5], ([1], [1])), shape=K.shape), M, x),
+            "resists a shift along y.*without supports",
+        ),
         (lambda K, M, x: (K, M, x[:, [1, 0, 2]]), "resists a turn about"),
         (lambda K, M, x: (K[6:, 6:], M[6:, 6:], x), "36 wide and there are 7 nodes.*link is free"),
         (lambda K, M, x: (K, M * 0, x), "masses 0, 0, 0 kg"),

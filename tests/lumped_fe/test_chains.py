@@ -1,4 +1,4 @@
-"""Chains of meshed links: convergence to exact beams, closed loops, passive joints, reactions, sparse and full matrices."""
+"""Chains of meshed links: convergence to exact beams, loops, passive joints, reactions, sparse and full matrices."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,9 @@ def test_a_clamped_link_converges_to_the_exact_beam_with_order_two():
     errors = []
     for nodes in (4, 8, 16):
         link = {**beam, "lumped": {"nodes": nodes, "bend_y": True, "bend_z": False}}
-        model = LumpedModel(Robot(name="one", gravity=(0, 0, 0), links=[{"name": "a", "joint": {"axis": "z"}, "beam": link}]))
+        model = LumpedModel(
+            Robot(name="one", gravity=(0, 0, 0), links=[{"name": "a", "joint": {"axis": "z"}, "beam": link}])
+        )
         errors.append(natural_frequencies(model, model.at_rest(), 3) / exact - 1)
     np.testing.assert_allclose(orders(np.array(errors)), 2.0, atol=ORDER)
     assert np.abs(errors[-1]).max() < 0.01
@@ -67,7 +69,9 @@ def test_sparse_and_full_matrices_are_the_same(monkeypatch):
     monkeypatch.setattr(lumped_model, "FULL_SIZE", 0)
     sparse = LumpedModel(robot)
     motion = full.at_rest()
-    motion = full.nominal(JointMotion(motion.q[:, full.skeleton.driven], np.array([[2.0, -1.0]]), np.array([[3.0, 5.0]])))
+    motion = full.nominal(
+        JointMotion(motion.q[:, full.skeleton.driven], np.array([[2.0, -1.0]]), np.array([[3.0, 5.0]]))
+    )
     left = full.equations_at(full.assemble(motion), 0)
     right = sparse.equations_at(sparse.assemble(motion), 0)
     for x, y in zip(left[:3], right[:3], strict=True):
@@ -126,7 +130,12 @@ def test_a_passive_joint_with_a_spring_is_a_flexible_joint():
         {
             "name": "bar",
             "joint": {"name": "gear", "axis": "z", "actuated": False, "spring": {"stiffness": k}},
-            "rigid": {"mass": mass, "com": [length / 2, 0, 0], "inertia": [0, *(2 * [mass * length**2 / 12])], "length": length},
+            "rigid": {
+                "mass": mass,
+                "com": [length / 2, 0, 0],
+                "inertia": [0, *(2 * [mass * length**2 / 12])],
+                "length": length,
+            },
         },
     ]
     model = LumpedModel(Robot(name="flexible joint", gravity=(0, 0, 0), links=links))
@@ -158,6 +167,8 @@ def test_a_spatial_arm_with_all_families_agrees_with_the_recursion():
 
 def test_what_cannot_be_meshed_is_named():
     with pytest.raises(ModelError, match="it is free; the method lumped_fe needs a nominal motion"):
-        LumpedModel(Robot(name="f", links=[{"name": "a", "joint": {"type": "free"}, "rigid": {"mass": 1, "inertia": 1}}]))
+        LumpedModel(
+            Robot(name="f", links=[{"name": "a", "joint": {"type": "free"}, "rigid": {"mass": 1, "inertia": 1}}])
+        )
     with pytest.raises(ModelError, match="has no link 'uper'"):
         LumpedModel(two_link_arm(), elements={"uper": 3})

@@ -29,7 +29,7 @@ def spin(alpha, rate, second):
 
 def newton_euler(body, w, w_dot, a, nu, nu_dot, nu_ddot):
     """Force and moment about the displaced node, exact, in link axes."""
-    x, m, G, I = body
+    x, m, G, I = body  # noqa: E741
     delta, alpha = nu[:3], nu[3:]
     r, r_dot, r_ddot = x + delta, nu_dot[:3], nu_ddot[:3]
     a_N = a + cross(w_dot, r) + cross(w, cross(w, r)) + 2 * cross(w, r_dot) + r_ddot
@@ -47,7 +47,7 @@ def some_bodies(seed):
     rng = np.random.default_rng(seed)
     m = rng.uniform(0.5, 2.0, 3)
     G, x = rng.normal(size=(3, 3)), rng.normal(size=(3, 3))
-    I = []
+    I = []  # noqa: E741
     for k in range(3):
         points = rng.normal(size=(4, 3))
         shape = sum(np.eye(3) * (p @ p) - np.outer(p, p) for p in points)
@@ -64,7 +64,9 @@ def test_complete_matrices_are_the_derivatives_of_the_exact_equations(seed):
     for k in range(3):
         body = bodies.x[k], bodies.m[k], bodies.G[k], bodies.I[k]
         zero = np.zeros(6)
-        np.testing.assert_allclose(terms.F[k], newton_euler(body, w, w_dot, a, zero, zero, zero), rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(
+            terms.F[k], newton_euler(body, w, w_dot, a, zero, zero, zero), rtol=1e-12, atol=1e-12
+        )
         for name, place in (("K", 0), ("C", 1), ("M", 2)):
             columns = []
             for j in range(6):

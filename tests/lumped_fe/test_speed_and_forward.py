@@ -23,14 +23,18 @@ def turning_bar(nodes, plane):
         "properties": {"mass_per_length": 1.0, "EIy": 1.0, "EIz": 1.0},
         "lumped": {"nodes": nodes, "bend_y": plane == "bend_y", "bend_z": plane == "bend_z"},
     }
-    return Robot(name="bar", gravity=(0, 0, 0), links=[{"name": "bar", "joint": {"name": "hub", "axis": "z"}, "beam": beam}])
+    return Robot(
+        name="bar", gravity=(0, 0, 0), links=[{"name": "bar", "joint": {"name": "hub", "axis": "z"}, "beam": beam}]
+    )
 
 
 @pytest.mark.parametrize("eta", WRIGHT)
 def test_a_pulled_beam_stiffens_as_published(eta):
     found = np.array(
         [
-            frequencies_over_speed(LumpedModel(turning_bar(n, "bend_z"), stiffening=True), "hub", np.array([eta]), 1)[0, 0]
+            frequencies_over_speed(LumpedModel(turning_bar(n, "bend_z"), stiffening=True), "hub", np.array([eta]), 1)[
+                0, 0
+            ]
             for n in (8, 16, 32)
         ]
     )
@@ -47,7 +51,7 @@ def test_without_stiffening_the_speed_softens_in_the_plane():
 
 
 def test_what_remains_beside_the_recursion_vanishes_with_the_bodies_of_the_nodes():
-    """Both are linear in bending; left are the turning rigid bodies of the nodes, smaller by four with every halving."""
+    """Both are linear in bending; left are the turning bodies of the nodes, smaller by four with every halving."""
     speed, gaps = 1.5, []
     for nodes in (4, 8, 16):
         robot = turning_bar(nodes, "bend_y")

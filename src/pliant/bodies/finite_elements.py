@@ -1,7 +1,7 @@
 """Links from finite-element programs: stiffness and mass matrices with the coordinates of the nodes.
 
-The matrices are read from Matrix Market files, checked (sizes, symmetry, rigid-body motions, mass), and reduced by Craig
-and Bampton: the link frame is clamped at the nodes of the root, the nodes of every other frame move as one rigid
+The matrices are read from Matrix Market files, checked (sizes, symmetry, rigid-body motions, mass), and reduced by
+Craig and Bampton: the link frame is clamped at the nodes of the root, the nodes of every other frame move as one rigid
 interface, and some modes with held interfaces are added. What comes out is the modal data of a link, which every method
 takes that takes modal data.
 """
@@ -86,7 +86,9 @@ def read_finite_elements(
     stiffness: str | PathLike[str], mass: str | PathLike[str], nodes: str | PathLike[str]
 ) -> FiniteElementLink:
     """A link from two Matrix Market files and a CSV file of coordinates x, y, z (m), one node per line."""
-    return finite_elements(_matrix(stiffness), _matrix(mass), _coordinates(nodes), names=(fspath(stiffness), fspath(mass)))
+    return finite_elements(
+        _matrix(stiffness), _matrix(mass), _coordinates(nodes), names=(fspath(stiffness), fspath(mass))
+    )
 
 
 def finite_elements(
@@ -159,8 +161,8 @@ def _check_matrix(name: str, A: csr_array, nodes: int) -> None:
         i, j = int(difference.row[k]), int(difference.col[k])
         _refuse(
             name,
-            f"is not symmetric: entries ({i + 1}, {j + 1}) and ({j + 1}, {i + 1}) differ by {difference.data[k]:.3g}. A "
-            "file of one triangle must say 'symmetric' in its first line",
+            f"is not symmetric: entries ({i + 1}, {j + 1}) and ({j + 1}, {i + 1}) differ by {difference.data[k]:.3g}. "
+            "A file of one triangle must say 'symmetric' in its first line",
         )
     diagonal = A.diagonal()
     if (diagonal < 0).any():
@@ -179,9 +181,8 @@ def _check_rigid_motions(link: FiniteElementLink, name: str) -> None:
             row = int(np.argmax(forces[:, k]))
             _refuse(
                 name,
-                f"resists a {word} of the whole link (by {worst:.1e} of its forces, most at node {row // link.unknowns} in "
-                "row "
-                f"{row + 1}). Export it without supports; check that the nodes are in m, in the order of the rows, and "
+                f"resists a {word} of the whole link (by {worst:.1e} of its forces, most in row {row + 1}, at node "
+                f"{row // link.unknowns}). Export it without supports; check that the nodes are in m, in the order of the rows, and "
                 "that turns are in rad",
             )
 
@@ -275,11 +276,11 @@ def _inner_shapes(
             factor = cho_factor(K.toarray())
         except LinAlgError:
             _refuse("stiffness", loose)
-        # the inverse problem keeps the digits of the low modes
-        periods, shapes = eigh(M.toarray(), K.toarray(), subset_by_index=(len(inner) - modes, len(inner) - 1)) if modes else (
-            np.zeros(0),
-            np.zeros((len(inner), 0)),
-        )  # fmt: skip
+        periods, shapes = np.ones(0), np.zeros((len(inner), 0))
+        if modes:
+            # the inverse problem keeps the digits of the low modes
+            highest = (len(inner) - modes, len(inner) - 1)
+            periods, shapes = eigh(M.toarray(), K.toarray(), subset_by_index=highest)
         return np.sqrt(link.mass) * (shapes / np.sqrt(periods))[:, ::-1], np.asarray(cho_solve(factor, right))
     try:
         factors = splu(K)
@@ -309,22 +310,27 @@ def _modal_data(
         at = modes + 6 * k + np.arange(6)
         Phi = np.zeros((6, len(names)))
         Phi[np.arange(6), at] = 1.0
-        frames[name] = ModalFrame(position=tuple(centres[name].tolist()), Phi_d=Phi[:3], Phi_r=Phi[3:])
+        frames[name] = ModalFrame(position=tuple(centres[name].tolist()), Phi_d=_rows(Phi[:3]), Phi_r=_rows(Phi[3:]))
     return ModalData(
         names=names,
         mass=link.mass,
         length=float(np.linalg.norm(centres["tip"])),
-        first=(rigid[3:, :3] @ eye)[[2, 0, 1], [1, 2, 0]],
-        first_modal=S[:, :3].T @ MV,
-        beta=S[:, 3:].T @ MV,
-        lam=lam[1:, 1:],
-        I_rr=(rigid[3:, 3:] + rigid[3:, 3:].T) / 2,
-        I_re=trace[0, 1:, None, None] * eye - np.swapaxes(second[0, 1:], -1, -2),
-        I_ee=trace[1:, 1:, None, None] * eye - np.swapaxes(second[1:, 1:], -1, -2),
-        M_ee=_symmetric(V.T @ MV),
-        K_ee=_symmetric(V.T @ (link.K @ V)),
+        first=_rows((rigid[3:, :3] @ eye)[[2, 0, 1], [1, 2, 0]]),
+        first_modal=_rows(S[:, :3].T @ MV),
+        beta=_rows(S[:, 3:].T @ MV),
+        lam=_rows(lam[1:, 1:]),
+        I_rr=_rows((rigid[3:, 3:] + rigid[3:, 3:].T) / 2),
+        I_re=_rows(trace[0, 1:, None, None] * eye - np.swapaxes(second[0, 1:], -1, -2)),
+        I_ee=_rows(trace[1:, 1:, None, None] * eye - np.swapaxes(second[1:, 1:], -1, -2)),
+        M_ee=_rows(_symmetric(V.T @ MV)),
+        K_ee=_rows(_symmetric(V.T @ (link.K @ V))),
         frames=frames,
     )
+
+
+def _rows(A: Array) -> tuple[Any, ...]:
+    """An array as the description keeps it."""
+    return tuple(np.asarray(A).tolist())
 
 
 def _symmetric(A: Array) -> Array:

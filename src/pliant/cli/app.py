@@ -9,7 +9,21 @@ from typing import Annotated, TextIO
 
 import typer
 
-from pliant.cli import bench, check, derive, export, inverse, modes, reproduce, robots, schema, shapes, show, simulate, view
+from pliant.cli import (
+    bench,
+    check,
+    derive,
+    export,
+    inverse,
+    modes,
+    reproduce,
+    robots,
+    schema,
+    shapes,
+    show,
+    simulate,
+    view,
+)
 from pliant.cli.terminal import FAILED, WRONG_INPUT
 
 app = typer.Typer(

@@ -28,7 +28,9 @@ def inverse(
     tolerance: Annotated[float, typer.Option(min=0.0, help="Distance from the path that is good enough, m.")] = 5e-6,
     elements: Annotated[int | None, typer.Option(min=1, max=1000, help="Elements of every bending link.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the solution into this PNG, SVG or PDF file.")] = None,
-    confirm: Annotated[bool, typer.Option("--confirm", help="Simulate the result on the full nonlinear model.")] = False,
+    confirm: Annotated[
+        bool, typer.Option("--confirm", help="Simulate the result on the full nonlinear model.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the outcome only.")] = False,
 ) -> None:
     """Keep a frame of the flexible robot on the path of the rigid one: by successive approximation."""

@@ -1,7 +1,7 @@
 """Approximate forward dynamics: Di Gregorio, section 5.2.
 
-The rigid robot moves under the given efforts, the links bend along that motion, and the efforts of the flexible robot in
-that motion are computed again. The paper judges the result by how far these are from the given ones. That does not
+The rigid robot moves under the given efforts, the links bend along that motion, and the efforts of the flexible robot
+in that motion are computed again. The paper judges the result by how far these are from the given ones. That does not
 bound the error of positions: both are reported.
 """
 

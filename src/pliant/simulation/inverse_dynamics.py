@@ -85,7 +85,11 @@ class InverseRun:
 
     def gains(self) -> tuple[Floats, Floats]:
         """Feedback gains (inputs,) of a slow, well damped loop around each drive of the rigid robot."""
-        q = self.arm.assemble(self.start().state(self.arm)[0]) if self.study.robot.loops else self.start().state(self.arm)[0]
+        q = (
+            self.arm.assemble(self.start().state(self.arm)[0])
+            if self.study.robot.loops
+            else self.start().state(self.arm)[0]
+        )
         M = self.arm.B.T @ self.arm.mass_matrix(q) @ self.arm.B
         w = STIFFNESS * self.solution.frequency
         return np.diag(M) * w**2, 2 * DAMPING * w * np.diag(M)
@@ -137,7 +141,7 @@ def inverse_dynamics(
     steps: int | None = None,
     report: Callable[[int, float, Approximation | None], object] | None = None,
 ) -> InverseRun:
-    """Efforts and motions of the drives that keep a frame on the path that the study's trajectory gives the rigid robot.
+    """Efforts and motions of the drives that keep a frame on the path which the study's trajectory means.
 
     frame       default: the one that the trajectory leads, else the tip
     feedback    "band", "static" or "full", see ``successive_approximation``; band in rad/s

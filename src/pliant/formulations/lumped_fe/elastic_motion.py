@@ -70,7 +70,7 @@ def elastic_motion(
     second_order: bool = False,
     report: Callable[[float], object] | None = None,
 ) -> ElasticMotion:
-    """The elastic motion at ``times`` (N,), one step between each two; from rest in equilibrium unless a start is given.
+    """The elastic motion at ``times`` (N,), one step between each two; from rest in balance unless a start is given.
 
     second_order  the centrifugal wrenches F_C(gamma) of (4.4) too: of all terms of second order the only ones in the
                   paper, which also says that they may be left out
@@ -98,7 +98,9 @@ def elastic_motion(
     return ElasticMotion(times, ElasticState(*columns))
 
 
-def _stages(model: LumpedModel, nominal: Nominal, times: Floats) -> Iterator[tuple[int, list[Matrices], Assembled, int]]:
+def _stages(
+    model: LumpedModel, nominal: Nominal, times: Floats
+) -> Iterator[tuple[int, list[Matrices], Assembled, int]]:
     """The equations at the three stages of each step, and where these stand in an assembled motion."""
     steps = len(times) - 1
     batch = max(1, BATCH // (3 * model.numbering.size**2)) if model.is_small else 8

@@ -14,7 +14,7 @@ SLOW = 1e-9
 
 
 def natural_frequencies(model: LumpedModel, motion: JointMotion, count: int | None = None) -> Floats:
-    """Frequencies (rad/s) of small vibrations at one instant of a nominal motion, its coefficients frozen; lowest first.
+    """Frequencies (rad/s) of small vibrations at one instant of a nominal motion, coefficients frozen; lowest first.
 
     At rest of M z_ddot + K z = 0; of a moving robot the imaginary parts of the eigenvalues of the whole equation.
     count  how many; default: all of a robot with full matrices, ten of one with sparse ones

@@ -1,13 +1,13 @@
 """How links hang together: the displacement of every link's root by the independent displacements of the robot.
 
-The independent displacements y are, link by link, what a passive joint turns or slides beside its nominal motion, and
+The independent displacements y are, link by link, what a passive joint turns or slides beside its nominal motion and
 the own displacements of the nodes. A root follows the node that carries its joint,
 
-    rho = X(t) y,      X = A(t) (own components of the node + what follows the root of the parent) + column of the joint,
+    rho = X(t) y,    X = A(t) (own components of the node + what follows the root of the parent) + column of the joint,
 
 in link axes, so that A turns with the joint. Where all components of the carrying node are its own, X picks and turns:
-it is the Boolean matrix B of (17). With B^T in place of X its derivatives are lost, since nu_dot and nu_ddot of (10) are
-relative to each link; X keeps them. A passive joint leaves its own motion to the link behind it: coupling all six
+it is the Boolean matrix B of (17). With B^T in place of X its derivatives are lost, since nu_dot and nu_ddot of (10)
+are relative to each link; X keeps them. A passive joint leaves its own motion to the link behind it: coupling all six
 components, as the text says of joints in general, would lock it.
 """
 
@@ -119,7 +119,7 @@ def node_map(
 
 def _used(P: Floats, root: RootMap) -> NDArray[np.bool_]:
     """Columns of a root map that move a node through P."""
-    return np.any([np.abs(P @ x).max(axis=(0, 1), initial=0.0) > 0 for x in root.X], axis=0)
+    return np.asarray([np.abs(P @ x).max(axis=(0, 1), initial=0.0) > 0 for x in root.X]).any(axis=0)
 
 
 def frame_map(

@@ -212,7 +212,7 @@ def second_partition(profile: BeamProfile, x: Floats, *, sections: bool) -> Node
     arm, mass = at - x[node], weights * data.rhoA
 
     def collect(values: Floats) -> Floats:
-        return np.bincount(node, values, minlength=len(x))
+        return np.asarray(np.bincount(node, values, minlength=len(x)), dtype=float)
 
     m, first, second = collect(mass), collect(mass * arm), collect(mass * arm**2)
     I = np.zeros((len(x), 3, 3))  # noqa: E741

@@ -68,7 +68,7 @@ class LumpedModel:
 
     elements    elements of every bending link, or link -> elements; default: as described (8 where modes are described)
     variant     complete; absolute or printed for study: wrong to first order, see ``node_terms``
-    stiffening  the pull of centrifugal forces stiffens bending, which the paper leaves out; of links that carry no other
+    stiffening  the pull of centrifugal forces stiffens bending, which the paper leaves out; of links that carry none
     """
 
     def __init__(
@@ -156,7 +156,9 @@ class LumpedModel:
         total = Sum(self.numbering.size, len(motion.q))
         for i, root in enumerate(roots):
             own = self.numbering.own[i]
-            total.add(np.append(root.columns, own), congruence(self._dense[i].at(links[i]), local_map(root.X, len(own))))
+            total.add(
+                np.append(root.columns, own), congruence(self._dense[i].at(links[i]), local_map(root.X, len(own)))
+            )
         self._add_joints(total, motion)
         whole = total.result()
         return whole if Z is None else congruence(whole, Z)
@@ -172,7 +174,7 @@ class LumpedModel:
         whole = total.result()
         if assembled.Z is None:
             return whole
-        return congruence(whole, tuple(csr_array(z[t]) for z in assembled.Z))  # type: ignore[arg-type]
+        return congruence(whole, tuple(csr_array(z[t]) for z in assembled.Z))
 
     def equations_at(self, assembled: Assembled, t: int) -> Matrices:
         """At one instant: full matrices of small robots, sparse ones of large."""
@@ -182,8 +184,7 @@ class LumpedModel:
 
     def _add_joints(self, total: Sum, motion: JointMotion) -> None:
         """Spring, damper, rotor and dry friction of the nominal rate, at passive joints."""
-        for i, seat in enumerate(self.skeleton.seats):
-            place = self.numbering.joint[i]
+        for i, place in enumerate(self.numbering.joint):
             if place is None:
                 continue
             rotor, stiffness, damping = self.joint_constants(i)
@@ -191,10 +192,10 @@ class LumpedModel:
             one = np.array([place])
             if total.times is None:
                 parts = [coo_array([[x]]) for x in (rotor, damping, stiffness)]
-                total.add(one, Matrices(*parts, force))
+                total.add(one, Matrices(parts[0], parts[1], parts[2], force))
             else:
                 full = [np.full((total.times, 1, 1), x) for x in (rotor, damping, stiffness)]
-                total.add(one, Matrices(*full, force[:, None]))
+                total.add(one, Matrices(full[0], full[1], full[2], force[:, None]))
 
     def joint_constants(self, i: int) -> tuple[float, float, float]:
         """Inertia of the rotor at the joint, stiffness of its spring, viscous damping."""
@@ -281,8 +282,8 @@ class LumpedModel:
         condition = np.linalg.cond(J0[:, :, e.dependent])
         if not condition.max() < 1 / SINGULAR:
             raise ModelError(
-                f"robot '{self.robot.name}': the chosen dependent displacements do not close its loops along the motion "
-                "(a singular pose, or one far from the first); keep the path away from it, or begin a new model there"
+                f"robot '{self.robot.name}': the chosen dependent displacements do not close its loops along the "
+                "motion (a singular pose, or one far from the first); keep the path away from it, or begin a new model there"
             )
         inverse = np.linalg.inv(J0[:, :, e.dependent])
 

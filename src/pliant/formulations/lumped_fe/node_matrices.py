@@ -117,7 +117,7 @@ def node_terms(
 
 def _both(A: Floats) -> Floats:
     """A matrix on displacement and turn alike (6, 6)."""
-    return np.kron(np.eye(2), A)
+    return np.asarray(np.kron(np.eye(2), A))
 
 
 class MotionBasis(NamedTuple):

@@ -32,7 +32,7 @@ class JointMotion(NamedTuple):
 
 
 class RelativeMotion(NamedTuple):
-    """A link frame in the frame of its parent, with two derivatives of the components: R (times, 3, 3), p (times, 3)."""
+    """A link frame in that of its parent, with two derivatives of the components: R (times, 3, 3), p (times, 3)."""
 
     R: Floats
     R_dot: Floats

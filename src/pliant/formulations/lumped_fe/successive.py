@@ -3,12 +3,12 @@
 A frame shall follow a path. The nominal robot is led beside the path so that its elastic displacement brings the frame
 onto it:
 
-    p_0 = path;   elastic motion about p_k -> displacement d_k of the frame;   e_k = p_k + d_k - path;   p_{k+1} = p_k - F e_k.
+    p_0 = path;  elastic motion about p_k -> displacement d_k;  e_k = p_k + d_k - path;  p_{k+1} = p_k - F e_k.
 
-Fed back in full, F = 1, the iteration diverges wherever the path's spectrum meets the first natural frequency: there the
-displacement is larger than the motion that causes it. F therefore passes only what lies well below that frequency, but
-for the first time: that correction is the displacement which the loads of the path itself would have without vibrations.
-It is as smooth as the path's accelerations, above the band too. ``static`` does so every time.
+Fed back in full, F = 1, the iteration diverges wherever the path's spectrum meets the first natural frequency: there
+the displacement is larger than the motion that causes it. F therefore passes only what lies well below that frequency,
+but for the first time: that correction is the displacement which the loads of the path itself would have without
+vibrations. It is as smooth as the path's accelerations, above the band too. ``static`` does so every time.
 """
 
 from __future__ import annotations
@@ -216,8 +216,8 @@ def _ended(
         why = f"the distance grew from {least:.2e} m to {now:.2e} m; "
         if feedback == "full":
             why += (
-                f"above about 0.7 of the first natural frequency ({first:.2f} Hz) a link answers a correction with more "
-                "than the correction. Feed back only what is slower: feedback band"
+                f"above about 0.7 of the first natural frequency ({first:.2f} Hz) a link answers a correction with "
+                "more than the correction. Feed back only what is slower: feedback band"
             )
         else:
             why += f"the band of {band / (2 * np.pi):.2f} Hz is too near to the first natural frequency, {first:.2f} Hz"

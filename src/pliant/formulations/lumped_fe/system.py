@@ -1,4 +1,4 @@
-"""The assembled equations M z_ddot + C z_dot + K z + f = 0 of the independent displacements, at instants of a motion."""
+"""The assembled equations M z_ddot + C z_dot + K z + f = 0 of the independent displacements along a motion."""
 
 from __future__ import annotations
 
@@ -172,9 +172,8 @@ class Sum:
     def add(self, places: NDArray[np.int_], part: Matrices) -> None:
         """Add the equations of a link, whose displacements stand at ``places``."""
         if self.times is not None:
-            at = np.ix_(places, places)
             for whole, own in zip(self.full, part[:3], strict=True):
-                whole[(slice(None), *at)] += own
+                whole[:, places[:, None], places] += own
             self.f[:, places] += part.f
             return
         for collected, own in zip(self.parts, part[:3], strict=True):
@@ -185,10 +184,10 @@ class Sum:
     def result(self) -> Matrices:
         """The whole."""
         if self.times is not None:
-            return Matrices(*self.full, self.f)
+            return Matrices(self.full[0], self.full[1], self.full[2], self.f)
         shape = (self.size, self.size)
         whole = []
         for collected in self.parts:
             data, rows, columns = (np.concatenate([part[k] for part in collected]) for k in range(3))
             whole.append(csr_array((data, (rows, columns)), shape=shape))
-        return Matrices(*whole, self.f)
+        return Matrices(whole[0], whole[1], whole[2], self.f)

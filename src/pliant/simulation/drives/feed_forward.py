@@ -29,7 +29,9 @@ class FeedForward(Controller):
     kind = "feed_forward"
     trajectory: AnyTrajectory = Field(description="the desired motion")
     model: Literal["rigid", "elastic", "given"] = Field(default="rigid", description="model for the torques")
-    torques: GivenTorque | None = Field(default=None, description="of the model given, with the keys of the drive given")
+    torques: GivenTorque | None = Field(
+        default=None, description="of the model given, with the keys of the drive given"
+    )
     kp: Stiffnesses = Field(default=0.0, description="feedback gains of the position")
     kd: Dampings = Field(default=0.0, description="feedback gains of the rate")
 
