@@ -182,8 +182,8 @@ def _check_rigid_motions(link: FiniteElementLink, name: str) -> None:
             _refuse(
                 name,
                 f"resists a {word} of the whole link (by {worst:.1e} of its forces, most in row {row + 1}, at node "
-                f"{row // link.unknowns}). Export it without supports; check that the nodes are in m, in the order of the rows, and "
-                "that turns are in rad",
+                f"{row // link.unknowns}). Export it without supports; check that the nodes are in m and in the "
+                "order of the rows, and that turns are in rad",
             )
 
 

@@ -54,13 +54,13 @@ def inverse(
             elements=elements,
             report=bar.update,
         )
-    distances = None
+    simulated: tuple[Any, Any] | None = None
     if not quiet:
         _tables(run)
     if confirm:
         result, distances = run.confirm()
         emit(f"simulated on the full model: {1e6 * distances.max():.2f} micrometres from the path at the most")
-        distances = (result.time, distances)
+        simulated = (result.time, distances)
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
         for path in run.write(output, job.name):
@@ -68,7 +68,7 @@ def inverse(
     if plot is not None:
         from pliant.results.inverse_plot import plot_inverse
 
-        plot_inverse(run.solution, job.name, plot, distances)
+        plot_inverse(run.solution, job.name, plot, simulated)
         typer.echo(f"written to {plot}")
     solution = run.solution
     good = solution.outcome in ("converged", "stalled")
@@ -111,5 +111,5 @@ class _Bar:
 
     def update(self, k: int, t: float, at: Approximation | None) -> None:
         """Show where the solution is."""
-        text = {} if at is None else {"at": f"{1e3 * at.largest:.4g} mm from the path"}
+        text: dict[str, Any] = {} if at is None else {"at": f"{1e3 * at.largest:.4g} mm from the path"}
         self.bar.update(self.task, completed=t, k=k, **text)

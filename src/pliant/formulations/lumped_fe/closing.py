@@ -184,8 +184,8 @@ def with_passive_rates(skeleton: Skeleton, loops: list[LoopRows], motion: JointM
         t = int(np.argmin(worst))
         at = ", ".join(f"{skeleton.joints[k]} = {q[t, k]:.4g}" for k in skeleton.driven)
         raise ModelError(
-            f"robot '{skeleton.robot.name}': its drives do not determine the passive joints at {at} (a singular pose of the "
-            "closed chain); keep the path away from it"
+            f"robot '{skeleton.robot.name}': its drives do not determine the passive joints at {at} (a singular pose "
+            "of the closed chain); keep the path away from it"
         )
     inverse = np.linalg.pinv(J)
     v[:, passive] = -np.einsum("tpr,tr->tp", inverse, _rates(skeleton, loops, JointMotion(q, v, a))[0])

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import block_array, csc_array
 from scipy.sparse.linalg import splu
 
-from pliant.formulations.lumped_fe.model import Assembled, LumpedModel
+from pliant.formulations.lumped_fe.model import AssembledMotion, LumpedModel
 from pliant.formulations.lumped_fe.node_matrices import Floats
 from pliant.formulations.lumped_fe.recovery import ElasticState
 from pliant.formulations.lumped_fe.skeleton import JointMotion, cross
@@ -53,7 +53,7 @@ def static(model: LumpedModel, motion: JointMotion) -> Floats:
     return solve_static(model, model.assemble(motion), 0)
 
 
-def solve_static(model: LumpedModel, assembled: Assembled, t: int) -> Floats:
+def solve_static(model: LumpedModel, assembled: AssembledMotion, t: int) -> Floats:
     """K z = -f at an instant of an assembled motion."""
     _, _, K, f = model.equations_at(assembled, t)
     if isinstance(K, np.ndarray):
@@ -100,7 +100,7 @@ def elastic_motion(
 
 def _stages(
     model: LumpedModel, nominal: Nominal, times: Floats
-) -> Iterator[tuple[int, list[Matrices], Assembled, int]]:
+) -> Iterator[tuple[int, list[Matrices], AssembledMotion, int]]:
     """The equations at the three stages of each step, and where these stand in an assembled motion."""
     steps = len(times) - 1
     batch = max(1, BATCH // (3 * model.numbering.size**2)) if model.is_small else 8
@@ -137,7 +137,7 @@ def _step(
     return lambda x: np.asarray(sparse.solve(x)), np.concatenate(right)
 
 
-def spin_load(model: LumpedModel, assembled: Assembled, first: int, z: Floats, v: Floats) -> Floats:
+def spin_load(model: LumpedModel, assembled: AssembledMotion, first: int, z: Floats, v: Floats) -> Floats:
     """F_C(gamma) of (4.4) on z at instants from the first on (k, n): what turning rates of the deformation need."""
     at = slice(first, first + len(z))
     if assembled.Z is not None:

@@ -119,7 +119,8 @@ def node_map(
 
 def _used(P: Floats, root: RootMap) -> NDArray[np.bool_]:
     """Columns of a root map that move a node through P."""
-    return np.asarray([np.abs(P @ x).max(axis=(0, 1), initial=0.0) > 0 for x in root.X]).any(axis=0)
+    sizes = [np.abs(P @ x).max(axis=(0, 1), initial=0.0) for x in root.X]
+    return np.asarray(np.sum(sizes, axis=0) > 0)
 
 
 def frame_map(

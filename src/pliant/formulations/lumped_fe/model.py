@@ -19,7 +19,7 @@ from pliant.formulations.lumped_fe.interface import Jet, Numbering, RootMap, fra
 from pliant.formulations.lumped_fe.mesh import mesh_link
 from pliant.formulations.lumped_fe.node_matrices import Floats, Variant, tilde
 from pliant.formulations.lumped_fe.skeleton import JointMotion, LinkMotion, Skeleton
-from pliant.formulations.lumped_fe.system import LinkEquations, Matrices, Sum, congruence, local_map
+from pliant.formulations.lumped_fe.system import LinkEquations, Matrices, MatrixSum, congruence, local_map
 from pliant.model.errors import ModelError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ SINGULAR = 1e-9
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Elimination:
+class DependentChoice:
     """Loops closed by dependent displacements: y = Z z.
 
     dependent, independent  places in y
@@ -45,7 +45,7 @@ class Elimination:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Assembled:
+class AssembledMotion:
     """The robot along a nominal motion.
 
     motion, links  of the joints and links
@@ -90,7 +90,7 @@ class LumpedModel:
             self._require_ends()
         self.links = tuple(LinkEquations.of(mesh, variant, stiffening=stiffening) for mesh in self.meshes)
         self.numbering = Numbering(self.skeleton)
-        self.elimination: Elimination | None = None
+        self.elimination: DependentChoice | None = None
         # full matrices are faster than sparse ones
         self.is_small = self.numbering.size <= FULL_SIZE
         self._dense = [link.dense() for link in self.links] if self.is_small else []
@@ -142,18 +142,18 @@ class LumpedModel:
 
     # ---- equations
 
-    def assemble(self, motion: JointMotion) -> Assembled:
+    def assemble(self, motion: JointMotion) -> AssembledMotion:
         """Everything that belongs to the instants of a nominal motion of all joints."""
         links = self.skeleton.motion(motion)
         roots = root_maps(self.skeleton, self.numbering, links)
         J, Z = self._loops(roots, links)
         equations = self._full(motion, links, roots, Z) if self.is_small else None
-        return Assembled(motion, links, roots, J, Z, equations)
+        return AssembledMotion(motion, links, roots, J, Z, equations)
 
     def _full(
         self, motion: JointMotion, links: list[LinkMotion], roots: list[RootMap], Z: Jet | None
     ) -> Matrices:  # fmt: skip
-        total = Sum(self.numbering.size, len(motion.q))
+        total = MatrixSum(self.numbering.size, len(motion.q))
         for i, root in enumerate(roots):
             own = self.numbering.own[i]
             total.add(
@@ -163,9 +163,9 @@ class LumpedModel:
         whole = total.result()
         return whole if Z is None else congruence(whole, Z)
 
-    def sparse_equations(self, assembled: Assembled, t: int) -> Matrices:
+    def sparse_equations(self, assembled: AssembledMotion, t: int) -> Matrices:
         """Sparse matrices on z at one instant."""
-        total = Sum(self.numbering.size, None)
+        total = MatrixSum(self.numbering.size, None)
         for i, root in enumerate(assembled.roots):
             own = self.numbering.own[i]
             part = congruence(self.links[i].sparse_at(assembled.links[i], t), local_map(root.X, len(own), t))
@@ -176,13 +176,13 @@ class LumpedModel:
             return whole
         return congruence(whole, tuple(csr_array(z[t]) for z in assembled.Z))
 
-    def equations_at(self, assembled: Assembled, t: int) -> Matrices:
+    def equations_at(self, assembled: AssembledMotion, t: int) -> Matrices:
         """At one instant: full matrices of small robots, sparse ones of large."""
         if assembled.equations is None:
             return self.sparse_equations(assembled, t)
         return Matrices(*(x[t] for x in assembled.equations))
 
-    def _add_joints(self, total: Sum, motion: JointMotion) -> None:
+    def _add_joints(self, total: MatrixSum, motion: JointMotion) -> None:
         """Spring, damper, rotor and dry friction of the nominal rate, at passive joints."""
         for i, place in enumerate(self.numbering.joint):
             if place is None:
@@ -254,7 +254,7 @@ class LumpedModel:
             out.append(rate)
         return out[0], out[1], out[2]
 
-    def _choose(self, J: Floats) -> Elimination:
+    def _choose(self, J: Floats) -> DependentChoice:
         """Passive joints become dependent first, then own displacements of the nodes."""
         from scipy.linalg import qr
 
@@ -272,7 +272,7 @@ class LumpedModel:
         # rows that say nothing new, as of a plane that all links keep anyway
         rows = qr(J[:, dependent].T, pivoting=True, mode="r")[1][: len(dependent)]
         d = np.array(dependent, dtype=int)
-        return Elimination(d, np.setdiff1d(np.arange(self.numbering.size), d), np.sort(rows))
+        return DependentChoice(d, np.setdiff1d(np.arange(self.numbering.size), d), np.sort(rows))
 
     def _closed(self, J: Jet) -> Jet:
         """Z with derivatives: J y = 0 at all times."""
@@ -283,7 +283,7 @@ class LumpedModel:
         if not condition.max() < 1 / SINGULAR:
             raise ModelError(
                 f"robot '{self.robot.name}': the chosen dependent displacements do not close its loops along the "
-                "motion (a singular pose, or one far from the first); keep the path away from it, or begin a new model there"
+                "motion (a singular pose, or one far from the first); keep the path away from it, or begin anew there"
             )
         inverse = np.linalg.inv(J0[:, :, e.dependent])
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from pliant.formulations.lumped_fe.interface import carried_over, frame_map
 from pliant.formulations.lumped_fe.mesh import FramePlace
-from pliant.formulations.lumped_fe.model import Assembled, LumpedModel
+from pliant.formulations.lumped_fe.model import AssembledMotion, LumpedModel
 from pliant.formulations.lumped_fe.node_matrices import Floats, motion_weights, tilde
 from pliant.formulations.lumped_fe.skeleton import BASE, cross
 
@@ -36,7 +36,7 @@ class Reactions:
     efforts: Floats
 
 
-def with_loops(assembled: Assembled, state: ElasticState) -> ElasticState:
+def with_loops(assembled: AssembledMotion, state: ElasticState) -> ElasticState:
     """All displacements y of the links, those included that the loops determine."""
     if assembled.Z is None:
         return state
@@ -52,7 +52,7 @@ def with_loops(assembled: Assembled, state: ElasticState) -> ElasticState:
     )
 
 
-def link_state(model: LumpedModel, assembled: Assembled, y: ElasticState, link: int) -> ElasticState:
+def link_state(model: LumpedModel, assembled: AssembledMotion, y: ElasticState, link: int) -> ElasticState:
     """Displacements s of one link: its root, then its own."""
     root, own = assembled.roots[link], model.numbering.own[link]
     X0, X1, X2 = root.X
@@ -70,14 +70,14 @@ def link_state(model: LumpedModel, assembled: Assembled, y: ElasticState, link: 
     return ElasticState(*whole)
 
 
-def nodal_displacements(model: LumpedModel, assembled: Assembled, state: ElasticState, link: str) -> Floats:
+def nodal_displacements(model: LumpedModel, assembled: AssembledMotion, state: ElasticState, link: str) -> Floats:
     """Displacements and turns (times, nodes, 6) of the nodes of a link, in base axes as in (11) to (13)."""
     i = model.robot.link_names.index(link)
     s = link_state(model, assembled, with_loops(assembled, state), i)
     return _in_base(model, assembled, i, s.z)
 
 
-def nodal_rates(model: LumpedModel, assembled: Assembled, state: ElasticState, link: str) -> Floats:
+def nodal_rates(model: LumpedModel, assembled: AssembledMotion, state: ElasticState, link: str) -> Floats:
     """Their absolute derivatives (times, nodes, 6), in base axes."""
     i = model.robot.link_names.index(link)
     s = link_state(model, assembled, with_loops(assembled, state), i)
@@ -88,13 +88,13 @@ def nodal_rates(model: LumpedModel, assembled: Assembled, state: ElasticState, l
     return np.concatenate([np.einsum("tij,tnj->tni", R, total[..., k : k + 3]) for k in (0, 3)], axis=2)
 
 
-def _in_base(model: LumpedModel, assembled: Assembled, i: int, s: Floats) -> Floats:
+def _in_base(model: LumpedModel, assembled: AssembledMotion, i: int, s: Floats) -> Floats:
     nu = np.asarray(s @ model.links[i].spread.T).reshape(len(s), -1, 6)
     R = assembled.links[i].R
     return np.concatenate([np.einsum("tij,tnj->tni", R, nu[..., k : k + 3]) for k in (0, 3)], axis=2)
 
 
-def frame_displacement(model: LumpedModel, assembled: Assembled, state: ElasticState, frame: str) -> Floats:
+def frame_displacement(model: LumpedModel, assembled: AssembledMotion, state: ElasticState, frame: str) -> Floats:
     """Displacement and turn (times, 6) of a frame beside its nominal motion, base axes."""
     end = model.skeleton.frame(frame)
     columns, U = frame_map(model.skeleton, model.numbering, assembled.roots, assembled.links, end)
@@ -102,7 +102,7 @@ def frame_displacement(model: LumpedModel, assembled: Assembled, state: ElasticS
     return np.asarray(np.einsum("tij,tj->ti", U[0], y.z[:, columns]))
 
 
-def link_forces(model: LumpedModel, assembled: Assembled, y: ElasticState, link: int) -> Floats:
+def link_forces(model: LumpedModel, assembled: AssembledMotion, y: ElasticState, link: int) -> Floats:
     """(15): what acts from outside on the root and the own displacements of a link (times, 6 + own)."""
     s = link_state(model, assembled, y, link)
     constants, motion = model.links[link], assembled.links[link]
@@ -116,7 +116,7 @@ def link_forces(model: LumpedModel, assembled: Assembled, y: ElasticState, link:
     return np.asarray(out)
 
 
-def reactions(model: LumpedModel, assembled: Assembled, state: ElasticState) -> Reactions:
+def reactions(model: LumpedModel, assembled: AssembledMotion, state: ElasticState) -> Reactions:
     """All constraint reactions and the efforts of the drives."""
     y = with_loops(assembled, state)
     forces = [link_forces(model, assembled, y, i) for i in range(len(model.links))]
@@ -158,7 +158,7 @@ def _at_axis(w: Floats, axis: Floats, p_BJ: Floats) -> Floats:
     return np.hstack([w[:, :3], w[:, 3:] - cross(nearest, w[:, :3])])
 
 
-def _on_root(model: LumpedModel, assembled: Assembled, link: int, place: FramePlace, wrench: Floats) -> Floats:
+def _on_root(model: LumpedModel, assembled: AssembledMotion, link: int, place: FramePlace, wrench: Floats) -> Floats:
     """A wrench on a frame (base axes) as forces on the displacement of the link's root."""
     mesh, R = model.meshes[link], assembled.links[link].R
     own = np.hstack([np.einsum("tji,tj->ti", R, wrench[:, k : k + 3]) for k in (0, 3)])
@@ -167,7 +167,7 @@ def _on_root(model: LumpedModel, assembled: Assembled, link: int, place: FramePl
     return np.asarray(own @ lever @ mesh.from_root(place.node))
 
 
-def _multipliers(model: LumpedModel, assembled: Assembled, y: ElasticState, forces: list[Floats]) -> Floats:
+def _multipliers(model: LumpedModel, assembled: AssembledMotion, y: ElasticState, forces: list[Floats]) -> Floats:
     """Forces of the loops (times, rows): what the open tree lacks is J^T lambda."""
     times = len(y.z)
     rows = sum(loop.size for loop in model.loops)

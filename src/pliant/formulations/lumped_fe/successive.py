@@ -21,7 +21,7 @@ import numpy as np
 
 from pliant.formulations.lumped_fe.elastic_motion import ElasticMotion, elastic_motion, solve_static
 from pliant.formulations.lumped_fe.frequencies import natural_frequencies
-from pliant.formulations.lumped_fe.model import Assembled, LumpedModel
+from pliant.formulations.lumped_fe.model import AssembledMotion, LumpedModel
 from pliant.formulations.lumped_fe.node_matrices import Floats
 from pliant.formulations.lumped_fe.recovery import ElasticState, Reactions, frame_displacement, reactions
 from pliant.formulations.lumped_fe.rigid_path import SampledMotion, follow, frame_positions
@@ -245,6 +245,6 @@ def _displacements(
     return np.concatenate(moved), np.concatenate(slow) if static else np.zeros((0, 3))
 
 
-def _position(model: LumpedModel, assembled: Assembled, z: Floats, frame: str) -> Floats:
+def _position(model: LumpedModel, assembled: AssembledMotion, z: Floats, frame: str) -> Floats:
     none = np.zeros_like(z)
     return frame_displacement(model, assembled, ElasticState(z, none, none), frame)[:, :3]

@@ -160,7 +160,7 @@ def _sparse_block(top: Floats, bottom: Any) -> csr_array:
     return csr_array(block_diag([top, bottom], format="csr"))
 
 
-class Sum:
+class MatrixSum:
     """Equations of the robot, summed up from those of its links."""
 
     def __init__(self, size: int, times: int | None) -> None:
