@@ -15,6 +15,7 @@ from pliant.cli import (
     derive,
     equilibrium,
     export,
+    inverse,
     modes,
     reproduce,
     robots,
@@ -41,6 +42,7 @@ app.command(name="shapes")(shapes.shapes)
 app.command(name="schema")(schema.schema)
 app.command(name="export")(export.export)
 app.command(name="simulate")(simulate.simulate)
+app.command(name="inverse")(inverse.inverse)
 app.command(name="view")(view.view)
 app.command(name="modes")(modes.modes)
 app.command(name="equilibrium")(equilibrium.equilibrium)
