@@ -195,18 +195,16 @@ def test_arrow_shape():
     links = tuple(link for link in robot.links if link.name not in gone)
     pose = {key: value for key, value in robot.pose.items() if key != "hinge_3"}
     two = (
-        Dynamics(robot.model_copy(update={"links": links, "loops": robot.loops[:2], "pose": pose}), compile="never")
+        Dynamics(robot.with_changes(links=links, loops=robot.loops[:2], pose=pose), compile="never")
         .operations("forward")
         .total
     )
     one = (
         Dynamics(
-            robot.model_copy(
-                update={
-                    "links": tuple(link for link in links if link.name not in ("carriage_2", "rod_2")),
-                    "loops": robot.loops[:1],
-                    "pose": {key: value for key, value in pose.items() if key != "hinge_2"},
-                }
+            robot.with_changes(
+                links=tuple(link for link in links if link.name not in ("carriage_2", "rod_2")),
+                loops=robot.loops[:1],
+                pose={key: value for key, value in pose.items() if key != "hinge_2"},
             ),
             compile="never",
         )
