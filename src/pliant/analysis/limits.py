@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-LARGEST_SLOPE = 0.2
-"""Rotation of a tip (rad) up to which a link bends as its linear model says."""
+LARGEST_SLOPE = {"linear": 0.2, "second-order": 0.4}
+"""Rotation of a tip (rad) up to which a link bends as its model says; an exact beam may bend as it likes."""
 NO_SENSE = 1.0
-"""Rotation of a tip (rad) from which linear bending says nothing any more."""
+"""Rotation of a tip (rad) from which a series in the deflections says nothing any more."""
 AXIAL = 0.15
 """Part of the bending stiffness that the axial force may add or take away: 7 % of a frequency."""
-CURE = "use several segments per link, or less load"
+CURE = {"linear": "write bending: second-order, or exact", "second-order": "write bending: exact"}
 
 
 class ModelLimitWarning(UserWarning):
@@ -68,23 +68,31 @@ def state_limits(
 
 
 def slope_limits(arm: Dynamics, q: Floats, when: str = "") -> Iterator[str]:
-    """Links that bend further than linear bending holds."""
+    """Links that bend further than their model holds."""
     for link, member in _flexible(arm):
         turn = float(np.linalg.norm(member.body.deflection("tip", q[member.elastic])[1]))
-        yield from slope_words(link.name, turn, when)
+        yield from slope_words(link.name, turn, when, kind_of_bending(link))
 
 
-def slope_words(link: str, turn: float, when: str = "") -> Iterator[str]:
+def kind_of_bending(link: Link) -> str:
+    """linear, second-order or exact; modal data are linear."""
+    return link.beam.bending if link.beam is not None else "linear"
+
+
+def slope_words(link: str, turn: float, when: str = "", bending: str = "linear") -> Iterator[str]:
     """What to say about the turn of a link's tip."""
+    if bending not in LARGEST_SLOPE:
+        return
     if turn > NO_SENSE:
         yield (
             f"link '{link}' would have to bend until its tip turns by {turn:.3g} rad{when}; beyond {NO_SENSE:g} rad "
-            "linear bending says nothing about it: the result means nothing, the link is too soft or its load too large"
+            f"{bending} bending says nothing about it: the result means nothing; {CURE[bending]} if it is meant, "
+            "or make the link stiffer or its load smaller"
         )
-    elif turn > LARGEST_SLOPE:
+    elif turn > LARGEST_SLOPE[bending]:
         yield (
-            f"link '{link}' bends until its tip turns by {turn:.3g} rad{when}; beyond {LARGEST_SLOPE} rad linear "
-            f"bending is only a rough model: {CURE}"
+            f"link '{link}' bends until its tip turns by {turn:.3g} rad{when}; beyond {LARGEST_SLOPE[bending]} rad "
+            f"{bending} bending is only a rough model: {CURE[bending]}"
         )
 
 
@@ -101,17 +109,17 @@ def axial_limits(arm: Dynamics, q: Floats, v: Floats, a: Floats, when: str = "")
         if least <= -1.0:
             yield (
                 f"link '{name}' is pressed along its axis with {-least:.3g} times its buckling load{when}; linear "
-                "bending does not know buckling, and the result means nothing"
+                f"bending does not know buckling, and the result means nothing: {CURE['linear']}"
             )
         elif least < -AXIAL:
             yield (
                 f"link '{name}' is pressed along its axis with {-100 * least:.3g} % of its buckling load{when}, which "
-                "makes it softer than linear bending says"
+                f"makes it softer than linear bending says: {CURE['linear']}"
             )
         if most > AXIAL:
             yield (
                 f"link '{name}' is pulled along its axis{when} so that it is {1 + most:.3g} times as stiff in bending "
-                "as linear bending says: gravity or fast rotation stretch it"
+                f"as linear bending says (gravity or fast rotation stretch it): {CURE['linear']}"
             )
 
 
