@@ -54,7 +54,7 @@ def test_a_mast_under_its_own_weight():
 
 
 def test_a_rotating_beam():
-    """Southwell: rotation adds 1.193 times its speed squared to the first frequency squared (Rayleigh's bound)."""
+    """Southwell: rotation adds 1.193 times the square of its speed to that of the first frequency, by Rayleigh."""
     arm = column((0.0, 0.0, 0.0))
     first = 1.8751040687**2 * np.sqrt(EI / 0.7 / L**4)
     _, most = changes(arm, rate=0.5 * first)

@@ -191,7 +191,10 @@ links:
   - name: arm
     joint: {name: j}
     beam:
-      {length: 0.5, material: {E: 70, nu: 0.3, density: 2700}, section: {round: {diameter: 5 mm}}, modes: {bend_y: 1}}
+      length: 0.5
+      material: {E: 70, nu: 0.3, density: 2700}
+      section: {round: {diameter: 5 mm}}
+      modes: {bend_y: 1}
 pose: {j: 170}
 """
 MASSLESS = """
