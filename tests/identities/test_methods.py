@@ -105,10 +105,9 @@ def test_a_method_agrees_with_the_recursion(method, name):
 def test_a_method_compiles(method):
     """What runs is what was checked on plain numbers; a method without a tape says which method has one."""
     arm = Dynamics("two-link-flexible", method=method)
-    try:
-        arm.traced("forward")
-    except MethodError as refusal:
-        assert "method 'recursive'" in str(refusal)
+    if method == "lumped_fe":
+        with pytest.raises(MethodError, match="method 'recursive'"):
+            arm.forward(np.zeros(arm.size), np.zeros(arm.size))
         return
     q, v, a = zoo.state(arm)
     near(arm.forces(q, v, a), plain(arm, "inverse", q, v, a))
