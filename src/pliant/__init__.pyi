@@ -45,7 +45,6 @@ from pliant.model.discretisation import Modes as Modes
 from pliant.model.errors import ModelError as ModelError
 from pliant.model.errors import Problem as Problem
 from pliant.model.errors import RepairWarning as RepairWarning
-from pliant.model.errors import TieWarning as TieWarning
 from pliant.model.inertia import Rigid as Rigid
 from pliant.model.inertia import RigidPart as RigidPart
 from pliant.model.joints import Anchor as Anchor

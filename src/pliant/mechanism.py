@@ -5,6 +5,7 @@ Members are in tree order, parents first. Their coordinates are the joint's, the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -109,9 +110,20 @@ class LoopEnds:
     planar: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class JointTie:
+    """A joint that follows another: q[follower] = ratio q[leader] + offset, both indices of coordinates."""
+
+    name: str
+    follower: int
+    leader: int
+    ratio: float
+    offset: float
+
+
 @dataclass(frozen=True, eq=False)
 class Mechanism:
-    """Members, loops and what belongs to the whole.
+    """Members, loops, joints that follow others, and what belongs to the whole.
 
     rule      how attachment frames turn with their section: exponential, cayley or xyz
     gravity   m/s^2 (3,)
@@ -119,22 +131,30 @@ class Mechanism:
     B         (n, inputs): a motor also drives the root's tangent of pinned shapes
     tip       name of the robot's tip frame, LINK.FRAME
     pose      coordinates of the reference pose (n,)
+    aliases   further names of frames
     """
 
     name: str
     rule: str
     members: tuple[Member, ...]
     loops: tuple[LoopEnds, ...]
+    ties: tuple[JointTie, ...]
     gravity: Array
     actuated: tuple[str, ...]
     B: Array
     tip: str
     pose: Array
+    aliases: Mapping[str, str]
 
     @cached_property
     def coordinates(self) -> tuple[str, ...]:
         """Names of all coordinates."""
         return tuple(name for member in self.members for name in member.coordinates)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether coordinates depend on one another: by loops, or by joints that follow others."""
+        return bool(self.loops or self.ties)
 
     @property
     def size(self) -> int:
@@ -154,7 +174,7 @@ class Mechanism:
 
     def frame(self, name: str) -> tuple[int, str]:
         """Member and frame of ``LINK.FRAME`` (``LINK`` alone: its tip; ``tip``: that of the robot)."""
-        key = name
+        key = name = self.aliases.get(name, name)
         if name not in self.frames and f"{name}.tip" in self.frames:
             key = f"{name}.tip"
         elif name == "tip":
@@ -199,18 +219,23 @@ def assemble(robot: Robot) -> Mechanism:
         B[m.own, j] = [1.0, *m.joint.drive.row]
     coordinates = [name for m in members for name in m.coordinates]
     pose = np.zeros(start)
-    for name, value in robot.pose.items():
+    for name, value in robot.reference_coordinates().items():
         pose[coordinates.index(name)] = value
     return Mechanism(
         name=robot.name,
         rule=robot.attachment_rotation,
         members=tuple(members),
+        ties=tuple(
+            JointTie(name, coordinates.index(name), coordinates.index(tie.leader), tie.ratio, tie.offset)
+            for name, tie in robot.ties.items()
+        ),
         loops=tuple(_loop(loop, robot, index) for loop in robot.loops),
         gravity=np.array(robot.gravity, dtype=float),
         actuated=tuple(m.joint.name for m in driven),
         B=B,
         tip=".".join(robot.resolve_frame(robot.tip or robot.links[-1].name)),
         pose=pose,
+        aliases=dict(robot.aliases),
     )
 
 

@@ -13,6 +13,7 @@ from pliant.cli import (
     bench,
     check,
     derive,
+    equilibrium,
     export,
     inverse,
     modes,
@@ -44,6 +45,7 @@ app.command(name="simulate")(simulate.simulate)
 app.command(name="inverse")(inverse.inverse)
 app.command(name="view")(view.view)
 app.command(name="modes")(modes.modes)
+app.command(name="equilibrium")(equilibrium.equilibrium)
 app.command(name="derive")(derive.derive)
 app.command(name="reproduce")(reproduce.reproduce)
 app.command(name="bench")(bench.bench)

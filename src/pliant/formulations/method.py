@@ -51,10 +51,12 @@ class Method(ABC):
 
     def __init__(self, mechanism: Mechanism, robot: Robot, tree: Tree) -> None:
         self.mechanism, self.robot, self.tree = mechanism, robot, tree
-        if mechanism.loops and not self.closes_loops:
-            names = ", ".join(f"'{loop.name}'" for loop in mechanism.loops)
+        if mechanism.is_closed and not self.closes_loops:
+            closed = [f"'{loop.name}'" for loop in mechanism.loops]
+            followers = [f"'{tie.name}'" for tie in mechanism.ties]
+            what = f"closed loops ({', '.join(closed)})" if closed else f"joints that follow ({', '.join(followers)})"
             raise MethodError(
-                f"robot '{mechanism.name}' has closed loops ({names}), which method '{self.name}' does not close; "
+                f"robot '{mechanism.name}' has {what}, which method '{self.name}' does not close; "
                 "method 'recursive' does"
             )
 
@@ -76,5 +78,9 @@ class Method(ABC):
         """A function that must be on a tape."""
         found = self.function(what)
         if found is None:
-            raise MethodError(f"method '{self.name}' has no {what} dynamics for {purpose}; method 'recursive' has")
+            raise MethodError(self.refusal(what, purpose))
         return found
+
+    def refusal(self, what: What, purpose: str) -> str:
+        """Why there is no tape of a function, and which method has it."""
+        return f"method '{self.name}' has no {what} dynamics for {purpose}; method 'recursive' has"
