@@ -36,6 +36,7 @@ def plot_inverse(solution: InverseSolution, name: str, path: Path, simulated: tu
     steps.semilogy([1e3 * at.largest for at in solution.iterations], "o-", color="#2563eb", lw=1.2, ms=4)
     steps.set_title("largest distance over the iterations, mm", loc="left", fontsize=9.5, weight="bold")
     steps.set_xlabel("iteration")
+    steps.set_xticks(range(len(solution.iterations)))
     steps.grid(color="#e2e8f0", lw=0.6)
     columns = dict(zip(solution.model.inputs, solution.efforts.T, strict=True))
     lines(efforts, solution.times, columns, "efforts of the drives, N m or N")

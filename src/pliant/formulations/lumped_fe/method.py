@@ -25,11 +25,10 @@ class LumpedMethod(Method):
         return LumpedModel(self.robot)
 
     def dynamics(self, what: Literal["forward", "inverse"]) -> None:
-        return None
+        """There is none: both need a nominal motion, not a state."""
 
     def refusal(self, what: What, purpose: str) -> str:
         return (
-            f"method 'lumped_fe' has no {what} dynamics of a state: it needs a nominal motion of all joints. For paths "
-            "use `pliant inverse` or pliant.inverse_dynamics, for its matrices pliant.LumpedModel; method 'recursive' "
-            "has forward and inverse dynamics"
+            f"method 'lumped_fe' has no {what} dynamics for {purpose}: it needs a nominal motion of all joints. For paths "
+            "use `pliant inverse` or pliant.inverse_dynamics, for its matrices pliant.LumpedModel; method 'recursive' has"
         )
