@@ -20,7 +20,7 @@ LAYERS = [
     {"spatial"},
     {"model"},
     {"bodies"},
-    {"mechanism"},
+    {"mechanism", "states"},
     {"formulations"},
     {"engine"},
     {"tree_dynamics"},

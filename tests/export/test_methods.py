@@ -33,5 +33,7 @@ def test_the_functions_of_a_method(arm, tmp_path):
 
 
 def test_what_a_method_does_not_export(arm, tmp_path):
-    with pytest.raises(ValueError, match=r"'forward', 'inverse', 'bias', 'mass_matrix' can be exported, not pose.*'recur"):
+    with pytest.raises(
+        ValueError, match=r"'forward', 'inverse', 'bias', 'mass_matrix' can be exported, not pose.*'recur"
+    ):
         generate_python(arm, tmp_path / "arm.py", functions=("pose",))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
+    from pliant.states import States
 
 Floats = NDArray[np.float64]
 
@@ -39,18 +41,18 @@ class NoEquilibriumError(ValueError):
     """No state of rest was found."""
 
 
-def equilibrium(arm: Dynamics, q: ArrayLike | None = None, *, tau: ArrayLike | None = None) -> Equilibrium:
+def equilibrium(arm: Dynamics, q: States | None = None, *, tau: States | None = None) -> Equilibrium:
     """The state of rest near q, by Newton's method on the static forces.
 
-    q    start; default the reference pose with straight links
+    q    start, an array or values by name; default the reference pose with straight links
     tau  given: all coordinates settle under these efforts (inputs,); default: the drives hold their motor angles as
          they are at q, and the efforts that this takes are found
     """
-    start = arm.reference_pose() if q is None else np.array(q, dtype=float)
+    start = arm.reference_pose() if q is None else arm.labels.states("q", q)
     if start.shape != (arm.size,):
         raise ValueError(f"q has shape {start.shape}; robot '{arm.robot.name}' needs ({arm.size},)")
     start = arm.assemble(start)
-    problem = _Statics(arm, start, None if tau is None else np.asarray(tau, dtype=float))
+    problem = _Statics(arm, start, None if tau is None else arm.input_labels.states("tau", tau))
     x = problem.start()
     error = problem.error(x)
     for step in range(STEPS):
@@ -75,6 +77,19 @@ def _newton_step(problem: _Statics, x: Floats, error: float) -> tuple[Floats, fl
             return trial, found
         part /= 2
     return x + full, problem.error(x + full)
+
+
+def resting(arm: Dynamics, q: States | None) -> Floats:
+    """The configuration about which an analysis is made.
+
+    An array is taken as it is. Joints by name, and by default the reference pose, are bent as gravity bends the robot
+    while the drives hold them; where elastic coordinates are named too, nothing is left to be found.
+    """
+    if q is None:
+        return equilibrium(arm).q
+    state = arm.labels.states("q", q)
+    joints = {arm.names[k] for k in arm.mechanism.joints}
+    return equilibrium(arm, state).q if isinstance(q, Mapping) and joints.issuperset(q) else state.copy()
 
 
 class _Statics:

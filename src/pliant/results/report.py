@@ -206,6 +206,7 @@ def _film_data(run: Result) -> dict[str, Any]:
         ],
         "joints": _packed(film.joints),
         "tip": _packed(film.tip),
+        "loads": _packed(film.loads),
         "gravity": list(run.robot.gravity),
         "turn": float(np.arctan2(-view.right[0], view.right[1])),
         "tilt": float(np.arcsin(np.clip(view.towards[2], -1.0, 1.0))),
