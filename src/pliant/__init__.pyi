@@ -17,6 +17,7 @@ from pliant.bodies.modal_body import ModalBody as ModalBody
 from pliant.dynamics import Dynamics as Dynamics
 from pliant.dynamics import Energies as Energies
 from pliant.dynamics import FrameAcceleration as FrameAcceleration
+from pliant.dynamics import InverseSolution as InverseSolution
 from pliant.dynamics import Momentum as Momentum
 from pliant.dynamics import Pose as Pose
 from pliant.dynamics import Twist as Twist
@@ -77,6 +78,8 @@ from pliant.simulation.run import SimulationWarning as SimulationWarning
 from pliant.simulation.run import run_study as run_study
 from pliant.simulation.run import simulate as simulate
 from pliant.simulation.start import Start as Start
+from pliant.simulation.study import IntegratorOptions as IntegratorOptions
+from pliant.simulation.study import Outputs as Outputs
 from pliant.simulation.study import StrainPoint as StrainPoint
 from pliant.simulation.study import Study as Study
 from pliant.simulation.study import load_study as load_study
@@ -86,6 +89,7 @@ from pliant.simulation.trajectories.joint_moves import Cycloidal as Cycloidal
 from pliant.simulation.trajectories.joint_moves import Hold as Hold
 from pliant.simulation.trajectories.joint_moves import MohanSaha as MohanSaha
 from pliant.simulation.trajectories.joint_moves import Quintic as Quintic
+from pliant.simulation.trajectories.joint_moves import SetPoint as SetPoint
 from pliant.simulation.trajectories.joint_moves import Spline as Spline
 from pliant.simulation.trajectories.joint_moves import Steps as Steps
 from pliant.simulation.trajectories.joint_moves import Trapezoidal as Trapezoidal

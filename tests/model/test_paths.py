@@ -18,7 +18,11 @@ def robot():
         links=[
             Link(name="upper", joint=Joint(name="shoulder", axis="z", spring=Spring(stiffness=3.0)), beam=bar),
             Link(name="rail", joint=Joint(type="prismatic", axis="x", spring=Spring(stiffness=40.0)), beam=bar),
-            Link(name="hand", joint=Joint(type="free", parent="base"), payloads=(RigidPart(mass=0.5), RigidPart(mass=0.25))),
+            Link(
+                name="hand",
+                joint=Joint(type="free", parent="base"),
+                payloads=(RigidPart(mass=0.5), RigidPart(mass=0.25)),
+            ),
         ],
         pose={"shoulder": 0.3, "hand.rx": 0.1},
     )
