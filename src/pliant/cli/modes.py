@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pliant.cli.terminal import check_picture, emit, number, refuse, table
+from pliant.cli.terminal import RobotArgument, check_picture, emit, number, refuse, table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def modes(
-    robot: Annotated[str, typer.Argument(metavar="ROBOT", help="A robot file or the name of a bundled robot.")],
+    robot: RobotArgument,
     at: Annotated[
         list[str] | None,
         typer.Option(help="Joint values of the configuration, such as elbow=-60deg; may be repeated."),

@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pliant.cli.terminal import FAILED, check_film, check_folder, check_picture, emit, number, refuse, table
+from pliant.cli.terminal import (
+    FAILED,
+    check_film,
+    check_folder,
+    check_picture,
+    emit,
+    number,
+    refuse,
+    study_names,
+    table,
+)
 
 if TYPE_CHECKING:
     from pliant.results.result import Result
@@ -28,7 +38,11 @@ DAY = 86400.0
 def simulate(
     study: Annotated[
         str | None,
-        typer.Argument(metavar="STUDY", help="A study file, the name of a bundled study, or a run to be resumed."),
+        typer.Argument(
+            metavar="STUDY",
+            help="A study file, the name of a bundled study, or a run to be resumed.",
+            autocompletion=study_names,
+        ),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The run's HDF5 file; default: NAME.h5 in this folder.")
