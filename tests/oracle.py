@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from bent_points import BentAxis, shortening, shortening_of_pieces
 from pliant.bodies.build import shape_sets
 from pliant.bodies.elements import BendingElements, RodElements
 from pliant.bodies.lumped import RigidPieces
@@ -66,7 +67,8 @@ def section_rotation(rule, theta):
 class Part:
     """One link: points r (p, 3) with masses, which move by phi (p, 3, n), and discs on turning sections.
 
-    ``frames``: name -> (position, R, Phi_d, Phi_r); ``root`` is the turn of the root section per coordinate.
+    ``frames``: name -> (position, R, Phi_d, Phi_r); ``root`` is the turn of the root section per coordinate. Links that
+    bend far have ``back``, q^T G q / 2 of points and frames, or ``axis``, the places of sections, with ``levers``.
     """
 
     name: str
@@ -84,6 +86,11 @@ class Part:
     rigid: list = field(default_factory=list)
     K: np.ndarray = None
     D: np.ndarray = None
+    back: np.ndarray = None
+    frames_back: dict = field(default_factory=dict)
+    axis: BentAxis = None
+    levers: np.ndarray = None
+    on_axis: dict = field(default_factory=dict)
 
 
 def rigid_points(mass, com, inertia):
@@ -180,6 +187,41 @@ class Oracle:
             # the frame's origin moves by its section's linear turn
             moved = u[0] + np.cross(theta[0], f.vector()[:, None], axis=0)
             part.frames[name] = (np.array([f.x or 0.0, 0, 0]) + f.vector(), f.matrix(), moved, theta[0])
+        if beam.bending == "second-order":
+            self._foreshorten(part, link, sets, x)
+        elif beam.bending == "exact":
+            self._follow(part, link, sets, x, dm)
+
+    @staticmethod
+    def _foreshorten(part, link, sets, x):
+        """Points move back by the shortening of the axis; frames also by the second order of their lever's turn."""
+        n = len(part.elastic)
+        part.back = np.zeros((len(part.r), 3, n, n))
+        lumped = link.beam.lumped is not None
+        G = shortening_of_pieces(sets, x, n, sets[0].nodes) if lumped else shortening(sets, x, n)
+        part.back[:, 0] = np.tile(G, (len(part.r) // len(x), 1, 1))
+        for name in link.frame_names:
+            f = link.frame(name)
+            Phi_r, s = part.frames[name][3], f.vector()
+            Gamma = np.zeros((3, n, n))
+            Gamma[0] = shortening(sets, np.array([float(f.x or 0.0)]), n)[0]
+            Gamma += np.einsum("ai,bk,b->aik", Phi_r, Phi_r, s) - np.einsum("a,bi,bk->aik", s, Phi_r, Phi_r)
+            part.frames_back[name] = Gamma
+
+    def _follow(self, part, link, sets, x, dm):
+        """Points on the bent axis, or four per section that turn with it."""
+        beam = link.beam
+        places = [float(link.frame(name).x or 0.0) for name in link.frame_names]
+        part.axis = BentAxis(sets, beam.length, np.concatenate([x, places]))
+        part.on_axis = {name: len(x) + k for k, name in enumerate(link.frame_names)}
+        part.masses, part.r, part.phi, part.discs = dm, np.zeros((len(x), 3)), None, []
+        part.levers = np.zeros((1, len(x), 3))
+        if beam.rotary_inertia or "torsion" in beam.families:
+            known = beam.at(x)
+            ly, lz = (np.sqrt(2 * rho / known.mass_per_length) for rho in (known.rhoIz, known.rhoIy))
+            corners = ((1, 0), (-1, 0), (0, 1), (0, -1))
+            part.levers = np.array([np.stack([0 * x, a * ly, b * lz], axis=1) for a, b in corners])
+            part.masses = np.tile(dm / 4, 4)
 
     @staticmethod
     def _quadrature(breaks, length):
@@ -242,7 +284,12 @@ class Oracle:
         part, (R, p) = self.by_name[link], poses[link]
         position, R_frame, Phi_d, Phi_r = part.frames[name]
         q_e = q[part.elastic]
+        if part.axis is not None:
+            r, E = (x[part.on_axis[name]] for x in part.axis(q_e))
+            offset = self.robot.link(link).frame(name).vector()
+            return R @ E @ R_frame, p + R @ (r + E @ offset)
         theta = Phi_r @ q_e
+        position = position + self._backward(part.frames_back.get(name), q_e)
         E = section_rotation(self.robot.attachment_rotation, theta) if Phi_r.any() else np.eye(3)
         return R @ E @ R_frame, p + R @ (position + Phi_d @ q_e)
 
@@ -259,7 +306,11 @@ class Oracle:
     def _points(self, part, q, poses):
         R, p = poses[part.name]
         q_e = q[part.elastic]
-        own = [part.r + part.phi @ q_e]
+        if part.axis is not None:
+            r, E = (x[: len(part.r)] for x in part.axis(q_e))
+            own = [np.concatenate([r + np.einsum("pab,pb->pa", E, s) for s in part.levers])]
+        else:
+            own = [part.r + part.phi @ q_e + self._backward(part.back, q_e)]
         for _, axis, u, theta, s in part.discs:
             turned = [
                 section_rotation(self.robot.attachment_rotation, t @ q_e) @ lever
@@ -271,6 +322,11 @@ class Oracle:
             R_f, p_f = self._frame(part.name, frame, q, poses)
             out.append(p_f + r @ R_f.T)
         return np.concatenate(out)
+
+    @staticmethod
+    def _backward(G, q_e):
+        """q^T G q / 2, nothing for links that bend linearly."""
+        return 0.0 if G is None else 0.5 * np.einsum("...ik,i,k->...", G, q_e, q_e)
 
     def _masses(self, part):
         own = [part.masses, *(disc[0] for disc in part.discs), *(m for _, m, _ in part.rigid)]

@@ -90,13 +90,13 @@ def rigid_driven():
 
 @arm_of()
 def flexible():
-    return [Link(name="a", joint=hinge("j1"), beam=beam(modes=Modes(bend_y=3)))]
+    return [Link(name="a", joint=hinge("j1"), beam=beam(modes=Modes(shape="clamped-free", bend_y=3)))]
 
 
 @arm_of()
 def two_flexible_two_modes():
     damping = Damping(ratio=0.02)
-    upper = beam(modes=Modes(bend_y=2), damping=damping)
+    upper = beam(modes=Modes(shape="clamped-free", bend_y=2), damping=damping)
     fore = beam(0.6, modes=Modes(shape="clamped-mass", bend_y=2), damping=damping)
     return [
         Link(name="a", joint=hinge("j1", **DRIVE), beam=upper, hub=RigidPart(mass=0.5, inertia=0.01)),
@@ -108,7 +108,7 @@ def two_flexible_two_modes():
 def flexible_rigid_flexible():
     tip = beam(0.5, modes=Modes(shape="polynomial", bend_y=1, axial=1))
     return [
-        Link(name="a", joint=hinge("j1"), beam=beam(modes=Modes(bend_y=1))),
+        Link(name="a", joint=hinge("j1"), beam=beam(modes=Modes(shape="clamped-free", bend_y=1))),
         Link(name="b", joint=hinge("j2"), rigid=rigid()),
         Link(name="c", joint=hinge("j3"), beam=tip, payloads=(LOAD,)),
     ]
@@ -137,7 +137,7 @@ def stretching_and_twisting():
 
 def two_planes(name, rule):
     def make():
-        link = {"beam": beam(modes=Modes(bend_y=1, bend_z=1))}
+        link = {"beam": beam(modes=Modes(shape="clamped-free", bend_y=1, bend_z=1))}
         load = (RigidPart(mass=0.2, inertia=0.004),)
         links = [
             Link(name="a", joint=hinge("j1"), **link),
@@ -161,7 +161,11 @@ def gantry():
     return [
         Link(name="x", joint=Joint(name="d1", type="prismatic", axis="x"), rigid=Rigid(mass=2.0)),
         Link(name="z", joint=Joint(name="d2", type="prismatic", axis="-z", **DRIVE), rigid=rigid(com=(0.0, 0.0, 0.1))),
-        Link(name="pendulum", joint=hinge("j", "y", parent="z.root"), beam=beam(modes=Modes(bend_z=2))),
+        Link(
+            name="pendulum",
+            joint=hinge("j", "y", parent="z.root"),
+            beam=beam(modes=Modes(shape="clamped-free", bend_z=2)),
+        ),
     ]
 
 
@@ -170,7 +174,7 @@ def welded():
     """A tool welded to a bent tip, and an angle between its axis and the beam's."""
     fixed = Joint(name="weld", type="fixed", placement=Placement(position=(0.1, 0.05, 0.0), rotation=Rotation(z=0.3)))
     return [
-        Link(name="a", joint=hinge("j1"), beam=beam(modes=Modes(bend_y=2))),
+        Link(name="a", joint=hinge("j1"), beam=beam(modes=Modes(shape="clamped-free", bend_y=2))),
         Link(name="tool", joint=fixed, rigid=rigid()),
     ]
 
@@ -191,7 +195,7 @@ def branching():
     """Two children: one on the tip, one on a frame beside the middle of the beam."""
     frames = (Frame(name="mid", x=0.4, position=(0.0, 0.03, 0.0)),)
     return [
-        Link(name="a", joint=hinge("j1"), beam=beam(modes=Modes(bend_y=2)), frames=frames),
+        Link(name="a", joint=hinge("j1"), beam=beam(modes=Modes(shape="clamped-free", bend_y=2)), frames=frames),
         Link(name="b", joint=hinge("j2", parent="a.tip"), rigid=rigid()),
         Link(name="c", joint=hinge("j3", parent="a.mid"), rigid=rigid(0.4, 0.3)),
     ]
@@ -201,7 +205,7 @@ def branching():
 def tapered():
     wide, narrow = Rectangle(width=0.012, height=0.04), Rectangle(width=0.006, height=0.03)
     segments = (Segment(length=0.4, section=wide, taper_to=narrow), Segment(length=0.3, section=narrow))
-    link = Beam(material="aluminium", segments=segments, modes=Modes(bend_y=2))
+    link = Beam(material="aluminium", segments=segments, modes=Modes(shape="clamped-free", bend_y=2))
     return [Link(name="a", joint=hinge("j1"), beam=link), Link(name="b", joint=hinge("j2"), rigid=rigid())]
 
 
@@ -221,7 +225,7 @@ def of_lumps():
 def of_user_shapes():
     shapes = Family(shape="user", expressions=("1 - cos(pi*x/(2*L))", "x^2*exp(-x/L)/L^2"))
     return [
-        Link(name="a", joint=hinge("j1"), beam=beam(modes=Modes(bend_y=shapes))),
+        Link(name="a", joint=hinge("j1"), beam=beam(modes=Modes(shape="clamped-free", bend_y=shapes))),
         Link(name="b", joint=hinge("j2"), rigid=rigid()),
     ]
 

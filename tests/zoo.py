@@ -160,7 +160,7 @@ def pendulum():
     link = Link(
         name="arm",
         joint=Joint(name="hinge", axis=[1.0, 2.0, -0.5], placement=placement(seed(40))),
-        beam=beam(modes=Modes(bend_y=2, bend_z=2)),
+        beam=beam(modes=Modes(shape="clamped-free", bend_y=2, bend_z=2)),
     )
     return Robot(name="pendulum", links=[link])
 
@@ -172,7 +172,14 @@ def clamped_free():
     for i, twist in enumerate((0.0, 0.7, -1.1)):
         joint = Joint(name=f"j{i}", axis="z", placement=Placement(rotation=Rotation(x=twist)))
         payload = (RigidPart(mass=0.2, frame="tip"),)
-        links.append(Link(name=f"l{i}", joint=joint, beam=beam(modes=Modes(bend_y=2, bend_z=2)), payloads=payload))
+        links.append(
+            Link(
+                name=f"l{i}",
+                joint=joint,
+                beam=beam(modes=Modes(shape="clamped-free", bend_y=2, bend_z=2)),
+                payloads=payload,
+            )
+        )
     return Robot(name="clamped-free", links=links)
 
 
@@ -277,11 +284,11 @@ def mixed():
     """Different numbers of modes from link to link, among them none."""
     rng = seed(47)
     kinds = [
-        {"beam": beam(modes=Modes(bend_y=1))},
-        {"beam": beam(0.5, modes=Modes(bend_y=2, bend_z=1, torsion=1))},
+        {"beam": beam(modes=Modes(shape="clamped-free", bend_y=1))},
+        {"beam": beam(0.5, modes=Modes(shape="clamped-free", bend_y=2, bend_z=1, torsion=1))},
         {"rigid": rigid(rng)},
         {"beam": beam(0.7)},
-        {"beam": beam(0.6, modes=Modes(bend_z=3))},
+        {"beam": beam(0.6, modes=Modes(shape="clamped-free", bend_z=3))},
     ]
     links = [Link(name=f"l{i}", joint=general_joint(rng, f"j{i}"), **kind) for i, kind in enumerate(kinds)]
     return Robot(name="mixed", links=links)
@@ -299,7 +306,9 @@ def tapered():
         Link(
             name="tube",
             joint=Joint(name="a", axis="y"),
-            beam=Beam(material="petg", segments=segments, modes=Modes(bend_y=1, bend_z=1, torsion=1)),
+            beam=Beam(
+                material="petg", segments=segments, modes=Modes(shape="clamped-free", bend_y=1, bend_z=1, torsion=1)
+            ),
         ),
         Link(
             name="strip",
@@ -308,7 +317,7 @@ def tapered():
                 length=0.5,
                 material="abs",
                 section=Rectangle(width=0.01, height=0.03),
-                modes=Modes(bend_y=2),
+                modes=Modes(shape="clamped-free", bend_y=2),
                 damping=Damping(rayleigh=Rayleigh(mass=0.1, stiffness=0.01)),
             ),
         ),
@@ -329,11 +338,11 @@ def branches(attachment):
     trunk = Link(
         name="trunk",
         joint=general_joint(rng, "t"),
-        beam=beam(modes=Modes(bend_y=2, bend_z=1, torsion=1)),
+        beam=beam(modes=Modes(shape="clamped-free", bend_y=2, bend_z=1, torsion=1)),
         frames=frames,
         payloads=(part(rng, "far"), RigidPart(mass=0.1, frame="mid")),
     )
-    flexible = {"beam": beam(0.5, modes=Modes(bend_y=1, bend_z=1))}
+    flexible = {"beam": beam(0.5, modes=Modes(shape="clamped-free", bend_y=1, bend_z=1))}
     links = [
         trunk,
         Link(name="a", joint=general_joint(rng, "ja", parent="trunk.mid"), **flexible),
@@ -366,11 +375,15 @@ def offset():
     rng = seed(52)
     lever = Placement(position=[0.1, -0.2, 0.15])
     links = [
-        Link(name="one", joint=Joint(name="a", axis="z"), beam=beam(modes=Modes(bend_y=1, bend_z=1))),
+        Link(
+            name="one",
+            joint=Joint(name="a", axis="z"),
+            beam=beam(modes=Modes(shape="clamped-free", bend_y=1, bend_z=1)),
+        ),
         Link(
             name="two",
             joint=Joint(name="b", axis="y", placement=lever),
-            beam=beam(0.6, modes=Modes(bend_y=1, torsion=1)),
+            beam=beam(0.6, modes=Modes(shape="clamped-free", bend_y=1, torsion=1)),
         ),
         Link(name="three", joint=Joint(name="c", type="prismatic", axis="x", placement=lever), rigid=rigid(rng)),
     ]
@@ -385,15 +398,19 @@ def fixed():
         Link(
             name="mast",
             joint=Joint(type="fixed", placement=placement(rng)),
-            beam=beam(modes=Modes(bend_y=1, bend_z=1)),
+            beam=beam(modes=Modes(shape="clamped-free", bend_y=1, bend_z=1)),
         ),
         Link(name="bracket", joint=Joint(type="fixed", placement=placement(rng)), rigid=rigid(rng)),
         Link(name="corner", joint=Joint(type="fixed", placement=placement(rng))),
-        Link(name="arm", joint=Joint(name="a", axis="y"), beam=beam(0.6, modes=Modes(bend_y=1, torsion=1))),
+        Link(
+            name="arm",
+            joint=Joint(name="a", axis="y"),
+            beam=beam(0.6, modes=Modes(shape="clamped-free", bend_y=1, torsion=1)),
+        ),
         Link(
             name="boom",
             joint=Joint(type="fixed", parent="arm.tip", child_placement=placement(rng)),
-            beam=beam(0.4, modes=Modes(bend_z=1)),
+            beam=beam(0.4, modes=Modes(shape="clamped-free", bend_z=1)),
         ),
     ]
     return Robot(name="fixed", links=links)
@@ -414,8 +431,12 @@ def prismatic():
         friction=Friction(viscous=1.0, coulomb=0.7, smoothing=0.1),
     )
     links = [
-        Link(name="base_arm", joint=Joint(name="turn", axis="y"), beam=beam(modes=Modes(bend_y=1, bend_z=1))),
-        Link(name="carriage", joint=slide, beam=beam(0.5, modes=Modes(bend_y=1, bend_z=1))),
+        Link(
+            name="base_arm",
+            joint=Joint(name="turn", axis="y"),
+            beam=beam(modes=Modes(shape="clamped-free", bend_y=1, bend_z=1)),
+        ),
+        Link(name="carriage", joint=slide, beam=beam(0.5, modes=Modes(shape="clamped-free", bend_y=1, bend_z=1))),
         Link(name="ram", joint=Joint(name="push", type="prismatic", axis="-x"), rigid=rigid(rng)),
         Link(name="rail", joint=Joint(name="rail", type="prismatic", axis="z", parent="base"), rigid=rigid(rng)),
     ]
@@ -439,7 +460,7 @@ def drives():
         Link(
             name="two",
             joint=general_joint(rng, "b", actuated=False, **drive(2.0)),
-            beam=beam(modes=Modes(bend_y=2), damping=Damping(ratio=0.02)),
+            beam=beam(modes=Modes(shape="clamped-free", bend_y=2), damping=Damping(ratio=0.02)),
         ),
         Link(name="three", joint=Joint(name="c", axis="-x", **drive(0.5)), rigid=rigid(rng)),
     ]
@@ -557,7 +578,7 @@ def satellite():
     corners = tuple(
         Frame(name=f"side{i}", position=rng.uniform(-0.5, 0.5, 3).tolist(), rotation=rotation(rng)) for i in range(3)
     )
-    panel = {"beam": beam(1.2, modes=Modes(bend_z=2, torsion=1))}
+    panel = {"beam": beam(1.2, modes=Modes(shape="clamped-free", bend_z=2, torsion=1))}
     links = [
         Link(name="bus", joint=Joint(name="bus", type="free"), rigid=rigid(rng), frames=corners),
         Link(name="left", joint=Joint(name="left_drive", axis="x", parent="bus.side0"), **panel),
@@ -565,7 +586,7 @@ def satellite():
         Link(
             name="arm",
             joint=Joint(name="arm_drive", axis="z", parent="bus.side2"),
-            beam=beam(modes=Modes(bend_y=1)),
+            beam=beam(modes=Modes(shape="clamped-free", bend_y=1)),
         ),
         Link(name="hand", joint=general_joint(rng, "wrist"), rigid=rigid(rng)),
     ]
@@ -583,7 +604,9 @@ def floating_beam():
             beam=beam(modes=Modes(shape="free-free", bend_y=1, bend_z=1)),
             payloads=(part(rng, "root"),),
         ),
-        Link(name="crane", joint=general_joint(rng, "slew"), beam=beam(0.6, modes=Modes(bend_y=1))),
+        Link(
+            name="crane", joint=general_joint(rng, "slew"), beam=beam(0.6, modes=Modes(shape="clamped-free", bend_y=1))
+        ),
     ]
     return Robot(name="floating-beam", links=links, attachment_rotation="xyz")
 
@@ -592,7 +615,7 @@ def floating_beam():
 def forty():
     """Forty bodies of few kinds: a trunk of flexible links, each with a rigid arm."""
     rng = seed(72)
-    bend = beam(0.4, EIy=400.0, EIz=600.0, modes=Modes(bend_y=1))
+    bend = beam(0.4, EIy=400.0, EIz=600.0, modes=Modes(shape="clamped-free", bend_y=1))
     twist, block = placement(rng, 0.1), rigid(rng)
     links = []
     for i in range(20):
@@ -618,6 +641,84 @@ def tank_turret():
     return load("lin-lewis-tank-turret")
 
 
+# ---------------------------------------------------------------- links that bend far
+
+
+@member
+def second_order():
+    """Foreshortened modes, elements and lumps in a tree, on joints beside their axes, with parts of every kind."""
+    rng = seed(80)
+    side = Frame(name="side", x=0.5, position=[0.0, 0.1, -0.05], rotation=rotation(rng))
+    bent = {"bending": "second-order"}
+    links = [
+        Link(
+            name="arm",
+            joint=general_joint(rng, "a"),
+            beam=beam(modes=Modes(shape="clamped-mass", bend_y=2, bend_z=1, torsion=1), **bent),
+            frames=(side,),
+            payloads=(part(rng, "side"), RigidPart(mass=0.4, frame="side"), RigidPart(mass=0.3)),
+        ),
+        Link(
+            name="boom",
+            joint=Joint(name="b", axis="z", parent="arm.tip"),
+            beam=beam(0.6, elements=Elements(number=2, bend_z=False), **bent, damping=Damping(ratio=0.02)),
+        ),
+        Link(
+            name="fin",
+            joint=general_joint(rng, "c", parent="arm.side"),
+            beam=beam(0.5, lumped=Lumped(nodes=2, bend_y=False), **bent),
+        ),
+    ]
+    return Robot(name="second-order", links=links)
+
+
+@member
+def rods_in_a_plane():
+    """Two exact links in a plane, a linear one between them."""
+    exact = {"bending": "exact", "stations": 11}
+    links = [
+        Link(
+            name="one",
+            joint=Joint(name="a", axis="z"),
+            hub=RigidPart(mass=0.5, inertia=0.01),
+            beam=beam(modes=Modes(shape="legendre", bend_y=2, normalise="tip"), **exact, damping=Damping(ratio=0.02)),
+            payloads=(RigidPart(mass=0.4),),
+        ),
+        Link(name="two", joint=Joint(name="b", axis="z"), beam=beam(0.5, modes=Modes(bend_y=1))),
+        Link(
+            name="three",
+            joint=Joint(name="c", axis="z"),
+            beam=beam(0.7, modes=Modes(shape="clamped-free", bend_y=2), rotary_inertia=True, **exact),
+            payloads=(RigidPart(mass=0.2, com=[0.05, 0.02, 0], inertia=0.002),),
+        ),
+    ]
+    return Robot(name="rods-in-a-plane", links=links, gravity=(0, -9.81, 0))
+
+
+@member
+def rod_in_space():
+    """One rod with all strains and few stations, on a joint beside its axis, with a link on its side."""
+    rng = seed(81)
+    side = Frame(name="side", x=0.6, position=[0.0, 0.1, -0.05], rotation=rotation(rng))
+    modes = Modes(shape="legendre", normalise="tip", bend_y=1, bend_z=1, torsion=1, axial=1)
+    links = [
+        Link(
+            name="rod",
+            joint=general_joint(rng, "a", motor=Motor(rotor_inertia=0.05)),
+            hub=part(rng),
+            beam=beam(modes=modes, bending="exact"),
+            frames=(side,),
+            payloads=(part(rng, "side"), RigidPart(mass=0.3)),
+        ),
+        Link(name="end", joint=general_joint(rng, "b", parent="rod.side"), rigid=rigid(rng)),
+    ]
+    return Robot(name="rod-in-space", links=links)
+
+
+# the kinetic energy of a second-order beam is that of its points to second order only
+TRUNCATED = ["second-order"]
+# few stations: not the points of the true rod
+COARSE = ["rod-in-space"]
 RIGID = [name for name in ZOO if name.startswith("rigid")]
 FLOATING = ["satellite", "floating-beam"]
 CLOUDS = {"imported": imported_cloud}

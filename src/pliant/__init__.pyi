@@ -41,12 +41,16 @@ from pliant.model.discretisation import Lumped as Lumped
 from pliant.model.discretisation import Modes as Modes
 from pliant.model.errors import ModelError as ModelError
 from pliant.model.errors import Problem as Problem
+from pliant.model.errors import RepairWarning as RepairWarning
+from pliant.model.errors import TieWarning as TieWarning
 from pliant.model.inertia import Rigid as Rigid
 from pliant.model.inertia import RigidPart as RigidPart
+from pliant.model.joints import Anchor as Anchor
 from pliant.model.joints import Friction as Friction
 from pliant.model.joints import Joint as Joint
 from pliant.model.joints import Limits as Limits
 from pliant.model.joints import Loop as Loop
+from pliant.model.joints import Mimic as Mimic
 from pliant.model.joints import Motor as Motor
 from pliant.model.joints import Spring as Spring
 from pliant.model.library import load as load
@@ -58,6 +62,13 @@ from pliant.model.placement import Frame as Frame
 from pliant.model.placement import Placement as Placement
 from pliant.model.placement import Rotation as Rotation
 from pliant.model.robot import Robot as Robot
+from pliant.model.section_shapes import AngleProfile as AngleProfile
+from pliant.model.section_shapes import Box as Box
+from pliant.model.section_shapes import ChannelProfile as ChannelProfile
+from pliant.model.section_shapes import CProfile as CProfile
+from pliant.model.section_shapes import Polygon as Polygon
+from pliant.model.section_shapes import ZProfile as ZProfile
+from pliant.model.sections import Ellipse as Ellipse
 from pliant.model.sections import GeneralSection as GeneralSection
 from pliant.model.sections import IBeam as IBeam
 from pliant.model.sections import Rectangle as Rectangle
@@ -94,5 +105,8 @@ from pliant.simulation.trajectories.joint_moves import Spline as Spline
 from pliant.simulation.trajectories.joint_moves import Steps as Steps
 from pliant.simulation.trajectories.joint_moves import Trapezoidal as Trapezoidal
 from pliant.simulation.trajectories.kinds import Sequence as Sequence
+from pliant.simulation.trajectories.ongoing import ConstantRate as ConstantRate
+from pliant.simulation.trajectories.ongoing import ExpressionMotion as ExpressionMotion
+from pliant.simulation.trajectories.ongoing import TableMotion as TableMotion
 
 __version__: str

@@ -241,9 +241,11 @@ class Dynamics(TreeDynamics):
         a = self.labels.states("a", a)
         # closures carry a part of it
         out = self._function("reaction")(q, v, a).reshape(-1, 6) - self.loops.wrenches(q, v, a)
+        # sections of beams are links without mass and without a joint of their own
         return {
             link.joint or link.name: np.concatenate([link.R_DB.T @ w[:3], link.R_DB.T @ w[3:]])
             for link, w in zip(self.tree.links, out, strict=True)
+            if link.joint or link.body.mass
         }
 
     def derivatives(self, q: States, v: States, tau: States | None = None) -> ForwardDerivatives:

@@ -109,9 +109,20 @@ class LoopEnds:
     planar: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class JointTie:
+    """A joint that follows another: q[follower] = ratio q[leader] + offset, both indices of coordinates."""
+
+    name: str
+    follower: int
+    leader: int
+    ratio: float
+    offset: float
+
+
 @dataclass(frozen=True, eq=False)
 class Mechanism:
-    """Members, loops and what belongs to the whole.
+    """Members, loops, joints that follow others, and what belongs to the whole.
 
     rule      how attachment frames turn with their section: exponential, cayley or xyz
     gravity   m/s^2 (3,)
@@ -125,6 +136,7 @@ class Mechanism:
     rule: str
     members: tuple[Member, ...]
     loops: tuple[LoopEnds, ...]
+    ties: tuple[JointTie, ...]
     gravity: Array
     actuated: tuple[str, ...]
     B: Array
@@ -135,6 +147,11 @@ class Mechanism:
     def coordinates(self) -> tuple[str, ...]:
         """Names of all coordinates."""
         return tuple(name for member in self.members for name in member.coordinates)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether coordinates depend on one another: by loops, or by joints that follow others."""
+        return bool(self.loops or self.ties)
 
     @property
     def size(self) -> int:
@@ -185,14 +202,11 @@ class Mechanism:
 def assemble(robot: Robot) -> Mechanism:
     """Discretise every link of a robot and put the links together."""
     from pliant.bodies.build import build_body
-    from pliant.model.errors import ModelError
 
     members: list[Member] = []
     index: dict[str, int] = {"base": BASE}
     start = 0
     for link in robot.links:
-        if link.beam is not None and link.beam.foreshortening:
-            raise ModelError(f"link '{link.name}': foreshortening is not part of the dynamics yet; leave it out")
         body = build_body(link, robot)
         parent, frame = robot.parent_of(link.name)
         joint = _joint(link.joint, body)
@@ -213,6 +227,10 @@ def assemble(robot: Robot) -> Mechanism:
         name=robot.name,
         rule=robot.attachment_rotation,
         members=tuple(members),
+        ties=tuple(
+            JointTie(name, coordinates.index(name), coordinates.index(tie.leader), tie.ratio, tie.offset)
+            for name, tie in robot.ties.items()
+        ),
         loops=tuple(_loop(loop, robot, index) for loop in robot.loops),
         gravity=np.array(robot.gravity, dtype=float),
         actuated=tuple(m.joint.name for m in driven),

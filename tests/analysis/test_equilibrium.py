@@ -14,7 +14,9 @@ G = 9.81
 
 
 def cantilever(count, load=0.3, EI=200.0, **changes):
-    beam = Beam(length=1.2, properties=Properties(mass_per_length=0.9, EIz=EI), modes=Modes(bend_y=count))
+    beam = Beam(
+        length=1.2, properties=Properties(mass_per_length=0.9, EIz=EI), modes=Modes(shape="clamped-free", bend_y=count)
+    )
     link = Link(name="arm", joint=Joint(name="hub", **changes), beam=beam, payloads=(RigidPart(mass=load),))
     return Dynamics(Robot(name="cantilever", gravity=(0, -G, 0), links=[link]), compile="never")
 

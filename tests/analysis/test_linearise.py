@@ -25,6 +25,7 @@ def differences(function, x):
     return np.array(columns).T
 
 
+@pytest.mark.filterwarnings("ignore::pliant.analysis.limits.ModelLimitWarning")  # any state will do
 @pytest.mark.parametrize("robot", ROBOTS)
 def test_state_matrix_is_the_derivative_of_the_accelerations(robot):
     arm = Dynamics(robot, compile="never")

@@ -28,7 +28,7 @@ def positive(values):
 
 @pytest.mark.parametrize("count", [5, 10])
 def test_hub_angle_zeros_of_clamped_modes_are_the_clamped_frequencies(count):
-    found = zeros(slewing(modes=Modes(bend_y=count)), "hub")
+    found = zeros(slewing(modes=Modes(shape="clamped-free", bend_y=count)), "hub")
     assert len(found) == 2 * count
     assert np.sort(found.imag[found.imag > 0])[:2] == pytest.approx(HUB, rel=1e-9)
     assert np.abs(found.real).max() < 1e-9
@@ -60,7 +60,7 @@ def test_tip_zeros_are_real():
 
 
 def test_tip_zeros_of_modes_converge():
-    clamped = zeros(slewing(modes=Modes(bend_y=20)), "tip.y")
+    clamped = zeros(slewing(modes=Modes(shape="clamped-free", bend_y=20)), "tip.y")
     assert np.sort(clamped.real[clamped.real > 0])[:2] == pytest.approx(TIP, rel=3e-5)
     pinned = zeros(slewing(modes=Modes(shape="pinned-free", bend_y=40)), "tip.y")
     assert np.sort(pinned.real[pinned.real > 0])[:2] == pytest.approx(TIP, rel=2e-3)
@@ -69,7 +69,7 @@ def test_tip_zeros_of_modes_converge():
 def test_a_zero_blocks_its_signal():
     """C (s - A)^-1 B vanishes at every zero, with damping too."""
     for damping in (None, Damping(ratio=0.05)):
-        model = slewing(modes=Modes(bend_y=3), damping=damping)
+        model = slewing(modes=Modes(shape="clamped-free", bend_y=3), damping=damping)
         for output in ("hub", "tip.y"):
             own = model.with_outputs(output)
             found = zeros(model, output, "hub")
@@ -81,15 +81,15 @@ def test_a_zero_blocks_its_signal():
 
 
 def test_damping_moves_zeros_to_the_left():
-    damped = zeros(slewing(modes=Modes(bend_y=3), damping=Damping(ratio=0.05)), "hub")
-    plain = zeros(slewing(modes=Modes(bend_y=3)), "hub")
+    damped = zeros(slewing(modes=Modes(shape="clamped-free", bend_y=3), damping=Damping(ratio=0.05)), "hub")
+    plain = zeros(slewing(modes=Modes(shape="clamped-free", bend_y=3)), "hub")
     assert np.all(damped.real < 0)
     assert np.sort(np.abs(damped)) == pytest.approx(np.sort(np.abs(plain)), rel=1e-9)
 
 
 def test_against_python_control():
     control = pytest.importorskip("control")
-    model = slewing(modes=Modes(bend_y=2)).with_outputs("tip.y")
+    model = slewing(modes=Modes(shape="clamped-free", bend_y=2)).with_outputs("tip.y")
     theirs = control.zeros(model.to_control())
     finite = theirs[np.abs(theirs) < 1e5]
     assert np.sort_complex(finite) == pytest.approx(np.sort_complex(zeros(model, "tip.y")), rel=1e-6, abs=1e-6)

@@ -83,7 +83,9 @@ def test_other_modes_and_seeds_are_other_entries(folder, compilations):
 def test_values_do_not_matter_for_the_entry(folder, compilations):
     """Robots that differ in numbers only share their code."""
     for EI in (10.0, 20.0):
-        link = zoo.Link(name="a", joint=zoo.Joint(), beam=zoo.beam(0.8, EIz=EI, modes=zoo.Modes(bend_y=2)))
+        link = zoo.Link(
+            name="a", joint=zoo.Joint(), beam=zoo.beam(0.8, EIz=EI, modes=zoo.Modes(shape="clamped-free", bend_y=2))
+        )
         arm = Dynamics(zoo.Robot(name="one", links=[link]))
         arm.bias(np.ones(3), np.ones(3))
     assert len(compilations) == 1

@@ -102,7 +102,7 @@ def test_rolled_tangents(name, algorithm, seed, always_rolled):
 
 def bush():
     """A trunk of three links with two arms of five: most links rest while others move."""
-    two_modes = zoo.beam(0.7, modes=zoo.Modes(bend_y=1, bend_z=1))
+    two_modes = zoo.beam(0.7, modes=zoo.Modes(shape="clamped-free", bend_y=1, bend_z=1))
     names = [("trunk", 3, "base"), ("left", 5, "trunk2"), ("right", 5, "trunk2")]
     links = []
     for arm, length, parent in names:
@@ -138,7 +138,7 @@ def test_which_links_rest():
 
 
 def chain(n):
-    link = {"beam": zoo.beam(0.7, modes=zoo.Modes(bend_y=1, bend_z=1))}
+    link = {"beam": zoo.beam(0.7, modes=zoo.Modes(shape="clamped-free", bend_y=1, bend_z=1))}
     twist = zoo.Placement(rotation=zoo.Rotation(x=0.4))
     links = [zoo.Link(name=f"l{i}", joint=zoo.Joint(name=f"j{i}", axis="z", placement=twist), **link) for i in range(n)]
     return zoo.tree_of(zoo.Robot(name="chain", links=links))

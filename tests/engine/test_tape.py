@@ -215,7 +215,7 @@ def spatial_chain(n, normalise):
             Link(
                 name=f"l{i}",
                 joint=Joint(name=f"j{i}", axis="z", placement=twist),
-                beam=beam(0.9 + 0.013 * i, modes=Modes(bend_y=2, bend_z=2, normalise=normalise)),
+                beam=beam(0.9 + 0.013 * i, modes=Modes(shape="clamped-free", bend_y=2, bend_z=2, normalise=normalise)),
                 payloads=(RigidPart(mass=0.2 + 0.01 * i, frame="tip"),),
             )
         )

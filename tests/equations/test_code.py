@@ -91,7 +91,9 @@ def test_rotations_in_two_planes_compile(compiler, tmp_path):
     from pliant import Beam, Joint, Link, Modes, Properties, Rigid, Robot
 
     beam = Beam(
-        length=0.8, properties=Properties(mass_per_length=1.0, EIy=40.0, EIz=60.0), modes=Modes(bend_y=1, bend_z=1)
+        length=0.8,
+        properties=Properties(mass_per_length=1.0, EIy=40.0, EIz=60.0),
+        modes=Modes(shape="clamped-free", bend_y=1, bend_z=1),
     )
     links = [
         Link(name="a", joint=Joint(name="j"), beam=beam),
@@ -121,7 +123,9 @@ def test_any_name_makes_code(compiler, tmp_path):
     """Names with dashes, letters of other alphabets and quotes; two of them equal but for a dash."""
     from pliant import Beam, Frame, Joint, Link, Modes, Properties, Rigid, Robot
 
-    beam = Beam(length=1.0, properties=Properties(mass_per_length=1.0, EIz=2.0), modes=Modes(bend_y=2))
+    beam = Beam(
+        length=1.0, properties=Properties(mass_per_length=1.0, EIz=2.0), modes=Modes(shape="clamped-free", bend_y=2)
+    )
     frames = (Frame(name="mid-1", x=0.5), Frame(name="mid_1", x=0.4))
     body = Rigid(mass=1.0, com=(0.1, 0, 0), inertia=0.1)
     robot = Robot(

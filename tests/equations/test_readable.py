@@ -54,7 +54,9 @@ def rigid():
 
 @pytest.fixture(scope="module")
 def one_link():
-    beam = Beam(length=1.0, properties=Properties(mass_per_length=0.5, EIz=3.0), modes=Modes(bend_y=1))
+    beam = Beam(
+        length=1.0, properties=Properties(mass_per_length=0.5, EIz=3.0), modes=Modes(shape="clamped-free", bend_y=1)
+    )
     link = Link(name="arm", joint=Joint(name="hub"), beam=beam, payloads=(RigidPart(mass=0.2),))
     return equations(Robot(name="one-link", links=[link]))
 

@@ -40,11 +40,11 @@ def test_a_robot_with_loops():
 
 @pytest.mark.parametrize(
     ("change", "words"),
-    [({"rotary_inertia": "exact"}, "rotary_inertia: true"), ({"foreshortening": True}, "foreshortening")],
+    [({"rotary_inertia": "exact"}, "rotary_inertia: true"), ({"bending": "exact"}, "bending: linear")],
 )
 def test_beams_without_closed_form(change, words):
     properties = Properties(mass_per_length=1.0, EIz=1.0, rhoIy=0.1, rhoIz=0.1)
-    beam = Beam(length=1.0, properties=properties, modes=Modes(bend_y=1), **change)
+    beam = Beam(length=1.0, properties=properties, modes=Modes(shape="clamped-free", bend_y=1), **change)
     with pytest.raises(ModelError, match=words) as caught:
         equations(Robot(name="arm", links=[Link(name="arm", joint=Joint(name="j"), beam=beam)]))
     assert "links[0] 'arm'" in str(caught.value)

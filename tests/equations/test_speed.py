@@ -8,7 +8,7 @@ import sympy  # noqa: F401
 from pliant.formulations.lagrange.equations import equations
 
 TWO_LINKS_TWO_MODES = 10.0
-"""Seconds that the issue allows; a fraction of one is what it takes."""
+"""Seconds of processor time; a fraction of one is what it takes, whatever else the machine does."""
 
 ONE_MODE = 5.0
 

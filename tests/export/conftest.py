@@ -23,7 +23,7 @@ def chain(n):
     beam = Beam(
         length=0.5,
         properties=Properties(mass_per_length=2.0, EIy=400.0, EIz=600.0),
-        modes=Modes(bend_y=2, bend_z=2),
+        modes=Modes(shape="clamped-free", bend_y=2, bend_z=2),
     )
     links = []
     for i in range(n):

@@ -63,12 +63,12 @@ def swinging_arm():
         zoo.Link(
             name="upper",
             joint=zoo.Joint(name="a", axis=[1.0, 2.0, 0.5], placement=zoo.placement(rng)),
-            beam=zoo.beam(modes=zoo.Modes(bend_y=1, bend_z=1, torsion=1)),
+            beam=zoo.beam(modes=zoo.Modes(shape="clamped-free", bend_y=1, bend_z=1, torsion=1)),
         ),
         zoo.Link(
             name="lower",
             joint=zoo.Joint(name="b", axis=[-0.3, 1.0, 1.0]),
-            beam=zoo.beam(0.7, EIy=20.0, EIz=15.0, modes=zoo.Modes(bend_y=1, bend_z=1)),
+            beam=zoo.beam(0.7, EIy=20.0, EIz=15.0, modes=zoo.Modes(shape="clamped-free", bend_y=1, bend_z=1)),
             payloads=(zoo.part(rng, "tip"),),
         ),
     ]

@@ -66,6 +66,10 @@ def test_a_method_is_consistent(method, name):
     """Forward and inverse dynamics undo each other, M is symmetric, and M a + h are the forces."""
     arm = accepted(method, name)
     q, v, a = zoo.state(arm)
+    if arm.method.order is not None:
+        # a mass matrix cut after its first order is positive definite for small deflections only
+        elastic = np.setdiff1d(np.arange(arm.size), arm.mechanism.joints)
+        q[elastic] *= AMPLITUDE
     f = plain(arm, "inverse", q, v, a)
     M = mass_matrix(arm, q)
     size = np.sqrt(np.outer(np.diag(M), np.diag(M)))

@@ -119,10 +119,11 @@ def test_other_rows_are_kept_where_those_are_lost():
     a = arm.forward(q, np.zeros(3), [0.2])
     # pretend that rows were kept which say the same twice
     selection = arm.loops.coordinates.selection
-    arm.loops.coordinates._selection = selection._replace(kept=(0, 2), redundant=(1, 3, 4))
-    arm.loops._ready.clear()
+    arm.loops.coordinates.selection = selection._replace(kept=(0, 2), redundant=(1, 3, 4))
     np.testing.assert_allclose(arm.forward(q, np.zeros(3), [0.2]), a, rtol=1e-12)
-    assert arm.loops.coordinates.selection.kept == selection.kept
+    assert arm.loops.coordinates.kept_at(q) == selection.kept
+    # an evaluation changes nothing
+    assert arm.loops.coordinates.selection.kept == (0, 2)
 
 
 def test_bad_numbers_are_named(parallelogram):
@@ -135,6 +136,5 @@ def test_a_batch_mixes_states_that_need_different_rows():
     q = np.stack([arm.assemble(), arm.assemble([1.2, -1.0, 1.6])])
     a = arm.forward(q, np.zeros_like(q), [[0.2], [0.2]])
     selection = arm.loops.coordinates.selection
-    arm.loops.coordinates._selection = selection._replace(kept=(1, 2), redundant=(0, 3, 4))
-    arm.loops._ready.clear()
+    arm.loops.coordinates.selection = selection._replace(kept=(1, 2), redundant=(0, 3, 4))
     np.testing.assert_allclose(arm.forward(q, np.zeros_like(q), [[0.2], [0.2]]), a, rtol=1e-12)

@@ -12,8 +12,9 @@ from pliant.model.yaml_file import read_robot
 
 BAD = sorted((Path(__file__).parent / "bad").glob("*.yaml"))
 EXPECT = re.compile(rb"^# expect: (?:line (\d+): )?(.*)$", re.MULTILINE)
-# seconds; a refusal must not wait for the whole file to be read
+# processor seconds; a refusal must not wait for the whole file to be read
 QUICK = 2.0
+"""Seconds of processor time, which a busy machine does not change; a few hundredths are what it takes."""
 
 
 def expected(file):
@@ -47,9 +48,9 @@ def test_every_problem_names_its_line_and_rule(file):
 
 @pytest.mark.parametrize("file", [f for f in BAD if f.stem.startswith("yaml-")], ids=lambda file: file.stem)
 def test_bombs_are_refused_quickly(file):
-    start = time.perf_counter()
+    start = time.process_time()
     problems_of(file)
-    assert time.perf_counter() - start < QUICK
+    assert time.process_time() - start < QUICK
 
 
 def test_a_huge_file_is_refused_without_reading_it(tmp_path):
@@ -59,9 +60,9 @@ def test_a_huge_file_is_refused_without_reading_it(tmp_path):
         for _ in range(50):
             stream.write(b"  - {name: upper, joint: {}}\n" * 36_000)
     assert file.stat().st_size > 50_000_000
-    start = time.perf_counter()
+    start = time.process_time()
     (problem,) = problems_of(file)
-    assert time.perf_counter() - start < QUICK
+    assert time.process_time() - start < QUICK
     assert f"larger than {LARGEST_FILE // 1_000_000} MB" in str(problem)
 
 

@@ -219,8 +219,11 @@ NO_SHEAR = Material(name="soft", E=1e9, density=1000)
         (lambda: Modes(bend_y=Family()), "bend_y: key 'count' is missing"),
         (lambda: Modes(bend_y=True), "must be a whole number"),
         (lambda: Modes(bend_y=1, expressions=("x",)), "expressions is read only for the shape user"),
-        (lambda: Modes(bend_y=1, tip_mass=1), "tip_mass is read only for the shape clamped-mass"),
-        (lambda: Modes(bend_y=Family(count=1, tip_mass=1)), "tip_mass is read only for the shape clamped-mass"),
+        (lambda: Modes(bend_y=1, shape="clamped-free", tip_mass=1), "tip_mass is read only for the shape clamped-mass"),
+        (
+            lambda: Modes(shape="polynomial", bend_y=Family(count=1, tip_mass=1)),
+            "tip_mass is read only for the shape clamped-mass",
+        ),
         (lambda: Modes(bend_y=1, shape="user"), "needs expressions"),
         (lambda: Modes(bend_y=2, shape="user", expressions=("x",)), "there are only 1 expressions"),
         (lambda: Modes(bend_y=1, shape="user", expressions=(3,)), "must be an expression in x and L"),

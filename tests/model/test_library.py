@@ -474,3 +474,13 @@ def test_six_dof_keeps_the_masses_and_places_of_its_urdf(forward):
         assert own.mass - gripper == pytest.approx(link.mass, abs=5e-4)
     q = {name: 0.3 * (i + 1) for i, name in enumerate(rigid.joint_coordinates)}
     np.testing.assert_allclose(forward(bent, q, "tool.tip"), forward(rigid, q, "tool.tip"), atol=ROUNDING)
+
+
+@pytest.mark.parametrize("name", [robot.name for robot in robots()])
+def test_bundled_robots_say_which_shapes_they_have(name):
+    """Their numbers must not change with the default shape."""
+    for link in load(name).links:
+        if link.beam is not None and link.beam.modes is not None:
+            modes = link.beam.modes
+            families = [getattr(modes, family) for family in modes.families()]
+            assert "shape" in modes.model_fields_set or all(family.shape is not None for family in families)

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pliant.model import Joint, ModelError, Robot
+from pliant.model.any_section import SECTIONS
 from pliant.model.element import Element
-from pliant.model.sections import SECTIONS
 from pliant.model.yaml_file import Document, parse_document, read_text
 
 GOOD = (Path(__file__).parent / "full.yaml").read_bytes()

@@ -196,3 +196,28 @@ def test_any_text_gives_a_number_or_a_unit_error(text):
     except UnitError:
         return
     assert isinstance(value, float)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "value"),
+    [
+        ("90 deg/s^2", "rad/s^2", math.pi / 2),
+        ("90 deg/s²", "rad/s^2", math.pi / 2),
+        ("90 deg s^-2", "rad/s^2", math.pi / 2),
+        ("60 rpm/s", "rad/s^2", 2 * math.pi),
+        ("3 1/s^2", "rad/s^2", 3.0),
+        ("2 kNm", "N m", 2000.0),
+        ("5 Nmm", "N m", 0.005),
+        ("5 mNm", "N m", 0.005),
+        ("1 kgf", "N", 9.80665),
+        ("1 h", "s", 3600.0),
+    ],
+)
+def test_units_of_drives(text, unit, value):
+    assert Quantity(unit).read(text, {"units": True}) == pytest.approx(value, rel=1e-15)
+
+
+def test_an_angular_acceleration_is_no_other():
+    for text in ("3 deg/s", "3 m/s^2", "3 Hz/s"):
+        with pytest.raises(PydanticCustomError, match="it must be an angular acceleration, for example '90 deg/s\\^2'"):
+            Quantity("rad/s^2").read(text, {"units": True})

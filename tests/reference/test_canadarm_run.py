@@ -70,7 +70,7 @@ def test_energy_is_the_work_of_the_motors(run):
     assert np.abs(run["energy.total"] - run["energy.total"][0] - run["work"]).max() < BALANCE
     assert np.abs(run["energy.balance"]).max() < BALANCE
     # space is empty and the joints have no friction
-    assert not run["dissipated"].any()
+    assert np.abs(run["dissipated"]).max() < BALANCE
 
 
 def test_frequencies_with_locked_joints():

@@ -30,12 +30,27 @@ def test_the_power_difference_is_no_error():
 
 def test_the_manoeuvre_is_that_of_the_paper(tmp_path, monkeypatch):
     """Shortened: nothing moves before 0.5 s but under gravity, and then joints 2 to 4 only."""
-    monkeypatch.setattr(cibicik, "UNTIL", 0.7)
+    monkeypatch.setattr(cibicik, "UNTIL", 0.55)
+    monkeypatch.setattr(cibicik, "GROWTH_EVERY", 0.2)
     monkeypatch.setattr(cibicik, "_ends", lambda run, console: None)
     text = io.StringIO()
-    cibicik.main(tmp_path, Console(file=text, width=110))
-    assert "our own" in text.getvalue()
-    assert {p.name for p in tmp_path.iterdir()} == {*(f"cibicik-figure-{k}.png" for k in range(6, 11)), "cibicik.html"}
+    cibicik.main(tmp_path, Console(file=text, width=160))
+    said = text.getvalue()
+    assert "our own" in said
+    assert "not symmetric" in said
+    figures = {f"cibicik-figure-{k}.png" for k in range(6, 11)} | {"cibicik-printed.png"}
+    assert {p.name for p in tmp_path.iterdir()} == figures | {"cibicik.html"}
+
+
+def test_the_linearised_manoeuvre_is_near_the_nonlinear_one(monkeypatch):
+    """Both models of the fold: joints to a tenth of a percent, flexure to two; fewer operations."""
+    monkeypatch.setattr(cibicik, "UNTIL", 0.8)
+    exact, linear = (cibicik.simulate(method) for method in ("recursive", "dual_screw"))
+    assert linear.operations < exact.operations
+    assert not linear.trouble
+    for family, share in (("", 1e-3), ("bend_y", 2e-2)):
+        apart, largest = cibicik.difference(linear.result, exact.result, family)
+        assert 0 < apart < share * largest
 
 
 def test_the_square_and_the_circle_of_the_dualemps(tmp_path, monkeypatch):

@@ -27,6 +27,8 @@ MOVE = Quintic(to={"shoulder": 1.15, "elbow": -1.4}, duration=0.25)
 AT_REST = Start(links="equilibrium")
 # rad; a model that fits leaves the error of the integration only
 EXACT = 1e-7
+PRESCRIBED = 1e-14
+"""Rounding of an angle of about one: prescribed joints are not integrated."""
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +142,7 @@ def test_elastic_feed_forward_is_exact_on_the_elastic_robot(arm):
 def test_prescribed_motion_needs_the_torques_of_the_elastic_model(arm):
     prescribed = simulate(arm, until=0.3, drive=PrescribedMotion(trajectory=MOVE), start=AT_REST)
     driven = simulate(arm, until=0.3, drive=FeedForward(trajectory=MOVE, model="elastic"), start=AT_REST)
-    assert tracking_error(prescribed) == 0.0
+    assert tracking_error(prescribed) < PRESCRIBED
     assert prescribed.tau == pytest.approx(driven.tau, abs=1e-4)
     assert np.abs(prescribed["energy.balance"]).max() < 1e-7
 

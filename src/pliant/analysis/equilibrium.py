@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.analysis.limits import state_limits, tell
+
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
     from pliant.states import States
@@ -29,12 +31,14 @@ class Equilibrium(NamedTuple):
     tau       efforts of the actuated joints that hold it, N m or N (inputs,)
     residual  largest unbalanced generalised force
     steps     Newton steps that were needed
+    warnings  what is beyond the limits of the model there, in words
     """
 
     q: Floats
     tau: Floats
     residual: float
     steps: int
+    warnings: tuple[str, ...] = ()
 
 
 class NoEquilibriumError(ValueError):
@@ -48,6 +52,14 @@ def equilibrium(arm: Dynamics, q: States | None = None, *, tau: States | None = 
     tau  given: all coordinates settle under these efforts (inputs,); default: the drives hold their motor angles as
          they are at q, and the efforts that this takes are found
     """
+    found = settle(arm, q, tau=tau)
+    found = found._replace(warnings=tuple(state_limits(arm, found.q)))
+    tell(found.warnings)
+    return found
+
+
+def settle(arm: Dynamics, q: States | None = None, *, tau: States | None = None) -> Equilibrium:
+    """The same without a look at the limits of the model, for those who look at them themselves."""
     start = arm.reference_pose() if q is None else arm.labels.states("q", q)
     if start.shape != (arm.size,):
         raise ValueError(f"q has shape {start.shape}; robot '{arm.robot.name}' needs ({arm.size},)")
@@ -86,10 +98,10 @@ def resting(arm: Dynamics, q: States | None) -> Floats:
     while the drives hold them; where elastic coordinates are named too, nothing is left to be found.
     """
     if q is None:
-        return equilibrium(arm).q
+        return settle(arm).q
     state = arm.labels.states("q", q)
     joints = {arm.names[k] for k in arm.mechanism.joints}
-    return equilibrium(arm, state).q if isinstance(q, Mapping) and joints.issuperset(q) else state.copy()
+    return settle(arm, state).q if isinstance(q, Mapping) and joints.issuperset(q) else state.copy()
 
 
 class _Statics:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.analysis.equilibrium import resting
+from pliant.analysis.limits import state_limits, tell
 from pliant.analysis.tangent import Tangent, tangent
 from pliant.model.errors import did_you_mean
 from pliant.model.notebook import html_page
@@ -182,6 +183,7 @@ def linearise(
             raise ValueError(f"{name} has shape {x.shape}; robot '{arm.robot.name}' needs ({arm.size},)")
     efforts = arm.inverse(state, rates, np.zeros(len(arm.inputs))).tau if tau is None else arm.tau(tau)
     a = arm.forward(state, rates, efforts)
+    tell(state_limits(arm, state, rates, a))
     t = tangent(arm, state, rates, a, efforts, dry_friction=dry_friction)
     model = LinearModel(arm, t, state, rates, efforts, a, t.names)
     names = (outputs,) if isinstance(outputs, str) else outputs

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.analysis.equilibrium import equilibrium, resting
+from pliant.analysis.equilibrium import resting, settle
+from pliant.analysis.limits import state_limits, tell
 from pliant.analysis.tangent import Tangent, tangent
+from pliant.analysis.vibrations import rigid_motions, vibrations
 from pliant.model.errors import did_you_mean
 from pliant.model.notebook import html_page, made_by
 
@@ -25,8 +27,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-RIGID = 1e-11
-"""Squares of frequencies below this part of the largest one are those of motions without stiffness."""
 HELD = 1e-9
 """A joint that can turn by no more than this part of its motion is held by the loops and by other joints."""
 CLEAR = 0.1
@@ -44,6 +44,7 @@ class ModeSet:
     names           coordinates of the rows of the shapes
     q               the configuration (n,)
     arm             the robot that vibrates
+    warnings        what is beyond the limits of the model there, in words
     """
 
     squares: Floats
@@ -53,6 +54,7 @@ class ModeSet:
     names: tuple[str, ...]
     q: Floats
     arm: Dynamics
+    warnings: tuple[str, ...] = ()
 
     @property
     def frequencies(self) -> Floats:
@@ -120,36 +122,31 @@ def modes(
     Gravity enters with its stiffness. Joints without drive are free unless they are named. Of closed loops any joints
     may be named: those that the loops and the others hold already add nothing.
     """
+    found = vibration_modes(arm, q, locked=locked, count=count)
+    tell(found.warnings)
+    return found
+
+
+def vibration_modes(
+    arm: Dynamics, q: States | None = None, *, locked: bool | Sequence[str] = True, count: int | None = None
+) -> ModeSet:
+    """The same; what is beyond the limits of the model is in its ``warnings`` only."""
     state = resting(arm, q)
     still = np.zeros(arm.size)
-    tau = equilibrium(arm, state).tau if arm.loops.rows else np.zeros(len(arm.inputs))
+    tau = settle(arm, state).tau if arm.loops.rows else np.zeros(len(arm.inputs))
     t = tangent(arm, state, still, still, tau, dry_friction=False)
     Z = _free_motions(arm, t, locked)
     M, D, K = (Z.T @ x @ Z for x in (t.M, t.D, t.K))
-    squares, vectors = _vibrations(M, (K + K.T) / 2)
+    K = (K + K.T) / 2
+    squares, vectors = vibrations(M, K, rigid_motions(arm, t.N @ Z, M, K))
     own = slice(0, len(squares) if count is None else count)
     squares, vectors = squares[own], vectors[:, own]
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.einsum("ik,ij,jk->k", vectors, D, vectors) / (2 * np.sqrt(np.maximum(squares, 0.0)))
     ratios = np.where(squares > 0, ratios, np.nan)
     shapes = t.N @ Z @ vectors
-    return ModeSet(squares, shapes, ratios, shapes * (arm.mass_matrix(state) @ shapes), arm.names, state, arm)
-
-
-def _vibrations(M: Floats, K: Floats) -> tuple[Floats, Floats]:
-    """Squares of frequencies and shapes of unit modal mass; motions without stiffness get an exact zero."""
-    from scipy.linalg import eigh
-
-    if not len(M):
-        return np.zeros(0), np.zeros((0, 0))
-    # like coordinates, so that a stiff one does not hide a soft one
-    size = 1.0 / np.sqrt(np.diag(M))
-    squares, vectors = eigh(K * np.outer(size, size), M * np.outer(size, size))
-    squares = np.where(np.abs(squares) <= RIGID * np.abs(squares).max(initial=0.0), 0.0, squares)
-    # the first large entry of a shape is positive
-    vectors = size[:, None] * vectors
-    largest = vectors[np.argmax(np.abs(vectors), axis=0), np.arange(vectors.shape[1])]
-    return squares, vectors * np.sign(largest)
+    shares = shapes * (arm.mass_matrix(state) @ shapes)
+    return ModeSet(squares, shapes, ratios, shares, arm.names, state, arm, tuple(state_limits(arm, state)))
 
 
 def _free_motions(arm: Dynamics, t: Tangent, locked: bool | Sequence[str]) -> Floats:

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from math import sqrt
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
+from pliant.bodies.assembled import assemble_elastic
 from pliant.bodies.beam_modes import BeamModes, family_inertia, mode_set
-from pliant.bodies.carried import CarriedMass, carried, frame_pose, own_load
-from pliant.bodies.damping import modal_damping, rayleigh_damping
+from pliant.bodies.carried import CarriedMass, carried, frame_pose, mounted, own_load
+from pliant.bodies.damping import loaded_mass, modal_damping, modal_ratios, rayleigh_damping, robot_damping
 from pliant.bodies.elements import BendingElements, RodElements, element_set
-from pliant.bodies.families import CombinedSet, ShapeSet
+from pliant.bodies.families import MOTIONS, CombinedSet, ShapeSet
+from pliant.bodies.foreshortening import Foreshortening, foreshortening
 from pliant.bodies.invariants import assemble, attachment, mass_matrix, stiffness, with_turning_sections
 from pliant.bodies.lumped import RigidPieces
 from pliant.bodies.modal_body import Array, Attachment, ModalBody
 from pliant.bodies.profile import BeamProfile, beam_profile
 from pliant.bodies.reduction import craig_bampton_basis, static_basis
+from pliant.bodies.rod import Rod
+from pliant.bodies.rod_build import rod, rooted
 
 if TYPE_CHECKING:
     from pliant.model.beams import Beam
@@ -26,7 +31,7 @@ if TYPE_CHECKING:
     from pliant.model.links import Link
     from pliant.model.robot import Robot
 
-__all__ = ["build_body", "carried", "frequencies", "shape_sets"]
+__all__ = ["build_body", "carried", "damping_ratios", "frequencies", "shape_sets"]
 
 # smallest eigenvalue of M_ee, scaled to a unit diagonal, that still tells the shapes apart
 INDEPENDENT = 1e-13
@@ -43,7 +48,18 @@ def build_body(link: Link, robot: Robot | None = None) -> ModalBody:
     clamped-mass modes (without a robot only the payloads of the link count).
     """
     if link.beam is not None:
-        return _beam_body(link, robot)
+        body = _beam_body(link, robot)
+        return replace(body, D_ee=_damping(link, robot, body))
+    return _plain_body(link)
+
+
+def damping_ratios(link: Link, robot: Robot | None = None) -> Array:
+    """Damping ratios of the modes of a link that is clamped in its own frame and carries its load, lowest first."""
+    body = build_body(link, robot)
+    return modal_ratios(loaded_mass(body, mounted(link, robot)), body.K_ee, body.D_ee) if body.size else np.zeros(0)
+
+
+def _plain_body(link: Link) -> ModalBody:
     frames = {name: _rigid_frame(link, name) for name in link.frame_names}
     if link.modal is not None:
         return _modal_body(link)
@@ -75,6 +91,7 @@ def frequencies(body: ModalBody) -> Array:
 
 
 def _beam_body(link: Link, robot: Robot | None) -> ModalBody:
+    """A beam without its damping."""
     beam = _resolved(link, robot)
     profile = beam_profile(beam)
     shapes = _shape_sets(link, beam, profile, robot)
@@ -94,15 +111,34 @@ def _beam_body(link: Link, robot: Robot | None) -> ModalBody:
         body = assemble(shapes, profile, frames, section_inertia=section_inertia)
     for problem in _problems(body):
         _refuse(link, robot, problem)
-    body = replace(body, D_ee=_damping(beam, body))
-    return with_turning_sections(body, shapes, profile) if beam.rotary_inertia == "exact" else body
+    body = replace(body, large=_large_bending(link, beam, shapes, profile))
+    # a rod's sections turn exactly in any case
+    turning = beam.rotary_inertia == "exact" and beam.bending != "exact"
+    return with_turning_sections(body, shapes, profile) if turning else body
+
+
+def _large_bending(
+    link: Link, beam: Beam, shapes: Sequence[ShapeSet], profile: BeamProfile
+) -> Foreshortening | Rod | None:
+    """What the beam does beyond small deflections."""
+    bends = any(MOTIONS[s.family].shear is not None for s in shapes)
+    if beam.bending == "linear" or not bends:
+        return None
+    places = {name: (_place(link, name, profile), link.frame(name).vector()) for name in link.frame_names}
+    if beam.bending == "second-order":
+        pieces = [RigidPieces(s.family, s.nodes) for s in shapes if isinstance(s, BendingElements | RodElements)]
+        return foreshortening(shapes, profile, places, pieces=pieces if beam.lumped is not None else ())
+    section_inertia = bool(beam.rotary_inertia) or "torsion" in beam.families
+    return rod(shapes, profile, places, section_inertia=section_inertia, stations=beam.stations)
 
 
 def _shape_sets(link: Link, beam: Beam, profile: BeamProfile, robot: Robot | None) -> list[ShapeSet]:
     if beam.modes is not None:
         families = beam.modes.families()
         load = _load(link, robot) if any(f.shape == "clamped-mass" for f in families.values()) else None
-        return [_mode_set(link, robot, name, family, profile, load) for name, family in families.items()]
+        sets = [_mode_set(link, robot, name, family, profile, load) for name, family in families.items()]
+        # the root of a rod is clamped: its coordinates are strains
+        return [rooted(s) for s in sets] if beam.bending == "exact" else list(sets)
     if beam.elements is not None:
         return [_element_set(link, robot, name, beam, profile) for name in beam.families]
     if beam.lumped is not None:
@@ -163,21 +199,43 @@ def _load(link: Link, robot: Robot | None) -> CarriedMass:
     return carried(robot, link.name) if robot is not None and known else own_load(link)
 
 
-def _damping(beam: Beam, body: ModalBody) -> Array:
-    damping = beam.damping
+def _damping(link: Link, robot: Robot | None, body: ModalBody) -> Array:
+    own = link.beam.damping if link.beam is not None else None
+    whole = robot.damping if robot is not None and link.name in robot.link_names else None
+    damping = own or whole
     if damping is None or not body.size:
         return np.zeros_like(body.M_ee)
     if damping.rayleigh is not None:
-        return rayleigh_damping(body.M_ee, body.K_ee, damping.rayleigh.mass, damping.rayleigh.stiffness)
-    return modal_damping(body.M_ee, body.K_ee, damping.ratio or 0.0)
+        return rayleigh_damping(body.straight_mass, body.K_ee, damping.rayleigh.mass, damping.rayleigh.stiffness)
+    if own is None and robot is not None:
+        return _robot_damping(robot)[link.name]
+    return modal_damping(loaded_mass(body, mounted(link, robot)), body.K_ee, damping.ratio or 0.0)
+
+
+@lru_cache(maxsize=4)
+def _robot_damping(robot: Robot) -> dict[str, Array]:
+    """The damping of every beam of a robot that has a ratio as a whole, and no own one."""
+    ratio = robot.damping.ratio if robot.damping is not None else None
+    bodies = {link.name: _beam_body(link, robot) if link.beam else _plain_body(link) for link in robot.links}
+    sought, given = dict[str, Array](), dict[str, Array]()
+    for link in robot.links:
+        body = bodies[link.name]
+        if link.beam is not None and link.beam.damping is None and body.size:
+            sought[link.name] = loaded_mass(body, mounted(link, robot))
+        elif body.size:
+            given[link.name] = _damping(link, robot, body) if link.beam is not None else body.D_ee
+    return robot_damping(assemble_elastic(robot, bodies), sought, given, ratio or 0.0)
 
 
 def _beam_frame(link: Link, name: str, shapes: Sequence[ShapeSet], profile: BeamProfile) -> Attachment:
     frame = link.frame(name)
-    x = float(frame.x or 0.0)
-    if abs(x - profile.length) <= END * profile.length:
-        x = profile.length
-    return attachment(shapes, max(x, 0.0), frame.vector(), frame.matrix())
+    return attachment(shapes, _place(link, name, profile), frame.vector(), frame.matrix())
+
+
+def _place(link: Link, name: str, profile: BeamProfile) -> float:
+    """Where a frame sits along the beam."""
+    x = float(link.frame(name).x or 0.0)
+    return profile.length if abs(x - profile.length) <= END * profile.length else max(x, 0.0)
 
 
 def _rigid_frame(link: Link, name: str) -> Attachment:

@@ -8,7 +8,10 @@ import numpy as np
 
 from pliant.bodies.build import shape_sets
 from pliant.bodies.families import MOTIONS, X
+from pliant.bodies.foreshortening import shortening_of
 from pliant.bodies.modal_body import Array
+from pliant.bodies.profile import beam_profile
+from pliant.bodies.rod_build import rod_line
 
 if TYPE_CHECKING:
     from pliant.model.links import Link
@@ -18,6 +21,11 @@ if TYPE_CHECKING:
 def centre_line(link: Link, robot: Robot, q_e: Array, x: Array) -> Array:
     """Points (..., stations, 3) of a beam's axis at stations x (stations,) for elastic coordinates (..., n), in B."""
     sets = shape_sets(link, robot)
+    beam = link.beam
+    bends = beam is not None and any(MOTIONS[s.family].shear is not None for s in sets)
+    if beam is not None and bends and beam.bending == "exact":
+        profile = beam_profile(beam.with_materials(robot.materials))
+        return rod_line(sets, profile, q_e, x, stations=beam.stations)
     shapes = np.zeros((len(x), 3, sum(family.size for family in sets)))
     start = 0
     for family in sets:
@@ -27,6 +35,9 @@ def centre_line(link: Link, robot: Robot, q_e: Array, x: Array) -> Array:
         start += family.size
     points = np.einsum("sdk,...k->...sd", shapes, q_e)
     points[..., X] += x
+    if beam is not None and bends and beam.bending == "second-order":
+        G = shortening_of(sets, beam_profile(beam.with_materials(robot.materials)), x)
+        points[..., X] += 0.5 * np.einsum("sik,...i,...k->...s", G, q_e, q_e)
     return np.asarray(points)
 
 

@@ -2,25 +2,53 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.modal_terms import ModalSection, ModalTerms
 from pliant.bodies.rounding import clean, listed
+from pliant.bodies.terms import Body
 
 
-def terms_of(body: ModalBody, rule: str) -> ModalTerms:
-    """The terms of a body whose sections turn by a rule."""
+def terms_of(body: ModalBody, rule: str) -> Body:
+    """The terms of a body; its sections turn by a rule as long as they are those of a linear one."""
+    linear = linear_terms(body, rule)
+    return linear if body.large is None else body.large.terms(linear)
+
+
+def linear_terms(body: ModalBody, rule: str) -> ModalTerms:
+    """The terms of a body for small deflections."""
     arrays = [name for name in ModalTerms._fields if name not in ("section_axes", "rule")]
     values = {name: listed(getattr(body, name)) for name in arrays}
     return ModalTerms(**values, section_axes=clean(body.section_axes), rule=rule)
 
 
-def section_of(body: ModalBody, frame: str, rule: str) -> ModalSection:
+def section_of(body: ModalBody, frame: str, rule: str) -> Any:
     """A frame of a body, without its fixed rotation; the order of ``xyz`` is that of the link's own axes."""
     at = body.frames[frame]
     axes, Phi_r = (body.section_axes, body.section_axes.T @ at.Phi_r) if rule == "xyz" else (np.eye(3), at.Phi_r)
-    return ModalSection(clean(at.position), at.Phi_d.tolist(), Phi_r.tolist(), clean(axes), rule)
+    linear = ModalSection(clean(at.position), at.Phi_d.tolist(), Phi_r.tolist(), clean(axes), rule)
+    return linear if body.large is None else body.large.section(frame, linear)
+
+
+def offset_of(body: ModalBody, frame: str) -> list[float]:
+    """From the point of a frame's section to the frame, turning with the section."""
+    return [0.0] * 3 if body.large is None else clean(body.large.offset(frame))
+
+
+def disc_sections(body: ModalBody, rule: str) -> list[tuple[ModalSection, Array]]:
+    """The sections of a body that turn exactly, and their moments of inertia in its section axes; none has a place."""
+    nothing: Array = np.zeros((3, body.size))
+    axes, turns = (body.section_axes, body.section_turn)
+    if rule != "xyz":
+        # all other maps turn with their argument
+        axes, turns = np.eye(3), np.einsum("ab,sbk->sak", axes, turns)
+    return [
+        (ModalSection([0.0] * 3, nothing.tolist(), listed(turn), clean(axes), rule), moments)
+        for turn, moments in zip(turns, body.section_inertia, strict=True)
+    ]
 
 
 def fixed_section(position: Array, size: int, rule: str) -> ModalSection:
@@ -29,8 +57,11 @@ def fixed_section(position: Array, size: int, rule: str) -> ModalSection:
     return ModalSection(clean(position), nothing, np.zeros((3, size)).tolist(), np.eye(3).tolist(), rule)
 
 
-def embedded(section: ModalSection, R: Array, p: Array, first: int, size: int) -> ModalSection:
+def embedded(section: Any, R: Array, p: Array, first: int, size: int) -> Any:
     """The section of a body that became part of a larger one: placed there by R, p, its coordinates from ``first``."""
+    if not isinstance(section, ModalSection):
+        # bodies that bend far stay bodies of their own
+        return section
     n = len(section.Phi_d[0])
     own = slice(first, first + n)
     Phi_d, Phi_r = np.zeros((3, size)), np.zeros((3, size))
@@ -45,5 +76,5 @@ def embedded(section: ModalSection, R: Array, p: Array, first: int, size: int) -
     return ModalSection(clean(position), clean(Phi_d), clean(Phi_r), clean(axes), section.rule)
 
 
-GROUND = terms_of(ModalBody.rigid(0.0, np.zeros(3), np.zeros((3, 3))), "exponential")
+GROUND = linear_terms(ModalBody.rigid(0.0, np.zeros(3), np.zeros((3, 3))), "exponential")
 """The base: it has places, and nothing else."""

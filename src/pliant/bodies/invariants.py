@@ -87,14 +87,14 @@ def inertia(sets: Sequence[ShapeSet], profile: BeamProfile, *, section_inertia: 
 
     S = np.zeros((n + 1, n + 1, 3, 3))
     # the constant 1 joins the axis layer for the mass and the first moments
-    gram = _gram(np.vstack([np.ones_like(x), *axis.rows]), weights * section.rhoA)
+    gram = gram_matrix(np.vstack([np.ones_like(x), *axis.rows]), weights * section.rhoA)
     axis.scatter(S, gram[1:, 1:])
     first = np.zeros((3, n + 1))
     first[axis.directions, axis.fields] = gram[0, 1:]
     if section_inertia:
         for lever, density in zip(levers, section.lever_densities(), strict=True):
             if np.any(density):
-                lever.scatter(S, _gram(np.vstack(lever.rows), weights * density))
+                lever.scatter(S, gram_matrix(np.vstack(lever.rows), weights * density))
 
     R, S_ee = S[0, 1:], S[1:, 1:]
     trace = np.einsum("ikaa->ik", S)
@@ -119,10 +119,10 @@ def mass_matrix(shapes: ShapeSet, profile: BeamProfile, *, section_inertia: bool
     motion = MOTIONS[shapes.family]
     M = np.zeros((shapes.size, shapes.size))
     if motion.value is not None:
-        M += _gram(samples.value, weights * section.rhoA)
+        M += gram_matrix(samples.value, weights * section.rhoA)
     if section_inertia and motion.rotation is not None:
         about = (section.polar, section.rhoIy, section.rhoIz)[motion.rotation[0]]
-        M += _gram(samples.rotation, weights * about)
+        M += gram_matrix(samples.rotation, weights * about)
     return M
 
 
@@ -136,11 +136,11 @@ def stiffness(sets: Sequence[ShapeSet], profile: BeamProfile) -> Array:
     for shapes in sets:
         motion, samples = MOTIONS[shapes.family], shapes.sample(x)
         block = slice(start, start + shapes.size)
-        K[block, block] = _gram(samples.strain, weights * getattr(section, motion.stiffness))
+        K[block, block] = gram_matrix(samples.strain, weights * getattr(section, motion.stiffness))
         if motion.shear is not None and samples.shear.any():
             # where the shear stiffness is infinite the shear strain is zero
             GA = getattr(section, motion.shear)
-            K[block, block] += _gram(samples.shear, weights * np.where(np.isfinite(GA), GA, 0.0))
+            K[block, block] += gram_matrix(samples.shear, weights * np.where(np.isfinite(GA), GA, 0.0))
         start += shapes.size
     return K
 
@@ -210,7 +210,7 @@ def _layers(sets: Sequence[ShapeSet], x: Array) -> tuple[_Layer, ...]:
     return axis, *levers
 
 
-def _gram(rows: Array, weights: Array) -> Array:
+def gram_matrix(rows: Array, weights: Array) -> Array:
     # roots of the weights on both factors: equal shapes give equal entries to the bit
     scaled = rows * np.sqrt(np.abs(weights))
     signed = scaled * np.sign(weights)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from pliant.bodies.large_bending import LargeBending
 
 Array = NDArray[np.float64]
 
@@ -61,6 +65,8 @@ class ModalBody:
     section_turn     dtheta/dq_e            rad       (s, 3, n)
     section_axes     R from the link's frame to this  (3, 3)
 
+    What the body does beyond small deflections is ``large``; all other constants are those of small ones.
+
     The units are those of a coordinate in metres; a coordinate in radians scales them.
     """
 
@@ -80,6 +86,7 @@ class ModalBody:
     section_inertia: Array = field(default_factory=lambda: np.zeros((0, 3)))
     section_turn: Array = field(default_factory=lambda: np.zeros((0, 3, 0)))
     section_axes: Array = field(default_factory=lambda: np.eye(3))
+    large: LargeBending | None = None
 
     @property
     def size(self) -> int:
@@ -91,6 +98,11 @@ class ModalBody:
         """Mass matrix of the elastic coordinates of the undeformed body, turning sections included."""
         turn = self.section_turn
         return self.M_ee + np.einsum("sa,sai,sak->ik", self.section_inertia, turn, turn) if len(turn) else self.M_ee
+
+    def without_discs(self) -> ModalBody:
+        """The body without its sections that turn exactly."""
+        none = {"section_inertia": np.zeros((0, 3)), "section_turn": np.zeros((0, 3, self.size))}
+        return replace(self, **none)  # type: ignore[arg-type]
 
     def moves(self, frame: str) -> bool:
         """Whether elastic coordinates move or turn a frame."""
@@ -146,7 +158,7 @@ class ModalBody:
             "D_ee": (n, n),
         }
         filled = {key: np.asarray(modal.get(key, np.zeros(shape)), dtype=float) for key, shape in shapes.items()}
-        return cls(names=names, mass=float(mass), first=first, I_rr=I_rr, frames=frames, **filled)
+        return cls(names=names, mass=float(mass), first=first, I_rr=I_rr, frames=frames, large=None, **filled)
 
     def with_mass_points(self, masses: Array, r: Array, phi: Array) -> ModalBody:
         """Add material points: masses (p,), positions r (p, 3) and their shapes phi (p, 3, n)."""

@@ -25,6 +25,7 @@ def reframe(body: ModalBody, R: Array, p: Array) -> ModalBody:
         I_re=R @ body.I_re @ R.T + p_hat.T @ hat(first_modal.T),
         I_ee=R @ body.I_ee @ R.T,
         section_axes=R @ body.section_axes,
+        large=None if body.large is None else body.large.reframed(R, p),
         frames={
             name: Attachment(R @ a.position + p, R @ a.rotation, R @ a.Phi_d, R @ a.Phi_r)
             for name, a in body.frames.items()
@@ -40,18 +41,30 @@ def add_part(body: ModalBody, frame: str, mass: float, com: Array, inertia: Arra
     at = body.frames[frame]
     if not body.moves(frame):
         return add_rigid(body, mass, at.position + at.rotation @ com, at.rotation @ inertia @ at.rotation.T)
-    return None if com.any() or inertia.any() else add_point(body, mass, at)
+    if com.any() or inertia.any():
+        return None
+    large = None if body.large is None else body.large.with_point(mass, frame, at.position)
+    if body.large is not None and large is None:
+        return None
+    return replace(add_point(body, mass, at), large=large)
 
 
 def add_rigid(body: ModalBody, mass: float, com: Array, inertia: Array) -> ModalBody:
     """Weld a rigid part to a body's own frame; ``inertia`` about the part's centre of mass."""
     part = ModalBody.rigid(mass, com, inertia)
-    return replace(body, mass=body.mass + mass, first=body.first + part.first, I_rr=body.I_rr + part.I_rr)
+    large = None if body.large is None else body.large.with_rigid(mass, com, inertia)
+    first, I_rr = body.first + part.first, body.I_rr + part.I_rr
+    return replace(body, mass=body.mass + mass, first=first, I_rr=I_rr, large=large)
 
 
 def add_point(body: ModalBody, mass: float, at: Attachment) -> ModalBody:
     """Fix a point mass to an attachment frame: exact, because its displacement is linear in q_e."""
     return body.with_mass_points(np.array([mass]), at.position[None], at.Phi_d[None])
+
+
+def can_join(a: ModalBody, b: ModalBody) -> bool:
+    """Whether constants can tell of two bodies as one: not where both have turning sections, nor of large bending."""
+    return a.large is None and b.large is None and not (len(a.section_inertia) and len(b.section_inertia))
 
 
 def joined(a: ModalBody, b: ModalBody) -> ModalBody:

@@ -135,6 +135,29 @@ class Power(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StrainPolynomial(Shape):
+    """The shape of a clamped beam whose derivative of order ``integrals`` is P_degree(2 xi - 1) of Legendre.
+
+    Strains of one family are then orthogonal on a uniform beam: many of them stay independent to the last digit.
+    """
+
+    degree: int
+    integrals: int
+
+    def _derivative(self, xi: Array, order: int) -> Array:
+        strain = np.polynomial.Legendre.basis(self.degree, domain=[0.0, 1.0])
+        function = strain.integ(self.integrals - order, lbnd=0.0) if order < self.integrals else strain
+        if order > self.integrals:
+            function = strain.deriv(order - self.integrals)
+        return np.asarray(function(xi), dtype=float)
+
+    @property
+    def points(self) -> int:
+        # 2 n - 1 >= 2 (degree + integrals) + 2
+        return self.degree + self.integrals + 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Given(Shape):
     """A user's function: ``function(x, length)`` returns the value and at least two derivatives."""
 
@@ -182,6 +205,8 @@ def bending_shapes(kind: str, count: int, length: float, *, mu: float = 0.0, J: 
         case "polynomial":
             # a clamped root: neither constant nor linear term
             return [Power(length=length, degree=k + 1, root_zeros=(0, 1)) for k in range(1, count + 1)]
+        case "legendre":
+            return [_strain_polynomial(k, 2, length, (0, 1)) for k in range(count)]
     raise ValueError(f"unknown bending shape {kind!r}")
 
 
@@ -205,7 +230,15 @@ def rod_shapes(kind: str, count: int, length: float, *, ratio: float = 0.0) -> l
             return [Wave(length=length, beta=k * pi, a=1.0, root_zeros=(1, 3), tip_zeros=(1, 3)) for k in numbers]
         case "polynomial":
             return [Power(length=length, degree=k, root_zeros=(0,)) for k in numbers]
+        case "legendre":
+            return [_strain_polynomial(k, 1, length, (0,)) for k in range(count)]
     raise ValueError(f"unknown rod shape {kind!r}")
+
+
+def _strain_polynomial(degree: int, integrals: int, length: float, zeros: tuple[int, ...]) -> StrainPolynomial:
+    # the raw formula has the strain P_degree itself, in 1/m for bending
+    scale = length**integrals
+    return StrainPolynomial(length=length, scale=scale, degree=degree, integrals=integrals, root_zeros=zeros)
 
 
 def clamped_sigma(beta: float, mu: float = 0.0) -> float:

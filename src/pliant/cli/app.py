@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+import warnings
+from typing import Annotated, TextIO
 
 import typer
 
@@ -49,8 +50,21 @@ def _options(
     pass
 
 
+def _tell(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """A warning as a user wants to read it: without the line of the program that raised it."""
+    typer.secho(f"warning: {message}", fg="yellow", err=True)
+
+
 def main() -> None:
     """Run the command line; a wrong description ends with its list of problems, never with a traceback."""
+    warnings.showwarning = _tell
     try:
         app()
     except BrokenPipeError:

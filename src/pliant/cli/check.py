@@ -1,9 +1,12 @@
-"""``pliant check``: is this a robot?"""
+"""``pliant check``: is this a robot or a study, and will it run?"""
 
 from __future__ import annotations
 
+import re
+import warnings
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -11,27 +14,38 @@ from pliant.cli.terminal import WRONG_INPUT
 from pliant.pictures.words import counted
 
 if TYPE_CHECKING:
-    from pliant.model.errors import ModelError
-    from pliant.model.links import Link
+    from pliant.model.errors import ModelError, Problem
     from pliant.model.robot import Robot
 
-ENDINGS = (".yaml", ".yml", ".urdf")
+YAML_ENDINGS = (".yaml", ".yml")
+ENDINGS = (*YAML_ENDINGS, ".urdf")
+# a robot of more coordinates is not computed for a check
+MOST_COORDINATES = 300
+
+# least eigenvalue of the mass matrix, scaled to a unit diagonal, with which the dynamics can be solved
+SINGULAR = 1e-13
+
+FileKind = Literal["robot", "study", "overlay", "other"]
 
 
 def check(
     files: Annotated[
         list[str],
-        typer.Argument(metavar="FILE...", help="Robot files, folders of them, or names of bundled robots."),
+        typer.Argument(
+            metavar="FILE...", help="Robot and study files, folders of them, or names of bundled robots and studies."
+        ),
     ],
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print problems only.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Refuse what would be repaired in URDF files.")] = False,
 ) -> None:
-    """Check robot files and list every problem with its line; exit code 2 if there is any."""
+    """Check robots and studies and list every problem with its line; exit code 2 if there is any."""
     results = []
     for given in files:
-        found = _robot_files(given)
+        found = _files(given)
         if not found:
             typer.secho(f"{given}: no robot files ({', '.join(ENDINGS)}) in this folder", fg="red")
-        results.extend([_passes(file, quiet) for file in found] or [False])
+        folder = found != [given]
+        results.extend([_passes(file, quiet, strict, folder) for file in found] or [False])
     wrong = results.count(False)
     if len(results) > 1 and not quiet:
         typer.echo(f"{len(results)} files, {f'{wrong} with problems' if wrong else 'all OK'}")
@@ -39,54 +53,163 @@ def check(
         raise typer.Exit(WRONG_INPUT)
 
 
-def _robot_files(given: str) -> list[str]:
-    """A file as it is, or the robot files below a folder."""
+def _files(given: str) -> list[str]:
+    """A file as it is, or the robot and study files below a folder."""
     folder = Path(given)
     if not folder.is_dir():
         return [given]
     return sorted(str(file) for file in folder.rglob("*") if file.suffix.lower() in ENDINGS and file.is_file())
 
 
-def _passes(file: str, quiet: bool) -> bool:
-    """Load one robot, try the constants of its links, and say how it went."""
+def _passes(file: str, quiet: bool, strict: bool, in_folder: bool) -> bool:
+    """Read one file, try what it describes, and say how it went."""
     import pliant
+    from pliant.model.errors import RepairWarning
 
-    try:
-        robot = pliant.load(file)
-        elastic = sum(_elastic(file, link, robot) for link in robot.links)
-    except pliant.ModelError as error:
-        typer.secho(str(error), fg="red")
-        return False
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            kind = _kind(file)
+            if kind == "overlay" or (kind == "other" and in_folder):
+                if not quiet:
+                    overlay = "an overlay of a URDF file; write `urdf: FILE` into it to check them together"
+                    words = overlay if kind == "overlay" else "neither a robot nor a study"
+                    typer.echo(f"{typer.style('--', fg='yellow')} {file}: {words}")
+                return True
+            summary = _study(file) if kind == "study" else _robot(file, strict)
+        except pliant.ModelError as error:
+            typer.secho(str(error), fg="red")
+            return False
+    for warning in told:
+        repairs = warning.message.repairs if isinstance(warning.message, RepairWarning) else ()
+        for text in [f"repaired: {repair}" for repair in repairs] or [f"warning: {warning.message}"]:
+            typer.secho(text, fg="yellow")
     if not quiet:
-        typer.echo(f"{typer.style('OK', fg='green')} {file}: {_summary(robot, elastic)}")
+        typer.echo(f"{typer.style('OK', fg='green')} {file}: {summary}")
     return True
 
 
-def _elastic(file: str, link: Link, robot: Robot) -> int:
-    """The number of elastic coordinates of a link, whose shapes must be usable."""
+def _kind(file: str) -> FileKind:
+    """What a file describes, by its outermost keys; bundled robots come before bundled studies."""
+    import pliant
+    from pliant.model.errors import ModelError
+    from pliant.model.yaml_file import read_document
+    from pliant.simulation.study import bundled_studies
+
+    if file in [name for name, _ in pliant.robots()]:
+        return "robot"
+    if file in [name for name, _ in bundled_studies()]:
+        return "study"
+    if Path(file).suffix.lower() not in YAML_ENDINGS:
+        return "robot"
+    try:
+        data = read_document(file).data
+    except ModelError:
+        return "robot"  # its reader says what is wrong
+    return _kind_of(data)
+
+
+def _kind_of(data: Any) -> FileKind:
+    from pliant.model.robot import Robot
+    from pliant.simulation.study import Study
+
+    if not isinstance(data, dict):
+        return "robot"
+    if "robot" in data or ("until" in data and "links" not in data):
+        return "study"
+    if isinstance(data.get("links"), dict) and not {"urdf", "dh"} & data.keys():
+        return "overlay"
+    known = {*Robot.model_fields, *Study.model_fields, "urdf", "dh"}
+    return "robot" if known & data.keys() else "other"
+
+
+def _study(file: str) -> str:
+    import pliant
+
+    study = pliant.load_study(file)
+    for problem in _refusals(study.robot):
+        raise _located(problem, file)
+    return f"a study of {study.robot.name} until {study.until:g} s"
+
+
+def _robot(file: str, strict: bool) -> str:
+    import pliant
+    from pliant.model.plausible import description_limits
+
+    robot = pliant.load(file, strict=strict)
+    elastic = 0
+    for link in robot.links:
+        try:
+            elastic += pliant.build_body(link, robot).size
+        except pliant.ModelError as error:
+            raise _located(error, file, link.name) from None
+    for problem in _refusals(robot):
+        raise _located(problem, file)
+    for text in description_limits(robot):
+        warnings.warn(f"{file}: {text}", stacklevel=2)
+    joints = len(robot.joint_coordinates)
+    words = f"{counted(len(robot.links), 'link')}, {joints} joint and {elastic} elastic coordinates"
+    if Path(file).suffix.lower() == ENDINGS[-1] and robot.tip is not None:
+        words += f", tip {robot.tip.removesuffix('.tip')}"
+    return words
+
+
+def _refusals(robot: Robot) -> Iterator[ModelError]:
+    """What the dynamics refuse: tried by asking for them in the reference pose."""
+    import numpy as np
+
     import pliant
 
     try:
-        return pliant.build_body(link, robot).size
+        arm = pliant.Dynamics(robot, compile="never")
+        if not 0 < arm.size <= MOST_COORDINATES:
+            return
+        q = arm.assemble()
+        arm.forward(q, np.zeros(arm.size))
     except pliant.ModelError as error:
-        raise _located(error, file, link) from None
+        yield error
+    except (ValueError, FloatingPointError) as error:
+        yield pliant.ModelError(str(error))
+    else:
+        if not arm.loops.rows:
+            yield from _singular(arm.names, arm.mass_matrix(q))
 
 
-def _located(error: ModelError, file: str, link: Link) -> ModelError:
+def _singular(names: Sequence[str], M: Any) -> Iterator[ModelError]:
+    """A mass matrix whose inverse is only rounding."""
+    import numpy as np
+
+    from pliant.model.errors import ModelError
+
+    size = np.sqrt(np.maximum(np.diag(M), 0.0))
+    if not size.all():
+        rule = "a link at the end of the robot needs mass, or inertia about its joint"
+        yield ModelError(f"the coordinate '{names[int(np.argmin(size))]}' moves no mass; {rule}")
+    elif np.linalg.eigvalsh(M / np.outer(size, size))[0] < SINGULAR:
+        why = "links that turn or slide about the same line need mass of their own"
+        yield ModelError(f"its mass matrix is singular in the reference pose; {why}")
+
+
+def _located(error: ModelError, file: str, link: str | None = None) -> ModelError:
     """A problem that shows only when a link is computed, with the line where the link stands."""
     from pliant.model.errors import ModelError
+
+    return ModelError(problem.at(file, _line(problem, file, link)) for problem in error.problems)
+
+
+def _line(problem: Problem, file: str, link: str | None) -> int | None:
     from pliant.model.yaml_data import line_at
     from pliant.model.yaml_file import read_document
 
-    line = None
-    if Path(file).suffix.lower() in ENDINGS[:2]:
-        data = read_document(file).data
-        links = data["links"] if isinstance(data["links"], dict) else [part["name"] for part in data["links"]]
-        key = link.name if isinstance(links, dict) else links.index(link.name)
-        line = line_at(data, ("links", key))
-    return ModelError(problem.at(file, line) for problem in error.problems)
-
-
-def _summary(robot: Robot, elastic: int) -> str:
-    joints = len(robot.joint_coordinates)
-    return f"{counted(len(robot.links), 'link')}, {joints} joint and {elastic} elastic coordinates"
+    if problem.line is not None or Path(file).suffix.lower() not in YAML_ENDINGS:
+        return problem.line
+    data = read_document(file).data
+    named = re.search(r"link '([^']+)'", str(problem))
+    name = link or (named[1] if named else None)
+    links = data.get("links")
+    if name is None or not isinstance(links, dict | list):
+        return None
+    names = links if isinstance(links, dict) else [part.get("name") for part in links if isinstance(part, dict)]
+    if name not in names:
+        return None
+    return line_at(data, ("links", name if isinstance(links, dict) else list(names).index(name)))

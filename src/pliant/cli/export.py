@@ -44,13 +44,16 @@ def export(
     frame: Annotated[
         list[str] | None, typer.Option(help="Frame of pose and jacobian; may be repeated. Default: tip.")
     ] = None,
+    dynamics: Annotated[
+        str, typer.Option(help="What computes the equations of motion: recursive, dual_screw (linearised), ...")
+    ] = "recursive",
 ) -> None:
     """Write the dynamics of a robot as C, a Python module, a CasADi function or a readable listing."""
     from pliant.dynamics import Dynamics
     from pliant.model.errors import ModelError
 
     try:
-        written = _write(Dynamics(robot), to, output, tuple(function or ()), tuple(frame or ("tip",)))
+        written = _write(Dynamics(robot, method=dynamics), to, output, tuple(function or ()), tuple(frame or ("tip",)))
     except ModelError:
         # the program prints the list of its problems
         raise

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pliant.cli.terminal import RobotArgument, check_picture, emit, number, refuse, table
+from pliant.cli.terminal import RobotArgument, check_picture, emit, number, refuse, table, warn
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -26,27 +26,39 @@ def modes(
     free: Annotated[bool, typer.Option("--free", help="All joints are free; default: the drives hold them.")] = False,
     count: Annotated[int, typer.Option(min=1, help="How many of the lowest modes to list.")] = 12,
     plot: Annotated[Path | None, typer.Option(help="Draw the modes into this PNG, SVG or PDF file.")] = None,
+    dynamics: Annotated[
+        str, typer.Option(help="What computes the equations of motion: recursive, dual_screw (linearised), ...")
+    ] = "recursive",
 ) -> None:
     """Natural frequencies of a robot at a configuration, bent as gravity bends it."""
     import pliant
-    from pliant.analysis.equilibrium import equilibrium
-    from pliant.analysis.modes import modes as natural_modes
+    from pliant.analysis.equilibrium import settle
+    from pliant.analysis.modes import vibration_modes
     from pliant.dynamics import Dynamics
+    from pliant.model.errors import ModelError
+    from pliant.model.plausible import description_limits
 
     check_picture(plot)
     loaded = pliant.load(robot)
-    arm = Dynamics(loaded, compile="never")
+    try:
+        arm = Dynamics(loaded, method=dynamics, compile="never")
+    except ModelError:
+        # the program prints the list of its problems
+        raise
+    except ValueError as error:
+        refuse(str(error))
     q = arm.reference_pose()
     for name, value in _values(loaded, at or []).items():
         q[arm.names.index(name)] = value
     try:
-        found = natural_modes(arm, equilibrium(arm, q).q, locked=not free)
+        found = vibration_modes(arm, settle(arm, q).q, locked=not free)
     except ValueError as error:
         refuse(str(error))
     if not len(found):
         refuse(f"{loaded.name}: nothing can move while the drives hold the joints; use --free")
     how = "all joints free" if free else "drives hold the joints"
     emit(f"[bold]{loaded.name}[/]: natural modes, {how}", _configuration(arm, found), _rows(found, count))
+    warn([*description_limits(loaded), *found.warnings])
     if plot is not None:
         from pliant.pictures.mode_plot import draw_modes
 

@@ -1,14 +1,32 @@
-"""``pliant schema``: the robot file for editors."""
+"""``pliant schema``: robot and study files for editors."""
 
 from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
 
 import typer
 
 
-def schema() -> None:
-    """Print the JSON schema of robot files, with which editors complete and check them."""
+class Kind(StrEnum):
+    """What a file describes."""
+
+    ROBOT = "robot"
+    STUDY = "study"
+
+
+def schema(
+    kind: Annotated[Kind, typer.Argument(metavar="[robot|study]", help="Which files: robots or studies.")] = Kind.ROBOT,
+) -> None:
+    """Print the JSON schema of robot or study files, with which editors complete and check them."""
     import json
 
-    from pliant.model.schema import json_schema
+    if kind is Kind.STUDY:
+        from pliant.simulation.schema import study_schema
 
-    typer.echo(json.dumps(json_schema(), indent=2, ensure_ascii=False))
+        found = study_schema()
+    else:
+        from pliant.model.schema import json_schema
+
+        found = json_schema()
+    typer.echo(json.dumps(found, indent=2, ensure_ascii=False))

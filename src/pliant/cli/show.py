@@ -74,6 +74,9 @@ def _heading(robot: Robot) -> str:
         lines.append(f"source: {robot.source}")
     links, rotations = counted(len(robot.links), "link"), f"{robot.attachment_rotation} rotations"
     lines.append(f"{links}, {number(robot.mass)} kg, {gravity}, {rotations}")
+    if robot.damping is not None and robot.damping.ratio is not None:
+        asked = f"{number(100 * robot.damping.ratio)} % in the modes of the whole robot"
+        lines.append(f"damping: {asked} is asked for; `pliant modes` shows what each one has")
     return "\n".join(lines)
 
 
@@ -146,13 +149,25 @@ def _centre(link: Link) -> str:
 
 
 def _beams(robot: Robot) -> Table:
-    rows = table("beam", "section", "kg/m", "EIy N m²", "EIz N m²", "GJ N m²", "EA N", words=2)
+    rows = table("beam", "section", "kg/m", "EIy N m²", "EIz N m²", "GJ N m²", "EA N", "damping %", words=2)
     for link in robot.links:
         if link.beam is not None:
             root = link.beam.at(0.0)
             constants = (root.mass_per_length, root.EIy, root.EIz, root.GJ, root.EA)
-            rows.add_row(link.name, _section(link.beam), *(number(None if c is None else float(c)) for c in constants))
+            cells = (number(None if c is None else float(c)) for c in constants)
+            rows.add_row(link.name, _section(link.beam), *cells, _damping(link, robot))
     return rows
+
+
+def _damping(link: Link, robot: Robot) -> str:
+    """What the modes of the loaded link have, from the least to the most."""
+    from pliant.bodies.build import damping_ratios
+
+    found = 100 * damping_ratios(link, robot)
+    if not len(found) or not found.any():
+        return ""
+    least, most = (number(float(x), 3) for x in (found.min(), found.max()))
+    return least if least == most else f"{least} to {most}"
 
 
 def _section(beam: Beam) -> str:

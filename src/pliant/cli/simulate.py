@@ -21,6 +21,7 @@ from pliant.cli.terminal import (
     refuse,
     study_names,
     table,
+    warn,
 )
 
 if TYPE_CHECKING:
@@ -50,6 +51,9 @@ def simulate(
     until: Annotated[float | None, typer.Option(help="Another end of the simulated time, in s.")] = None,
     method: Annotated[str | None, typer.Option(help="Another integrator.")] = None,
     tolerance: Annotated[float | None, typer.Option(help="Another relative error of a step.")] = None,
+    dynamics: Annotated[
+        str | None, typer.Option(help="Another way to the equations of motion, such as dual_screw (linearised).")
+    ] = None,
     report: Annotated[Path | None, typer.Option(help="Write a report: one HTML page with plots and a film.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the run into this PNG, SVG or PDF file.")] = None,
     film: Annotated[Path | None, typer.Option(help="Show the motion in this GIF, MP4 or HTML file.")] = None,
@@ -75,6 +79,8 @@ def simulate(
     changes: dict[str, Any] = {}
     if until is not None:
         changes["until"] = until
+    if dynamics is not None:
+        changes["dynamics"] = dynamics
     options = {key: value for key, value in (("method", method), ("tolerance", tolerance)) if value is not None}
     if options:
         changes["integrator"] = options
@@ -89,7 +95,7 @@ def simulate(
         if not quiet:
             _summary(outcome.result)
         if not outcome.trouble:
-            _warn(outcome.result)
+            warn(outcome.result.warnings)
         if outcome.written and not quiet:
             typer.echo(f"written to {job.path}")
         for path in _write(outcome.result, report, plot, film, csv):
@@ -149,16 +155,11 @@ def _summary(result: Result) -> None:
     rows.add_row("energy", f"{gained}, {motors} J from motors{from_loads}, {lost} J lost; balance within {off:.1e} J")
     for link in result.robot.links:
         if link.is_flexible:
-            size = 1e3 * (result[f"{link.name}.deflection"] ** 2).sum(axis=1).max() ** 0.5
-            rows.add_row(link.name, f"tip deflection up to {number(size)} mm")
+            bent = result.extreme(f"{link.name}.deflection")
+            rows.add_row(link.name, f"tip deflection up to {number(1e3 * bent.most)} mm, at {bent.most_at:.4g} s")
     for t, name, value in info.events:
         rows.add_row("event", f"at {t:.6g} s: {name} (value {number(value)})")
     emit(rows)
-
-
-def _warn(result: Result) -> None:
-    for text in result.warnings:
-        typer.secho(f"warning: {text}", fg="yellow", err=True)
 
 
 def _write(

@@ -68,7 +68,9 @@ class Job:
         if resume and given.name.endswith((RUN_ENDING, RUN_ENDING + ENDING)):
             path = output or given.with_name(given.name.removesuffix(ENDING))
             kept = _kept(given.with_name(given.name.removesuffix(ENDING)))
-            return cls(_stored_study(kept, changes, python), name, path, kept)
+            study = _stored_study(kept, changes, python)
+            _still_ahead(study, kept, path)
+            return cls(study, name, path, kept)
         if given.suffix == RUN_ENDING:
             refuse(f"{name} is a run; `pliant view {name}` shows it, --resume goes on with it")
         study = load_study(name, python=python, changes=changes)
@@ -77,6 +79,7 @@ class Job:
         if resume:
             kept = _kept(path)
             _same_study(study, kept, path)
+            _still_ahead(study, kept, path)
             return cls(study, name, path, kept)
         if partial_path(path).exists() and not force:
             refuse(f"{partial_path(path)} holds an interrupted run; --resume goes on with it, --force starts anew")
@@ -178,6 +181,16 @@ def _stored_study(kept: Checkpoint, changes: dict[str, Any], python: bool) -> St
     document = parse_document(kept.header["study"], "stored study")
     robot = read_text(kept.header["robot"], "stored robot")
     return study_from(document, "", python=python, changes={**changes, "robot": robot})
+
+
+def _still_ahead(study: Study, kept: Checkpoint, path: Path) -> None:
+    """A run does not go back: an end that it has passed is no end to go on to."""
+    reached = float(kept.memory["integrator/t"])
+    if reached > study.until:
+        refuse(
+            f"{path}: the run has already reached {reached:.6g} s, which is past the end of {study.until:g} s; "
+            f"go on with an --until above {reached:.6g}, or leave out --resume and start anew (-o names another file)"
+        )
 
 
 def _same_study(study: Study, kept: Checkpoint, path: Path) -> None:

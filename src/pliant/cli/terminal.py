@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -74,6 +75,12 @@ def refuse(message: str) -> NoReturn:
     """End because of what the user asked for."""
     typer.secho(message, fg="red", err=True)
     raise typer.Exit(WRONG_INPUT)
+
+
+def warn(texts: Iterable[str]) -> None:
+    """Say what needs care, beside the output."""
+    for text in texts:
+        typer.secho(f"warning: {text}", fg="yellow", err=True)
 
 
 def check_picture(path: Path | None) -> None:

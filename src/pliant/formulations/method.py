@@ -42,7 +42,7 @@ class MethodError(ValueError):
 class Method(ABC):
     """One way to the equations of motion ``M a + h = f`` of a mechanism.
 
-    order  None: exact for the model; 1: to first order in the elastic coordinates
+    order  None: exact for the model; 1: to first order in the elastic coordinates; 0: of order zero in the mass matrix
     """
 
     name: ClassVar[str]
@@ -51,10 +51,12 @@ class Method(ABC):
 
     def __init__(self, mechanism: Mechanism, robot: Robot, tree: Tree) -> None:
         self.mechanism, self.robot, self.tree = mechanism, robot, tree
-        if mechanism.loops and not self.closes_loops:
-            names = ", ".join(f"'{loop.name}'" for loop in mechanism.loops)
+        if mechanism.is_closed and not self.closes_loops:
+            closed = [f"'{loop.name}'" for loop in mechanism.loops]
+            followers = [f"'{tie.name}'" for tie in mechanism.ties]
+            what = f"closed loops ({', '.join(closed)})" if closed else f"joints that follow ({', '.join(followers)})"
             raise MethodError(
-                f"robot '{mechanism.name}' has closed loops ({names}), which method '{self.name}' does not close; "
+                f"robot '{mechanism.name}' has {what}, which method '{self.name}' does not close; "
                 "method 'recursive' does"
             )
 

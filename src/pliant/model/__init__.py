@@ -8,37 +8,44 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pliant.model.beams import Beam, LocalProperties, Properties, Segment
     from pliant.model.discretisation import Damping, Elements, Family, Lumped, Modes, Rayleigh, Reduction
-    from pliant.model.errors import ModelError, Problem
+    from pliant.model.errors import ModelError, Problem, RepairWarning
     from pliant.model.inertia import Rigid, RigidPart
-    from pliant.model.joints import Friction, Joint, Limits, Loop, Motor, Spring
+    from pliant.model.joints import Friction, Joint, Limits, Loop, Mimic, Motor, Spring
     from pliant.model.links import Link
     from pliant.model.materials import MATERIALS, Material
     from pliant.model.modal import ModalData, ModalFrame
     from pliant.model.placement import Frame, Placement, Rotation
     from pliant.model.robot import Robot
-    from pliant.model.sections import GeneralSection, IBeam, Rectangle, Round, Tube
+    from pliant.model.section_shapes import AngleProfile, Box, ChannelProfile, CProfile, Polygon, ZProfile
+    from pliant.model.sections import Ellipse, GeneralSection, IBeam, Rectangle, Round, Tube
 
 # where each name lives; loaded on first use, because pydantic takes its time
 _HOMES = {
     "beams": ("Beam", "LocalProperties", "Properties", "Segment"),
     "discretisation": ("Damping", "Elements", "Family", "Lumped", "Modes", "Rayleigh", "Reduction"),
-    "errors": ("ModelError", "Problem"),
+    "errors": ("ModelError", "Problem", "RepairWarning"),
     "inertia": ("Rigid", "RigidPart"),
-    "joints": ("Friction", "Joint", "Limits", "Loop", "Motor", "Spring"),
+    "joints": ("Friction", "Joint", "Limits", "Loop", "Mimic", "Motor", "Spring"),
     "links": ("Link",),
     "materials": ("MATERIALS", "Material"),
     "modal": ("ModalData", "ModalFrame"),
     "placement": ("Frame", "Placement", "Rotation"),
     "robot": ("Robot",),
-    "sections": ("GeneralSection", "IBeam", "Rectangle", "Round", "Tube"),
+    "section_shapes": ("AngleProfile", "Box", "CProfile", "ChannelProfile", "Polygon", "ZProfile"),
+    "sections": ("Ellipse", "GeneralSection", "IBeam", "Rectangle", "Round", "Tube"),
 }
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "MATERIALS",
+    "AngleProfile",
     "Beam",
+    "Box",
+    "CProfile",
+    "ChannelProfile",
     "Damping",
     "Elements",
+    "Ellipse",
     "Family",
     "Frame",
     "Friction",
@@ -51,17 +58,20 @@ __all__ = [
     "Loop",
     "Lumped",
     "Material",
+    "Mimic",
     "ModalData",
     "ModalFrame",
     "ModelError",
     "Modes",
     "Motor",
     "Placement",
+    "Polygon",
     "Problem",
     "Properties",
     "Rayleigh",
     "Rectangle",
     "Reduction",
+    "RepairWarning",
     "Rigid",
     "RigidPart",
     "Robot",
@@ -70,6 +80,7 @@ __all__ = [
     "Segment",
     "Spring",
     "Tube",
+    "ZProfile",
 ]
 
 

@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 from pydantic import BeforeValidator, Field, StrictBool, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from pliant.model.any_section import AnySection
 from pliant.model.discretisation import Damping, Elements, Lumped, Modes, user_shape
 from pliant.model.element import Array, Element, at, of_value, refuse, rule
 from pliant.model.errors import ModelError, show
 from pliant.model.materials import MATERIALS, Material, MaterialOrName, find_material
-from pliant.model.sections import AnySection
-from pliant.model.units import BendingStiffness, Force, MassPerLength, PositiveLength, SectionInertia
+from pliant.model.units import BendingStiffness, Force, MassPerLength, PositiveLength, SectionInertia, WholeNumber
 
 # the constants that a family of elastic coordinates cannot do without
 NEEDED = {"bend_y": ("EIz",), "bend_z": ("EIy",), "torsion": ("GJ", "rhoJ"), "axial": ("EA",)}
@@ -26,6 +26,10 @@ SHEAR = {"bend_y": "kGAy", "bend_z": "kGAz"}
 PROBES = np.linspace(0.0, 1.0, 9)
 # Gauss points per segment: exact for the mass of every taper
 MASS_POINTS = 4
+# stations of an exact beam, in every segment
+MOST_STATIONS = 60
+MOST_PIECES = 200
+Pieces = Annotated[int, WholeNumber(1, MOST_PIECES)]
 # lengths that are given twice must agree to this fraction
 SAME_LENGTH = 1e-9
 
@@ -36,6 +40,7 @@ def _check_rotary(value: Any) -> Any:
     return value
 
 
+Bending = Literal["linear", "second-order", "exact"]
 RotaryInertia = Annotated[StrictBool | Literal["exact"], BeforeValidator(_check_rotary)]
 
 
@@ -162,10 +167,25 @@ class Beam(Element):
         description="rotary inertia of the sections; torsion coordinates always bring it along. "
         "`exact` lets every section turn by its finite rotation: slower, for comparison with other codes",
     )
-    foreshortening: StrictBool = Field(
-        default=False, description="geometric stiffening by the shortening of the bent axis; not in the dynamics yet"
+    bending: Bending = Field(
+        default="linear",
+        description="how far it may bend: linear (small deflections only), second-order (axial loads, gravity and "
+        "rotation stiffen or soften it) or exact (any deflection; the modes are read as strains)",
+    )
+    stations: Annotated[int, WholeNumber(2, MOST_STATIONS)] | None = Field(
+        default=None,
+        description="places per segment at which an exact beam is followed; default: two more than modes of a family",
     )
     damping: Damping | None = Field(default=None, description="structural damping")
+    pieces: Pieces = Field(default=1, description="number of equal beams, welded end to end, that stand for this one")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_old_keys(cls, data: Any) -> Any:
+        if isinstance(data, dict) and "foreshortening" in data:
+            remedy = "write bending: second-order where it is wanted, bending: linear where it is not"
+            refuse([at("foreshortening", message=f"the key foreshortening has become a kind of bending; {remedy}")])
+        return data
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -183,7 +203,18 @@ class Beam(Element):
         refuse(self._set_length())
         refuse(self.missing_constants())
         refuse(self._expression_problems())
+        refuse(self._bending_problems())
         return self
+
+    def _bending_problems(self) -> Iterator[InitErrorDetails]:
+        if self.stations is not None and self.bending != "exact":
+            yield at("stations", message=f"stations are those of an exact beam; bending is {self.bending}")
+        if self.bending != "exact":
+            return
+        for method in ("elements", "lumped"):
+            if getattr(self, method) is not None:
+                remedy = "give modes, or write bending: second-order"
+                yield at("bending", message=f"an exact beam reads modes as strains and knows no {method}; {remedy}")
 
     def _material_problems(self) -> Iterator[InitErrorDetails]:
         if self.section is not None and self.material is None:

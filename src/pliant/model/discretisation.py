@@ -25,7 +25,19 @@ FAMILIES = ("bend_y", "bend_z", "torsion", "axial")
 MOST_MODES = 100
 MOST_NODES = 1000
 
-Shape = Literal["clamped-free", "clamped-mass", "pinned-pinned", "pinned-free", "free-free", "polynomial", "user"]
+Shape = Literal[
+    "auto",
+    "clamped-free",
+    "clamped-mass",
+    "pinned-pinned",
+    "pinned-free",
+    "free-free",
+    "polynomial",
+    "legendre",
+    "user",
+]
+LOADED: Shape = "clamped-mass"
+"""What ``auto`` means: the shapes of the beam that carries its load, with which one mode is within 0.1 %."""
 Normalise = Literal["mass", "tip", "unit", "none"]
 TipMass = Annotated[float | Literal["auto"], Quantity("kg", NON_NEGATIVE, words=("auto",))]
 TipInertia = Annotated[float | Literal["auto"], Quantity("kg m^2", NON_NEGATIVE, words=("auto",))]
@@ -75,7 +87,7 @@ class Family(Element):
     count: Annotated[int, WholeNumber(0, MOST_MODES)] | None = Field(
         default=None, description="number of modes; default for the shape user: one per expression"
     )
-    shape: Shape | None = Field(default=None, description="boundary conditions, polynomial or user")
+    shape: Shape | None = Field(default=None, description="boundary conditions, polynomial, legendre or user")
     normalise: Normalise | None = Field(default=None, description="mass, tip, unit or none")
     tip_mass: TipMass | None = Field(default=None, description="mass at the tip for the shape clamped-mass, or auto")
     tip_inertia: TipInertia | None = Field(default=None, description="inertia at the tip for clamped-mass, or auto")
@@ -107,7 +119,10 @@ FamilyOrCount = Annotated[Family | None, BeforeValidator(_count_alone), WrapSeri
 class Modes(Element):
     """Assumed modes. Each family is a count, or a mapping that overrides the common keys."""
 
-    shape: Shape = Field(default="clamped-free", description="boundary conditions, polynomial or user")
+    shape: Shape = Field(
+        default="auto",
+        description="boundary conditions, polynomial, legendre or user; auto: clamped, with what the tip carries",
+    )
     bend_y: FamilyOrCount = Field(default=None, description="bending in y: a count or a mapping")
     bend_z: FamilyOrCount = Field(default=None, description="bending in z: a count or a mapping")
     torsion: FamilyOrCount = Field(
@@ -160,13 +175,15 @@ class Modes(Element):
                 )
 
     def resolve(self, name: str) -> Family:
-        """A family with the common keys filled in; its count is 0 when it is not given."""
+        """A family with the common keys filled in and no shape auto; its count is 0 when it is not given."""
         own: Family | None = getattr(self, name)
         if own is None:
-            return Family(count=0, shape=self.shape)
+            return Family(count=0, shape=LOADED if self.shape == "auto" else self.shape)
         common = {key: getattr(self, key) for key in ("shape", "normalise", "tip_mass", "tip_inertia", "expressions")}
         filled = {key: value if getattr(own, key) is None else getattr(own, key) for key, value in common.items()}
         count = own.count
+        if filled["shape"] == "auto":
+            filled["shape"] = LOADED
         if filled["shape"] == "user" and count is None:
             count = len(filled["expressions"])
         if filled["shape"] != "user":
@@ -280,9 +297,14 @@ class Rayleigh(Element):
 
 
 class Damping(Element):
-    """Structural damping of a link: a ratio of critical damping for all modes, or Rayleigh damping."""
+    """Structural damping of a link: a ratio of critical damping for all modes, or Rayleigh damping.
 
-    ratio: Ratio | None = Field(default=None, description="fraction of critical damping of every mode of the link")
+    Of a whole robot: the ratio of its own modes in the reference pose while the drives hold it.
+    """
+
+    ratio: Ratio | None = Field(
+        default=None, description="fraction of critical damping of every mode of the link with all that it carries"
+    )
     rayleigh: Rayleigh | None = Field(default=None, description="factors of the mass and stiffness matrices")
 
     @model_validator(mode="after")

@@ -64,6 +64,29 @@ class ModelError(ValueError):
         return "\n".join(lines)
 
 
+class TieWarning(UserWarning):
+    """Joints that follow others in the description, but not yet in the dynamics."""
+
+
+class RepairWarning(UserWarning):
+    """What was changed in a description so that it can be used, each change with its place.
+
+    ``strict`` refuses such a description instead.
+    """
+
+    def __init__(self, repairs: Iterable[Problem]) -> None:
+        self.repairs: tuple[Problem, ...] = tuple(dict.fromkeys(repairs))
+        super().__init__(self.repairs)
+
+    def __str__(self) -> str:
+        count = len(self.repairs)
+        head = f"{count} {'thing was' if count == 1 else 'things were'} repaired or renamed (strict refuses instead):"
+        lines = [f"  {repair}" for repair in self.repairs[:SHOWN_PROBLEMS]]
+        if count > SHOWN_PROBLEMS:
+            lines.append(f"  ... and {count - SHOWN_PROBLEMS} more")
+        return "\n".join([head, *lines])
+
+
 def show(value: Any) -> str:
     """A value as the user would write it, shortened when long."""
     if value is None:

@@ -29,6 +29,7 @@ from pliant.model.units import (
     GearRatio,
     JointDamping,
     JointStiffness,
+    Number,
     Quantity,
     RotorInertia,
     Speed,
@@ -132,6 +133,21 @@ class Limits(Element):
         return position
 
 
+class Mimic(Element):
+    """A joint tied to another one: ``q = ratio q_leader + offset``, in the SI units of both joints."""
+
+    joint: str = Field(description="name of the joint that this one follows")
+    ratio: Number = Field(default=1.0, description="motion of this joint over that of the other (m/rad and the like)")
+    offset: Coordinate = Field(default=0.0, description="coordinate of this joint where that of the other is zero")
+
+    @field_validator("ratio")
+    @classmethod
+    def _moves(cls, ratio: float) -> float:
+        if ratio == 0:
+            raise PydanticCustomError("value", "is 0; a joint that does not follow is a fixed one")
+        return ratio
+
+
 class Joint(Element):
     """The inboard joint of a link.
 
@@ -156,6 +172,7 @@ class Joint(Element):
     friction: Friction | None = Field(default=None, description="viscous and dry friction")
     spring: Spring | None = Field(default=None, description="spring and damper along the coordinate")
     limits: Limits | None = Field(default=None, description="range of position, velocity and effort")
+    mimic: Mimic | None = Field(default=None, description="the joint that this one follows, by ratio and offset")
 
     @model_validator(mode="wrap")
     @classmethod
@@ -169,8 +186,12 @@ class Joint(Element):
     @model_validator(mode="after")
     def _fits_type(self) -> Self:
         if self.type not in ("fixed", "free"):
+            if self.mimic is not None:
+                if self.actuated and "actuated" in self.model_fields_set:
+                    refuse([of_value("actuated", message="is true; a joint that follows another has no drive")])
+                self.__dict__["actuated"] = False
             return self
-        keys = ("axis", "motor", "friction", "spring", "limits")
+        keys = ("axis", "motor", "friction", "spring", "limits", "mimic")
         given = [key for key in keys if key in self.model_fields_set and getattr(self, key) is not None]
         problems = [at(key, message=f"a {self.type} joint has no {key}; leave it out") for key in given]
         if self.actuated and "actuated" in self.model_fields_set:
@@ -191,24 +212,73 @@ class Joint(Element):
         return tuple(f"{self.name}.{c}" for c in FREE_COORDINATES) if self.type == "free" else (self.name,)
 
 
+class Anchor(Placement):
+    """A place for the end of a loop beside a frame: on the base, or on a link."""
+
+    frame: str = Field(description="base, LINK.FRAME or LINK (its tip)")
+
+
+def _read_frame(value: Any) -> Any:
+    """A frame by its name, or a mapping for a place beside it."""
+    if isinstance(value, str | dict | Anchor):
+        return value
+    raise PydanticCustomError(
+        "value",
+        "is {given}; it must be a frame such as left.tip, or {example}",
+        {"given": show(value), "example": "{frame: base, position: [x, y, z]}"},
+    )
+
+
+class _FrameForms:
+    """The reading of an end of a loop: a name, or a mapping."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        anchor = Anchor.__pydantic_core_schema__
+        choice = core_schema.tagged_union_schema(
+            {"name": core_schema.str_schema(), "place": anchor},
+            discriminator=lambda value: "name" if isinstance(value, str) else "place",
+        )
+        return core_schema.no_info_before_validator_function(_read_frame, choice)
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {"anyOf": [{"type": "string"}, handler(Anchor.__pydantic_core_schema__)]}
+
+
+LoopFrame = Annotated[str | Anchor, _FrameForms()]
+
+
 class Loop(Element):
     """A closure: two frames on two links that stay together."""
 
     name: Name = Field(description="name of the loop")
     type: Literal["weld", "revolute", "spherical"] = Field(default="weld", description="weld, revolute or spherical")
-    frames: Annotated[tuple[str, str], BeforeValidator(sequence(2, of="frames, such as [left.tip, right.tip]"))] = (
-        Field(description="the two frames, LINK.FRAME or LINK (its tip)")
-    )
+    frames: Annotated[
+        tuple[LoopFrame, LoopFrame], BeforeValidator(sequence(2, of="frames, such as [left.tip, right.tip]"))
+    ] = Field(description="the two frames: LINK.FRAME, LINK (its tip), base, or a mapping with a place beside one")
     axis: Axis = Field(default="z", description="axis of a revolute closure, in the first frame")
     planar: Literal["xy", "yz", "zx"] | None = Field(
         default=None,
         description="plane (of the base frame) in which the loop moves: only its constraints are kept",
     )
+    align: StrictBool = Field(
+        default=False,
+        description="turn the second frame so that both have the same axes in the reference pose",
+    )
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The names of the two frames."""
+        first, second = (end.frame if isinstance(end, Anchor) else end for end in self.frames)
+        return first, second
 
     @model_validator(mode="after")
     def _axis_of_revolute(self) -> Self:
         if self.type != "revolute" and "axis" in self.model_fields_set and self.planar is None:
             refuse([at("axis", message=f"a {self.type} closure has no axis; leave it out")])
+        if self.type == "spherical" and self.align:
+            refuse([of_value("align", message="is true; a spherical closure leaves its frames free to turn")])
         return self
 
     def axis_vector(self) -> Array:

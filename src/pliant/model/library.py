@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pliant.model.errors import ModelError, Problem, did_you_mean, show
+from pliant.model.errors import ModelError, Problem, TieWarning, did_you_mean, show
 
 if TYPE_CHECKING:
     from pliant.model.robot import Robot
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).resolve().parent.parent / "robots"
 YAML_ENDINGS = (".yaml", ".yml")
 URDF_ENDING = ".urdf"
+# what else may hold a URDF, or what its reader has an answer to
+XML_ENDINGS = (URDF_ENDING, ".xml", ".xacro", ".mjcf", ".sdf")
 
 _DESCRIPTION = re.compile(r"^description: *(.+?) *$", re.MULTILINE)
 
@@ -44,12 +47,17 @@ def _bundled() -> tuple[BundledRobot, ...]:
 
 
 def load(
-    name_or_path: str | os.PathLike[str], overlay: str | os.PathLike[str] | Mapping[str, Any] | None = None
+    name_or_path: str | os.PathLike[str],
+    overlay: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    *,
+    strict: bool = False,
 ) -> Robot:
     """Load a robot by the name of a bundled one or from a file.
 
     name_or_path  a name of `robots()`, or the path of a .yaml, .yml or .urdf file
-    overlay       for a URDF file: a robot file, or a mapping like one, that says which of its links bend
+    overlay       for a URDF file: a robot file, or a mapping like one, that says which of its links bend, or what
+                  is called its tip: {"tip": "tool0"}
+    strict        refuse what would be repaired in a URDF file; else a RepairWarning tells every repair
 
     Whatever is wrong is reported as one ModelError with all problems and their lines.
     """
@@ -57,8 +65,8 @@ def load(
         raise ModelError(f"a robot is loaded by its name or path, not by {show(name_or_path)}")
     text = os.fspath(name_or_path)
     path = _find(text)
-    if path.suffix.lower() == URDF_ENDING:
-        return _load_urdf(path, overlay)
+    if path.suffix.lower() in XML_ENDINGS:
+        return _load_urdf(path, overlay, strict)
     if overlay is not None:
         raise ModelError(Problem("", "an overlay needs a URDF file; this one can be edited itself", text))
     if path.suffix.lower() not in YAML_ENDINGS:
@@ -66,7 +74,7 @@ def load(
         raise ModelError(Problem("", f"the name of a robot file must end in one of {endings}", text))
     from pliant.model.yaml_file import read_robot
 
-    return read_robot(path)
+    return _told(read_robot(path))
 
 
 def _find(text: str) -> Path:
@@ -91,7 +99,7 @@ def _find(text: str) -> Path:
     raise ModelError(f"there is no robot {show(text)}{hint}{bundled}")
 
 
-def _load_urdf(path: Path, overlay: str | os.PathLike[str] | Mapping[str, Any] | None) -> Robot:
+def _load_urdf(path: Path, overlay: str | os.PathLike[str] | Mapping[str, Any] | None, strict: bool) -> Robot:
     from pliant.model.dh import expand_dh
     from pliant.model.robot import Robot
     from pliant.model.urdf_overlay import expand_urdf
@@ -107,6 +115,17 @@ def _load_urdf(path: Path, overlay: str | os.PathLike[str] | Mapping[str, Any] |
     def prepare(data: Any) -> Any:
         data = data.copy()
         data["urdf"] = str(path.resolve())
+        if strict:
+            data["strict"] = True
         return expand_dh(expand_urdf(data))
 
-    return document.build(Robot, prepare)
+    return _told(document.build(Robot, prepare))
+
+
+def _told(robot: Robot) -> Robot:
+    """The robot; what its dynamics do not follow yet is told."""
+    if robot.ties:
+        names = ", ".join(f"'{name}'" for name in robot.ties)
+        text = f"robot '{robot.name}': {names} follow other joints, but move on their own in the dynamics so far"
+        warnings.warn(text, TieWarning, stacklevel=3)
+    return robot

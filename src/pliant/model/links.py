@@ -15,6 +15,7 @@ from pliant.model.inertia import Rigid, RigidPart
 from pliant.model.joints import Joint
 from pliant.model.modal import ModalData
 from pliant.model.placement import Frame
+from pliant.model.visuals import Visual
 
 # a frame may lie outside the beam by rounding only
 END = 1e-9
@@ -37,6 +38,7 @@ class Link(Element):
     )
     payloads: tuple[RigidPart, ...] = Field(default=(), description="rigid parts carried by frames of the link")
     frames: tuple[Frame, ...] = Field(default=(), description="further named frames")
+    visuals: tuple[Visual, ...] = Field(default=(), description="what the link looks like, for drawings")
 
     @model_validator(mode="after")
     def _complete(self) -> Self:

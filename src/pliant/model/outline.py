@@ -33,6 +33,7 @@ class LinkOutline:
     parent: str | None
     frames: frozenset[str]
     materials: tuple[tuple[Path, str], ...]
+    follows: str | None
 
     @classmethod
     def of(cls, link: Any) -> Self:
@@ -49,6 +50,7 @@ class LinkOutline:
             parent=_text(peek(joint, "parent")),
             frames=frozenset(frames),
             materials=tuple(_material_names(peek(link, "beam"))),
+            follows=_text(peek(peek(joint, "mimic"), "joint")),
         )
 
 
@@ -61,20 +63,22 @@ class Outline:
     pose: tuple[str, ...]
     tip: str | None
     materials: tuple[str, ...]
+    aliases: dict[str, str]
 
     @classmethod
     def of(cls, robot: Any) -> Self:
         loops = _items(peek(robot, "loops"))[:MOST_LINKS]
-        pose, own = peek(robot, "pose"), peek(robot, "materials")
+        pose, own, aliases = peek(robot, "pose"), peek(robot, "materials"), peek(robot, "aliases")
         return cls(
             links=tuple(LinkOutline.of(link) for link in _items(peek(robot, "links"))[:MOST_LINKS]),
             loops=tuple(
-                (_text(peek(loop, "name")), tuple(_text(frame) for frame in _items(peek(loop, "frames"))))
+                (_text(peek(loop, "name")), tuple(_end(frame) for frame in _items(peek(loop, "frames"))))
                 for loop in loops
             ),
             pose=tuple(str(key) for key in pose) if isinstance(pose, dict) else (),
             tip=_text(peek(robot, "tip")),
             materials=(*MATERIALS, *(str(key) for key in own)) if isinstance(own, dict) else tuple(MATERIALS),
+            aliases={str(k): str(v) for k, v in aliases.items()} if isinstance(aliases, dict) else {},
         )
 
     @property
@@ -108,6 +112,7 @@ class Outline:
         reference = self.links[i].parent
         if reference is None:
             return (self.links[i - 1].name or "", "tip") if i else (BASE, "root")
+        reference = self.aliases.get(reference, reference)
         name, _, frame = reference.partition(".")
         return name, frame or ("root" if name == BASE else "tip")
 
@@ -134,9 +139,22 @@ class Outline:
         yield from self._parents()
         yield from self._cycles()
         yield from self._loops()
+        yield from self._ties()
         yield from self._pose()
         yield from self._tip()
         yield from self._materials()
+        yield from self._aliases()
+
+    def _aliases(self) -> Iterator[InitErrorDetails]:
+        if not self.links:
+            return
+        for name, reference in self.aliases.items():
+            if reference in self.aliases:
+                yield of_value("aliases", name, message=f"is '{reference}', another alias; name the frame itself")
+            elif name == BASE:
+                yield at("aliases", name, message="'base' means the fixed base already")
+            elif (problem := self._unknown_frame(reference)) is not None:
+                yield of_value("aliases", name, message=problem)
 
     def _duplicates(self) -> Iterator[InitErrorDetails]:
         links: dict[str, int] = {}
@@ -161,7 +179,9 @@ class Outline:
                 )
 
     def _unknown_frame(self, reference: str) -> str | None:
-        """What is wrong with ``LINK.FRAME``, ``LINK`` or ``base``."""
+        """What is wrong with ``LINK.FRAME``, ``LINK``, ``base`` or an alias."""
+        if reference in self.aliases:
+            return None  # what it stands for is checked by itself
         name, dot, frame = reference.partition(".")
         if name == BASE:
             return None if frame in ("", "root") else f"is '{reference}'; the base has no frame '{frame}'"
@@ -221,23 +241,48 @@ class Outline:
                 if problem is not None:
                     yield of_value("loops", i, "frames", k, message=problem)
                 else:
-                    good.append(reference.partition(".")[0])
+                    good.append(self.aliases.get(reference, reference).partition(".")[0])
             if len(good) == 2 and good[0] == good[1]:
                 yield at("loops", i, "frames", message=f"both frames belong to '{good[0]}'; a loop joins two links")
+
+    def _ties(self) -> Iterator[InitErrorDetails]:
+        """Joints that follow what is not there, does not move by one coordinate, or follows them in turn."""
+        leaders = {link.joint: link.follows for link in self.links if link.joint is not None and link.follows}
+        types = {link.joint: link.type for link in self.links if link.joint is not None}
+        for i, link in enumerate(self.links):
+            if link.follows is None:
+                continue
+            place, leader = ("links", i, "joint", "mimic", "joint"), link.follows
+            if leader not in types:
+                hint = did_you_mean(leader, types) or f"; joints: {', '.join(list(types)[:20])}"
+                yield of_value(*place, message=f"is '{leader}'; there is no joint of that name{hint}")
+            elif types[leader] not in ("revolute", "prismatic"):
+                message = f"is '{leader}', a {types[leader]} joint; one that turns or slides can be followed"
+                yield of_value(*place, message=message)
+            else:
+                chain = [str(link.joint)]
+                while (after := leaders.get(chain[-1])) is not None and after not in chain:
+                    chain.append(after)
+                # a circle is told once for every joint on it
+                if after == chain[0]:
+                    yield of_value(*place, message=f"goes in a circle ({' -> '.join([*chain, chain[0]])})")
 
     def _pose(self) -> Iterator[InitErrorDetails]:
         if not self.links:
             return
         known = self.coordinates
+        follows = {link.joint: link.follows for link in self.links if link.follows}
         for name in self.pose:
-            if name not in known:
+            if name in follows:
+                yield at("pose", name, message=f"joint '{name}' follows '{follows[name]}'; give that one")
+            elif name not in known:
                 hint = did_you_mean(name, known) or f"; joints: {', '.join(known[:20])}"
                 yield at("pose", name, message=f"there is no joint coordinate '{name}'{hint}")
 
     def _tip(self) -> Iterator[InitErrorDetails]:
         if self.tip is None or not self.links:
             return
-        if self.tip.partition(".")[0] == BASE:
+        if self.aliases.get(self.tip, self.tip).partition(".")[0] == BASE:
             yield of_value("tip", message=f"is '{self.tip}'; it must be a frame of a link")
         elif (problem := self._unknown_frame(self.tip)) is not None:
             yield of_value("tip", message=problem)
@@ -261,6 +306,11 @@ def _material_names(beam: Any) -> Iterator[tuple[Path, str]]:
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
+
+
+def _end(value: Any) -> str | None:
+    """The frame at an end of a loop, also of a place beside it."""
+    return _text(value) if isinstance(value, str) else _text(peek(value, "frame"))
 
 
 def _items(value: Any) -> tuple[Any, ...]:

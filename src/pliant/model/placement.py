@@ -43,6 +43,12 @@ def about(axis: str, angle: float) -> Array:
     return R
 
 
+def turn_about(axis: Array, angle: float) -> Array:
+    """The rotation matrix about a unit vector (3,)."""
+    K = np.array([[0.0, -axis[2], axis[1]], [axis[2], 0.0, -axis[0]], [-axis[1], axis[0], 0.0]])
+    return np.asarray(np.eye(3) + _snap(math.sin(angle)) * K + (1 - _snap(math.cos(angle))) * K @ K)
+
+
 def _snap(value: float) -> float:
     nearest = round(value)
     return float(nearest) if abs(value - nearest) < _SNAP else value

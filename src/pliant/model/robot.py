@@ -17,14 +17,16 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
-from pliant.model.element import Acceleration3, Element, Frozen, FrozenDict, Name, Text, refuse, within
+from pliant.model.discretisation import Damping
+from pliant.model.element import Acceleration3, Element, Frozen, FrozenDict, Name, Text, at, refuse, within
 from pliant.model.errors import ModelError, did_you_mean, show
-from pliant.model.joints import Joint, Loop
+from pliant.model.joints import Anchor, Joint, Loop
 from pliant.model.links import Link
 from pliant.model.materials import Material
 from pliant.model.notebook import html_page
 from pliant.model.outline import BASE, MOST_LINKS, Outline
 from pliant.model.paths import value_at, with_value
+from pliant.model.ties import Tie, resolve_ties
 from pliant.model.units import Quantity
 
 LONGEST_ROBOT_NAME = 200
@@ -72,11 +74,18 @@ class Robot(Element):
         default="exponential",
         description="how the rotation of an elastic attachment follows from its rotation vector",
     )
+    damping: Damping | None = Field(
+        default=None,
+        description="structural damping of the whole robot, shared by all beams that have none of their own",
+    )
     materials: Annotated[dict[Name, Material], Frozen] = Field(
         default_factory=FrozenDict, description="materials of the user, by name"
     )
     links: tuple[Link, ...] = Field(description="the links, each with its inboard joint")
     loops: tuple[Loop, ...] = Field(default=(), description="closures of kinematic loops")
+    aliases: Annotated[dict[str, str], Frozen] = Field(
+        default_factory=FrozenDict, description="further names of frames: NAME: LINK.FRAME"
+    )
     pose: Annotated[dict[str, float], _PoseValues()] = Field(
         default_factory=FrozenDict, description="reference pose: joint coordinates by name; others are zero"
     )
@@ -123,8 +132,12 @@ class Robot(Element):
             refuse(problems, also=error)
             raise
         refuse(problems)
+        if robot.damping is not None and robot.damping.ratio is not None and robot.loops:
+            refuse([at("damping", message="a robot with loops has no ratio as a whole; give it to its links")])
         robot._resolve_materials()
         robot._sort_links(outline)
+        robot._split_beams()
+        robot._place_anchors()
         return robot
 
     def _resolve_materials(self) -> None:
@@ -151,6 +164,37 @@ class Robot(Element):
             joint = link.joint.model_copy(update={"parent": BASE if parent.startswith(f"{BASE}.") else parent})
             links.append(link.model_copy(update={"joint": joint}))
         self.__dict__["links"] = tuple(links)
+
+    def _split_beams(self) -> None:
+        """Beams in pieces become links of their own; their frames keep their names as aliases."""
+        from pliant.model.pieces import split_link
+
+        if all(link.beam is None or link.beam.pieces == 1 for link in self.links):
+            return
+        links, aliases = [], dict(self.aliases)
+        for link in self.links:
+            pieces, names = split_link(link)
+            links.extend(pieces)
+            aliases.update(names)
+        taken = [link.name for link in links]
+        refuse(
+            at("links", message=f"there are two links '{name}' now that beams are in pieces; choose another name")
+            for name in dict.fromkeys(taken)
+            if taken.count(name) > 1
+        )
+        self.__dict__["links"] = tuple(links)
+        self.__dict__["aliases"] = FrozenDict(aliases)
+        self.model_fields_set.add("aliases")
+
+    def _place_anchors(self) -> None:
+        """Places beside frames become frames, and loops that ask for it are aligned in the reference pose."""
+        from pliant.model.closing import place_anchors
+
+        if any(loop.align or not all(isinstance(end, str) for end in loop.frames) for loop in self.loops):
+            try:
+                self.__dict__["links"], self.__dict__["loops"] = place_anchors(self)
+            except ModelError as error:
+                refuse([at("loops", message=str(error))])
 
     # ------------------------------------------------------------ looking things up
 
@@ -179,6 +223,12 @@ class Robot(Element):
         """The names of the joint coordinates, in tree order."""
         return tuple(name for link in self.links for name in link.joint.coordinates)
 
+    @property
+    def ties(self) -> dict[str, Tie]:
+        """Joints that follow others: name of the coordinate -> leader, ratio and offset."""
+        mimics = {str(link.joint.name): link.joint.mimic for link in self.links if link.joint.mimic is not None}
+        return resolve_ties(mimics)
+
     def parent_of(self, name: str) -> tuple[str, str]:
         """The link (or ``base``) and the frame that carry a link."""
         link = self.link(name)
@@ -191,15 +241,24 @@ class Robot(Element):
         """The links that a link (or ``base``) carries."""
         return tuple(link.name for link in self.links if self.parent_of(link.name)[0] == name)
 
-    def resolve_frame(self, reference: str) -> tuple[str, str]:
-        """Link and frame of ``LINK.FRAME``, of ``LINK`` (its tip) or of ``base`` (its root)."""
-        if reference == BASE:
+    def resolve_frame(self, reference: str | Anchor) -> tuple[str, str]:
+        """Link and frame of ``LINK.FRAME``, of ``LINK`` (its tip), of ``base`` (its root) or of an alias."""
+        reference = reference.frame if isinstance(reference, Anchor) else reference
+        reference = self.aliases.get(reference, reference)
+        if reference in (BASE, f"{BASE}.root"):
             return BASE, "root"
         name, _, frame = reference.partition(".")
         link, frame = self.link(name), frame or "tip"
         if frame not in link.frame_names:
             raise ModelError(f"link '{name}' has no frame '{frame}'{did_you_mean(frame, link.frame_names)}")
         return name, frame
+
+    def reference_coordinates(self) -> dict[str, float]:
+        """All joint coordinates in the reference pose, those of joints that follow others included."""
+        values = {name: self.pose.get(name, 0.0) for name in self.joint_coordinates}
+        for name, tie in self.ties.items():
+            values[name] = tie.ratio * values[tie.leader] + tie.offset
+        return values
 
     @property
     def mass(self) -> float:

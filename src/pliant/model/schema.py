@@ -12,7 +12,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 def json_schema() -> dict[str, Any]:
     """The schema of a robot file; numbers may also be text with a unit."""
     schema = Robot.model_json_schema(mode="validation")
-    _without_titles(schema)
+    without_titles(schema)
     links = schema["properties"]["links"]
     # a dh table brings the joints, a urdf file the links; then this file only adds to them
     schema["$defs"]["Link"]["required"] = ["name"]
@@ -26,11 +26,15 @@ def json_schema() -> dict[str, Any]:
         "type": "string",
         "description": "a URDF file that brings the links and joints",
     }
+    schema["properties"]["strict"] = {
+        "type": "boolean",
+        "description": "refuse what would be repaired in the URDF file",
+    }
     schema["required"] = ["name"]
     return {"$schema": DIALECT, "title": "Pliant robot", **schema}
 
 
-def _without_titles(node: Any) -> None:
+def without_titles(node: Any) -> None:
     """Drop the titles that only repeat the key, and defaults that stand for a missing value."""
     if isinstance(node, dict):
         if isinstance(node.get("title"), str):
@@ -38,15 +42,19 @@ def _without_titles(node: Any) -> None:
         if "default" in node and node["default"] in (None, [], {}, 0.0) and "anyOf" in node:
             del node["default"]
         for value in node.values():
-            _without_titles(value)
+            without_titles(value)
     elif isinstance(node, list):
         for value in node:
-            _without_titles(value)
+            without_titles(value)
 
 
 def _without_name(link: dict[str, Any]) -> dict[str, Any]:
     """A link of an overlay: its name is the key that it stands under."""
     properties = {key: value for key, value in link["properties"].items() if key != "name"}
+    properties["urdf_mass"] = {
+        "enum": ["keep", "replace"],
+        "description": "whether a beam keeps the mass of the URDF's link, with rigid parts at its root and tip",
+    }
     return {**link, "properties": properties, "required": []}
 
 

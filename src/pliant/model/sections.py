@@ -6,22 +6,15 @@ Shear factors ky, kz (for a shear force along y, z) are Cowper's (1966) with Poi
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, NamedTuple, Self
+from typing import Annotated, ClassVar, NamedTuple, Self
 
 import numpy as np
 from pydantic import (
-    BeforeValidator,
-    Discriminator,
     Field,
-    GetJsonSchemaHandler,
-    Tag,
-    WrapSerializer,
     model_validator,
 )
-from pydantic_core import PydanticCustomError, core_schema
 
-from pliant.model.element import Array, Element, one_key_schema, rule
-from pliant.model.errors import did_you_mean, listing, show
+from pliant.model.element import Array, Element, rule
 from pliant.model.units import POSITIVE, Area, PositiveLength, Quantity, SecondMoment
 
 ShearFactor = Annotated[float, Quantity("", POSITIVE)]
@@ -67,7 +60,7 @@ class Section(Element):
         return self.formulas(varied)
 
 
-class _Shape(Section):
+class ShapedSection(Section):
     """A section given by its dimensions; its constants are computed."""
 
     @property
@@ -104,7 +97,7 @@ class _Shape(Section):
         return None if kz is None else float(kz)
 
 
-class Rectangle(_Shape):
+class Rectangle(ShapedSection):
     """A solid rectangle."""
 
     kind = "rectangle"
@@ -131,7 +124,7 @@ def _ring(outer: Array, inner: Array) -> SectionConstants:
     return SectionConstants(A, I, I, 2 * I, k, k)
 
 
-class Round(_Shape):
+class Round(ShapedSection):
     """A solid round bar."""
 
     kind = "round"
@@ -143,7 +136,7 @@ class Round(_Shape):
         return _ring(d, np.zeros_like(d))
 
 
-class Tube(_Shape):
+class Tube(ShapedSection):
     """A round tube; `inner` (diameter) or `thickness` (of the wall)."""
 
     kind = "tube"
@@ -183,7 +176,7 @@ class Tube(_Shape):
         return _ring(dimensions["outer"], dimensions["inner"])
 
 
-class IBeam(_Shape):
+class IBeam(ShapedSection):
     """An I-beam: the web stands along z, the flanges lie at its two ends."""
 
     kind = "i_beam"
@@ -217,6 +210,26 @@ class IBeam(_Shape):
         return SectionConstants(A, Iy, Iz, J, ky, kz)
 
 
+class Ellipse(ShapedSection):
+    """A solid ellipse."""
+
+    kind = "ellipse"
+    width: PositiveLength = Field(description="axis along y")
+    height: PositiveLength = Field(description="axis along z")
+
+    @classmethod
+    def formulas(cls, dimensions: dict[str, Array]) -> SectionConstants:
+        b, h = np.broadcast_arrays(dimensions["width"] / 2, dimensions["height"] / 2)
+        A = np.pi * b * h
+        J = np.pi * b**3 * h**3 / (b**2 + h**2)
+
+        def shear(along: Array, across: Array) -> Array:
+            # Cowper's ellipse
+            return 3 * (3 * along**2 + across**2) / (10 * along**2 + 4 * across**2)
+
+        return SectionConstants(A, A * h**2 / 4, A * b**2 / 4, J, shear(b, h), shear(h, b))
+
+
 class GeneralSection(Section):
     """A section by its constants; they vary linearly along a taper."""
 
@@ -238,63 +251,3 @@ class GeneralSection(Section):
             dimensions.get("ky"),
             dimensions.get("kz"),
         )
-
-
-SECTIONS: dict[str, type[Section]] = {
-    section.kind: section for section in (Rectangle, Tube, Round, IBeam, GeneralSection)
-}
-
-
-def _check_kind(value: Any) -> Any:
-    """A section in a file is a mapping with one key, the kind."""
-    kinds = listing(SECTIONS)
-    if isinstance(value, Section):
-        return value
-    if not isinstance(value, dict) or len(value) != 1:
-        raise PydanticCustomError(
-            "value",
-            "is {given}; it must be a mapping with one key, one of {kinds}, for example {example}",
-            {"given": show(value), "kinds": kinds, "example": "{round: {diameter: 20 mm}}"},
-        )
-    kind = next(iter(value))
-    if kind not in SECTIONS:
-        raise PydanticCustomError(
-            "rule",
-            "unknown section '{kind}'; it must be {kinds}{hint}",
-            {"kind": str(kind)[:40], "kinds": kinds, "hint": did_you_mean(kind, SECTIONS)},
-        )
-    return value
-
-
-def _kind(value: Any) -> str:
-    return value.kind if isinstance(value, Section) else str(next(iter(value)))
-
-
-def _unwrap(value: Any) -> Any:
-    return value if isinstance(value, Section) else next(iter(value.values()))
-
-
-def _wrap(value: Section, handler: Any) -> dict[str, Any]:
-    return {value.kind: handler(value)}
-
-
-class _OneKey:
-    """The JSON schema of the form with the kind as the only key."""
-
-    def __get_pydantic_json_schema__(
-        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
-        return one_key_schema(SECTIONS, handler)
-
-
-AnySection = Annotated[
-    Annotated[Rectangle, BeforeValidator(_unwrap), Tag("rectangle")]
-    | Annotated[Tube, BeforeValidator(_unwrap), Tag("tube")]
-    | Annotated[Round, BeforeValidator(_unwrap), Tag("round")]
-    | Annotated[IBeam, BeforeValidator(_unwrap), Tag("i_beam")]
-    | Annotated[GeneralSection, BeforeValidator(_unwrap), Tag("general")],
-    Discriminator(_kind),
-    BeforeValidator(_check_kind),
-    WrapSerializer(_wrap),
-    _OneKey(),
-]

@@ -1,9 +1,12 @@
 """URDF files: rigid links and their joints, read without any further package.
 
-Read are links with mass, centre of mass and inertia, and joints that are revolute, continuous, prismatic,
-fixed or floating, with their limits, damping and friction. Meshes, transmissions and the extensions of
-simulators are passed over; mimic and planar joints are refused. A link called `base` becomes `base_frame`,
-because `base` is the ground here. Which links bend is said by a robot file with `urdf:` (see `urdf_overlay`).
+Read are links with mass, centre of mass, inertia and what they look like, and joints of all types with their limits,
+damping, friction and the joint that they mimic. Planar joints, and floating ones on a moving link, become joints of
+one coordinate in a row. Transmissions and the extensions of simulators are passed over.
+
+Real files hold inertias that no body can have, masses of zero and names with dots and slashes. These are repaired, and
+every repair is told; a strict reading refuses them. A link called `base` becomes `base_frame`, because `base` is the
+ground here. Which links bend is said by a robot file with `urdf:` (see `urdf_overlay`).
 """
 
 from __future__ import annotations
@@ -12,29 +15,42 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from pliant.model.attach import Plain
-from pliant.model.element import Array, Element
+from pliant.model.element import Array
 from pliant.model.errors import ModelError, Problem, did_you_mean, listing, show
 from pliant.model.inertia import Rigid
-from pliant.model.joints import Joint
+from pliant.model.joints import Joint, Limits, Mimic
 from pliant.model.links import Link
-from pliant.model.outline import MOST_LINKS
+from pliant.model.outline import BASE, MOST_LINKS
 from pliant.model.placement import Placement
+from pliant.model.urdf_joints import FLOATING, chain, planar
+from pliant.model.urdf_repair import nearest_inertia, words
+from pliant.model.urdf_values import ValueReader
+from pliant.model.visuals import Visual, mesh_path
 from pliant.model.xml_file import LARGEST_FILE, XmlNode, parse_xml
 
-# URDF name: ours
+# URDF name: ours; a planar joint becomes a row of others
 TYPES = {
     "revolute": "revolute",
     "continuous": "revolute",
     "prismatic": "prismatic",
     "fixed": "fixed",
     "floating": "free",
+    "planar": "planar",
 }
 MOVING = ("revolute", "prismatic")
 INERTIA = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
+# what else calls itself XML for robots: its outermost element, and what to do
+OTHERS = {
+    "mujoco": "this is a MuJoCo model (MJCF), which is not read; convert it to URDF, for example with the package "
+    "mjcf-urdf-simple-converter, or write its bodies and joints into a robot file",
+    "sdf": "this is an SDF model, which is not read: the outermost element is <sdf>; a URDF file has <robot>. Take "
+    "the URDF that it was made from, or write its links and joints into a robot file",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +60,7 @@ class UrdfLink:
     name: str
     line: int
     rigid: Plain | None
+    visuals: tuple[Plain, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +74,11 @@ class UrdfJoint:
     placement: Plain
     joint: Plain
 
+    @property
+    def moves(self) -> bool:
+        """Whether the child moves relative to the parent."""
+        return bool(self.joint["type"] != "fixed")
+
     def pose(self) -> tuple[Array, Array]:
         """Position and rotation of the joint in the frame of the parent link."""
         placement = Placement(**self.placement)
@@ -65,20 +87,26 @@ class UrdfJoint:
 
 @dataclass(frozen=True, slots=True)
 class Urdf:
-    """The tree of a URDF file: links from the root outwards, and the joint that carries each of them."""
+    """The tree of a URDF file: links from the root outwards, and the joint that carries each of them.
+
+    renamed  names of the file and the words that links have here
+    repairs  what was changed, with its place
+    """
 
     name: str
     file: str
     root: str
     links: dict[str, UrdfLink]
     inboard: dict[str, UrdfJoint] = field(default_factory=dict)
+    renamed: dict[str, str] = field(default_factory=dict)
+    repairs: tuple[Problem, ...] = ()
 
     def outboard(self, link: str) -> list[UrdfJoint]:
         """The joints that a link carries."""
         return [joint for joint in self.inboard.values() if joint.parent == link]
 
 
-def read_urdf(path: str | Path) -> Urdf:
+def read_urdf(path: str | Path, *, strict: bool = False) -> Urdf:
     """Read a URDF file; raises ModelError with all its problems, each with its line."""
     path = Path(path)
     try:
@@ -87,36 +115,23 @@ def read_urdf(path: str | Path) -> Urdf:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ModelError(Problem("", f"the file cannot be read: {reason}", str(path))) from None
-    return parse_urdf(content, str(path))
+    return parse_urdf(content, str(path), strict=strict)
 
 
-def parse_urdf(content: bytes, file: str) -> Urdf:
+def parse_urdf(content: bytes, file: str, *, strict: bool = False) -> Urdf:
     """The same from the bytes of a file."""
-    return _Reader(file).read(parse_xml(content, file))
+    return _Reader(file, strict).read(parse_xml(content, file))
 
 
 @dataclass(slots=True)
-class _Reader:
-    file: str
-    problems: list[Problem] = field(default_factory=list)
+class _Reader(ValueReader):
+    words: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def read(self, root: XmlNode) -> Urdf:
-        if root.tag != "robot":
-            self.complain("", f"the outermost element is <{root.tag}>; a URDF file has <robot>", root)
-            self.stop()
-        if any(key.startswith("xmlns:xacro") for key in root.attributes) and any(
-            child.tag.startswith("xacro:") for child in root.children
-        ):
-            self.complain("", "this is a xacro file; expand it first: xacro robot.urdf.xacro > robot.urdf", root)
-            raise ModelError(self.problems)
-        count = len(root.all("link"))
-        if count > MOST_LINKS:
-            self.complain("", f"there are {count} links; a robot has at most {MOST_LINKS}", root)
-            self.stop()
+        self.refuse_others(root)
+        self.rename(root)
         links = [self.link(node) for node in root.all("link")]
         joints = [self.joint(node) for node in root.all("joint")]
-        if not links:
-            self.complain("", "there is no <link>", root)
         for kind, items in (("link", links), ("joint", joints)):
             self.distinct(kind, items)
         self.ends(links, joints)
@@ -129,25 +144,72 @@ class _Reader:
             line = starts[1].line if starts else links[0].line
             self.problems.append(Problem("links", message, self.file, line))
             self.stop()
-        name = root.attributes.get("name", "").strip() or Path(self.file).stem
-        urdf = Urdf(name, self.file, starts[0].name, {link.name: link for link in links}, by_child)
-        order = list(_outward(urdf))
+        whole = Urdf("", self.file, starts[0].name, {link.name: link for link in links}, by_child)
+        reached = set(_outward(whole))
         for link in links:
-            if link.name not in order:
+            if link.name not in reached:
                 message = "its parents go in a circle; one link must start the tree"
                 self.problems.append(Problem(f"link '{link.name}'", message, self.file, link.line))
         self.stop()
-        return Urdf(name, self.file, urdf.root, {name: urdf.links[name] for name in order}, by_child)
+        links, joints = self.in_rows(whole)
+        by_child = {joint.child: joint for joint in self.followers(joints)}
+        whole = Urdf("", self.file, whole.root, {link.name: link for link in links}, by_child)
+        name = root.attributes.get("name", "").strip() or Path(self.file).stem
+        renamed = {given: ours for given, ours in self.words["link"].items() if given != ours}
+        ordered = {name: whole.links[name] for name in _outward(whole)}
+        return Urdf(name, self.file, whole.root, ordered, by_child, renamed, tuple(self.repairs))
 
-    # ------------------------------------------------------------ elements
+    def refuse_others(self, root: XmlNode) -> None:
+        """What is no URDF file, or not yet one."""
+        if root.tag != "robot":
+            message = f"the outermost element is <{root.tag}>; a URDF file has <robot>"
+            self.complain("", OTHERS.get(root.tag, message), root)
+            self.stop()
+        if any(child.tag.startswith("xacro:") for child in root.children):
+            source = Path(self.file).name
+            target = Path(source.removesuffix(".xacro")).with_suffix(".urdf").name
+            target = target if target != source else f"expanded-{target}"
+            message = f"this is a xacro file; expand it first (pip install xacro): xacro {source} > {target}"
+            self.complain("", message, root)
+            self.stop()
+        count = len(root.all("link"))
+        if count > MOST_LINKS:
+            self.complain("", f"there are {count} links; a robot has at most {MOST_LINKS}", root)
+        if not count:
+            macros = any(key.startswith("xmlns:xacro") for key in root.attributes)
+            hint = ": the xacro that it was made from only defines macros; expand one that calls them" if macros else ""
+            self.complain("", f"there is no <link>{hint}", root)
+        self.stop()
+
+    def rename(self, root: XmlNode) -> None:
+        """A word for every name of a link and of a joint."""
+        for kind in ("link", "joint"):
+            nodes = {node.attributes["name"]: node for node in root.all(kind) if node.attributes.get("name")}
+            self.words[kind] = words(nodes)
+            for given, ours in self.words[kind].items():
+                if given == ours:
+                    continue
+                if given == BASE:
+                    # not a fault of the file
+                    told = Problem(f"{kind} '{given}'", f"it is called '{ours}' here", self.file, nodes[given].line)
+                    self.repairs.append(told)
+                elif ours:
+                    message = f"name is {show(given)}; it must be a word of letters, digits, '_' and '-'"
+                    self.mend(f"{kind} '{given}'", message, f"it is called '{ours}' here", nodes[given])
+                else:
+                    self.complain(f"{kind} '{given}'", f"name is {show(given)}; it must be a word", nodes[given])
+
+    # ------------------------------------------------------------ links
 
     def link(self, node: XmlNode) -> UrdfLink:
-        name = _ours(self.name(node))
+        given = self.name(node)
+        name = self.words["link"].get(given, "")
         if name:
             self.check(f"link '{name}'", Link, {"name": name, "joint": {}}, node)
         inertial = node.first("inertial")
         rigid = None if inertial is None else self.rigid(f"link '{name}'", inertial)
-        return UrdfLink(name, node.line, rigid)
+        visuals = [self.visual(f"link '{name}'", visual) for visual in node.all("visual")]
+        return UrdfLink(name, node.line, rigid, tuple(visual for visual in visuals if visual is not None))
 
     def rigid(self, element: str, inertial: XmlNode) -> Plain | None:
         before = len(self.problems)
@@ -155,52 +217,74 @@ class _Reader:
         mass = self.number(element, mass_node, "value") if mass_node is not None else None
         moments = {key: self.number(element, inertia_node, key, 0.0) for key in INERTIA} if inertia_node else {}
         com, R = self.origin(element, inertial)
-        if mass is None:
-            if mass_node is None:
-                self.complain(element, "inertial has no <mass>", inertial)
+        if mass_node is None:
+            self.mend(element, "inertial has no <mass>", "it is a frame without mass", inertial)
+        if mass is None or len(self.problems) > before:
             return None
-        if mass == 0 and not any(moments.values()):
-            return None  # a bare frame
+        if mass == 0:
+            if any(moments.values()):
+                self.mend(element, "mass is 0 kg, but its inertia is not", "it is a frame without mass", inertial)
+            return None
         xx, yy, zz, xy, xz, yz = (moments.get(key) or 0.0 for key in INERTIA)
         # the inertia is given in the axes of its own origin
         I_G = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
-        entries = [I_G[0, 0], I_G[1, 1], I_G[2, 2], I_G[0, 1], I_G[0, 2], I_G[1, 2]]
-        rigid: Plain = {"mass": mass, "com": com, "inertia": [float(entry) for entry in entries]}
+        if mass > 0 and (faults := self.faults(Rigid, _body(mass, com, I_G))):
+            I_G = nearest_inertia(I_G)
+            entries = ", ".join(f"{entry:.4g}" for entry in np.linalg.eigvalsh(I_G))
+            remedy = f"taken is the nearest that a body can have, with the moments [{entries}]"
+            self.mend(element, faults[0], remedy, inertial)
+        rigid = _body(mass, com, I_G)
         if len(self.problems) == before:
             self.check(element, Rigid, rigid, inertial)
         return rigid
 
+    def visual(self, element: str, node: XmlNode) -> Plain | None:
+        """What is drawn of a link; a shape that cannot be read is left out and told."""
+        geometry = node.first("geometry")
+        shape = geometry.children[0] if geometry is not None and geometry.children else None
+        if shape is None:
+            return None
+        trial = ValueReader(self.file)
+        data = trial.placement(element, node)
+        if shape.tag == "mesh" and shape.attributes.get("filename"):
+            data["mesh"] = mesh_path(shape.attributes["filename"], Path(self.file).resolve().parent)
+            if "scale" in shape.attributes:
+                data["scale"] = trial.vector(element, shape, "scale")
+        elif shape.tag == "box":
+            data["box"] = trial.vector(element, shape, "size")
+        elif shape.tag == "cylinder":
+            data["cylinder"] = {key: trial.number(element, shape, key) for key in ("radius", "length")}
+        elif shape.tag == "sphere":
+            data["sphere"] = trial.number(element, shape, "radius")
+        faults = [problem.message for problem in trial.problems] or self.faults(Visual, data)
+        if faults:
+            self.mend(element, f"<visual>: {faults[0]}", "it is not drawn", node)
+            return None
+        return data
+
+    # ------------------------------------------------------------ joints
+
     def joint(self, node: XmlNode) -> UrdfJoint:
-        name = self.name(node)
+        name = self.words["joint"].get(self.name(node), "")
         element = f"joint '{name}'"
         before = len(self.problems)
         given = node.attributes.get("type", "")
         if given not in TYPES:
-            remedy = f"it must be {listing(TYPES)}{did_you_mean(given, TYPES)}"
-            if given == "planar":
-                remedy = "planar joints are not read: write two prismatic joints and a revolute one"
-            self.complain(element, f"type is {show(given)}; {remedy}", node)
-        for mimic in node.all("mimic"):
-            leader = mimic.attributes.get("joint", "")
-            message = (
-                f"it mimics '{leader}'; coupled joints are not read: make it fixed, remove <mimic> to give "
-                "it a coordinate of its own, or describe the mechanism with a loop"
+            self.complain(
+                element, f"type is {show(given)}; it must be {listing(TYPES)}{did_you_mean(given, TYPES)}", node
             )
-            self.complain(element, message, mimic)
         kind = TYPES.get(given, "fixed")
         joint: Plain = {"name": name, "type": kind}
         if kind in MOVING:
             joint["axis"] = self.axis(element, node)
             joint.update(self.limits(element, node, turning=given == "continuous"))
             joint.update(self.friction(element, node))
-        origin = node.first("origin")
-        position = self.vector(element, origin, "xyz")
-        angles = self.vector(element, origin, "rpy")
-        place: Plain = {"position": position} if any(position) else {}
-        if any(angles):
-            place["rotation"] = {"rpy": angles}
+            joint.update(self.mimic(element, node))
+        elif kind == "planar":
+            joint["axis"] = self.axis(element, node)
+        place = self.placement(element, node)
         if len(self.problems) == before:
-            self.check(element, Joint, joint, node)
+            self.check(element, Joint, {**joint, "type": "revolute" if kind == "planar" else kind}, node)
         return UrdfJoint(name, node.line, self.end(node, "parent"), self.end(node, "child"), place, joint)
 
     def axis(self, element: str, node: XmlNode) -> str | list[float]:
@@ -214,31 +298,103 @@ class _Reader:
         limit = node.first("limit")
         if limit is None:
             return {}
-        limits: Plain = {}
-        if not turning and ("lower" in limit.attributes or "upper" in limit.attributes):
-            limits["position"] = [self.number(element, limit, key, 0.0) for key in ("lower", "upper")]
+        # an infinite limit is none
+        infinite = {key for key, text in limit.attributes.items() if _infinite(text)}
+        given = limit.attributes.keys() - infinite
+        bounds: Plain = {}
+        if not turning and given & {"lower", "upper"} and not infinite & {"lower", "upper"}:
+            bounds["position"] = [self.number(element, limit, key, 0.0) for key in ("lower", "upper")]
         for key in ("velocity", "effort"):
             # zero is what exporters write when nothing is known
-            if value := self.number(element, limit, key, 0.0):
-                limits[key] = value
-        return {"limits": limits} if limits else {}
+            if key in given and (value := self.number(element, limit, key, 0.0)):
+                bounds[key] = value
+        for key in list(bounds):
+            if faults := self.faults(Limits, {key: bounds[key]}):
+                self.mend(element, f"limits.{faults[0]}", "this limit is left out", node)
+                del bounds[key]
+        return {"limits": bounds} if bounds else {}
 
     def friction(self, element: str, node: XmlNode) -> Plain:
         dynamics = node.first("dynamics")
         if dynamics is None:
             return {}
-        pairs = (("viscous", "damping"), ("coulomb", "friction"))
-        values = {ours: self.number(element, dynamics, theirs, 0.0) for ours, theirs in pairs}
-        friction = {key: value for key, value in values.items() if value}
+        friction: Plain = {}
+        for ours, theirs in (("viscous", "damping"), ("coulomb", "friction")):
+            value = self.number(element, dynamics, theirs, 0.0) or 0.0
+            if value < 0:
+                self.mend(element, f"friction.{ours} is {value}; it must not be negative", "it is left out", node)
+            elif value:
+                friction[ours] = value
         return {"friction": friction} if friction else {}
+
+    def mimic(self, element: str, node: XmlNode) -> Plain:
+        tag = node.first("mimic")
+        if tag is None:
+            return {}
+        leader = tag.attributes.get("joint", "")
+        ratio = self.number(element, tag, "multiplier", 1.0)
+        offset = self.number(element, tag, "offset", 0.0)
+        data = {"joint": self.words["joint"].get(leader, leader), "ratio": ratio, "offset": offset}
+        self.check(element, Mimic, data, tag)
+        return {"mimic": data}
+
+    def followers(self, joints: Sequence[UrdfJoint]) -> list[UrdfJoint]:
+        """The joints; those that follow what does not move, or each other in a circle, get coordinates of their own."""
+        leaders = {joint.name: joint.joint["mimic"]["joint"] for joint in joints if "mimic" in joint.joint}
+        moving = {joint.name for joint in joints if joint.joint["type"] in MOVING}
+        out = []
+        for joint in joints:
+            leader, seen = leaders.get(joint.name), {joint.name}
+            while leader in leaders and leader not in seen:
+                seen.add(leader)
+                leader = leaders[leader]
+            if "mimic" in joint.joint and (leader in seen or leader not in moving):
+                given = joint.joint["mimic"]["joint"]
+                wrong = "they follow each other" if leader in seen else "there is no moving joint of that name"
+                remedy = "it has a coordinate of its own"
+                place = XmlNode("mimic", {}, joint.line)
+                self.mend(f"joint '{joint.name}'", f"it mimics '{given}', but {wrong}", remedy, place)
+                own = {key: value for key, value in joint.joint.items() if key != "mimic"}
+                joint = UrdfJoint(joint.name, joint.line, joint.parent, joint.child, joint.placement, own)
+            out.append(joint)
+        self.stop()
+        return out
 
     # ------------------------------------------------------------ the tree
 
+    def in_rows(self, urdf: Urdf) -> tuple[list[UrdfLink], list[UrdfJoint]]:
+        """Links and joints with planar joints, and floating ones on moving links, taken apart."""
+        links, joints = dict(urdf.links), []
+        taken = {*urdf.links, *(joint.name for joint in urdf.inboard.values())}
+        still = {urdf.root}
+        for link in _outward(urdf):
+            inboard = urdf.inboard.get(link)
+            if inboard is not None and not inboard.moves and inboard.parent in still:
+                still.add(link)
+        for joint in urdf.inboard.values():
+            kind = joint.joint["type"]
+            parts: dict[str, Any] = {}
+            if kind == "planar":
+                parts = planar(joint.joint["axis"])
+            elif kind == "free" and joint.parent not in still:
+                parts = dict(FLOATING)
+            if not parts:
+                joints.append(joint)
+                continue
+            name = joint.name
+            while any(f"{name}_{part}" in taken for part in parts):
+                name += "_"
+            for parent, child, place, own in chain(name, parts, joint.parent, joint.child, joint.placement):
+                joints.append(UrdfJoint(own["name"], joint.line, parent, child, place, own))
+                if child != joint.child:
+                    links[child] = UrdfLink(child, joint.line, None)
+        return list(links.values()), joints
+
     def distinct(self, kind: str, items: Sequence[UrdfLink] | Sequence[UrdfJoint]) -> None:
-        seen: dict[str, int] = {}
+        seen: dict[str, UrdfLink | UrdfJoint] = {}
         for item in items:
-            if item.name and seen.setdefault(item.name, item.line) != item.line:
-                message = f"the name is taken by the {kind} of line {seen[item.name]}; names must differ"
+            if item.name and seen.setdefault(item.name, item) is not item:
+                message = f"the name is taken by the {kind} of line {seen[item.name].line}; names must differ"
                 self.problems.append(Problem(f"{kind} '{item.name}'", message, self.file, item.line))
 
     def ends(self, links: list[UrdfLink], joints: list[UrdfJoint]) -> None:
@@ -264,73 +420,19 @@ class _Reader:
         if not name:
             element = f"joint '{node.attributes.get('name', '')}'"
             self.complain(element, f'has no <{which} link="..."/>', part or node)
-        return _ours(name)
-
-    # ------------------------------------------------------------ values
-
-    def name(self, node: XmlNode) -> str:
-        name = node.attributes.get("name", "")
-        if not name:
-            self.complain(node.tag, "has no name", node)
-        return name
-
-    def number(self, element: str, node: XmlNode, key: str, default: float | None = None) -> float | None:
-        text = node.attributes.get(key)
-        if text is None:
-            if default is None:
-                self.complain(element, f"<{node.tag}> has no {key}", node)
-            return default
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
-            self.complain(element, f"{key} of <{node.tag}> is {show(text)}; it must be a finite number", node)
-            return default
-        return value
-
-    def vector(
-        self, element: str, node: XmlNode | None, key: str, default: Sequence[float] = (0.0, 0.0, 0.0)
-    ) -> list[float]:
-        if node is None or key not in node.attributes:
-            return list(default)
-        text = node.attributes[key]
-        try:
-            values = [float(word) for word in text.split()]
-        except ValueError:
-            values = []
-        if len(values) != 3 or not all(math.isfinite(value) for value in values):
-            message = f"{key} of <{node.tag}> is {show(text)}; it must be three finite numbers"
-            self.complain(element, message, node)
-            return list(default)
-        return values
-
-    def origin(self, element: str, node: XmlNode) -> tuple[list[float], Array]:
-        origin = node.first("origin")
-        angles = self.vector(element, origin, "rpy")
-        turn: Plain = {"rotation": {"rpy": angles}}
-        return self.vector(element, origin, "xyz"), Placement(**turn).matrix()
-
-    # ------------------------------------------------------------ problems
-
-    def check(self, element: str, kind: type[Element], data: Plain, node: XmlNode) -> None:
-        """The rules of our own classes, at the place in the file."""
-        try:
-            kind(**data)
-        except ModelError as error:
-            for problem in error.problems:
-                self.complain(element, problem.message, node)
-
-    def complain(self, element: str, message: str, node: XmlNode) -> None:
-        self.problems.append(Problem(element, message, self.file, node.line))
-
-    def stop(self) -> None:
-        if self.problems:
-            raise ModelError(self.problems)
+        return self.words["link"].get(name, name)
 
 
-def _ours(name: str) -> str:
-    return "base_frame" if name == "base" else name
+def _body(mass: float, com: list[float], I_G: Array) -> Plain:
+    entries = [I_G[0, 0], I_G[1, 1], I_G[2, 2], I_G[0, 1], I_G[0, 2], I_G[1, 2]]
+    return {"mass": mass, "com": com, "inertia": [float(entry) for entry in entries]}
+
+
+def _infinite(text: str) -> bool:
+    try:
+        return math.isinf(float(text))
+    except ValueError:
+        return False
 
 
 def _outward(urdf: Urdf) -> Iterator[str]:

@@ -7,17 +7,24 @@
         hub: {mass: 1.5 kg}
 
 Keys of a link replace those of the URDF, `joint` key by key; `beam` or `modal` takes the place of `rigid`.
+A link with a `beam` keeps the mass, centre of mass and inertia of the URDF: what the beam does not weigh becomes rigid
+parts at its root and tip (`urdf_mass`). `urdf_mass: replace` leaves the beam alone with its own mass, and what the
+file adds. `modal` brings its own mass.
 Where a link bends and its joint gives no `child_placement`, the link frame is turned about z and then y so
-that x points from its own joint to the only joint that it carries; a beam without `length` ends there. What
-the URDF gives in the old axes is turned along; what the overlay gives is in the new ones.
-The root link is the base itself when it is massless and not mentioned here; else it is fixed to the base.
+that x points from its own joint to the next one: the only joint that leads to moving links, or the only one. A beam
+without `length` ends there, and another length is an error. What the URDF gives in the old axes is turned along; what
+the overlay gives is in the new ones.
+The root link is the base itself when it is massless and not mentioned here; else it is fixed to the base. The tip of
+the robot is the tool frame of the URDF, or its deepest moving leaf, unless the file gives `tip`. `strict: true`
+refuses what would be repaired (`urdf`).
 """
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +32,25 @@ import numpy as np
 from pydantic import ValidationError
 
 from pliant.model.attach import Plain, bends, body_of, length_of, line_of, placement, seat
+from pliant.model.beams import Beam
 from pliant.model.element import Array
-from pliant.model.errors import ModelError, Problem, did_you_mean, show
+from pliant.model.errors import ModelError, Problem, RepairWarning, did_you_mean, listing, show
+from pliant.model.materials import Material
 from pliant.model.placement import Placement
 from pliant.model.urdf import MOVING, Urdf, UrdfJoint, read_urdf
+from pliant.model.urdf_mass import TOLD, remainder
+from pliant.model.urdf_tip import choose_tip
 from pliant.model.yaml_data import MarkedList, Marks
 
 # products of rotations by right angles are made exact, because zeros are structure for the dynamics
 _SNAP = 1e-15
 # relative to the distance between two joints
 _ON_AXIS = 1e-12
+# a length that differs more from the distance to the next joint contradicts it
+SAME_LENGTH = 1e-3
+# whose mass a bending link has: that of the URDF, or its own
+KEEP, REPLACE = "keep", "replace"
+MASS_KEY, STRICT_KEY = "urdf_mass", "strict"
 
 Pose = tuple[Array, Array]
 
@@ -50,20 +66,43 @@ def expand_urdf(data: Any, folder: str | Path = ".") -> Any:
     path = data["urdf"]
     if not isinstance(path, str) or not path or "\0" in path:
         raise _error("urdf", f"is {show(path)}; it must be the path of a URDF file", data, "urdf")
-    urdf = read_urdf(Path(folder) / path)
+    strict = data.get(STRICT_KEY, False)
+    if not isinstance(strict, bool):
+        raise _error(STRICT_KEY, f"is {show(strict)}; it must be true or false", data, STRICT_KEY)
+    urdf = read_urdf(Path(folder) / path, strict=strict)
     out = data.copy()
-    del out["urdf"]
+    for key in ("urdf", STRICT_KEY):
+        out.pop(key, None)
     out.setdefault("name", urdf.name)
-    out["links"] = _Merger(urdf, _by_name(data)).links()
+    merger = _Merger(urdf, _by_name(data, urdf), _own_materials(data), strict)
+    out["links"] = merger.links()
+    tip = choose_tip(list(urdf.links), urdf.inboard)
+    if tip in {link["name"] for link in out["links"]}:
+        out.setdefault("tip", f"{tip}.tip")
+    repairs = [*urdf.repairs, *merger.repairs]
+    if repairs:
+        warnings.warn(RepairWarning(repairs), stacklevel=2)
     return out
+
+
+def _own_materials(data: Plain) -> dict[str, Material]:
+    """The materials of the file that can be read (the reader says what is wrong with the others)."""
+    given = data.get("materials")
+    own: dict[str, Material] = {}
+    for name, material in given.items() if isinstance(given, Mapping) else ():
+        try:
+            own[str(name)] = Material.model_validate(material, context={"units": True})
+        except (ValidationError, ModelError):
+            continue
+    return own
 
 
 def _error(element: str, message: str, node: Any, key: Any) -> ModelError:
     return ModelError(Problem(element, message, line=line_of(node, key)))
 
 
-def _by_name(data: Plain) -> dict[str, Plain]:
-    """The overlays of the links: a mapping by name, or a list of links with names."""
+def _by_name(data: Plain, urdf: Urdf) -> dict[str, Plain]:
+    """The overlays of the links: a mapping by name, or a list of links with names; names of the URDF will do too."""
     links = data.get("links")
     if links is None:
         return {}
@@ -78,7 +117,7 @@ def _by_name(data: Plain) -> dict[str, Plain]:
         if not isinstance(name, str) or not isinstance(link, dict | None):
             message = f"{show(name)}: {show(link)} is not a link; write NAME: {{beam: ...}}"
             raise _error("links", message, links, name)
-        overlays[name] = {} if link is None else link
+        overlays[urdf.renamed.get(name, name)] = {} if link is None else link
     return overlays
 
 
@@ -88,6 +127,9 @@ class _Merger:
 
     urdf: Urdf
     overlays: dict[str, Plain]
+    materials: dict[str, Material]
+    strict: bool = False
+    repairs: list[Problem] = field(default_factory=list)
 
     def links(self) -> list[Plain]:
         unknown = [name for name in self.overlays if name not in self.urdf.links]
@@ -124,6 +166,7 @@ class _Merger:
         link = self.overlays.get(name, {}).copy()
         rigid = self.urdf.links[name].rigid
         link["name"] = name
+        mass = self.mass_choice(name, link)
         inherits = rigid is not None and not any(key in link for key in ("rigid", "beam", "modal"))
         own = link.get("joint")
         child = own.get("child_placement") if isinstance(own, Mapping) else None
@@ -135,12 +178,59 @@ class _Merger:
         if inherits and rigid is not None:
             link["rigid"] = _turned(rigid, frame)
         self.complete_length(name, link, frame)
+        if rigid is not None and mass == KEEP and body_of(link) == "beam":
+            self.keep_mass(name, link, _turned(rigid, frame))
+        visuals = self.urdf.links[name].visuals
+        if visuals and "visuals" not in link:
+            link["visuals"] = [_replaced(visual, frame) for visual in visuals]
         return link, frame
 
-    def aligned(self, name: str) -> tuple[Plain, Pose]:
-        """The turn of a bending link that brings x towards the only joint that the link carries."""
+    def mass_choice(self, name: str, link: Plain) -> str:
+        """Whether a bending link keeps the mass of the URDF."""
+        choice = link.pop(MASS_KEY, KEEP)
+        if choice not in (KEEP, REPLACE):
+            message = f"is {show(choice)}; it must be {listing((KEEP, REPLACE))}"
+            raise _error(f"links '{name}': {MASS_KEY}", message, self.overlays[name], MASS_KEY)
+        return str(choice)
+
+    def keep_mass(self, name: str, link: Plain, rigid: Plain) -> None:
+        """Rigid parts at root and tip for what the beam does not weigh."""
+        try:
+            beam = Beam.model_validate(link["beam"], context={"units": True}).with_materials(self.materials)
+            rest = remainder(rigid, beam)
+        except (ValidationError, ModelError):
+            return  # the reader says what is wrong with the beam
+        if beam.mass > rigid["mass"] * (1 + SAME_LENGTH):
+            message = (
+                f"the beam weighs {beam.mass:.4g} kg, the whole link of the URDF {rigid['mass']:.4g} kg; make its "
+                f"section thinner, or write `{MASS_KEY}: {REPLACE}` to give up the mass of the URDF"
+            )
+            raise _error(f"links '{name}'", message, self.overlays[name], "beam")
+        if rest.missed > TOLD:
+            message = f"with this beam the inertia of the URDF's link cannot be kept; it changes by {rest.missed:.1%}"
+            if self.strict:
+                raise _error(f"links '{name}'", message, self.overlays[name], "beam")
+            self.repairs.append(Problem(f"links '{name}'", message, line=line_of(self.overlays[name], "beam")))
+        given = link.get("payloads") or []
+        if isinstance(given, list):
+            link["payloads"] = [*rest.parts, *given]
+
+    def next_joint(self, name: str) -> UrdfJoint | None:
+        """The joint at the far end of a link: the only one that leads to moving links, or the only one."""
         carried = self.urdf.outboard(name)
-        p = carried[0].pose()[0] if len(carried) == 1 else np.zeros(3)
+        leading = [joint for joint in carried if self.leads_on(joint)]
+        if len(leading) == 1:
+            return leading[0]
+        return carried[0] if len(carried) == 1 else None
+
+    def leads_on(self, joint: UrdfJoint) -> bool:
+        """Whether a joint moves, or carries one that does."""
+        return joint.moves or any(self.leads_on(further) for further in self.urdf.outboard(joint.child))
+
+    def aligned(self, name: str) -> tuple[Plain, Pose]:
+        """The turn of a bending link that brings x towards the next joint."""
+        following = self.next_joint(name)
+        p = following.pose()[0] if following is not None else np.zeros(3)
         p = np.where(np.abs(p) > _ON_AXIS * np.abs(p).max(initial=0.0), p, 0.0)
         yaw, pitch = math.atan2(p[1], p[0]), -math.atan2(p[2], math.hypot(p[0], p[1]))
         turns = [{axis: angle} for axis, angle in (("z", yaw), ("y", pitch)) if angle]
@@ -150,15 +240,22 @@ class _Merger:
         return {"child_placement": child}, _pose(child)
 
     def complete_length(self, name: str, link: Plain, frame: Pose) -> None:
-        """A beam that does not say where it ends goes to the only joint that it carries."""
-        if body_of(link) != "beam" or "length" in link["beam"] or "segments" in link["beam"]:
+        """A beam that does not say where it ends goes to the next joint; another length contradicts it."""
+        following = self.next_joint(name)
+        if body_of(link) != "beam" or following is None:
             return
-        carried = self.urdf.outboard(name)
-        x = _seen_from(frame, carried[0].pose())[0][0] if len(carried) == 1 else 0.0
-        if x > 0:
+        x = float(_seen_from(frame, following.pose())[0][0])
+        given = length_of(link)
+        if given is None and x > 0 and not {"length", "segments"} & link["beam"].keys():
             beam = link["beam"].copy()
-            beam["length"] = float(x)
+            beam["length"] = x
             link["beam"] = beam
+        elif given is not None and given > 0 and abs(given - x) > SAME_LENGTH * max(given, x):
+            message = (
+                f"the beam is {given:.6g} m long, but joint '{following.name}' sits at x = {x:.6g} m of the link; "
+                "leave the length out, and give stiff ends as segments"
+            )
+            raise _error(f"links '{name}'", message, self.overlays[name], "beam")
 
     def mount(self, name: str, out: dict[str, Plain], frames: dict[str, Pose]) -> None:
         """Write the joint of a link on its parent."""
@@ -183,6 +280,8 @@ class _Merger:
         """Parent frame and placement of a joint of the URDF."""
         if joint.parent not in out:
             return {"parent": "base", "placement": joint.placement}
+        if joint.joint["type"] == "free":
+            return self.floating(joint)
         parent = out[joint.parent]
         position, R = _seen_from(frames[joint.parent], joint.pose())
         if bends(parent) and length_of(parent) is None:
@@ -193,13 +292,37 @@ class _Merger:
             parent["frames"] = [*frames_of, new] if isinstance(frames_of, list) else frames_of
         elif new is not None:
             name, offset = "root", [float(p) for p in position]
-        untouched = not frames[joint.parent][0].any() and np.array_equal(frames[joint.parent][1], np.eye(3))
-        if untouched:
+        if _untouched(frames[joint.parent]):
             rotation = [joint.placement["rotation"]] if "rotation" in joint.placement else []
         else:
             rotation = [] if np.array_equal(R, np.eye(3)) else [{"matrix": R.tolist()}]
         place = placement(offset, rotation)
         return {"parent": f"{joint.parent}.{name}", **({"placement": place} if place else {})}
+
+    def floating(self, joint: UrdfJoint) -> Plain:
+        """The place of a floating joint in the base frame; only fixed joints lie between (else it is no free one)."""
+        p, R = joint.pose()
+        inner = self.urdf.inboard.get(joint.parent)
+        while inner is not None:
+            p_up, R_up = inner.pose()
+            p, R = p_up + R_up @ p, R_up @ R
+            inner = self.urdf.inboard.get(inner.parent)
+        rotation = [] if np.array_equal(R, np.eye(3)) else [{"matrix": R.tolist()}]
+        return {"parent": "base", "placement": placement([float(x) for x in p], rotation)}
+
+
+def _replaced(visual: Plain, frame: Pose) -> Plain:
+    """A shape seen from a new link frame."""
+    if _untouched(frame):
+        return visual
+    place = Placement(**{key: visual[key] for key in ("position", "rotation") if key in visual})
+    position, R = _seen_from(frame, (place.vector(), place.matrix()))
+    kept = {key: value for key, value in visual.items() if key not in ("position", "rotation")}
+    return {**kept, **placement([float(x) for x in position], [{"matrix": R.tolist()}])}
+
+
+def _untouched(frame: Pose) -> bool:
+    return not frame[0].any() and np.array_equal(frame[1], np.eye(3))
 
 
 def _pose(data: Any) -> Pose:
@@ -226,7 +349,7 @@ def _snap(a: Array) -> Array:
 def _turned(rigid: Plain, frame: Pose) -> Plain:
     """A rigid body in the axes of a new link frame."""
     p, R = frame
-    if not p.any() and np.array_equal(R, np.eye(3)):
+    if _untouched(frame):
         return rigid
     xx, yy, zz, xy, xz, yz = rigid["inertia"]
     inertia = R.T @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R

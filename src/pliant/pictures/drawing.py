@@ -202,7 +202,7 @@ def _draw_triad(canvas: Canvas, pose: FramePose, length: float) -> None:
 
 def _draw_loops(canvas: Canvas, robot: Robot, placed: dict[str, PlacedLink]) -> None:
     for loop in robot.loops:
-        ends = _positions(robot, placed, loop.frames)
+        ends = _positions(robot, placed, loop.ends)
         canvas.thin(ends, colour=LOOP, width=1.6, dash=":", order=4.6)
         for end in ends:
             canvas.mark(end, "o", points=15, face="none", edge=LOOP, order=4.6)

@@ -156,7 +156,14 @@ def _loops(given: Quantities) -> Iterator[Channel]:
         return
     yield Channel("loops.gap", "m, rad", "largest gap of the closed loops", lambda: given.gap)
     for i, row in enumerate(given.arm.loops.rows):
-        turn = row.rpartition(".")[2].startswith("r")
+        loop, _, label = row.rpartition(".")
+        if label == "tie":
+            unit = "N" if given.robot.joint(loop).type == "prismatic" else "N m"
+            yield Channel(
+                f"{row}.effort", unit, "of the tie on the joint that follows", partial(_closing_force, given, i)
+            )
+            continue
+        turn = label.startswith("r")
         word, unit = ("moment", "N m") if turn else ("force", "N")
         meaning = f"{word} of the closure on its first frame"
         yield Channel(f"{row}.{word}", unit, meaning, partial(_closing_force, given, i))

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from pliant.pictures.film import MOST_PICTURES, make_film, view_of
 from pliant.results.panels import Panel, panels
 from pliant.results.plots import plot_run
-from pliant.results.samples import Floats
+from pliant.results.samples import Extreme
 from pliant.results.spectrum import Spectrum, residual_spectrum
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def write_report(run: Result, path: Path) -> None:
         f'<section><h2>Plots</h2><p class="lead screen">{HELP}</p><div id="charts" class="charts"></div>',
         f'<noscript><img alt="{escape(_alternative(run))}" src="data:image/png;base64,{_picture(run)}"></noscript>',
         '</section><div class="tables">',
-        f"<section><h2>Largest values</h2>{_table(_extremes(run))}</section>",
+        f"<section><h2>Largest values</h2>{_table(_extremes(run))}{_followed(run)}</section>",
         f"<div><section><h2>How the run went</h2>{_table(_facts(run), head=False)}</section>",
         f"<section><h2>Natural frequencies at the end</h2>{_table(_frequencies(spectrum))}</section></div>",
         '</div><section class="screen"><h2>What was simulated</h2>',
@@ -120,9 +120,10 @@ def _peak(run: Result, channels: Iterable[str]) -> _Peak | None:
     """The largest of some channels; None if there are none, or all are zero."""
     found = []
     for name in channels:
-        size = np.linalg.norm(run[name].reshape(len(run), -1), axis=1)
-        k = int(size.argmax())
-        found.append(_Peak(name.rpartition(".")[0], float(size[k]), float(run.time[k])))
+        extreme = run.extreme(name)
+        at = extreme.most if extreme.most >= -extreme.least else -extreme.least
+        when = extreme.most_at if extreme.most >= -extreme.least else extreme.least_at
+        found.append(_Peak(name.rpartition(".")[0], at, when))
     largest = max(found, key=lambda peak: peak.size, default=None)
     return largest if largest is not None and largest.size > 0 else None
 
@@ -271,19 +272,31 @@ def _facts(run: Result) -> Iterator[tuple[str, ...]]:
     yield "warnings", f"{len(run.warnings) or 'none'}"
 
 
+def _followed(run: Result) -> str:
+    """Which of them are those of the whole motion."""
+    if run.info.extremes:
+        text = (
+            "Joints, links and strains are followed between the samples; efforts and frames are those of the samples."
+        )
+    else:
+        text = "These are the values at the samples; between them there may be larger ones."
+    return f'<p class="lead">{text}</p>'
+
+
 def _extremes(run: Result) -> Iterator[tuple[str, ...]]:
     yield "channel", "least", "at s", "most", "at s", "unit"
     strains = [f"strain.{strain.name}" for strain in run.info.strains]
     for name in (*run.robot.joint_coordinates, *run.efforts, *strains):
-        yield _extreme(run, name, run[name], run.unit(name))
+        yield _extreme(name, run.extreme(name), run.unit(name))
     links = [link.name for link in run.robot.links if link.is_flexible]
     for name in (*(f"{link}.deflection" for link in links), *(f"{frame}.deflection" for frame in run.info.frames)):
-        yield _extreme(run, f"|{name}|", 1e3 * np.linalg.norm(run[name], axis=1), "mm")
+        found = run.extreme(name)
+        in_mm = found._replace(least=1e3 * found.least, most=1e3 * found.most)
+        yield _extreme(f"|{name}|", in_mm, "mm")
 
 
-def _extreme(run: Result, name: str, values: Floats, unit: str) -> tuple[str, ...]:
-    places = (int(values.argmin()), int(values.argmax()))
-    cells = (cell for k in places for cell in (f"{values[k]:.4g}", f"{run.time[k]:.4g}"))
+def _extreme(name: str, found: Extreme, unit: str) -> tuple[str, ...]:
+    cells = (f"{found.least:.4g}", f"{found.least_at:.4g}", f"{found.most:.4g}", f"{found.most_at:.4g}")
     return name, *cells, unit
 
 

@@ -6,11 +6,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pliant.dynamics import Dynamics
 from pliant.model.notebook import html_page
 from pliant.results.channels import FRAME_PARTS, Channel, all_channels, default_channels, effort_word, frame_channel
 from pliant.results.quantities import Quantities
-from pliant.results.samples import Floats, RunInfo, Samples
+from pliant.results.samples import Extreme, Floats, RunInfo, Samples
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -131,6 +133,19 @@ class Result:
     def efforts(self) -> list[str]:
         """Names of the channels with the torques and forces of the motors."""
         return [f"{name}.{effort_word(self.robot, name)[0]}" for name in self.arm.inputs]
+
+    def extreme(self, name: str) -> Extreme:
+        """Least and largest value of a channel, of a vector its length, and when.
+
+        Joint positions, deflections and slopes of links, and strains are followed between the samples too; of all other
+        channels the samples count.
+        """
+        if name in self.info.extremes:
+            return self.info.extremes[name]
+        values = self[name]
+        size = values if values.ndim == 1 else np.linalg.norm(values.reshape(len(self), -1), axis=1)
+        low, high = int(size.argmin()), int(size.argmax())
+        return Extreme(float(size[low]), float(self.time[low]), float(size[high]), float(self.time[high]))
 
     @cached_property
     def quantities(self) -> Quantities:

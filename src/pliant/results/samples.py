@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +66,15 @@ class Strain:
     z: float
 
 
+class Extreme(NamedTuple):
+    """Least and largest value of a quantity, and when."""
+
+    least: float
+    least_at: float
+    most: float
+    most_at: float
+
+
 @dataclass(frozen=True)
 class RunInfo:
     """How a run went.
@@ -83,6 +92,7 @@ class RunInfo:
     strains     places where strains are wanted
     seconds     processing time of the run, set-up included
     version     of Pliant
+    extremes    name -> least and largest value between the samples too; vectors by their length
     """
 
     name: str
@@ -100,6 +110,7 @@ class RunInfo:
     strains: tuple[Strain, ...] = ()
     seconds: float = 0.0
     version: str = ""
+    extremes: dict[str, Extreme] = field(default_factory=dict)
 
     @cached_property
     def study(self) -> str:
@@ -124,6 +135,9 @@ class RunInfo:
         kept["source"] = lambda: text
         kept["events"] = tuple((float(t), str(name), float(x)) for t, name, x in kept.get("events", ()))
         kept["strains"] = tuple(Strain(**strain) for strain in kept.get("strains", ()))
+        kept["extremes"] = {
+            str(name): Extreme(*(float(x) for x in row)) for name, row in kept.get("extremes", {}).items()
+        }
         for key in ("warnings", "frames"):
             kept[key] = tuple(kept.get(key, ()))
         return cls(**kept)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.analysis.modes import modes
+from pliant.analysis.modes import vibration_modes
 
 if TYPE_CHECKING:
     from pliant.results.result import Result
@@ -41,7 +41,7 @@ class Spectrum(NamedTuple):
 def residual_spectrum(run: Result) -> Spectrum:
     """The spectrum of the deviation of the tip from the rigid robot after the motion."""
     start = _rest_begins(run)
-    locked, free = (modes(run.arm, run.q[-1], locked=held).hertz for held in (True, False))
+    locked, free = (vibration_modes(run.arm, run.q[-1], locked=held).hertz for held in (True, False))
     natural = locked, free[free > 0]
     deviation = run["tip.deflection"][start:]
     time = run.time[start:]

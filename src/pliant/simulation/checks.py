@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from pliant.analysis.limits import axial_limits, slope_words
+from pliant.model.plausible import description_limits
 from pliant.results.result import Result
 from pliant.simulation.drives.saturated import effort_limits
 from pliant.simulation.loads import position_limits
 
-LARGEST_SLOPE = 0.2
-"""Rotation of a tip (rad) up to which a link bends as its linear model says."""
 BEYOND = 1e-6
 """A limit is passed if it is exceeded by more than this part of it."""
 LEAK = 1e-3
@@ -22,7 +22,9 @@ ROUNDING = 1e-12
 
 def range_warnings(run: Result, limits: bool) -> Iterator[str]:
     """The warnings of a run, in words."""
+    yield from description_limits(run.robot)
     yield from _slopes(run)
+    yield from _axial(run)
     if limits:
         yield from _limits(run)
     yield from _energy(run)
@@ -30,21 +32,34 @@ def range_warnings(run: Result, limits: bool) -> Iterator[str]:
 
 def _slopes(run: Result) -> Iterator[str]:
     for link in run.robot.links:
-        if not link.is_flexible:
-            continue
-        turn = np.linalg.norm(run[f"{link.name}.slope"], axis=1)
-        k = int(np.argmax(turn))
-        if turn[k] > LARGEST_SLOPE:
-            yield (
-                f"link '{link.name}' bends until its tip turns by {turn[k]:.3g} rad (at {run.time[k]:.4g} s); beyond "
-                f"{LARGEST_SLOPE} rad linear bending is only a rough model: use several segments per link, or less load"
-            )
+        if link.is_flexible:
+            turn = run.extreme(f"{link.name}.slope")
+            yield from slope_words(link.name, turn.most, f" (at {turn.most_at:.4g} s)")
+
+
+def _axial(run: Result) -> Iterator[str]:
+    """Axial forces at the instants that may be worst: the ends, and those of the largest rates and efforts."""
+    if not any(link.is_flexible for link in run.robot.links):
+        return
+    joints = [run.arm.names.index(name) for name in run.robot.joint_coordinates]
+    worst = {0, len(run) - 1}
+    for size in (np.abs(run.v[:, joints]), np.abs(run.tau)):
+        worst.update(int(k) for k in size.argmax(axis=0))
+    told = set[str]()
+    s = run.samples
+    for k in sorted(worst):
+        a = run.arm.forward(s.q[k], s.v[k], s.tau[k], force=s.force[k] if s.force.shape[1] else None)
+        for text in axial_limits(run.arm, s.q[k], s.v[k], a, f" (at {run.time[k]:.4g} s)"):
+            link = text.partition("'")[2].partition("'")[0]
+            if link not in told:
+                told.add(link)
+                yield text
 
 
 def _limits(run: Result) -> Iterator[str]:
     for i, (low, high) in position_limits(run.arm).items():
-        column = run.q[:, i]
-        for value, passed in ((float(column.max()), column.max() > high), (float(column.min()), column.min() < low)):
+        found = run.extreme(run.arm.names[i])
+        for value, passed in ((found.most, found.most > high), (found.least, found.least < low)):
             bound = high if value > high else low
             if passed and abs(value - bound) > BEYOND * max(abs(bound), 1e-3):
                 yield f"joint '{run.arm.names[i]}' goes to {value:.4g}, beyond its limit of {bound:.4g}"
@@ -65,10 +80,14 @@ def _energy(run: Result) -> Iterator[str]:
     turnover = float(np.ptp(energy) + np.abs(run.samples.work).max() + np.abs(run["energy.kinetic"]).max())
     rounding = ROUNDING * float(np.abs(run.quantities.energies).max())
     if balance > max(LEAK * turnover, rounding, _rest_energy(run)):
-        yield (
-            f"the energy balance is off by {balance:.3g} J, {100 * balance / turnover:.2g} % of what was turned over; "
+        method = run.arm.method
+        remedy = (
             "use a smaller tolerance or step"
+            if method.order is None
+            else f"so much is missing in method '{method.name}', which is approximate; method 'recursive' is not"
         )
+        share = f"{100 * balance / turnover:.2g} % of what was turned over"
+        yield f"the energy balance is off by {balance:.3g} J, {share}; {remedy}"
 
 
 def _rest_energy(run: Result) -> float:

@@ -19,7 +19,7 @@ def _stiff(link: Link) -> Link:
     if link.beam is not None and link.beam.is_flexible:
         # torsion brings the inertia of the sections along, which the twin keeps
         sections = bool(link.beam.rotary_inertia) or "torsion" in link.beam.families
-        dropped = ("modes", "elements", "lumped", "damping", "foreshortening", "rotary_inertia")
+        dropped = ("modes", "elements", "lumped", "damping", "bending", "stations", "rotary_inertia")
         kept = {key: value for key, value in link.beam.given().items() if key not in dropped}
         return link.with_changes(beam=type(link.beam)(**kept, rotary_inertia=sections))
     if link.modal is not None:

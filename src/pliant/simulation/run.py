@@ -25,6 +25,7 @@ from pliant.simulation.drives.kinds import NoDrive
 from pliant.simulation.events import Event, Happening, Watch, limit_events
 from pliant.simulation.integrators.integrator import IntegrationError, Integrator, Piece, Settings, Tolerance
 from pliant.simulation.loads import Disturbance, Stops
+from pliant.simulation.peaks import Peaks
 from pliant.simulation.start import Start
 from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.study import DEFAULT_TOLERANCE, IntegratorOptions, Outputs, StrainPoint, Study
@@ -62,7 +63,8 @@ class Run:
         began = time.perf_counter()
         self.study = study
         with study.placed("robot"):
-            self.arm = arm if arm is not None else Dynamics(study.robot, compile="auto" if study.compile else "never")
+            how: Literal["auto", "never"] = "auto" if study.compile else "never"
+            self.arm = arm if arm is not None else Dynamics(study.robot, method=study.dynamics, compile=how)
         with study.placed("start"):
             self.q0, self.v0 = study.start.state(self.arm)
         around = Surroundings(self.arm, self.q0)
@@ -86,6 +88,8 @@ class Run:
         )
         self.method, self.reason = choose(options, self.equations, self.q0, self.v0, study.until)
         self.recorder = Recorder(self.equations, study.sample_step, study.until)
+        self.strains = tuple(Strain(p.name, p.link, p.x, p.y, p.z) for p in study.outputs.strains)
+        self.peaks = Peaks(self.equations, self.strains)
         self.breaks = [t for t in self.equations.breaks if 0 < t < study.until]
         self.segment = (0.0, 0.0)
         self.happenings: list[Happening] = []
@@ -164,10 +168,12 @@ class Run:
         self.happenings += found
         if found and found[-1].stops:
             end = found[-1]
+            self.peaks.look(piece, end.time)
             self.recorder.take(piece, end.time, last=True)
             self.stopped = f"stopped at {end.time:.6g} s: {end.name}"
             integrator.t, integrator.y = end.time, piece(end.time)
             return
+        self.peaks.look(piece, piece.end)
         self.recorder.take(piece, piece.end)
 
     def give_up(self, error: IntegrationError) -> None:
@@ -184,7 +190,6 @@ class Run:
         """Everything computed so far."""
         study = self.study
         samples = self.recorder.samples()
-        strains = tuple(Strain(p.name, p.link, p.x, p.y, p.z) for p in study.outputs.strains)
         info = RunInfo(
             name=study.name,
             source=study.to_yaml,
@@ -197,9 +202,10 @@ class Run:
             ended=self.stopped or ("reached its end" if self.finished else f"interrupted at {self.t:.6g} s"),
             events=tuple((h.time, h.name, h.value) for h in self.happenings),
             frames=tuple(dict.fromkeys(("tip", *(_whole_name(study.robot, f) for f in study.outputs.frames)))),
-            strains=strains,
+            strains=self.strains,
             seconds=self.seconds,
             version=version or str(sys.modules["pliant"].__version__),
+            extremes=self.peaks.extremes(),
         )
         result = Result(study.robot, samples, info, self.arm)
         # the numbers of a motion that diverged mean nothing
@@ -214,6 +220,7 @@ class Run:
         kept["run/segment"] = np.array(self.segment)
         kept["run/excesses"] = np.array(self.watch.before if self.watch.before is not None else [])
         kept["run/seconds"] = np.array(self.seconds)
+        kept["run/peaks"] = self.peaks.memory()
         return kept
 
     def recall(self, memory: Mapping[str, Any], samples: Samples, happenings: Sequence[Happening] = ()) -> None:
@@ -230,6 +237,8 @@ class Run:
         self.integrator = self._make(float(inner["t"]), np.array(inner["y"]))
         self.integrator.recall(inner)
         self.recorder.recall(samples)
+        if "peaks" in own:
+            self.peaks.recall(own["peaks"])
         self.watch.before = own["excesses"].tolist() or None
         self.happenings = list(happenings)
         self.seconds += float(own["seconds"])

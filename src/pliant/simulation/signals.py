@@ -101,6 +101,8 @@ def signal(given: float | str) -> Function:
 class SignalForm:
     """The reading of a signal: a number (with a unit in files), or an expression in t."""
 
+    parse: Callable[[str], Any] = staticmethod(parse_signal)
+
     def __init__(self, unit: str, *, sliding: str | None = None) -> None:
         self.number = Quantity(unit, sliding=sliding)
 
@@ -120,7 +122,7 @@ class SignalForm:
             return self.number.read(value, context)
         except PydanticCustomError as as_number:
             try:
-                parse_signal(value)
+                self.parse(value)
             except ExpressionError as error:
                 # '5 mN' is a number with a wrong unit, '5*sin(q)' a wrong expression
                 if " " in value.strip() and not any(sign in value for sign in "*(^"):

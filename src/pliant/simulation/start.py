@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
-from pliant.analysis.equilibrium import NoEquilibriumError
-from pliant.analysis.equilibrium import equilibrium as rest
+from pliant.analysis.equilibrium import NoEquilibriumError, settle
 from pliant.dynamics import Dynamics
 from pliant.formulations.loops.errors import LoopError
 from pliant.formulations.loops.selection import RANK
@@ -120,6 +119,6 @@ def _checked(loops: Loops, q: Floats, v: Floats) -> tuple[Floats, Floats]:
 def equilibrium(arm: Dynamics, q: Floats) -> Floats:
     """The coordinates with the links bent as they are at rest while the drives hold their angles."""
     try:
-        return rest(arm, q).q
+        return settle(arm, q).q
     except NoEquilibriumError as error:
         raise ModelError(str(error)) from None

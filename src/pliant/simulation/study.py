@@ -24,6 +24,8 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails
 
+from pliant.formulations.methods import FOR_STUDY
+from pliant.formulations.methods import METHODS as DYNAMICS
 from pliant.mechanism import assemble
 from pliant.model.element import Element, Frozen, FrozenDict, Text, at, of_value, path_text, refuse
 from pliant.model.errors import ModelError, Problem, did_you_mean, show
@@ -156,6 +158,10 @@ class Study(Element):
         default_factory=lambda: IntegratorOptions(), description="method, tolerances and steps"
     )
     outputs: Outputs = Field(default_factory=lambda: Outputs(), description="what the result holds")
+    dynamics: str = Field(
+        default="recursive",
+        description="what computes the equations of motion: recursive, or another method such as dual_screw",
+    )
     compile: StrictBool = Field(default=True, description="machine code; false: plain NumPy, slower")
     _origin: _Origin = PrivateAttr(default=_Origin())
 
@@ -175,6 +181,10 @@ class Study(Element):
     def _problems(self) -> Iterator[InitErrorDetails]:
         """What does not fit the robot or the time."""
         robot = self.robot
+        known = (*DYNAMICS, *FOR_STUDY)
+        if self.dynamics not in known:
+            hint = did_you_mean(self.dynamics, known) or f"; known methods: {', '.join(DYNAMICS)}"
+            yield of_value("dynamics", message=f"is {show(self.dynamics)}, which is not known{hint}")
         inputs = [str(link.joint.name) for link in robot.links if link.joint.actuated]
         if self.drive is not None:
             yield from joint_problems(self.drive, ("drive",), inputs)

@@ -8,6 +8,7 @@ Values between kernels live in one record per link; only those that some later k
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from pliant.engine.trace.program import Address, Kernel, LoopPass, RolledProgram, Still, Stored
@@ -191,9 +192,10 @@ class _Roller:
             for name in self.algorithm.inputs
         }
         gravity = [tape.symbol(Address("gravity", "", g.index)) if isinstance(g, Slot) else g for g in self.gravity]
-        constants = from_slots(self.split[i].pattern, reader("constants"))
         known = {name: self.patterns[i][name] for name in names if name in self.patterns[i]}
         store = from_slots(known, reader("store"), reader("constants"))
+        # most of what a neighbour is remains unread
+        constants = partial(from_slots, self.split[i].pattern, reader("constants"))
         return LinkView(link.name, link.kind, constants, inputs, gravity, None, [], store)
 
     def _mark_needed(self, passes: list[LoopPass]) -> None:

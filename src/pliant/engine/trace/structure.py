@@ -37,8 +37,23 @@ class ConstantSlot(NamedTuple):
     sign: float = 1.0
 
 
+class Plain(list[Any]):
+    """Nested lists of plain numbers alone: nothing in them is ever replaced, so they are handed on as they are.
+
+    Most of the arrays of a large body are zeros.
+    """
+
+    __slots__ = ("frozen",)
+
+    def __init__(self, values: list[Any]) -> None:
+        super().__init__(values)
+        self.frozen = tuple(freeze(value) for value in values)
+
+
 def map_leaves(tree: Any, f: Callable[[Any], Any]) -> Any:
     """Apply f to every leaf of nested lists, tuples, named tuples and dicts; slots and None are leaves."""
+    if type(tree) is Plain:
+        return tree
     if isinstance(tree, (Slot, ConstantSlot)) or tree is None:
         return f(tree)
     if isinstance(tree, dict):
@@ -53,6 +68,8 @@ def map_leaves(tree: Any, f: Callable[[Any], Any]) -> Any:
 
 def freeze(tree: Any) -> Any:
     """A hashable image of a pattern."""
+    if type(tree) is Plain:
+        return tree.frozen
     if isinstance(tree, dict):
         return tuple((key, freeze(value)) for key, value in tree.items())
     if isinstance(tree, (list, tuple)) and not isinstance(tree, (Slot, ConstantSlot)):
@@ -116,7 +133,10 @@ def split_constants(constants: Any) -> ConstantsPattern:
         if hasattr(node, "_fields"):
             rules = {name: exact if role == "exact" else alone for name, role in _roles(node).items()}
             return type(node)(*(split(x, rules.get(name, shared)) for name, x in zip(node._fields, node, strict=True)))
-        return [split(x, rule) for x in node] if isinstance(node, list) else rule(node)
+        if not isinstance(node, list):
+            return rule(node)
+        parts = [split(x, rule) for x in node]
+        return Plain(parts) if all(type(x) in (float, Plain) for x in parts) else parts
 
     return ConstantsPattern(split(constants, shared), values)
 

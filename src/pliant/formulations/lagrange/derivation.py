@@ -27,11 +27,15 @@ TERMS_PER_PAGE = 150
 
 @dataclass(frozen=True, slots=True)
 class WayOut:
-    """What works for a robot that has no such equations, whose equations are too long, or whose sections turn."""
+    """What works for a robot that has no such equations, whose equations are too long, or whose sections turn.
+
+    ``linear`` is whether the equations of its small deflections are enough where it bends to second order.
+    """
 
     other: str
     smaller: str
     exact: str = ""
+    linear: bool = True
 
 
 def derive(
@@ -41,6 +45,7 @@ def derive(
     mechanism: Mechanism | None = None,
     tip_rotation: TipRotation = "slope",
     most_terms: int = MOST_TERMS,
+    work_per_term: int = WORK_PER_TERM,
     progress: Callable[[float, str], None] | None = None,
     with_rates: bool = True,
 ) -> tuple[Names, SymbolicSystem]:
@@ -50,7 +55,7 @@ def derive(
         from pliant.mechanism import assemble as put_together
 
         mechanism = put_together(robot)
-    names = Names(Algebra(most=float(most_terms) * WORK_PER_TERM))
+    names = Names(Algebra(most=float(most_terms) * work_per_term))
     try:
         chain = build_chain(mechanism, robot, names, tip_rotation)
         system = assemble(chain, progress, most_terms=most_terms, with_rates=with_rates)
@@ -75,8 +80,9 @@ def _check(robot: Robot, way_out: WayOut) -> None:
         if beam is not None and beam.rotary_inertia == "exact" and beam.is_flexible:
             message = f"rotary_inertia is exact, which has no closed form; write rotary_inertia: true{way_out.exact}"
             raise ModelError(Problem(element, message))
-        if beam is not None and beam.foreshortening:
-            message = "foreshortening is not part of the closed-form equations; leave it out"
+        bends = beam is not None and beam.is_flexible and beam.bending != "linear"
+        if beam is not None and bends and (beam.bending == "exact" or not way_out.linear):
+            message = f"bending is {beam.bending}, which has no closed form; write bending: linear{way_out.exact}"
             raise ModelError(Problem(element, message))
 
 

@@ -26,8 +26,11 @@ if TYPE_CHECKING:
     from pliant.mechanism import Mechanism
     from pliant.model.robot import Robot
 
-MOST_EVALUATED_TERMS = 10_000
-"""Terms of M and D, as estimated: about as many operations, and a second or two of compiling."""
+MOST_EVALUATED_TERMS = 20_000
+"""Terms of M and D, as estimated: ten thousand operations, and a second or two of compiling."""
+
+WORK_PER_EVALUATED_TERM = 3
+"""Products of terms for each of them: three times what rigid arms with six joints need; a refusal takes a second."""
 
 
 class FormConstants(NamedTuple):
@@ -118,8 +121,16 @@ def forms_of(
         other="method 'recursive' closes them",
         smaller="Use fewer modes or links, or method 'recursive', whose work grows with the number of links only",
         exact=", or use method 'recursive'",
+        linear=False,
     )
-    names, system = derive(robot, way_out, mechanism=mechanism, most_terms=most_terms, with_rates=False)
+    names, system = derive(
+        robot,
+        way_out,
+        mechanism=mechanism,
+        most_terms=most_terms,
+        work_per_term=WORK_PER_EVALUATED_TERM,
+        with_rates=False,
+    )
     layout, coefficients, losses = form_layout(names, system)
     used = names.needed([*system.all_series(), system.potential, system.rest_energy])
     table = {v: c for v, c in names.final(used).items() if c.kind != "gravity"}

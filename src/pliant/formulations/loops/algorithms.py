@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pliant.formulations.loops.articulated_loops import Outcome, constrained
-from pliant.formulations.loops.closure import Closure, closing, closing_force, gap, gap_rate
+from pliant.formulations.loops.closure import Closure, closing, closing_force, gaps_and_rates, tie_forces
 from pliant.formulations.loops.cuts import Plan, move_frames, parents_of
 from pliant.formulations.recursive.articulated import gather_force, ldl, ldl_solve
 from pliant.formulations.recursive.composite import project
@@ -112,6 +112,8 @@ class ClosingForce(LoopAlgorithm):
 
     def of_robot(self, robot: LoopInputs) -> Vector:
         forces = [project(view.kind, *wrench) for view, wrench in self.wrenches(robot)]
+        for link, effort in tie_forces(self.closures, list(robot.inputs["a"])):
+            forces[link][0] = forces[link][0] + effort
         return self.original([x for part in forces for x in part])
 
     def wrenches(self, robot: LoopInputs) -> list[tuple[LinkView, tuple[Vector, Vector, Vector]]]:
@@ -252,9 +254,7 @@ class LoopCorrection(LoopAlgorithm):
 
         def rates(v: Sequence[Any]) -> tuple[Vector, Vector]:
             links = run(MOTION, robot.tree, self.merged({"q": q, "v": v}), robot.constants, [0.0] * 3)
-            moved = [(c, links[c.first].store["motion"], links[c.second].store["motion"]) for c in self.closures]
-            gaps = [x for c, a, b in moved for x in gap(c.rows, a, b)]
-            return gaps, [x for c, a, b in moved for x in gap_rate(c.rows, a, b)]
+            return gaps_and_rates(self.closures, links)
 
         gaps, slips = rates(v)
         n = len(q)

@@ -13,9 +13,10 @@ Relations between accelerations are those of (18)-(22); the minimum of the form 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
-from pliant.formulations.loops.closure import Closure, ClosureRow, gap, gap_rate
+from pliant.formulations.loops.closure import Closure, ClosureRow, gaps_and_rates
 from pliant.formulations.loops.cuts import (
     Plan,
     Solved,
@@ -121,6 +122,9 @@ class _Elimination(SparseArticulated):
         for c, closure in enumerate(self.closures):
             if c in solved:
                 continue
+            if closure.is_tie:
+                self._add_tie(("multiplier", c, closure.rows[0]), closure)
+                continue
             sides = (closure.first, closure.second)
             a, b = (self._motion(i) for i in sides)
             w_a, w_b = (self.links[i].connection.w for i in sides)
@@ -140,12 +144,20 @@ class _Elimination(SparseArticulated):
                     self.form.push(name, dot(cross(w_a, unit), subtract(w_a, times(R_AB, w_b))))
                 self.form.push(name, self._restoring(closure, row))
 
+    def _add_tie(self, name: Unknown, closure: Closure) -> None:
+        """A joint that follows another: one multiplier between their accelerations."""
+        self.multipliers.append(name)
+        self._added.append(name)
+        for link, ratio in ((closure.first, 1.0), (closure.second, -closure.ratio)):
+            self.form.add(name, ("joint", link), ratio * self.links[link].kind.sign)
+        self.form.push(name, self._restoring(closure, closure.rows[0]))
+
     def _restoring(self, closure: Closure, row: ClosureRow) -> Scalar:
         """What stabilisation adds to the acceleration of a row."""
         if not self.stabilise:
             return 0.0
-        a, b, k = self._motion(closure.first), self._motion(closure.second), self.stabilise
-        return 2.0 * k * gap_rate([row], a, b)[0] + k * k * gap([row], a, b)[0]
+        (gap,), (rate,) = gaps_and_rates([replace(closure, rows=(row,))], self.links)
+        return 2.0 * self.stabilise * rate + self.stabilise * self.stabilise * gap
 
     # ---- closures by cuts
 

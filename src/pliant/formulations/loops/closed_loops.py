@@ -30,7 +30,7 @@ CORRECTIONS = 6
 
 def loops_of(arm: OpenTree, independent: Choice = "auto", stabilise: float = 0.0) -> Loops:
     """The loops of a robot, with no rows where it has none."""
-    if not arm.mechanism.loops:
+    if not arm.mechanism.is_closed:
         return Loops(arm)
     constraints = Constraints(arm)
     return ClosedLoops(constraints, Coordinates(constraints, independent), stabilise)

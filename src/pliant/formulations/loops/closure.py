@@ -32,22 +32,36 @@ AXES = "xyz"
 class ClosureRow(NamedTuple):
     """One scalar constraint: a displacement or a turn along a base axis, or a tilt about an axis of the first frame."""
 
-    kind: Literal["shift", "turn", "tilt"]
+    kind: Literal["shift", "turn", "tilt", "tie"]
     axis: int
 
     @property
     def label(self) -> str:
-        return f"{'' if self.kind == 'shift' else 'r'}{AXES[self.axis]}"
+        return "tie" if self.kind == "tie" else f"{'' if self.kind == 'shift' else 'r'}{AXES[self.axis]}"
 
 
 @dataclass(frozen=True, slots=True)
 class Closure:
-    """A loop's closure between two massless links of the tree."""
+    """A loop's closure between two massless links of the tree; or two links whose joints are tied by a ratio.
+
+    Of a tie, the joint of the first link follows: q_first = ratio q_second + offset.
+    """
 
     name: str
     first: int
     second: int
     rows: tuple[ClosureRow, ...]
+    ratio: float = 1.0
+    offset: float = 0.0
+
+    @property
+    def is_tie(self) -> bool:
+        """Whether it ties two joints."""
+        return any(row.kind == "tie" for row in self.rows)
+
+    def tied(self, first: Vector, second: Vector, offset: float = 0.0) -> Scalar:
+        """How far the own coordinates of two links, or their rates or accelerations, are from the tie."""
+        return first[0] - self.ratio * second[0] - offset
 
 
 def rows_of(loop: LoopEnds) -> tuple[ClosureRow, ...]:
@@ -63,9 +77,15 @@ def rows_of(loop: LoopEnds) -> tuple[ClosureRow, ...]:
     return (*shifts, *turns)
 
 
-def close(tree: Tree, mechanism: Mechanism) -> tuple[Tree, tuple[Closure, ...]]:
-    """Add the frames of all loops to a tree."""
-    closures = []
+TIE = (ClosureRow("tie", 0),)
+
+
+def close(tree: Tree, mechanism: Mechanism, order: Sequence[int]) -> tuple[Tree, tuple[Closure, ...]]:
+    """Add the frames of all loops to a tree, whose coordinates are the mechanism's in an order."""
+    place = {order[link.start]: i for i, link in enumerate(tree.links) if link.kind.joint != "fixed"}
+    closures = [
+        Closure(tie.name, place[tie.follower], place[tie.leader], TIE, tie.ratio, tie.offset) for tie in mechanism.ties
+    ]
     for loop in mechanism.loops:
         R = _axis_to_z(loop.axis) if loop.kind == "revolute" else np.eye(3)
         for k, (member, frame) in enumerate(loop.frames):
@@ -136,18 +156,33 @@ def gap_acceleration(rows: Sequence[ClosureRow], a: Motion, b: Motion, A: Accele
 # ---- all closures of a tree
 
 
-def closing(closures: Sequence[Closure], links: Sequence[LinkView]) -> tuple[Vector, Vector, Vector]:
-    """Gaps, their rates and their accelerations after ``FRAMES``, closure by closure."""
+def gaps_and_rates(closures: Sequence[Closure], links: Sequence[LinkView]) -> tuple[Vector, Vector]:
+    """Gaps and their rates where the links have their motions, closure by closure."""
     gaps: Vector = []
     rates: Vector = []
+    for closure in closures:
+        first, second = links[closure.first], links[closure.second]
+        if closure.is_tie:
+            gaps.append(closure.tied(first.q, second.q, closure.offset))
+            rates.append(closure.tied(first.v, second.v))
+        else:
+            a, b = first.store["motion"], second.store["motion"]
+            gaps += gap(closure.rows, a, b)
+            rates += gap_rate(closure.rows, a, b)
+    return gaps, rates
+
+
+def closing(closures: Sequence[Closure], links: Sequence[LinkView]) -> tuple[Vector, Vector, Vector]:
+    """Gaps, their rates and their accelerations after ``FRAMES``, closure by closure."""
     accelerations: Vector = []
     for closure in closures:
         first, second = links[closure.first], links[closure.second]
+        if closure.is_tie:
+            accelerations.append(closure.tied(first.inputs["a"], second.inputs["a"]))
+            continue
         a, b = first.store["motion"], second.store["motion"]
-        gaps += gap(closure.rows, a, b)
-        rates += gap_rate(closure.rows, a, b)
         accelerations += gap_acceleration(closure.rows, a, b, first.store["acceleration"], second.store["acceleration"])
-    return gaps, rates, accelerations
+    return *gaps_and_rates(closures, links), accelerations
 
 
 def closing_force(
@@ -157,6 +192,9 @@ def closing_force(
     out: dict[int, tuple[Vector, Vector]] = {}
     start = 0
     for closure in closures:
+        if closure.is_tie:
+            start += 1
+            continue
         a: Motion = links[closure.first].store["motion"]
         force, moment = list(zeros(1, 3)[0]), list(zeros(1, 3)[0])
         for k, row in enumerate(closure.rows):
@@ -171,4 +209,15 @@ def closing_force(
             motion: Motion = links[index].store["motion"]
             columns = [column(motion.R, k) for k in range(3)]
             out[index] = ([sign * dot(c, force) for c in columns], [sign * dot(c, moment) for c in columns])
+    return out
+
+
+def tie_forces(closures: Sequence[Closure], multipliers: Vector) -> list[tuple[int, Scalar]]:
+    """(link, effort on its joint's own coordinate) of the multipliers of ties."""
+    out: list[tuple[int, Scalar]] = []
+    start = 0
+    for closure in closures:
+        if closure.is_tie:
+            out += [(closure.first, multipliers[start]), (closure.second, -(closure.ratio * multipliers[start]))]
+        start += len(closure.rows)
     return out

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pliant.formulations.loops.algorithms import Closing, ClosingAcceleration
 from pliant.formulations.loops.assembly import Assembled, assemble
-from pliant.formulations.loops.closure import close
+from pliant.formulations.loops.closure import Closure, ClosureRow, close
 from pliant.formulations.loops.errors import AssemblyError
 from pliant.formulations.loops.forms import kkt_solve
 from pliant.formulations.loops.legs import named_indices
@@ -42,7 +42,7 @@ class Constraints:
         self.arm = arm
         short = merged(arm.tree)
         self.order = short.order
-        self.tree, self.closures = close(short.tree, arm.mechanism)
+        self.tree, self.closures = close(short.tree, arm.mechanism, short.order)
         self.rows: tuple[str, ...] = tuple(f"{c.name}.{row.label}" for c in self.closures for row in c.rows)
         self.loop_of = tuple(c.name for c in self.closures for _ in c.rows)
         self.levels = Traced(Closing.of(self.order, self.closures), self.tree)
@@ -92,8 +92,11 @@ class Constraints:
     @cached_property
     def row_scale(self) -> Floats:
         """The robot's size for shifts, a radian for turns."""
-        kinds = [row.kind for c in self.closures for row in c.rows]
-        return np.array([self.size if kind == "shift" else 1.0 for kind in kinds])
+
+        def is_length(c: Closure, row: ClosureRow) -> bool:
+            return row.kind == "shift" or (row.kind == "tie" and self.tree.links[c.first].kind.joint == "prismatic")
+
+        return np.array([self.size if is_length(c, row) else 1.0 for c in self.closures for row in c.rows])
 
     @cached_property
     def column_scale(self) -> Floats:

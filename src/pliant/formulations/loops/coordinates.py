@@ -115,7 +115,8 @@ class Coordinates:
     def leg_ends(self, *sides: int) -> list[int]:
         """Elastic coordinates of the last bending links of the legs (side 0: first frame, 1: second frame)."""
         c = self.constraints
-        found = (k for side in sides for closure in c.closures for k in last_elastic(c.tree, closure, side))
+        loops = [closure for closure in c.closures if not closure.is_tie]
+        found = (k for side in sides for closure in loops for k in last_elastic(c.tree, closure, side))
         return list(dict.fromkeys(c.order[k] for k in found))
 
     # ---- at a configuration

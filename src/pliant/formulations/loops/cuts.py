@@ -215,6 +215,8 @@ def plans(links: Sequence[LinkView], closures: Sequence[Closure], given: Sequenc
     parents = parents_of(links)
     solved: list[Solved] = []
     for c, closure in enumerate(closures):
+        if closure.is_tie:
+            continue
         for near, far in ((closure.second, closure.first), (closure.first, closure.second)):
             link = _cut_below(links, parents, near, far)
             if link is None or link in (each.link for each in solved):

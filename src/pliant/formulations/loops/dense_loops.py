@@ -183,7 +183,7 @@ class DenseLoops(Loops):
     @cached_property
     def _whole(self) -> tuple[Tree, tuple[Closure, ...]]:
         """The robot's own tree with closures, no links merged."""
-        return close(self.arm.tree, self.arm.mechanism)
+        return close(self.arm.tree, self.arm.mechanism, range(self.arm.size))
 
     def wrenches(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """Force and moment of the closures on each link with all that it carries (links, 6), own axes and origin.

@@ -13,7 +13,7 @@ import numpy as np
 
 from pliant.bodies.constants import embedded
 from pliant.bodies.modal_body import Array, ModalBody
-from pliant.bodies.reframe import joined, reframe
+from pliant.bodies.reframe import can_join, joined, reframe
 from pliant.bodies.rounding import clean
 from pliant.formulations.recursive.link import Seat
 from pliant.formulations.recursive.lowering import rigid_link
@@ -63,7 +63,7 @@ def merged(tree: Tree) -> Merged:
             group = groups[up.group]
             R = up.R @ np.array(seat.R0)
             p = up.p + up.R @ (np.array(seat.section.position) + np.array(seat.offset))
-            if not (len(group.body.section_inertia) and len(link.body.section_inertia)):
+            if can_join(group.body, link.body):
                 places.append(_Place(up.group, R, p, group.body.size))
                 group.body = joined(group.body, reframe(link.body, R, p))
                 group.coordinates += own

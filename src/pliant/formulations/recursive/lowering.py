@@ -2,14 +2,17 @@
 
 Every link gets a dynamics frame D on its joint axis, one of whose axes is that axis; D is the link's own frame B
 wherever the description allows it. Parts that are welded to a body without moving relative to it are merged into
-its constants; parts on a moving section become links with a fixed joint and no coordinates.
+its constants; parts on a moving section become links with a fixed joint and no coordinates, and so do sections whose
+inertia turns exactly with them: one short kernel serves all of a beam.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from pliant.bodies.constants import fixed_section, section_of
+from pliant.bodies.constants import disc_sections, fixed_section, offset_of, section_of
 from pliant.bodies.joint_drive import JointDrive
 from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.reframe import add_part, reframe
@@ -20,9 +23,12 @@ from pliant.formulations.recursive.tree import Tree, TreeLink
 from pliant.mechanism import BASE, Mechanism, Member, Part
 
 
-def lower(mechanism: Mechanism) -> Tree:
-    """The tree of a mechanism; its closures are not part of it."""
-    builder = _Builder(mechanism)
+def lower(mechanism: Mechanism, *, discs: bool = True) -> Tree:
+    """The tree of a mechanism; its closures are not part of it.
+
+    discs  sections that turn exactly are links of their own; else they stay with their bodies
+    """
+    builder = _Builder(mechanism, discs)
     for member in mechanism.members:
         builder.add(member)
     links, frames = align_frames(builder.links, builder.frames)
@@ -31,7 +37,7 @@ def lower(mechanism: Mechanism) -> Tree:
 
 def seat_at(body: ModalBody, frame: str, rule: str) -> Seat:
     """A frame of a body as a seat."""
-    return Seat(section_of(body, frame, rule), [0.0] * 3, clean(body.frames[frame].rotation), 0.0)
+    return Seat(section_of(body, frame, rule), offset_of(body, frame), clean(body.frames[frame].rotation), 0.0)
 
 
 def fixed_seat(position: Array, R: Array, size: int, rule: str) -> Seat:
@@ -47,8 +53,9 @@ def rigid_link(name: str, parent: int, seat: Seat, body: ModalBody, rule: str, s
 
 
 class _Builder:
-    def __init__(self, mechanism: Mechanism) -> None:
+    def __init__(self, mechanism: Mechanism, discs: bool) -> None:
         self.mechanism = mechanism
+        self.discs = discs
         self.rule = mechanism.rule
         self.links: list[TreeLink] = []
         self.places: list[int] = []
@@ -57,7 +64,7 @@ class _Builder:
 
     def add(self, member: Member) -> None:
         """Add a link with its hub and payloads."""
-        body, late = member.body, list[Part]()
+        body, late = member.body.without_discs() if self.discs else member.body, list[Part]()
         for part in member.parts:
             merged = add_part(body, part.frame, part.mass, part.com, part.inertia)
             if merged is None:
@@ -70,11 +77,23 @@ class _Builder:
             self._add_joint(member, body)
         where = len(self.links) - 1
         self.places.append(where)
+        if self.discs:
+            self._add_discs(member, where)
         for part in late:
             part_body = ModalBody.rigid(part.mass, part.com, part.inertia)
             seat = self.frames[f"{member.name}.{part.frame}"][1]
             name = f"{member.name}.{part.name}"
             self.links.append(rigid_link(name, where, seat, part_body, self.rule, self.start))
+
+    def _add_discs(self, member: Member, where: int) -> None:
+        """The sections of a beam that turn exactly, each without mass and with the inertia of its piece."""
+        axes = self.links[where].body.section_axes
+        own = replace(member.body, section_axes=axes)
+        for k, (section, moments) in enumerate(disc_sections(own, self.rule)):
+            seat = Seat(section, [0.0] * 3, clean(axes), 0.0)
+            disc = ModalBody.rigid(0.0, np.zeros(3), np.diag(moments))
+            name = f"{member.name}.section{k + 1}"
+            self.links.append(rigid_link(name, where, seat, disc, self.rule, self.start))
 
     def _add_free(self, member: Member, body: ModalBody) -> None:
         """Six coordinates: three slides along the joint frame's axes, three turns about the moved x, y, z."""

@@ -31,12 +31,19 @@ class LinkView:
 
     name: str
     kind: LinkKind
-    link: LinkConstants
+    constants: LinkConstants | Callable[[], LinkConstants]
     inputs: Mapping[str, Vector]
     gravity: Vector
     parent: LinkView | None = None
     children: list[LinkView] = field(default_factory=list)
     store: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def link(self) -> LinkConstants:
+        """Its constants; those that are made on demand are made once."""
+        if callable(self.constants):
+            self.constants = self.constants()
+        return self.constants
 
     @property
     def q(self) -> Vector:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import math
 import os
 from collections.abc import Sequence
-from pathlib import Path as FilePath
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -14,14 +11,14 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from pliant.model.element import of_value, refuse, rule
-from pliant.model.errors import ModelError, Problem, did_you_mean, show
+from pliant.model.errors import ModelError, show
 from pliant.model.units import Number
 from pliant.simulation.drives.drive import NO_RATES, Action, ActiveDrive, Drive
+from pliant.simulation.joint_table import read_joint_table
 from pliant.simulation.per_joint import Efforts, spread
 from pliant.simulation.signals import signal
 from pliant.simulation.trajectories.path import Floats, Surroundings
 
-TIME_COLUMNS = ("t", "time")
 Interpolation = Literal["linear", "hold", "cubic"]
 
 
@@ -79,7 +76,7 @@ class GivenTorque(Drive):
             signals = [signal(x) for x in spread(self.joints, around.inputs, 0.0, "joints")]
             return _Signals(signals)
         if self.file is not None:
-            times, rows = read_torques(self.file, around.inputs)
+            times, rows = read_joint_table(self.file, around.inputs, np.zeros(len(around.inputs)), "torques")
         else:
             assert self.time is not None
             assert self.torque is not None
@@ -130,38 +127,3 @@ class _Table(ActiveDrive):
             part = (t - times[k]) / (times[k + 1] - times[k])
             tau = rows[k] + part * (rows[k + 1] - rows[k])
         return Action(tau, NO_RATES)
-
-
-def read_torques(file: str, inputs: Sequence[str]) -> tuple[Floats, Floats]:
-    """Times and rows (in the order of the inputs) of a CSV file; joints without a column get zero."""
-
-    def fail(message: str, line: int | None = None) -> ModelError:
-        return ModelError(Problem("", message, file, line))
-
-    lines = FilePath(file).read_text(encoding="utf-8-sig").splitlines()
-    table = [(i, row) for i, row in enumerate(csv.reader(lines), start=1) if row and not row[0].startswith("#")]
-    if len(table) < 3:
-        raise fail("a table of torques needs a line of names and at least two lines of numbers")
-    head = [name.strip() for name in table[0][1]]
-    if head[0] not in TIME_COLUMNS:
-        raise fail(f"the first column is '{head[0]}'; it must be 't', the time in s", table[0][0])
-    for name in head[1:]:
-        if name not in inputs:
-            hint = did_you_mean(name, inputs) or f"; it has {', '.join(inputs)}"
-            raise fail(f"column '{name}': the robot has no actuated joint of that name{hint}", table[0][0])
-    values: list[list[float]] = []
-    for line, row in table[1:]:
-        try:
-            numbers = [float(x) for x in row]
-        except ValueError:
-            raise fail(f"{show(','.join(row))} is not a line of numbers", line) from None
-        if len(numbers) != len(head) or not all(map(math.isfinite, numbers)):
-            raise fail(f"the line has {len(numbers)} finite numbers at most; it needs {len(head)}", line)
-        if values and numbers[0] <= values[-1][0]:
-            raise fail(f"the time {numbers[0]:g} s is not later than the one before it", line)
-        values.append(numbers)
-    data = np.array(values)
-    rows = np.zeros((len(data), len(inputs)))
-    for k, name in enumerate(head[1:], start=1):
-        rows[:, list(inputs).index(name)] = data[:, k]
-    return data[:, 0], rows

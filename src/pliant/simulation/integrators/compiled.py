@@ -350,6 +350,10 @@ class KnotPiece(Piece):
     def knots(self) -> Floats:
         return self.times
 
+    @property
+    def knot_states(self) -> Floats:
+        return self._y
+
     def __call__(self, t: ArrayLike) -> Floats:
         times = np.atleast_1d(np.asarray(t, dtype=float))
         out = np.empty((len(times), self._y.shape[1]))

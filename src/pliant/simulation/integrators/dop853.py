@@ -139,6 +139,10 @@ class DensePiece(Piece):
         self.y0, self.y1, self.K = y0, y1, K
         self._F: Floats | None = None
 
+    @property
+    def knot_states(self) -> Floats:
+        return np.stack([self.y0, self.y1])
+
     def __call__(self, t: ArrayLike) -> Floats:
         times = np.atleast_1d(np.asarray(t, dtype=float))
         inside = (times > self.start) & (times < self.end)

@@ -69,6 +69,11 @@ class Piece(ABC):
     def __call__(self, t: ArrayLike) -> Floats:
         """The state at times within the piece: (size,) for one time, (times, size) for several."""
 
+    @property
+    @abstractmethod
+    def knot_states(self) -> Floats:
+        """The states at the knots (knots, size), as they are known without interpolation."""
+
 
 @dataclass(frozen=True)
 class Tolerance:
@@ -204,6 +209,10 @@ class HermitePiece(Piece):
     f0: Floats
     f1: Floats
     count: int = field(default=0)
+
+    @property
+    def knot_states(self) -> Floats:
+        return np.stack([self.y0, self.y1])
 
     def __call__(self, t: ArrayLike) -> Floats:
         times = np.atleast_1d(np.asarray(t, dtype=float))

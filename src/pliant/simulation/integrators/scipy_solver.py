@@ -87,6 +87,10 @@ class ScipyPiece(Piece):
     def __init__(self, start: float, end: float, y0: Floats, y1: Floats, dense: Any) -> None:
         self.start, self.end, self.y0, self.y1, self.dense = start, end, y0, y1, dense
 
+    @property
+    def knot_states(self) -> Floats:
+        return np.stack([self.y0, self.y1])
+
     def __call__(self, t: ArrayLike) -> Floats:
         times = np.atleast_1d(np.asarray(t, dtype=float))
         out = np.asarray(self.dense(times).T).copy()

@@ -13,8 +13,8 @@ from pydantic import Field, model_validator
 from pliant.model.element import Element, of_value, refuse, rule
 from pliant.model.units import POSITIVE, Quantity, Time
 from pliant.simulation.per_joint import (
+    Accelerations,
     Coordinates,
-    PositivePlain,
     SpeedLimits,
     Speeds,
     Times,
@@ -114,7 +114,7 @@ class Trapezoidal(_Move):
     duration: Duration | None = Field(default=None, description="time from rest to rest")
     ramp: Ramp = Field(default=1 / 3, description="part of the duration that each ramp takes, at most 1/2")
     velocity: SpeedLimits | None = Field(default=None, description="largest joint rates")
-    acceleration: PositivePlain | None = Field(default=None, description="largest joint accelerations")
+    acceleration: Accelerations | None = Field(default=None, description="largest joint accelerations")
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
@@ -214,8 +214,8 @@ class Steps(Trajectory):
 class Spline(Trajectory):
     """A smooth curve through points.
 
-    ``cubic`` starts and ends with rate zero and has continuous accelerations; ``quintic`` also starts and ends with
-    acceleration zero and has continuous jerk.
+    ``cubic`` has continuous accelerations; ``quintic`` also starts and ends with acceleration zero and has continuous
+    jerk. Both start and end with rate zero unless the rates are given.
     """
 
     kind = "spline"
@@ -224,6 +224,10 @@ class Spline(Trajectory):
         description="joint positions at the times; joints that are left out stay where they were"
     )
     degree: Literal["cubic", "quintic"] = Field(default="cubic", description="cubic or quintic")
+    initial_rate: Speeds | None = Field(default=None, description="rates at the first point; default: at rest")
+    final_rate: Speeds | None = Field(
+        default=None, description="rates at the last point, with which the joints go on; default: at rest"
+    )
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:
@@ -244,19 +248,29 @@ class Spline(Trajectory):
         for point in self.points:
             levels.append(numbers(point, around.inputs, levels[-1] if levels else q0, "points"))
         x, y = np.array(self.times) + t0, np.array(levels)
+        first, last = (
+            np.zeros_like(q0) if given is None else numbers(given, around.inputs, 0.0, name)
+            for name, given in (("initial_rate", self.initial_rate), ("final_rate", self.final_rate))
+        )
         if self.degree == "cubic":
-            curve: Any = CubicSpline(x, y, bc_type="clamped")
+            curve: Any = CubicSpline(x, y, bc_type=((1, first), (1, last)))
         else:
-            rest = [(1, np.zeros_like(q0)), (2, np.zeros_like(q0))]
-            curve = make_interp_spline(x, y, k=5, bc_type=(rest, rest))
+            still = (2, np.zeros_like(q0))
+            curve = make_interp_spline(x, y, k=5, bc_type=([(1, first), still], [(1, last), still]))
         rate, acceleration = curve.derivative(1), curve.derivative(2)
 
         def many(times: Floats) -> Desired:
             inside = ((times >= x[0]) & (times < x[-1]))[:, None]
             kept = np.clip(times, x[0], x[-1])
-            return Desired(curve(kept), np.where(inside, rate(kept), 0.0), np.where(inside, acceleration(kept), 0.0))
+            beyond = np.maximum(times - x[-1], 0.0)[:, None]
+            outside = np.where((times >= x[-1])[:, None], last, 0.0)
+            return Desired(
+                curve(kept) + beyond * last,
+                np.where(inside, rate(kept), outside),
+                np.where(inside, acceleration(kept), 0.0),
+            )
 
-        return SmoothPath(many, tuple(float(t) for t in x), float(x[-1]))
+        return SmoothPath(many, tuple(float(t) for t in x), float(x[-1]) if not last.any() else inf)
 
 
 class Hold(Trajectory):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Annotated
 
 from pydantic import Field
@@ -17,11 +18,15 @@ from pliant.simulation.trajectories.joint_moves import (
     Steps,
     Trapezoidal,
 )
+from pliant.simulation.trajectories.ongoing import ConstantRate, ExpressionMotion, TableMotion
 from pliant.simulation.trajectories.path import Chain, Floats, Path, Surroundings, Trajectory
 
 Part = Annotated[
-    Cycloidal | Quintic | Trapezoidal | Spline | Line | Circle | Hold,
-    OneOf("trajectory", Cycloidal, Quintic, Trapezoidal, Spline, Line, Circle, Hold),
+    Cycloidal | Quintic | Trapezoidal | Spline | Line | Circle | Hold | ConstantRate | ExpressionMotion | TableMotion,
+    OneOf(
+        "trajectory",
+        *(Cycloidal, Quintic, Trapezoidal, Spline, Line, Circle, Hold, ConstantRate, ExpressionMotion, TableMotion),
+    ),
 ]
 
 
@@ -38,12 +43,31 @@ class Sequence(Trajectory):
             path = part.bind(around, q0, t0)
             paths.append(path)
             starts.append(t0)
+            if path.end == inf and part is not self.parts[-1]:
+                remedy = "end it at rest" if isinstance(part, Spline) else "give it a duration"
+                raise self.fault(f"parts: '{part.kind}' goes on for ever; {remedy}, or put it last")
             t0 = max(path.end, t0)
-            q0 = path.at(t0).q
+            q0 = path.at(t0).q if t0 < inf else q0
         return Chain(tuple(paths), tuple(starts))
 
 
 AnyTrajectory = Annotated[
-    Cycloidal | Quintic | Trapezoidal | Spline | Line | Circle | Hold | Steps | MohanSaha | Sequence,
-    OneOf("trajectory", Cycloidal, Quintic, Trapezoidal, Spline, Line, Circle, Hold, Steps, MohanSaha, Sequence),
+    Cycloidal
+    | Quintic
+    | Trapezoidal
+    | Spline
+    | Line
+    | Circle
+    | Hold
+    | ConstantRate
+    | ExpressionMotion
+    | TableMotion
+    | Steps
+    | MohanSaha
+    | Sequence,
+    OneOf(
+        "trajectory",
+        *(Cycloidal, Quintic, Trapezoidal, Spline, Line, Circle, Hold, ConstantRate, ExpressionMotion, TableMotion),
+        *(Steps, MohanSaha, Sequence),
+    ),
 ]

@@ -1,0 +1,184 @@
+"""The one place that knows the limits of the model: what to tell about a state of a robot.
+
+A beam bends linearly here: its slopes are small, and the force along its axis is small against its buckling load. Both
+are looked at wherever a state comes out: in equilibria, modes, linear models and runs.
+
+The axial force enters through its geometric stiffness, G = int N w' w'^T dx with the tension N(x). Against the bending
+stiffness K it tells everything at once: G = -K is buckling, and under tension, as in rotation, 1 + max(G/K) is the
+factor by which the softest bending would be stiffer than linear bending says. For a rotating beam that is Southwell's
+quotient, about 1.2 times the square of the speed over the first frequency.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pliant.bodies.build import shape_sets
+from pliant.bodies.profile import beam_profile
+from pliant.bodies.quadrature import TAPER_POINTS, gauss, merge_breaks
+
+if TYPE_CHECKING:
+    from pliant.dynamics import Dynamics
+    from pliant.mechanism import Member
+    from pliant.model.links import Link
+
+Floats = NDArray[np.float64]
+
+LARGEST_SLOPE = 0.2
+"""Rotation of a tip (rad) up to which a link bends as its linear model says."""
+NO_SENSE = 1.0
+"""Rotation of a tip (rad) from which linear bending says nothing any more."""
+AXIAL = 0.15
+"""Part of the bending stiffness that the axial force may add or take away: 7 % of a frequency."""
+CURE = "use several segments per link, or less load"
+
+
+class ModelLimitWarning(UserWarning):
+    """A state at which the model of a robot is no longer that of the robot."""
+
+
+def tell(texts: Iterable[str], stacklevel: int = 3) -> None:
+    """Warn of every text, as said by the caller of the caller."""
+    for text in texts:
+        warnings.warn(text, ModelLimitWarning, stacklevel=stacklevel)
+
+
+def state_limits(
+    arm: Dynamics, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None, *, when: str = ""
+) -> list[str]:
+    """What is beyond the limits of the model at a state, in words.
+
+    v, a  rates and accelerations; default: at rest
+    when  added to the place, such as " (at 0.3 s)"
+    """
+    state = np.asarray(q, dtype=float)
+    rates = np.zeros(arm.size) if v is None else np.asarray(v, dtype=float)
+    accelerations = np.zeros(arm.size) if a is None else np.asarray(a, dtype=float)
+    if not all(np.isfinite(x).all() for x in (state, rates, accelerations)):
+        return []
+    return [*slope_limits(arm, state, when), *axial_limits(arm, state, rates, accelerations, when)]
+
+
+# ---------------------------------------------------------------- slopes
+
+
+def slope_limits(arm: Dynamics, q: Floats, when: str = "") -> Iterator[str]:
+    """Links that bend further than linear bending holds."""
+    for link, member in _flexible(arm):
+        turn = float(np.linalg.norm(member.body.deflection("tip", q[member.elastic])[1]))
+        yield from slope_words(link.name, turn, when)
+
+
+def slope_words(link: str, turn: float, when: str = "") -> Iterator[str]:
+    """What to say about the turn of a link's tip."""
+    if turn > NO_SENSE:
+        yield (
+            f"link '{link}' would have to bend until its tip turns by {turn:.3g} rad{when}; beyond {NO_SENSE:g} rad "
+            "linear bending says nothing about it: the result means nothing, the link is too soft or its load too large"
+        )
+    elif turn > LARGEST_SLOPE:
+        yield (
+            f"link '{link}' bends until its tip turns by {turn:.3g} rad{when}; beyond {LARGEST_SLOPE} rad linear "
+            f"bending is only a rough model: {CURE}"
+        )
+
+
+# ---------------------------------------------------------------- axial forces
+
+
+def axial_limits(arm: Dynamics, q: Floats, v: Floats, a: Floats, when: str = "") -> Iterator[str]:
+    """Links whose axial force changes their bending stiffness, which linear bending does not know."""
+    try:
+        changes = axial_changes(arm, q, v, a)
+    except (FloatingPointError, np.linalg.LinAlgError, NotImplementedError):
+        return
+    for name, (least, most) in changes.items():
+        if least <= -1.0:
+            yield (
+                f"link '{name}' is pressed along its axis with {-least:.3g} times its buckling load{when}; linear "
+                "bending does not know buckling, and the result means nothing"
+            )
+        elif least < -AXIAL:
+            yield (
+                f"link '{name}' is pressed along its axis with {-100 * least:.3g} % of its buckling load{when}, which "
+                "makes it softer than linear bending says"
+            )
+        if most > AXIAL:
+            yield (
+                f"link '{name}' is pulled along its axis{when} so that it is {1 + most:.3g} times as stiff in bending "
+                "as linear bending says: gravity or fast rotation stretch it"
+            )
+
+
+def axial_changes(arm: Dynamics, q: Floats, v: Floats, a: Floats) -> dict[str, tuple[float, float]]:
+    """Link -> least and largest eigenvalue of G against K: -1 is buckling, +1 twice the bending stiffness."""
+    flexible = [(link, member) for link, member in _flexible(arm) if _bends(link)]
+    if not flexible:
+        return {}
+    reactions = arm.reactions(q, v, a)
+    found = {}
+    for link, member in flexible:
+        force = reactions.get(member.joint.name or link.name, reactions.get(link.name))
+        if force is not None and member.joint.kind != "free":
+            found[link.name] = _change(arm, link, member, float(force[0]), q, v, a)
+    return found
+
+
+def _change(
+    arm: Dynamics, link: Link, member: Member, root: float, q: Floats, v: Floats, a: Floats
+) -> tuple[float, float]:
+    """Extreme eigenvalues of the geometric stiffness against the stiffness of bending."""
+    from scipy.linalg import eigh
+
+    assert link.beam is not None
+    profile, shapes = beam_profile(link.beam), shape_sets(link, arm.robot)
+    breaks = merge_breaks(profile.breaks, *(s.breaks for s in shapes), length=profile.length)
+    x, weights = gauss(breaks, max(s.points for s in shapes) + TAPER_POINTS)
+    pose = arm.pose(f"{link.name}.root", q)
+    R = pose.rotation
+    moving = bool(v.any() or a.any())
+    w = R.T @ arm.velocity(f"{link.name}.root", q, v).angular if moving else np.zeros(3)
+    own = R.T @ arm.acceleration(f"{link.name}.root", q, v, a).linear if moving else np.zeros(3)
+    # along the axis: what gravity pulls outwards, less what the motion needs
+    pull = float((R.T @ arm.mechanism.gravity)[0] - own[0])
+    spin = float(w[1] ** 2 + w[2] ** 2)
+    hub = link.hub.mass if link.hub is not None else 0.0
+    outward = weights * np.broadcast_to(profile.at(x).rhoA, x.shape) * (pull + spin * x)
+    # the joint pulls the root back; what lies between it and x needs its part
+    N = -root - hub * pull - (np.cumsum(outward) - outward / 2)
+    start, least, most = 0, 0.0, 0.0
+    for s in shapes:
+        place = slice(start, start + s.size)
+        start += s.size
+        if s.family not in ("bend_y", "bend_z"):
+            continue
+        slope = s.sample(x).rotation
+        G, K = (slope * (weights * N)) @ slope.T, member.body.K_ee[place, place]
+        size = 1.0 / np.sqrt(np.maximum(np.diag(K), np.finfo(float).tiny))
+        both = np.outer(size, size)
+        # a pinned shape without strain has no bending stiffness of its own
+        if np.linalg.eigvalsh(K * both)[0] < 1e-12:
+            continue
+        squares = eigh(G * both, K * both, eigvals_only=True)
+        least, most = min(least, float(squares[0])), max(most, float(squares[-1]))
+    return least, most
+
+
+def _flexible(arm: Dynamics) -> Iterator[tuple[Link, Member]]:
+    """Links with elastic coordinates and how they stand in the mechanism."""
+    members = {member.name: member for member in arm.mechanism.members}
+    for link in arm.robot.links:
+        if link.is_flexible and members[link.name].body.size:
+            yield link, members[link.name]
+
+
+def _bends(link: Link) -> bool:
+    """Whether a link is a beam of linear bending."""
+    return (
+        link.beam is not None and link.beam.bending == "linear" and bool({"bend_y", "bend_z"} & {*link.beam.families})
+    )

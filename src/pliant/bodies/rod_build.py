@@ -1,0 +1,120 @@
+"""A beam with assumed modes as a rod: the strains of its shapes, without limit of deflection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from pliant.bodies.families import ShapeSamples, ShapeSet
+from pliant.bodies.modal_body import Array
+from pliant.bodies.profile import BeamProfile
+from pliant.bodies.quadrature import TAPER_POINTS, gauss
+from pliant.bodies.rod import Rod, RodFrame
+from pliant.bodies.rod_stations import AxisRows, station_numbers, strain_moments, stretches
+from pliant.bodies.rod_terms import RodTerms
+
+
+@dataclass(frozen=True, slots=True)
+class RootedSet:
+    """The shapes of another set with the motion of their root taken off: the same strains on a clamped root."""
+
+    base: ShapeSet
+
+    @property
+    def family(self) -> str:
+        return self.base.family
+
+    @property
+    def size(self) -> int:
+        return self.base.size
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        return self.base.breaks
+
+    @property
+    def points(self) -> int:
+        return self.base.points
+
+    def sample(self, x: Array) -> ShapeSamples:
+        here, root = self.base.sample(x), self.base.sample(np.zeros(1))
+        value = here.value - root.value - root.rotation * x
+        return replace(here, value=value, rotation=here.rotation - root.rotation)
+
+
+def rooted(shapes: ShapeSet) -> ShapeSet:
+    """The shapes on a clamped root."""
+    root = shapes.sample(np.zeros(1))
+    return RootedSet(shapes) if root.value.any() or root.rotation.any() else shapes
+
+
+def rod(
+    sets: Sequence[ShapeSet],
+    profile: BeamProfile,
+    frames: Mapping[str, tuple[float, Array]],
+    *,
+    section_inertia: bool,
+    stations: int | None = None,
+    curvature: Array | None = None,
+) -> Rod:
+    """The rod of a beam; its shapes must not move the root.
+
+    ``frames`` gives the place x and the offset from the axis of each frame; ``curvature`` (pieces, 3) that of the
+    undeformed rod in every piece of the profile; ``stations`` the number per piece.
+    """
+    bent = np.zeros((len(profile.pieces), 3)) if curvature is None else np.asarray(curvature, dtype=float)
+    rows = AxisRows(sets, profile, station_numbers(sets, profile, bent, stations))
+    x = rows.x
+    section = profile.at(x)
+    fine, weights = gauss(profile.breaks, len(x) + max((s.points for s in sets), default=2) + TAPER_POINTS)
+    ends = np.concatenate([[0.0], x])
+    steps = [strain_moments(sets, profile, bent, a, b) for a, b in pairwise(ends.tolist())]
+    inertia = np.stack(np.broadcast_arrays(section.polar, section.rhoIy, section.rhoIz), axis=1)
+    bare = Rod(
+        x=x,
+        moments=np.array([s[0] for s in steps]),
+        reference=np.array([s[1] for s in steps]),
+        strains=stretches(sets, x),
+        masses=weights * profile.at(fine).rhoA,
+        rows=rows(fine),
+        sections=rows.weights[:, None] * inertia if section_inertia else np.zeros((len(x), 3)),
+    )
+    made = {}
+    for name, (at, offset) in frames.items():
+        before = int(np.searchsorted(x, at, side="left"))
+        moments, reference = strain_moments(sets, profile, bent, float(ends[before]), at)
+        row = rows(np.array([at]))[0]
+        straight = RodFrame(at, np.asarray(offset, dtype=float), np.eye(3), row, before, moments, reference)
+        turned = undeformed_axes(bare, straight) if bent.any() else np.eye(3)
+        made[name] = replace(straight, offset=turned @ straight.offset, turned=turned)
+    return replace(bare, frames=made)
+
+
+def rod_line(
+    sets: Sequence[ShapeSet], profile: BeamProfile, q_e: Array, x: Array, *, stations: int | None = None
+) -> Array:
+    """Points (..., places, 3) of the bent axis at places x for elastic coordinates (..., n)."""
+    straight = np.zeros((len(profile.pieces), 3))
+    rows = AxisRows(sets, profile, station_numbers(sets, profile, straight, stations))
+    terms = bare_terms(rod(sets, profile, {}, section_inertia=False, stations=stations))
+    q, none = list(np.moveaxis(q_e, -1, 0)), [0.0] * q_e.shape[-1]
+    tangents = terms.tangents(terms.stations(q, none), q, none)
+    t = np.stack([np.stack(np.broadcast_arrays(*each.t, q[0])[:3], axis=-1) for each in tangents], axis=-2)
+    return np.asarray(rows(x) @ t)
+
+
+def undeformed_axes(bare: Rod, at: RodFrame) -> Array:
+    """The axes of a section of a curved or twisted rod, before it is loaded (3, 3)."""
+    n = bare.moments.shape[-1]
+    nothing = [0.0] * n
+    frame = bare_terms(bare).frame(bare.section_at(at), nothing, nothing)
+    return np.array(frame.R, dtype=float)
+
+
+def bare_terms(rod: Rod) -> RodTerms:
+    """The terms of a rod without stiffness: its geometry and its mass."""
+    n = rod.moments.shape[-1]
+    return rod.inertial_terms(np.zeros((n, n)).tolist(), np.zeros((n, n)).tolist())

@@ -1,0 +1,138 @@
+"""Where a rod is followed: stations, the rows that give positions from the tangents there, moments of the strains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+
+import numpy as np
+
+from pliant.bodies.families import MOTIONS, ShapeSet
+from pliant.bodies.modal_body import Array
+from pliant.bodies.profile import BeamProfile
+from pliant.bodies.quadrature import gauss, merge_breaks
+
+# stations beyond the most modes of a family: more change nothing, one less costs up to a third of the accuracy
+SPARE_STATIONS = 2
+# a link that turns further than this (rad) in its undeformed shape needs more
+WIDE_TURN = 2.0
+# Gauss points for the moments of the strains between two stations, beyond those of the shapes
+MOMENT_POINTS = 4
+# smallest eigenvalue, of the largest, with which the stations tell the slopes of two shapes apart
+DISTINCT = 1e-10
+# an integral this close (of the largest) to that of the polynomials is the same
+ROUNDING = 1e-12
+
+
+def station_numbers(
+    sets: Sequence[ShapeSet], profile: BeamProfile, curvature: Array, stations: int | None
+) -> list[int]:
+    """Stations of every piece."""
+    if stations is not None:
+        return [stations] * len(profile.pieces)
+    most = max((s.size for s in sets), default=0)
+    shares = [piece.length / profile.length for piece in profile.pieces]
+    turns = [float(np.linalg.norm(k)) * p.length for k, p in zip(curvature, profile.pieces, strict=True)]
+    return [
+        ceil(most * share) + SPARE_STATIONS + ceil(turn / WIDE_TURN) for share, turn in zip(shares, turns, strict=True)
+    ]
+
+
+class AxisRows:
+    """Rows s(x) that give the position of the axis at x from the tangents at the stations, r = sum_k s_k t_k.
+
+    They integrate the polynomials through the stations of each piece, s_k = int_0^x l_k dX, and are then changed as
+    little as possible so that 1 and the slopes of the shapes are integrated exactly: for small deflections the rod is
+    the linear beam of the same shapes, whatever the number of stations is.
+    """
+
+    def __init__(self, sets: Sequence[ShapeSet], profile: BeamProfile, points: Sequence[int]) -> None:
+        self.breaks, self.points = profile.breaks, points
+        parts = [gauss((a, b), n) for a, b, n in zip(self.breaks[:-1], self.breaks[1:], points, strict=True)]
+        self.x = np.concatenate([p[0] for p in parts])
+        self.weights = np.concatenate([p[1] for p in parts])
+        self.bending = [s for s in sets if MOTIONS[s.family].shear is not None]
+        slopes, _ = self._slopes(self.x)
+        weighted = slopes * np.sqrt(self.weights)
+        # slopes that the stations cannot tell apart are left to the polynomials
+        self.slopes, self.inverse = slopes, np.linalg.pinv(weighted @ weighted.T, rcond=DISTINCT, hermitian=True)
+
+    def __call__(self, x: Array) -> Array:
+        rows = self._interpolating(x)
+        _, integrals = self._slopes(x)
+        missing = integrals - self.slopes @ rows.T
+        missing[np.abs(missing) < ROUNDING * np.abs(integrals).max(axis=1, keepdims=True)] = 0.0
+        return np.asarray(rows + (self.weights[:, None] * self.slopes.T @ (self.inverse @ missing)).T)
+
+    def _slopes(self, x: Array) -> tuple[Array, Array]:
+        """1 and the slopes that grow from a clamped root, scaled to the length, and their integrals from 0 to x."""
+        slopes, integrals = [np.ones((1, len(x)))], [x[None]]
+        for s in self.bending:
+            root, here = s.sample(np.zeros(1)), s.sample(x)
+            size = np.abs(s.sample(self.x).rotation - root.rotation).max(axis=1, keepdims=True)
+            slopes.append((here.rotation - root.rotation) / size)
+            integrals.append((here.value - root.value - root.rotation * x) / size)
+        return np.vstack(slopes), np.vstack(integrals)
+
+    def _interpolating(self, x: Array) -> Array:
+        out = np.zeros((len(x), len(self.x)))
+        start = 0
+        for a, b, n in zip(self.breaks[:-1], self.breaks[1:], self.points, strict=True):
+            nodes = self.x[start : start + n]
+            for j, at in enumerate(x):
+                if at >= b:
+                    out[j, start : start + n] = self.weights[start : start + n]
+                elif at > a:
+                    places, weights = gauss((a, float(at)), n)
+                    out[j, start : start + n] = weights @ _lagrange(nodes, places)
+            start += n
+        return out
+
+
+def _lagrange(nodes: Array, x: Array) -> Array:
+    """The Lagrange polynomials of the nodes at places x, (places, nodes)."""
+    out = np.ones((len(x), len(nodes)))
+    for k, node in enumerate(nodes):
+        others = np.delete(nodes, k)
+        out[:, k] = np.prod((x[:, None] - others) / (node - others), axis=1)
+    return out
+
+
+def strain_moments(
+    sets: Sequence[ShapeSet], profile: BeamProfile, curvature: Array, a: float, b: float
+) -> tuple[Array, Array]:
+    """b0, b1 (2, 3, n) and c0, c1 (2, 3) of an interval."""
+    n = sum(s.size for s in sets)
+    moments, reference = np.zeros((2, 3, n)), np.zeros((2, 3))
+    if b <= a:
+        return moments, reference
+    inner = merge_breaks(profile.breaks, *(s.breaks for s in sets), length=profile.length)
+    ends = (a, *(e for e in inner if a < e < b), b)
+    x, weights = gauss(ends, max((s.points for s in sets), default=2) + MOMENT_POINTS)
+    lever = (x - (a + b) / 2) / (b - a)
+    start = 0
+    for s in sets:
+        motion = MOTIONS[s.family]
+        if motion.rotation is not None:
+            axis, sign = motion.rotation
+            strain = sign * s.sample(x).strain
+            moments[0, axis, start : start + s.size] = strain @ weights
+            moments[1, axis, start : start + s.size] = strain @ (weights * lever)
+        start += s.size
+    piece = np.searchsorted(np.asarray(profile.breaks[1:-1]), x, side="right")
+    bent = curvature[piece]
+    reference[0], reference[1] = weights @ bent, (weights * lever) @ bent
+    # what only rounding left of a constant curvature is zero
+    reference[1][np.abs(reference[1]) < 1e-14 * np.abs(reference[0])] = 0.0
+    return moments, reference
+
+
+def stretches(sets: Sequence[ShapeSet], x: Array) -> Array:
+    n = sum(s.size for s in sets)
+    out = np.zeros((len(x), 3, n))
+    start = 0
+    for s in sets:
+        if s.family == "axial":
+            out[:, 0, start : start + s.size] = s.sample(x).strain.T
+        start += s.size
+    return out

@@ -1,0 +1,1 @@
+"""Dual screws: the equations of motion to first order in everything elastic, after Cibicik & Egeland."""

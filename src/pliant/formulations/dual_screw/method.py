@@ -1,0 +1,94 @@
+"""The linearised equations as a method beside the exact ones: traced, compiled, differentiated and exported alike."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from pliant.formulations.dual_screw.inertia import Orders
+from pliant.formulations.dual_screw.lowering import expand
+from pliant.formulations.dual_screw.model import VARIANTS, forward, inverse
+from pliant.formulations.method import Method, MethodError, Traced
+from pliant.formulations.recursive.lowering import lower
+from pliant.formulations.recursive.passes import Algorithm, NoInertiaError
+from pliant.formulations.recursive.tree import Tree
+from pliant.spatial.vectors import Vector
+
+if TYPE_CHECKING:
+    from pliant.mechanism import Mechanism
+    from pliant.model import Robot
+
+LARGEST = 60
+"""Coordinates up to which straight code for the whole mass matrix and its factors is worth its compilation."""
+
+
+@dataclass(frozen=True, slots=True)
+class DualAlgorithm(Algorithm):
+    """(q, v, f) -> accelerations or (q, v, a) -> forces over a linearised tree."""
+
+    orders: Orders
+
+    def evaluate(
+        self,
+        tree: Tree,
+        inputs: Mapping[str, Sequence[Any]],
+        constants: Sequence[Any] | None = None,
+        gravity: Vector | None = None,
+    ) -> Vector:
+        """The result for all coordinates, on whatever scalars the inputs hold."""
+        values: Sequence[Any] = [link.constants for link in tree.links] if constants is None else constants
+        down: Vector = tree.gravity.tolist() if gravity is None else gravity
+        q, v, last = (list(inputs[name]) for name in self.inputs)
+        function = forward if self.inputs[-1] == "f" else inverse
+        try:
+            return function(tree.links, values, down, q, v, last, self.orders)
+        except ZeroDivisionError:
+            raise NoInertiaError("the mass matrix is singular: a coordinate moves no inertia") from None
+
+
+def algorithm(what: Literal["forward", "inverse"], orders: Orders) -> DualAlgorithm:
+    """Forward or inverse dynamics with these orders of the mass matrix."""
+    last = "f" if what == "forward" else "a"
+    return DualAlgorithm(f"dual_screw_{orders}_{what}", ("q", "v", last), (), "", orders)
+
+
+class DualScrewMethod(Method):
+    """Everything to first order in elastic coordinates and rates, all blocks of the mass matrix: symmetric, stable."""
+
+    name = "dual_screw"
+    order = 1
+    variant: ClassVar[str] = "symmetric"
+
+    def __init__(self, mechanism: Mechanism, robot: Robot, tree: Tree) -> None:
+        super().__init__(mechanism, robot, tree)
+        if tree.size > LARGEST:
+            raise MethodError(
+                f"robot '{mechanism.name}' has {tree.size} coordinates; method '{self.name}' takes {LARGEST} at the "
+                "most, since its cost grows with their cube; method 'recursive' takes any number"
+            )
+        self.kept = VARIANTS[self.variant]
+        if self.kept.reason:
+            warnings.warn(f"method '{self.name}': {self.kept.reason}", stacklevel=4)
+        self.linear = expand(lower(mechanism, discs=False), printed=self.kept.printed)
+
+    def dynamics(self, what: Literal["forward", "inverse"]) -> Traced:
+        """The linearised forward or inverse dynamics."""
+        return Traced(algorithm(what, self.kept.orders), self.linear)
+
+
+class LiteralDualScrewMethod(DualScrewMethod):
+    """As printed: elastic columns of the mass matrix of order zero, angular velocities of sections theta_dot."""
+
+    name = "dual_screw_literal"
+    order = 0
+    variant = "literal"
+
+
+class FrozenDualScrewMethod(DualScrewMethod):
+    """The mass matrix of the undeformed robot; all other terms to first order."""
+
+    name = "dual_screw_frozen"
+    order = 0
+    variant = "frozen"

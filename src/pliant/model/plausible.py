@@ -1,0 +1,89 @@
+"""What the description of a robot alone tells about its sense: numbers that no real robot has.
+
+They are allowed, since a study may want them, but they are nearly always a wrong unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import pi, sqrt
+
+from pliant.model.beams import Beam
+from pliant.model.links import Link
+from pliant.model.materials import Material
+from pliant.model.robot import Robot
+
+SOFTEST, STIFFEST = 1e4, 1.3e12
+"""Young's moduli of solids, Pa: from soft gels to diamond."""
+LIGHTEST, HEAVIEST = 1.0, 23e3
+"""Densities of solids, kg/m^3: from aerogels to osmium."""
+MOST_TURNS = 2
+"""Turns of a joint in a reference pose."""
+STRONGEST_GRAVITY = 300.0
+"""m/s^2; that of the sun is 274."""
+SLENDER = 4.0
+"""Length over height of a beam below which shear adds 5 % and more to its bending."""
+
+
+def description_limits(robot: Robot) -> list[str]:
+    """What in the description is beyond the limits of the model or of real things, in words."""
+    return [*_gravity(robot), *_pose(robot), *(text for link in robot.links for text in _link(link))]
+
+
+def _gravity(robot: Robot) -> Iterator[str]:
+    size = sqrt(sum(x * x for x in robot.gravity))
+    if size > STRONGEST_GRAVITY:
+        yield f"gravity is {size:.4g} m/s²; above {STRONGEST_GRAVITY:g} it is nowhere: is it in another unit?"
+
+
+def _pose(robot: Robot) -> Iterator[str]:
+    revolute = {link.joint.name for link in robot.links if link.joint.type == "revolute"}
+    for name, value in robot.pose.items():
+        if name in revolute and abs(value) > MOST_TURNS * 2 * pi:
+            turns = abs(value) / (2 * pi)
+            yield (
+                f"joint '{name}': its reference pose is {value:g} rad, which is {turns:.3g} turns; "
+                f"write '{value:g} deg' if degrees are meant"
+            )
+
+
+def _link(link: Link) -> Iterator[str]:
+    if link.beam is None or not link.beam.is_flexible:
+        return
+    for material in dict.fromkeys(part.material for part in link.beam.parts()):
+        if isinstance(material, Material):
+            yield from _material(link, material)
+    yield from _slenderness(link, link.beam)
+
+
+def _material(link: Link, material: Material) -> Iterator[str]:
+    if not SOFTEST <= material.E <= STIFFEST:
+        yield (
+            f"link '{link.name}': E is {material.E:.4g} Pa; solids have {SOFTEST:.0e} to {STIFFEST:.1e} Pa: "
+            f"write '{material.E:g} GPa' if that is meant"
+        )
+    if not LIGHTEST <= material.density <= HEAVIEST:
+        yield (
+            f"link '{link.name}': its density is {material.density:.4g} kg/m³; solids have {LIGHTEST:g} to "
+            f"{HEAVIEST:g}: write '{material.density:g} g/cm^3' if that is meant"
+        )
+
+
+def _slenderness(link: Link, beam: Beam) -> Iterator[str]:
+    """Beam theory needs a beam: its height, that of the rectangle of the same EI/EA, against its length."""
+    shear = beam.elements is not None and beam.elements.timoshenko
+    root = beam.at(0.0)
+    for family, EI in (("bend_y", root.EIz), ("bend_z", root.EIy)):
+        if family not in beam.families or EI is None or root.EA is None:
+            continue
+        height = sqrt(12 * float(EI) / float(root.EA))
+        if height > beam.length:
+            yield (
+                f"link '{link.name}': its section is {height:.3g} m high for {family}, more than its length of "
+                f"{beam.length:g} m; that is no beam: make the link rigid, or check the units of the section"
+            )
+        elif beam.length < SLENDER * height and not shear:
+            yield (
+                f"link '{link.name}': its length of {beam.length:g} m is only {beam.length / height:.2g} times its "
+                f"height for {family}; shear counts there: use elements with timoshenko: true, or make it rigid"
+            )

@@ -1,0 +1,51 @@
+"""Repairs of what real URDF files hold: names that are no words, inertias that no body can have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import numpy as np
+
+from pliant.model.element import LONGEST_NAME, Array
+from pliant.model.outline import BASE
+
+BASE_FRAME = "base_frame"
+_STRANGE = re.compile(r"[^\w+-]+")
+
+
+def word(name: str) -> str:
+    """The nearest name that is a word: what is not a letter, digit, ``_``, ``+`` or ``-`` becomes ``_``."""
+    plain = _STRANGE.sub("_", name).lstrip("+-")[:LONGEST_NAME]
+    if plain == BASE:
+        return BASE_FRAME
+    return plain if re.search(r"\w", plain) else ""
+
+
+def words(names: Iterable[str]) -> dict[str, str]:
+    """A word for every name, all different; names that are words already keep theirs."""
+    names = list(dict.fromkeys(names))
+    kept = {name for name in names if word(name) == name}
+    out: dict[str, str] = {}
+    for name in names:
+        plain = word(name)
+        choice, k = plain, 2
+        while name not in kept and choice and choice in kept:
+            choice, k = f"{plain[: LONGEST_NAME - 8]}_{k}", k + 1
+        kept.add(choice)
+        out[name] = choice
+    return out
+
+
+def nearest_inertia(inertia: Array) -> Array:
+    """The inertia (3, 3) of a body nearest to a given one: no second moment of mass is negative.
+
+    A body has ``I = tr(S) 1 - S`` with its second moments ``S = int r r^T dm``, which cannot be negative in any
+    direction; negative ones are set to zero.
+    """
+    symmetric = (inertia + inertia.T) / 2
+    second = np.trace(symmetric) / 2 * np.eye(3) - symmetric
+    moments, axes = np.linalg.eigh(second)
+    positive = axes * np.maximum(moments, 0.0) @ axes.T
+    nearest: Array = np.trace(positive) * np.eye(3) - positive
+    return (nearest + nearest.T) / 2

@@ -1,0 +1,111 @@
+"""Numbers, vectors and placements from XML attributes, and the list of what is wrong or was repaired."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pliant.model.attach import Plain
+from pliant.model.element import Array, Element
+from pliant.model.errors import ModelError, Problem, show
+from pliant.model.placement import Placement
+from pliant.model.xml_file import XmlNode
+
+
+@dataclass(slots=True)
+class ValueReader:
+    """Reads values of XML elements; problems and repairs are collected with their lines.
+
+    strict  whether what could be repaired is a problem instead
+    """
+
+    file: str
+    strict: bool = False
+    problems: list[Problem] = field(default_factory=list)
+    repairs: list[Problem] = field(default_factory=list)
+
+    # ------------------------------------------------------------ problems and repairs
+
+    def complain(self, element: str, message: str, node: XmlNode) -> None:
+        """Something that cannot be used."""
+        self.problems.append(Problem(element, message, self.file, node.line))
+
+    def mend(self, element: str, message: str, remedy: str, node: XmlNode) -> None:
+        """Something that is repaired; a problem where the reading is strict."""
+        if self.strict:
+            self.complain(element, message, node)
+        else:
+            self.repairs.append(Problem(element, f"{message}; {remedy}", self.file, node.line))
+
+    def faults(self, kind: type[Element], data: Plain) -> list[str]:
+        """What the rules of our own classes say against data."""
+        try:
+            kind(**data)
+        except ModelError as error:
+            return [problem.message for problem in error.problems]
+        return []
+
+    def check(self, element: str, kind: type[Element], data: Plain, node: XmlNode) -> None:
+        """The rules of our own classes, at the place in the file."""
+        for message in self.faults(kind, data):
+            self.complain(element, message, node)
+
+    def stop(self) -> None:
+        if self.problems:
+            raise ModelError(self.problems)
+
+    # ------------------------------------------------------------ values
+
+    def name(self, node: XmlNode) -> str:
+        name = node.attributes.get("name", "")
+        if not name:
+            self.complain(node.tag, "has no name", node)
+        return name
+
+    def number(self, element: str, node: XmlNode, key: str, default: float | None = None) -> float | None:
+        text = node.attributes.get(key)
+        if text is None:
+            if default is None:
+                self.complain(element, f"<{node.tag}> has no {key}", node)
+            return default
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            self.complain(element, f"{key} of <{node.tag}> is {show(text)}; it must be a finite number", node)
+            return default
+        return value
+
+    def vector(
+        self, element: str, node: XmlNode | None, key: str, default: Sequence[float] = (0.0, 0.0, 0.0)
+    ) -> list[float]:
+        if node is None or key not in node.attributes:
+            return list(default)
+        text = node.attributes[key]
+        try:
+            values = [float(part) for part in text.split()]
+        except ValueError:
+            values = []
+        if len(values) != 3 or not all(math.isfinite(value) for value in values):
+            message = f"{key} of <{node.tag}> is {show(text)}; it must be three finite numbers"
+            self.complain(element, message, node)
+            return list(default)
+        return values
+
+    def placement(self, element: str, node: XmlNode) -> Plain:
+        """The <origin> of an element, without what is zero."""
+        origin = node.first("origin")
+        position = self.vector(element, origin, "xyz")
+        angles = self.vector(element, origin, "rpy")
+        place: Plain = {"position": position} if any(position) else {}
+        if any(angles):
+            place["rotation"] = {"rpy": angles}
+        return place
+
+    def origin(self, element: str, node: XmlNode) -> tuple[list[float], Array]:
+        """Position and rotation matrix of an <origin>."""
+        origin = node.first("origin")
+        turn: Plain = {"rotation": {"rpy": self.vector(element, origin, "rpy")}}
+        return self.vector(element, origin, "xyz"), Placement(**turn).matrix()

@@ -1,0 +1,154 @@
+"""Largest and least values of a motion, between the samples too.
+
+A vibration has its peak between two samples more often than not. The ends of the integrator's own steps are looked at;
+around what may be a new peak, the polynomial through positions and rates at three of them is followed to its top.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.dynamics import Dynamics
+from pliant.results.quantities import Quantities
+from pliant.results.samples import Extreme, Samples, Strain
+from pliant.simulation.integrators.integrator import Piece
+from pliant.simulation.state_equations import StateEquations
+
+Floats = NDArray[np.float64]
+
+PENDING = 256
+"""Step ends that are looked at together."""
+POINTS, ROUNDS = 17, 2
+"""Points of a closer look, each round between the neighbours of the best one before: 1/64 of a step at last."""
+
+
+class Peaks:
+    """Extremes of joint positions, of the bending and turning of link tips, and of strains, as a run goes on."""
+
+    def __init__(self, equations: StateEquations, strains: tuple[Strain, ...]) -> None:
+        self.equations = equations
+        self.watched = _Watched(equations.arm, strains)
+        # least value, its time, largest value, its time
+        self.found = np.tile([np.inf, 0.0, -np.inf, 0.0], (len(self.watched.names), 1))
+        self._times: list[Floats] = []
+        self._states: list[Floats] = []
+        self._count = 0
+
+    def look(self, piece: Piece, end: float) -> None:
+        """Take note of a piece up to a time."""
+        times, states = piece.knots, piece.knot_states
+        if end < piece.end:
+            inside = times < end
+            times, states = np.append(times[inside], end), np.vstack([states[inside], piece(end)])
+        # the start is the end of the piece before
+        rows = slice(1 if self._times and self._times[-1][-1] >= times[0] else 0, None)
+        self._times.append(times[rows])
+        self._states.append(states[rows, : 2 * self.equations.count])
+        self._count += len(times)
+        if self._count > PENDING:
+            self._flush()
+
+    def extremes(self) -> dict[str, Extreme]:
+        """What was found, by name."""
+        self._flush()
+        rows = zip(self.watched.names, self.found, strict=True)
+        return {name: Extreme(*(float(x) for x in row)) for name, row in rows if np.isfinite(row).all()}
+
+    def memory(self) -> Floats:
+        """What must be kept to go on."""
+        self._flush()
+        return self.found
+
+    def recall(self, found: Floats) -> None:
+        """Go on from what ``memory`` gave."""
+        if found.shape == self.found.shape:
+            self.found = np.array(found)
+
+    def _flush(self) -> None:
+        """Look at what waits; the last two step ends stay as the beginning of what comes."""
+        times = np.concatenate(self._times) if self._times else np.zeros(0)
+        if len(times) < 2 or not len(self.watched.names):
+            return
+        states = np.vstack(self._states)
+        q, v = self._expanded(times, states)
+        values = self.watched(q)
+        for column, length in enumerate(self.watched.lengths):
+            for sign, place in ((-1.0, 0), (1.0, 2)):
+                rising = sign * values[:, column]
+                k = int(np.argmax(rising))
+                near = rising[max(k - 1, 0) : k + 2]
+                # a parabola rises above its highest point by no more than that one above its neighbours
+                if 2 * rising[k] - near.min() <= sign * self.found[column, place]:
+                    continue
+                best, when = float(rising[k]), float(times[k])
+                # the least length of a vector is where it crosses its zero, and of no interest
+                # (and at an end of what was computed there is no top to follow)
+                if (sign > 0 or not length) and 0 < k < len(times) - 1:
+                    best, when = self._top(times, q, v, k, column, sign)
+                if best > sign * self.found[column, place]:
+                    self.found[column, place : place + 2] = sign * best, when
+        self._times, self._states, self._count = [times[-2:]], [states[-2:]], 2
+
+    def _top(self, times: Floats, q: Floats, v: Floats, k: int, column: int, sign: float) -> tuple[float, float]:
+        """The highest point of the motion around a step end, and when."""
+        from scipy.interpolate import KroghInterpolator
+
+        first = min(max(k - 1, 0), max(len(times) - 3, 0))
+        three = slice(first, first + 3)
+        twice = np.repeat(times[three], 2)
+        path = KroghInterpolator(twice - twice[0], np.stack([q[three], v[three]], axis=1).reshape(len(twice), -1))
+        low, high = float(times[max(k - 1, 0)]), float(times[min(k + 1, len(times) - 1)])
+        best, when = -np.inf, low
+        for _ in range(ROUNDS):
+            near = np.linspace(low, high, POINTS)
+            seen = sign * self.watched(np.asarray(path(near - twice[0])))[:, column]
+            j = int(np.argmax(seen))
+            if seen[j] > best:
+                best, when = float(seen[j]), float(near[j])
+            low, high = near[max(j - 1, 0)], near[min(j + 1, POINTS - 1)]
+        return best, when
+
+    def _expanded(self, times: Floats, states: Floats) -> tuple[Floats, Floats]:
+        """All coordinates and rates (times, n), as they are integrated."""
+        n = self.equations.count
+        q, v = states[:, :n], states[:, n : 2 * n]
+        constrained, path = self.equations.constrained, self.equations.path
+        if constrained is None or path is None:
+            return q, v
+        desired = path.many(times)
+        return constrained.expand(desired.q, q), constrained.expand(desired.v, v)
+
+
+class _Watched:
+    """The quantities that are followed, as a function of the coordinates: (states, n) -> (states, names)."""
+
+    def __init__(self, arm: Dynamics, strains: tuple[Strain, ...]) -> None:
+        self.arm, self.strains = arm, strains
+        joints = set(arm.robot.joint_coordinates)
+        self.joints = [i for i, name in enumerate(arm.names) if name in joints]
+        self.links = [link.name for link in arm.robot.links if link.is_flexible]
+        self.names = (
+            *(arm.names[i] for i in self.joints),
+            *(f"{link}.{part}" for link in self.links for part in ("deflection", "slope")),
+            *(f"strain.{strain.name}" for strain in strains),
+        )
+        self.lengths = [False] * len(self.joints) + [True] * 2 * len(self.links) + [False] * len(strains)
+        # one column per unit coordinate; what doubles with it is linear and needs no more than a product
+        unit = np.eye(arm.size)
+        self.map = self._components(unit)
+        self.linear = np.allclose(self._components(2 * unit), 2 * self.map, rtol=1e-12, atol=0.0)
+
+    def __call__(self, q: Floats) -> Floats:
+        values = q @ self.map if self.linear else self._components(q)
+        ends = 3 * 2 * len(self.links)
+        lengths = np.sqrt((values[:, :ends].reshape(len(q), -1, 3) ** 2).sum(axis=2))
+        return np.hstack([q[:, self.joints], lengths, values[:, ends:]])
+
+    def _components(self, q: Floats) -> Floats:
+        """Deflections and slopes of the links, three columns each, then strains."""
+        none = np.zeros((len(q), 0))
+        given = Quantities(self.arm.robot, Samples(np.zeros(len(q)), q, none, none, none, none, none), self.arm)
+        vectors = [part(link) for link in self.links for part in (given.tip_deflection, given.tip_slope)]
+        strains = [given.strain(strain) for strain in self.strains]
+        return np.column_stack([*vectors, *strains]) if vectors or strains else none

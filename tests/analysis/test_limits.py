@@ -1,0 +1,121 @@
+"""The limits of the model: known loads reach them where theory says, and every analysis tells."""
+
+import numpy as np
+import pytest
+
+from pliant import Beam, Elements, Joint, Link, Modes, Properties, RigidPart, Robot
+from pliant.analysis.equilibrium import equilibrium
+from pliant.analysis.limits import ModelLimitWarning, axial_changes, slope_words, state_limits
+from pliant.analysis.linearise import linearise
+from pliant.analysis.modes import modes
+from pliant.dynamics import Dynamics
+
+L, EI = 1.2, 25.0
+CONVERGED = 1e-4
+"""Eight cubic elements against the exact buckling load, relative."""
+
+
+def column(gravity, mass_per_length=0.7, load=0.0, **more):
+    beam = Beam(
+        length=L,
+        properties=Properties(mass_per_length=mass_per_length, EIz=EI),
+        elements=Elements(number=8, bend_z=False),
+    )
+    payloads = [RigidPart(mass=load)] if load else []
+    link = Link(name="mast", joint=Joint(name="foot"), beam=beam, payloads=payloads, **more)
+    return Dynamics(Robot(name="column", gravity=gravity, links=[link]), compile="never")
+
+
+def changes(arm, rate=0.0):
+    still = np.zeros(arm.size)
+    v = still.copy()
+    v[0] = rate
+    return axial_changes(arm, still, v, still)["mast"]
+
+
+def test_eulers_column():
+    """A load on a mast without weight against pi^2 EI / (4 L^2); a hub below it presses nothing."""
+    critical = np.pi**2 * EI / (4 * L**2)
+    arm = column((-10.0, 0.0, 0.0), mass_per_length=1e-9, load=0.3 * critical / 10, hub=RigidPart(mass=50.0))
+    least, most = changes(arm)
+    assert least == pytest.approx(-0.3, rel=CONVERGED)
+    assert most == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_mast_under_its_own_weight():
+    """Greenhill: it buckles at a weight of 7.8373 EI / L^2."""
+    critical = 7.837347 * EI / L**2
+    least, _ = changes(column((-10.0, 0.0, 0.0), mass_per_length=0.4 * critical / L / 10))
+    assert least == pytest.approx(-0.4, rel=CONVERGED)
+    # hanging, the same weight stiffens
+    assert changes(column((10.0, 0.0, 0.0), mass_per_length=0.4 * critical / L / 10))[0] == pytest.approx(
+        0.0, abs=1e-12
+    )
+
+
+def test_a_rotating_beam():
+    """Southwell: rotation adds 1.193 times its speed squared to the first frequency squared (Rayleigh's bound)."""
+    arm = column((0.0, 0.0, 0.0))
+    first = 1.8751040687**2 * np.sqrt(EI / 0.7 / L**4)
+    _, most = changes(arm, rate=0.5 * first)
+    assert 1.193 < most / 0.5**2 < 1.03 * 1.193
+    # with the one clamped-free shape of which that number is, it is met
+    beam = Beam(
+        length=L, properties=Properties(mass_per_length=0.7, EIz=EI), modes=Modes(shape="clamped-free", bend_y=1)
+    )
+    one = Dynamics(
+        Robot(name="blade", gravity=(0, 0, 0), links=[Link(name="mast", joint=Joint(name="foot"), beam=beam)]),
+        compile="never",
+    )
+    assert changes(one, rate=0.5 * first)[1] / 0.5**2 == pytest.approx(1.193, abs=5e-4)
+
+
+def test_a_held_acceleration_along_the_beam_counts_as_weight():
+    beam = Beam(length=L, properties=Properties(mass_per_length=0.7, EIz=EI), elements=Elements(number=8, bend_z=False))
+    rail = Joint(name="rail", type="prismatic", axis="x")
+    arm = Dynamics(
+        Robot(name="cart", gravity=(0, 0, 0), links=[Link(name="mast", joint=rail, beam=beam)]), compile="never"
+    )
+    still = np.zeros(arm.size)
+    a = still.copy()
+    a[0] = 10.0
+    assert axial_changes(arm, still, still, a)["mast"] == pytest.approx(changes(column((-10.0, 0.0, 0.0))), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("part", "words"), [(0.1, None), (0.5, "50 % of its buckling load"), (1.4, "1.4 times its buckling")]
+)
+def test_what_is_said_of_a_column(part, words):
+    critical = np.pi**2 * EI / (4 * L**2)
+    arm = column((-10.0, 0.0, 0.0), mass_per_length=1e-9, load=part * critical / 10)
+    told = state_limits(arm, np.zeros(arm.size))
+    assert (words is None and not told) or (len(told) == 1 and words in told[0])
+
+
+def test_what_is_said_of_slopes():
+    assert not list(slope_words("arm", 0.19))
+    (rough,) = slope_words("arm", 0.3, " (at 1 s)")
+    assert "turns by 0.3 rad (at 1 s); beyond 0.2 rad linear bending is only a rough model" in rough
+    (senseless,) = slope_words("arm", 45.0)
+    assert "the result means nothing" in senseless
+    assert "rough" not in senseless
+
+
+def sagging():
+    """Five kilograms on three metres of aluminium strip: no state of rest of any sense."""
+    beam = Beam(length=3.0, properties=Properties(mass_per_length=0.054, EIz=0.117), modes=Modes(bend_y=2))
+    link = Link(name="strip", joint=Joint(name="hub"), beam=beam, payloads=[RigidPart(mass=5.0)])
+    return Dynamics(Robot(name="sag", gravity=(0, -9.81, 0), links=[link]), compile="never")
+
+
+@pytest.mark.parametrize("analysis", [equilibrium, modes, linearise])
+def test_every_analysis_tells(analysis):
+    with pytest.warns(ModelLimitWarning, match="link 'strip' would have to bend until its tip turns by"):
+        found = analysis(sagging())
+    if analysis is not linearise:
+        assert "the result means nothing" in found.warnings[0]
+
+
+def test_loops_and_modal_data_are_looked_at_too():
+    arm = Dynamics("dualemps", compile="never")
+    assert state_limits(arm, arm.assemble()) == []

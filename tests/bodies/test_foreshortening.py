@@ -1,0 +1,223 @@
+"""Second-order bodies: integrals of the foreshortening by brute force, terms against Lagrange's equations, loads."""
+
+from math import pi
+
+import numpy as np
+import pytest
+from scipy.linalg import eigh
+
+import body_checks
+from pliant.bodies.beam_modes import mode_set
+from pliant.bodies.build import build_body
+from pliant.bodies.elements import element_set
+from pliant.bodies.foreshortening import foreshortening
+from pliant.bodies.invariants import assemble, attachment
+from pliant.bodies.lumped import RigidPieces
+from pliant.bodies.modal_terms import ModalSection, ModalTerms
+from pliant.bodies.profile import BeamProfile, SectionData
+from pliant.bodies.quadrature import gauss
+from pliant.bodies.reframe import reframe
+from pliant.bodies.rod_build import rod
+from pliant.bodies.rounding import listed
+from pliant.model import Beam, Joint, Link, Properties
+
+OFFSET = np.array([0.05, 0.1, -0.2])
+
+
+def modes(profile):
+    return [
+        mode_set("bend_y", "clamped-mass", 2, profile, tip_mass=0.8, tip_inertia=0.02),
+        mode_set("bend_z", "pinned-pinned", 2, profile),
+        mode_set("torsion", "clamped-free", 1, profile),
+    ]
+
+
+def elements(profile, timoshenko=False):
+    return [element_set(family, profile, 3, timoshenko=timoshenko) for family in ("bend_y", "bend_z", "torsion")]
+
+
+SETS = {
+    "modes": modes,
+    "cubic elements": elements,
+    "shear-flexible elements": lambda profile: elements(profile, True),
+    "lumped": elements,
+}
+
+
+def brute_force(sets, profile, pieces):
+    """int rhoA G and int rhoA x G by a double integral over a fine grid."""
+    n = sum(s.size for s in sets)
+    cuts = np.unique(np.concatenate([*(s.breaks for s in sets), profile.breaks]))
+    nodes = np.asarray(pieces[0].nodes) if pieces else None
+    edges = np.unique(np.concatenate([cuts, pieces[0].breaks])) if pieces else cuts
+    x, weights = gauss(edges, 24)
+    masses = weights * profile.at(x).rhoA
+
+    def G(at):
+        out = np.zeros((n, n))
+        ends = np.append(cuts[cuts < at], at)
+        if len(ends) < 2:
+            return out
+        xi, dx = gauss(ends, 24)
+        start = 0
+        for s in sets:
+            if s.family.startswith("bend"):
+                sample = s.sample(xi)
+                slope = sample.rotation + sample.shear
+                out[start : start + s.size, start : start + s.size] = -(slope * dx) @ slope.T
+            start += s.size
+        return out
+
+    values = []
+    for at in x:
+        if nodes is None:
+            values.append(G(at))
+            continue
+        # a rigid piece: its node, and a lever that tilts
+        node = nodes[np.argmin(np.abs(nodes - at))]
+        turn = np.concatenate([s.sample(np.array([at])).rotation[:, 0] * s.family.startswith("bend") for s in pieces])
+        block = np.concatenate([np.full(s.size, k) for k, s in enumerate(pieces)])
+        tilt = np.outer(turn, turn) * (block[:, None] == block)
+        values.append(G(node) - (at - node) * tilt)
+    values = np.array(values)
+    return np.einsum("p,pik->ik", masses, values), np.einsum("p,p,pik->ik", masses, x, values)
+
+
+@pytest.fixture(params=SETS, ids=list(SETS))
+def shortened(request, tapered, uniform):
+    profile = uniform if request.param == "shear-flexible elements" else tapered
+    sets = SETS[request.param](profile)
+    pieces = [RigidPieces(s.family, s.nodes) for s in sets] if request.param == "lumped" else []
+    frames = {"tip": (profile.length, np.zeros(3)), "middle": (0.6, OFFSET), "root": (0.0, np.zeros(3))}
+    return sets, profile, pieces, foreshortening(sets, profile, frames, pieces=pieces)
+
+
+def linear_terms(body):
+    values = {name: listed(getattr(body, name)) for name in ModalTerms._fields if name != "rule"}
+    return ModalTerms(**values, rule="exponential")
+
+
+def section(body, name, large):
+    at = body.frames[name]
+    flat = ModalSection(listed(at.position), listed(at.Phi_d), listed(at.Phi_r), np.eye(3).tolist(), "exponential")
+    return large.section(name, flat)
+
+
+def test_integrals(shortened):
+    sets, profile, pieces, found = shortened
+    g, h = brute_force(sets, profile, pieces)
+    assert found.first[0] == pytest.approx(g, rel=1e-10, abs=1e-11 * np.abs(g).max())
+    assert found.second[0, 0] == pytest.approx(h, rel=1e-10, abs=1e-11 * np.abs(h).max())
+    assert not found.first[1:].any()
+    assert not found.moment.any()
+
+
+def test_terms_are_lagranges_equations_of_their_energy(shortened):
+    """Also with a point mass beside the axis and in a frame that is not the root's."""
+    sets, profile, pieces, large = shortened
+    rng = np.random.default_rng(11)
+    places = {"tip": (profile.length, None), "middle": (0.6, OFFSET)}
+    frames = {name: attachment(sets, *at) for name, at in places.items()}
+    body = assemble(pieces or sets, profile, frames, section_inertia=True, elastic_sets=sets)
+    R, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+    R, p = R * np.linalg.det(R), rng.normal(size=3)
+    moved, moved_large = reframe(body, R, p), large.reframed(R, p)
+    at = moved.frames["middle"]
+    loaded = moved.with_mass_points(np.array([0.7]), at.position[None], at.Phi_d[None])
+    for each, bent in ((body, large), (loaded, moved_large.with_point(0.7, "middle", at.position))):
+        terms = bent.terms(linear_terms(each))
+        q, v, V, w = body_checks.state(rng, each.size, 0.3)
+        M = body_checks.mass_matrix(terms.inertia(list(q), list(v), list(w))[0])
+        assert np.abs(M - M.T).max() < 1e-12
+        found, wanted = body_checks.inertia_bias(terms, q, v, w), body_checks.inertia_forces(terms, q, v, V, w)
+        assert found == pytest.approx(wanted, rel=1e-10, abs=1e-10 * np.abs(wanted).max())
+        for name in ("tip", "middle"):
+            errors = body_checks.frame_errors(terms, section(each, name, bent), q, v)
+            assert max(errors.values()) < 1e-11, errors
+
+
+def test_point_masses_are_those_of_the_frame(shortened):
+    """int Gamma dm with a payload, against the sum over material points."""
+    sets, profile, _, large = shortened
+    body = assemble(sets, profile, {"middle": attachment(sets, 0.6, OFFSET)}, section_inertia=False)
+    at = body.frames["middle"]
+    loaded = large.with_point(0.7, "middle", at.position)
+    terms, bare = loaded.terms(linear_terms(body)), large.terms(linear_terms(body))
+    q = 0.2 * np.random.default_rng(12).normal(size=body.size)
+    frame = bare.frame(section(body, "middle", large), list(q), [0.0] * body.size)
+    linear = at.position + at.Phi_d @ q
+    gained = np.array(terms.first_moment(list(q))) - bare.first_moment(list(q))
+    assert gained == pytest.approx(0.7 * (np.array(frame.r) - linear), abs=1e-13)
+
+
+def beam(**stiff):
+    return BeamProfile.uniform(1.0, SectionData(rhoA=1.0, EIz=1.0, **stiff))
+
+
+def buckling_load(shape, count, moves):
+    """Smallest axial tip load that makes a column soft; ``moves`` is whether the tip may move sideways."""
+    profile = beam()
+    sets = [mode_set("bend_y", shape, count, profile)]
+    linear = assemble(sets, profile, {}, section_inertia=False)
+    Gamma = foreshortening(sets, profile, {"tip": (1.0, np.zeros(3))}).frames["tip"][0]
+    K, G = linear.K_ee, -Gamma
+    if not moves:
+        # hold the tip: coordinates in the null space of its deflection
+        tip = attachment(sets, 1.0).Phi_d[1]
+        N = np.linalg.svd(tip[None])[2][1:].T
+        K, G = N.T @ K @ N, N.T @ G @ N
+    return 1.0 / eigh(G, K, eigvals_only=True)[-1]
+
+
+def test_euler_columns():
+    """Free, pinned and held tips; the fourth case is symmetric halves of the first."""
+    assert buckling_load("legendre", 5, True) == pytest.approx(pi**2 / 4, rel=1e-8)
+    assert buckling_load("pinned-pinned", 2, True) == pytest.approx(pi**2, rel=1e-12)
+    # clamped and pinned: tan z = z
+    assert buckling_load("legendre", 8, False) == pytest.approx(4.493409457909064**2, rel=1e-8)
+
+
+def test_rods_are_foreshortened_likewise(tapered):
+    """To second order in the deflection the axis of a rod moves back as G says; the order is seen."""
+    sets = [mode_set("bend_y", "clamped-free", 2, tapered), mode_set("bend_z", "clamped-free", 2, tapered)]
+    frames = {"tip": (tapered.length, np.zeros(3))}
+    Gamma = foreshortening(sets, tapered, frames).frames["tip"][0]
+    body = rod(sets, tapered, frames, section_inertia=False, stations=6)
+    terms = body.inertial_terms(np.eye(4).tolist(), np.zeros((4, 4)).tolist())
+    q, none = 0.05 * np.array([1.0, -0.2, 0.6, 0.1]), [0.0] * 4
+
+    def gap(size):
+        x = terms.frame(body.section("tip", None), list(size * q), none).r[0]
+        return abs(x - tapered.length - 0.5 * size**2 * q @ Gamma @ q)
+
+    assert gap(0.5) < 1e-5
+    # what is left is of fourth order
+    assert gap(1.0) / gap(0.5) == pytest.approx(16.0, rel=0.05)
+
+
+def link(**keys):
+    properties = Properties(mass_per_length=1.0, EIy=1.0, EIz=1.0, rhoIy=1e-3, rhoIz=1e-3, GJ=1.0, kGAy=50.0, kGAz=50.0)
+    return Link(name="arm", joint=Joint(name="j"), beam=Beam(length=1.0, properties=properties, **keys))
+
+
+@pytest.mark.parametrize(
+    ("keys", "shear", "tolerance"),
+    [
+        ({"modes": {"bend_y": 2, "bend_z": 1, "torsion": 1}}, 0.0, 1e-2),
+        ({"elements": {"number": 4}}, 0.0, 1e-10),
+        ({"elements": {"number": 4, "timoshenko": True, "reduce": {"craig_bampton": 2}}}, 1 / 50, 1e-10),
+        ({"elements": {"number": 4, "reduce": "static"}}, 0.0, 1e-10),
+        ({"lumped": {"nodes": 4}}, 0.0, 1e-10),
+    ],
+    ids=["modes", "elements", "Craig-Bampton", "static", "lumped"],
+)
+def test_every_discretisation_has_it(keys, shear, tolerance):
+    """The same small static shape is foreshortened alike, whatever the coordinates are."""
+    body = build_body(link(bending="second-order", **keys))
+    P = 1e-2
+    q = np.linalg.solve(body.K_ee, body.frames["tip"].Phi_d[1] * P)
+    back = 0.5 * q @ body.large.frames["tip"][0] @ q
+    # w' = P (x - x^2/2 + 1/GA)
+    square = 2 / 15 + 2 * shear / 3 + shear**2
+    assert back == pytest.approx(-0.5 * P**2 * square, rel=tolerance)
+    assert build_body(link(bending="linear", **keys)).large is None

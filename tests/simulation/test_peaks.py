@@ -1,0 +1,86 @@
+"""Largest values are those of the motion, not those of its samples."""
+
+import numpy as np
+import pytest
+
+from pliant import Dynamics, Event, simulate
+from pliant.results.result import Result
+from pliant.simulation.run import Run
+from pliant.simulation.study import Outputs, Study
+
+SAME = 1e-4
+"""Extremes of a motion whose step ends lie elsewhere, relative; coarse samples miss by percents."""
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return Dynamics("two-link-flexible")
+
+
+@pytest.fixture(scope="module")
+def released(arm):
+    """Two links that fall and bend, sampled coarsely and finely."""
+    return {n: simulate(arm, until=0.6, output_step=0.6 / n, limits="ignore") for n in (7, 6000)}
+
+
+def test_coarse_samples_give_the_same_extremes(released):
+    coarse, fine = released[7], released[6000]
+    name = "upper.deflection"
+    size = np.linalg.norm(fine[name], axis=1)
+    found = coarse.extreme(name)
+    assert found == fine.extreme(name)
+    assert found.most == pytest.approx(size.max(), rel=SAME)
+    assert found.most_at == pytest.approx(fine.time[size.argmax()], abs=2e-3)
+    assert np.linalg.norm(coarse[name], axis=1).max() < 0.99 * found.most
+
+
+def test_joints_have_both_ends(released):
+    fine = released[6000]
+    joint = "elbow"
+    found = released[7].extreme(joint)
+    assert found.least == pytest.approx(fine[joint].min(), rel=SAME)
+    assert found.most == pytest.approx(fine[joint].max(), abs=SAME)
+
+
+def test_other_channels_are_those_of_the_samples(released):
+    run = released[7]
+    found = run.extreme("energy.kinetic")
+    assert found.most == run["energy.kinetic"].max()
+    assert found.most_at == run.time[run["energy.kinetic"].argmax()]
+    tip = run.extreme("tip.position")
+    assert tip.most == pytest.approx(np.linalg.norm(run["tip.position"], axis=1).max())
+
+
+@pytest.mark.parametrize("method", ["dop853", "rk4", "generalised-alpha", "scipy:DOP853"])
+def test_every_method_is_followed(arm, released, method):
+    run = simulate(arm, until=0.2, method=method, output_step=0.1, tolerance=1e-7, limits="ignore")
+    fine = released[6000]
+    name = "upper.deflection"
+    size = np.linalg.norm(fine[name], axis=1)[fine.time <= 0.2]
+    assert run.extreme(name).most == pytest.approx(size.max(), rel=2e-3)
+
+
+def test_an_event_ends_them(arm):
+    joint = "shoulder"
+    stop = Event(quantity=joint, below=0.9)
+    run = simulate(arm, until=0.6, output_step=0.3, events=[stop], limits="ignore")
+    assert run.time[-1] < 0.6
+    found = run.extreme(joint)
+    assert found.least == pytest.approx(run[joint][-1], rel=1e-9)
+    assert found.least_at == pytest.approx(run.time[-1])
+
+
+def test_they_are_kept_in_files_and_over_interruptions(arm, released, tmp_path):
+    study = Study(robot=arm.robot, until=0.6, limits="ignore", outputs=Outputs(step=0.6 / 7))
+    first = Run(study, arm)
+    assert not first.go(lambda at: at.t > 0.25)
+    first.recorder.fresh()
+    second = Run(study, arm)
+    second.recall(first.memory(), first.recorder.samples())
+    second.go()
+    whole, resumed = released[7].info.extremes, second.result().info.extremes
+    assert resumed.keys() == whole.keys()
+    for name in whole:
+        assert resumed[name].most == pytest.approx(whole[name].most, rel=SAME, abs=1e-9)
+    released[7].save(tmp_path / "run.h5")
+    assert Result.load(tmp_path / "run.h5").info.extremes == whole
