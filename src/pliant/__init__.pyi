@@ -17,7 +17,6 @@ from pliant.bodies.modal_body import ModalBody as ModalBody
 from pliant.dynamics import Dynamics as Dynamics
 from pliant.dynamics import Energies as Energies
 from pliant.dynamics import FrameAcceleration as FrameAcceleration
-from pliant.dynamics import InverseSolution as InverseSolution
 from pliant.dynamics import Momentum as Momentum
 from pliant.dynamics import Pose as Pose
 from pliant.dynamics import Twist as Twist
@@ -108,5 +107,6 @@ from pliant.simulation.trajectories.kinds import Sequence as Sequence
 from pliant.simulation.trajectories.ongoing import ConstantRate as ConstantRate
 from pliant.simulation.trajectories.ongoing import ExpressionMotion as ExpressionMotion
 from pliant.simulation.trajectories.ongoing import TableMotion as TableMotion
+from pliant.states import InverseSolution as InverseSolution
 
 __version__: str

@@ -13,7 +13,7 @@ from pliant.engine.backends.function import Function, declined
 from pliant.formulations.loops.closed_loops import loops_of
 from pliant.formulations.loops.loops import DenseForm, Loops, each_state
 from pliant.model.notebook import html_page, made_by
-from pliant.states import States, as_states
+from pliant.states import InverseSolution, States, as_states
 from pliant.tree_dynamics import (
     Energies,
     FrameAcceleration,
@@ -41,7 +41,6 @@ __all__ = [
     "ForwardDerivatives",
     "FrameAcceleration",
     "InverseDerivatives",
-    "InverseSolution",
     "Momentum",
     "Pose",
     "Twist",
@@ -57,35 +56,6 @@ class ForwardDerivatives(NamedTuple):
     q: Floats
     v: Floats
     tau: Floats
-
-
-class _Solved(NamedTuple):
-    tau: Floats
-    others: Floats
-
-
-class InverseSolution(_Solved):
-    """What inverse dynamics find; ``tau, others = arm.inverse(...)`` takes it apart.
-
-    tau     efforts of the actuated joints ``inputs``, N m or N
-    others  accelerations of all other coordinates ``names``
-    """
-
-    inputs: tuple[str, ...]
-    names: tuple[str, ...]
-
-    @classmethod
-    def of(cls, tau: Floats, others: Floats, inputs: tuple[str, ...], names: tuple[str, ...]) -> InverseSolution:
-        """With the names of its entries."""
-        found = cls(tau, others)
-        found.inputs, found.names = inputs, names
-        return found
-
-    @property
-    def by_name(self) -> dict[str, Floats]:
-        """Efforts by joint and accelerations by coordinate."""
-        entries = ((self.inputs, self.tau), (self.names, self.others))
-        return {name: x for names, vector in entries for name, x in zip(names, vector.T, strict=True)}
 
 
 class Dynamics(TreeDynamics):

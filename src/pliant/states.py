@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -85,3 +85,32 @@ def as_states(name: str, x: ArrayLike, n: int, robot: str) -> Floats:
     if array.ndim not in (1, 2) or array.shape[-1] != n:
         raise ValueError(f"{name} has shape {array.shape}; robot '{robot}' needs ({n},) or a batch (count, {n})")
     return array
+
+
+class _Solved(NamedTuple):
+    tau: Floats
+    others: Floats
+
+
+class InverseSolution(_Solved):
+    """What inverse dynamics find; ``tau, others = arm.inverse(...)`` takes it apart.
+
+    tau     efforts of the actuated joints ``inputs``, N m or N
+    others  accelerations of all other coordinates ``names``
+    """
+
+    inputs: tuple[str, ...]
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, tau: Floats, others: Floats, inputs: tuple[str, ...], names: tuple[str, ...]) -> InverseSolution:
+        """With the names of its entries."""
+        found = cls(tau, others)
+        found.inputs, found.names = inputs, names
+        return found
+
+    @property
+    def by_name(self) -> dict[str, Floats]:
+        """Efforts by joint and accelerations by coordinate."""
+        entries = ((self.inputs, self.tau), (self.names, self.others))
+        return {name: x for names, vector in entries for name, x in zip(names, vector.T, strict=True)}

@@ -83,10 +83,13 @@ def _values(robot: Robot, given: list[str]) -> dict[str, float]:
 
 
 def _configuration(arm: Dynamics, found: ModeSet) -> str:
+    from pliant.pictures.words import engineering
+
     joints = {name for link in arm.robot.links for name in link.joint.coordinates}
     # what is left of a joint that an iteration holds at zero
     q = [0.0 if abs(x) < 1e-12 else float(x) for x in found.q]
-    values = [f"{name} {number(q[i])}" for i, name in enumerate(arm.names) if name in joints]
+    units = arm.mechanism.units
+    values = [f"{name} {engineering(q[i], units[i], 4)}" for i, name in enumerate(arm.names) if name in joints]
     return f"at {', '.join(values)}"
 
 

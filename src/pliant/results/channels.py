@@ -110,6 +110,9 @@ def _links(given: Quantities) -> Iterator[Channel]:
         if link.is_flexible:
             name = link.name
             yield Channel(f"{name}.deflection", "m", f"deflection {meaning}", partial(given.tip_deflection, name))
+            if link.beam is not None:
+                between = "displacement of mid-span against the line from root to tip, link axes (3)"
+                yield Channel(f"{name}.bending", "m", between, partial(given.bending, name))
             yield Channel(f"{name}.slope", "rad", f"rotation {meaning}", partial(given.tip_slope, name))
 
 
