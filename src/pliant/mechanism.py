@@ -162,6 +162,11 @@ class Mechanism:
         return len(self.coordinates)
 
     @cached_property
+    def units(self) -> tuple[str, ...]:
+        """Units of all coordinates: rad of what turns, m of everything else."""
+        return tuple(_unit(member, name) for member in self.members for name in member.coordinates)
+
+    @cached_property
     def joints(self) -> Array:
         """Indices of the joint coordinates."""
         of_members = (range(m.start, m.elastic.start) for m in self.members)
@@ -237,6 +242,15 @@ def assemble(robot: Robot) -> Mechanism:
         pose=pose,
         aliases=dict(robot.aliases),
     )
+
+
+def _unit(member: Member, name: str) -> str:
+    kind = member.joint.kind
+    if kind in ("revolute", "prismatic") and name == member.joint.name:
+        return "rad" if kind == "revolute" else "m"
+    if kind == "free" and name.startswith(f"{member.joint.name}."):
+        return "rad" if name.rpartition(".")[2].startswith("r") else "m"
+    return "rad" if ".torsion." in name else "m"
 
 
 def _joint_coordinates(joint: Joint) -> tuple[str, ...]:

@@ -11,10 +11,10 @@ from pliant.pictures.canvas import head, save
 from pliant.results.plots import lines
 
 if TYPE_CHECKING:
-    from pliant.formulations.lumped_fe.successive import InverseSolution
+    from pliant.formulations.lumped_fe.successive import PathSolution
 
 
-def plot_inverse(solution: InverseSolution, name: str, path: Path, simulated: tuple[Any, Any] | None = None) -> None:
+def plot_inverse(solution: PathSolution, name: str, path: Path, simulated: tuple[Any, Any] | None = None) -> None:
     """Write a page about a solution; ``simulated`` are times and distances of a run on the full model."""
     from matplotlib.figure import Figure
 

@@ -30,6 +30,6 @@ class LumpedMethod(Method):
     def refusal(self, what: What, purpose: str) -> str:
         return (
             f"method 'lumped_fe' has no {what} dynamics for {purpose}: it needs a nominal motion of all joints. For "
-            "paths use `pliant inverse` or pliant.inverse_dynamics, for its matrices pliant.LumpedModel; "
-            "method 'recursive' has"
+            "paths use `pliant inverse` or pliant.inverse_dynamics, for its matrices pliant.LumpedModel; method "
+            "'recursive' has it"
         )
