@@ -176,5 +176,9 @@ def test_what_cannot_be_meshed_is_named():
         LumpedModel(
             Robot(name="f", links=[{"name": "a", "joint": {"type": "free"}, "rigid": {"mass": 1, "inertia": 1}}])
         )
+    tied = {"name": "b", "joint": {"mimic": {"joint": "a"}}, "rigid": {"mass": 1, "inertia": 1}}
+    free = {"name": "a", "joint": {}, "rigid": {"mass": 1, "inertia": 1, "length": 1}}
+    with pytest.raises(ModelError, match="joint 'b': it follows joint 'a'"):
+        LumpedModel(Robot(name="t", links=[free, tied]))
     with pytest.raises(ModelError, match="has no link 'uper'"):
         LumpedModel(two_link_arm(), elements={"uper": 3})

@@ -132,6 +132,11 @@ class Skeleton:
                     f"joint '{joint.name}': it is free; the method lumped_fe needs a nominal motion of every joint, "
                     "which a floating base does not have (use the method recursive)"
                 )
+            if joint.mimic is not None:
+                raise ModelError(
+                    f"joint '{joint.name}': it follows joint '{joint.mimic.joint}'; the method lumped_fe has no ties "
+                    "between joints (use the method recursive)"
+                )
             parent, frame = robot.parent_of(link.name)
             place = BASE_PLACE if parent == "base" else meshes[index[parent]].frames[frame]
             moves = joint.type != "fixed"
