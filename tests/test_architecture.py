@@ -21,6 +21,7 @@ LAYERS = [
     {"model"},
     {"bodies"},
     {"mechanism"},
+    {"states"},
     {"formulations"},
     {"engine"},
     {"tree_dynamics"},
@@ -147,6 +148,12 @@ def test_only_bodies_know_shapes():
         part = file.relative_to(SOURCE)
         if part.parts[0] not in ("model", "bodies") and part.name != "lowering.py":
             assert not re.search(r"Phi_[dr]", file.read_text(encoding="utf-8")), f"{part} names shapes of a body"
+
+
+@pytest.mark.parametrize("file", MODULES, ids=module_name)
+def test_hints_name_packages_that_can_be_had(file):
+    """This package is no other package's extra: what is missing is named itself."""
+    assert not re.search(r"pip install '?(pliant|\.)\[", file.read_text(encoding="utf-8"))
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -45,7 +45,6 @@ from pliant.model.discretisation import Modes as Modes
 from pliant.model.errors import ModelError as ModelError
 from pliant.model.errors import Problem as Problem
 from pliant.model.errors import RepairWarning as RepairWarning
-from pliant.model.errors import TieWarning as TieWarning
 from pliant.model.inertia import Rigid as Rigid
 from pliant.model.inertia import RigidPart as RigidPart
 from pliant.model.joints import Anchor as Anchor
@@ -96,6 +95,8 @@ from pliant.simulation.run import SimulationWarning as SimulationWarning
 from pliant.simulation.run import run_study as run_study
 from pliant.simulation.run import simulate as simulate
 from pliant.simulation.start import Start as Start
+from pliant.simulation.study import IntegratorOptions as IntegratorOptions
+from pliant.simulation.study import Outputs as Outputs
 from pliant.simulation.study import StrainPoint as StrainPoint
 from pliant.simulation.study import Study as Study
 from pliant.simulation.study import load_study as load_study
@@ -105,6 +106,7 @@ from pliant.simulation.trajectories.joint_moves import Cycloidal as Cycloidal
 from pliant.simulation.trajectories.joint_moves import Hold as Hold
 from pliant.simulation.trajectories.joint_moves import MohanSaha as MohanSaha
 from pliant.simulation.trajectories.joint_moves import Quintic as Quintic
+from pliant.simulation.trajectories.joint_moves import SetPoint as SetPoint
 from pliant.simulation.trajectories.joint_moves import Spline as Spline
 from pliant.simulation.trajectories.joint_moves import Steps as Steps
 from pliant.simulation.trajectories.joint_moves import Trapezoidal as Trapezoidal
@@ -112,5 +114,6 @@ from pliant.simulation.trajectories.kinds import Sequence as Sequence
 from pliant.simulation.trajectories.ongoing import ConstantRate as ConstantRate
 from pliant.simulation.trajectories.ongoing import ExpressionMotion as ExpressionMotion
 from pliant.simulation.trajectories.ongoing import TableMotion as TableMotion
+from pliant.states import InverseSolution as InverseSolution
 
 __version__: str

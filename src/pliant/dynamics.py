@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.engine.backends.function import Function, as_states, declined
+from pliant.engine.backends.function import Function, declined
 from pliant.formulations.loops.closed_loops import loops_of
 from pliant.formulations.loops.loops import DenseForm, Loops, each_state
+from pliant.model.notebook import html_page, made_by
+from pliant.states import InverseSolution, States, as_states
 from pliant.tree_dynamics import (
     Energies,
     FrameAcceleration,
@@ -24,6 +26,10 @@ from pliant.tree_dynamics import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
+
     from pliant.engine.trace.tape import Operations
     from pliant.formulations.loops.coordinates import Choice
     from pliant.formulations.loops.forms import Reduced
@@ -81,6 +87,7 @@ class Dynamics(TreeDynamics):
         if compile not in ("auto", "never"):
             raise ValueError(f"compile is {compile!r}; it must be 'auto' or 'never'")
         loaded = robot if isinstance(robot, Robot) else load(robot)
+        self.options = {"method": method, "compile": compile, "independent": independent, "stabilise": stabilise}
         super().__init__(loaded, method, compile == "auto" and has_llvm())
         self.loops: Loops = loops_of(self, independent, stabilise)
 
@@ -91,15 +98,40 @@ class Dynamics(TreeDynamics):
         sizes = f"{self.size} coordinates, {len(self.inputs)} inputs"
         return f"Dynamics({self.robot.name!r}, {sizes}{loops}{method}, {how})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # machine code stays here: it is made anew, or found in the cache
+        return _made, (self.robot, self.options)
+
+    def set(self, path: str, value: Any) -> Dynamics:
+        """The dynamics of the robot with another value at a place, ``arm.set("forearm.payloads[0].mass", 2.0)``.
+
+        Machine code depends on the structure of a robot only: with other numbers nothing is compiled again.
+        """
+        return _made(self.robot.set(path, value), self.options)
+
+    def draw(self, path: str | Path | None = None) -> Figure:
+        """A picture of the robot in its reference pose; ``path``: PNG, SVG or PDF file to write."""
+        figure: Figure = made_by("pictures.drawing", "robot_figure")(self.robot, path)
+        return figure
+
+    def _repr_html_(self) -> str:
+        rows = zip(self.names, self.mechanism.units, self.mechanism.pose, strict=True)
+        drives = set(self.inputs)
+        return html_page(
+            repr(self),
+            ("coordinate", "unit", "reference pose", "motor"),
+            [(name, unit, f"{x:.4g}", "yes" if name in drives else "") for name, unit, x in rows],
+        )
+
     # ---- dynamics
 
     def forward(
         self,
-        q: ArrayLike,
-        v: ArrayLike,
-        tau: ArrayLike | None = None,
+        q: States,
+        v: States,
+        tau: States | None = None,
         *,
-        force: ArrayLike | None = None,
+        force: States | None = None,
         wrenches: dict[str, ArrayLike] | None = None,
         solver: Solver = "recursive",
     ) -> Floats:
@@ -132,7 +164,7 @@ class Dynamics(TreeDynamics):
         if not simple or self.loops.is_watched:
             return declined
         traced = self.loops.traced_forward()
-        return Function(traced, self.robot.name, self._nothing, compiled=self.compiled).driven(self._driven)
+        return Function(traced, self.labels, self._nothing, compiled=self.compiled).driven(self._driven)
 
     def _explain(self, q: Floats, v: Floats, f: Floats) -> None:
         """Say why accelerations are not finite."""
@@ -145,33 +177,38 @@ class Dynamics(TreeDynamics):
             "or the state is out of range"
         )
 
-    def inverse(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> tuple[Floats, Floats]:
+    def inverse(self, q: States, v: States, a: States) -> InverseSolution:
         """Efforts tau of the actuated joints for their accelerations a, and the accelerations of all others.
 
         The other coordinates (elastic ones, passive joints) move as the equations of motion and the loops say.
         """
         q, v = self._state(q, v)
-        given = as_states("a", a, len(self.inputs), self.robot.name)
+        given = self.input_labels.states("a", a)
         if given.shape[:-1] != q.shape[:-1]:
             raise ValueError(f"q has shape {q.shape} and a {given.shape}; both must be one state or a batch")
         tau, every = self.loops.inverse(q, v, given)
-        return tau, every[..., self._others]
+        return InverseSolution.of(tau, every[..., self._others], self.inputs, self.others)
 
     @cached_property
     def _driven(self) -> NDArray[np.int_]:
         return np.array([self.names.index(name) for name in self.inputs], dtype=int)
 
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Names of the coordinates without a motor: elastic ones and passive joints."""
+        return tuple(self.names[k] for k in self._others)
+
     @cached_property
     def _others(self) -> NDArray[np.int_]:
         return np.setdiff1d(np.arange(self.size), self._driven)
 
-    def reactions(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> dict[str, Floats]:
+    def reactions(self, q: States, v: States, a: States) -> dict[str, Floats]:
         """Joint name -> (force, moment) (6,) that the joint transmits to its link, in the link's axes.
 
         The moment is about the point of the joint axis that is nearest to the link's origin.
         """
         q, v = self._state(q, v, batch=False)
-        a = as_states("a", a, self.size, self.robot.name)
+        a = self.labels.states("a", a)
         # closures carry a part of it
         out = self._function("reaction")(q, v, a).reshape(-1, 6) - self.loops.wrenches(q, v, a)
         # sections of beams are links without mass and without a joint of their own
@@ -181,7 +218,7 @@ class Dynamics(TreeDynamics):
             if link.joint or link.body.mass
         }
 
-    def derivatives(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None) -> ForwardDerivatives:
+    def derivatives(self, q: States, v: States, tau: States | None = None) -> ForwardDerivatives:
         """Exact derivatives of ``forward``: -M^-1 times those of the inverse dynamics at the accelerations."""
         q, v = self._state(q, v, batch=False)
         a = self.forward(q, v, tau)
@@ -214,18 +251,18 @@ class Dynamics(TreeDynamics):
         """Names of the coordinates that follow from the others by the loops."""
         return self.loops.dependent
 
-    def closure(self, q: ArrayLike) -> Floats:
+    def closure(self, q: States) -> Floats:
         """How far the loops are open, (constraints,): metres along base axes, and 2 tan(angle/2) of turns.
 
         The order is that of ``loops.rows``; a state of a simulation should have zero here.
         """
         return self.loops.gaps(self._state(q)[0])
 
-    def closure_rate(self, q: ArrayLike, v: ArrayLike) -> Floats:
+    def closure_rate(self, q: States, v: States) -> Floats:
         """Relative velocities of the frames that the loops hold together, (constraints,)."""
         return self.loops.rates(*self._state(q, v))
 
-    def assemble(self, q: ArrayLike | None = None, *, hold: Sequence[str] | None = None, bend: bool = False) -> Floats:
+    def assemble(self, q: States | None = None, *, hold: Sequence[str] | None = None, bend: bool = False) -> Floats:
         """A configuration near q (default: the reference pose) in which all loops are closed.
 
         hold  names of coordinates that stay as they are; default: the actuated joints
@@ -237,15 +274,15 @@ class Dynamics(TreeDynamics):
         closed: Floats = each_state(partial(self.loops.assemble, hold=hold, bend=bend), start)
         return closed
 
-    def project(self, q: ArrayLike, v: ArrayLike) -> tuple[Floats, Floats]:
+    def project(self, q: States, v: States) -> tuple[Floats, Floats]:
         """The nearest state that satisfies the loops, in the metric of the mass matrix."""
         nearest: tuple[Floats, Floats] = each_state(self.loops.project, *self._state(q, v))
         return nearest
 
     def reduced(
         self,
-        q: ArrayLike,
-        v: ArrayLike,
+        q: States,
+        v: States,
         *,
         independent: Sequence[str] | None = None,
         platform: str | None = None,
@@ -260,11 +297,11 @@ class Dynamics(TreeDynamics):
 
     def multipliers(
         self,
-        q: ArrayLike,
-        v: ArrayLike,
-        tau: ArrayLike | None = None,
+        q: States,
+        v: States,
+        tau: States | None = None,
         *,
-        force: ArrayLike | None = None,
+        force: States | None = None,
         wrenches: dict[str, ArrayLike] | None = None,
     ) -> Floats:
         """Forces (N) and moments (N m) of the closures on their first frames, in the order of ``loops.rows``."""
@@ -275,9 +312,9 @@ class Dynamics(TreeDynamics):
 
     # ---- checks at the border
 
-    def _state(self, q: ArrayLike, v: ArrayLike | None = None, *, batch: bool = True) -> tuple[Floats, Floats]:
-        q = as_states("q", q, self.size, self.robot.name)
-        v = np.zeros_like(q) if v is None else as_states("v", v, self.size, self.robot.name)
+    def _state(self, q: States, v: States | None = None, *, batch: bool = True) -> tuple[Floats, Floats]:
+        q = self.labels.states("q", q)
+        v = np.zeros_like(q) if v is None else self.labels.states("v", v)
         if q.shape != v.shape:
             raise ValueError(f"q has shape {q.shape} and v {v.shape}; they must be the same")
         if q.ndim == 2 and not batch:
@@ -285,17 +322,21 @@ class Dynamics(TreeDynamics):
         return q, v
 
     def _generalised(
-        self, q: Floats, tau: ArrayLike | None, force: ArrayLike | None, wrenches: dict[str, ArrayLike] | None
+        self, q: Floats, tau: States | None, force: States | None, wrenches: dict[str, ArrayLike] | None
     ) -> Floats:
         f = np.zeros_like(q)
         if tau is not None:
-            efforts = as_states("tau", tau, len(self.inputs), self.robot.name)
+            efforts = self.input_labels.states("tau", tau)
             if efforts.shape[:-1] != q.shape[:-1]:
                 raise ValueError(f"q has shape {q.shape} and tau {efforts.shape}; both must be one state or a batch")
             f += efforts @ self.B.T
         if force is not None:
-            f += as_states("force", force, self.size, self.robot.name)
+            f += self.labels.states("force", force)
         for frame, wrench in (wrenches or {}).items():
             given = as_states(f"wrench on {frame}", wrench, 6, self.robot.name)
             f += (np.swapaxes(self.jacobian(frame, q), -1, -2) @ given[..., None])[..., 0]
         return f
+
+
+def _made(robot: Robot, options: dict[str, Any]) -> Dynamics:
+    return Dynamics(robot, **options)

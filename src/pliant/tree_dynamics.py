@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.bodies.joint_drive import JointDrive
-from pliant.engine.backends.function import Function, Variant, as_states, make_evaluator
+from pliant.engine.backends.function import Function, Variant, make_evaluator
 from pliant.formulations.method import Method, Traced, What
 from pliant.formulations.methods import method_class
 from pliant.formulations.recursive.connection import carried_acceleration, connect
@@ -20,6 +21,7 @@ from pliant.formulations.recursive.lowering import lower
 from pliant.formulations.recursive.tree import Tree, TreeLink
 from pliant.mechanism import Mechanism, assemble
 from pliant.spatial.vectors import Vector
+from pliant.states import Labels, States
 
 if TYPE_CHECKING:
     from pliant.bodies.terms import FrameTerms
@@ -142,6 +144,46 @@ class TreeDynamics:
         """The pose of the description as coordinates; all that it does not name are zero."""
         return self.mechanism.pose.copy()
 
+    # ---- by name
+
+    @cached_property
+    def labels(self) -> Labels:
+        """Names and units of the coordinates."""
+        return Labels(self.robot.name, self.names, self.mechanism.units, self.mechanism.pose)
+
+    @cached_property
+    def input_labels(self) -> Labels:
+        """Names of the inputs and units of their efforts."""
+        units = dict(zip(self.names, self.mechanism.units, strict=True))
+        efforts = tuple("N" if units[name] == "m" else "N m" for name in self.inputs)
+        return Labels(self.robot.name, self.inputs, efforts, np.zeros(len(self.inputs)), "input")
+
+    def q(self, given: States | None = None, /, **joints: Any) -> Floats:
+        """Coordinates (n,) by name: ``arm.q(elbow=0.5)``, ``arm.q({"upper.bend_y.1": 1e-3}, elbow="30 deg")``.
+
+        What is not named is that of the reference pose; arrays over time give a batch.
+        """
+        return self._by_name("q", given, joints)
+
+    def v(self, given: States | None = None, /, **joints: Any) -> Floats:
+        """Rates (n,) by name; what is not named is zero."""
+        return self._by_name("v", given, joints)
+
+    def tau(self, given: States | None = None, /, **joints: Any) -> Floats:
+        """Efforts (inputs,) by name; what is not named is zero."""
+        return self._by_name("tau", given, joints)
+
+    def _by_name(self, symbol: str, given: States | None, joints: dict[str, Any]) -> Floats:
+        labels = self.input_labels if symbol == "tau" else self.labels
+        if given is not None and not isinstance(given, Mapping):
+            given = labels.by_name(given)
+        return labels.states(symbol, {**(given or {}), **joints})
+
+    def by_name(self, vector: ArrayLike) -> dict[str, Any]:
+        """The entries of a vector of coordinates (n,) or of inputs (inputs,) by their names."""
+        n = np.shape(vector)[-1:]
+        return (self.labels if n == (self.size,) else self.input_labels).by_name(vector)
+
     # ---- functions
 
     def traced(self, what: What) -> Traced:
@@ -170,7 +212,7 @@ class TreeDynamics:
         return zeros
 
     def _function(self, what: What, variant: Variant = "") -> Function:
-        return Function(self.traced(what), self.robot.name, self._nothing, compiled=self.compiled, variant=variant)
+        return Function(self.traced(what), self.labels, self._nothing, compiled=self.compiled, variant=variant)
 
     @cached_property
     def _inverse(self) -> Function:
@@ -198,43 +240,43 @@ class TreeDynamics:
 
     # ---- terms of the equations of motion
 
-    def forces(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Floats:
+    def forces(self, q: States, v: States, a: States) -> Floats:
         """Generalised forces (n,) that give all coordinates the accelerations a (n,)."""
         return self._inverse(q, v, a)
 
-    def bias(self, q: ArrayLike, v: ArrayLike) -> Floats:
+    def bias(self, q: States, v: States) -> Floats:
         """h (n,): everything of the left-hand side but M a."""
         return self._inverse(q, v, self._nothing)
 
-    def mass_matrix(self, q: ArrayLike) -> Floats:
+    def mass_matrix(self, q: States) -> Floats:
         """M (n, n), symmetric."""
         return self._mass(q, self._nothing, self._nothing)
 
-    def coriolis(self, q: ArrayLike, v: ArrayLike) -> Floats:
+    def coriolis(self, q: States, v: States) -> Floats:
         """C (n, n), the Christoffel matrix: C v are the velocity forces and dM/dt - 2 C is skew."""
         # the velocity forces are quadratic in v with the symmetric Christoffel symbols: C = (d(C v)/dv) / 2
         return 0.5 * self._christoffel(q, v, self._nothing)
 
-    def gravity(self, q: ArrayLike) -> Floats:
+    def gravity(self, q: States) -> Floats:
         """g (n,): generalised forces of gravity, on the left-hand side."""
         return self._inverse(q, self._nothing, self._nothing) - self._weightless(q, self._nothing, self._nothing)
 
-    def inverse_derivatives(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> InverseDerivatives:
+    def inverse_derivatives(self, q: States, v: States, a: States) -> InverseDerivatives:
         """Exact derivatives of ``forces``."""
         return InverseDerivatives(*(self._inverse.by(seed)(q, v, a) for seed in "qva"))
 
-    def energy(self, q: ArrayLike, v: ArrayLike) -> Energies:
+    def energy(self, q: States, v: States) -> Energies:
         """Energies of a state, numbers; of a batch, arrays."""
         total = self._energies(q, v)
         parts = total[..., 0], total[..., 1], total[..., 2]
         return Energies(*(float(x) for x in parts) if total.ndim == 1 else parts)
 
-    def momentum(self, q: ArrayLike, v: ArrayLike) -> Momentum:
+    def momentum(self, q: States, v: States) -> Momentum:
         """Momentum of a state or of each state of a batch."""
         total = self._energies(q, v)
         return Momentum(total[..., 3:6], total[..., 6:])
 
-    def _energies(self, q: ArrayLike, v: ArrayLike) -> Floats:
+    def _energies(self, q: States, v: States) -> Floats:
         """Energies and momenta of the whole robot (9,)."""
         per_link = self._energy(q, v)
         total: Floats = per_link.reshape(*per_link.shape[:-1], len(self.tree.links), 9).sum(axis=-2)
@@ -242,14 +284,14 @@ class TreeDynamics:
 
     # ---- kinematics
 
-    def pose(self, frame: str, q: ArrayLike) -> Pose:
+    def pose(self, frame: str, q: States) -> Pose:
         """Pose of a frame of the deformed robot; of a batch, positions (count, 3) and rotations (count, 3, 3)."""
         m, shape = self._frame_motion(frame, q, self._nothing)
         return Pose(_vectors(m.p, shape), _matrices(m.R, shape))
 
-    def link_pose(self, link: str, q: ArrayLike) -> Pose:
+    def link_pose(self, link: str, q: States) -> Pose:
         """Pose of a link's own frame B, in which its axis and its elastic displacements are described."""
-        q = as_states("q", q, self.size, self.robot.name)
+        q = self.labels.states("q", q)
         index = next((i for i, each in enumerate(self.tree.links) if each.name == link), None)
         if index is None:
             raise KeyError(f"robot '{self.robot.name}' has no link '{link}'")
@@ -257,14 +299,14 @@ class TreeDynamics:
         R, p = _matrices(m.R, q.shape[:-1]), _vectors(m.p, q.shape[:-1])
         return Pose(p + R @ placed.p_DB, R @ placed.R_DB)
 
-    def velocity(self, frame: str, q: ArrayLike, v: ArrayLike) -> Twist:
+    def velocity(self, frame: str, q: States, v: States) -> Twist:
         """Velocity of a frame of the deformed robot, of one state or of each of a batch."""
         m, shape = self._frame_motion(frame, q, v)
         return Twist(_vectors(m.v, shape), _vectors(m.w, shape))
 
-    def acceleration(self, frame: str, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> FrameAcceleration:
+    def acceleration(self, frame: str, q: States, v: States, a: States) -> FrameAcceleration:
         """Acceleration of a frame at accelerations a of the coordinates, of one state or of each of a batch."""
-        q, v, a = (as_states(name, x, self.size, self.robot.name) for name, x in zip("qva", (q, v, a), strict=True))
+        q, v, a = (self.labels.states(name, x) for name, x in zip("qva", (q, v, a), strict=True))
         index, link, seat = self._seat(frame)
         flat = self._acceleration(q, v, a).T.reshape(len(self.tree.links), MOTION_SIZE + 9, *q.shape[:-1])[index]
         m, (w, a_v, a_w) = motion_of(list(flat)), (list(flat[k : k + 3]) for k in (18, 21, 24))
@@ -276,12 +318,12 @@ class TreeDynamics:
         linear, angular = (R @ _vectors(x, q.shape[:-1])[..., None] for x in (own_v, own_w))
         return FrameAcceleration(linear[..., 0], angular[..., 0])
 
-    def jacobian(self, frame: str, q: ArrayLike) -> Floats:
+    def jacobian(self, frame: str, q: States) -> Floats:
         """J (6, n): linear, then angular velocity of a frame per unit rate of each coordinate, base axes.
 
         Of a batch, (count, 6, n).
         """
-        q = as_states("q", q, self.size, self.robot.name)
+        q = self.labels.states("q", q)
         if q.ndim == 2:
             return np.array([self.jacobian(frame, each) for each in q])
         index, link, seat = self._seat(frame)
@@ -316,10 +358,10 @@ class TreeDynamics:
         flat = self._motion(q, v)[..., MOTION_SIZE * index : MOTION_SIZE * (index + 1)]
         return motion_of(_columns(flat))
 
-    def _frame_motion(self, frame: str, q: ArrayLike, v: ArrayLike) -> tuple[Motion, tuple[int, ...]]:
+    def _frame_motion(self, frame: str, q: States, v: States) -> tuple[Motion, tuple[int, ...]]:
         """Pose and velocity of a frame, and the shape of the batch."""
-        q = as_states("q", q, self.size, self.robot.name)
-        v = v if v is self._nothing else as_states("v", v, self.size, self.robot.name)
+        q = self.labels.states("q", q)
+        v = v if v is self._nothing else self.labels.states("v", v)
         index, link, seat = self._seat(frame)
         m = self._link_motion(index, q, v)
         held = LinkConstants(seat, JointDrive.none(0), link.constants.body)

@@ -99,6 +99,8 @@ def test_what_is_said_of_slopes():
     (senseless,) = slope_words("arm", 45.0)
     assert "the result means nothing" in senseless
     assert "rough" not in senseless
+    assert "write bending: exact" in next(iter(slope_words("arm", 0.5, bending="second-order")))
+    assert not list(slope_words("arm", 3.0, bending="exact"))
 
 
 def sagging():

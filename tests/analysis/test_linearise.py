@@ -122,7 +122,7 @@ def test_handing_over_to_python_control():
 
 def test_without_python_control(monkeypatch):
     monkeypatch.setitem(sys.modules, "control", None)
-    with pytest.raises(ImportError, match=r"pip install 'pliant\[control\]'"):
+    with pytest.raises(ImportError, match=r"pip install control"):
         linearise(Dynamics("single-flexible-link", compile="never")).to_control()
 
 

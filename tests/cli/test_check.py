@@ -221,6 +221,6 @@ def test_what_the_dynamics_refuse_is_foreseen(run, tmp_path):
     (tmp_path / "massless.yaml").write_text(MASSLESS)
     done = run("check", "massless.yaml")
     assert done.returncode == 2
-    assert "massless.yaml: the coordinate 'k' moves no mass" in done.stdout
+    assert "massless.yaml, line 5: link 'leaf': a coordinate of it moves no inertia" in done.stdout
     # a leaf without mass that a loop moves is none
     assert run("check", "dualemps", "four-bar").returncode == 0

@@ -82,3 +82,14 @@ def test_plain_text_without_unicode(run, monkeypatch):
     done = run("show", "canadarm")
     assert done.returncode == 0
     assert "shoulder" in done.stdout
+
+
+def test_shells_complete_commands_and_robots(run, python, monkeypatch):
+    """What a shell asks when the tabulator is pressed."""
+    assert "--show-completion" in run("--help").stdout
+    program = "import sys; from pliant.cli.app import main; sys.argv = ['pliant']; main()"
+    monkeypatch.setenv("_PLIANT_COMPLETE", "complete_bash")
+    for words, index, expected in (("pliant sim", 1, "simulate"), ("pliant show cana", 2, "canadarm")):
+        monkeypatch.setenv("COMP_WORDS", words)
+        monkeypatch.setenv("COMP_CWORD", str(index))
+        assert expected in python("-c", program).stdout.split()

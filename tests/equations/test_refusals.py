@@ -63,7 +63,7 @@ def test_wrong_options(two_link, tmp_path):
 
 def test_without_sympy(monkeypatch):
     monkeypatch.setitem(sys.modules, "sympy", None)
-    with pytest.raises(ImportError, match=r"pip install 'pliant\[sympy\]'"):
+    with pytest.raises(ImportError, match=r"pip install sympy"):
         equations("lin-lewis-rfr")
 
 

@@ -72,5 +72,5 @@ def test_file(arm, expected, error, tmp_path):
 
 def test_without_casadi_the_package_says_what_to_install(arm, monkeypatch):
     monkeypatch.setitem(sys.modules, "casadi", None)
-    with pytest.raises(ImportError, match=r"pip install pliant\[casadi\]"):
+    with pytest.raises(ImportError, match=r"pip install casadi"):
         casadi_function(arm("lin-lewis-rfr"))

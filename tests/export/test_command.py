@@ -40,6 +40,11 @@ def test_files(run, tmp_path, words, files):
     assert result.exit_code == 0, result.output
     assert {file.name for file in tmp_path.iterdir()} == files
     assert all(name in result.output for name in files)
+    # C says how it is linked, in the file and on the screen
+    linked = "cc -std=c99 -O2 your_program.c arm.c -lm -o your_program"
+    assert (linked in result.output) == ("arm.h" in files)
+    if "arm.h" in files:
+        assert linked in " ".join((tmp_path / "arm.c").read_text().replace("\n *", "").split())
 
 
 def test_casadi_file(run, tmp_path):

@@ -5,7 +5,7 @@ import pytest
 
 from closed_robots import bent_four_bar, five_bar, four_bar, pendulum_ring, state
 from pliant import Dynamics, Joint, Link, Loop, Modes, Robot, load
-from pliant.analysis.sensitivity import acceleration_sensitivity, changed, value_of
+from pliant.analysis.sensitivity import acceleration_sensitivity
 from pliant.model import Beam, Rectangle
 
 ELEMENTS = {"bend_y": True, "bend_z": True, "torsion": True, "axial": True}
@@ -195,18 +195,16 @@ def test_arrow_shape():
     links = tuple(link for link in robot.links if link.name not in gone)
     pose = {key: value for key, value in robot.pose.items() if key != "hinge_3"}
     two = (
-        Dynamics(robot.model_copy(update={"links": links, "loops": robot.loops[:2], "pose": pose}), compile="never")
+        Dynamics(robot.with_changes(links=links, loops=robot.loops[:2], pose=pose), compile="never")
         .operations("forward")
         .total
     )
     one = (
         Dynamics(
-            robot.model_copy(
-                update={
-                    "links": tuple(link for link in links if link.name not in ("carriage_2", "rod_2")),
-                    "loops": robot.loops[:1],
-                    "pose": {key: value for key, value in pose.items() if key != "hinge_2"},
-                }
+            robot.with_changes(
+                links=tuple(link for link in links if link.name not in ("carriage_2", "rod_2")),
+                loops=robot.loops[:1],
+                pose={key: value for key, value in pose.items() if key != "hinge_2"},
             ),
             compile="never",
         )
@@ -224,10 +222,10 @@ def test_sensitivity_by_a_parameter(parameter):
     arm = Dynamics("four-bar", compile="never")
     q, v = state(arm)
     exact = acceleration_sensitivity(arm, parameter, q, v, [0.2])
-    value = value_of(arm.robot, parameter)
+    value = arm.robot.get(parameter)
     step = 1e-4 * value
     ahead, behind = (
-        Dynamics(changed(arm.robot, parameter, value + s), compile="never").forward(q, v, [0.2]) for s in (step, -step)
+        Dynamics(arm.robot.set(parameter, value + s), compile="never").forward(q, v, [0.2]) for s in (step, -step)
     )
     close((ahead - behind) / (2 * step), exact, 1e-6)
 

@@ -77,6 +77,12 @@ def test_sparse_and_full_matrices_are_the_same(monkeypatch):
     for x, y in zip(left[:3], right[:3], strict=True):
         np.testing.assert_allclose(y.toarray(), x, atol=SAME * np.abs(x).max())
     np.testing.assert_allclose(right.f, left.f, atol=SAME * np.abs(left.f).max())
+    runs = []
+    for model in (full, sparse):
+        start = model.at_rest().q[0, model.skeleton.driven]
+        nominal = quintic_move(model, start, [0.2, -0.1], 0.1)
+        runs.append(elastic_motion(model, nominal, np.linspace(0.0, 0.02, 5)).state.z)
+    np.testing.assert_allclose(runs[1], runs[0], atol=1e-6 * np.abs(runs[0]).max())
 
 
 def test_a_rigid_robot_has_the_efforts_and_reactions_of_the_recursion():

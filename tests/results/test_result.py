@@ -1,6 +1,9 @@
 """Results: channels, storage, tables, warnings."""
 
 import csv
+import pickle
+import re
+import sys
 
 import h5py
 import numpy as np
@@ -211,6 +214,83 @@ def test_joints_that_nothing_holds_raise_the_frequencies():
 
 def test_large_slopes_are_warned_of():
     push = GivenTorque(joints={"shoulder": 9.0})
-    with pytest.warns(SimulationWarning, match=r"link 'arm' bends until its tip turns by .* beyond 0.2 rad"):
+    with pytest.warns(SimulationWarning) as told:
         run = simulate("single-flexible-link", until=0.15, drive=push, limits="ignore")
-    assert "several segments per link" in run.warnings[0]
+    assert len(told) == len(run.warnings)
+    bent = [text for text in run.warnings if "bends until its tip turns by" in text]
+    assert len(bent) == 1
+    assert re.search(r"link 'arm' .* beyond 0.2 rad .*several segments per link", bent[0])
+
+
+# ---------------------------------------------------------------- for other programs
+
+
+def test_a_run_can_be_handed_on(run):
+    again = pickle.loads(pickle.dumps(run))
+    assert again == run
+    assert again.info.study == run.info.study
+    assert np.array_equal(again["tip.position"], run["tip.position"])
+
+
+def test_every_channel_is_in_the_file(run, tmp_path):
+    """Values, units and the time axis, as any program that reads HDF5 finds them."""
+    run.save(tmp_path / "run.h5")
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert set(file["channels"]) == set(run.channels)
+        for name in run.channels:
+            data = file[f"channels/{name}"]
+            assert np.array_equal(data[()], run[name])
+            assert data.attrs["unit"].decode() == (run.unit(name) or "1")
+            assert data.attrs["meaning"].decode() in run.channels[name]
+            assert data.dims[0].label == "time"
+            assert np.array_equal(data.dims[0][0][()], run.time)
+        assert file["time"].is_scale
+        assert file["time"].attrs["unit"] == b"s"
+    small = tmp_path / "small.h5"
+    run.save(small, channels=False)
+    assert small.stat().st_size < (tmp_path / "run.h5").stat().st_size / 2
+    assert Result.load(small) == run
+
+
+def test_a_run_that_diverged_keeps_what_can_be_computed(run, tmp_path):
+    far = type(run.samples)(**{**run.samples.arrays(), "q": np.full_like(run.q, 1e200)})
+    with np.errstate(all="ignore"):
+        Result(run.robot, far, run.info, run.arm).save(tmp_path / "far.h5")
+    with h5py.File(tmp_path / "far.h5") as file:
+        assert "shoulder" in file["channels"]
+        assert len(file["channels"]) < len(run.channels)
+
+
+def test_a_table_for_pandas(run):
+    pytest.importorskip("pandas", reason="pandas is not installed: pip install pandas")
+    table = run.to_dataframe(["shoulder", "tip.position"])
+    assert list(table.columns) == ["shoulder", "tip.position.x", "tip.position.y", "tip.position.z"]
+    assert table.index.name == "time"
+    assert np.array_equal(table.index, run.time)
+    assert np.array_equal(table["tip.position.y"], run["tip.position"][:, 1])
+    assert table.attrs["units"]["tip.position.y"] == "m"
+    assert "shoulder.torque" in run.to_dataframe().columns
+
+
+def test_arrays_for_xarray(run):
+    pytest.importorskip("xarray", reason="xarray is not installed: pip install xarray")
+    found = run.to_xarray()
+    assert set(found.data_vars) == set(run.channels)
+    assert found["tip.rotation"].dims == ("time", "axis", "column")
+    assert np.array_equal(found["tip.position"].sel(axis="z"), run["tip.position"][:, 2])
+    assert found["elbow.reaction"].sel(wrench="mz").shape == (len(run),)
+    assert found["shoulder.torque"].attrs["units"] == "N m"
+
+
+@pytest.mark.parametrize(("package", "call"), [("pandas", "to_dataframe"), ("xarray", "to_xarray")])
+def test_missing_packages_are_told(run, monkeypatch, package, call):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ImportError, match=f"pip install {package}$"):
+        getattr(run, call)()
+
+
+def test_a_run_in_a_notebook(run, tmp_path):
+    page = run._repr_html_()
+    assert "<td>shoulder.torque</td><td>N m</td>" in page
+    assert "101 samples" in page
+    assert run.draw(tmp_path / "motion.svg")._repr_png_().startswith(b"\x89PNG")

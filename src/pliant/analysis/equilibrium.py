@@ -13,6 +13,7 @@ from pliant.model.errors import did_you_mean
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
+    from pliant.states import States
 
 Floats = NDArray[np.float64]
 
@@ -60,16 +61,16 @@ class NoEquilibriumError(ValueError):
 
 def equilibrium(
     arm: Dynamics,
-    q: ArrayLike | None = None,
+    q: States | None = None,
     *,
-    tau: ArrayLike | None = None,
+    tau: States | None = None,
     loads: Loads | None = None,
     followers: Loads | None = None,
     rates: Mapping[str, float] | None = None,
 ) -> Equilibrium:
     """The state of rest near q, by Newton's method on the static forces.
 
-    q          start; default the reference pose with straight links
+    q          start, an array or values by name; default the reference pose with straight links
     tau        given: all coordinates settle under these efforts (inputs,); default: the drives hold their motor angles
                as they are at q, and the efforts that this takes are found
     loads      frame -> force (3,) N, or force and moment (6,) N, N m, along the axes of the base
@@ -84,22 +85,22 @@ def equilibrium(
 
 def settle(
     arm: Dynamics,
-    q: ArrayLike | None = None,
+    q: States | None = None,
     *,
-    tau: ArrayLike | None = None,
+    tau: States | None = None,
     loads: Loads | None = None,
     followers: Loads | None = None,
     rates: Mapping[str, float] | None = None,
 ) -> Equilibrium:
     """The same without a look at the limits of the model, for those who look at them themselves."""
-    start = arm.reference_pose() if q is None else np.array(q, dtype=float)
+    start = arm.reference_pose() if q is None else arm.labels.states("q", q)
     if start.shape != (arm.size,):
         raise ValueError(f"q has shape {start.shape}; robot '{arm.robot.name}' needs ({arm.size},)")
     start = arm.assemble(start)
     v = _steady_rates(arm, rates or {})
     forces = [(frame, _wrench(frame, given), False) for frame, given in (loads or {}).items()]
     forces += [(frame, _wrench(frame, given), True) for frame, given in (followers or {}).items()]
-    problem = _Statics(arm, start, None if tau is None else np.asarray(tau, dtype=float), forces, v)
+    problem = _Statics(arm, start, None if tau is None else arm.input_labels.states("tau", tau), forces, v)
     x = problem.start()
     error = problem.error(x)
     for step in range(STEPS):
@@ -146,6 +147,19 @@ def _newton_step(problem: _Statics, x: Floats, error: float) -> tuple[Floats, fl
             return trial, found
         part /= 2
     return x + full, problem.error(x + full)
+
+
+def resting(arm: Dynamics, q: States | None) -> Floats:
+    """The configuration about which an analysis is made.
+
+    An array is taken as it is. Joints by name, and by default the reference pose, are bent as gravity bends the robot
+    while the drives hold them; where elastic coordinates are named too, nothing is left to be found.
+    """
+    if q is None:
+        return settle(arm).q
+    state = arm.labels.states("q", q)
+    joints = {arm.names[k] for k in arm.mechanism.joints}
+    return settle(arm, state).q if isinstance(q, Mapping) and joints.issuperset(q) else state.copy()
 
 
 class _Statics:

@@ -7,15 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from pliant.analysis.equilibrium import settle
+from pliant.analysis.equilibrium import resting
 from pliant.analysis.limits import state_limits, tell
 from pliant.analysis.tangent import Tangent, tangent
 from pliant.model.errors import did_you_mean
+from pliant.model.notebook import html_page
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
+    from pliant.states import States
 
 Floats = NDArray[np.float64]
 
@@ -93,6 +95,20 @@ class LinearModel:
         found = np.asarray(rate * eig(left, right, right=False), dtype=np.complex128)
         return found[np.lexsort((found.imag, found.real, np.abs(found).round(9)))]
 
+    def __repr__(self) -> str:
+        sizes = f"{len(self.names)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"
+        return f"LinearModel({self.arm.robot.name!r}, {sizes})"
+
+    def _repr_html_(self) -> str:
+        poles = self.poles
+        seen = poles[poles.imag >= 0]
+        rows = [
+            (f"{p.real:.4g}", f"{p.imag:.4g}", f"{p.imag / (2 * np.pi):.4g}" if p.imag > 0 else "", _ratio(p))
+            for p in seen
+        ]
+        notes = [f"inputs: {', '.join(self.inputs)}", f"outputs: {', '.join(self.outputs)}"]
+        return html_page(repr(self), ("pole, real part 1/s", "imaginary part", "Hz", "damping %"), rows, notes)
+
     def output_row(self, name: str) -> Floats:
         """How an output depends on the coordinates (m,).
 
@@ -128,7 +144,7 @@ class LinearModel:
         try:
             import control
         except ImportError:
-            raise ImportError("this needs python-control; install it with: pip install 'pliant[control]'") from None
+            raise ImportError("this needs python-control; install it with: pip install control") from None
 
         # the package keeps dots for its own use
         names = [[name.replace(".", "_") for name in group] for group in (self.names, self.inputs, self.outputs)]
@@ -138,31 +154,37 @@ class LinearModel:
         )  # fmt: skip
 
 
+def _ratio(pole: complex) -> str:
+    return f"{-100 * pole.real / abs(pole):.3g}" if pole.imag > 0 else ""
+
+
 def linearise(
     arm: Dynamics,
-    q: ArrayLike | None = None,
-    v: ArrayLike | None = None,
+    q: States | None = None,
+    v: States | None = None,
     *,
-    tau: ArrayLike | None = None,
-    outputs: Sequence[str] | None = None,
+    tau: States | None = None,
+    outputs: str | Sequence[str] | None = None,
     dry_friction: bool = False,
 ) -> LinearModel:
     """A linear model of a robot about a state.
 
-    q             coordinates; default: the reference pose, bent as gravity bends it while the drives hold it
+    q             coordinates; default, and joints by name ({"elbow": 0.5}): that pose, bent as gravity bends it while
+                  the drives hold it
     v             velocities; default zero
     tau           efforts; default: those that give the driven joints no acceleration
-    outputs       names of outputs, see LinearModel.output_row; default: all coordinates
+    outputs       a name or names of outputs, see LinearModel.output_row; default: all coordinates
     dry_friction  whether the slope of the smoothed dry friction at v is part of the damping
     """
-    state = settle(arm).q if q is None else np.array(q, dtype=float)
-    rates = np.zeros(arm.size) if v is None else np.array(v, dtype=float)
+    state = resting(arm, q)
+    rates = arm.v(v)
     for name, x in (("q", state), ("v", rates)):
         if x.shape != (arm.size,):
             raise ValueError(f"{name} has shape {x.shape}; robot '{arm.robot.name}' needs ({arm.size},)")
-    efforts = arm.inverse(state, rates, np.zeros(len(arm.inputs)))[0] if tau is None else np.asarray(tau, dtype=float)
+    efforts = arm.inverse(state, rates, np.zeros(len(arm.inputs))).tau if tau is None else arm.tau(tau)
     a = arm.forward(state, rates, efforts)
     tell(state_limits(arm, state, rates, a))
     t = tangent(arm, state, rates, a, efforts, dry_friction=dry_friction)
     model = LinearModel(arm, t, state, rates, efforts, a, t.names)
-    return model if outputs is None else model.with_outputs(*outputs)
+    names = (outputs,) if isinstance(outputs, str) else outputs
+    return model if names is None else model.with_outputs(*names)

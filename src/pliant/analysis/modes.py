@@ -8,16 +8,22 @@ from math import pi
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from pliant.analysis.equilibrium import settle
+from pliant.analysis.equilibrium import resting, settle
 from pliant.analysis.limits import state_limits, tell
 from pliant.analysis.tangent import Tangent, tangent
 from pliant.analysis.vibrations import rigid_motions, vibrations
 from pliant.model.errors import did_you_mean
+from pliant.model.notebook import html_page, made_by
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
+
     from pliant.dynamics import Dynamics
+    from pliant.states import States
 
 Floats = NDArray[np.float64]
 
@@ -37,6 +43,7 @@ class ModeSet:
     shares          part of the kinetic energy of each mode that each coordinate carries (n, count); columns add to 1
     names           coordinates of the rows of the shapes
     q               the configuration (n,)
+    arm             the robot that vibrates
     warnings        what is beyond the limits of the model there, in words
     """
 
@@ -46,6 +53,7 @@ class ModeSet:
     shares: Floats
     names: tuple[str, ...]
     q: Floats
+    arm: Dynamics
     warnings: tuple[str, ...] = ()
 
     @property
@@ -75,6 +83,22 @@ class ModeSet:
         """The coordinate that carries the largest part of the kinetic energy of a mode (counted from 0)."""
         return self.names[int(np.argmax(np.abs(self.shares[:, mode])))]
 
+    def shape(self, mode: int) -> dict[str, float]:
+        """The motion of a mode (counted from 0) by the names of the coordinates."""
+        return dict(zip(self.names, self.shapes[:, mode].tolist(), strict=True))
+
+    def draw(self, path: str | Path | None = None) -> Figure:
+        """A picture of the lowest vibrations; ``path``: PNG, SVG or PDF file to write."""
+        figure: Figure = made_by("pictures.mode_plot", "mode_figure")(self.arm, self, path)
+        return figure
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (k + 1, f"{hertz:.4g}", f"{100 * ratio:.3g}" if square > 0 else "", self.leading(k))
+            for k, (hertz, ratio, square) in enumerate(zip(self.hertz, self.damping_ratios, self.squares, strict=True))
+        ]
+        return html_page(repr(self), ("mode", "Hz", "damping %", "mostly"), rows)
+
     def __repr__(self) -> str:
         first = ", ".join(f"{f:.4g}" for f in self.hertz[:5])
         listed = f": {first}{', ...' if len(self) > 5 else ''} Hz" if len(self) else ""
@@ -83,14 +107,15 @@ class ModeSet:
 
 def modes(
     arm: Dynamics,
-    q: ArrayLike | None = None,
+    q: States | None = None,
     *,
     locked: bool | Sequence[str] = True,
     count: int | None = None,
 ) -> ModeSet:
     """Natural modes of small vibrations about a configuration.
 
-    q       coordinates; default: the reference pose, bent as gravity bends it while the drives hold it
+    q       coordinates; default, and joints by name ({"elbow": 0.5}): that pose, bent as gravity bends it while the
+            drives hold it
     locked  True: the drives hold their motor angles; False: all joints are free; or the names of those that are held
     count   how many of the lowest modes; default all
 
@@ -103,10 +128,10 @@ def modes(
 
 
 def vibration_modes(
-    arm: Dynamics, q: ArrayLike | None = None, *, locked: bool | Sequence[str] = True, count: int | None = None
+    arm: Dynamics, q: States | None = None, *, locked: bool | Sequence[str] = True, count: int | None = None
 ) -> ModeSet:
     """The same; what is beyond the limits of the model is in its ``warnings`` only."""
-    state = settle(arm).q if q is None else np.array(q, dtype=float)
+    state = resting(arm, q)
     still = np.zeros(arm.size)
     tau = settle(arm, state).tau if arm.loops.rows else np.zeros(len(arm.inputs))
     t = tangent(arm, state, still, still, tau, dry_friction=False)
@@ -121,7 +146,7 @@ def vibration_modes(
     ratios = np.where(squares > 0, ratios, np.nan)
     shapes = t.N @ Z @ vectors
     shares = shapes * (arm.mass_matrix(state) @ shapes)
-    return ModeSet(squares, shapes, ratios, shares, arm.names, state, tuple(state_limits(arm, state)))
+    return ModeSet(squares, shapes, ratios, shares, arm.names, state, arm, tuple(state_limits(arm, state)))
 
 
 def _free_motions(arm: Dynamics, t: Tangent, locked: bool | Sequence[str]) -> Floats:

@@ -10,14 +10,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from pliant.engine.trace.structure import fill, split_tree
 from pliant.formulations.recursive.passes import Carrier
+from pliant.model.paths import value_at, with_value
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
-    from pliant.model import Robot
+    from pliant.states import States
 
 Floats = NDArray[np.float64]
 
@@ -25,20 +26,20 @@ STENCIL = {k: np.sign(k) * w / 60.0 for k, w in zip((-3, -2, -1, 1, 2, 3), (1, -
 RELATIVE_STEP = 1e-3
 
 
-def force_sensitivity(arm: Dynamics, parameter: str, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Floats:
+def force_sensitivity(arm: Dynamics, parameter: str, q: States, v: States, a: States) -> Floats:
     """d forces / d parameter (n,) at given q, v, a.
 
-    parameter  ``LINK.FIELD.FIELD...`` as in the robot file: ``upper.beam.length``, ``hand.payloads.0.mass``,
+    parameter  a place as in ``robot.set``: ``upper.beam.length``, ``hand.payloads[0].mass``,
                ``forearm.joint.spring.stiffness``
     """
     from pliant.dynamics import Dynamics
     from pliant.engine.backends.function import make_evaluator
 
-    value = value_of(arm.robot, parameter)
+    value = value_at(arm.robot, parameter)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ValueError(f"parameter '{parameter}' is {value!r}; a derivative needs a number")
     step = RELATIVE_STEP * abs(value) if value else RELATIVE_STEP
-    robots = {k: changed(arm.robot, parameter, value + k * step) for k in STENCIL}
+    robots = {k: with_value(arm.robot, parameter, value + k * step, check=False) for k in STENCIL}
     traced = {k: Dynamics(robot, method=arm.method.name).traced("inverse") for k, robot in robots.items()}
     trees = {k: each.carrier for k, each in traced.items()}
     # constants that are equal only at the given value must move apart: take the structure of a changed robot
@@ -46,38 +47,36 @@ def force_sensitivity(arm: Dynamics, parameter: str, q: ArrayLike, v: ArrayLike,
     derivative = sum(weight / step * _values(trees[k], patterns, parameter) for k, weight in STENCIL.items())
     evaluator = make_evaluator(traced[1], ("constants",), arm.compiled)
     evaluator.constants[:] = _values(arm.traced("inverse").carrier, patterns, parameter)
-    state = (np.ascontiguousarray(x, dtype=float) for x in (q, v, a))
+    state = (np.ascontiguousarray(arm.labels.states(name, x)) for name, x in zip("qva", (q, v, a), strict=True))
     return np.asarray(evaluator(*state) @ derivative, dtype=float)
 
 
-def acceleration_sensitivity(
-    arm: Dynamics, parameter: str, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None
-) -> Floats:
+def acceleration_sensitivity(arm: Dynamics, parameter: str, q: States, v: States, tau: States | None = None) -> Floats:
     """d forward / d parameter (n,) at given q, v, tau."""
     a = arm.forward(q, v, tau)
     change = force_sensitivity(arm, parameter, q, v, a)
     if arm.loops.rows:
-        q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
+        q, v = arm.labels.states("q", q), arm.labels.states("v", v)
         return _with_loops(arm, parameter, change, q, v, a, tau)
     solved: Floats = np.asarray(np.linalg.solve(arm.mass_matrix(q), change))
     return -solved
 
 
 def _with_loops(
-    arm: Dynamics, parameter: str, change: Floats, q: Floats, v: Floats, a: Floats, tau: ArrayLike | None
+    arm: Dynamics, parameter: str, change: Floats, q: Floats, v: Floats, a: Floats, tau: States | None
 ) -> Floats:
     """The parameter also moves the closures: their forces and accelerations change by differences of sixth order."""
     from pliant.dynamics import Dynamics
     from pliant.formulations.loops.forms import kkt_solve
 
     loops = arm.loops
-    f = np.zeros_like(q) if tau is None else np.asarray(tau, dtype=float) @ arm.B.T
+    f = arm.tau(tau) @ arm.B.T
     multipliers = loops.kept_multipliers(q, v, a, f)
-    value = value_of(arm.robot, parameter)
+    value = value_at(arm.robot, parameter)
     step = RELATIVE_STEP * abs(value) if value else RELATIVE_STEP
     pull, rows = np.zeros_like(q), np.zeros(len(loops.rows))
     for k, weight in STENCIL.items():
-        robot = changed(arm.robot, parameter, value + k * step)
+        robot = with_value(arm.robot, parameter, value + k * step, check=False)
         other = Dynamics(robot, compile="never", stabilise=loops.stabilise).loops
         J = other.jacobian(q)
         pull += weight / step * (J.T @ multipliers)
@@ -94,31 +93,3 @@ def _values(tree: Carrier, patterns: list[Any], parameter: str) -> Floats:
             f"parameter '{parameter}' changes which constants of the robot are zero: there is no derivative"
         ) from None
     return np.concatenate(filled)
-
-
-def value_of(robot: Robot, parameter: str) -> Any:
-    """The value at a dotted path, starting with a link's name."""
-    name, *path = parameter.split(".")
-    node: Any = robot.link(name)
-    for key in path:
-        node = node[int(key)] if isinstance(node, (list, tuple)) and key.isdigit() else getattr(node, key, None)
-        if node is None:
-            raise ValueError(f"link '{name}' has no parameter '{'.'.join(path)}'")
-    return node
-
-
-def changed(robot: Robot, parameter: str, value: float) -> Robot:
-    """The robot with another value of a parameter."""
-    name, *path = parameter.split(".")
-    links = tuple(_with(link, path, value) if link.name == name else link for link in robot.links)
-    return robot.model_copy(update={"links": links})
-
-
-def _with(node: Any, path: list[str], value: float) -> Any:
-    if not path:
-        return value
-    key, *rest = path
-    if isinstance(node, (list, tuple)):
-        index = int(key)
-        return (*node[:index], _with(node[index], rest, value), *node[index + 1 :])
-    return node.model_copy(update={key: _with(getattr(node, key), rest, value)})

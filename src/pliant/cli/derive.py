@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from pliant.cli.terminal import FAILED, refuse
+from pliant.cli.terminal import FAILED, RobotArgument, refuse
 
 
 class Form(StrEnum):
@@ -32,7 +32,7 @@ class TipRotation(StrEnum):
 
 
 def derive(
-    robot: Annotated[str, typer.Argument(metavar="ROBOT", help="A robot file or the name of a bundled robot.")],
+    robot: RobotArgument,
     form: Annotated[
         Form | None, typer.Option("--format", "-f", help="Default: by the ending of the file, otherwise text.")
     ] = None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pliant.cli.terminal import refuse
+from pliant.cli.terminal import RobotArgument, refuse
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
@@ -24,7 +24,7 @@ class Target(StrEnum):
 
 
 def export(
-    robot: Annotated[str, typer.Argument(metavar="ROBOT", help="A robot file or a bundled robot's name.")],
+    robot: RobotArgument,
     to: Annotated[Target, typer.Option(help="Language of the code.")],
     output: Annotated[
         Path,
@@ -60,6 +60,10 @@ def export(
     except (ValueError, ImportError) as error:
         refuse(str(error))
     typer.echo(f"written: {', '.join(map(str, written))}")
+    if to is Target.c:
+        from pliant.export.c import compile_line
+
+        typer.echo(f"link it with: {compile_line(written[0].stem)}")
 
 
 def _write(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pliant.cli.terminal import check_picture, emit, number, refuse, table, warn
+from pliant.cli.terminal import RobotArgument, check_picture, emit, number, refuse, table, warn
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,7 +25,7 @@ SHOWN_FREQUENCIES = 8
 
 
 def modes(
-    robot: Annotated[str, typer.Argument(metavar="ROBOT", help="A robot file or the name of a bundled robot.")],
+    robot: RobotArgument,
     at: Annotated[
         list[str] | None,
         typer.Option(help="Joint values of the configuration, such as elbow=-60deg; may be repeated."),
@@ -130,10 +130,13 @@ def _values(robot: Robot, given: list[str]) -> dict[str, float]:
 
 
 def _configuration(arm: Dynamics, found: ModeSet) -> str:
+    from pliant.pictures.words import engineering
+
     joints = {name for link in arm.robot.links for name in link.joint.coordinates}
     # what is left of a joint that an iteration holds at zero
     q = [0.0 if abs(x) < 1e-12 else float(x) for x in found.q]
-    values = [f"{name} {number(q[i])}" for i, name in enumerate(arm.names) if name in joints]
+    units = arm.mechanism.units
+    values = [f"{name} {engineering(q[i], units[i], 4)}" for i, name in enumerate(arm.names) if name in joints]
     return f"at {', '.join(values)}"
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pliant.cli.terminal import check_picture, emit, number, refuse, table
+from pliant.cli.terminal import RobotArgument, check_picture, emit, number, refuse, table
 from pliant.pictures.words import FAMILY_WORDS
 
 # rows of one family
@@ -16,7 +16,7 @@ SHOWN = 20
 
 
 def shapes(
-    robot: Annotated[str, typer.Argument(metavar="ROBOT", help="A robot file or the name of a bundled robot.")],
+    robot: RobotArgument,
     plot: Annotated[Path | None, typer.Option(help="Draw the shapes into this PNG, SVG or PDF file.")] = None,
 ) -> None:
     """Mode shapes of every flexible link, with their frequencies."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pliant.cli.terminal import check_picture, emit, number, refuse, table
+from pliant.cli.terminal import RobotArgument, check_picture, emit, number, refuse, table
 from pliant.pictures.words import FAMILY_WORDS, counted
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ SHOWN_FREQUENCIES = 4
 
 
 def show(
-    robot: Annotated[str, typer.Argument(metavar="ROBOT", help="A robot file or the name of a bundled robot.")],
+    robot: RobotArgument,
     plot: Annotated[Path | None, typer.Option(help="Draw the robot into this PNG, SVG or PDF file.")] = None,
     pose: Annotated[
         str | None, typer.Option(help="Another reference pose, such as 'shoulder = 30 deg, elbow = -60 deg'.")

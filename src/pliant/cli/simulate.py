@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pliant.cli.terminal import FAILED, check_film, check_folder, check_picture, emit, number, refuse, table, warn
+from pliant.cli.terminal import (
+    FAILED,
+    check_film,
+    check_folder,
+    check_picture,
+    emit,
+    number,
+    refuse,
+    study_names,
+    table,
+    warn,
+)
 
 if TYPE_CHECKING:
     from pliant.results.result import Result
@@ -28,7 +39,11 @@ DAY = 86400.0
 def simulate(
     study: Annotated[
         str | None,
-        typer.Argument(metavar="STUDY", help="A study file, the name of a bundled study, or a run to be resumed."),
+        typer.Argument(
+            metavar="STUDY",
+            help="A study file, the name of a bundled study, or a run to be resumed.",
+            autocompletion=study_names,
+        ),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The run's HDF5 file; default: NAME.h5 in this folder.")
@@ -124,6 +139,9 @@ def _introduce(run: Run, study: Study, resumed_at: float | None) -> None:
 
 
 def _summary(result: Result) -> None:
+    from pliant.pictures.words import engineering
+    from pliant.results.panels import noise
+
     info, s = result.info, result.info.statistics
     seconds = max(info.seconds, 1e-9)
     rows = table("", "", words=2)
@@ -133,15 +151,21 @@ def _summary(result: Result) -> None:
     steps = f"{s['steps']:.0f} steps of {s['smallest_step']:.2g} to {s['largest_step']:.2g} s"
     rows.add_row("integrator", f"{steps}, {s['rejected']:.0f} rejected, {s['evaluations']:.0f} evaluations")
     energy = result["energy.total"]
-    gained = f"{number(energy[-1] - energy[0])} J gained"
-    motors, loads, lost = (number(x) for x in result.samples.work[-1])
-    from_loads = f", {loads} J from loads" if result.samples.work[-1, 1] else ""
-    off = abs(result["energy.balance"]).max()
-    rows.add_row("energy", f"{gained}, {motors} J from motors{from_loads}, {lost} J lost; balance within {off:.1e} J")
+    level = noise(result, "J")
+    gained, motors, loads, lost, off = (
+        engineering(0.0 if abs(x) <= level else x, "J")
+        for x in (energy[-1] - energy[0], *result.samples.work[-1], abs(result["energy.balance"]).max())
+    )
+    from_loads = f", {loads} from loads" if result.samples.work[-1, 1] else ""
+    rows.add_row("energy", f"{gained} gained, {motors} from motors{from_loads}, {lost} lost; balance within {off}")
+    for name in result.efforts:
+        found = result.extreme(name)
+        largest = found.most if found.most >= -found.least else found.least
+        rows.add_row(name, f"up to {engineering(largest, result.unit(name))}")
     for link in result.robot.links:
         if link.is_flexible:
             bent = result.extreme(f"{link.name}.deflection")
-            rows.add_row(link.name, f"tip deflection up to {number(1e3 * bent.most)} mm, at {bent.most_at:.4g} s")
+            rows.add_row(link.name, f"tip deflection up to {engineering(bent.most, 'm')}, at {bent.most_at:.4g} s")
     for t, name, value in info.events:
         rows.add_row("event", f"at {t:.6g} s: {name} (value {number(value)})")
     emit(rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -17,6 +17,26 @@ if TYPE_CHECKING:
 FAILED, WRONG_INPUT = 1, 2
 # columns of output that goes into a file or another program
 PAGE_WIDTH = 110
+
+
+def robot_names(beginning: str) -> list[str]:
+    """Bundled robots that begin so, for the completion of a shell."""
+    from pliant.model.library import robots
+
+    return [name for name, _ in robots() if name.startswith(beginning)]
+
+
+def study_names(beginning: str) -> list[str]:
+    """Bundled studies that begin so."""
+    from pliant.simulation.study import bundled_studies
+
+    return [name for name, _ in bundled_studies() if name.startswith(beginning)]
+
+
+RobotArgument = Annotated[
+    str,
+    typer.Argument(metavar="ROBOT", help="A robot file or the name of a bundled robot.", autocompletion=robot_names),
+]
 
 
 def emit(*parts: RenderableType) -> None:

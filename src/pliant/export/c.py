@@ -79,6 +79,11 @@ def _title(name: str, what: Model, suffix: str) -> str:
 # ---- NAME.c
 
 
+def compile_line(name: str) -> str:
+    """How a program of the user is made with the generated file."""
+    return f"cc -std=c99 -O2 your_program.c {name}.c -lm -o your_program"
+
+
 def _source(name: str, what: Model, written: Sequence[CFunction]) -> str:
     orders = stumpff_used(k for each in what.functions for k in each.kernels)
     advice = (
@@ -86,8 +91,9 @@ def _source(name: str, what: Model, written: Sequence[CFunction]) -> str:
         "like this gains from fused multiply-add and loses by vectorisation: with gcc or clang for example "
         "-O2 -march=native -ffp-contract=fast -fno-tree-vectorize."
     )
+    linking = f"Compile and link with the mathematics library: {compile_line(name)}"
     parts = [
-        _remark(_title(name, what, "c"), advice),
+        _remark(_title(name, what, "c"), advice, linking),
         f'#include "{name}.h"\n\n#include <math.h>\n#include <stddef.h>\n',
         _parameters(name, what),
     ]

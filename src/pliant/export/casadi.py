@@ -48,7 +48,7 @@ def _casadi() -> Any:
     try:
         import casadi
     except ImportError:
-        raise ImportError("this export needs the package casadi: pip install pliant[casadi]") from None
+        raise ImportError("this export needs the package casadi: pip install casadi") from None
     return casadi
 
 

@@ -23,7 +23,9 @@ from pliant.model.errors import ModelError, did_you_mean, show
 from pliant.model.joints import Anchor, Joint, Loop
 from pliant.model.links import Link
 from pliant.model.materials import Material
+from pliant.model.notebook import html_page
 from pliant.model.outline import BASE, MOST_LINKS, Outline
+from pliant.model.paths import value_at, with_value
 from pliant.model.ties import Tie, resolve_ties
 from pliant.model.units import Quantity
 
@@ -263,6 +265,34 @@ class Robot(Element):
         """The mass of all links with their hubs and payloads."""
         return sum(link.mass for link in self.links)
 
+    # ------------------------------------------------------------ places
+
+    def get(self, path: str) -> Any:
+        """The value at a place, ``robot.get("forearm.payloads[0].mass")``; see ``pliant.model.paths``."""
+        return value_at(self, path)
+
+    def set(self, path: str, value: Any) -> Robot:
+        """The robot with another value at a place; this one stays as it is.
+
+        path   ``forearm.payloads[0].mass``, ``elbow.spring.stiffness``, ``gravity``, ``pose.elbow``
+        value  a number in SI units, text with a unit ("2 kg"), or a part of a robot
+        """
+        return with_value(self, path, value)
+
+    def __repr__(self) -> str:
+        flexible = sum(link.is_flexible for link in self.links)
+        loops = f", {len(self.loops)} loops" if self.loops else ""
+        return f"Robot({self.name!r}, {len(self.links)} links, {flexible} flexible{loops}, {self.mass:.4g} kg)"
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (link.name, ".".join(self.parent_of(link.name)), link.joint.name, link.joint.type, _body(link), _kg(link))
+            for link in self.links
+        ]
+        return html_page(repr(self), ("link", "on", "joint", "type", "body", "kg"), rows, [self.description])
+
     # ------------------------------------------------------------ writing
 
     def to_yaml(self) -> str:
@@ -274,3 +304,12 @@ class Robot(Element):
     def save(self, path: str | Path) -> None:
         """Write the robot to a YAML file."""
         Path(path).write_text(self.to_yaml(), encoding="utf-8")
+
+
+def _body(link: Link) -> str:
+    kind = "beam" if link.beam else "modal" if link.modal else "rigid" if link.rigid else "none"
+    return f"{kind}, {link.length:g} m" if link.length else kind
+
+
+def _kg(link: Link) -> str:
+    return f"{link.mass:.4g}"

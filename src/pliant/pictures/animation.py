@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.pictures.canvas import FLEXIBLE_EDGE, GREY, INK, PALE, PAPER, RIGID_EDGE, TRACE
+from pliant.pictures.canvas import FLEXIBLE_EDGE, GREY, INK, LOAD, LOAD_EDGE, PALE, PAPER, RIGID_EDGE, TRACE
 from pliant.pictures.film import Film, make_film, view_of
 
 if TYPE_CHECKING:
@@ -95,6 +95,7 @@ class _Scene:
             for line in film.lines
         ]
         (self.joints,) = axes.plot([], [], ls="none", marker="o", ms=5.5, mfc=PAPER, mec=INK, mew=1.3)
+        (self.loads,) = axes.plot([], [], ls="none", marker="o", ms=8.0, mfc=LOAD, mec=LOAD_EDGE, mew=1.0)
         head = 1 - 0.25 / HEIGHT
         self.figure.text(0.3 / WIDTH, head, title, weight="bold", color=INK, va="center")
         self.clock = self.figure.text(1 - 0.3 / WIDTH, head, "", ha="right", color=GREY, va="center")
@@ -118,6 +119,7 @@ class _Scene:
             stroke.set_data(*project(line.bent[k]).T)
         self.trace.set_data(*project(film.tip[: k + 1]).T)
         self.joints.set_data(*project(film.joints[k]).T)
+        self.loads.set_data(*project(film.loads[k]).T)
         self.clock.set_text(f"{film.time[k]:.2f} s")
 
     def picture(self, k: int) -> NDArray[np.uint8]:

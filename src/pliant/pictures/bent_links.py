@@ -35,6 +35,15 @@ class BentLinks:
         """Of a link's own frame B in the base."""
         return self.arm.link_pose(name, self.q)
 
+    def loads(self) -> Array:
+        """Centres of mass (..., parts, 3) of hubs and payloads in the base."""
+        places = []
+        for member in self.arm.mechanism.members:
+            for part in member.parts:
+                on = self.pose(f"{member.name}.{part.frame}")
+                places.append(on.position + on.rotation @ part.com)
+        return np.stack(places, axis=-2) if places else np.zeros((*self.q.shape[:-1], 0, 3))
+
     def axis(self, link: Link, stations: int) -> Array:
         """Points (..., stations, 3) along a beam in the base."""
         member = self.arm.mechanism.members[self.arm.mechanism.frame(f"{link.name}.root")[0]]

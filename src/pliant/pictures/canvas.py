@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,6 +25,7 @@ TRACE = "#f59e0b"
 
 PICTURES = (".png", ".svg", ".pdf")
 DOTS_PER_INCH = 160
+SCREEN_DOTS = 100
 # inches: width of a picture, its heights, the head with the titles, the foot with scale and facts, the margin
 WIDTH, LOWEST, HIGHEST, HEAD, FOOT, MARGIN = 9.0, 2.4, 7.0, 0.75, 0.75, 0.75
 # extents below this part of the largest one count as flat
@@ -76,12 +79,30 @@ def best_view(points: Array, axes: Array) -> Viewpoint:
     return corner_view()
 
 
+@cache
+def _shown() -> type[Figure]:
+    from matplotlib.figure import Figure
+
+    class ShownFigure(Figure):
+        """A figure that a notebook shows without pyplot."""
+
+        def _repr_png_(self) -> bytes:
+            buffer = io.BytesIO()
+            self.savefig(buffer, format="png", dpi=SCREEN_DOTS)
+            return buffer.getvalue()
+
+    return ShownFigure
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure, inches, which a notebook shows."""
+    return _shown()(figsize=(width, height), facecolor=PAPER)
+
+
 class Canvas:
     """A figure that fits some points; lengths are metres, symbols have a fixed size on paper."""
 
     def __init__(self, view: Viewpoint, points: Array) -> None:
-        from matplotlib.figure import Figure
-
         self.view = view
         xy = view.project(points)
         low, high = xy.min(axis=0), xy.max(axis=0)
@@ -90,7 +111,7 @@ class Canvas:
         self.metres_per_inch = float(max(span[0] / free_width, span[1] / free_height))
         height = float(np.clip(span[1] / self.metres_per_inch + 2 * MARGIN, LOWEST, HIGHEST))
         whole = height + HEAD + FOOT
-        self.figure: Figure = Figure(figsize=(WIDTH, whole), facecolor=PAPER)
+        self.figure: Figure = new_figure(WIDTH, whole)
         self.axes = self.figure.add_axes((0.0, 0.0, 1.0, 1.0))
         self.axes.axis("off")
         # the drawing sits between head and foot

@@ -30,6 +30,8 @@ from pliant.pictures.reference_pose import FramePose, PlacedLink, place_links
 from pliant.pictures.words import counted
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from pliant.model.robot import Robot
 
 LOOP = "#be185d"
@@ -39,6 +41,11 @@ SWING = 0.08
 
 def draw_robot(robot: Robot, path: Path) -> None:
     """Draw a robot in its reference pose into a PNG, SVG or PDF file."""
+    robot_figure(robot, path)
+
+
+def robot_figure(robot: Robot, path: str | Path | None = None) -> Figure:
+    """A picture of a robot in its reference pose; written to a file if a path is given."""
     placed = place_links(robot)
     points = np.concatenate(
         [np.zeros((1, 3)), *(line for item in placed.values() for line in _lines(robot, placed, item))]
@@ -56,7 +63,9 @@ def draw_robot(robot: Robot, path: Path) -> None:
     canvas.place_labels()
     canvas.corner(np.array(robot.gravity))
     canvas.titles(robot.name, robot.description, facts(robot))
-    save(canvas.figure, path)
+    if path is not None:
+        save(canvas.figure, Path(path))
+    return canvas.figure
 
 
 def facts(robot: Robot) -> str:

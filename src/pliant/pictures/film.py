@@ -39,17 +39,19 @@ class Film(NamedTuple):
     lines   the strokes
     joints  where links begin that move against what carries them, base frame (pictures, links, 3)
     tip     the path of the tip (pictures, 3)
+    loads   centres of hubs and payloads (pictures, parts, 3)
     """
 
     time: Floats
     lines: list[Stroke]
     joints: Floats
     tip: Floats
+    loads: Floats
 
     @property
     def points(self) -> Floats:
         """All points of the bent robot in all pictures (n, 3)."""
-        return np.concatenate([line.bent.reshape(-1, 3) for line in self.lines] + [self.tip])
+        return np.concatenate([line.bent.reshape(-1, 3) for line in self.lines] + [self.tip, self.loads.reshape(-1, 3)])
 
 
 def make_film(arm: Dynamics, time: Floats, q: Floats, pictures: int = MOST_PICTURES) -> Film:
@@ -67,7 +69,7 @@ def make_film(arm: Dynamics, time: Floats, q: Floats, pictures: int = MOST_PICTU
     seen = [line for line in lines if np.ptp(line.bent, axis=1).max() > SAME_PLACE]
     moving = [link.name for link in robot.links if link.joint.type != "fixed"]
     joints = np.stack([bent.position(f"{name}.root") for name in moving], axis=1)
-    return Film(time[rows], seen, joints, bent.position("tip"))
+    return Film(time[rows], seen, joints, bent.position("tip"), bent.loads())
 
 
 def view_of(arm: Dynamics, film: Film) -> Viewpoint:

@@ -10,9 +10,11 @@ import numpy as np
 
 from pliant.bodies.modal_body import Array
 from pliant.pictures.bent_links import BentLinks
-from pliant.pictures.canvas import GREY, INK, PALE, PAPER, best_view, head, save
+from pliant.pictures.canvas import GREY, INK, LOAD, PALE, PAPER, best_view, head, new_figure, save
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from pliant.analysis.modes import ModeSet
     from pliant.dynamics import Dynamics
 
@@ -28,14 +30,17 @@ BLUE = "#1d4ed8"
 
 def draw_modes(arm: Dynamics, modes: ModeSet, path: Path) -> None:
     """Draw the lowest vibrations into a PNG, SVG or PDF file."""
-    from matplotlib.figure import Figure
+    mode_figure(arm, modes, path)
 
+
+def mode_figure(arm: Dynamics, modes: ModeSet, path: str | Path | None = None) -> Figure:
+    """A picture of the lowest vibrations; written to a file if a path is given."""
     rest = _lines(arm, modes.q)
     points = np.concatenate(rest)
     view = best_view(points, _axes(arm, modes.q))
     shown = [k for k in range(len(modes)) if modes.squares[k] > 0][:SHOWN]
     rows = max(1, -(-len(shown) // COLUMNS))
-    figure = Figure(figsize=(10.5, 0.8 + 3.0 * rows), facecolor=PAPER)
+    figure = new_figure(10.5, 0.8 + 3.0 * rows)
     head(figure, arm.robot.name, "natural modes of the whole robot, not to scale")
     flat = view.project(points)
     middle = (flat.min(axis=0) + flat.max(axis=0)) / 2
@@ -45,14 +50,19 @@ def draw_modes(arm: Dynamics, modes: ModeSet, path: Path) -> None:
         height = 3.0 / (0.8 + 3.0 * rows)
         axes = figure.add_axes((column / COLUMNS + 0.01, (rows - 1 - row) * height + 0.01, 0.31, 0.86 * height))
         for colour, width, lines in _swings(arm, modes, k, rest):
-            for line in lines:
+            *links, loads = lines
+            for line in links:
                 axes.plot(*view.project(line).T, color=colour, lw=width, solid_capstyle="round", zorder=1 + width)
+            face = LOAD if colour == BLUE else PAPER
+            axes.plot(*view.project(loads).T, ls="none", marker="o", ms=7, mfc=face, mec=colour, zorder=1.1 + width)
         axes.set_xlim(middle[0] - half, middle[0] + half)
         axes.set_ylim(middle[1] - half, middle[1] + half)
         axes.set_aspect("equal")
         axes.axis("off")
         axes.set_title(f"{k + 1}:  {modes.hertz[k]:.4g} Hz", fontsize=10, color=INK)
-    save(figure, path)
+    if path is not None:
+        save(figure, Path(path))
+    return figure
 
 
 def _swings(arm: Dynamics, modes: ModeSet, k: int, rest: list[Array]) -> Iterator[tuple[str, float, list[Array]]]:
@@ -60,14 +70,14 @@ def _swings(arm: Dynamics, modes: ModeSet, k: int, rest: list[Array]) -> Iterato
     ahead, behind = (_lines(arm, modes.q + sign * STEP * modes.shapes[:, k]) for sign in (1.0, -1.0))
     moved = [(a - b) / (2 * STEP) for a, b in zip(ahead, behind, strict=True)]
     size = float(np.ptp(np.concatenate(rest), axis=0).max())
-    swing = SWING * size / max(max(float(np.abs(d).max()) for d in moved), 1e-300)
+    swing = SWING * size / max(max(float(np.abs(d).max(initial=0.0)) for d in moved), 1e-300)
     yield PALE, 1.2, rest
     yield GREY, 1.2, [line - swing * d for line, d in zip(rest, moved, strict=True)]
     yield BLUE, 2.2, [line + swing * d for line, d in zip(rest, moved, strict=True)]
 
 
 def _lines(arm: Dynamics, q: Array) -> list[Array]:
-    """Points (k, 3) along every link, base frame."""
+    """Points (k, 3) along every link, and at the end the centres of hubs and payloads, base frame."""
     at, lines = BentLinks(arm, q), []
     for link in arm.robot.links:
         if link.beam is not None:
@@ -76,7 +86,7 @@ def _lines(arm: Dynamics, q: Array) -> list[Array]:
         # from the joint to every frame that something hangs on, or to the tip
         used = [arm.robot.parent_of(child)[1] for child in arm.robot.children_of(link.name)] or ["tip"]
         lines += [np.array([at.position(f"{link.name}.{end}") for end in ("root", frame)]) for frame in used]
-    return lines
+    return [*lines, at.loads()]
 
 
 def _axes(arm: Dynamics, q: Array) -> Array:

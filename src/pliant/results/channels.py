@@ -11,6 +11,7 @@ from pliant.results.samples import Floats, RunInfo
 
 if TYPE_CHECKING:
     from pliant.model.robot import Robot
+    from pliant.results.result import Result
 
 FRAME_PARTS = {
     "position": ("m", "position in the base frame (3)"),
@@ -109,6 +110,9 @@ def _links(given: Quantities) -> Iterator[Channel]:
         if link.is_flexible:
             name = link.name
             yield Channel(f"{name}.deflection", "m", f"deflection {meaning}", partial(given.tip_deflection, name))
+            if link.beam is not None:
+                between = "displacement of mid-span against the line from root to tip, link axes (3)"
+                yield Channel(f"{name}.bending", "m", between, partial(given.bending, name))
             yield Channel(f"{name}.slope", "rad", f"rotation {meaning}", partial(given.tip_slope, name))
 
 
@@ -170,3 +174,18 @@ def _loops(given: Quantities) -> Iterator[Channel]:
 
 def _closing_force(given: Quantities, i: int) -> Floats:
     return given.closing_forces[:, i]
+
+
+def default_channels(run: Result) -> list[str]:
+    """What a table of a run shows without being asked."""
+    names = run.arm.names
+    links = [f"{link.name}.deflection" for link in run.robot.links if link.is_flexible]
+    frames = [f"{frame}.{part}" for frame in run.info.frames for part in ("position", "deflection")]
+    strains = [f"strain.{strain.name}" for strain in run.info.strains]
+    energies = [*(f"energy.{part}" for part in ENERGIES), *WORKS, "energy.balance"]
+    return [*names, *(f"{name}.rate" for name in names), *run.efforts, *links, *frames, *strains, *energies]
+
+
+def parts(n: int) -> list[str]:
+    """What is added to the name of a channel for each of its entries."""
+    return [""] if n == 1 else [f".{axis}" for axis in "xyz"] if n == 3 else [f".{k + 1}" for k in range(n)]

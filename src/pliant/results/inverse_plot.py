@@ -11,10 +11,10 @@ from pliant.pictures.canvas import head, save
 from pliant.results.plots import lines
 
 if TYPE_CHECKING:
-    from pliant.formulations.lumped_fe.successive import InverseSolution
+    from pliant.formulations.lumped_fe.successive import PathSolution
 
 
-def plot_inverse(solution: InverseSolution, name: str, path: Path, simulated: tuple[Any, Any] | None = None) -> None:
+def plot_inverse(solution: PathSolution, name: str, path: Path, simulated: tuple[Any, Any] | None = None) -> None:
     """Write a page about a solution; ``simulated`` are times and distances of a run on the full model."""
     from matplotlib.figure import Figure
 
@@ -36,6 +36,7 @@ def plot_inverse(solution: InverseSolution, name: str, path: Path, simulated: tu
     steps.semilogy([1e3 * at.largest for at in solution.iterations], "o-", color="#2563eb", lw=1.2, ms=4)
     steps.set_title("largest distance over the iterations, mm", loc="left", fontsize=9.5, weight="bold")
     steps.set_xlabel("iteration")
+    steps.set_xticks(range(len(solution.iterations)))
     steps.grid(color="#e2e8f0", lw=0.6)
     columns = dict(zip(solution.model.inputs, solution.efforts.T, strict=True))
     lines(efforts, solution.times, columns, "efforts of the drives, N m or N")

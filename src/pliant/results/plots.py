@@ -5,7 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pliant.pictures.canvas import FLEXIBLE_EDGE, GREY, INK, PALE, RIGID_EDGE, TRACE, head, save
+from pliant.pictures.canvas import (
+    FLEXIBLE_EDGE,
+    GREY,
+    INK,
+    LOAD,
+    LOAD_EDGE,
+    PALE,
+    RIGID_EDGE,
+    TRACE,
+    head,
+    new_figure,
+    save,
+)
 from pliant.pictures.film import make_film, view_of
 from pliant.results.panels import panels
 from pliant.results.spectrum import Spectrum, residual_spectrum
@@ -19,6 +31,8 @@ COLOURS = ("#2563eb", "#dc2626", "#16a34a", "#d97706", "#7c3aed", "#0891b2", "#b
 WIDTH, ROW, HEAD, FOOT = 11.0, 2.7, 0.8, 0.5
 FEW = 4
 """So many curves, or more, need a legend with room of its own."""
+MOTION = 7.5
+"""Width of the picture of the motion alone, inches."""
 POSES = 7
 """Poses of the robot in the picture of its motion."""
 SLOW_FREQUENCIES = 12
@@ -27,13 +41,11 @@ SLOW_FREQUENCIES = 12
 
 def plot_run(run: Result, path: Path | None = None) -> Figure:
     """One page about a run; written to a PNG, SVG or PDF file if a path is given."""
-    from matplotlib.figure import Figure
-
     shown, spectrum = panels(run), residual_spectrum(run)
     count = 1 + len(shown) + (len(spectrum.frequency) > 0)
     rows = -(-count // 2)
     height = rows * ROW + HEAD
-    figure = Figure(figsize=(WIDTH, height), facecolor="white")
+    figure = new_figure(WIDTH, height)
     edges = {"left": 0.06, "right": 0.985, "bottom": FOOT / height, "top": 1 - (HEAD + 0.3) / height}
     grid: Any = figure.add_gridspec(rows, 2, hspace=0.5, wspace=0.14, **edges)
     # the last one takes what is left of its row
@@ -47,6 +59,17 @@ def plot_run(run: Result, path: Path | None = None) -> Figure:
     for axes in cells[1:]:
         _tidy(axes)
     head(figure, run.info.name, f"robot {run.robot.name}, {run.time[-1]:.4g} s, integrator {run.info.method}")
+    if path is not None:
+        save(figure, path)
+    return figure
+
+
+def motion_figure(run: Result, path: Path | None = None) -> Figure:
+    """The moving robot alone: some of its poses, and the path of its tip."""
+    figure = new_figure(MOTION, MOTION * 0.75)
+    top = 1 - (HEAD + 0.3) / (MOTION * 0.75)
+    _motion(run, figure.add_axes((0.03, 0.03, 0.94, top - 0.03)))
+    head(figure, run.info.name, f"robot {run.robot.name}, {run.time[-1]:.4g} s")
     if path is not None:
         save(figure, path)
     return figure
@@ -103,6 +126,8 @@ def _motion(run: Result, axes: Any) -> None:
             colour = FLEXIBLE_EDGE if line.flexible else RIGID_EDGE
             style = {"lw": 2.5, "alpha": strength**2, "solid_capstyle": "round"}
             axes.plot(*view.project(line.bent[k]).T, color=colour, zorder=2 + k / 100, **style)
+        loads = {"ls": "none", "marker": "o", "ms": 6, "mfc": LOAD, "mec": LOAD_EDGE, "alpha": strength}
+        axes.plot(*view.project(film.loads[k]).T, zorder=2.005 + k / 100, **loads)
     axes.plot(*view.project(run["tip.position"]).T, color=TRACE, lw=1.2, zorder=3)
     axes.set_aspect("equal", adjustable="datalim")
     axes.axis("off")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.bodies.centre_line import axial_strain
+from pliant.bodies.centre_line import axial_strain, centre_line
 from pliant.dynamics import Dynamics
 from pliant.results.samples import Floats, Samples, Strain
 
@@ -124,6 +124,15 @@ class Quantities:
     def tip_deflection(self, link: str) -> Floats:
         """Displacement of a link's tip against its own frame, link axes (N, 3)."""
         return self._member(link).body.deflection("tip", self.elastic(link))[0]
+
+    def bending(self, link: str) -> Floats:
+        """Displacement of a beam's mid-span against the line from its root to its tip, link axes (N, 3)."""
+        length = self.robot.link(link).length
+        stations = np.array([0.0, length / 2, length])
+        root, middle, tip = np.moveaxis(
+            centre_line(self.robot.link(link), self.robot, self.elastic(link), stations), -2, 0
+        )
+        return np.asarray(middle - (root + tip) / 2)
 
     def tip_slope(self, link: str) -> Floats:
         """Rotation vector of a link's tip against its own frame, link axes (N, 3)."""

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.pictures.film import MOST_PICTURES, make_film, view_of
-from pliant.results.panels import Panel, panels
+from pliant.pictures.words import engineering
+from pliant.results.panels import Panel, noise, panels
 from pliant.results.plots import plot_run
 from pliant.results.samples import Extreme
 from pliant.results.spectrum import Spectrum, residual_spectrum
@@ -133,25 +134,24 @@ def _key_figures(run: Result, spectrum: Spectrum) -> Iterator[tuple[str, str, st
     yield "simulated", f"{run.time[-1]:.4g} s", f"computed in {run.info.seconds:.2g} s"
     links = [link.name for link in run.robot.links if link.is_flexible]
     if away := _peak(run, [f"{frame}.deflection" for frame in run.info.frames]):
-        yield "deviation from the rigid robot", _length(away.size), f"{away.name} at {away.time:.3g} s"
+        yield "deviation from the rigid robot", engineering(away.size, "m"), f"{away.name} at {away.time:.3g} s"
     if bent := _peak(run, [f"{name}.deflection" for name in links]):
         part = bent.size / run.robot.link(bent.name).length
-        yield "bending of a link", _length(bent.size), f"{bent.name}, {100 * part:.2g} % of its length"
+        yield "bending of a link", engineering(bent.size, "m"), f"{bent.name}, {100 * part:.2g} % of its length"
     if turned := _peak(run, [f"{name}.slope" for name in links]):
-        yield "turning of a link's tip", f"{np.degrees(turned.size):.3g}°", f"{turned.name} at {turned.time:.3g} s"
+        yield "turning of a link's tip", engineering(turned.size, "rad"), f"{turned.name} at {turned.time:.3g} s"
     for word, unit in (("torque", "N m"), ("force", "N")):
         if effort := _peak(run, [name for name in run.efforts if run.unit(name) == unit]):
-            yield f"{word} of a motor", f"{effort.size:.4g} {unit}", f"{effort.name} at {effort.time:.3g} s"
+            yield f"{word} of a motor", engineering(effort.size, unit, 4), f"{effort.name} at {effort.time:.3g} s"
     if len(spectrum.locked):
         yield "lowest natural frequency", f"{spectrum.locked[0]:.3g} Hz", "at the end, joints held"
     off = float(np.abs(run["energy.balance"]).max())
     turned_over = max(float(np.ptp(run[name])) for name in ("energy.total", "energy.kinetic", "work", "dissipated"))
     share = f"{off / turned_over:.0e} of what was turned over" if turned_over > 0 else "nothing was turned over"
-    yield "energy error", f"{off:.1e} J" if off else "0 J", share
-
-
-def _length(metres: float) -> str:
-    return f"{metres:.3g} m" if metres >= 1 else f"{1e3 * metres:.3g} mm"
+    if off <= noise(run, "J"):
+        yield "energy error", "0 J", "but for rounding"
+    else:
+        yield "energy error", engineering(off, "J", 2), share
 
 
 def _figures(figures: Iterable[tuple[str, str, str]]) -> str:
@@ -207,6 +207,7 @@ def _film_data(run: Result) -> dict[str, Any]:
         ],
         "joints": _packed(film.joints),
         "tip": _packed(film.tip),
+        "loads": _packed(film.loads),
         "gravity": list(run.robot.gravity),
         "turn": float(np.arctan2(-view.right[0], view.right[1])),
         "tilt": float(np.arcsin(np.clip(view.towards[2], -1.0, 1.0))),
@@ -283,20 +284,19 @@ def _followed(run: Result) -> str:
 
 
 def _extremes(run: Result) -> Iterator[tuple[str, ...]]:
-    yield "channel", "least", "at s", "most", "at s", "unit"
+    yield "channel", "least", "at s", "most", "at s"
     strains = [f"strain.{strain.name}" for strain in run.info.strains]
     for name in (*run.robot.joint_coordinates, *run.efforts, *strains):
-        yield _extreme(name, run.extreme(name), run.unit(name))
+        yield _extreme(name, run.extreme(name), run.unit(name), noise(run, run.unit(name)))
     links = [link.name for link in run.robot.links if link.is_flexible]
     for name in (*(f"{link}.deflection" for link in links), *(f"{frame}.deflection" for frame in run.info.frames)):
-        found = run.extreme(name)
-        in_mm = found._replace(least=1e3 * found.least, most=1e3 * found.most)
-        yield _extreme(f"|{name}|", in_mm, "mm")
+        yield _extreme(f"|{name}|", run.extreme(name), "m", noise(run, "m"))
 
 
-def _extreme(name: str, found: Extreme, unit: str) -> tuple[str, ...]:
-    cells = (f"{found.least:.4g}", f"{found.least_at:.4g}", f"{found.most:.4g}", f"{found.most_at:.4g}")
-    return name, *cells, unit
+def _extreme(name: str, found: Extreme, unit: str, level: float) -> tuple[str, ...]:
+    """What is below rounding is zero."""
+    least, most = (engineering(0.0 if abs(x) <= level else x, unit, 4) for x in (found.least, found.most))
+    return name, least, f"{found.least_at:.4g}", most, f"{found.most_at:.4g}"
 
 
 def _frequencies(spectrum: Spectrum) -> Iterator[tuple[str, ...]]:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pliant.dynamics import Dynamics
-from pliant.results.channels import FRAME_PARTS, Channel, all_channels, effort_word, frame_channel
+from pliant.model.notebook import html_page
+from pliant.results.channels import FRAME_PARTS, Channel, all_channels, default_channels, effort_word, frame_channel
 from pliant.results.quantities import Quantities
 from pliant.results.samples import Extreme, Floats, RunInfo, Samples
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from pandas import DataFrame
+    from xarray import Dataset
 
     from pliant.model.robot import Robot
 
@@ -35,6 +38,20 @@ class Result:
     def __repr__(self) -> str:
         state = "" if self.info.finished else f", {self.info.ended}"
         return f"Result({self.info.name!r}, {self.robot.name!r}, {self.time[-1]:g} s, {len(self)} samples{state})"
+
+    def _repr_html_(self) -> str:
+        info = self.info
+        facts = [f"{info.ended}; integrator {info.method}; {len(self.channels)} channels", *self.warnings]
+        shown = [c for c in self.listed if c.name in default_channels(self)]
+        rows = [(c.name, c.unit, c.meaning) for c in shown]
+        return html_page(repr(self), ("channel", "unit", "what it is"), rows, facts)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # machine code and what can be computed again stay here
+        return {"robot": self.robot, "samples": self.samples, "info": self.info}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]
 
     def __len__(self) -> int:
         return len(self.samples)
@@ -88,24 +105,29 @@ class Result:
 
     def __getitem__(self, name: str) -> Floats:
         if name not in self._computed:
-            self._computed[name] = self._channel(name).compute()
+            self._computed[name] = self.channel(name).compute()
         return self._computed[name]
 
     def __contains__(self, name: str) -> bool:
         try:
-            self._channel(name)
+            self.channel(name)
         except KeyError:
             return False
         return True
 
     def unit(self, name: str) -> str:
         """The unit of a channel."""
-        return self._channel(name).unit
+        return self.channel(name).unit
 
     @property
     def channels(self) -> dict[str, str]:
         """Names of the channels and what they are, with units; every frame has more (``LINK.FRAME.position``)."""
         return {c.name: f"{c.meaning}{f', {c.unit}' if c.unit else ''}" for c in self._listed.values()}
+
+    @property
+    def listed(self) -> list[Channel]:
+        """The channels themselves, with units and meanings."""
+        return list(self._listed.values())
 
     @property
     def efforts(self) -> list[str]:
@@ -134,7 +156,8 @@ class Result:
     def _listed(self) -> dict[str, Channel]:
         return all_channels(self.quantities, self.info)
 
-    def _channel(self, name: str) -> Channel:
+    def channel(self, name: str) -> Channel:
+        """A channel with its unit and meaning; raises KeyError if there is none."""
         if name in self._listed:
             return self._listed[name]
         frame, _, part = name.rpartition(".")
@@ -155,11 +178,20 @@ class Result:
 
         return plot_run(self, None if path is None else Path(path))
 
-    def save(self, path: str | Path) -> None:
-        """Write the run to an HDF5 file, with its robot and study."""
+    def draw(self, path: str | Path | None = None) -> Figure:
+        """A picture of the moving robot; ``path``: PNG, SVG or PDF file to write."""
+        from pliant.results.plots import motion_figure
+
+        return motion_figure(self, None if path is None else Path(path))
+
+    def save(self, path: str | Path, *, channels: bool = True) -> None:
+        """Write the run to an HDF5 file, with its robot and study; its layout is told in ``results/storage.py``.
+
+        channels  whether every channel is written too, with unit and time axis, for other programs
+        """
         from pliant.results.storage import save_run
 
-        save_run(self, Path(path))
+        save_run(self, Path(path), channels=channels)
 
     @classmethod
     def load(cls, path: str | Path) -> Result:
@@ -173,6 +205,18 @@ class Result:
         from pliant.results.storage import write_csv
 
         write_csv(self, Path(path), channels)
+
+    def to_dataframe(self, channels: list[str] | None = None) -> DataFrame:
+        """Channels as columns of a pandas table over time; ``attrs["units"]`` has their units."""
+        from pliant.results.tables import dataframe
+
+        return dataframe(self, channels)
+
+    def to_xarray(self, channels: list[str] | None = None) -> Dataset:
+        """Channels as arrays of an xarray Dataset over time, each with unit and meaning; default: all of them."""
+        from pliant.results.tables import dataset
+
+        return dataset(self, channels)
 
     def report(self, path: str | Path) -> None:
         """Write one HTML page with plots, tables and an animation; it needs no network."""

@@ -117,6 +117,10 @@ class RunInfo:
         """The text of the study (YAML)."""
         return self.source()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # the study is kept as text
+        return RunInfo.from_data, (self.as_data(),)
+
     def as_data(self) -> dict[str, Any]:
         """Plain data for a file."""
         data = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "source"}

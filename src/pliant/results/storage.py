@@ -1,4 +1,17 @@
-"""Runs in HDF5 files, and their channels in CSV files."""
+"""Runs in HDF5 files, and their channels in CSV files.
+
+Layout of a file; rows of all arrays are times, and `time` is the dimension scale of their first axis:
+
+    attributes              kind "pliant run", format, version of Pliant
+    time                    s (N,)
+    q, v, tau, force, work, reference    the sampled motion, see ``Samples``
+    names/coordinates, names/inputs      names of the columns of q and v, and of tau and reference
+    channels/NAME           every channel of the run, attributes unit and meaning
+    robot, study, info      YAML, YAML and JSON texts
+    checkpoint/...          what is needed to go on
+
+A run is read from everything but `channels`, which are there for other programs.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.results.channels import ENERGIES, WORKS
-from pliant.results.samples import RunInfo, Samples
+from pliant.results.channels import default_channels, parts
+from pliant.results.samples import Floats, RunInfo, Samples
 
 if TYPE_CHECKING:
     from pliant.results.result import Result
@@ -23,10 +36,11 @@ LARGE = 1000
 """Arrays with more entries are compressed."""
 
 
-def save_run(run: Result, path: Path, checkpoint: dict[str, Any] | None = None) -> None:
+def save_run(run: Result, path: Path, checkpoint: dict[str, Any] | None = None, *, channels: bool = True) -> None:
     """Write a run: first beside its place, then moved there, so that a file is always whole.
 
     checkpoint  what is needed to go on (arrays by name)
+    channels    whether all channels are written for other programs
     """
     import h5py
 
@@ -43,8 +57,13 @@ def save_run(run: Result, path: Path, checkpoint: dict[str, Any] | None = None) 
             names["coordinates"] = np.array([name.encode() for name in run.arm.names])
             names["inputs"] = np.array([name.encode() for name in run.arm.inputs], dtype=bytes)
             for name, array in run.samples.arrays().items():
-                packed = {"compression": "gzip", "shuffle": True, "fletcher32": True} if array.size > LARGE else {}
-                file.create_dataset(name, data=array, **packed)
+                _array(file, name, array)
+            file["time"].make_scale("time")
+            file["time"].attrs["unit"] = _fixed("s")
+            for name in (*run.samples.arrays(), *(_write_channels(file, run) if channels else ())):
+                if name != "time":
+                    file[name].dims[0].label = "time"
+                    file[name].dims[0].attach_scale(file["time"])
             for name, array in (checkpoint or {}).items():
                 file[f"checkpoint/{name}"] = array
         with open(beside, "rb") as stream:
@@ -52,6 +71,25 @@ def save_run(run: Result, path: Path, checkpoint: dict[str, Any] | None = None) 
         os.replace(beside, path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def _array(file: Any, name: str, array: Floats) -> Any:
+    packed = {"compression": "gzip", "shuffle": True, "fletcher32": True} if array.size > LARGE else {}
+    return file.create_dataset(name, data=array, **packed)
+
+
+def _write_channels(file: Any, run: Result) -> list[str]:
+    """All channels with their units; those of a motion that diverged may not exist. Gives where they are."""
+    places = []
+    for channel in run.listed:
+        try:
+            values = run[channel.name]
+        except (ArithmeticError, ValueError):
+            continue
+        places.append(f"channels/{channel.name}")
+        data = _array(file, places[-1], values)
+        data.attrs.update({"unit": _fixed(channel.unit or "1"), "meaning": _fixed(channel.meaning)})
+    return places
 
 
 def load_run(path: Path) -> Result:
@@ -125,23 +163,8 @@ def write_csv(run: Result, path: Path, channels: list[str] | None = None) -> Non
     for name in names:
         values = run[name].reshape(len(run), -1)
         unit = f" [{run.unit(name)}]" if run.unit(name) else ""
-        labels = [""] if values.shape[1] == 1 else _parts(values.shape[1])
-        columns.update({f"{name}{label}{unit}": values[:, k] for k, label in enumerate(labels)})
+        columns.update({f"{name}{part}{unit}": values[:, k] for k, part in enumerate(parts(values.shape[1]))})
     with open(path, "w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream)
         writer.writerow(columns)
         writer.writerows(np.column_stack(list(columns.values())).tolist())
-
-
-def _parts(n: int) -> list[str]:
-    return [f".{axis}" for axis in "xyz"] if n == 3 else [f".{k + 1}" for k in range(n)]
-
-
-def default_channels(run: Result) -> list[str]:
-    """What a table of a run shows without being asked."""
-    names = run.arm.names
-    links = [f"{link.name}.deflection" for link in run.robot.links if link.is_flexible]
-    frames = [f"{frame}.{part}" for frame in run.info.frames for part in ("position", "deflection")]
-    strains = [f"strain.{strain.name}" for strain in run.info.strains]
-    energies = [*(f"energy.{part}" for part in ENERGIES), *WORKS, "energy.balance"]
-    return [*names, *(f"{name}.rate" for name in names), *run.efforts, *links, *frames, *strains, *energies]

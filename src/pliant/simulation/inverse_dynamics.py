@@ -19,7 +19,7 @@ from pliant.formulations.lumped_fe.successive import (
     TOLERANCE,
     Approximation,
     Feedback,
-    InverseSolution,
+    PathSolution,
     lowest_frequency,
     step_times,
     successive_approximation,
@@ -52,7 +52,7 @@ class InverseRun:
     study: Study
     arm: Dynamics
     path: JointPath
-    solution: InverseSolution
+    solution: PathSolution
 
     @property
     def inputs(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from math import inf
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from pliant.dynamics import Dynamics
 from pliant.model.robot import Robot
@@ -19,6 +19,7 @@ from pliant.results.result import Result
 from pliant.results.samples import RunInfo, Samples, Strain
 from pliant.simulation.checks import range_warnings
 from pliant.simulation.choice import choose, fastest_rate, make_integrator
+from pliant.simulation.drives.callback import Law
 from pliant.simulation.drives.drive import Drive
 from pliant.simulation.drives.kinds import NoDrive
 from pliant.simulation.events import Event, Happening, Watch, limit_events
@@ -29,6 +30,7 @@ from pliant.simulation.start import Start
 from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.study import DEFAULT_TOLERANCE, IntegratorOptions, Outputs, StrainPoint, Study
 from pliant.simulation.trajectories.path import Surroundings
+from pliant.states import States
 
 Floats = NDArray[np.float64]
 
@@ -316,8 +318,8 @@ def simulate(
     arm: Dynamics | Robot | str,
     *,
     until: float,
-    drive: Drive | None = None,
-    start: Start | tuple[ArrayLike, ArrayLike] | None = None,
+    drive: Drive | Law | None = None,
+    start: Start | Mapping[str, float] | tuple[States, States] | None = None,
     disturbances: Sequence[Disturbance] = (),
     events: Sequence[Event] = (),
     limits: Literal["ignore", "warn", "stop"] = "warn",
@@ -330,7 +332,7 @@ def simulate(
     step: float | None = None,
     radius: float = 0.8,
     output_step: float | None = None,
-    frames: Sequence[str] = (),
+    frames: str | Sequence[str] = (),
     strains: Sequence[StrainPoint] = (),
     name: str = "run",
     report: Report | None = None,
@@ -339,8 +341,8 @@ def simulate(
 
     arm           the robot: Dynamics, a Robot, or a name or path
     until         end of the simulated time, s
-    drive         what moves the joints; default: motors off
-    start         Start(...), or q and v; default: the robot's pose, at rest, links straight
+    drive         what moves the joints, or a control law tau = law(t, q, v); default: motors off
+    start         Start(...), joint positions by name, or q and v; default: the robot's pose, at rest, links straight
     disturbances  forces from elsewhere
     events        thresholds that stop the run or are recorded
     limits        joints that pass their limits: "ignore", "warn" or "stop"
@@ -363,11 +365,13 @@ def simulate(
         radius=radius,
         **{key: value for key, value in given.items() if value is not None},
     )
-    if isinstance(start, tuple):
-        q, v = (tuple(np.asarray(x, dtype=float).tolist()) for x in start)
-        start = Start(q=q, v=v)
     if not isinstance(arm, Dynamics):
         arm = Dynamics(arm)
+    if isinstance(start, tuple):
+        q, v = (tuple(arm.labels.states(name, x).tolist()) for name, x in zip("qv", start, strict=True))
+        start = Start(q=q, v=v)
+    elif isinstance(start, Mapping):
+        start = Start(position=start)
     optional: dict[str, Any] = {"drive": drive, "start": start, "stops": stops}
     study = Study(
         name=name,
@@ -377,7 +381,9 @@ def simulate(
         events=tuple(events),
         limits=limits,
         integrator=options,
-        outputs=Outputs(step=output_step, frames=tuple(frames), strains=tuple(strains)),
+        outputs=Outputs(
+            step=output_step, frames=(frames,) if isinstance(frames, str) else tuple(frames), strains=tuple(strains)
+        ),
         **{key: value for key, value in optional.items() if value is not None},
     )
     return run_study(study, arm, report)

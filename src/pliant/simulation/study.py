@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import (
+    BeforeValidator,
     Field,
     InstanceOf,
     PlainSerializer,
@@ -107,8 +108,22 @@ class Outputs(Element):
     """What the result holds."""
 
     step: Duration | None = Field(default=None, description="time between samples; default: a thousand in the run")
-    frames: tuple[str, ...] = Field(default=(), description="frames beside the tip that plots and tables show")
+    frames: Annotated[tuple[str, ...], BeforeValidator(_one_or_more)] = Field(
+        default=(), description="frames beside the tip that plots and tables show"
+    )
     strains: tuple[StrainPoint, ...] = Field(default=(), description="places where strains are wanted")
+
+
+def _one_or_more(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
+def _loaded(name: str | os.PathLike[str]) -> Robot:
+    try:
+        return load(name)
+    except ModelError as error:
+        refuse(of_value("robot", message=f"is {show(str(name))}; {problem}") for problem in error.problems)
+        raise
 
 
 def _robot_name(robot: Robot) -> str:
@@ -153,6 +168,8 @@ class Study(Element):
     @model_validator(mode="wrap")
     @classmethod
     def _with_robot(cls, data: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Self:
+        if isinstance(data, dict) and isinstance(data.get("robot"), str | os.PathLike):
+            data = {**data, "robot": _loaded(data["robot"])}
         robot = data.get("robot") if isinstance(data, dict) else None
         # numbers of a sliding joint are lengths and forces
         if isinstance(info.context, dict) and isinstance(robot, Robot):

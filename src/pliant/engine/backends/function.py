@@ -7,9 +7,10 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from pliant.formulations.method import Traced
+from pliant.states import Labels, States
 
 Floats = NDArray[np.float64]
 Variant = Literal["", "weightless", "conservative"]
@@ -31,7 +32,7 @@ def make_evaluator(traced: Traced, seeds: tuple[str, ...] = (), compiled: bool =
 class Function:
     """A function of (q, v, ...), or with a seed its derivative by one of them.
 
-    robot    name for messages
+    labels   names of the coordinates
     variant  "weightless": without gravity; "conservative": without damping and friction
     nothing  zeros (n,): an input that is this very array is zero, also in a batch
     """
@@ -39,14 +40,14 @@ class Function:
     def __init__(
         self,
         traced: Traced,
-        robot: str,
+        labels: Labels,
         nothing: Floats,
         *,
         compiled: bool,
         seed: str = "",
         variant: Variant = "",
     ) -> None:
-        self.traced, self.robot, self.nothing = traced, robot, nothing
+        self.traced, self.labels, self.nothing = traced, labels, nothing
         self.compiled, self.seed, self.variant = compiled, seed, variant
         self.size = len(nothing)
         self._derivatives: dict[str, Function] = {}
@@ -56,11 +57,11 @@ class Function:
         """The derivative by an input: (outputs, n) for each state."""
         if seed not in self._derivatives:
             self._derivatives[seed] = Function(
-                self.traced, self.robot, self.nothing, compiled=self.compiled, seed=seed, variant=self.variant
+                self.traced, self.labels, self.nothing, compiled=self.compiled, seed=seed, variant=self.variant
             )
         return self._derivatives[seed]
 
-    def __call__(self, *inputs: ArrayLike) -> Floats:
+    def __call__(self, *inputs: States) -> Floats:
         """Evaluate one state, inputs (n,) each, or a batch, (count, n) each."""
         fast: Floats | None = self._quick(*inputs)
         return self._general(inputs) if fast is None else fast
@@ -81,18 +82,18 @@ class Function:
             evaluator.constants[dissipative_slots(self.traced.carrier)] = 0.0
         return evaluator
 
-    def _find_quick(self, *inputs: ArrayLike) -> Floats | None:
+    def _find_quick(self, *inputs: States) -> Floats | None:
         """The first call makes the built-in function that takes plain arrays of one state and declines the rest."""
         self._quick = (self.evaluator.fast() if self.compiled and self.size else None) or declined
         fast: Floats | None = self._quick(*inputs)
         return fast
 
-    def _general(self, inputs: tuple[ArrayLike, ...]) -> Floats:
+    def _general(self, inputs: tuple[States, ...]) -> Floats:
         names = self.traced.algorithm.inputs
-        q = as_states(names[0], inputs[0], self.size, self.robot)
+        q = self.labels.states(names[0], inputs[0])
         arrays = [q]
         for name, x in zip(names[1:], inputs[1:], strict=True):
-            array = np.zeros_like(q) if x is self.nothing else as_states(name, x, self.size, self.robot)
+            array = np.zeros_like(q) if x is self.nothing else self.labels.states(name, x)
             if array.shape != q.shape:
                 raise ValueError(f"q has shape {q.shape} and {name} {array.shape}; they must be the same")
             arrays.append(array)
@@ -105,13 +106,5 @@ class Function:
         return many
 
 
-def declined(*state: ArrayLike) -> None:
+def declined(*state: States) -> None:
     """There is no fast way."""
-
-
-def as_states(name: str, x: ArrayLike, n: int, robot: str) -> Floats:
-    """A vector (n,), or a batch of them, as an array."""
-    array = np.asarray(x, dtype=float)
-    if array.ndim not in (1, 2) or array.shape[-1] != n:
-        raise ValueError(f"{name} has shape {array.shape}; robot '{robot}' needs ({n},) or a batch (count, {n})")
-    return array

@@ -42,12 +42,11 @@ def regrouped(tree: Tree) -> list[ModalBody]:
     """
     bodies = [link.body for link in tree.links]
     for i, link in reversed(list(enumerate(tree.links))):
-        if link.kind.joint == "prismatic" or any(link.seat.offset):
+        # bodies that bend far keep their own mass, and their sections move on curves
+        far = [bodies[k].large is not None for k in (i, link.parent) if k >= 0]
+        if link.kind.joint == "prismatic" or any(link.seat.offset) or any(far):
             continue
         if link.parent >= 0:
-            if bodies[link.parent].large is not None:
-                # a section of a body that bends far moves on a curve
-                continue
             section = link.seat.section
             place, shapes = np.array([section.position]), np.array([section.Phi_d]).reshape(1, 3, -1)
             mass = np.array([bodies[i].mass])

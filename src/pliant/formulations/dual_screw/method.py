@@ -77,6 +77,12 @@ class DualScrewMethod(Method):
         self.kept = VARIANTS[self.variant]
         if self.kept.reason:
             warnings.warn(f"method '{self.name}': {self.kept.reason}", stacklevel=4)
+        far = [member.name for member in mechanism.members if member.body.large is not None]
+        if self.kept.printed and far:
+            raise MethodError(
+                f"link '{far[0]}' bends beyond linear shapes, which method '{self.name}' does not know; "
+                "methods 'dual_screw' (to first order) and method 'recursive' do"
+            )
         self.linear = expand(lower(mechanism, discs=False), printed=self.kept.printed)
 
     def dynamics(self, what: Literal["forward", "inverse"]) -> Traced:

@@ -76,7 +76,7 @@ def require_sympy() -> None:
     try:
         import sympy  # noqa: F401
     except ImportError:
-        raise ImportError("equations in symbols need SymPy; install it with: pip install 'pliant[sympy]'") from None
+        raise ImportError("equations in symbols need SymPy; install it with: pip install sympy") from None
 
 
 def _way_out(robot: Robot) -> WayOut:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, NoReturn
+from typing import Literal
 
 from pliant.formulations.lumped_fe.model import LumpedModel
-from pliant.formulations.method import Method, MethodError
+from pliant.formulations.method import Method, What
 
 
 class LumpedMethod(Method):
@@ -24,9 +24,12 @@ class LumpedMethod(Method):
         """The meshed robot."""
         return LumpedModel(self.robot)
 
-    def dynamics(self, what: Literal["forward", "inverse"]) -> NoReturn:
-        raise MethodError(
-            f"method 'lumped_fe' has no {what} dynamics of a state: it needs a nominal motion of all joints. For paths "
-            "use `pliant inverse` or pliant.inverse_dynamics, for its matrices pliant.LumpedModel; method 'recursive' "
-            "has forward and inverse dynamics"
+    def dynamics(self, what: Literal["forward", "inverse"]) -> None:
+        """There is none: both need a nominal motion, not a state."""
+
+    def refusal(self, what: What, purpose: str) -> str:
+        return (
+            f"method 'lumped_fe' has no {what} dynamics for {purpose}: it needs a nominal motion of all joints. For "
+            "paths use `pliant inverse` or pliant.inverse_dynamics, for its matrices pliant.LumpedModel; method "
+            "'recursive' has it"
         )

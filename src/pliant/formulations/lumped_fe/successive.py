@@ -57,7 +57,7 @@ class Approximation:
 
 
 @dataclass(frozen=True, eq=False)
-class InverseSolution:
+class PathSolution:
     """What the drives must do.
 
     times       (N,)
@@ -153,7 +153,7 @@ def successive_approximation(
     iterations: int = ITERATIONS,
     tolerance: float = TOLERANCE,
     report: Callable[[int, float, Approximation | None], object] | None = None,
-) -> InverseSolution:
+) -> PathSolution:
     """Lead a frame along the path that it has in the rigid robot at joint positions q (N, joints).
 
     feedback    band: after a quasi-static correction what lies below ``band`` (rad/s; default 0.4 of the lowest natural
@@ -200,7 +200,7 @@ def successive_approximation(
         q = follow(model, frame, target, q)
     assert best is not None
     _, nominal, elastic, reached = best
-    return InverseSolution(
+    return PathSolution(
         model, frame, times, path, reached, nominal, elastic, tuple(found), outcome, words, frequency  # type: ignore[arg-type]
     )  # fmt: skip
 

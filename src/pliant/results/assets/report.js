@@ -243,6 +243,7 @@ class Film {
     this.times = numbers(film.time);
     this.joints = numbers(film.joints);
     this.tip = numbers(film.tip);
+    this.loads = numbers(film.loads);
     this.lines = film.lines.map((line) => ({ ...line, bent: numbers(line.bent), rigid: numbers(line.rigid) }));
     this.cloud = this.everything();
     this.magnify = this.speed = 1;
@@ -300,6 +301,7 @@ class Film {
     };
     if (this.lines.some((line) => line.flexible)) note("flexible link", "border-color: var(--flexible)", "");
     if (this.lines.some((line) => !line.flexible)) note("rigid part", "border-color: var(--rigid)", "");
+    if (this.loads.length) note("hub or payload", "border-color: var(--load)", "");
     note("the same joints without bending", "", "ghost");
     note("path of the tip", "border-color: var(--trace)", "thin");
     element("span", box, "drag to turn, double-click for the first view", { class: "screen" });
@@ -312,6 +314,7 @@ class Film {
     this.trace = make("polyline", "trace");
     this.ghosts = this.lines.map(() => make("polyline", "ghost"));
     this.strokes = this.lines.map((line) => make("polyline", line.flexible ? "bent flexible" : "bent"));
+    this.weights = Array.from({ length: this.loads.length / this.times.length / 3 }, () => shape("circle", this.svg, { class: "load", r: 6 }));
     this.dots = Array.from({ length: this.joints.length / this.times.length / 3 }, () => shape("circle", this.svg, { class: "joint", r: 4 }));
     this.axes = ["x", "y", "z"].map((name) => [make("path", `sign ${name}`), shape("text", this.svg, { "text-anchor": "middle" }, name)]);
     this.down = [make("path", "sign"), shape("text", this.svg, { "text-anchor": "middle" }, "g")];
@@ -413,12 +416,14 @@ class Film {
         return bent.map((x, a) => x + (this.magnify - 1) * (x - ends[0][a] - s * (ends[1][a] - ends[0][a])));
       }));
     });
-    this.dots.forEach((dot, i) => {
-      const [x, y] = view.point(at(this.joints, this.dots.length, i));
-      dot.setAttribute("cx", x);
-      dot.setAttribute("cy", y);
-      dot.style.display = this.magnify === 1 ? "" : "none";
-    });
+    for (const [dots, places] of [[this.weights, this.loads], [this.dots, this.joints]]) {
+      dots.forEach((dot, i) => {
+        const [x, y] = view.point(at(places, dots.length, i));
+        dot.setAttribute("cx", x);
+        dot.setAttribute("cy", y);
+        dot.style.display = this.magnify === 1 ? "" : "none";
+      });
+    }
     this.slider.value = String(now.time);
     this.clock.textContent = `${now.time.toFixed(2)} s`;
   }

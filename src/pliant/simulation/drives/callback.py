@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path as FilePath
 from typing import Annotated, Any
 
@@ -18,6 +18,7 @@ from pliant.model.units import Time
 from pliant.simulation.drives.drive import NO_RATES, Action, ActiveDrive, Drive, Period
 from pliant.simulation.drives.sampled import SampledDrive
 from pliant.simulation.trajectories.path import Floats, Surroundings
+from pliant.states import Labels
 
 Law = Callable[[float, Floats, Floats], Any]
 
@@ -53,12 +54,13 @@ class _LawForm:
 class Callback(Drive):
     """tau = function(t, q, v), called once per period; the command is held until the next one takes effect.
 
-    q and v (n,) are all coordinates and rates; the function returns one effort per input.
+    q and v (n,) are all coordinates and rates; the function returns one effort per input. Without a period it is a
+    continuous law, called whenever the integrator asks: it must then depend on t, q and v alone, and smoothly.
     """
 
     kind = "callback"
     function: Annotated[str | Law, _LawForm()] = Field(description="the control law, in a file 'control.py:law'")
-    period: Period = Field(description="time between calls")
+    period: Period | None = Field(default=None, description="time between calls; default: a continuous law")
     delay: Time = Field(default=0.0, description="time from a call until its command takes effect")
 
     @field_validator("function")
@@ -82,25 +84,32 @@ class Callback(Drive):
 
     def bind(self, around: Surroundings, q0: Floats) -> ActiveDrive:
         law = _load(self.function) if isinstance(self.function, str) else self.function
-        n = len(around.inputs)
-        return SampledDrive(_Called(law, n), self.period, self.delay, n)
+        called = _Called(law, around.arm.input_labels)
+        if self.period is None:
+            return called
+        return SampledDrive(called, self.period, self.delay, len(around.inputs))
 
 
 class _Called(ActiveDrive):
-    def __init__(self, law: Law, inputs: int) -> None:
+    def __init__(self, law: Law, inputs: Labels) -> None:
         self.law, self.inputs = law, inputs
 
     def act(self, t: float, q: Floats, v: Floats, x: Floats) -> Action:
         try:
-            tau = np.atleast_1d(np.asarray(self.law(t, q.copy(), v.copy()), dtype=float))
+            given = self.law(t, q.copy(), v.copy())
+            tau = self.inputs.states("tau", given) if isinstance(given, Mapping) else np.atleast_1d(_floats(given))
         except Exception as error:
             raise ModelError(f"the control law failed at t = {t:.6g} s: {_told(error)}") from error
-        if tau.shape != (self.inputs,) or not np.isfinite(tau).all():
+        if tau.shape != (len(self.inputs.names),) or not np.isfinite(tau).all():
             raise ModelError(
                 f"the control law returned {show(tau.tolist())} at t = {t:.6g} s; "
-                f"it must return {self.inputs} finite numbers, one per input"
+                f"it must return {len(self.inputs.names)} finite numbers, one per input"
             )
         return Action(tau, NO_RATES)
+
+
+def _floats(given: Any) -> Floats:
+    return np.asarray(given, dtype=float)
 
 
 def _load(text: str) -> Law:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import BeforeValidator
 
+from pliant.model.element import Element
 from pliant.simulation.drives.callback import Callback
 from pliant.simulation.drives.controllers import PID, ComputedTorque
 from pliant.simulation.drives.drive import NO_RATES, Action, ActiveDrive
@@ -15,9 +17,16 @@ from pliant.simulation.drives.prescribed import PrescribedMotion
 from pliant.simulation.tagged import OneOf
 from pliant.simulation.trajectories.path import Floats
 
+
+def _as_drive(value: Any) -> Any:
+    """A bare function is a control law."""
+    return Callback(function=value) if callable(value) and not isinstance(value, type | Element) else value
+
+
 AnyDrive = Annotated[
     GivenTorque | PID | ComputedTorque | FeedForward | PrescribedMotion | Callback,
     OneOf("drive", GivenTorque, PID, ComputedTorque, FeedForward, PrescribedMotion, Callback),
+    BeforeValidator(_as_drive),
 ]
 
 

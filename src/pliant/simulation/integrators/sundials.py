@@ -32,9 +32,7 @@ class Sundials(Integrator):
         try:
             import sksundae  # noqa: F401
         except ImportError:
-            raise ModuleNotFoundError(
-                "the method 'sundials' needs scikit-sundae: pip install 'pliant[sundials]'"
-            ) from None
+            raise ModuleNotFoundError("the method 'sundials' needs scikit-sundae: pip install scikit-sundae") from None
         self.solver: Any = None
         self.f = self.rates(t, y)
         self.h = settings.step or 0.0

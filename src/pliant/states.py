@@ -1,0 +1,116 @@
+"""Vectors of a robot by name: the one place where ``{"elbow": 0.5}`` becomes an array."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pliant.model.errors import did_you_mean
+from pliant.model.units import MEANING, Quantity
+
+Floats = NDArray[np.float64]
+States = ArrayLike | Mapping[str, Any]
+"""One state (n,), a batch (count, n), or values by name: numbers, arrays over a batch, or text with a unit."""
+
+SHOWN_NAMES = 12
+RATES = {"q": "", "v": "/s"}
+"""What is added to the unit of a coordinate where text with a unit can be read."""
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """The entries of the vectors of a robot.
+
+    robot  name for messages
+    names  of the entries (n,)
+    units  of the entries, those of positions
+    pose   what a position is that is not named (n,); of all other vectors it is zero
+    what   an entry is called
+    """
+
+    robot: str
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    pose: Floats
+    what: str = "coordinate"
+
+    def states(self, symbol: str, given: States) -> Floats:
+        """A vector (n,), or a batch of them, as an array; ``symbol`` says which: q, v, a, tau, force."""
+        if not isinstance(given, Mapping):
+            return as_states(symbol, given, len(self.names), self.robot)
+        entries = {name: self._number(symbol, name, value) for name, value in given.items()}
+        shape = np.broadcast_shapes(*(np.shape(x) for x in entries.values()))
+        if len(shape) > 1:
+            raise ValueError(f"{symbol} by name has entries of shape {shape}; they must be numbers or (count,)")
+        out: Floats = np.zeros((*shape, len(self.names)))
+        if symbol == "q":
+            out[...] = self.pose
+        for name, value in entries.items():
+            out[..., self.names.index(name)] = value
+        return out
+
+    def _number(self, symbol: str, name: str, value: Any) -> Any:
+        if name not in self.names:
+            some = ", ".join(self.names[:SHOWN_NAMES]) + (", ..." if len(self.names) > SHOWN_NAMES else "")
+            hint = did_you_mean(name, self.names) or f"; it has {some}"
+            raise ValueError(f"{symbol}: robot '{self.robot}' has no {self.what} '{name}'{hint}")
+        unit = self.units[self.names.index(name)] + RATES.get(symbol, "")
+        if isinstance(value, str) and unit in MEANING:
+            from pydantic_core import PydanticCustomError
+
+            try:
+                return float(Quantity(unit).read(value, {"units": True}))
+            except PydanticCustomError as error:
+                raise ValueError(f"{symbol} of '{name}' {error.message()}") from None
+        try:
+            if value is None or isinstance(value, bool):
+                raise TypeError
+            return np.asarray(value, dtype=float)
+        except (TypeError, ValueError):
+            raise ValueError(f"{symbol} of '{name}' is {value!r}; it must be a number") from None
+
+    def by_name(self, vector: ArrayLike) -> dict[str, Any]:
+        """The entries of a vector (n,) by their names; of a batch (count, n) arrays."""
+        array = as_states(f"the vector of {self.what}s", vector, len(self.names), self.robot)
+        return {name: float(x) if array.ndim == 1 else x for name, x in zip(self.names, array.T, strict=True)}
+
+
+def as_states(name: str, x: ArrayLike, n: int, robot: str) -> Floats:
+    """A vector (n,), or a batch of them, as an array."""
+    array = np.asarray(x, dtype=float)
+    if array.ndim not in (1, 2) or array.shape[-1] != n:
+        raise ValueError(f"{name} has shape {array.shape}; robot '{robot}' needs ({n},) or a batch (count, {n})")
+    return array
+
+
+class _Solved(NamedTuple):
+    tau: Floats
+    others: Floats
+
+
+class InverseSolution(_Solved):
+    """What inverse dynamics find; ``tau, others = arm.inverse(...)`` takes it apart.
+
+    tau     efforts of the actuated joints ``inputs``, N m or N
+    others  accelerations of all other coordinates ``names``
+    """
+
+    inputs: tuple[str, ...]
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, tau: Floats, others: Floats, inputs: tuple[str, ...], names: tuple[str, ...]) -> InverseSolution:
+        """With the names of its entries."""
+        found = cls(tau, others)
+        found.inputs, found.names = inputs, names
+        return found
+
+    @property
+    def by_name(self) -> dict[str, Floats]:
+        """Efforts by joint and accelerations by coordinate."""
+        entries = ((self.inputs, self.tau), (self.names, self.others))
+        return {name: x for names, vector in entries for name, x in zip(names, vector.T, strict=True)}
