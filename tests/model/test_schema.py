@@ -1,5 +1,7 @@
 """The JSON schema: valid itself, and of one mind with the reader about good files."""
 
+import inspect
+import json
 from pathlib import Path
 
 import jsonschema
@@ -8,6 +10,7 @@ from jsonschema import Draft202012Validator
 from ruamel.yaml import YAML
 
 import pliant
+from pliant import RigidPart, Spring, Study
 from pliant.model.robot import Robot
 from pliant.model.schema import json_schema
 from pliant.model.yaml_file import read_robot, to_data
@@ -67,3 +70,14 @@ def test_every_key_is_explained():
         for key, entry in part.get("properties", {}).items():
             assert entry.get("description"), f"{name}.{key}"
     assert set(Robot.model_fields) < set(schema["properties"])
+
+
+def test_help_lists_keys_with_units():
+    """What `help()` prints of a part of a robot; the schema, which lists its keys itself, stays without."""
+    text = inspect.getdoc(RigidPart)
+    assert text.startswith("A rigid mass on a link")
+    for line in ("mass [kg]: mass; required", "com [m]: centre of mass", "inertia_about: ", "default 'com'"):
+        assert line in text
+    assert "stiffness [N m/rad or N/m]: " in inspect.getdoc(Spring)
+    assert "until [s]: end of the simulated time; required" in inspect.getdoc(Study)
+    assert "Keys:" not in json.dumps(json_schema())

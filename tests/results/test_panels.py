@@ -76,6 +76,15 @@ def test_noise_is_zero(arm_run):
     assert {row[0]: row for row in _extremes(heard)}["elbow.torque"][3] == "500 mN m"
 
 
+def test_an_energy_error_is_plotted_where_there_is_one(arm_run):
+    """What rounding leaves of the balance is zero and needs no plot; what a coarse integration leaves is shown."""
+    title = "energy balance: gained - work + losses"
+    assert np.abs(arm_run["energy.balance"]).max() < noise(arm_run, "J")
+    assert title not in shown(arm_run)
+    coarse = simulate(arm_run.arm, until=0.02, method="rk4", step=2e-3)
+    assert title in shown(coarse)
+
+
 def test_angles_are_in_degrees_too(arm_run):
     table = {row[0]: row for row in _extremes(arm_run)}
     assert table["elbow"][3].endswith("°)")

@@ -18,7 +18,7 @@ from pliant.simulation.study import load_study
 
 # bytes that a mail or a chat still takes
 LARGEST_PAGE = 3_000_000
-CHARTS = ("joint", "motor", "deflection", "deviation", "strain", "energy and work", "balance", "vibration")
+CHARTS = ("joint", "motor", "deflection", "deviation", "strain", "energy and work", "vibration")
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Annotated, Any, Self, TypeVar, get_args
@@ -12,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Get
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pliant.model.errors import MOST_PROBLEMS, ModelError, Problem, did_you_mean, nearest, show
+from pliant.model.key_list import key_list
 from pliant.model.units import Acceleration, FirstMoment, Length, Number
 
 Array = NDArray[np.float64]
@@ -33,6 +35,15 @@ class Element(BaseModel):
             self.__pydantic_validator__.validate_python(data, self_instance=self)
         except ValidationError as error:
             raise model_error(error, data, type(self)) from None
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **options: Any) -> None:
+        """``help()`` lists the keys with their units below what the class says of itself."""
+        super().__pydantic_init_subclass__(**options)
+        own = inspect.cleandoc(cls.__dict__.get("__doc__") or "")
+        # a schema lists its keys itself
+        cls.model_config["json_schema_extra"] = {"description": own} if own else None
+        cls.__doc__ = f"{own}\n\n{key_list(cls)}"
 
     # pydantic must not take this constructor for one that changes what is validated
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
