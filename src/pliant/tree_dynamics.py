@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.bodies.joint_drive import JointDrive
+from pliant.bodies.modal_body import ModalBody
 from pliant.engine.backends.function import Function, Variant, make_evaluator
-from pliant.formulations.method import Method, Traced, What
+from pliant.formulations.method import KINEMATICS, Method, Traced, What
 from pliant.formulations.methods import method_class
-from pliant.formulations.recursive.connection import carried_acceleration, connect
-from pliant.formulations.recursive.kinematics import MOTION_SIZE, Motion, motion_of, move
-from pliant.formulations.recursive.link import LinkConstants, LinkKind
-from pliant.formulations.recursive.lowering import lower
-from pliant.formulations.recursive.tree import Tree, TreeLink
+from pliant.formulations.recursive.kinematics import MOTION_SIZE, MotionArrays, motion_arrays
+from pliant.formulations.recursive.lowering import lower, rigid_link
+from pliant.formulations.recursive.tree import Tree
 from pliant.mechanism import Mechanism, assemble
-from pliant.spatial.vectors import Vector
 from pliant.states import Labels, States
 
 if TYPE_CHECKING:
-    from pliant.bodies.terms import FrameTerms
     from pliant.engine.trace.tape import Operations
-    from pliant.formulations.recursive.link import Seat
     from pliant.model import Robot
 
 Floats = NDArray[np.float64]
@@ -78,9 +74,6 @@ class InverseDerivatives(NamedTuple):
     q: Floats
     v: Floats
     a: Floats
-
-
-FIXED = LinkKind("fixed", 2, 1.0, 0, False)
 
 
 class TreeDynamics:
@@ -231,10 +224,6 @@ class TreeDynamics:
         return self._function("inverse", "conservative").by("v")
 
     @cached_property
-    def _motion(self) -> Function:
-        return self._function("motion")
-
-    @cached_property
     def _energy(self) -> Function:
         return self._function("energy")
 
@@ -242,11 +231,13 @@ class TreeDynamics:
 
     def forces(self, q: States, v: States, a: States) -> Floats:
         """Generalised forces (n,) that give all coordinates the accelerations a (n,)."""
-        return self._inverse(q, v, a)
+        fast: Floats | None = self._inverse.quick(q, v, a)
+        return self._inverse(q, v, a) if fast is None else fast
 
     def bias(self, q: States, v: States) -> Floats:
         """h (n,): everything of the left-hand side but M a."""
-        return self._inverse(q, v, self._nothing)
+        fast: Floats | None = self._inverse.quick(q, v, self._nothing)
+        return self._inverse(q, v, self._nothing) if fast is None else fast
 
     def mass_matrix(self, q: States) -> Floats:
         """M (n, n), symmetric."""
@@ -286,106 +277,81 @@ class TreeDynamics:
 
     def pose(self, frame: str, q: States) -> Pose:
         """Pose of a frame of the deformed robot; of a batch, positions (count, 3) and rotations (count, 3, 3)."""
-        m, shape = self._frame_motion(frame, q, self._nothing)
-        return Pose(_vectors(m.p, shape), _matrices(m.R, shape))
+        m = self._frame_motion(self._place(frame), q, self._nothing)
+        return Pose(m.p, m.R)
 
     def link_pose(self, link: str, q: States) -> Pose:
         """Pose of a link's own frame B, in which its axis and its elastic displacements are described."""
-        q = self.labels.states("q", q)
-        index = next((i for i, each in enumerate(self.tree.links) if each.name == link), None)
+        index = next((i for i, each in enumerate(self._framed.links) if each.name == link), None)
         if index is None:
             raise KeyError(f"robot '{self.robot.name}' has no link '{link}'")
-        m, placed = self._link_motion(index, q, self._nothing), self.tree.links[index]
-        R, p = _matrices(m.R, q.shape[:-1]), _vectors(m.p, q.shape[:-1])
-        return Pose(p + R @ placed.p_DB, R @ placed.R_DB)
+        m, placed = self._frame_motion(index, q, self._nothing), self._framed.links[index]
+        return Pose(m.p + m.R @ placed.p_DB, m.R @ placed.R_DB)
 
     def velocity(self, frame: str, q: States, v: States) -> Twist:
         """Velocity of a frame of the deformed robot, of one state or of each of a batch."""
-        m, shape = self._frame_motion(frame, q, v)
-        return Twist(_vectors(m.v, shape), _vectors(m.w, shape))
+        m = self._frame_motion(self._place(frame), q, v)
+        return Twist(m.v, m.w)
 
     def acceleration(self, frame: str, q: States, v: States, a: States) -> FrameAcceleration:
         """Acceleration of a frame at accelerations a of the coordinates, of one state or of each of a batch."""
-        q, v, a = (self.labels.states(name, x) for name, x in zip("qva", (q, v, a), strict=True))
-        index, link, seat = self._seat(frame)
-        flat = self._acceleration(q, v, a).T.reshape(len(self.tree.links), MOTION_SIZE + 9, *q.shape[:-1])[index]
-        m, (w, a_v, a_w) = motion_of(list(flat)), (list(flat[k : k + 3]) for k in (18, 21, 24))
-        terms = _terms(link, seat, q, v)
-        held = LinkConstants(seat, JointDrive.none(0), link.constants.body)
-        c = connect(FIXED, held, [], [], terms, w)
-        own_v, own_w = carried_acceleration(c, a_v, a_w, _columns(a[..., link.elastic]))
-        R = _matrices(move(FIXED, held, [], [], terms, m).R, q.shape[:-1])
-        linear, angular = (R @ _vectors(x, q.shape[:-1])[..., None] for x in (own_v, own_w))
-        return FrameAcceleration(linear[..., 0], angular[..., 0])
+        rows = _rows(self._place(frame), MOTION_SIZE + 9)
+        flat = self._acceleration(q, v, a)[..., rows]
+        R, a_v, a_w = motion_arrays(flat).R, flat[..., -6:-3, None], flat[..., -3:, None]
+        return FrameAcceleration((R @ a_v)[..., 0], (R @ a_w)[..., 0])
 
     def jacobian(self, frame: str, q: States) -> Floats:
         """J (6, n): linear, then angular velocity of a frame per unit rate of each coordinate, base axes.
 
         Of a batch, (count, 6, n).
         """
-        q = self.labels.states("q", q)
-        if q.ndim == 2:
-            return np.array([self.jacobian(frame, each) for each in q])
-        index, link, seat = self._seat(frame)
-        rows = slice(MOTION_SIZE * index, MOTION_SIZE * (index + 1))
-        rates = motion_of(list(self._motion.by("v")(q, self._nothing)[rows]))
-        J_v, J_w = np.array(rates.v), np.array(rates.w)
-        R: Floats = np.array(self._link_motion(index, q, self._nothing).R)
-        terms = _terms(link, seat, q, self._nothing)
-        turned: Floats = np.eye(3) if terms.R is None else np.array(terms.R, dtype=float)
-        lever = turned @ seat.offset
-        n = link.kind.size
-        own_v = np.array(terms.J_v, dtype=float).reshape(3, n)
-        own_w = np.zeros((3, n)) if terms.spin is None else np.array(terms.spin.J_w, dtype=float).reshape(3, n)
-        J_v += np.cross(J_w.T, R @ (np.array(terms.r, dtype=float) + lever)).T
-        J_v[:, link.elastic] += R @ (own_v + np.cross(own_w.T, lever).T)
-        J_w[:, link.elastic] += R @ own_w
-        return np.vstack([J_v, J_w])
+        per_rate = self._motion.by("v")(q, self._nothing)[..., _rows(self._place(frame), MOTION_SIZE), :]
+        # linear and angular velocity are the last of a motion
+        return np.ascontiguousarray(per_rate[..., -6:, :])
+
+    @cached_property
+    def _framed(self) -> Tree:
+        """The tree with a massless link at every frame; sections that only turn have no place in it."""
+        tree = lower(self.mechanism, discs=False)
+        nothing = ModalBody.rigid(0.0, np.zeros(3), np.zeros((3, 3)))
+        frames = [
+            rigid_link(f"frame {name}", parent, seat, nothing, self.mechanism.rule, tree.size)
+            for name, (parent, seat) in tree.frames.items()
+        ]
+        return replace(tree, links=(*tree.links, *frames))
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """LINK.FRAME -> its link in the tree with frames."""
+        framed = self._framed
+        return {name: len(framed.links) - len(framed.frames) + k for k, name in enumerate(framed.frames)}
+
+    def _place(self, frame: str) -> int:
+        member, name = self.mechanism.frame(frame)
+        return self._places[f"{self.mechanism.members[member].name}.{name}"]
+
+    def _kinematics(self, what: Literal["motion", "acceleration"], variant: Variant = "") -> Function:
+        """Of all links and frames; the same for all methods."""
+        traced = Traced(KINEMATICS[what], self._framed)
+        return Function(traced, self.labels, self._nothing, compiled=self.compiled, variant=variant)
+
+    @cached_property
+    def _motion(self) -> Function:
+        return self._kinematics("motion")
 
     @cached_property
     def _acceleration(self) -> Function:
         # accelerations of frames are those of the motion: gravity is no part of them
-        return self._function("acceleration", "weightless")
+        return self._kinematics("acceleration", "weightless")
 
-    def _seat(self, frame: str) -> tuple[int, TreeLink, Seat]:
-        """The link that carries a frame, and the frame's place on it."""
-        member, name = self.mechanism.frame(frame)
-        index, seat = self.tree.frames[f"{self.mechanism.members[member].name}.{name}"]
-        return index, self.tree.links[index], seat
-
-    def _link_motion(self, index: int, q: Floats, v: Floats) -> Motion:
-        """Pose and velocity of a link's dynamics frame; numbers, or arrays over a batch."""
-        flat = self._motion(q, v)[..., MOTION_SIZE * index : MOTION_SIZE * (index + 1)]
-        return motion_of(_columns(flat))
-
-    def _frame_motion(self, frame: str, q: States, v: States) -> tuple[Motion, tuple[int, ...]]:
-        """Pose and velocity of a frame, and the shape of the batch."""
-        q = self.labels.states("q", q)
-        v = v if v is self._nothing else self.labels.states("v", v)
-        index, link, seat = self._seat(frame)
-        m = self._link_motion(index, q, v)
-        held = LinkConstants(seat, JointDrive.none(0), link.constants.body)
-        return move(FIXED, held, [], [], _terms(link, seat, q, v), m), q.shape[:-1]
+    def _frame_motion(self, index: int, q: States, v: States) -> MotionArrays:
+        """Pose and velocity of a link of the tree with frames."""
+        return motion_arrays(self._motion(q, v)[..., _rows(index, MOTION_SIZE)])
 
 
-def _terms(link: TreeLink, seat: Seat, q: Floats, v: Floats) -> FrameTerms:
-    """Motion of a frame of a link relative to it, on numbers or on arrays over a batch."""
-    return link.constants.body.frame(seat.section, _columns(q[..., link.elastic]), _columns(v[..., link.elastic]))
-
-
-def _columns(x: Floats) -> Vector:
-    """The entries of a vector, or of each vector of a batch as arrays over it."""
-    return x.tolist() if x.ndim == 1 else list(x.T)
-
-
-def _vectors(entries: Vector, shape: tuple[int, ...]) -> Floats:
-    """(*shape, 3) from numbers or arrays of that shape."""
-    return np.stack([np.broadcast_to(x, shape) for x in entries], axis=-1).astype(float)
-
-
-def _matrices(rows: list[Vector], shape: tuple[int, ...]) -> Floats:
-    """(*shape, 3, 3) from rows of numbers or arrays of that shape."""
-    return np.stack([_vectors(row, shape) for row in rows], axis=-2)
+def _rows(index: int, size: int) -> slice:
+    """Where the results of a link are."""
+    return slice(size * index, size * (index + 1))
 
 
 def has_llvm() -> bool:

@@ -51,7 +51,8 @@ class Function:
         self.compiled, self.seed, self.variant = compiled, seed, variant
         self.size = len(nothing)
         self._derivatives: dict[str, Function] = {}
-        self._quick: Callable[..., Any] = self._find_quick
+        # the function on plain arrays of one state, which gives None for all else
+        self.quick: Callable[..., Any] = self._find_quick
 
     def by(self, seed: str) -> Function:
         """The derivative by an input: (outputs, n) for each state."""
@@ -63,7 +64,7 @@ class Function:
 
     def __call__(self, *inputs: States) -> Floats:
         """Evaluate one state, inputs (n,) each, or a batch, (count, n) each."""
-        fast: Floats | None = self._quick(*inputs)
+        fast: Floats | None = self.quick(*inputs)
         return self._general(inputs) if fast is None else fast
 
     def driven(self, driven: NDArray[np.int_]) -> Callable[..., Any]:
@@ -84,8 +85,8 @@ class Function:
 
     def _find_quick(self, *inputs: States) -> Floats | None:
         """The first call makes the built-in function that takes plain arrays of one state and declines the rest."""
-        self._quick = (self.evaluator.fast() if self.compiled and self.size else None) or declined
-        fast: Floats | None = self._quick(*inputs)
+        self.quick = (self.evaluator.fast() if self.compiled and self.size else None) or declined
+        fast: Floats | None = self.quick(*inputs)
         return fast
 
     def _general(self, inputs: tuple[States, ...]) -> Floats:

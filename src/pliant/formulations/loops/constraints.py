@@ -17,7 +17,7 @@ from pliant.formulations.loops.forms import kkt_solve
 from pliant.formulations.loops.legs import named_indices
 from pliant.formulations.loops.merging import merged
 from pliant.formulations.method import Traced
-from pliant.formulations.recursive.kinematics import MOTION_SIZE, motion_of
+from pliant.formulations.recursive.kinematics import MOTION_SIZE, motion_arrays
 from pliant.formulations.recursive.passes import MOTION
 
 if TYPE_CHECKING:
@@ -76,12 +76,13 @@ class Constraints:
         q = self.arm.reference_pose()[list(self.order)]
         still = np.zeros_like(q)
         moved = Traced(MOTION, self.tree)
-        motion = motion_of(list(self.arm.evaluator(moved)(q, still).reshape(-1, MOTION_SIZE).T))
+        positions = motion_arrays(self.arm.evaluator(moved)(q, still).reshape(-1, MOTION_SIZE)).p
         per_rate = self.arm.evaluator(moved, "v")(q, still).reshape(-1, MOTION_SIZE, len(q))
-        columns = motion_of(list(np.moveaxis(per_rate, 1, 0)))
+        columns = motion_arrays(np.moveaxis(per_rate, 1, 2))
         rates = np.zeros((len(self.tree.links), 2, 3, len(q)))
-        rates[..., list(self.order)] = np.moveaxis(np.array([columns.v, columns.w]), 2, 0)
-        return np.array(motion.p).T, rates
+        rates[:, 0][..., list(self.order)] = np.moveaxis(columns.v, 1, 2)
+        rates[:, 1][..., list(self.order)] = np.moveaxis(columns.w, 1, 2)
+        return positions, rates
 
     @cached_property
     def size(self) -> float:

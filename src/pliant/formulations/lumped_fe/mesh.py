@@ -119,6 +119,11 @@ def mesh_link(link: Link, robot: Robot, elements: int | None = None) -> LinkMesh
     beam = link.beam.with_materials(robot.materials) if link.beam is not None else None
     if beam is None or not beam.is_flexible:
         return _rigid(link, beam)
+    if beam.bending != "linear":
+        raise ModelError(
+            f"link '{link.name}': its bending is {beam.bending}; the nodes of the method lumped_fe are about a "
+            "straight beam: write bending: linear, or use the method recursive"
+        )
     profile = beam_profile(beam)
     number = elements or _number(beam)
     x = _stations(link, profile, number)

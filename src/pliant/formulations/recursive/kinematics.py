@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pliant.bodies.terms import FrameTerms, momenta
 from pliant.formulations.recursive.connection import elastic, joint_rates, orient, own_offset
 from pliant.formulations.recursive.link import LinkConstants, LinkKind
@@ -42,9 +45,19 @@ def flat_motion(m: Motion) -> Vector:
     return [x for row in m.R for x in row] + m.p + m.v + m.w
 
 
-def motion_of(flat: Vector) -> Motion:
-    """A motion from its numbers in a row."""
-    return Motion([list(flat[3 * k : 3 * k + 3]) for k in range(3)], *(list(flat[k : k + 3]) for k in (9, 12, 15)))
+class MotionArrays(NamedTuple):
+    """A motion, or those of many states, as arrays: R (..., 3, 3), p, v, w (..., 3)."""
+
+    R: NDArray[np.float64]
+    p: NDArray[np.float64]
+    v: NDArray[np.float64]
+    w: NDArray[np.float64]
+
+
+def motion_arrays(flat: NDArray[np.float64]) -> MotionArrays:
+    """Motions from their numbers in rows (..., MOTION_SIZE and more)."""
+    R = flat[..., :9].reshape(*flat.shape[:-1], 3, 3)
+    return MotionArrays(R, flat[..., 9:12], flat[..., 12:15], flat[..., 15:18])
 
 
 def base_motion() -> Motion:
