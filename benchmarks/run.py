@@ -20,6 +20,7 @@ SECTIONS = {
     "batch": "batches against single calls",
     "latency": "imports and first calls",
     "simulation": "motion in time against Exudyn, MuJoCo and scipy",
+    "lumped": "links of many elements, sparse",
 }
 
 

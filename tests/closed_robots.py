@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pliant import Beam, Elements, Friction, Joint, Link, Loop, Placement, Rectangle, Rigid, Robot, Rotation
+from pliant import Beam, Elements, Friction, Joint, Link, Loop, Modes, Placement, Rectangle, Rigid, Robot, Rotation
 
 PLANE = {"planar": "xy"}
 
@@ -34,6 +34,23 @@ def four_bar(*, lengths=(0.4, 0.12, 0.36, 0.28), R=None, gravity=(0, -9.81, 0), 
     )
     angles = {"motor": 1.57, "pin": -1.14, "ground_pin": 1.83} if pose is None else pose
     return Robot(name="four-bar", links=links, gravity=(R0 @ gravity).tolist(), loops=[closure], pose=angles)
+
+
+def bent_four_bar(**loop):
+    """The four-bar with a foreshortened crank, a rod as its coupler and a linear rocker, all soft."""
+    given = four_bar(loop=loop)
+    section = Rectangle(width=0.002, height=0.02)
+    shapes = {"bend_y": 1, "bend_z": 1} if "planar" in loop else {"bend_y": 2}
+    kinds = {
+        "crank": {"bending": "second-order", "modes": Modes(bend_y=2)},
+        "coupler": {"bending": "exact", "modes": Modes(shape="legendre", **shapes)},
+        "rocker": {"bending": "linear", "modes": Modes(bend_y=1)},
+    }
+    links = [
+        link.with_changes(beam=Beam(length=link.length, material="steel", section=section, **kinds[link.name]))
+        for link in given.links
+    ]
+    return given.with_changes(links=links)
 
 
 def five_bar(*, friction=None, **elements):

@@ -96,9 +96,9 @@ def part(rng, frame=None, mass=0.3):
 
 
 def beam(length=1.0, *, rhoA=1.3, EIy=40.0, EIz=60.0, GJ=30.0, EA=5e3, rhoIy=0.004, rhoIz=0.007, **discretisation):
-    """A uniform soft beam; section inertia large enough to matter."""
+    """A uniform soft beam, linear unless said otherwise; section inertia large enough to matter."""
     properties = Properties(mass_per_length=rhoA, EIy=EIy, EIz=EIz, GJ=GJ, EA=EA, rhoIy=rhoIy, rhoIz=rhoIz)
-    return Beam(length=length, properties=properties, **discretisation)
+    return Beam(length=length, properties=properties, **{"bending": "linear", **discretisation})
 
 
 def general_joint(rng, name, **options):

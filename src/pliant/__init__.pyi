@@ -12,6 +12,9 @@ from pliant.analysis.sensitivity import force_sensitivity as force_sensitivity
 from pliant.analysis.zeros import zeros as zeros
 from pliant.bodies.build import build_body as build_body
 from pliant.bodies.carried import carried as carried
+from pliant.bodies.finite_elements import FiniteElementLink as FiniteElementLink
+from pliant.bodies.finite_elements import finite_elements as finite_elements
+from pliant.bodies.finite_elements import read_finite_elements as read_finite_elements
 from pliant.bodies.modal_body import Attachment as Attachment
 from pliant.bodies.modal_body import ModalBody as ModalBody
 from pliant.dynamics import Dynamics as Dynamics
@@ -28,6 +31,7 @@ from pliant.formulations.lagrange.equations import equations as equations
 from pliant.formulations.loops.errors import AssemblyError as AssemblyError
 from pliant.formulations.loops.errors import LoopError as LoopError
 from pliant.formulations.loops.errors import SingularConfigurationError as SingularConfigurationError
+from pliant.formulations.lumped_fe.model import LumpedModel as LumpedModel
 from pliant.formulations.method import MethodError as MethodError
 from pliant.formulations.methods import METHODS as METHODS
 from pliant.model.beams import Beam as Beam
@@ -41,7 +45,6 @@ from pliant.model.discretisation import Modes as Modes
 from pliant.model.errors import ModelError as ModelError
 from pliant.model.errors import Problem as Problem
 from pliant.model.errors import RepairWarning as RepairWarning
-from pliant.model.errors import TieWarning as TieWarning
 from pliant.model.inertia import Rigid as Rigid
 from pliant.model.inertia import RigidPart as RigidPart
 from pliant.model.joints import Anchor as Anchor
@@ -74,6 +77,8 @@ from pliant.model.sections import Rectangle as Rectangle
 from pliant.model.sections import Round as Round
 from pliant.model.sections import Tube as Tube
 from pliant.results.result import Result as Result
+from pliant.simulation.approximate_forward import ApproximateForward as ApproximateForward
+from pliant.simulation.approximate_forward import approximate_forward as approximate_forward
 from pliant.simulation.drives.callback import Callback as Callback
 from pliant.simulation.drives.controllers import PID as PID
 from pliant.simulation.drives.controllers import ComputedTorque as ComputedTorque
@@ -82,6 +87,8 @@ from pliant.simulation.drives.feed_forward import FeedForward as FeedForward
 from pliant.simulation.drives.given import GivenTorque as GivenTorque
 from pliant.simulation.drives.prescribed import PrescribedMotion as PrescribedMotion
 from pliant.simulation.events import Event as Event
+from pliant.simulation.inverse_dynamics import InverseRun as InverseRun
+from pliant.simulation.inverse_dynamics import inverse_dynamics as inverse_dynamics
 from pliant.simulation.loads import Disturbance as Disturbance
 from pliant.simulation.loads import Stops as Stops
 from pliant.simulation.run import SimulationWarning as SimulationWarning

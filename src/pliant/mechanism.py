@@ -5,6 +5,7 @@ Members are in tree order, parents first. Their coordinates are the joint's, the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -130,6 +131,7 @@ class Mechanism:
     B         (n, inputs): a motor also drives the root's tangent of pinned shapes
     tip       name of the robot's tip frame, LINK.FRAME
     pose      coordinates of the reference pose (n,)
+    aliases   further names of frames
     """
 
     name: str
@@ -142,6 +144,7 @@ class Mechanism:
     B: Array
     tip: str
     pose: Array
+    aliases: Mapping[str, str]
 
     @cached_property
     def coordinates(self) -> tuple[str, ...]:
@@ -176,7 +179,7 @@ class Mechanism:
 
     def frame(self, name: str) -> tuple[int, str]:
         """Member and frame of ``LINK.FRAME`` (``LINK`` alone: its tip; ``tip``: that of the robot)."""
-        key = name
+        key = name = self.aliases.get(name, name)
         if name not in self.frames and f"{name}.tip" in self.frames:
             key = f"{name}.tip"
         elif name == "tip":
@@ -221,7 +224,7 @@ def assemble(robot: Robot) -> Mechanism:
         B[m.own, j] = [1.0, *m.joint.drive.row]
     coordinates = [name for m in members for name in m.coordinates]
     pose = np.zeros(start)
-    for name, value in robot.pose.items():
+    for name, value in robot.reference_coordinates().items():
         pose[coordinates.index(name)] = value
     return Mechanism(
         name=robot.name,
@@ -237,6 +240,7 @@ def assemble(robot: Robot) -> Mechanism:
         B=B,
         tip=".".join(robot.resolve_frame(robot.tip or robot.links[-1].name)),
         pose=pose,
+        aliases=dict(robot.aliases),
     )
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pliant import Beam, Joint, Link, Modes, Properties, Rigid, RigidPart, Robot, Spring
+from pliant import Beam, Elements, Joint, Link, Modes, Properties, Rigid, RigidPart, Robot, Spring
 from pliant.analysis.equilibrium import NoEquilibriumError, equilibrium
 from pliant.dynamics import Dynamics
 
@@ -93,3 +93,70 @@ def test_wrong_shapes_are_named():
         equilibrium(arm, [0.0, 0.0, 0.0])
     with pytest.raises(ValueError, match="has 1 inputs"):
         equilibrium(arm, tau=[1.0, 2.0])
+
+
+# ---------------------------------------------------------------- loads and steady rotation
+
+
+def strip(count=6, **more):
+    """One metre, EI 10 N m^2, in the plane x-y without gravity."""
+    beam = Beam(
+        length=1.0, properties=Properties(mass_per_length=0.4, EIz=10.0), elements=Elements(number=count, bend_z=False)
+    )
+    links = [Link(name="arm", joint=Joint(name="hub"), beam=beam, **more)]
+    return Dynamics(Robot(name="cantilever", gravity=(0, 0, 0), links=links), compile="never")
+
+
+def test_a_force_and_a_moment_at_the_tip():
+    """F L^3 / 3 EI + M L^2 / 2 EI; the drive holds F L + M."""
+    found = equilibrium(strip(), loads={"tip": [0, 0.3, 0, 0, 0, -0.1]})
+    arm = strip()
+    assert arm.pose("tip", found.q).position[1] == pytest.approx(0.3 / 30 - 0.1 / 20, rel=1e-9)
+    assert found.tau == pytest.approx([-(0.3 - 0.1)], rel=1e-4)
+
+
+def test_a_follower_force_turns_with_its_frame():
+    """Across the tip it stays across: its part along the base axis falls with the cosine of the tip's turn."""
+    arm = strip()
+    follows, fixed = equilibrium(arm, followers={"tip": [0, 2.0, 0]}), equilibrium(arm, loads={"tip": [0, 2.0, 0]})
+    turn = arm.pose("tip", follows.q).rotation
+    assert follows.q != pytest.approx(fixed.q, rel=1e-6)
+    # the same state under the fixed force that the follower is there
+    same = equilibrium(arm, loads={"tip": turn @ [0, 2.0, 0]})
+    assert same.q == pytest.approx(follows.q, rel=1e-7, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"loads": {"tip": [1, 2]}}, "it must be 3 numbers"),
+        ({"loads": {"tipp": [0, 1, 0]}}, "no frame 'tipp'"),
+        ({"rates": {"hubb": 1.0}}, "no joint 'hubb'; did you mean 'hub'"),
+    ],
+)
+def test_wrong_loads(given, words):
+    with pytest.raises((ValueError, KeyError), match=words):
+        equilibrium(strip(), **given)
+
+
+def test_a_steady_rotation_bends_the_links_and_needs_no_acceleration():
+    """A load beside the axis pulls the turning beam aside; nothing accelerates, and the linear model is about that."""
+    from pliant.analysis.linearise import linearise
+
+    arm = strip(payloads=[RigidPart(mass=0.2, com=(0, 0.1, 0), inertia=1e-3)])
+    found = equilibrium(arm, rates={"hub": 2.0})
+    assert found.v[0] == 2.0
+    # m W^2 y across and the moment of m W^2 L on the lever y: F L^3 / 3 EI - F L y L^2 / 2 EI, to first order
+    first_order = 0.2 * 4 * 0.1 / 30 - 0.2 * 4 * 0.1 / 20
+    assert arm.pose("tip", found.q).position[1] == pytest.approx(first_order, rel=0.1)
+    assert arm.forward(found.q, found.v, found.tau) == pytest.approx(np.zeros(arm.size), abs=1e-6)
+    model = linearise(arm, found.q, found.v, tau=found.tau)
+    assert model.a == pytest.approx(np.zeros(arm.size), abs=1e-6)
+    # spinning up adds the centrifugal and Coriolis terms: the poles are not those at rest
+    assert not np.allclose(np.sort(np.abs(model.poles)), np.sort(np.abs(linearise(arm).poles)), rtol=1e-3)
+
+
+def test_a_rotation_through_gravity_is_not_steady():
+    arm = strip().robot.with_changes(gravity=(0, -9.81, 0))
+    with pytest.raises(NoEquilibriumError, match="cannot turn steadily"):
+        equilibrium(Dynamics(arm, compile="never"), rates={"hub": 2.0})

@@ -54,7 +54,7 @@ def test_a_mast_under_its_own_weight():
 
 
 def test_a_rotating_beam():
-    """Southwell: rotation adds 1.193 times its speed squared to the first frequency squared (Rayleigh's bound)."""
+    """Southwell: rotation adds 1.193 times the square of its speed to that of the first frequency, by Rayleigh."""
     arm = column((0.0, 0.0, 0.0))
     first = 1.8751040687**2 * np.sqrt(EI / 0.7 / L**4)
     _, most = changes(arm, rate=0.5 * first)
@@ -99,6 +99,8 @@ def test_what_is_said_of_slopes():
     (senseless,) = slope_words("arm", 45.0)
     assert "the result means nothing" in senseless
     assert "rough" not in senseless
+    assert "write bending: exact" in next(iter(slope_words("arm", 0.5, bending="second-order")))
+    assert not list(slope_words("arm", 3.0, bending="exact"))
 
 
 def sagging():
@@ -119,3 +121,13 @@ def test_every_analysis_tells(analysis):
 def test_loops_and_modal_data_are_looked_at_too():
     arm = Dynamics("dualemps", compile="never")
     assert state_limits(arm, arm.assemble()) == []
+
+
+def test_slopes_are_judged_by_the_kind_of_bending():
+    """Second order holds twice as far as linear bending, exact bending everywhere; each says what cures it."""
+    assert not list(slope_words("arm", 0.3, bending="second-order"))
+    (rough,) = slope_words("arm", 0.5, bending="second-order")
+    assert "beyond 0.4 rad second-order bending is only a rough model: write bending: exact" in rough
+    assert not list(slope_words("arm", 3.0, bending="exact"))
+    (linear,) = slope_words("arm", 0.3)
+    assert "write bending: second-order or exact" in linear

@@ -109,6 +109,7 @@ def test_a_loaded_loop_has_the_stiffness_of_its_forces(loaded):
 
 
 @pytest.mark.parametrize("name", ["drives", "pinned"])
+@pytest.mark.filterwarnings("ignore::pliant.analysis.limits.ModelLimitWarning")  # any state will do
 def test_dry_friction_leaves_nothing_behind_where_it_is_left_out(name):
     """While joints creep, with friction half developed, the model without it is that of a robot that has none."""
     robot = zoo.robot(name)

@@ -136,6 +136,24 @@ def test_terms_are_lagranges_equations_of_their_energy(shortened):
             assert max(errors.values()) < 1e-11, errors
 
 
+def test_mass_matrix_stays_positive_definite(tapered):
+    """A link on a joint with many light coordinates, whose foreshortening must not outweigh them, and a payload."""
+    sets = [element_set("bend_y", tapered, 12)]
+    body = assemble(sets, tapered, {"tip": attachment(sets, tapered.length)}, section_inertia=False)
+    large = foreshortening(sets, tapered, {"tip": (tapered.length, np.zeros(3))})
+    at = body.frames["tip"]
+    large = large.with_point(1.0, "tip", at.position)
+    body = body.with_mass_points(np.array([1.0]), at.position[None], at.Phi_d[None])
+    terms = large.terms(linear_terms(body))
+    # a static deflection with a tip slope of 0.6
+    q = np.linalg.solve(body.K_ee, body.frames["tip"].Phi_d[1])
+    q *= 0.6 / (body.frames["tip"].Phi_r[2] @ q)
+    blocks, _ = terms.inertia(list(q), [0.0] * body.size, [0.0] * 3)
+    # the root turns about z and does not slide
+    M = body_checks.mass_matrix(blocks)[5:, 5:]
+    assert np.linalg.eigvalsh(M / np.sqrt(np.outer(np.diag(M), np.diag(M))))[0] > 0
+
+
 def test_point_masses_are_those_of_the_frame(shortened):
     """int Gamma dm with a payload, against the sum over material points."""
     sets, profile, _, large = shortened

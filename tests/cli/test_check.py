@@ -191,7 +191,10 @@ links:
   - name: arm
     joint: {name: j}
     beam:
-      {length: 0.5, material: {E: 70, nu: 0.3, density: 2700}, section: {round: {diameter: 5 mm}}, modes: {bend_y: 1}}
+      length: 0.5
+      material: {E: 70, nu: 0.3, density: 2700}
+      section: {round: {diameter: 5 mm}}
+      modes: {bend_y: 1}
 pose: {j: 170}
 """
 MASSLESS = """
@@ -218,6 +221,6 @@ def test_what_the_dynamics_refuse_is_foreseen(run, tmp_path):
     (tmp_path / "massless.yaml").write_text(MASSLESS)
     done = run("check", "massless.yaml")
     assert done.returncode == 2
-    assert "massless.yaml: the coordinate 'k' moves no mass" in done.stdout
+    assert "massless.yaml, line 5: link 'leaf': a coordinate of it moves no inertia" in done.stdout
     # a leaf without mass that a loop moves is none
     assert run("check", "dualemps", "four-bar").returncode == 0

@@ -30,6 +30,15 @@ def test_free_joints(run):
     assert "and 2 more" in done.stdout
 
 
+def test_straight_and_weightless_links_with_their_convergence(run):
+    done = run("two-link-flexible", "--straight", "--weightless", "--convergence", "--count", "4")
+    assert done.returncode == 0, done.stderr
+    assert "straight links, without gravity" in done.stdout
+    assert "3 times" in done.stdout
+    assert "65.98" in done.stdout
+    assert "frequency 3 goes from 67.9 to 65.98 Hz (2.9 %)" in done.stderr
+
+
 @pytest.mark.parametrize("robot", ["two-link-flexible", "dualemps", "seven-joint-arm"])
 def test_pictures(run, tmp_path, robot):
     done = run(robot, "--plot", "modes.png")

@@ -100,6 +100,19 @@ def test_shapes_of_a_rigid_robot_are_refused(run, tmp_path):
     assert "no link of this robot bends" in done.stderr
 
 
+def test_the_tip_is_shown_where_it_is_chosen(run, tmp_path, example):
+    (tmp_path / "arm.yaml").write_text(example + "\ntip: forearm.root\n")
+    assert "tip forearm.root" in run("show", "arm.yaml").stdout
+
+
+def test_a_joint_that_follows_is_shown():
+    from pliant.cli.show import _joint
+    from pliant.model import Joint
+
+    assert "follows shoulder" in _joint(Joint(name="elbow", mimic={"joint": "shoulder"}))
+    assert "passive" in _joint(Joint(name="elbow", actuated=False))
+
+
 def test_the_schema_accepts_what_check_accepts(run, tmp_path, example, mistaken):
     jsonschema = pytest.importorskip("jsonschema")
     from ruamel.yaml import YAML
@@ -109,3 +122,4 @@ def test_the_schema_accepts_what_check_accepts(run, tmp_path, example, mistaken)
     yaml = YAML(typ="safe")
     assert not list(validator.iter_errors(yaml.load(example)))
     assert list(validator.iter_errors(yaml.load(mistaken)))
+    assert json.loads(run("schema", "study").stdout)["title"] == "Pliant study"

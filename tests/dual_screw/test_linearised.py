@@ -19,6 +19,7 @@ SOLVED = 1e-7
 """Of accelerations: the mass matrix has a condition of up to 1e6."""
 SEEDS = st.integers(0, 10**6)
 TREES = ["families", "rotary-exact-xyz", "branches-cayley", "offset", "prismatic", "satellite", "imported"]
+FAR = ["second-order", "rods-in-a-plane", "rod-in-space"]
 
 
 class Case:
@@ -63,10 +64,19 @@ def test_first_order_expansion(seed, at):
     assert close(case.call(inverse, case.q, case.v, case.a), case.expansion())
 
 
-@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize("name", TREES + FAR)
 def test_first_order_expansion_of_the_zoo(name):
     case = Case(zoo.robot(name))
     assert close(case.call(inverse, case.q, case.v, case.a), case.expansion())
+
+
+@pytest.mark.parametrize("name", ["branches-xyz", *FAR])
+def test_mass_matrix_of_the_zoo(name):
+    """Composite bodies against columns of the inverse dynamics, also of bodies whose shapes are not linear."""
+    case = Case(zoo.robot(name))
+    h = case.call(inverse, case.q, case.v, np.zeros_like(case.q))
+    columns = [case.call(inverse, case.q, case.v, e) - h for e in np.eye(len(h))]
+    assert close(case.mass("full"), np.array(columns).T)
 
 
 @pytest.mark.parametrize("orders", ["full", "strict", "frozen"])

@@ -119,7 +119,7 @@ def test_power_of_forces_and_losses_is_the_rate_of_energy(pair):
 
 def two_link(mass, mass_per_length=1.3, modes=1):
     properties = Properties(mass_per_length=mass_per_length, EIz=60.0)
-    flexible = Beam(length=0.8, properties=properties, modes=Modes(bend_y=modes))
+    flexible = Beam(length=0.8, properties=properties, modes=Modes(shape="clamped-free", bend_y=modes))
     links = [Link(name="a", joint=hinge("j1"), beam=flexible), Link(name="b", joint=hinge("j2"), rigid=rigid(mass))]
     return Robot(name="two", gravity=VERTICAL, links=links)
 

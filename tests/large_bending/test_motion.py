@@ -59,7 +59,7 @@ def test_spin_up(bending):
 
 def test_a_linear_arm_diverges():
     """So that nobody measures the wrong thing."""
-    assert abs(spun_up("linear", [6.5])[0]) > 10.0
+    assert abs(spun_up("linear", [11.0])[0]) > 10.0
 
 
 # ---------------------------------------------------------------- free flight

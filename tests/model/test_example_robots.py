@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.model.errors import ModelError, RepairWarning, TieWarning
+from pliant.model.errors import ModelError, RepairWarning
 from pliant.model.library import load
 from pliant.model.ties import tie_matrix
 from pliant.model.urdf import read_urdf
@@ -52,7 +52,6 @@ if not ROBOTS:
 def quietly(file, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RepairWarning)
-        warnings.simplefilter("ignore", TieWarning)
         return load(file, **options)
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import pickle
+import re
 import sys
 
 import h5py
@@ -213,9 +214,12 @@ def test_joints_that_nothing_holds_raise_the_frequencies():
 
 def test_large_slopes_are_warned_of():
     push = GivenTorque(joints={"shoulder": 9.0})
-    with pytest.warns(SimulationWarning, match=r"link 'arm' bends until its tip turns by .* beyond 0.2 rad"):
+    with pytest.warns(SimulationWarning) as told:
         run = simulate("single-flexible-link", until=0.15, drive=push, limits="ignore")
-    assert "several segments per link" in run.warnings[0]
+    assert len(told) == len(run.warnings)
+    bent = [text for text in run.warnings if "bends until its tip turns by" in text]
+    assert len(bent) == 1
+    assert re.search(r"link 'arm' .* beyond 0.2 rad .*several segments per link", bent[0])
 
 
 # ---------------------------------------------------------------- for other programs

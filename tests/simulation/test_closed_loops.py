@@ -85,6 +85,7 @@ def test_against_independent_coordinates():
 
 
 @pytest.mark.parametrize("method", ["dop853", "generalised-alpha", "rk4"])
+@pytest.mark.filterwarnings("ignore:link .* along its axis")  # linear by both ways
 def test_machine_code_and_python_agree(dualemps, method, monkeypatch):
     drive = pliant.PID(trajectory=pliant.Quintic(to={"q11": 0.01}, duration=0.01), kp=1e5, kd=1e4)
     options = {"until": 0.01, "drive": drive, "method": method, "step": 1e-5, "max_step": 1e-5, "tolerance": 1e-6}
@@ -194,6 +195,7 @@ def test_the_newton_matrix_is_exact(dualemps):
                 assert np.abs(matrix[:, k] - difference).max() < 1e-5 * np.abs(matrix).max()
 
 
+@pytest.mark.filterwarnings("ignore:link .* E is 2.1e")  # stiffer than anything
 def test_rigid_limit():
     """Bars a million times as stiff move like rigid ones; the stiff model needs implicit steps."""
     rigid = Dynamics(four_bar())
@@ -231,6 +233,7 @@ def test_a_resumed_run_is_the_same(method, machine, monkeypatch):
 
 
 @pytest.mark.parametrize("robot", ["dualemps", "two-link-flexible"])
+@pytest.mark.filterwarnings("ignore:link .* along its axis")  # linear by both ways
 def test_efforts_of_a_prescribed_run_give_the_same_motion(robot):
     """Briot & Khalil's inverse model over a trajectory, then forward with its efforts; loops and trees alike."""
     arm = Dynamics(robot)
@@ -246,6 +249,7 @@ def test_efforts_of_a_prescribed_run_give_the_same_motion(robot):
     assert np.abs(wanted["energy.balance"]).max() < BALANCE * moved_energy(wanted)
 
 
+@pytest.mark.filterwarnings("ignore:link .* along its axis")  # linear by both ways
 def test_prescribed_motion_by_both_methods(dualemps):
     move = pliant.PrescribedMotion(trajectory=pliant.Quintic(to={"q11": 0.02}, duration=0.05))
     exact = simulate(dualemps, until=0.05, drive=move, method="dop853", tolerance=1e-10)

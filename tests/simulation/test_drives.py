@@ -175,6 +175,7 @@ def test_a_wrong_answer_of_a_callback_is_named(strip):
         simulate(strip, until=0.05, drive=Callback(function=lambda t, q, v: [1.0, 2.0], period=0.01))
 
 
+@pytest.mark.filterwarnings("ignore:link .* along its axis")  # only the efforts count
 def test_efforts_are_cut_at_the_motor(strip):
     hard = Quintic(to={"shoulder": 0.05}, duration=0.025)
     drive = PID(trajectory=hard, kp=5000.0, kd=1.0, saturate=True)

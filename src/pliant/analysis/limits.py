@@ -1,7 +1,8 @@
 """The one place that knows the limits of the model: what to tell about a state of a robot.
 
-A beam bends linearly here: its slopes are small, and the force along its axis is small against its buckling load. Both
-are looked at wherever a state comes out: in equilibria, modes, linear models and runs.
+A beam of linear bending has small slopes, and the force along its axis is small against its buckling load; second-order
+bending knows the axial force and larger slopes, exact bending has no such limit. Slopes and axial forces are looked at
+wherever a state comes out: in equilibria, modes, linear models and runs.
 
 The axial force enters through its geometric stiffness, G = int N w' w'^T dx with the tension N(x). Against the bending
 stiffness K it tells everything at once: G = -K is buckling, and under tension, as in rotation, 1 + max(G/K) is the
@@ -29,13 +30,16 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-LARGEST_SLOPE = 0.2
-"""Rotation of a tip (rad) up to which a link bends as its linear model says."""
+LARGEST_SLOPE = {"linear": 0.2, "second-order": 0.4}
+"""Rotation of a tip (rad) up to which a link bends as its model says."""
 NO_SENSE = 1.0
-"""Rotation of a tip (rad) from which linear bending says nothing any more."""
+"""Rotation of a tip (rad) from which linear and second-order bending say nothing any more."""
 AXIAL = 0.15
 """Part of the bending stiffness that the axial force may add or take away: 7 % of a frequency."""
-CURE = "use several segments per link, or less load"
+CURE = {
+    "linear": "write bending: second-order or exact, use several segments per link, or less load",
+    "second-order": "write bending: exact, use several segments per link, or less load",
+}
 
 
 class ModelLimitWarning(UserWarning):
@@ -68,23 +72,31 @@ def state_limits(
 
 
 def slope_limits(arm: Dynamics, q: Floats, when: str = "") -> Iterator[str]:
-    """Links that bend further than linear bending holds."""
+    """Links that bend further than their kind of bending holds."""
     for link, member in _flexible(arm):
         turn = float(np.linalg.norm(member.body.deflection("tip", q[member.elastic])[1]))
-        yield from slope_words(link.name, turn, when)
+        yield from slope_words(link.name, turn, when, kind_of_bending(link))
 
 
-def slope_words(link: str, turn: float, when: str = "") -> Iterator[str]:
+def kind_of_bending(link: Link) -> str:
+    """Of a beam, or of modal data, which is linear."""
+    return "linear" if link.beam is None else str(link.beam.bending)
+
+
+def slope_words(link: str, turn: float, when: str = "", bending: str = "linear") -> Iterator[str]:
     """What to say about the turn of a link's tip."""
+    if bending == "exact":
+        return
     if turn > NO_SENSE:
         yield (
             f"link '{link}' would have to bend until its tip turns by {turn:.3g} rad{when}; beyond {NO_SENSE:g} rad "
-            "linear bending says nothing about it: the result means nothing, the link is too soft or its load too large"
+            f"{bending} bending says nothing about it: the result means nothing, the link is too soft or its load too "
+            "large; bending: exact has no such limit"
         )
-    elif turn > LARGEST_SLOPE:
+    elif turn > LARGEST_SLOPE[bending]:
         yield (
-            f"link '{link}' bends until its tip turns by {turn:.3g} rad{when}; beyond {LARGEST_SLOPE} rad linear "
-            f"bending is only a rough model: {CURE}"
+            f"link '{link}' bends until its tip turns by {turn:.3g} rad{when}; beyond {LARGEST_SLOPE[bending]} rad "
+            f"{bending} bending is only a rough model: {CURE[bending]}"
         )
 
 

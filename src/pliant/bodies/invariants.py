@@ -26,6 +26,8 @@ from pliant.bodies.quadrature import TAPER_POINTS, gauss, merge_breaks
 
 # an inner product this far below its Cauchy-Schwarz bound is the rounding error of an orthogonality
 ROUNDING = 1e-13
+# how well sections that turn exactly give the rotary inertia of a straight beam
+SECTIONS = 1e-10
 # more functions than this are multiplied by blocks: much faster, but equal entries may differ in the last bit
 LARGE = 200
 
@@ -57,20 +59,38 @@ def assemble(
 def with_turning_sections(body: ModalBody, sets: Sequence[ShapeSet], profile: BeamProfile) -> ModalBody:
     """The body with its section inertia as discs that turn by their finite rotation.
 
-    Half the usual number of points is enough: the integrand has no factor x^2, and every disc costs time.
+    Every disc costs time: there are as few as give the rotary inertia of the straight beam to ``SECTIONS``.
     """
     slender = inertia(sets, profile, section_inertia=False)
     breaks = merge_breaks(profile.breaks, *(shapes.breaks for shapes in sets), length=profile.length)
-    x, weights = gauss(breaks, max((shapes.points for shapes in sets), default=2) // 2 + 2)
-    section = profile.at(x)
-    moments = np.stack(np.broadcast_arrays(section.polar, section.rhoIy, section.rhoIz), axis=1)
-    turn = np.stack([attachment(sets, station).Phi_r for station in x])
+    most = max((shapes.points for shapes in sets), default=2) + TAPER_POINTS
+    wanted = _rotary(*_discs(sets, profile, breaks, most))
+    scale = np.sqrt(np.outer(np.diag(wanted), np.diag(wanted)))
+    for points in range(2, most + 1):
+        moments, turn = _discs(sets, profile, breaks, points)
+        if np.all(np.abs(_rotary(moments, turn) - wanted) <= SECTIONS * scale):
+            break
     return replace(
         body,
         **slender,  # type: ignore[arg-type]
-        section_inertia=weights[:, None] * moments,
+        section_inertia=moments,
         section_turn=turn,
     )
+
+
+def _discs(sets: Sequence[ShapeSet], profile: BeamProfile, breaks: Sequence[float], points: int) -> tuple[Array, Array]:
+    """Moments of inertia (s, 3) and rotation shapes (s, 3, n) of sections at Gauss points."""
+    x, weights = gauss(breaks, points)
+    section = profile.at(x)
+    moments = np.stack(np.broadcast_arrays(section.polar, section.rhoIy, section.rhoIz), axis=1)
+    turn = np.stack([attachment(sets, station).Phi_r for station in x])
+    return weights[:, None] * moments, turn
+
+
+def _rotary(moments: Array, turn: Array) -> Array:
+    """Rotary inertia of the elastic coordinates, and of the beam itself in the first three lines (n + 3, n + 3)."""
+    fields = np.concatenate([np.broadcast_to(np.eye(3), (len(moments), 3, 3)), turn], axis=2)
+    return np.asarray(np.einsum("sa,sai,sak->ik", moments, fields, fields))
 
 
 def coordinate_names(sets: Sequence[ShapeSet]) -> tuple[str, ...]:

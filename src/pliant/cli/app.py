@@ -9,7 +9,22 @@ from typing import Annotated, TextIO
 
 import typer
 
-from pliant.cli import bench, check, derive, export, modes, reproduce, robots, schema, shapes, show, simulate, view
+from pliant.cli import (
+    bench,
+    check,
+    derive,
+    equilibrium,
+    export,
+    inverse,
+    modes,
+    reproduce,
+    robots,
+    schema,
+    shapes,
+    show,
+    simulate,
+    view,
+)
 from pliant.cli.terminal import FAILED, WRONG_INPUT
 
 app = typer.Typer(
@@ -26,8 +41,10 @@ app.command(name="shapes")(shapes.shapes)
 app.command(name="schema")(schema.schema)
 app.command(name="export")(export.export)
 app.command(name="simulate")(simulate.simulate)
+app.command(name="inverse")(inverse.inverse)
 app.command(name="view")(view.view)
 app.command(name="modes")(modes.modes)
+app.command(name="equilibrium")(equilibrium.equilibrium)
 app.command(name="derive")(derive.derive)
 app.command(name="reproduce")(reproduce.reproduce)
 app.command(name="bench")(bench.bench)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,11 +11,17 @@ import typer
 from pliant.cli.terminal import RobotArgument, check_picture, emit, number, refuse, table, warn
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from rich.table import Table
 
     from pliant.analysis.modes import ModeSet
     from pliant.dynamics import Dynamics
     from pliant.model.robot import Robot
+
+    Floats = NDArray[np.float64]
+
+SHOWN_FREQUENCIES = 8
 
 
 def modes(
@@ -25,6 +32,13 @@ def modes(
     ] = None,
     free: Annotated[bool, typer.Option("--free", help="All joints are free; default: the drives hold them.")] = False,
     count: Annotated[int, typer.Option(min=1, help="How many of the lowest modes to list.")] = 12,
+    straight: Annotated[
+        bool, typer.Option("--straight", help="Of straight links; default: bent as gravity bends them.")
+    ] = False,
+    weightless: Annotated[bool, typer.Option("--weightless", help="Without gravity.")] = False,
+    convergence: Annotated[
+        bool, typer.Option("--convergence", help="Show the frequencies with more modes and elements, too.")
+    ] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the modes into this PNG, SVG or PDF file.")] = None,
     dynamics: Annotated[
         str, typer.Option(help="What computes the equations of motion: recursive, dual_screw (linearised), ...")
@@ -40,6 +54,8 @@ def modes(
 
     check_picture(plot)
     loaded = pliant.load(robot)
+    if weightless:
+        loaded = loaded.with_changes(gravity=(0.0, 0.0, 0.0))
     try:
         arm = Dynamics(loaded, method=dynamics, compile="never")
     except ModelError:
@@ -47,23 +63,54 @@ def modes(
         raise
     except ValueError as error:
         refuse(str(error))
-    q = arm.reference_pose()
-    for name, value in _values(loaded, at or []).items():
-        q[arm.names.index(name)] = value
+    q = configuration_of(arm, at or [])
     try:
-        found = vibration_modes(arm, settle(arm, q).q, locked=not free)
+        found = vibration_modes(arm, arm.assemble(q) if straight else settle(arm, q).q, locked=not free)
     except ValueError as error:
         refuse(str(error))
     if not len(found):
         refuse(f"{loaded.name}: nothing can move while the drives hold the joints; use --free")
-    how = "all joints free" if free else "drives hold the joints"
-    emit(f"[bold]{loaded.name}[/]: natural modes, {how}", _configuration(arm, found), _rows(found, count))
-    warn([*description_limits(loaded), *found.warnings])
+    how = ["all joints free" if free else "drives hold the joints"]
+    how += [word for word, on in (("straight links", straight), ("without gravity", weightless)) if on]
+    title = f"[bold]{loaded.name}[/]: natural modes, {', '.join(how)}"
+    emit(title, _configuration(arm, found), _rows(found, count))
+    warn([*description_limits(loaded), *found.warnings, *_convergence(arm, at or [], free, convergence, count)])
     if plot is not None:
         from pliant.pictures.mode_plot import draw_modes
 
         draw_modes(arm, found, plot)
         typer.echo(f"\ndrawn in {plot}")
+
+
+def configuration_of(arm: Dynamics, given: list[str]) -> Floats:
+    """The reference pose with the joint values that a user gave."""
+    q = arm.reference_pose()
+    for name, value in _values(arm.robot, given).items():
+        q[arm.names.index(name)] = value
+    return q
+
+
+def _convergence(arm: Dynamics, at: list[str], free: bool, shown: bool, count: int) -> Iterator[str]:
+    """Show the frequencies of finer links if asked; say if the lowest ones still move."""
+    from pliant.analysis.convergence import MOST_COORDINATES, can_be_refined, coarse, convergence
+
+    if not can_be_refined(arm.robot) or (arm.size > MOST_COORDINATES and not shown):
+        return
+    joints = _values(arm.robot, at)
+    try:
+        found = convergence(arm.robot, joints=joints, locked=not free, count=count, levels=3 if shown else 1)
+    except ValueError:
+        # without a finer state of rest there is nothing to compare with
+        return
+    if shown:
+        size = min(max(len(level.hertz) for level in found), SHOWN_FREQUENCIES)
+        rows = table("refined", "coordinates", *(f"{k + 1}, Hz" for k in range(size)), words=1)
+        for level in found:
+            name = "as it is" if not level.level else f"{level.level} times"
+            rows.add_row(name, str(level.size), *(number(float(f)) for f in level.hertz[:size]))
+        emit("", "each refinement adds two modes to every family, or doubles the elements", rows)
+    if text := coarse(found):
+        yield text
 
 
 def _values(robot: Robot, given: list[str]) -> dict[str, float]:

@@ -73,7 +73,8 @@ def _heading(robot: Robot) -> str:
     if robot.source:
         lines.append(f"source: {robot.source}")
     links, rotations = counted(len(robot.links), "link"), f"{robot.attachment_rotation} rotations"
-    lines.append(f"{links}, {number(robot.mass)} kg, {gravity}, {rotations}")
+    tip = f", tip {robot.tip}" if robot.tip is not None else ""
+    lines.append(f"{links}, {number(robot.mass)} kg, {gravity}, {rotations}{tip}")
     if robot.damping is not None and robot.damping.ratio is not None:
         asked = f"{number(100 * robot.damping.ratio)} % in the modes of the whole robot"
         lines.append(f"damping: {asked} is asked for; `pliant modes` shows what each one has")
@@ -100,7 +101,7 @@ def _joint(joint: Joint) -> str:
         return f"[bold]{joint.name}[/] (free)"
     axis = joint.axis if isinstance(joint.axis, str) else "(" + ", ".join(number(x, 3) for x in joint.axis) + ")"
     extras = [key for key in ("motor", "friction", "spring", "limits") if getattr(joint, key) is not None]
-    drive = [] if joint.actuated else ["passive"]
+    drive = [] if joint.actuated else [f"follows {joint.mimic.joint}" if joint.mimic is not None else "passive"]
     return f"[bold]{joint.name}[/] ({', '.join([f'{joint.type} {axis}', *drive, *extras])})"
 
 

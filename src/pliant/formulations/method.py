@@ -78,5 +78,9 @@ class Method(ABC):
         """A function that must be on a tape."""
         found = self.function(what)
         if found is None:
-            raise MethodError(f"method '{self.name}' has no {what} dynamics for {purpose}; method 'recursive' has")
+            raise MethodError(self.refusal(what, purpose))
         return found
+
+    def refusal(self, what: What, purpose: str) -> str:
+        """Why there is no tape of a function, and which method has it."""
+        return f"method '{self.name}' has no {what} dynamics for {purpose}; method 'recursive' has"

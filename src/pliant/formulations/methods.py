@@ -13,6 +13,7 @@ METHODS = {
     "dual_screw": "pliant.formulations.dual_screw.method.DualScrewMethod",
     "dual_screw_frozen": "pliant.formulations.dual_screw.method.FrozenDualScrewMethod",
     "lagrange": "pliant.formulations.lagrange.method.LagrangeMethod",
+    "lumped_fe": "pliant.formulations.lumped_fe.method.LumpedMethod",
 }
 FOR_STUDY = {"dual_screw_literal": "pliant.formulations.dual_screw.method.LiteralDualScrewMethod"}
 """Approximations as papers print them, not fit for use: they warn and say why."""

@@ -64,10 +64,6 @@ class ModelError(ValueError):
         return "\n".join(lines)
 
 
-class TieWarning(UserWarning):
-    """Joints that follow others in the description, but not yet in the dynamics."""
-
-
 class RepairWarning(UserWarning):
     """What was changed in a description so that it can be used, each change with its place.
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import warnings
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pliant.model.errors import ModelError, Problem, TieWarning, did_you_mean, show
+from pliant.model.errors import ModelError, Problem, did_you_mean, show
 
 if TYPE_CHECKING:
     from pliant.model.robot import Robot
@@ -74,7 +73,7 @@ def load(
         raise ModelError(Problem("", f"the name of a robot file must end in one of {endings}", text))
     from pliant.model.yaml_file import read_robot
 
-    return _told(read_robot(path))
+    return read_robot(path)
 
 
 def _find(text: str) -> Path:
@@ -119,13 +118,4 @@ def _load_urdf(path: Path, overlay: str | os.PathLike[str] | Mapping[str, Any] |
             data["strict"] = True
         return expand_dh(expand_urdf(data))
 
-    return _told(document.build(Robot, prepare))
-
-
-def _told(robot: Robot) -> Robot:
-    """The robot; what its dynamics do not follow yet is told."""
-    if robot.ties:
-        names = ", ".join(f"'{name}'" for name in robot.ties)
-        text = f"robot '{robot.name}': {names} follow other joints, but move on their own in the dynamics so far"
-        warnings.warn(text, TieWarning, stacklevel=3)
-    return robot
+    return document.build(Robot, prepare)

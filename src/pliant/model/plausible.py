@@ -59,8 +59,8 @@ def _link(link: Link) -> Iterator[str]:
 def _material(link: Link, material: Material) -> Iterator[str]:
     if not SOFTEST <= material.E <= STIFFEST:
         yield (
-            f"link '{link.name}': E is {material.E:.4g} Pa; solids have {SOFTEST:.0e} to {STIFFEST:.1e} Pa: "
-            f"write '{material.E:g} GPa' if that is meant"
+            f"link '{link.name}': E is {material.E:.4g} Pa; solids have {SOFTEST:.0e} to {STIFFEST:.1e} Pa"
+            + (f": write '{material.E:g} GPa' if that is meant" if material.E < SOFTEST else "")
         )
     if not LIGHTEST <= material.density <= HEAVIEST:
         yield (

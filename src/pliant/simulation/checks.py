@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pliant.analysis.limits import axial_limits, slope_words
+from pliant.analysis.limits import axial_limits, kind_of_bending, slope_words
 from pliant.model.plausible import description_limits
 from pliant.results.result import Result
 from pliant.simulation.drives.saturated import effort_limits
@@ -34,7 +34,7 @@ def _slopes(run: Result) -> Iterator[str]:
     for link in run.robot.links:
         if link.is_flexible:
             turn = run.extreme(f"{link.name}.slope")
-            yield from slope_words(link.name, turn.most, f" (at {turn.most_at:.4g} s)")
+            yield from slope_words(link.name, turn.most, f" (at {turn.most_at:.4g} s)", kind_of_bending(link))
 
 
 def _axial(run: Result) -> Iterator[str]:

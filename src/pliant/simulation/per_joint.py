@@ -124,6 +124,7 @@ def wrong_count(values: Sequence[Any], names: Sequence[str]) -> str:
 
 def frame_problem(robot: Robot, name: str) -> str:
     """Why a name is none of a moving frame of the robot; nothing if it is one."""
+    name = robot.aliases.get(name, name)
     if name == "tip":
         return ""
     if name.partition(".")[0] == BASE:

@@ -24,6 +24,7 @@ class DualSeat(NamedTuple):
     angles    theta per unit elastic coordinate                 (3, n)
     turn      the angular velocity is (1 + sum_j theta_j turn_j) theta_dot, (3, 3, 3); zero as printed
     curl      change of ``slides`` per unit elastic coordinate  (n, 3, n); zero for linear shapes
+    wind      the same of the angular velocity beyond ``turn``  (n, 3, n); zero but for rods that wind in space
     """
 
     position: Vector
@@ -34,6 +35,7 @@ class DualSeat(NamedTuple):
     angles: Matrix
     turn: list[Matrix]
     curl: list[Matrix]
+    wind: list[Matrix]
 
     @staticmethod
     def roles() -> dict[str, Role]:

@@ -20,8 +20,8 @@ from pliant.spatial.dual_numbers import Dual, dual_part, real_part
 PAIRS = ((0, 1), (0, 2), (1, 2))
 SPINS = np.array([np.zeros(3), *np.eye(3), *(np.eye(3)[a] + np.eye(3)[b] for a, b in PAIRS)])
 
-NOT_LINEAR = 1e-9
-"""Largest part of a body's angular Jacobian that its section angles may leave unexplained."""
+ROUNDING = 1e-12
+"""Of a body's angular Jacobian: less than this is not left unexplained by its section angles."""
 
 
 def directions(size: int) -> list[Any]:
@@ -69,16 +69,17 @@ def expand_seat(seat: Seat, parent: Body, size: int) -> DualSeat:
     n = size
     at_rest = parent.frame(seat.section, [0.0] * n, [0.0] * n)
     bent = parent.frame(seat.section, directions(n), [0.0] * n)
-    angles, turn = np.zeros((3, n)), np.zeros((3, 3, 3))
+    angles, turn, wind = np.zeros((3, n)), np.zeros((3, 3, 3)), np.zeros((n, 3, n))
     if at_rest.spin is not None and bent.spin is not None and n:
         axes = _real(at_rest.spin.axes, (3, 3))
         angles = axes @ _real(at_rest.spin.angles, (3, n))
         change = np.einsum("iab,cb->iac", _dual(bent.spin.axes, (3, 3), n), axes)
-        # the axes change with the section angles only: change_i = sum_j angles_ji turn_j
+        # the axes change with the section angles: change_i = sum_j angles_ji turn_j; what is left is wind
         turn = (np.linalg.pinv(angles.T) @ change.reshape(n, 9)).reshape(3, 3, 3)
-        left = np.abs(np.einsum("ji,jab->iab", angles, turn) - change).max(initial=0.0)
-        if left > NOT_LINEAR * max(np.abs(change).max(initial=0.0), 1.0):
-            raise ValueError("the angular velocity of a section depends on more than its own angles")
+        explained = np.einsum("ji,jab,bk->iak", angles, turn, angles)
+        left = _dual(bent.spin.J_w, (3, n), n) - explained
+        if np.abs(left).max() > ROUNDING * max(np.abs(explained).max(), 1.0):
+            wind = left
     return DualSeat(
         position=_real([at_rest.r], (1, 3))[0].tolist(),
         offset=list(seat.offset),
@@ -88,6 +89,7 @@ def expand_seat(seat: Seat, parent: Body, size: int) -> DualSeat:
         angles=_exact(angles),
         turn=_exact(turn),
         curl=listed(_dual(bent.J_v, (3, n), n)),
+        wind=listed(wind),
     )
 
 

@@ -23,6 +23,7 @@ from pliant.spatial.dual_vectors import (
     dot,
     is_zero_vector,
     scale,
+    small,
     times,
 )
 from pliant.spatial.scalars import Scalar, is_zero
@@ -125,6 +126,12 @@ def _couple(
         force, moment = scale(m, slide), cross(ms, slide)
         for j, k in spins.items():
             force, moment = add(force, scale(k, force_turn[j])), add(moment, scale(k, moment_turn[j]))
+        wound: Vector = [0.0] * 3
+        if at.wind is not None:
+            about = column(at.wind, e)
+            wound = plain.times(C.real, about)
+            force = add(force, small(plain.cross(about, ms.real)))
+            moment = add(moment, small(wound))
         E_v[e] = add(E_v[e], force)
         E_w[e] = add(E_w[e], moment, cross(at.r, force))
         work = {}
@@ -139,6 +146,8 @@ def _couple(
             first = M_e[g][e] + plain.dot(column(seat.slides, g), force.total)
             if at.curl is not None:
                 first = first + plain.dot(column(at.curl, g), force.real)
+            if at.wind is not None:
+                first = first + plain.dot(column(at.wind, g), moment.real) + plain.dot(column(seat.angles, g), wound)
             for j in turning:
                 at_rest = at_rest + seat.angles[j][g] * work[j][0]
                 first = first + seat.angles[j][g] * work[j][1]

@@ -19,18 +19,41 @@ def expand(tree: Tree, *, printed: bool = False) -> Tree:
 
     printed  whether angular velocities of sections are theta_dot and section inertia does not turn, as in the paper
     """
-    terms: list[Body] = [link.constants.body for link in tree.links]
+    bodies = regrouped(tree)
+    terms: list[Body] = [terms_of(body, link.rule) for body, link in zip(bodies, tree.links, strict=True)]
     links: list[TreeLink] = []
     for i, link in enumerate(tree.links):
         parent: Body = GROUND if link.parent < 0 else terms[link.parent]
         size = 0 if link.parent < 0 else tree.links[link.parent].kind.size
         seat = expand_seat(link.seat, parent, size)
-        body = printed_body(link.body, link.rule) if printed else expand_body(terms[i], link.kind.size)
+        body = printed_body(bodies[i], link.rule) if printed else expand_body(terms[i], link.kind.size)
         if printed:
             seat = seat._replace(turn=np.zeros((3, 3, 3)).tolist())
         given = {each.name: getattr(link, each.name) for each in fields(link)}
         links.append(DualLink(**given, expanded=DualConstants(seat, link.drive, body)))
     return replace(tree, links=tuple(links))
+
+
+def regrouped(tree: Tree) -> list[ModalBody]:
+    """The bodies with the mass of each link, and of all that it carries, moved to the section that it sits on.
+
+    A point mass there moves as one at the link's origin, which is the same point: the equations stay the same, and
+    links without mass need fewer operations. It must not move on if the origin slides or swings on the section.
+    """
+    bodies = [link.body for link in tree.links]
+    for i, link in reversed(list(enumerate(tree.links))):
+        # bodies that bend far keep their own mass, and their sections move on curves
+        far = [bodies[k].large is not None for k in (i, link.parent) if k >= 0]
+        if link.kind.joint == "prismatic" or any(link.seat.offset) or any(far):
+            continue
+        if link.parent >= 0:
+            section = link.seat.section
+            place, shapes = np.array([section.position]), np.array([section.Phi_d]).reshape(1, 3, -1)
+            mass = np.array([bodies[i].mass])
+            bodies[link.parent] = bodies[link.parent].with_mass_points(mass, place, shapes)
+        # on the base it rests
+        bodies[i] = replace(bodies[i], mass=0.0)
+    return bodies
 
 
 def printed_body(body: ModalBody, rule: str) -> LinearBody:

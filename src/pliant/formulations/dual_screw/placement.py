@@ -31,6 +31,7 @@ class DualPlace(NamedTuple):
     s       own origin from the section point, parent axes
     spread  sum_j theta_j turn_j: the angular velocity of the section is (1 + spread) theta_dot; None: no such term
     curl    the change of the seat's slides; None: no such term
+    wind    the change of its angular Jacobian beyond spread; None: no such term
     """
 
     turn: DualTurn
@@ -38,6 +39,7 @@ class DualPlace(NamedTuple):
     s: DualVector
     spread: Matrix | None
     curl: Matrix | None
+    wind: Matrix | None
 
 
 def place(kind: LinkKind, seat: DualSeat, q: Vector, parent_q: Vector) -> DualPlace:
@@ -51,7 +53,9 @@ def place(kind: LinkKind, seat: DualSeat, q: Vector, parent_q: Vector) -> DualPl
         s = DualVector(s.real, plain.cross(theta, seat.offset))
     if kind.joint == "prismatic":
         s = add(s, scale(joint, turn.apply(constant(E[kind.axis]))))
-    return DualPlace(turn, r, s, combined(seat.turn, theta), combined(seat.curl, parent_q))
+    return DualPlace(
+        turn, r, s, combined(seat.turn, theta), combined(seat.curl, parent_q), combined(seat.wind, parent_q)
+    )
 
 
 def turns(seat: DualSeat) -> bool:
@@ -85,7 +89,8 @@ def combined(matrices: list[Matrix], factors: Vector | None) -> Matrix | None:
 def angular(at: DualPlace, seat: DualSeat, rates: Vector) -> DualVector:
     """(1 + spread) angles rates, the angular velocity of the section for elastic rates of order zero."""
     base = times(seat.angles, rates)
-    return constant(base) if at.spread is None else DualVector(base, times(at.spread, base))
+    out = constant(base) if at.spread is None else DualVector(base, times(at.spread, base))
+    return out if at.wind is None else DualVector(base, plain.add(out.dual, times(at.wind, rates)))
 
 
 def linear(at: DualPlace, seat: DualSeat, rates: Vector) -> DualVector:
@@ -126,6 +131,8 @@ def generalised(at: DualPlace, seat: DualSeat, wrench: DualWrench) -> tuple[Vect
     to_first = _projected(seat, force.total, sums)
     if at.curl is not None:
         to_first = plain.add(to_first, transpose_times(at.curl, force.real))
+    if at.wind is not None:
+        to_first = plain.add(to_first, transpose_times(at.wind, moment.real))
     return _projected(seat, force.real, moment.real), to_first
 
 

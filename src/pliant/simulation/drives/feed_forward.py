@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from pliant.model.element import rule
 from pliant.simulation.driven_twin import DrivenTwin
 from pliant.simulation.drives.drive import NO_RATES, Action, ActiveDrive, Controller
+from pliant.simulation.drives.given import GivenTorque
 from pliant.simulation.per_joint import Dampings, Stiffnesses, numbers
 from pliant.simulation.prescribed_dynamics import PrescribedDynamics
 from pliant.simulation.start import equilibrium
@@ -21,16 +23,28 @@ class FeedForward(Controller):
 
     model  rigid: inverse dynamics of the rigid robot at the desired joint motion
            elastic: the links of a model bend along the desired joint motion, and its motor torques are used
+           given: torques that were computed before, such as those of an inverse dynamics
     """
 
     kind = "feed_forward"
     trajectory: AnyTrajectory = Field(description="the desired motion")
-    model: Literal["rigid", "elastic"] = Field(default="rigid", description="model for the torques")
+    model: Literal["rigid", "elastic", "given"] = Field(default="rigid", description="model for the torques")
+    torques: GivenTorque | None = Field(
+        default=None, description="of the model given, with the keys of the drive given"
+    )
     kp: Stiffnesses = Field(default=0.0, description="feedback gains of the position")
     kd: Dampings = Field(default=0.0, description="feedback gains of the rate")
 
+    @model_validator(mode="after")
+    def _torques_of_model(self) -> Self:
+        if (self.model == "given") != (self.torques is not None):
+            raise rule("torques belong to model: given, and it needs them")
+        return self
+
     def activate(self, around: Surroundings, q0: Floats) -> ActiveDrive:
         path = self.trajectory.bind(around, q0, 0.0)
+        if self.torques is not None:
+            return _GivenFeedForward(self, around, path, self.torques.bind(around, q0))
         kind = _RigidFeedForward if self.model == "rigid" else _ElasticFeedForward
         return kind(self, around, path)
 
@@ -66,6 +80,26 @@ class _RigidFeedForward(_Feedback):
         if self.feedback:
             tau = tau + self.kp * (desired.q - q @ self.B) + self.kd * (desired.v - v @ self.B)
         return tau
+
+
+class _GivenFeedForward(_Feedback):
+    def __init__(self, law: FeedForward, around: Surroundings, path: Path, torques: ActiveDrive) -> None:
+        super().__init__(law, around, path)
+        self.torques = torques
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        return tuple(sorted({*self.path.breaks, *self.torques.breaks})) if self.path is not None else ()
+
+    def linear_gains(self, inputs: int) -> tuple[Floats, Floats] | None:
+        return self.kp, self.kd
+
+    def act(self, t: float, q: Floats, v: Floats, x: Floats) -> Action:
+        desired = self.path.at(t) if self.path is not None else None
+        tau = self.torques.act(t, q, v, x).tau
+        if self.feedback and desired is not None:
+            tau = tau + self.kp * (desired.q - q @ self.B) + self.kd * (desired.v - v @ self.B)
+        return Action(tau, NO_RATES)
 
 
 class _ElasticFeedForward(_Feedback):

@@ -1,0 +1,106 @@
+"""``pliant equilibrium``: how far a robot sags, and what holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pliant.cli.modes import configuration_of
+from pliant.cli.terminal import emit, number, refuse, table, warn
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from pliant.analysis.equilibrium import Equilibrium
+    from pliant.dynamics import Dynamics
+
+
+def equilibrium(
+    robot: Annotated[str, typer.Argument(metavar="ROBOT", help="A robot file or the name of a bundled robot.")],
+    at: Annotated[
+        list[str] | None,
+        typer.Option(help="Joint values of the configuration, such as elbow=-60deg; may be repeated."),
+    ] = None,
+    load: Annotated[
+        list[str] | None,
+        typer.Option(help="A load FRAME=FX,FY,FZ[,MX,MY,MZ] along base axes, in N and N m; may be repeated."),
+    ] = None,
+    follower: Annotated[
+        list[str] | None, typer.Option(help="The same along the axes of the frame, with which it turns.")
+    ] = None,
+    off: Annotated[
+        bool, typer.Option("--off", help="The motors are off and all joints settle; default: the drives hold them.")
+    ] = False,
+) -> None:
+    """The state of rest of a robot: how its links sag, and the efforts that hold it."""
+    import numpy as np
+
+    import pliant
+    from pliant.analysis.equilibrium import settle
+    from pliant.analysis.limits import state_limits
+    from pliant.dynamics import Dynamics
+    from pliant.model.plausible import description_limits
+
+    loaded = pliant.load(robot)
+    arm = Dynamics(loaded, compile="never")
+    q = configuration_of(arm, at or [])
+    loads, followers = _loads("--load", load or []), _loads("--follower", follower or [])
+    try:
+        efforts = np.zeros(len(arm.inputs)) if off else None
+        found = settle(arm, q, tau=efforts, loads=loads, followers=followers)
+    except (ValueError, KeyError) as error:
+        refuse(str(error.args[0]))
+    how = "motors off" if off else "drives hold the joints"
+    straight = np.where(np.isin(arm.names, loaded.joint_coordinates), found.q, 0.0)
+    sag = 1e3 * (arm.pose("tip", found.q).position - arm.pose("tip", straight).position)
+    moved = f"bending moves the tip by ({_listed(sag)}) mm, base axes"
+    emit(f"[bold]{loaded.name}[/]: equilibrium, {how}; {moved}", _joints(arm, found), _links(arm, found))
+    warn([*description_limits(loaded), *state_limits(arm, found.q)])
+
+
+def _loads(option: str, given: list[str]) -> dict[str, list[float]]:
+    read = {}
+    for text in given:
+        frame, _, values = text.partition("=")
+        try:
+            read[frame.strip()] = [float(x) for x in values.split(",")]
+        except ValueError:
+            refuse(f"{option} {text!r}: write it as FRAME=FX,FY,FZ with numbers in N")
+    return read
+
+
+def _listed(values: Iterable[float]) -> str:
+    """Numbers, with what rounding leaves of zero as zero."""
+    kept = [float(x) for x in values]
+    largest = max((abs(x) for x in kept), default=0.0)
+    return ", ".join(number(0.0 if abs(x) < 1e-9 * largest else x) for x in kept)
+
+
+def _joints(arm: Dynamics, found: Equilibrium) -> Table:
+    from math import degrees
+
+    rows = table("joint", "position", "effort that holds it", words=1)
+    kinds = {name: link.joint.type for link in arm.robot.links for name in link.joint.coordinates}
+    for name, kind in kinds.items():
+        value = float(found.q[arm.names.index(name)])
+        value = 0.0 if abs(value) < 1e-12 else value
+        slides = kind == "prismatic" or (kind == "free" and ".r" not in name)
+        where = f"{number(value)} m" if slides else f"{number(degrees(value))} deg"
+        unit = "N" if kind == "prismatic" else "N m"
+        effort = f"{number(float(found.tau[arm.inputs.index(name)]))} {unit}" if name in arm.inputs else "passive"
+        rows.add_row(name, where, effort)
+    return rows
+
+
+def _links(arm: Dynamics, found: Equilibrium) -> Table:
+    import numpy as np
+
+    rows = table("link", "tip deflection mm", "tip turn deg", "deflection along its axes mm", words=1)
+    for member in arm.mechanism.members:
+        if member.body.size:
+            bent, turned = member.body.deflection("tip", found.q[member.elastic])
+            size, angle = 1e3 * float(np.linalg.norm(bent)), float(np.degrees(np.linalg.norm(turned)))
+            rows.add_row(member.name, number(size), number(angle), _listed(1e3 * bent))
+    return rows

@@ -1,0 +1,115 @@
+"""``pliant inverse``: the motion and the efforts of the drives that keep a flexible robot's frame on its path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pliant.cli.terminal import FAILED, check_picture, emit, number, refuse, table
+
+if TYPE_CHECKING:
+    from pliant.formulations.lumped_fe.successive import Approximation
+    from pliant.simulation.inverse_dynamics import InverseRun
+
+FEEDBACKS = ("band", "static", "full")
+
+
+def inverse(
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="A study file or the name of a bundled study.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder for tables and studies; default: nothing is written.")
+    ] = None,
+    frame: Annotated[str | None, typer.Option(help="The frame that keeps the path; default: the trajectory's.")] = None,
+    feedback: Annotated[str, typer.Option(help="band, static, or full (which diverges on most paths).")] = "band",
+    band: Annotated[float | None, typer.Option(min=0.0, help="Band of the feedback, Hz.")] = None,
+    iterations: Annotated[int, typer.Option(min=1, max=100, help="The most iterations.")] = 10,
+    tolerance: Annotated[float, typer.Option(min=0.0, help="Distance from the path that is good enough, m.")] = 5e-6,
+    elements: Annotated[int | None, typer.Option(min=1, max=1000, help="Elements of every bending link.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the solution into this PNG, SVG or PDF file.")] = None,
+    confirm: Annotated[
+        bool, typer.Option("--confirm", help="Simulate the result on the full nonlinear model.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the outcome only.")] = False,
+) -> None:
+    """Keep a frame of the flexible robot on the path of the rigid one: by successive approximation."""
+    if feedback not in FEEDBACKS:
+        refuse(f"feedback is '{feedback}'; it must be one of {', '.join(FEEDBACKS)}")
+    check_picture(plot)
+    from math import pi
+
+    from pliant.simulation.inverse_dynamics import inverse_dynamics
+    from pliant.simulation.study import load_study
+
+    job = load_study(study, python=False)
+    with _Bar(job.until, quiet) as bar:
+        run = inverse_dynamics(
+            job,
+            frame=frame,
+            feedback=feedback,  # type: ignore[arg-type]
+            band=None if band is None else 2 * pi * band,
+            iterations=iterations,
+            tolerance=tolerance,
+            elements=elements,
+            report=bar.update,
+        )
+    simulated: tuple[Any, Any] | None = None
+    if not quiet:
+        _tables(run)
+    if confirm:
+        result, distances = run.confirm()
+        emit(f"simulated on the full model: {1e6 * distances.max():.2f} micrometres from the path at the most")
+        simulated = (result.time, distances)
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)
+        for path in run.write(output, job.name):
+            typer.echo(f"written to {path}")
+    if plot is not None:
+        from pliant.results.inverse_plot import plot_inverse
+
+        plot_inverse(run.solution, job.name, plot, simulated)
+        typer.echo(f"written to {plot}")
+    solution = run.solution
+    good = solution.outcome in ("converged", "stalled")
+    typer.secho(f"{solution.outcome}: {solution.words}", fg="green" if good else "red", err=not good)
+    if solution.outcome == "diverged":
+        raise typer.Exit(FAILED)
+
+
+def _tables(run: InverseRun) -> None:
+    s = run.solution
+    rows = table("iteration", "largest distance, mm", "rms, mm")
+    for k, at in enumerate(s.iterations):
+        rows.add_row(f"{k}" if k else "0 (as if rigid)", number(1e3 * at.largest), number(1e3 * at.rms))
+    efforts = table("drive", "largest effort, N m or N", "rms")
+    for name, column in zip(run.inputs, s.efforts.T, strict=True):
+        efforts.add_row(name, number(abs(column).max()), number(float((column**2).mean() ** 0.5)))
+    frequency = f"lowest natural frequency along the path: {s.frequency / 6.283185307179586:.4g} Hz"
+    emit(f"{run.study.name}: frame '{s.frame}' of {run.study.robot.name}; {frequency}", rows, efforts)
+
+
+class _Bar:
+    """Progress of the iterations."""
+
+    def __init__(self, until: float, quiet: bool) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn
+
+        console = Console(stderr=True, highlight=False)
+        columns = (TextColumn("iteration {task.fields[k]}"), BarColumn(bar_width=30), TextColumn("{task.fields[at]}"))
+        self.bar = Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal)
+        fields: dict[str, Any] = {"k": 0, "at": ""}
+        self.task = self.bar.add_task("", total=until, **fields)
+
+    def __enter__(self) -> _Bar:
+        self.bar.start()
+        return self
+
+    def __exit__(self, *what: object) -> None:
+        self.bar.stop()
+
+    def update(self, k: int, t: float, at: Approximation | None) -> None:
+        """Show where the solution is."""
+        text: dict[str, Any] = {} if at is None else {"at": f"{1e3 * at.largest:.4g} mm from the path"}
+        self.bar.update(self.task, completed=t, k=k, **text)

@@ -1,0 +1,353 @@
+"""Links as nodes: the first partition gives stiffness and damping, the second a rigid body at every node.
+
+A node has displacements (x, y, z) and turns (x, y, z) in link axes. Families of a beam that are switched off are rigid:
+their components follow the root node. A rigid link is one node at its root.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import block_diag, csr_array
+
+from pliant.bodies.carried import frame_pose
+from pliant.bodies.elements import element_nodes
+from pliant.bodies.invariants import inertia
+from pliant.bodies.profile import BeamProfile, SectionData, beam_profile
+from pliant.formulations.lumped_fe.node_matrices import NodeBodies, tilde
+from pliant.model.errors import ModelError
+
+if TYPE_CHECKING:
+    from pliant.model.beams import Beam
+    from pliant.model.links import Link
+    from pliant.model.robot import Robot
+
+Floats = NDArray[np.float64]
+
+DEFAULT_ELEMENTS = 8
+"""Elements of a beam whose description says modes."""
+SAME_PLACE = 1e-9
+"""Part of the length within which a frame sits on a node."""
+MOST_RATIO_NODES = 400
+"""Damping by a ratio of every mode is a full matrix: only for links with no more nodes."""
+
+# components of nu = (displacement, turn) that a family moves, and (stiffness, shear stiffness) of its sections
+COMPONENTS = {"bend_y": (1, 5), "bend_z": (2, 4), "torsion": (3,), "axial": (0,)}
+STIFFNESSES = {"bend_y": ("EIz", "GAy"), "bend_z": ("EIy", "GAz"), "torsion": ("GJ", ""), "axial": ("EA", "")}
+# a positive slope dz/dx is a negative turn about y
+SLOPE = {"bend_y": 1.0, "bend_z": -1.0}
+_GAUSS = np.polynomial.legendre.leggauss(5)
+
+
+@dataclass(frozen=True, slots=True)
+class FramePlace:
+    """A frame that is fixed to a node: its position (3,) and rotation (3, 3) in the undeformed link."""
+
+    node: int
+    p: Floats
+    R: Floats
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LinkMesh:
+    """A link of n nodes.
+
+    bodies   second partition
+    K0, D0   stiffness and damping (6 n, 6 n), link axes, sparse
+    active   (6,) components of a node that bend or stretch; the others follow the root
+    frames   where joints, payloads and closures sit
+    """
+
+    name: str
+    bodies: NodeBodies
+    K0: csr_array
+    D0: csr_array
+    active: NDArray[np.bool_]
+    frames: Mapping[str, FramePlace]
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes, the root included."""
+        return len(self.bodies.m)
+
+    @property
+    def own(self) -> int:
+        """Number of displacements that are the link's own: active components of all nodes but the root."""
+        return (self.nodes - 1) * int(self.active.sum())
+
+    def from_root(self, node: int) -> Floats:
+        """Displacement of a node by that of the root, own components held (6, 6)."""
+        if not node:
+            return np.eye(6)
+        out = np.eye(6)
+        out[:3, 3:] = -tilde(self.bodies.x[node])
+        out[self.active] = 0.0
+        return out
+
+    def own_at(self, node: int) -> dict[int, int]:
+        """Component -> place among the own displacements, at a node."""
+        components = np.flatnonzero(self.active)
+        return {int(c): (node - 1) * len(components) + k for k, c in enumerate(components)} if node else {}
+
+    def spread(self) -> csr_array:
+        """All nodal displacements (6 n) by those of the root and the own ones (6 + own)."""
+        rows, columns, values = [], [], []
+        for node in range(self.nodes):
+            P = self.from_root(node)
+            r, c = np.nonzero(P)
+            rows += [6 * node + int(i) for i in r]
+            columns += [int(j) for j in c]
+            values += P[r, c].tolist()
+            for component, place in self.own_at(node).items():
+                rows.append(6 * node + component)
+                columns.append(6 + place)
+                values.append(1.0)
+        return csr_array((values, (rows, columns)), shape=(6 * self.nodes, 6 + self.own))
+
+
+def mesh_link(link: Link, robot: Robot, elements: int | None = None) -> LinkMesh:
+    """The nodes of a link; ``elements`` replaces the number in its description."""
+    if link.modal is not None:
+        raise ModelError(
+            f"link '{link.name}': it is given by modal data, which have no nodes; the method lumped_fe takes beams and "
+            "rigid links (the methods recursive and lagrange take modal data)"
+        )
+    beam = link.beam.with_materials(robot.materials) if link.beam is not None else None
+    if beam is None or not beam.is_flexible:
+        return _rigid(link, beam)
+    profile = beam_profile(beam)
+    number = elements or _number(beam)
+    x = _stations(link, profile, number)
+    timoshenko = beam.elements is not None and beam.elements.timoshenko
+    sections = bool(beam.rotary_inertia) or "torsion" in beam.families
+    bodies = _with_parts(second_partition(profile, x, sections=sections), link, x)
+    frames = {name: _place(link, name, x) for name in link.frame_names}
+    active = np.zeros(6, dtype=bool)
+    for family in beam.families:
+        active[list(COMPONENTS[family])] = True
+    K0 = first_partition(profile, x, beam.families, timoshenko=timoshenko)
+    bare = LinkMesh(link.name, bodies, K0, csr_array(K0.shape), active, frames)
+    own_mass = second_partition(profile, x, sections=sections)
+    return LinkMesh(link.name, bodies, K0, _damping(beam, bare, own_mass), active, frames)
+
+
+def _number(beam: Beam) -> int:
+    if beam.lumped is not None:
+        return beam.lumped.nodes
+    return beam.elements.number if beam.elements is not None else DEFAULT_ELEMENTS
+
+
+def _stations(link: Link, profile: BeamProfile, number: int) -> Floats:
+    """Nodes along the beam: ends of the elements, and every frame."""
+    x = list(element_nodes(profile, number))
+    for frame in link.frames:
+        if min(abs(float(frame.x or 0.0) - other) for other in x) > SAME_PLACE * profile.length:
+            x.append(float(frame.x or 0.0))
+    return np.array(sorted(x))
+
+
+def _place(link: Link, name: str, x: Floats) -> FramePlace:
+    station = link.frame(name).x
+    return FramePlace(int(np.argmin(np.abs(x - float(station or 0.0)))), *frame_pose(link, name))
+
+
+def _rigid(link: Link, beam: Beam | None) -> LinkMesh:
+    mass, first, about = 0.0, np.zeros(3), np.zeros((3, 3))
+    if beam is not None:
+        moments = inertia((), beam_profile(beam), section_inertia=bool(beam.rotary_inertia))
+        mass, first, about = float(moments["mass"]), np.asarray(moments["first"]), np.asarray(moments["I_rr"])
+    elif link.rigid is not None:
+        c = link.rigid.com_vector()
+        mass, first = link.rigid.mass, link.rigid.mass * c
+        about = link.rigid.inertia_matrix() - mass * tilde(c) @ tilde(c)
+    G = first / mass if mass else np.zeros(3)
+    one = NodeBodies(np.zeros((1, 3)), np.array([mass]), G[None], about[None])
+    frames = {name: FramePlace(0, *frame_pose(link, name)) for name in link.frame_names}
+    empty = csr_array((6, 6))
+    return LinkMesh(
+        link.name, _with_parts(one, link, np.zeros(1)), empty, empty, np.zeros(6, dtype=bool), frames
+    )  # fmt: skip
+
+
+def _with_parts(bodies: NodeBodies, link: Link, x: Floats) -> NodeBodies:
+    """The bodies of the nodes with hub and payloads."""
+    m, first, I = bodies.m.copy(), bodies.m[:, None] * bodies.G, bodies.I.copy()  # noqa: E741
+    hub = [("root", link.hub)] if link.hub is not None else []
+    for name, part in (*hub, *((p.frame or "tip", p) for p in link.payloads)):
+        p, R = frame_pose(link, name)
+        node = _place(link, name, x).node if len(x) > 1 else 0
+        c = p + R @ part.com_vector() - bodies.x[node]
+        m[node] += part.mass
+        first[node] += part.mass * c
+        I[node] += R @ part.inertia_matrix() @ R.T - part.mass * tilde(c) @ tilde(c)
+    G = np.divide(first, m[:, None], out=np.zeros_like(first), where=m[:, None] > 0)
+    return NodeBodies(bodies.x, m, G, I)
+
+
+# ---------------------------------------------------------------- partitions
+
+
+def _pieces(profile: BeamProfile, ends: Floats) -> tuple[NDArray[np.intp], Floats, Floats, SectionData]:
+    """Interval, place, weight and section of Gauss points that integrate over intervals between ``ends``."""
+    breaks = np.unique(np.concatenate([ends, profile.breaks]))
+    # rounding must not leave slivers
+    breaks = breaks[np.concatenate([[True], np.diff(breaks) > SAME_PLACE * profile.length])]
+    breaks[-1] = profile.length
+    half = np.diff(breaks) / 2
+    middle = breaks[:-1] + half
+    x = (middle[:, None] + half[:, None] * _GAUSS[0]).ravel()
+    weights = (half[:, None] * _GAUSS[1]).ravel()
+    interval = np.clip(np.searchsorted(ends, x, side="right") - 1, 0, len(ends) - 2)
+    return interval, x, weights, profile.at(x)
+
+
+def second_partition(profile: BeamProfile, x: Floats, *, sections: bool) -> NodeBodies:
+    """Rigid bodies cut half-way between the nodes; ``sections`` counts the inertia of the cross-sections."""
+    cuts = np.concatenate([[0.0], (x[:-1] + x[1:]) / 2, [profile.length]])
+    node, at, weights, data = _pieces(profile, cuts)
+    arm, mass = at - x[node], weights * data.rhoA
+
+    def collect(values: Floats) -> Floats:
+        return np.asarray(np.bincount(node, values, minlength=len(x)), dtype=float)
+
+    m, first, second = collect(mass), collect(mass * arm), collect(mass * arm**2)
+    I = np.zeros((len(x), 3, 3))  # noqa: E741
+    I[:, 1, 1] = I[:, 2, 2] = second
+    if sections:
+        for axis, density in enumerate((data.polar, data.rhoIy, data.rhoIz)):
+            I[:, axis, axis] += collect(weights * density)
+    G = np.zeros((len(x), 3))
+    G[:, 0] = np.divide(first, m, out=np.zeros_like(first), where=m > 0)
+    places = np.zeros((len(x), 3))
+    places[:, 0] = x
+    return NodeBodies(places, m, G, I)
+
+
+def first_partition(profile: BeamProfile, x: Floats, families: tuple[str, ...], *, timoshenko: bool) -> csr_array:
+    """Stiffness (6 n, 6 n) of the elements between the nodes, families that are switched off left out."""
+    rows, columns, values = [], [], []
+    for family in families:
+        local = _element_stiffness(profile, x, family, timoshenko=timoshenko)
+        components = COMPONENTS[family]
+        first = 6 * np.arange(len(x) - 1)
+        places = np.column_stack([first + shift + c for shift in (0, 6) for c in components])
+        rows.append(np.repeat(places, places.shape[1], axis=1).ravel())
+        columns.append(np.tile(places, (1, places.shape[1])).ravel())
+        values.append(local.ravel())
+    shape = (6 * len(x), 6 * len(x))
+    return csr_array((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=shape)
+
+
+def _element_stiffness(profile: BeamProfile, x: Floats, family: str, *, timoshenko: bool) -> Floats:
+    """Stiffness matrices (elements, k, k) of one family, by the strains of the exact static shapes."""
+    element, at, weights, data = _pieces(profile, x)
+    h = np.diff(x)[element]
+    xi = (at - x[element]) / h
+    name, shear = STIFFNESSES[family]
+    EI = getattr(data, name)
+    if family not in SLOPE:
+        strain = np.stack([-1 / h, 1 / h])
+        return _integrate(element, weights * EI, strain, len(x) - 1)
+    p = np.zeros(len(x) - 1)
+    if timoshenko:
+        middle = profile.at((x[:-1] + x[1:]) / 2)
+        p = np.asarray(12 * getattr(middle, name) / (getattr(middle, shear) * np.diff(x) ** 2))
+    p = p[element]
+    rows = [6 * (2 * xi - 1) / h**2, (6 * xi - 4 - p) / h, 6 * (1 - 2 * xi) / h**2, (6 * xi - 2 + p) / h]
+    K = _integrate(element, weights * EI, np.stack(rows) / (1 + p), len(x) - 1)
+    if timoshenko:
+        one = np.ones_like(xi)
+        slip = np.stack([-p / h, -p / 2 * one, p / h, -p / 2 * one]) / (1 + p)
+        K = K + _integrate(element, weights * getattr(data, shear), slip, len(x) - 1)
+    sign = np.array([1.0, SLOPE[family], 1.0, SLOPE[family]])
+    return K * np.outer(sign, sign)
+
+
+def _integrate(element: NDArray[np.intp], weights: Floats, strain: Floats, number: int) -> Floats:
+    out = np.zeros((number, len(strain), len(strain)))
+    np.add.at(out, element, np.einsum("p,ip,jp->pij", weights, strain, strain))
+    return out
+
+
+def pulled_stiffness(mesh: LinkMesh, F: Floats) -> csr_array:
+    """Geometric stiffness (6 n, 6 n) of elements that give the nodes beyond them the wrenches F (n, 6).
+
+    The pull N of an element is minus the force along x that all nodes beyond it need; it resists bending as
+    N int (w')^2 / 2 does, with the cubic shapes.
+    """
+    x = mesh.bodies.x[:, 0]
+    pull = -np.cumsum(F[::-1, 0])[::-1][1:]
+    rows, columns, values = [], [], []
+    for family, slope in SLOPE.items():
+        first, turn = COMPONENTS[family]
+        if not mesh.active[first]:
+            continue
+        for k, h in enumerate(np.diff(x)):
+            local = np.array(
+                [
+                    [36.0, 3 * h, -36.0, 3 * h],
+                    [3 * h, 4 * h * h, -3 * h, -h * h],
+                    [-36.0, -3 * h, 36.0, -3 * h],
+                    [3 * h, -h * h, -3 * h, 4 * h * h],
+                ]
+            ) * (pull[k] / (30 * h))  # fmt: skip
+            sign = np.array([1.0, slope, 1.0, slope])
+            places = [6 * k + first, 6 * k + turn, 6 * k + 6 + first, 6 * k + 6 + turn]
+            rows.append(np.repeat(places, 4))
+            columns.append(np.tile(places, 4))
+            values.append((local * np.outer(sign, sign)).ravel())
+    shape = (6 * mesh.nodes, 6 * mesh.nodes)
+    if not rows:
+        return csr_array(shape)
+    return csr_array((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=shape)
+
+
+def _damping(beam: Beam, mesh: LinkMesh, own_mass: NodeBodies) -> csr_array:
+    """Damping of the deformation alone: what the link does as a whole meets no resistance."""
+    given = beam.damping
+    size = mesh.K0.shape[0]
+    if given is None:
+        return csr_array((size, size))
+    b = given.rayleigh.stiffness if given.rayleigh is not None else 0.0
+    D = csr_array(b * mesh.K0)
+    a = given.rayleigh.mass if given.rayleigh is not None else 0.0
+    if not a and not given.ratio:
+        return D
+    # own displacements relative to a held root
+    spread = mesh.spread()[:, 6:]
+    M = csr_array(spread.T @ block_diag(own_mass.mass_matrices(), format="csr") @ spread)
+    if a:
+        inner = a * M
+    else:
+        from pliant.bodies.damping import modal_damping
+
+        if mesh.nodes > MOST_RATIO_NODES:
+            raise ModelError(
+                f"link '{mesh.name}': damping by a ratio couples all of its {mesh.nodes} nodes; beyond "
+                f"{MOST_RATIO_NODES} nodes give damping: {{rayleigh: {{stiffness: seconds}}}}"
+            )
+        K = (spread.T @ mesh.K0 @ spread).toarray()
+        inner = csr_array(modal_damping(M.toarray(), K, given.ratio or 0.0))
+    own = _deformation(mesh)
+    return csr_array(D + own.T @ inner @ own)
+
+
+def _deformation(mesh: LinkMesh) -> csr_array:
+    """Own displacements relative to what the root carries along (own, 6 n)."""
+    rows, columns, values = [], [], []
+    for node in range(1, mesh.nodes):
+        carried = np.eye(6)
+        carried[:3, 3:] = -tilde(mesh.bodies.x[node])
+        for component, place in mesh.own_at(node).items():
+            rows.append(place)
+            columns.append(6 * node + component)
+            values.append(1.0)
+            for j in np.flatnonzero(carried[component]):
+                rows.append(place)
+                columns.append(int(j))
+                values.append(-float(carried[component, j]))
+    return csr_array((values, (rows, columns)), shape=(mesh.own, 6 * mesh.nodes))

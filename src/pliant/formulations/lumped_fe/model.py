@@ -1,0 +1,317 @@
+"""The flexible robot about its nominal motion: Di Gregorio (13) to (18), for open and closed chains.
+
+The nominal motion of all joints is given. What links and passive joints do beside it are the independent displacements
+z, small; actuated joints move exactly as they shall, and their efforts follow with all other reactions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array
+
+from pliant.formulations.lumped_fe.closing import LoopRows, close_motion, loop_rows
+from pliant.formulations.lumped_fe.interface import Jet, Numbering, RootMap, frame_map, product, root_maps
+from pliant.formulations.lumped_fe.mesh import mesh_link
+from pliant.formulations.lumped_fe.node_matrices import Floats, Variant, tilde
+from pliant.formulations.lumped_fe.skeleton import JointMotion, LinkMotion, Skeleton
+from pliant.formulations.lumped_fe.system import LinkEquations, Matrices, MatrixSum, congruence, local_map
+from pliant.model.errors import ModelError
+
+if TYPE_CHECKING:
+    from pliant.model.robot import Robot
+
+FULL_SIZE = 250
+"""Robots of more displacements are assembled in sparse matrices."""
+SINGULAR = 1e-9
+"""Rows of loops that are this small beside the largest determine nothing."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class DependentChoice:
+    """Loops closed by dependent displacements: y = Z z.
+
+    dependent, independent  places in y
+    rows                    those of the loops that are kept
+    """
+
+    dependent: NDArray[np.int_]
+    independent: NDArray[np.int_]
+    rows: NDArray[np.int_]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class AssembledMotion:
+    """The robot along a nominal motion.
+
+    motion, links  of the joints and links
+    roots          X of every link
+    J              rows of the loops on y, with derivatives (times, rows, y)
+    Z              y = Z z with derivatives (times, y, z); None without loops
+    equations      on z, full matrices; None where they are asked instant by instant
+    """
+
+    motion: JointMotion
+    links: list[LinkMotion]
+    roots: list[RootMap]
+    J: Jet | None
+    Z: Jet | None
+    equations: Matrices | None
+
+
+class LumpedModel:
+    """A robot of meshed links.
+
+    elements    elements of every bending link, or link -> elements; default: as described (8 where modes are described)
+    variant     complete; absolute or printed for study: wrong to first order, see ``node_terms``
+    stiffening  the pull of centrifugal forces stiffens bending, which the paper leaves out; of links that carry none
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        *,
+        elements: int | Mapping[str, int] | None = None,
+        variant: Variant = "complete",
+        stiffening: bool = False,
+    ) -> None:
+        known = elements if isinstance(elements, Mapping) else dict.fromkeys(robot.link_names, elements)
+        for name in known:
+            robot.link(name)
+        self.robot, self.variant = robot, variant
+        self.meshes = tuple(mesh_link(link, robot, known.get(link.name)) for link in robot.links)
+        self.skeleton = Skeleton(robot, self.meshes)
+        self.loops: list[LoopRows] = [loop_rows(self.skeleton, loop) for loop in robot.loops]
+        if stiffening:
+            self._require_ends()
+        self.links = tuple(LinkEquations.of(mesh, variant, stiffening=stiffening) for mesh in self.meshes)
+        self.numbering = Numbering(self.skeleton)
+        self.elimination: DependentChoice | None = None
+        # full matrices are faster than sparse ones
+        self.is_small = self.numbering.size <= FULL_SIZE
+        self._dense = [link.dense() for link in self.links] if self.is_small else []
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Names of the joint coordinates, in the order of nominal motions."""
+        return self.skeleton.joints
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the actuated joints."""
+        return tuple(seat.name for seat in self.skeleton.seats if seat.is_actuated)
+
+    def _require_ends(self) -> None:
+        """Stiffening is known where all that pulls is the link's own."""
+        carrying = {seat.parent for seat in self.skeleton.seats if seat.parent >= 0}
+        carrying |= {link for loop in self.loops for link, _ in loop.ends if link >= 0}
+        for i in sorted(carrying):
+            if self.meshes[i].own:
+                raise ModelError(
+                    f"link '{self.meshes[i].name}': it bends and carries other links; stiffening by their pull is not "
+                    "part of the method lumped_fe (links with foreshortening in the method recursive have it)"
+                )
+
+    # ---- nominal motion
+
+    def reference_pose(self) -> Floats:
+        """Joint coordinates of the reference pose (joints,)."""
+        return np.array([self.robot.pose.get(name, 0.0) for name in self.joints])
+
+    def at_rest(self, q: Sequence[float] | Floats | Mapping[str, float] | None = None) -> JointMotion:
+        """One instant of rest: positions of the actuated joints, or by name; default: the reference pose."""
+        pose = self.reference_pose()
+        start = pose[self.skeleton.driven]
+        if isinstance(q, Mapping):
+            for name, value in q.items():
+                start[self.inputs.index(name)] = value
+        elif q is not None:
+            start = np.asarray(q, dtype=float)
+        return self.nominal(JointMotion(start[None], 0 * start[None], 0 * start[None]))
+
+    def nominal(self, driven: JointMotion, start: Floats | None = None) -> JointMotion:
+        """Motion of all joints for one of the actuated joints (times, inputs); loops determine the passive ones.
+
+        start  all joints near the first instant (joints,) or near every one (times, joints); default: reference pose
+        """
+        return close_motion(self.skeleton, self.loops, driven, self.reference_pose() if start is None else start)
+
+    # ---- equations
+
+    def assemble(self, motion: JointMotion) -> AssembledMotion:
+        """Everything that belongs to the instants of a nominal motion of all joints."""
+        links = self.skeleton.motion(motion)
+        roots = root_maps(self.skeleton, self.numbering, links)
+        J, Z = self._loops(roots, links)
+        equations = self._full(motion, links, roots, Z) if self.is_small else None
+        return AssembledMotion(motion, links, roots, J, Z, equations)
+
+    def _full(
+        self, motion: JointMotion, links: list[LinkMotion], roots: list[RootMap], Z: Jet | None
+    ) -> Matrices:  # fmt: skip
+        total = MatrixSum(self.numbering.size, len(motion.q))
+        for i, root in enumerate(roots):
+            own = self.numbering.own[i]
+            total.add(
+                np.append(root.columns, own), congruence(self._dense[i].at(links[i]), local_map(root.X, len(own)))
+            )
+        self._add_joints(total, motion)
+        whole = total.result()
+        return whole if Z is None else congruence(whole, Z)
+
+    def sparse_equations(self, assembled: AssembledMotion, t: int) -> Matrices:
+        """Sparse matrices on z at one instant."""
+        total = MatrixSum(self.numbering.size, None)
+        for i, root in enumerate(assembled.roots):
+            own = self.numbering.own[i]
+            part = congruence(self.links[i].sparse_at(assembled.links[i], t), local_map(root.X, len(own), t))
+            total.add(np.append(root.columns, own), part)
+        self._add_joints(total, JointMotion(*(x[t : t + 1] for x in assembled.motion)))
+        whole = total.result()
+        if assembled.Z is None:
+            return whole
+        return congruence(whole, tuple(csr_array(z[t]) for z in assembled.Z))
+
+    def equations_at(self, assembled: AssembledMotion, t: int) -> Matrices:
+        """At one instant: full matrices of small robots, sparse ones of large."""
+        if assembled.equations is None:
+            return self.sparse_equations(assembled, t)
+        return Matrices(*(x[t] for x in assembled.equations))
+
+    def _add_joints(self, total: MatrixSum, motion: JointMotion) -> None:
+        """Spring, damper, rotor and dry friction of the nominal rate, at passive joints."""
+        for i, place in enumerate(self.numbering.joint):
+            if place is None:
+                continue
+            rotor, stiffness, damping = self.joint_constants(i)
+            force = self.joint_force(i, motion)
+            one = np.array([place])
+            if total.times is None:
+                parts = [coo_array([[x]]) for x in (rotor, damping, stiffness)]
+                total.add(one, Matrices(parts[0], parts[1], parts[2], force))
+            else:
+                full = [np.full((total.times, 1, 1), x) for x in (rotor, damping, stiffness)]
+                total.add(one, Matrices(full[0], full[1], full[2], force[:, None]))
+
+    def joint_constants(self, i: int) -> tuple[float, float, float]:
+        """Inertia of the rotor at the joint, stiffness of its spring, viscous damping."""
+        joint = self.skeleton.seats[i].joint
+        rotor = joint.motor.reflected_inertia if joint.motor else 0.0
+        stiffness = joint.spring.stiffness if joint.spring else 0.0
+        damping = (joint.spring.damping if joint.spring else 0.0) + (joint.friction.viscous if joint.friction else 0.0)
+        return rotor, stiffness, damping
+
+    def joint_force(self, i: int, motion: JointMotion) -> Floats:
+        """What rotor, spring and friction of a joint take along the nominal motion (times,)."""
+        seat = self.skeleton.seats[i]
+        q, v, a = (x[:, seat.coordinate] for x in motion)
+        rotor, stiffness, damping = self.joint_constants(i)
+        rest = seat.joint.spring.rest if seat.joint.spring else 0.0
+        force = rotor * a + damping * v + stiffness * (q - rest)
+        friction = seat.joint.friction
+        if friction is not None and friction.coulomb:
+            force = force + friction.coulomb * np.tanh(v / friction.smoothing)
+        return np.asarray(force)
+
+    # ---- loops
+
+    def _loops(self, roots: list[RootMap], links: list[LinkMotion]) -> tuple[Jet | None, Jet | None]:
+        if not self.loops:
+            return None, None
+        times, size = len(links[0].p), self.numbering.size
+        parts: list[Jet] = []
+        for loop in self.loops:
+            D = [np.zeros((times, 6, size)) for _ in range(3)]
+            for sign, end in zip((1.0, -1.0), loop.ends, strict=True):
+                columns, U = frame_map(self.skeleton, self.numbering, roots, links, end)
+                for whole, part in zip(D, U, strict=True):
+                    whole[:, :, columns] += sign * part
+            parts.append(product(self._directions(loop, links), (D[0], D[1], D[2])))
+        J: Jet = tuple(np.concatenate([part[k] for part in parts], axis=1) for k in range(3))  # type: ignore[assignment]
+        if self.elimination is None:
+            self.elimination = self._choose(J[0][0])
+        return J, self._closed(J)
+
+    def _directions(self, loop: LoopRows, links: list[LinkMotion]) -> Jet:
+        """Rows of a loop; tilts turn with the first frame."""
+        link, place = loop.ends[0]
+        times = len(links[0].p)
+        if link < 0:
+            N = loop.directions(np.broadcast_to(np.eye(3), (times, 3, 3)))
+            return N, 0 * N, 0 * N
+        body = links[link]
+        w_, wd_ = tilde(body.w), tilde(body.w_dot)
+        N = loop.directions(body.R @ place.R)
+        k = loop.size - len(loop.tilts)
+        out = [N]
+        for turn in (body.R @ w_, body.R @ (w_ @ w_ + wd_)):
+            rate = np.zeros_like(N)
+            rate[:, k:, 3:] = loop.tilts @ np.swapaxes(turn @ place.R, 1, 2)
+            out.append(rate)
+        return out[0], out[1], out[2]
+
+    def _choose(self, J: Floats) -> DependentChoice:
+        """Passive joints become dependent first, then own displacements of the nodes."""
+        from scipy.linalg import qr
+
+        passive = np.array([k for k in self.numbering.joint if k is not None], dtype=int)
+        others = np.setdiff1d(np.arange(self.numbering.size), passive)
+        dependent: list[int] = []
+        left, size = J.copy(), np.abs(J).max()
+        for columns in (passive, others):
+            if not len(columns):
+                continue
+            Q, R, order = qr(left[:, columns], pivoting=True, mode="economic")
+            rank = int((np.abs(np.diag(R)) > SINGULAR * size).sum())
+            dependent += columns[order[:rank]].tolist()
+            left = left - Q[:, :rank] @ (Q[:, :rank].T @ left)
+        # rows that say nothing new, as of a plane that all links keep anyway
+        rows = qr(J[:, dependent].T, pivoting=True, mode="r")[1][: len(dependent)]
+        d = np.array(dependent, dtype=int)
+        return DependentChoice(d, np.setdiff1d(np.arange(self.numbering.size), d), np.sort(rows))
+
+    def _closed(self, J: Jet) -> Jet:
+        """Z with derivatives: J y = 0 at all times."""
+        e = self.elimination
+        assert e is not None
+        J0, J1, J2 = (x[:, e.rows] for x in J)
+        condition = np.linalg.cond(J0[:, :, e.dependent])
+        if not condition.max() < 1 / SINGULAR:
+            raise ModelError(
+                f"robot '{self.robot.name}': the chosen dependent displacements do not close its loops along the "
+                "motion (a singular pose, or one far from the first); keep the path away from it, or begin anew there"
+            )
+        inverse = np.linalg.inv(J0[:, :, e.dependent])
+
+        def parts(x: Floats) -> tuple[Floats, Floats]:
+            return x[:, :, e.dependent], x[:, :, e.independent]
+
+        (_, I0), (D1, I1), (D2, I2) = parts(J0), parts(J1), parts(J2)
+        Q0 = -inverse @ I0
+        Q1 = -inverse @ (D1 @ Q0 + I1)
+        Q2 = -inverse @ (D2 @ Q0 + 2 * D1 @ Q1 + I2)
+        out = []
+        for order, Q in enumerate((Q0, Q1, Q2)):
+            Z = np.zeros((len(Q), self.numbering.size, len(e.independent)))
+            Z[:, e.dependent] = Q
+            if not order:
+                Z[:, e.independent, np.arange(len(e.independent))] = 1.0
+            out.append(Z)
+        return out[0], out[1], out[2]
+
+    # ---- sizes and names
+
+    @property
+    def size(self) -> int:
+        """Number of independent displacements z (known after the first assembly of a robot with loops)."""
+        return self.numbering.size if self.elimination is None else len(self.elimination.independent)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of z: passive joints by their names, displacements and turns of nodes as LINK.NODE.dx, ..., .rz."""
+        names = self.numbering.names
+        return tuple(names if self.elimination is None else [names[k] for k in self.elimination.independent])

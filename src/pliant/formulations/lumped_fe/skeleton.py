@@ -1,0 +1,231 @@
+"""The nominal motion: the robot with rigid links, at many instants at once.
+
+All results are in the axes of the link they belong to; leading axes are times. Gravity is an acceleration of the base.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pliant.formulations.lumped_fe.mesh import FramePlace, LinkMesh
+from pliant.formulations.lumped_fe.node_matrices import Floats, tilde
+from pliant.model.errors import ModelError
+
+if TYPE_CHECKING:
+    from pliant.model.joints import Joint
+    from pliant.model.robot import Robot
+
+BASE = -1
+BASE_PLACE = FramePlace(0, np.zeros(3), np.eye(3))
+
+
+class JointMotion(NamedTuple):
+    """Positions, rates and accelerations of all joint coordinates (times, joints)."""
+
+    q: Floats
+    v: Floats
+    a: Floats
+
+
+class RelativeMotion(NamedTuple):
+    """A link frame in that of its parent, with two derivatives of the components: R (times, 3, 3), p (times, 3)."""
+
+    R: Floats
+    R_dot: Floats
+    R_ddot: Floats
+    p: Floats
+    p_dot: Floats
+    p_ddot: Floats
+
+
+class LinkMotion(NamedTuple):
+    """Of a link frame: pose in the base, twist and acceleration in link axes (times, 3), gravity's pull included.
+
+    relative  to the parent
+    """
+
+    R: Floats
+    p: Floats
+    v: Floats
+    w: Floats
+    w_dot: Floats
+    a: Floats
+    relative: RelativeMotion
+
+
+@dataclass(frozen=True, slots=True)
+class JointSeat:
+    """A joint between a frame of the parent and a link.
+
+    coordinate  place among the joint coordinates, or None if the joint is fixed
+    column      (6,) displacement of the link frame per unit of the coordinate, link axes
+    """
+
+    name: str
+    kind: str
+    parent: int
+    place: FramePlace
+    axis: Floats
+    R_FJ: Floats
+    p_FJ: Floats
+    R_JB: Floats
+    p_JB: Floats
+    coordinate: int | None
+    is_actuated: bool
+    joint: Joint
+
+    @property
+    def column(self) -> Floats:
+        axis = self.R_JB.T @ self.axis
+        if self.kind == "prismatic":
+            return np.concatenate([axis, np.zeros(3)])
+        return np.concatenate([np.cross(axis, self.R_JB.T @ self.p_JB), axis])
+
+    @property
+    def is_passive(self) -> bool:
+        """Whether it moves by itself."""
+        return self.coordinate is not None and not self.is_actuated
+
+    def relative(self, motion: JointMotion) -> RelativeMotion:
+        """The link frame as the joint places it on the parent's frame."""
+        if self.coordinate is None:
+            q = v = a = np.zeros(len(motion.q))
+        else:
+            q, v, a = (x[:, self.coordinate] for x in motion)
+        X, x0 = self.place.R @ self.R_FJ, self.place.p + self.place.R @ self.p_FJ
+        # Rodrigues: E = 1 + sin q n~ + (1 - cos q) n~ n~, on constant factors
+        axis_ = tilde(self.axis)
+        turns = (np.eye(3), axis_, axis_ @ axis_)
+        if self.kind == "revolute":
+            s, c = np.sin(q), np.cos(q)
+            zero = np.zeros_like(q)
+            terms = ((1 + zero, s, 1 - c), (zero, c * v, s * v), (zero, c * a - s * v * v, s * a + c * v * v))
+        else:
+            zero = np.zeros_like(q)
+            terms = ((1 + zero, zero, zero), (zero, zero, zero), (zero, zero, zero))
+        matrices = np.stack([(X @ E @ self.R_JB).ravel() for E in turns])
+        arms = np.stack([X @ E @ self.p_JB for E in turns])
+        R = [(np.column_stack(term) @ matrices).reshape(-1, 3, 3) for term in terms]
+        p = [np.column_stack(term) @ arms for term in terms]
+        if self.kind == "prismatic":
+            p = [place + np.outer(x, X @ self.axis) for place, x in zip(p, (q, v, a), strict=True)]
+        return RelativeMotion(R[0], R[1], R[2], x0 + p[0], p[1], p[2])
+
+
+class Skeleton:
+    """Joints and frames of a robot, parents first."""
+
+    def __init__(self, robot: Robot, meshes: Sequence[LinkMesh]) -> None:
+        self.robot, self.meshes = robot, tuple(meshes)
+        index = {link.name: i for i, link in enumerate(robot.links)}
+        self.gravity = np.array(robot.gravity, dtype=float)
+        self.joints: tuple[str, ...] = robot.joint_coordinates
+        self.seats: list[JointSeat] = []
+        for link in robot.links:
+            joint = link.joint
+            if joint.type == "free":
+                raise ModelError(
+                    f"joint '{joint.name}': it is free; the method lumped_fe needs a nominal motion of every joint, "
+                    "which a floating base does not have (use the method recursive)"
+                )
+            parent, frame = robot.parent_of(link.name)
+            place = BASE_PLACE if parent == "base" else meshes[index[parent]].frames[frame]
+            moves = joint.type != "fixed"
+            self.seats.append(
+                JointSeat(
+                    name=str(joint.name),
+                    kind=joint.type,
+                    parent=BASE if parent == "base" else index[parent],
+                    place=place,
+                    axis=joint.axis_vector() if moves else np.zeros(3),
+                    R_FJ=joint.placement.matrix(),
+                    p_FJ=joint.placement.vector(),
+                    R_JB=joint.child_placement.matrix(),
+                    p_JB=joint.child_placement.vector(),
+                    coordinate=self.joints.index(str(joint.name)) if moves else None,
+                    is_actuated=bool(joint.actuated) and moves,
+                    joint=joint,
+                )
+            )
+
+    @property
+    def driven(self) -> list[int]:
+        """Places of the actuated joints among the coordinates."""
+        return [s.coordinate for s in self.seats if s.is_actuated and s.coordinate is not None]
+
+    @property
+    def passive(self) -> list[int]:
+        """Places of the passive joints."""
+        return [s.coordinate for s in self.seats if s.is_passive and s.coordinate is not None]
+
+    def frame(self, name: str) -> tuple[int, FramePlace]:
+        """Link and place of LINK.FRAME, LINK, base, or tip (that of the robot)."""
+        if name == "tip":
+            name = self.robot.tip or self.robot.links[-1].name
+        link, frame = self.robot.resolve_frame(name)
+        if link == "base":
+            return BASE, BASE_PLACE
+        i = self.robot.link_names.index(link)
+        return i, self.meshes[i].frames[frame]
+
+    def motion(self, motion: JointMotion, *, weight: bool = True) -> list[LinkMotion]:
+        """Motion of every link; ``weight`` adds gravity's pull to the accelerations."""
+        times = len(motion.q)
+        still = np.zeros((times, 3))
+        lift = np.tile(-self.gravity if weight else np.zeros(3), (times, 1))
+        one = np.broadcast_to(np.eye(3), (times, 3, 3))
+        none = RelativeMotion(one, one * 0, one * 0, still, still, still)
+        base = LinkMotion(one, still, still, still, still, lift, none)
+        out: list[LinkMotion] = []
+        for seat in self.seats:
+            up = base if seat.parent == BASE else out[seat.parent]
+            out.append(_carry(up, seat, motion))
+        return out
+
+    def pose(self, links: Sequence[LinkMotion], link: int, place: FramePlace) -> tuple[Floats, Floats]:
+        """Position (times, 3) and rotation (times, 3, 3) of a frame in the base."""
+        if link == BASE:
+            times = len(links[0].p)
+            return np.zeros((times, 3)), np.broadcast_to(np.eye(3), (times, 3, 3))
+        body = links[link]
+        return body.p + body.R @ place.p, body.R @ place.R
+
+
+def cross(a: Floats, b: Floats) -> Floats:
+    """Cross products of vectors (..., 3); much faster than numpy's for many short ones."""
+    out = np.empty(np.broadcast_shapes(a.shape, b.shape))
+    out[..., 0] = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]
+    out[..., 1] = a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2]
+    out[..., 2] = a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+    return out
+
+
+def _carry(up: LinkMotion, seat: JointSeat, motion: JointMotion) -> LinkMotion:
+    rel = seat.relative(motion)
+    back = np.swapaxes(rel.R, 1, 2)
+    column = seat.column[3:] if seat.kind == "revolute" else np.zeros(3)
+    if seat.coordinate is None:
+        rate = acceleration = np.zeros((len(motion.q), 1))
+    else:
+        rate, acceleration = (x[:, [seat.coordinate]] for x in (motion.v, motion.a))
+
+    def down(x: Floats) -> Floats:
+        return np.asarray(np.einsum("tij,tj->ti", back, x))
+
+    w_up = down(up.w)
+    velocity = up.v + cross(up.w, rel.p) + rel.p_dot
+    swing = cross(up.w_dot, rel.p) + cross(up.w, cross(up.w, rel.p))
+    a = up.a + swing + 2 * cross(up.w, rel.p_dot) + rel.p_ddot
+    return LinkMotion(
+        up.R @ rel.R,
+        up.p + np.einsum("tij,tj->ti", up.R, rel.p),
+        down(velocity),
+        w_up + rate * column,
+        down(up.w_dot) + cross(w_up, rate * column) + acceleration * column,
+        down(a),
+        rel,
+    )

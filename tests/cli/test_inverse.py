@@ -1,0 +1,26 @@
+"""``pliant inverse``: a path of a flexible robot from the command line."""
+
+
+def test_a_path_is_solved_and_written(run, tmp_path):
+    picture = tmp_path / "circle.png"
+    done = run("inverse", "two-link-circle", "-o", str(tmp_path / "out"), "--plot", str(picture))
+    assert done.returncode == 0, done.stderr
+    assert "0 (as if rigid)" in done.stdout
+    assert "converged: the frame is within" in done.stdout
+    assert picture.stat().st_size > 10_000
+    names = sorted(file.name for file in (tmp_path / "out").iterdir())
+    kinds = ("efforts.csv", "feed-forward.yaml", "motion.csv", "prescribed.yaml", "reactions.csv", "robot.yaml")
+    assert names == [f"two-link-circle-{kind}" for kind in kinds]
+
+
+def test_divergence_is_told_and_is_a_failure(run):
+    done = run("inverse", "two-link-circle", "--feedback", "full", "--quiet")
+    assert done.returncode == 1
+    assert "diverged: the distance grew from" in done.stderr
+    assert "Feed back only what is slower" in done.stderr
+
+
+def test_wrong_words_are_refused(run):
+    done = run("inverse", "two-link-circle", "--feedback", "all")
+    assert done.returncode == 2
+    assert "it must be one of band, static, full" in done.stderr
