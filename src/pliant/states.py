@@ -73,9 +73,9 @@ class Labels:
         except (TypeError, ValueError):
             raise ValueError(f"{symbol} of '{name}' is {value!r}; it must be a number") from None
 
-    def by_name(self, vector: ArrayLike) -> dict[str, Any]:
+    def by_name(self, vector: ArrayLike, symbol: str = "") -> dict[str, Any]:
         """The entries of a vector (n,) by their names; of a batch (count, n) arrays."""
-        array = as_states(f"the vector of {self.what}s", vector, len(self.names), self.robot)
+        array = as_states(symbol or f"the vector of {self.what}s", vector, len(self.names), self.robot)
         return {name: float(x) if array.ndim == 1 else x for name, x in zip(self.names, array.T, strict=True)}
 
 

@@ -169,7 +169,7 @@ class TreeDynamics:
     def _by_name(self, symbol: str, given: States | None, joints: dict[str, Any]) -> Floats:
         labels = self.input_labels if symbol == "tau" else self.labels
         if given is not None and not isinstance(given, Mapping):
-            given = labels.by_name(given)
+            given = labels.by_name(given, symbol)
         return labels.states(symbol, {**(given or {}), **joints})
 
     def by_name(self, vector: ArrayLike) -> dict[str, Any]:
