@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
-from pydantic import Field, ValidationInfo, field_validator, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field, field_validator, model_validator
 
 from pliant.model.element import of_value, refuse, rule
-from pliant.model.errors import ModelError, show
+from pliant.model.errors import ModelError
 from pliant.model.units import Number
 from pliant.simulation.drives.drive import NO_RATES, Action, ActiveDrive, Drive
 from pliant.simulation.joint_table import read_joint_table
 from pliant.simulation.per_joint import Efforts, spread
 from pliant.simulation.signals import signal
+from pliant.simulation.study_file import StudyFile
 from pliant.simulation.trajectories.path import Floats, Surroundings
 
 Interpolation = Literal["linear", "hold", "cubic"]
@@ -32,7 +31,7 @@ class GivenTorque(Drive):
     joints: Efforts | None = Field(
         default=None, description="joint names to numbers or expressions in t; the others are zero"
     )
-    file: str | None = Field(default=None, description="CSV file with a column 't' and one per joint")
+    file: StudyFile | None = Field(default=None, description="CSV file with a column 't' and one per joint")
     time: tuple[Number, ...] | None = Field(default=None, description="times of a table, increasing")
     torque: tuple[tuple[Number, ...], ...] | None = Field(
         default=None, description="one row per time, one column per input"
@@ -43,18 +42,6 @@ class GivenTorque(Drive):
     @classmethod
     def _lists(cls, value: Any) -> Any:
         return value.tolist() if isinstance(value, np.ndarray) else value
-
-    @field_validator("file")
-    @classmethod
-    def _readable(cls, value: str | None, info: ValidationInfo) -> str | None:
-        """A file of a study stands beside the study."""
-        if value is None:
-            return None
-        folder = info.context.get("folder", "") if isinstance(info.context, dict) else ""
-        path = os.path.join(folder, value)
-        if not os.path.isfile(path):
-            raise PydanticCustomError("value", "is {given}; there is no such file", {"given": show(value)})
-        return path
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:

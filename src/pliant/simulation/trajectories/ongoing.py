@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
@@ -10,16 +9,15 @@ from math import inf
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import Field, ValidationInfo, field_validator, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field, field_validator, model_validator
 
 from pliant.model.element import of_value, refuse, rule
-from pliant.model.errors import show
 from pliant.model.expressions import FACTORIALS, SHAPES, parse_node
 from pliant.model.units import Number, Time
 from pliant.simulation.joint_table import read_joint_table
 from pliant.simulation.per_joint import PerJoint, PerJointValue, Speeds, numbers, spread
 from pliant.simulation.signals import SignalForm
+from pliant.simulation.study_file import StudyFile
 from pliant.simulation.trajectories.joint_moves import Duration, SmoothPath
 from pliant.simulation.trajectories.path import Desired, Floats, Path, Surroundings, Trajectory
 
@@ -139,25 +137,13 @@ class TableMotion(Trajectory):
     positions: tuple[tuple[Number, ...], ...] | None = Field(
         default=None, description="one row per time, one column per input, rad or m"
     )
-    file: str | None = Field(default=None, description="CSV file with a column 't' and one per joint, rad or m")
+    file: StudyFile | None = Field(default=None, description="CSV file with a column 't' and one per joint, rad or m")
     ends: Literal["free", "rest"] = Field(default="free", description="rates at both ends: those of the curve, or zero")
 
     @field_validator("time", "positions", mode="before")
     @classmethod
     def _lists(cls, value: Any) -> Any:
         return value.tolist() if isinstance(value, np.ndarray) else value
-
-    @field_validator("file")
-    @classmethod
-    def _readable(cls, value: str | None, info: ValidationInfo) -> str | None:
-        """A file of a study stands beside the study."""
-        if value is None:
-            return None
-        folder = info.context.get("folder", "") if isinstance(info.context, dict) else ""
-        path = os.path.join(folder, value)
-        if not os.path.isfile(path):
-            raise PydanticCustomError("value", "is {given}; there is no such file", {"given": show(value)})
-        return path
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
