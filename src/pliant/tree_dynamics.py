@@ -254,7 +254,11 @@ class TreeDynamics:
 
     def inverse_derivatives(self, q: States, v: States, a: States) -> InverseDerivatives:
         """Exact derivatives of ``forces``."""
-        return InverseDerivatives(*(self._inverse.by(seed)(q, v, a) for seed in "qva"))
+        return InverseDerivatives(*(self.force_derivative(seed, q, v, a) for seed in "qva"))
+
+    def force_derivative(self, by: str, q: States, v: States, a: States) -> Floats:
+        """Exact derivative of ``forces`` by one of q, v and a (n, n)."""
+        return self._inverse.by(by)(q, v, a)
 
     def energy(self, q: States, v: States) -> Energies:
         """Energies of a state, numbers; of a batch, arrays."""

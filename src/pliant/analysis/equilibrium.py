@@ -252,7 +252,7 @@ class _Statics:
     def step(self, x: Floats) -> Floats:
         """The Newton step; the change of the loops' directions is left out."""
         q = self.split(x)[0]
-        K = self.arm.inverse_derivatives(q, self.v, self.still).q
+        K = self.arm.force_derivative("q", q, self.v, self.still)
         for k in range(len(q) if self.forces else 0):
             aside = np.zeros(len(q))
             aside[k] = DIFFERENCE
