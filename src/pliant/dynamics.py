@@ -227,7 +227,7 @@ class Dynamics(TreeDynamics):
             return ForwardDerivatives(by_q, by_v, by_f @ self.B)
         # accelerations are linear in forces: their derivative by them, by recursion, is M^-1
         mobility = self._forward.by("f")(q, v, self._nothing)
-        by_q, by_v = (-mobility @ self._inverse.by(seed)(q, v, a) for seed in "qv")
+        by_q, by_v = (-mobility @ self.force_derivative(seed, q, v, a) for seed in "qv")
         return ForwardDerivatives(by_q, by_v, mobility @ self.B)
 
     @cached_property

@@ -40,7 +40,8 @@ class Labels:
 
     def states(self, symbol: str, given: States) -> Floats:
         """A vector (n,), or a batch of them, as an array; ``symbol`` says which: q, v, a, tau, force."""
-        if not isinstance(given, Mapping):
+        # arrays first: to ask whether something is a mapping takes longer than all the rest
+        if type(given) is np.ndarray or not isinstance(given, Mapping):
             return as_states(symbol, given, len(self.names), self.robot)
         entries = {name: self._number(symbol, name, value) for name, value in given.items()}
         shape = np.broadcast_shapes(*(np.shape(x) for x in entries.values()))

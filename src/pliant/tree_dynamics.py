@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -212,6 +212,14 @@ class TreeDynamics:
         return self._function("inverse")
 
     @cached_property
+    def _quick_inverse(self) -> Callable[..., Any]:
+        return self._inverse.quick
+
+    @cached_property
+    def _quick_slopes(self) -> tuple[Callable[..., Any], ...]:
+        return tuple(self._inverse.by(seed).quick for seed in "qva")
+
+    @cached_property
     def _mass(self) -> Function:
         return self._inverse.by("a")
 
@@ -231,12 +239,12 @@ class TreeDynamics:
 
     def forces(self, q: States, v: States, a: States) -> Floats:
         """Generalised forces (n,) that give all coordinates the accelerations a (n,)."""
-        fast: Floats | None = self._inverse.quick(q, v, a)
+        fast: Floats | None = self._quick_inverse(q, v, a)
         return self._inverse(q, v, a) if fast is None else fast
 
     def bias(self, q: States, v: States) -> Floats:
         """h (n,): everything of the left-hand side but M a."""
-        fast: Floats | None = self._inverse.quick(q, v, self._nothing)
+        fast: Floats | None = self._quick_inverse(q, v, self._nothing)
         return self._inverse(q, v, self._nothing) if fast is None else fast
 
     def mass_matrix(self, q: States) -> Floats:
@@ -254,6 +262,10 @@ class TreeDynamics:
 
     def inverse_derivatives(self, q: States, v: States, a: States) -> InverseDerivatives:
         """Exact derivatives of ``forces``."""
+        by_q, by_v, by_a = self._quick_slopes
+        d_q, d_v, d_a = by_q(q, v, a), by_v(q, v, a), by_a(q, v, a)
+        if d_q is not None and d_v is not None and d_a is not None:
+            return InverseDerivatives(d_q, d_v, d_a)
         return InverseDerivatives(*(self.force_derivative(seed, q, v, a) for seed in "qva"))
 
     def force_derivative(self, by: str, q: States, v: States, a: States) -> Floats:

@@ -51,8 +51,6 @@ class Function:
         self.compiled, self.seed, self.variant = compiled, seed, variant
         self.size = len(nothing)
         self._derivatives: dict[str, Function] = {}
-        # the function on plain arrays of one state, which gives None for all else
-        self.quick: Callable[..., Any] = self._find_quick
 
     def by(self, seed: str) -> Function:
         """The derivative by an input: (outputs, n) for each state."""
@@ -83,11 +81,10 @@ class Function:
             evaluator.constants[dissipative_slots(self.traced.carrier)] = 0.0
         return evaluator
 
-    def _find_quick(self, *inputs: States) -> Floats | None:
-        """The first call makes the built-in function that takes plain arrays of one state and declines the rest."""
-        self.quick = (self.evaluator.fast() if self.compiled and self.size else None) or declined
-        fast: Floats | None = self.quick(*inputs)
-        return fast
+    @cached_property
+    def quick(self) -> Callable[..., Any]:
+        """The built-in function on plain arrays of one state; it gives None for all else."""
+        return (self.evaluator.fast() if self.compiled and self.size else None) or declined
 
     def _general(self, inputs: tuple[States, ...]) -> Floats:
         names = self.traced.algorithm.inputs
