@@ -294,3 +294,14 @@ def test_a_run_in_a_notebook(run, tmp_path):
     assert "<td>shoulder.torque</td><td>N m</td>" in page
     assert "101 samples" in page
     assert run.draw(tmp_path / "motion.svg")._repr_png_().startswith(b"\x89PNG")
+
+
+@pytest.mark.filterwarnings("ignore:link .* along its axis", "ignore:link .* tip turns")  # only the reactions count
+def test_reactions_are_those_of_their_joints():
+    """Also where sections of a beam stand between two joints in the tree."""
+    run = simulate("cibicik-4dof", until=2e-3, output_step=1e-3, limits="ignore")
+    for joint in run.arm.inputs:
+        a = run.arm.forward(run.q[-1], run.v[-1], np.zeros(len(run.arm.inputs)))
+        assert run[f"{joint}.reaction"][-1] == pytest.approx(
+            run.arm.reactions(run.q[-1], run.v[-1], a)[joint], rel=1e-6, abs=1e-6
+        )

@@ -145,13 +145,13 @@ def _energy(given: Quantities, k: int) -> Floats:
 
 def _reactions(given: Quantities) -> Iterator[Channel]:
     meaning = "force and moment that the joint hands to its link, link axes (6)"
-    for i, link in enumerate(given.arm.tree.links):
+    for link in given.arm.tree.links:
         if link.joint:
-            yield Channel(f"{link.joint}.reaction", "N, N m", meaning, partial(_reaction, given, i))
+            yield Channel(f"{link.joint}.reaction", "N, N m", meaning, partial(_reaction, given, link.joint))
 
 
-def _reaction(given: Quantities, i: int) -> Floats:
-    return given.reactions[:, i]
+def _reaction(given: Quantities, joint: str) -> Floats:
+    return given.reactions[joint]
 
 
 def _loops(given: Quantities) -> Iterator[Channel]:

@@ -53,10 +53,11 @@ class Quantities:
         return np.asarray(np.einsum("ij,ij->i", self.samples.tau, self.samples.v @ self.arm.B))
 
     @cached_property
-    def reactions(self) -> Floats:
-        """Force and moment that each joint hands to its link, link axes (N, links, 6)."""
+    def reactions(self) -> dict[str, Floats]:
+        """Joint -> force and moment that it hands to its link, link axes (N, 6)."""
         rows = zip(self.samples.q, self.samples.v, self.accelerations, strict=True)
-        return np.array([list(self.arm.reactions(*row).values()) for row in rows])
+        found = [self.arm.reactions(*row) for row in rows]
+        return {joint: np.array([each[joint] for each in found]) for joint in found[0]}
 
     # ---- closed loops
 
