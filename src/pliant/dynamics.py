@@ -210,13 +210,17 @@ class Dynamics(TreeDynamics):
         q, v = self._state(q, v, batch=False)
         a = self.labels.states("a", a)
         # closures carry a part of it
-        out = self._function("reaction")(q, v, a).reshape(-1, 6) - self.loops.wrenches(q, v, a)
+        out = self._reaction(q, v, a).reshape(-1, 6) - self.loops.wrenches(q, v, a)
         # sections of beams are links without mass and without a joint of their own
         return {
             link.joint or link.name: np.concatenate([link.R_DB.T @ w[:3], link.R_DB.T @ w[3:]])
             for link, w in zip(self.tree.links, out, strict=True)
             if link.joint or link.body.mass
         }
+
+    @cached_property
+    def _reaction(self) -> Function:
+        return self._function("reaction")
 
     def derivatives(self, q: States, v: States, tau: States | None = None) -> ForwardDerivatives:
         """Exact derivatives of ``forward``: -M^-1 times those of the inverse dynamics at the accelerations."""

@@ -138,7 +138,7 @@ def axial_limits(arm: Dynamics, q: Floats, v: Floats, a: Floats, when: str = "")
     """Links whose axial force changes their bending stiffness, which linear bending does not know."""
     try:
         changes = axial_changes(arm, q, v, a)
-    except (FloatingPointError, np.linalg.LinAlgError, NotImplementedError):
+    except (FloatingPointError, np.linalg.LinAlgError):
         return
     for name, (least, most) in changes.items():
         if least <= -1.0:

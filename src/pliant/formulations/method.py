@@ -7,7 +7,6 @@ function (systems, laws, exports, sensitivities) asks for it here and names the 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from pliant.formulations.recursive.passes import ACCELERATION, ENERGY, MOTION, REACTION, Algorithm, Carrier
@@ -69,10 +68,6 @@ class Method(ABC):
         if what == "forward" or what == "inverse":
             return self.dynamics(what)
         return Traced(KINEMATICS[what], self.tree)
-
-    def numeric(self, what: What) -> Callable[..., object] | None:
-        """The same in plain numbers, of one state, for methods without a tape."""
-        return None
 
     def require(self, what: What, purpose: str) -> Traced:
         """A function that must be on a tape."""

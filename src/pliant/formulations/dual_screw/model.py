@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from pliant.formulations.dual_screw.constants import DualConstants
 from pliant.formulations.dual_screw.inertia import Orders, mass_matrix
@@ -13,8 +12,6 @@ from pliant.formulations.dual_screw.solving import solve, solve_symmetric
 from pliant.formulations.recursive.tree import TreeLink
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import Vector, add, times
-
-VariantName = Literal["symmetric", "strict", "literal", "literal-symmetric", "frozen"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,6 +71,7 @@ class Loops:
     def __init__(self, arm: OpenTree) -> None:
         self.arm = arm
         self.driven = tuple(arm.names.index(name) for name in arm.inputs)
+        self._prescribed: dict[tuple[int, ...], Traced] = {}
 
     # ---- coordinates
 
@@ -162,8 +163,11 @@ class Loops:
         """
         if not driven:
             return self.arm.traced("forward")
-        short = merged(self.arm.tree)
-        return Traced(LoopInverse.of(short.order, (), Plan(), driven, forces=True, pivots=False), short.tree)
+        if driven not in self._prescribed:
+            short = merged(self.arm.tree)
+            algorithm = LoopInverse.of(short.order, (), Plan(), driven, forces=True, pivots=False)
+            self._prescribed[driven] = Traced(algorithm, short.tree)
+        return self._prescribed[driven]
 
     @property
     def is_watched(self) -> bool:

@@ -77,17 +77,6 @@ def nodal_displacements(model: LumpedModel, assembled: AssembledMotion, state: E
     return _in_base(model, assembled, i, s.z)
 
 
-def nodal_rates(model: LumpedModel, assembled: AssembledMotion, state: ElasticState, link: str) -> Floats:
-    """Their absolute derivatives (times, nodes, 6), in base axes."""
-    i = model.robot.link_names.index(link)
-    s = link_state(model, assembled, with_loops(assembled, state), i)
-    w = assembled.links[i].w[:, None]
-    nu, nu_dot = (np.asarray(x @ model.links[i].spread.T).reshape(len(x), -1, 6) for x in (s.z, s.z_dot))
-    total = nu_dot + np.concatenate([cross(w, nu[..., :3]), cross(w, nu[..., 3:])], axis=2)
-    R = assembled.links[i].R
-    return np.concatenate([np.einsum("tij,tnj->tni", R, total[..., k : k + 3]) for k in (0, 3)], axis=2)
-
-
 def _in_base(model: LumpedModel, assembled: AssembledMotion, i: int, s: Floats) -> Floats:
     nu = np.asarray(s @ model.links[i].spread.T).reshape(len(s), -1, 6)
     R = assembled.links[i].R
