@@ -24,6 +24,7 @@ from pliant.cli import (
     show,
     simulate,
     sweep,
+    verify,
     view,
 )
 from pliant.cli.terminal import FAILED, WRONG_INPUT
@@ -49,6 +50,7 @@ app.command(name="modes")(modes.modes)
 app.command(name="equilibrium")(equilibrium.equilibrium)
 app.command(name="derive")(derive.derive)
 app.command(name="reproduce")(reproduce.reproduce)
+app.command(name="verify")(verify.verify)
 app.command(name="bench")(bench.bench)
 
 
