@@ -1,9 +1,9 @@
 """A compiled evaluation as a built-in function of NumPy arrays, called without any conversion.
 
 CPython calls machine code through a PyMethodDef; the code made here looks into the array objects itself, checks type,
-byte order, shape and layout, and makes the result. Anything unusual (lists, other types, batches, a result that is not finite) is
-declined, and the caller takes the general way. The layout of array objects is fixed by NumPy's binary interface;
-``layout_is_known`` checks it on a live array before it is ever relied upon.
+byte order, shape and layout, and makes the result. Anything unusual (lists, other types, batches, a result that is not
+finite) is declined, and the caller takes the general way. The layout of array objects is fixed by NumPy's binary
+interface; ``layout_is_known`` checks it on a live array before it is ever relied upon.
 """
 
 from __future__ import annotations
