@@ -82,7 +82,9 @@ def derive(
     if output is None:
         typer.echo(text, nl=False)
         return
-    output.write_text(text, encoding="utf-8")
+    from pliant.model.files import write_file
+
+    write_file(output, text)
     typer.echo(f"{output}: {len(found.coordinates)} coordinates, {found.system.terms} terms")
 
 

@@ -20,6 +20,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 from pliant.model.discretisation import Damping
 from pliant.model.element import Acceleration3, Element, Frozen, FrozenDict, Name, Text, at, refuse, within
 from pliant.model.errors import ModelError, did_you_mean, show
+from pliant.model.files import write_file
 from pliant.model.joints import Anchor, Joint, Loop
 from pliant.model.links import Link
 from pliant.model.materials import Material
@@ -303,7 +304,7 @@ class Robot(Element):
 
     def save(self, path: str | Path) -> None:
         """Write the robot to a YAML file."""
-        Path(path).write_text(self.to_yaml(), encoding="utf-8")
+        write_file(Path(path), self.to_yaml())
 
 
 def _body(link: Link) -> str:

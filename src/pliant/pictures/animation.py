@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.model.files import written
 from pliant.pictures.canvas import FLEXIBLE_EDGE, GREY, INK, LOAD, LOAD_EDGE, PALE, PAPER, RIGID_EDGE, TRACE
 from pliant.pictures.film import Film, make_film, view_of
 
@@ -49,10 +50,11 @@ def draw_film(arm: Dynamics, time: Floats, q: Floats, path: Path, seconds: float
     scene = _Scene(film, view_of(arm, film), title)
     scene.figure.set_dpi(dots)
     # a run with few samples gives fewer pictures, each shown for longer
-    if ending == ".gif":
-        _write_gif(scene, path, seconds / len(film.time))
-    else:
-        _write_mp4(scene, path, len(film.time) / seconds)
+    with written(path) as beside:
+        if ending == ".gif":
+            _write_gif(scene, beside, seconds / len(film.time))
+        else:
+            _write_mp4(scene, beside, len(film.time) / seconds)
 
 
 def _write_gif(scene: _Scene, path: Path, each: float) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pliant.bodies.modal_body import Array
+from pliant.model.files import written
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -288,8 +289,8 @@ def save(figure: Figure, path: Path) -> None:
     if ending not in PICTURES:
         raise ValueError(f"{path}: a picture must end in {', '.join(PICTURES)}")
     dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-    with rc_context({"svg.hashsalt": "pliant"}):
-        figure.savefig(path, dpi=DOTS_PER_INCH, metadata=dates.get(ending))
+    with rc_context({"svg.hashsalt": "pliant"}), written(path) as beside:
+        figure.savefig(beside, dpi=DOTS_PER_INCH, metadata=dates.get(ending))
 
 
 def polygon(centre: Array, normal: Array, radius: float, corners: int) -> Array:

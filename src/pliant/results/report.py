@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pliant.model.files import write_file
 from pliant.pictures.film import MOST_PICTURES, make_film, view_of
 from pliant.pictures.words import engineering
 from pliant.results.panels import Panel, noise, panels
@@ -61,13 +62,13 @@ def write_report(run: Result, path: Path) -> None:
         f"<details><summary>the robot</summary><pre>{escape(run.robot.to_yaml())}</pre></details></section>",
         f"<footer>Made by Pliant {escape(run.info.version)}</footer>",
     ]
-    path.write_text(_page(run.info.name, body, data), encoding="utf-8")
+    write_file(path, _page(run.info.name, body, data))
 
 
 def write_film_page(run: Result, path: Path) -> None:
     """Write a page with nothing but the film."""
     body = [f"<h1>{escape(run.info.name)}</h1>", '<div id="film"></div>']
-    path.write_text(_page(run.info.name, body, {"film": _film_data(run)}), encoding="utf-8")
+    write_file(path, _page(run.info.name, body, {"film": _film_data(run)}))
 
 
 def _page(title: str, body: Iterable[str], data: dict[str, Any]) -> str:
