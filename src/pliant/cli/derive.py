@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from pliant.cli.terminal import FAILED, RobotArgument, refuse
+from pliant.cli.terminal import FAILED, RobotArgument, refuse, tell
 
 
 class Form(StrEnum):
@@ -77,7 +77,7 @@ def derive(
             report(0.9, "writing")
             text = found.to(form.value)
     except ImportError as error:
-        typer.secho(str(error), fg="red", err=True)
+        tell(str(error))
         raise typer.Exit(FAILED) from None
     if output is None:
         typer.echo(text, nl=False)

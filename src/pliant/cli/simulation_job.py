@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pliant.cli.terminal import check_folder, refuse
+from pliant.cli.terminal import check_folder, check_replaced, refuse
 from pliant.model.errors import ModelError
+from pliant.model.files import file_name
 from pliant.model.yaml_file import parse_document, read_text
 from pliant.results.result import Result
 from pliant.results.samples import Samples
@@ -81,8 +82,9 @@ class Job:
         if given.suffix == RUN_ENDING:
             refuse(f"{name} is a run; `pliant view {name}` shows it, --resume goes on with it")
         study = load_study(name, python=python, changes=changes)
-        path = output or Path(f"{study.name}{RUN_ENDING}")
+        path = output or Path(f"{file_name(study.name)}{RUN_ENDING}")
         check_folder(path, (RUN_ENDING,))
+        check_replaced(path, force)
         if resume:
             kept = _kept(path)
             _same_study(study, kept, path)

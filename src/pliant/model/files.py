@@ -49,7 +49,7 @@ def write_file(path: Path, text: str, newline: str | None = None) -> None:
 
 def file_name(name: str) -> str:
     """A name from inside a file as the name of a file: one step below a folder, visible, and not too long."""
-    plain = re.sub(r"[^\w .+=@()\[\]-]|\s", "_", name).strip(" ").lstrip(".").rstrip(". ")[:LONGEST_NAME]
+    plain = re.sub(r"[^\w .+=@()-]", "_", name).strip(" ").lstrip(".").rstrip(". ")[:LONGEST_NAME]
     return f"_{plain}" if not plain or plain.split(".")[0].upper() in RESERVED else plain
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pliant.model.files import written
 from pliant.pictures.canvas import FLEXIBLE_EDGE, GREY, INK, LOAD, LOAD_EDGE, PALE, PAPER, RIGID_EDGE, TRACE
 from pliant.pictures.film import Film, make_film, view_of
+from pliant.pictures.words import as_written
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -99,7 +100,7 @@ class _Scene:
         (self.joints,) = axes.plot([], [], ls="none", marker="o", ms=5.5, mfc=PAPER, mec=INK, mew=1.3)
         (self.loads,) = axes.plot([], [], ls="none", marker="o", ms=8.0, mfc=LOAD, mec=LOAD_EDGE, mew=1.0)
         head = 1 - 0.25 / HEIGHT
-        self.figure.text(0.3 / WIDTH, head, title, weight="bold", color=INK, va="center")
+        self.figure.text(0.3 / WIDTH, head, as_written(title), weight="bold", color=INK, va="center")
         self.clock = self.figure.text(1 - 0.3 / WIDTH, head, "", ha="right", color=GREY, va="center")
 
     def _fit(self, axes: Any) -> None:

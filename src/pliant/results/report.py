@@ -20,6 +20,7 @@ from pliant.results.panels import Panel, noise, panels
 from pliant.results.plots import plot_run
 from pliant.results.samples import Extreme
 from pliant.results.spectrum import Spectrum, residual_spectrum
+from pliant.results.storage import GENERATOR
 
 if TYPE_CHECKING:
     from pliant.results.result import Result
@@ -74,12 +75,13 @@ def write_film_page(run: Result, path: Path) -> None:
 def _page(title: str, body: Iterable[str], data: dict[str, Any]) -> str:
     css = (ASSETS / "report.css").read_text(encoding="utf-8")
     script = (ASSETS / "report.js").read_text(encoding="utf-8")
-    # a text of the user must not end the script element
-    inside = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
+    # a text of the user must not end the script element, nor begin a comment or another one in it
+    inside = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     return "\n".join(
         [
             '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            GENERATOR,
             # no icon is looked for
             '<link rel="icon" href="data:,">',
             f"<title>{escape(title)}</title>\n<style>\n{css}</style>\n</head>\n<body>",

@@ -34,7 +34,11 @@ if TYPE_CHECKING:
 
 FORMAT = 2
 KIND = "pliant run"
+GENERATOR = '<meta name="generator" content="Pliant">'
 SEAL, SEAL_SIZE = "pliant run, HDF5 from byte 512 on, blake2b ", 512
+OWN = {".h5": SEAL, ".csv": "time [s]", ".html": GENERATOR, ".htm": GENERATOR}
+"""What the files that Pliant writes have at their beginning."""
+BEGINNING = 1000
 HDF5 = b"\x89HDF\r\n\x1a\n"
 MOST_PACKED = 1100
 """Bytes that one byte can stand for in packed data."""
@@ -92,7 +96,8 @@ def _write_channels(file: Any, run: Result) -> list[str]:
             values = run[channel.name]
         except (ArithmeticError, ValueError):
             continue
-        places.append(f"channels/{channel.name}")
+        # a slash would begin a group of its own
+        places.append(f"channels/{channel.name.replace('/', '|')}")
         data = _array(file, places[-1], values)
         data.attrs.update({"unit": _fixed(channel.unit or "1"), "meaning": _fixed(channel.meaning)})
     return places
@@ -208,6 +213,16 @@ def _fit(samples: Samples, coordinates: int, inputs: int) -> bool:
 def _fixed(text: str) -> np.bytes_:
     """A text as bytes of fixed length; an empty one needs at least one."""
     return np.bytes_(text.encode() or b"\n")
+
+
+def is_foreign(path: Path) -> bool:
+    """Whether a file of a known kind is there that Pliant did not write."""
+    mark = OWN.get(path.suffix.lower())
+    if mark is None or no_file(path):
+        return False
+    with open(path, "rb") as stream:
+        beginning = stream.read(BEGINNING)
+    return bool(beginning) and mark.encode() not in beginning
 
 
 def write_csv(run: Result, path: Path, channels: list[str] | None = None) -> None:
