@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pliant.cli.terminal import RobotArgument, check_picture, emit, number, refuse, table, warn
+from pliant.cli.terminal import RobotArgument, check_picture, emit, number, plain, refuse, table, warn
 
 if TYPE_CHECKING:
     import numpy as np
@@ -72,7 +72,7 @@ def modes(
         refuse(f"{loaded.name}: nothing can move while the drives hold the joints; use --free")
     how = ["all joints free" if free else "drives hold the joints"]
     how += [word for word, on in (("straight links", straight), ("without gravity", weightless)) if on]
-    title = f"[bold]{loaded.name}[/]: natural modes, {', '.join(how)}"
+    title = f"[bold]{plain(loaded.name)}[/]: natural modes, {', '.join(how)}"
     emit(title, _configuration(arm, found), _rows(found, count))
     warn([*description_limits(loaded), *found.warnings, *_convergence(arm, at or [], free, convergence, count)])
     if plot is not None:

@@ -11,6 +11,12 @@ _LOCK = Lock()
 """LLVM's global state is not thread-safe: one compilation at a time."""
 
 
+def renew_lock() -> None:
+    """After a fork: the thread that compiled is not here to give the lock back."""
+    global _LOCK
+    _LOCK = Lock()
+
+
 @cache
 def _llvm() -> Any:
     import llvmlite.binding as llvm
