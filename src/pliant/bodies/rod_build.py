@@ -101,7 +101,7 @@ def rod_line(
     rows = AxisRows(sets, profile, station_numbers(sets, profile, straight, stations))
     terms = bare_terms(rod(sets, profile, {}, section_inertia=False, stations=stations))
     q, none = list(np.moveaxis(q_e, -1, 0)), [0.0] * q_e.shape[-1]
-    tangents = terms.tangents(terms.stations(q, none), q, none)
+    tangents = terms.tangents(terms.sections(q, none), q, none)
     t = np.stack([np.stack(np.broadcast_arrays(*each.t, q[0])[:3], axis=-1) for each in tangents], axis=-2)
     return np.asarray(rows(x) @ t)
 
