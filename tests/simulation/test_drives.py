@@ -16,7 +16,7 @@ from pliant.simulation.drives.feed_forward import FeedForward
 from pliant.simulation.drives.given import GivenTorque
 from pliant.simulation.drives.law import compiled_law
 from pliant.simulation.drives.prescribed import PrescribedMotion
-from pliant.simulation.rigid import rigid_twin
+from pliant.model.rigid_twin import rigid_twin
 from pliant.simulation.run import SimulationWarning, simulate
 from pliant.simulation.start import Start
 from pliant.simulation.state_equations import StateEquations
