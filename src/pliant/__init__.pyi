@@ -9,6 +9,8 @@ from pliant.analysis.modes import ModeSet as ModeSet
 from pliant.analysis.modes import modes as modes
 from pliant.analysis.sensitivity import acceleration_sensitivity as acceleration_sensitivity
 from pliant.analysis.sensitivity import force_sensitivity as force_sensitivity
+from pliant.analysis.turning import SpeedFrequencies as SpeedFrequencies
+from pliant.analysis.turning import frequencies_over_speed as frequencies_over_speed
 from pliant.analysis.zeros import zeros as zeros
 from pliant.bodies.build import build_body as build_body
 from pliant.bodies.carried import carried as carried

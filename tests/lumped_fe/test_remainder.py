@@ -1,4 +1,4 @@
-"""Chains beside the recursive method, linearised about the same nominal motion: what remains has names, and is just that.
+"""Chains beside the recursive method, linearised about the same motion: what remains has names, and is just that.
 
 K of the recursion = K of the nodes + frames + shortening - bodies, and all other matrices are the same.
 """
@@ -78,7 +78,14 @@ def some_motion(model, speed=1.0, seed=0):
 def coordinates_of(model, arm, assembled):
     """Coordinates of the recursion by the displacements y of the nodes, with derivatives (1, n, y)."""
     D = [np.zeros((1, arm.size, model.numbering.size)) for _ in range(3)]
-    families = {0: ("axial", 1), 1: ("bend_y", 1), 2: ("bend_z", 1), 3: ("torsion", 1), 4: ("bend_z", 2), 5: ("bend_y", 2)}
+    families = {
+        0: ("axial", 1),
+        1: ("bend_y", 1),
+        2: ("bend_z", 1),
+        3: ("torsion", 1),
+        4: ("bend_z", 2),
+        5: ("bend_y", 2),
+    }
     for i, (mesh, root, own) in enumerate(zip(model.meshes, assembled.roots, model.numbering.own, strict=True)):
         if model.numbering.joint[i] is not None:
             D[0][0, arm.names.index(model.skeleton.seats[i].name), model.numbering.joint[i]] = 1.0
@@ -206,7 +213,9 @@ def five_bar(kind, families):
     places = {"left": [0.0, 0.0, 0.0], "right": [0.3, 0.0, 0.0]}
     links = []
     for side, at in places.items():
-        links.append({"name": side, "joint": {"axis": "z", "parent": "base", "placement": {"position": at}}, "beam": beam})
+        links.append(
+            {"name": side, "joint": {"axis": "z", "parent": "base", "placement": {"position": at}}, "beam": beam}
+        )
         coupler = {"name": f"{side}_coupler", "joint": {**passive, "parent": side}, "beam": beam}
         links.append({**coupler, "payloads": [{"mass": 0.2}]} if side == "left" else coupler)
     loop = {"name": "tool", "frames": ["left_coupler.tip", "right_coupler.tip"], **kind}

@@ -22,7 +22,7 @@ from pliant.formulations.lumped_fe.node_matrices import Floats, Variant, tilde
 from pliant.formulations.lumped_fe.skeleton import JointMotion, LinkMotion, Skeleton
 from pliant.formulations.lumped_fe.system import LinkEquations, Matrices, MatrixSum, congruence, local_map
 from pliant.mechanism import assemble
-from pliant.model.errors import ModelError
+from pliant.model.errors import ModelError, did_you_mean
 from pliant.model.rigid_twin import rigid_twin
 
 if TYPE_CHECKING:
@@ -126,6 +126,10 @@ class LumpedModel:
         start = pose[self.skeleton.driven]
         if isinstance(q, Mapping):
             for name, value in q.items():
+                if name not in self.inputs:
+                    raise ModelError(
+                        f"robot '{self.robot.name}' has no actuated joint '{name}'{did_you_mean(name, self.inputs)}"
+                    )
                 start[self.inputs.index(name)] = value
         elif q is not None:
             start = np.asarray(q, dtype=float)
