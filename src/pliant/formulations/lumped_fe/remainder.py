@@ -21,7 +21,7 @@ from pliant.formulations.lumped_fe.skeleton import LinkMotion
 from pliant.formulations.lumped_fe.system import MatrixSum, local_map
 
 
-class Remainder(NamedTuple):
+class BesideRecursion(NamedTuple):
     """The three matrices (times, z, z)."""
 
     frames: Floats
@@ -29,14 +29,14 @@ class Remainder(NamedTuple):
     bodies: Floats
 
 
-def remainder(model: LumpedModel, assembled: AssembledMotion) -> Remainder:
+def remainder(model: LumpedModel, assembled: AssembledMotion) -> BesideRecursion:
     """What the internal forces of a nominal motion do, and what rigid pieces do, by name.
 
     ``shortening`` is that of the links whose bending is second-order; a model with ``stiffening`` has both already.
     """
     motion, links, roots = assembled.motion, assembled.links, assembled.roots
     forces = nominal_forces(model, motion, links, roots, assembled.J)
-    sums = {name: MatrixSum(model.numbering.size, len(motion.q)) for name in Remainder._fields}
+    sums = {name: MatrixSum(model.numbering.size, len(motion.q)) for name in BesideRecursion._fields}
     for i, mesh in enumerate(model.meshes):
         own, geometry, wrench = model.numbering.own[i], LinkGeometry(mesh), forces.nodes[i]
         N, places = local_map(roots[i].X, len(own))[0], np.append(roots[i].columns, own)
@@ -53,7 +53,7 @@ def remainder(model: LumpedModel, assembled: AssembledMotion) -> Remainder:
     found = [total.result().K for total in sums.values()]
     if assembled.Z is not None:
         found = [np.swapaxes(assembled.Z[0], 1, 2) @ K @ assembled.Z[0] for K in found]
-    return Remainder(*found)
+    return BesideRecursion(*found)
 
 
 def _levers(
