@@ -39,8 +39,13 @@ class _Roller:
         self.gravity = [g if g == 0 else Slot(k) for k, g in enumerate(tree.gravity.tolist())]
         self.split = split_tree(tree)
         self.structure = self._numbered([freeze((s.pattern, link.kind)) for s, link in zip(self.split, self.links)])
-        bodies = [(getattr(s.pattern, "body", None), link.kind) for s, link in zip(self.split, self.links)]
-        self.bodies = self._numbered([freeze((body, kind.size, kind.coordinates)) for body, kind in bodies])
+        # parts of other carriers than trees have no body
+        self.bodies = self._numbered(
+            [
+                freeze((s.pattern.body, link.kind.size, link.kind.coordinates) if hasattr(s.pattern, "body") else link.kind)
+                for s, link in zip(self.split, self.links)
+            ]
+        )
         self.patterns: list[dict[str, Any]] = [{} for _ in self.links]
         self.records = [0] * len(self.links)
 
