@@ -55,6 +55,18 @@ def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="pliant")
 
 
+def _after_fork() -> None:
+    """Threads stay with the parent, and a lock that one of them held would never be given back."""
+    global _RECENT_LOCK
+    _threads.cache_clear()
+    _RECENT_LOCK = Lock()
+    jit.renew_lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 @cache
 def _source_version() -> str:
     """A digest of everything that decides what is compiled."""

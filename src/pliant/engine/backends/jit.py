@@ -14,6 +14,12 @@ LIGHT = 1
 """LLVM's second lowest effort in code generation."""
 
 
+def renew_lock() -> None:
+    """After a fork: the thread that compiled is not here to give the lock back."""
+    global _LOCK
+    _LOCK = Lock()
+
+
 @cache
 def _llvm() -> Any:
     import llvmlite.binding as llvm
