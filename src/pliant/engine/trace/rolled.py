@@ -47,6 +47,7 @@ class _Roller:
             ]
         )
         self.patterns: list[dict[str, Any]] = [{} for _ in self.links]
+        self.frozen: dict[int, tuple[Any, Any, frozenset[int]]] = {}
         self.records = [0] * len(self.links)
 
     @staticmethod
@@ -123,11 +124,13 @@ class _Roller:
 
     def _offer(self, j: int, name: str) -> Any:
         """The pattern of a stored value, and which of its slots have tangents."""
-        pattern = freeze(self.patterns[j].get(name))
-        if not self.seeds:
-            return (name, pattern)
-        own = slots(pattern)
-        return (name, pattern, self.active[j] & own, self.active_still[j] & own)
+        held = self.patterns[j].get(name)
+        # links of one class share the pattern itself
+        if id(held) not in self.frozen:
+            pattern = freeze(held)
+            self.frozen[id(held)] = (held, pattern, slots(pattern))
+        _, pattern, own = self.frozen[id(held)]
+        return (name, pattern, self.active[j] & own, self.active_still[j] & own) if self.seeds else (name, pattern)
 
     @staticmethod
     def _carried(kernel: Kernel, each: Pass) -> frozenset[int]:
@@ -232,10 +235,7 @@ class _Roller:
         start = 0
         sizes = [0] * len(self.links)
         for each in passes:
-            counts = []
-            for kernel in each.kernels:
-                kernel.saved_start = start
-                counts.append(len(kernel.saved))
+            counts = [kernel.save(start) for kernel in each.kernels]
             for i, k in enumerate(each.kernel_of):
                 sizes[i] = start + counts[k]
             start += max(counts)
@@ -313,6 +313,7 @@ def one_kernel(
 ) -> RolledProgram:
     """A program of a single kernel: everything is its own, and nothing has to be stored in between."""
     kernel = Kernel("whole", tape, {}, outputs, "dout" if seeds else "out", {}, 0)
+    saved = kernel.save() if seeds else 0
     return RolledProgram(
         name=name,
         inputs=inputs,
@@ -326,7 +327,7 @@ def one_kernel(
         record_start=[0],
         record_size=0,
         saved_start=[0],
-        saved_size=len(kernel.saved) if seeds else 0,
+        saved_size=saved,
         constants=constants,
         outputs=len(outputs),
         size=size,
