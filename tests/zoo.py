@@ -720,8 +720,6 @@ def rod_in_space():
     return Robot(name="rod-in-space", links=links)
 
 
-# the kinetic energy of a second-order beam is that of its points to second order only
-TRUNCATED = ["second-order"]
 RIGID = [name for name in ZOO if name.startswith("rigid")]
 FLOATING = ["satellite", "floating-beam"]
 CLOUDS = {"imported": imported_cloud}

@@ -177,7 +177,7 @@ class Beam(Element):
         "`exact` lets every section turn by its finite rotation: slower, for comparison with other codes",
     )
     bending: Bending = Field(
-        default="linear",
+        default="second-order",
         description="how far it may bend: linear (small deflections only), second-order (axial loads, gravity and "
         "rotation stiffen or soften it) or exact (any deflection; the modes are read as strains)",
     )

@@ -14,6 +14,13 @@ FAMILY_WORDS = {
 }
 
 
+def as_written(text: str) -> str:
+    """A text of the user for a picture, in which dollars would begin a formula."""
+    from pliant.model.errors import printable
+
+    return printable(text).replace("$", r"\$")
+
+
 def counted(n: int, word: str) -> str:
     """``1 link``, ``2 links``."""
     return f"{n} {word}" if n == 1 else f"{n} {word}s"
