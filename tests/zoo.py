@@ -480,6 +480,39 @@ def imported():
     return Robot(name="imported", links=links)
 
 
+@member
+def imported_bent():
+    """Modal data of second order: the points of the body move by any quadratic forms, more than a beam has."""
+    rng = seed(57)
+    data, frames = cloud_body(rng)
+    tip = frames["tip"]
+    m, r, _, back = bent_cloud()["shell"]
+    bent = {
+        "Gamma_first": np.einsum("p,paik->aik", m, back),
+        "Gamma_second": np.einsum("p,pa,pbik->abik", m, r, back),
+    }
+    frames = {"tip": ModalFrame(position=tip.position, Phi_d=tip.Phi_d, Phi_r=tip.Phi_r, Gamma=TIP_GAMMA)}
+    links = [
+        Link(name="shell", joint=general_joint(rng, "a"), modal=ModalData(**data, **bent, frames=frames)),
+        Link(name="tool", joint=general_joint(rng, "b"), rigid=rigid(rng)),
+    ]
+    return Robot(name="imported-bent", links=links)
+
+
+def symmetric(rng, *shape):
+    A = rng.normal(size=shape)
+    return A + np.swapaxes(A, -1, -2)
+
+
+TIP_GAMMA = symmetric(seed(59), 3, 3, 3)
+
+
+def bent_cloud():
+    """The same points with their second-order displacements."""
+    m, r, phi = cloud(seed(57))
+    return {"shell": (m, r, phi, symmetric(seed(58), len(m), 3, 3, 3))}
+
+
 def cloud(rng, n=3, count=40):
     """Masses, positions and shapes of material points, taken from the generator first."""
     return rng.uniform(0.01, 0.05, count), rng.uniform(-0.5, 0.5, (count, 3)), rng.normal(size=(count, 3, n))
@@ -722,7 +755,7 @@ def rod_in_space():
 
 RIGID = [name for name in ZOO if name.startswith("rigid")]
 FLOATING = ["satellite", "floating-beam"]
-CLOUDS = {"imported": imported_cloud}
+CLOUDS = {"imported": imported_cloud, "imported-bent": bent_cloud}
 
 
 # ---------------------------------------------------------------- states
