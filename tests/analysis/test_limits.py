@@ -30,7 +30,7 @@ def changes(arm, rate=0.0):
     still = np.zeros(arm.size)
     v = still.copy()
     v[0] = rate
-    return axial_changes(arm, still, v, still)["mast"]
+    return axial_changes(arm, still, v, still)["mast"][:2]
 
 
 def test_eulers_column():
@@ -79,7 +79,9 @@ def test_a_held_acceleration_along_the_beam_counts_as_weight():
     still = np.zeros(arm.size)
     a = still.copy()
     a[0] = 10.0
-    assert axial_changes(arm, still, still, a)["mast"] == pytest.approx(changes(column((-10.0, 0.0, 0.0))), abs=1e-9)
+    assert axial_changes(arm, still, still, a)["mast"][:2] == pytest.approx(
+        changes(column((-10.0, 0.0, 0.0))), abs=1e-9
+    )
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -31,6 +31,8 @@ RESIDUAL = 1e-10
 STEPS = 60
 SHORTEST = 1e-4
 """Smallest part of a Newton step that is still tried."""
+MOST_AWAY = 8
+"""Newton steps, no part of which brings the forces closer to balance, after which it leads nowhere."""
 FIRST_LOAD, LEAST_LOAD = 0.25, 1e-3
 """Parts of the load that are added at once where Newton's method does not find the whole way."""
 LOAD_CORRECTIONS = 15
@@ -79,10 +81,25 @@ def equilibrium(
     followers  the same along the axes of the frame, with which they turn
     rates      joint -> rad/s: joints that turn on steadily; the links bend as the rotation bends them
     """
-    found = settle(arm, q, tau=tau, loads=loads, followers=followers, rates=rates)
-    found = found._replace(warnings=tuple(state_limits(arm, found.q, found.v)))
+    found = state_of_rest(arm, q, tau=tau, loads=loads, followers=followers, rates=rates)
     tell(found.warnings)
     return found
+
+
+def state_of_rest(
+    arm: Dynamics,
+    q: States | None = None,
+    *,
+    tau: States | None = None,
+    loads: Loads | None = None,
+    followers: Loads | None = None,
+    rates: Mapping[str, float] | None = None,
+) -> Equilibrium:
+    """The same; what is beyond the limits of the model is in its ``warnings`` only."""
+    problem = _problem(arm, q, tau, loads, followers, rates)
+    found, x = _solved(problem)
+    told = state_limits(arm, found.q, found.v, loads=problem.loads)
+    return found._replace(warnings=(*told, *stability(problem, x)))
 
 
 def settle(
@@ -95,29 +112,52 @@ def settle(
     rates: Mapping[str, float] | None = None,
 ) -> Equilibrium:
     """The same without a look at the limits of the model, for those who look at them themselves."""
+    return _solved(_problem(arm, q, tau, loads, followers, rates))[0]
+
+
+def _problem(
+    arm: Dynamics,
+    q: States | None,
+    tau: States | None,
+    loads: Loads | None,
+    followers: Loads | None,
+    rates: Mapping[str, float] | None,
+) -> Statics:
     start = arm.reference_pose() if q is None else arm.labels.states("q", q)
     if start.shape != (arm.size,):
         raise ValueError(f"q has shape {start.shape}; robot '{arm.robot.name}' needs ({arm.size},)")
     efforts = None if tau is None else arm.input_labels.states("tau", tau)
     if efforts is not None and efforts.shape != (len(arm.inputs),):
         raise ValueError(f"tau has shape {efforts.shape}; robot '{arm.robot.name}' has {len(arm.inputs)} inputs")
-    v = _steady_rates(arm, rates or {})
     forces = [*wrenches(loads), *wrenches(followers, follows=True)]
-    problem = Statics(arm, arm.assemble(start), tau=efforts, loads=forces, v=v)
+    return Statics(arm, arm.assemble(start), tau=efforts, loads=forces, v=_steady_rates(arm, rates or {}))
+
+
+def _solved(problem: Statics) -> tuple[Equilibrium, Floats]:
+    """The equilibrium, and all unknowns of it."""
     x, error, steps = _newton(problem, problem.start())
     if error > RESIDUAL:
         x, more = _by_load_steps(problem, x)
         steps += more
-    found, held, _ = problem.split(x)
-    _check_steady(problem, found)
-    return Equilibrium(found, held, problem.unbalanced(x), steps, v=v)
+    elif problem.held and _bends_far(problem.arm) and _softest(problem, x) < FALLS:
+        # Newton's method may leap onto another path than the one that the loads would take
+        try:
+            risen, more = _by_load_steps(problem, x)
+        except NoEquilibriumError:
+            pass
+        else:
+            x = risen if _softest(problem, risen) >= FALLS else x
+            steps += more
+    q, tau, _ = problem.split(x)
+    _check_steady(problem, q)
+    return Equilibrium(q, tau, problem.unbalanced(x), steps, v=problem.v), x
 
 
 def _newton(problem: Statics, x: Floats, s: float = 1.0, most: int = STEPS) -> tuple[Floats, float, int]:
     """State, error and steps of Newton's method, each step shortened until it brings the forces closer to balance."""
-    error = problem.error(x, s)
+    error, away = problem.error(x, s), 0
     for step in range(most):
-        if error <= RESIDUAL or not np.isfinite(error):
+        if error <= RESIDUAL or not np.isfinite(error) or away > MOST_AWAY:
             return x, error, step
         full = problem.newton(x, s)
         part = 1.0
@@ -128,6 +168,7 @@ def _newton(problem: Statics, x: Floats, s: float = 1.0, most: int = STEPS) -> t
             part /= 2
         else:
             part, found = 1.0, problem.error(x + full, s)
+            away += 1
         x, error = x + part * full, found
     return x, error, most
 
@@ -136,7 +177,7 @@ def _by_load_steps(problem: Statics, failed: Floats) -> tuple[Floats, int]:
     """The state reached from none of the loads by adding a part of them at a time, and the Newton steps of it."""
     growing = problem.all_growing()
     x, error, count = _newton(growing, growing.start(), 0.0)
-    s, step = 0.0, FIRST_LOAD
+    s, step, calm = 0.0, FIRST_LOAD, problem.held
     if error > RESIDUAL:
         raise NoEquilibriumError(_no_equilibrium(problem, failed))
     while s < 1.0:
@@ -144,6 +185,12 @@ def _by_load_steps(problem: Statics, failed: Floats) -> tuple[Floats, int]:
         trial, error, more = _newton(growing, x + step * growing.slope(x, s), s + step, LOAD_CORRECTIONS)
         count += more
         if error <= RESIDUAL:
+            falls = calm and _softest(growing, trial, s + step) < FALLS
+            if falls and step > LEAST_LOAD:
+                # a long step may miss the way on which the robot stays stable
+                step /= 3
+                continue
+            calm = calm and not falls
             x, s, step = trial, s + step, 1.5 * step
             continue
         step /= 3
@@ -158,8 +205,8 @@ def _no_equilibrium(problem: Statics, x: Floats, reached: str = "") -> str:
     else:
         remedy = "Start nearer to it, change the efforts, or leave them out to hold the drives"
     return (
-        f"robot '{problem.arm.robot.name}' has no equilibrium near this state: after {STEPS} Newton steps "
-        f"{problem.unbalanced(x):.3g} N (N m) are unbalanced. {reached}{remedy}"
+        f"robot '{problem.arm.robot.name}' has no equilibrium near this state: Newton's method leaves "
+        f"{problem.unbalanced(x):.3g} N (N m) unbalanced. {reached}{remedy}"
     )
 
 
@@ -175,18 +222,30 @@ def _where_it_ends(growing: Statics, x: Floats, s: float) -> str:
     )
 
 
-def stability(problem: Statics, x: Floats) -> str | None:
-    """What to say of an equilibrium that falls away when it is disturbed."""
+def _bends_far(arm: Dynamics) -> bool:
+    """Whether it has links whose stiffness depends on their load."""
+    return any(link.beam is not None and link.is_flexible and link.beam.bending != "linear" for link in arm.robot.links)
+
+
+def _softest(problem: Statics, x: Floats, s: float = 1.0) -> float:
+    """Least stiffness of an equilibrium, of coordinates scaled to one; zero where nothing can move."""
+    K, _ = problem.reduced(x, s, stiffness_scale(problem.stiffness(x, s)))
+    return float(lowest_stiffness(K).min(initial=np.inf))
+
+
+def stability(problem: Statics, x: Floats) -> Iterator[str]:
+    """What to say of an equilibrium that falls away when it is disturbed while the drives hold."""
+    if not problem.held:
+        return
+    if _softest(problem, x) >= FALLS:
+        return
     scale = stiffness_scale(problem.stiffness(x))
     K, Z = problem.reduced(x, 1.0, scale)
-    values = lowest_stiffness(K)
-    if not len(values) or values[0] >= FALLS:
-        return None
     vectors = np.linalg.eigh((K + K.T) / 2)[1]
     shape = scale * (Z @ vectors[:, 0])
     arm = problem.arm
     leading = arm.names[int(np.argmax(np.abs(shape) / coordinate_sizes(arm, problem.split(x)[0])))]
-    return (
+    yield (
         f"this equilibrium is unstable: disturbed, robot '{arm.robot.name}' falls or buckles, mostly along '{leading}';"
         " pliant.buckling tells at which part of its load"
     )
@@ -204,17 +263,28 @@ def _steady_rates(arm: Dynamics, rates: Mapping[str, float]) -> Floats:
     return v
 
 
-def resting(arm: Dynamics, q: States | None) -> Floats:
+def resting(
+    arm: Dynamics,
+    q: States | None,
+    v: States | None = None,
+    *,
+    loads: Loads | None = None,
+    followers: Loads | None = None,
+) -> Floats:
     """The configuration about which an analysis is made.
 
-    An array is taken as it is. Joints by name, and by default the reference pose, are bent as gravity bends the robot
-    while the drives hold them; where elastic coordinates are named too, nothing is left to be found.
+    An array is taken as it is. Joints by name, and by default the reference pose, are bent as gravity, the loads and a
+    steady rotation v bend the robot while the drives hold them; where elastic coordinates are named too, nothing is
+    left to be found.
     """
+    rates = {name: rate for name, rate in arm.by_name(arm.v(v)).items() if rate}
     if q is None:
-        return settle(arm).q
+        return settle(arm, loads=loads, followers=followers, rates=rates).q
     state = arm.labels.states("q", q)
     joints = {arm.names[k] for k in arm.mechanism.joints}
-    return settle(arm, state).q if isinstance(q, Mapping) and joints.issuperset(q) else state.copy()
+    if isinstance(q, Mapping) and joints.issuperset(q):
+        return settle(arm, state, loads=loads, followers=followers, rates=rates).q
+    return state.copy()
 
 
 def _check_steady(problem: Statics, q: Floats) -> None:

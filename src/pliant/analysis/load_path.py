@@ -84,7 +84,7 @@ class LoadPath:
     @property
     def stable(self) -> NDArray[np.bool_]:
         """Whether each state comes back after a disturbance (k,)."""
-        return self.unstable == 0
+        return np.asarray(self.unstable == 0)
 
     def positions(self, frame: str = "tip") -> Floats:
         """Of a frame along the path, m (k, 3)."""
@@ -209,21 +209,21 @@ class Follower:
         n = len(self.sizes)
         row, entry = a.along[:n] / self.sizes**2, a.rising / self.unit**2
         x, s = a.x + step * a.along, a.s + step * a.rising
-        for k in range(CORRECTIONS):
-            if self.problem.error(x, s) <= BALANCED:
-                break
+        corrections = 0
+        while self.problem.error(x, s) > BALANCED:
+            if corrections == CORRECTIONS:
+                return None
+            corrections += 1
             left = step - float(row @ (x - a.x)[:n]) - entry * (s - a.s)
             dx, ds = self.problem.correct(x, s, row, entry, left)
             x, s = x + dx, s + ds
             if not (np.isfinite(x).all() and np.isfinite(s)):
                 return None
-        else:
-            return None
         way, rising = self._normal(*self.problem.direction(x, s, row, entry))
         turn = float((way[:n] / self.sizes) @ (a.along[:n] / self.sizes)) + rising * a.rising / self.unit**2
         if turn < BENT:
             return None
-        return self._point(x, s, way, rising), k
+        return self._point(x, s, way, rising), corrections
 
     def points(self) -> Iterator[tuple[Point, float]]:
         """One point after the other, each with its distance from the last."""

@@ -37,7 +37,7 @@ class NoEquilibriumError(ValueError):
     """No state of rest was found."""
 
 
-class Wrench(NamedTuple):
+class FrameLoad(NamedTuple):
     """Force and moment (6,) on a frame, along base axes or (follows) its own; grows: the factor multiplies it."""
 
     frame: str
@@ -46,9 +46,9 @@ class Wrench(NamedTuple):
     grows: bool
 
 
-def wrenches(given: Loads | None, *, follows: bool = False, grows: bool = False) -> list[Wrench]:
+def wrenches(given: Loads | None, *, follows: bool = False, grows: bool = False) -> list[FrameLoad]:
     """Loads as a user gives them."""
-    return [Wrench(frame, _wrench(frame, value), follows, grows) for frame, value in (given or {}).items()]
+    return [FrameLoad(frame, _wrench(frame, value), follows, grows) for frame, value in (given or {}).items()]
 
 
 def _wrench(frame: str, given: ArrayLike) -> Floats:
@@ -60,7 +60,7 @@ def _wrench(frame: str, given: ArrayLike) -> Floats:
     return np.concatenate([values, np.zeros(6 - len(values))])
 
 
-def wrench_force(arm: Dynamics, q: Floats, loads: Sequence[Wrench]) -> Floats:
+def wrench_force(arm: Dynamics, q: Floats, loads: Sequence[FrameLoad]) -> Floats:
     """Generalised forces (n,) of loads, J^T w."""
     total = np.zeros(arm.size)
     for load in loads:
@@ -68,7 +68,7 @@ def wrench_force(arm: Dynamics, q: Floats, loads: Sequence[Wrench]) -> Floats:
     return total
 
 
-def wrench_stiffness(arm: Dynamics, q: Floats, loads: Sequence[Wrench]) -> Floats:
+def wrench_stiffness(arm: Dynamics, q: Floats, loads: Sequence[FrameLoad]) -> Floats:
     """Derivative by q (n, n) of the generalised forces of loads, exact.
 
     The acceleration of a frame at a = 0 is quadratic in v: its polar form is the symmetric part. The columns of the
@@ -104,7 +104,7 @@ def wrench_stiffness(arm: Dynamics, q: Floats, loads: Sequence[Wrench]) -> Float
 LEVI_CIVITA = np.array([[[(i - j) * (j - k) * (k - i) / 2 for k in range(3)] for j in range(3)] for i in range(3)])
 
 
-def _along_base(arm: Dynamics, q: Floats, load: Wrench) -> Floats:
+def _along_base(arm: Dynamics, q: Floats, load: FrameLoad) -> Floats:
     if not load.follows:
         return load.value
     R = arm.pose(load.frame, q).rotation
@@ -156,7 +156,7 @@ class Statics:
         q0: Floats,
         *,
         tau: Floats | None = None,
-        loads: Sequence[Wrench] = (),
+        loads: Sequence[FrameLoad] = (),
         v: Floats | None = None,
         gravity_grows: bool = False,
         efforts_grow: bool = False,
@@ -188,7 +188,7 @@ class Statics:
 
     # ---- forces
 
-    def at(self, s: float) -> list[Wrench]:
+    def at(self, s: float) -> list[FrameLoad]:
         """The loads at a factor."""
         return [load._replace(value=s * load.value) if load.grows else load for load in self.loads]
 
@@ -338,7 +338,7 @@ def is_symmetric(K: Floats) -> bool:
 def lowest_stiffness(K: Floats) -> Floats:
     """Eigenvalues of a tangent, the lowest first; of a skew one its real ones (complex ones are no buckling)."""
     if is_symmetric(K):
-        return np.linalg.eigvalsh((K + K.T) / 2)
+        return np.asarray(np.linalg.eigvalsh((K + K.T) / 2))
     values = np.linalg.eigvals(K)
     real = np.abs(values.imag) <= SYMMETRIC * np.abs(values).max(initial=0.0)
-    return np.sort(values[real].real)
+    return np.asarray(np.sort(values[real].real), dtype=float)

@@ -8,8 +8,8 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.analysis.equilibrium import NoEquilibriumError
 from pliant.analysis.modes import modes
+from pliant.analysis.statics import NoEquilibriumError
 from pliant.dynamics import Dynamics
 from pliant.simulation.integrators.integrator import Integrator, Settings
 from pliant.simulation.state_equations import DIFFERENCE, StateEquations
