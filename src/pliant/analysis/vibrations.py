@@ -27,6 +27,10 @@ BELOW = 1.5
 """How far below the lowest square the shift lies that makes the stiffness positive definite."""
 
 
+class IndefiniteMassError(ValueError):
+    """A state so far beyond the limits of the model that nothing vibrates about it."""
+
+
 class Vibrations(NamedTuple):
     """Squares of frequencies (k,), the lowest first, and shapes of unit modal mass (m, k)."""
 
@@ -143,6 +147,11 @@ def _positive_first(M: Floats, K: Floats) -> Vibrations:
             continue
         # unit modal mass: vectors are normalised by the stiffness
         back = inverse[::-1]
+        if back[-1] <= 0.0:
+            raise IndefiniteMassError(
+                "the mass matrix is not positive definite at this state: its links bend further than second-order "
+                "bending holds; write bending: exact"
+            )
         squares, shapes = 1.0 / back + shift, (vectors[:, ::-1] / stiff[:, None]) / np.sqrt(back)
         # the high ones lose digits in turn: their quotients of Rayleigh have them
         high = back < np.sqrt(back[0] * back[-1])
