@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pliant.cli.modes import configuration_of
-from pliant.cli.terminal import RobotArgument, check_picture, emit, number, refuse, table, warn
+from pliant.cli.terminal import RobotArgument, check_picture, emit, number, plain, refuse, table, warn
 from pliant.cli.wrenches import loads_of
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def buckling(
     except (ValueError, KeyError) as error:
         refuse(str(error.args[0]))
     what = "the loads" if growing or following else "gravity"
-    emit(f"[bold]{loaded.name}[/]: {_words(found, what)}", _rows(found))
+    emit(f"[bold]{plain(loaded.name)}[/]: {_words(found, what)}", _rows(found))
     warn([*description_limits(loaded), *found.warnings])
     if plot is not None:
         found.draw(plot)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pliant.cli.modes import configuration_of
-from pliant.cli.terminal import emit, number, refuse, table, warn
+from pliant.cli.terminal import emit, number, plain, refuse, table, warn
 from pliant.cli.wrenches import loads_of, rates_of
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def equilibrium(
     straight = np.where(np.isin(arm.names, loaded.joint_coordinates), found.q, 0.0)
     sag = 1e3 * (arm.pose("tip", found.q).position - arm.pose("tip", straight).position)
     moved = f"bending moves the tip by ({_listed(sag)}) mm, base axes"
-    emit(f"[bold]{loaded.name}[/]: equilibrium, {how}; {moved}", _joints(arm, found), _links(arm, found))
+    emit(f"[bold]{plain(loaded.name)}[/]: equilibrium, {how}; {moved}", _joints(arm, found), _links(arm, found))
     warn([*description_limits(loaded), *found.warnings])
 
 
@@ -92,10 +92,12 @@ def _joints(arm: Dynamics, found: Equilibrium) -> Table:
 def _links(arm: Dynamics, found: Equilibrium) -> Table:
     import numpy as np
 
+    from pliant.bodies.constants import deflection
+
     rows = table("link", "tip deflection mm", "tip turn deg", "deflection along its axes mm", words=1)
     for member in arm.mechanism.members:
         if member.body.size:
-            bent, turned = member.body.deflection("tip", found.q[member.elastic])
+            bent, turned = deflection(member.body, "tip", found.q[member.elastic])
             size, angle = 1e3 * float(np.linalg.norm(bent)), float(np.degrees(np.linalg.norm(turned)))
             rows.add_row(member.name, number(size), number(angle), _listed(1e3 * bent))
     return rows

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pliant.cli.terminal import RobotArgument, check_picture, emit, number, refuse, table, warn
+from pliant.cli.terminal import RobotArgument, check_picture, emit, number, plain, refuse, table, warn
 from pliant.cli.wrenches import loads_of, rates_of
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 SHOWN_FREQUENCIES = 8
+SPUN = 3
+"""Frequencies over a speed that a page has room for."""
 
 
 def modes(
@@ -51,6 +53,10 @@ def modes(
         list[str] | None,
         typer.Option(help="A joint that turns steadily, JOINT=VALUE in rad/s or with a unit (60rpm); may be repeated."),
     ] = None,
+    spin: Annotated[
+        str | None,
+        typer.Option(help="JOINT=SPEED, such as hub=600rpm: frequencies over the speed of a joint, up to this one."),
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the modes into this PNG, SVG or PDF file.")] = None,
     dynamics: Annotated[
         str, typer.Option(help="What computes the equations of motion: recursive, dual_screw (linearised), ...")
@@ -68,6 +74,13 @@ def modes(
     loaded = pliant.load(robot)
     if weightless:
         loaded = loaded.with_changes(gravity=(0.0, 0.0, 0.0))
+    if spin is not None:
+        from pliant.cli.spin import over_speed
+
+        if free or straight or convergence or dynamics != "recursive":
+            refuse("--spin: it stands alone; --free, --straight, --convergence and --dynamics are for a robot at rest")
+        over_speed(loaded, spin, _values(loaded, at or []), min(count, SPUN), plot)
+        return
     try:
         arm = Dynamics(loaded, method=dynamics, compile="never")
     except ModelError:
@@ -88,7 +101,7 @@ def modes(
     how = ["all joints free" if free else "drives hold the joints"]
     how += [word for word, on in (("straight links", straight), ("without gravity", weightless)) if on]
     how += [f"{name} turns at {number(value)} rad/s" for name, value in rates.items()]
-    title = f"[bold]{loaded.name}[/]: natural modes, {', '.join(how)}"
+    title = f"[bold]{plain(loaded.name)}[/]: natural modes, {', '.join(how)}"
     emit(title, _configuration(arm, found), _rows(found, count))
     # finer links are compared at rest
     finer = [] if rates or loads or followers else _convergence(arm, at or [], free, convergence, count)

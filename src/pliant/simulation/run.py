@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 import warnings
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.dynamics import Dynamics
+from pliant.model.errors import ModelError
 from pliant.model.robot import Robot
 from pliant.results.result import Result
 from pliant.results.samples import RunInfo, Samples, Strain
@@ -29,6 +31,7 @@ from pliant.simulation.peaks import Peaks
 from pliant.simulation.start import Start
 from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.study import DEFAULT_TOLERANCE, IntegratorOptions, Outputs, StrainPoint, Study
+from pliant.simulation.study_file import file_digests
 from pliant.simulation.trajectories.path import Surroundings
 from pliant.states import States
 
@@ -87,8 +90,9 @@ class Run:
             options.radius,
         )
         self.method, self.reason = choose(options, self.equations, self.q0, self.v0, study.until)
+        self.files = file_digests(study)
         self.recorder = Recorder(self.equations, study.sample_step, study.until)
-        self.strains = tuple(Strain(p.name, p.link, p.x, p.y, p.z) for p in study.outputs.strains)
+        self.strains = strain_points(study)
         self.peaks = Peaks(self.equations, self.strains)
         self.breaks = [t for t in self.equations.breaks if 0 < t < study.until]
         self.segment = (0.0, 0.0)
@@ -221,6 +225,8 @@ class Run:
         kept["run/excesses"] = np.array(self.watch.before if self.watch.before is not None else [])
         kept["run/seconds"] = np.array(self.seconds)
         kept["run/peaks"] = self.peaks.memory()
+        kept["run/method"], kept["run/reason"] = np.bytes_(self.method.encode()), np.bytes_(self.reason.encode())
+        kept["run/files"] = np.bytes_(json.dumps(self.files).encode())
         return kept
 
     def recall(self, memory: Mapping[str, Any], samples: Samples, happenings: Sequence[Happening] = ()) -> None:
@@ -230,6 +236,12 @@ class Run:
             return {key.partition("/")[2]: x for key, x in memory.items() if key.startswith(f"{name}/")}
 
         own, inner = part("run"), part("integrator")
+        before = json.loads(bytes(own["files"]))
+        changed = sorted(file for file in {*before, *self.files} if before.get(file) != self.files.get(file))
+        if changed:
+            raise ModelError(f"{', '.join(changed)} has changed since the run began; put it back, or start anew")
+        # what auto would choose for another end is no matter: the run keeps the method that it began with
+        self.method, self.reason = (bytes(own[key]).decode() for key in ("method", "reason"))
         self.equations.drive.recall(part("drive"))
         start, end = (float(x) for x in own["segment"])
         self.segment = (start, min(end, max(self.study.until, float(inner["t"]))))
@@ -244,6 +256,11 @@ class Run:
         self.seconds += float(own["seconds"])
 
 
+def strain_points(study: Study) -> tuple[Strain, ...]:
+    """The places where a study wants strains."""
+    return tuple(Strain(p.name, p.link, p.x, p.y, p.z) for p in study.outputs.strains)
+
+
 def _whole_name(robot: Robot, frame: str) -> str:
     """``LINK.FRAME`` also for a link's tip, whose short name is that of the link."""
     return frame if frame == "tip" else ".".join(robot.resolve_frame(frame))
@@ -253,7 +270,7 @@ def _fields(info: RunInfo) -> dict[str, Any]:
     return {name: getattr(info, name) for name in RunInfo.__dataclass_fields__}
 
 
-def _sample_times(step: float, until: float) -> Floats:
+def sample_times(step: float, until: float) -> Floats:
     """The multiples of a step and the end of the run, which is one of them if it is close to one."""
     times: Floats = np.asarray(np.arange(int(np.ceil(until / step)) + 2) * step, dtype=np.float64)
     times[times > until - SAME * step] = until
@@ -265,7 +282,7 @@ class Recorder:
 
     def __init__(self, equations: StateEquations, step: float, until: float) -> None:
         self.equations, self.step = equations, step
-        self.times = _sample_times(step, until)
+        self.times = sample_times(step, until)
         self.next = 0
         self.parts: list[Samples] = []
         self.blocks: list[Samples] = []
