@@ -1,7 +1,7 @@
 """The documentation as a site: pages, a reference made from the program itself, a gallery; built without network.
 
-Run by ``make docs``. Pages are staged first, since those at the root of the project belong to the site too, and formulas
-become MathML, which browsers show without help.
+Run by ``make docs``. Pages are staged first, since those at the root of the project belong to the site too;
+formulas become MathML, which browsers show without help.
 """
 
 import inspect
@@ -26,7 +26,9 @@ def main() -> None:
     from mkdocs.config import load_config
 
     build(load_config(str(ROOT / "mkdocs.yml")))
-    sys.stdout.write(f"the site is in {SITE.relative_to(ROOT)}/index.html\n")
+    sys.stdout.write(
+        f"the site is in {SITE.relative_to(ROOT)}; to search it: python -m http.server -d {SITE.relative_to(ROOT)}\n"
+    )
 
 
 def stage(folder: Path) -> None:

@@ -1,8 +1,8 @@
 """Pages whose code runs: Python, commands and files in Markdown, with the output that the program gives.
 
-A page is executed from top to bottom in a folder of its own. A ``yaml`` block below a line that ends in a file name and a
-colon (``File `boom.yaml`:``) is written to that file; ``python`` blocks share their names; ``console`` blocks begin with
-``$ pliant ...``. What they print stands in the ``text`` block below them, or in the console block itself.
+A page is executed from top to bottom in a folder of its own. A ``yaml`` block below a line that ends in a file name and
+a colon (``File `boom.yaml`:``) is written to that file; ``python`` blocks share their names; ``console`` blocks begin
+with ``$ pliant ...``. What they print stands in the ``text`` block below them, or in the console block itself.
 """
 
 import io
