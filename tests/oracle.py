@@ -26,9 +26,16 @@ GAUSS_POINTS = 30
 """Per smooth piece of a beam: far more than the shapes of the zoo need."""
 
 # direction of the axis' displacement, and (direction, sign) of the section's turn, in each family
-DISPLACES = {"bend_y": 1, "bend_z": 2, "axial": 0}
+DISPLACES = {"bend_y": 1, "bend_z": 2, "axial": 0, "shear_y": 1, "shear_z": 2}
 TURNS = {"bend_y": (2, 1.0), "bend_z": (1, -1.0), "torsion": (0, 1.0)}
-STIFFNESS = {"bend_y": "EIz", "bend_z": "EIy", "torsion": "GJ", "axial": "EA"}
+STIFFNESS = {
+    "bend_y": "EIz",
+    "bend_z": "EIy",
+    "torsion": "GJ",
+    "axial": "EA",
+    "shear_y": "kGAy",
+    "shear_z": "kGAz",
+}
 SHEAR = {"bend_y": "kGAy", "bend_z": "kGAz"}
 
 

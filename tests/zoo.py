@@ -95,10 +95,11 @@ def part(rng, frame=None, mass=0.3):
     return RigidPart(mass=mass, com=rng.uniform(-0.1, 0.1, 3).tolist(), inertia=inertia(rng, 0.004), frame=frame)
 
 
-def beam(length=1.0, *, rhoA=1.3, EIy=40.0, EIz=60.0, GJ=30.0, EA=5e3, rhoIy=0.004, rhoIz=0.007, **discretisation):
+def beam(length=1.0, *, rhoA=1.3, EIy=40.0, EIz=60.0, GJ=30.0, EA=5e3, rhoIy=0.004, rhoIz=0.007, **others):
     """A uniform soft beam, linear unless said otherwise; section inertia large enough to matter."""
-    properties = Properties(mass_per_length=rhoA, EIy=EIy, EIz=EIz, GJ=GJ, EA=EA, rhoIy=rhoIy, rhoIz=rhoIz)
-    return Beam(length=length, properties=properties, **{"bending": "linear", **discretisation})
+    properties = {"mass_per_length": rhoA, "EIy": EIy, "EIz": EIz, "GJ": GJ, "EA": EA, "rhoIy": rhoIy, "rhoIz": rhoIz}
+    properties.update({key: others.pop(key) for key in ("kGAy", "kGAz") if key in others})
+    return Beam(length=length, properties=Properties(**properties), **{"bending": "linear", **others})
 
 
 def general_joint(rng, name, **options):
@@ -730,16 +731,20 @@ def rods_in_a_plane():
 
 @member
 def rod_in_space():
-    """One rod with all strains and few stations, on a joint beside its axis, with a link on its side."""
+    """One rod with all six strains, on a joint beside its axis, with a link on its side.
+
+    Five stations: its points are those of the true rod to 1e-11.
+    """
     rng = seed(81)
     side = Frame(name="side", x=0.6, position=[0.0, 0.1, -0.05], rotation=rotation(rng))
-    modes = Modes(shape="legendre", normalise="tip", bend_y=1, bend_z=1, torsion=1, axial=1)
+    strains = dict.fromkeys(("bend_y", "bend_z", "torsion", "axial", "shear_y", "shear_z"), 1)
+    modes = Modes(shape="legendre", normalise="tip", **strains)
     links = [
         Link(
             name="rod",
             joint=general_joint(rng, "a", motor=Motor(rotor_inertia=0.05)),
             hub=part(rng),
-            beam=beam(modes=modes, bending="exact"),
+            beam=beam(modes=modes, bending="exact", stations=5, kGAy=4e3, kGAz=3e3),
             frames=(side,),
             payloads=(part(rng, "side"), RigidPart(mass=0.3)),
         ),
@@ -748,8 +753,6 @@ def rod_in_space():
     return Robot(name="rod-in-space", links=links)
 
 
-# few stations: not the points of the true rod
-COARSE = ["rod-in-space"]
 RIGID = [name for name in ZOO if name.startswith("rigid")]
 FLOATING = ["satellite", "floating-beam"]
 CLOUDS = {"imported": imported_cloud, "imported-bent": bent_cloud}
