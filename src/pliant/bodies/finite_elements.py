@@ -19,6 +19,7 @@ from scipy.sparse import csc_array, csr_array
 
 from pliant.bodies.modal_body import Array, hat
 from pliant.model.errors import ModelError, Problem
+from pliant.model.files import no_file
 from pliant.model.modal import ModalData, ModalFrame
 
 SYMMETRIC = 1e-8
@@ -128,8 +129,14 @@ def _matrix(path: str | PathLike[str]) -> csr_array:
 
 
 def _coordinates(path: str | PathLike[str]) -> Array:
-    with open(path, encoding="utf-8-sig") as file:
-        lines = [line.strip() for line in file if line.strip() and not line.startswith("#")]
+    wrong = no_file(path)
+    if wrong:
+        _refuse(fspath(path), wrong)
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            lines = [line.strip() for line in file if line.strip() and not line.startswith("#")]
+    except UnicodeDecodeError as error:
+        _refuse(fspath(path), f"is no UTF-8 text: byte {error.start}")
     rows = []
     for number, line in enumerate(lines, start=1):
         try:
