@@ -30,8 +30,10 @@ LAYERS = [
     {"pictures"},
     {"results"},
     {"simulation"},
+    {"sweeps"},
     {"export"},
     {"reproduce"},
+    {"verification"},
     {"cli"},
 ]
 # packages that a plain `import pliant` or `pliant --help` must not load

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.bodies.build import shape_sets
+from pliant.bodies.constants import deflection
 from pliant.bodies.profile import beam_profile
 from pliant.bodies.quadrature import TAPER_POINTS, gauss, merge_breaks
 
@@ -91,7 +92,7 @@ def linearised_limits(arm: Dynamics, q: Floats, when: str = "") -> Iterator[str]
         )
         return
     for link, member in _flexible(arm):
-        turn = float(np.linalg.norm(member.body.deflection("tip", q[member.elastic])[1]))
+        turn = float(np.linalg.norm(deflection(member.body, "tip", q[member.elastic])[1]))
         if turn > LARGEST_LINEARISED:
             yield (
                 f"the tip of link '{link.name}' turns by {turn:.3g} rad{when}; beyond {LARGEST_LINEARISED} rad method "
@@ -105,7 +106,7 @@ def linearised_limits(arm: Dynamics, q: Floats, when: str = "") -> Iterator[str]
 def slope_limits(arm: Dynamics, q: Floats, when: str = "") -> Iterator[str]:
     """Links that bend further than their kind of bending holds."""
     for link, member in _flexible(arm):
-        turn = float(np.linalg.norm(member.body.deflection("tip", q[member.elastic])[1]))
+        turn = float(np.linalg.norm(deflection(member.body, "tip", q[member.elastic])[1]))
         yield from slope_words(link.name, turn, when, kind_of_bending(link))
 
 
@@ -176,8 +177,6 @@ def _change(
     arm: Dynamics, link: Link, member: Member, root: float, q: Floats, v: Floats, a: Floats
 ) -> tuple[float, float]:
     """Extreme eigenvalues of the geometric stiffness against the stiffness of bending."""
-    from scipy.linalg import eigh
-
     assert link.beam is not None
     profile, shapes = beam_profile(link.beam), shape_sets(link, arm.robot)
     breaks = merge_breaks(profile.breaks, *(s.breaks for s in shapes), length=profile.length)
@@ -207,7 +206,9 @@ def _change(
         # a pinned shape without strain has no bending stiffness of its own
         if np.linalg.eigvalsh(K * both)[0] < 1e-12:
             continue
-        squares = eigh(G * both, K * both, eigvals_only=True)
+        # of G x = k K x by the factors of K = L L^T; a solver package would take longer to import
+        inverse = np.linalg.inv(np.linalg.cholesky(K * both))
+        squares = np.linalg.eigvalsh(inverse @ (G * both) @ inverse.T)
         least, most = min(least, float(squares[0])), max(most, float(squares[-1]))
     return least, most
 

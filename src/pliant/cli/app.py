@@ -23,6 +23,8 @@ from pliant.cli import (
     shapes,
     show,
     simulate,
+    sweep,
+    verify,
     view,
 )
 from pliant.cli.terminal import FAILED, WRONG_INPUT, tell
@@ -41,12 +43,14 @@ app.command(name="shapes")(shapes.shapes)
 app.command(name="schema")(schema.schema)
 app.command(name="export")(export.export)
 app.command(name="simulate")(simulate.simulate)
+app.command(name="sweep")(sweep.sweep)
 app.command(name="inverse")(inverse.inverse)
 app.command(name="view")(view.view)
 app.command(name="modes")(modes.modes)
 app.command(name="equilibrium")(equilibrium.equilibrium)
 app.command(name="derive")(derive.derive)
 app.command(name="reproduce")(reproduce.reproduce)
+app.command(name="verify")(verify.verify)
 app.command(name="bench")(bench.bench)
 
 

@@ -9,6 +9,8 @@ FAMILY_WORDS = {
     "bend_z": "bending in z",
     "torsion": "torsion",
     "axial": "elongation",
+    "shear_y": "shear in y",
+    "shear_z": "shear in z",
 }
 
 
