@@ -14,6 +14,7 @@ def two_link_arm(nodes=2, gravity=(0.0, 0.0, 0.0), pose=(0.3, 0.5), kind="lumped
         "length": 0.5,
         "material": MATERIAL,
         "section": {"rectangle": {"width": 0.012, "height": 0.02}},
+        "bending": "linear",
         kind: {"nodes" if kind == "lumped" else "number": nodes, "bend_y": True, "bend_z": False, "axial": axial},
         **beam,
     }
