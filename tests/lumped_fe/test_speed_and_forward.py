@@ -22,7 +22,6 @@ def turning_bar(nodes, plane="bend_y"):
     beam = {
         "length": 1.0,
         "properties": {"mass_per_length": 1.0, "EIy": 1.0, "EIz": 1.0},
-        "bending": "linear",
         "lumped": {"nodes": nodes, "bend_y": plane == "bend_y", "bend_z": plane == "bend_z"},
     }
     return Robot(
