@@ -121,6 +121,9 @@ def _robot(file: str, strict: bool) -> str:
     words = f"{counted(len(robot.links), 'link')}, {joints} joint and {elastic} elastic coordinates"
     if Path(file).suffix.lower() == ENDINGS[-1] and robot.tip is not None:
         words += f", tip {robot.tip.removesuffix('.tip')}"
+    linear = [link.name for link in robot.links if link.modal is not None and not link.modal.shortens]
+    if linear:
+        words += f"; modal data without Gamma_first bends linearly: {', '.join(linear)}"
     return words
 
 
