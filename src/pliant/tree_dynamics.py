@@ -121,7 +121,7 @@ class TreeDynamics:
 
     @cached_property
     def damping(self) -> Floats:
-        """D (n, n): structural damping and viscous friction."""
+        """D (n, n): structural damping and viscous friction; that of spherical joints where they are not turned."""
         return self._joint_and_elastic("D_ee", "damping")
 
     def _joint_and_elastic(self, body: str, joint: Literal["stiffness", "damping"]) -> Floats:
@@ -131,6 +131,9 @@ class TreeDynamics:
         for member in self.mechanism.driven_members:
             row = self.mechanism.motor_row(member)
             out += getattr(member.joint.drive, joint) * np.outer(row, row)
+        for member in self.mechanism.ball_members:
+            turns = range(member.start, member.start + 3)
+            out[turns, turns] = getattr(member.joint.drive, joint)
         return out
 
     def reference_pose(self) -> Floats:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from pliant.bodies.joint_drive import JointDrive
 from pliant.mechanism import Mechanism
+from pliant.spatial.attitude import attitude
 
 Floats = NDArray[np.float64]
 
@@ -20,11 +21,13 @@ class Losses:
     drive  of all joints with dampers or friction: its constants are arrays (joints,)
     rows   rates of their motor angles per unit of the coordinates' (joints, n)
     D      structural damping (n, n); without any (0, 0)
+    balls  joints that turn any way with a damper: the first of the rotation vector's coordinates, and the damping
     """
 
     drive: JointDrive
     rows: Floats
     D: Floats
+    balls: tuple[tuple[int, float], ...]
 
     @classmethod
     def of(cls, mechanism: Mechanism) -> Losses:
@@ -41,11 +44,15 @@ class Losses:
         D = np.zeros((mechanism.size, mechanism.size))
         for member in mechanism.members:
             D[member.elastic, member.elastic] = member.body.D_ee
-        return cls(drive, rows, D if D.any() else np.zeros((0, 0)))
+        balls = tuple((m.elastic.start - 3, float(m.joint.drive.damping)) for m in mechanism.ball_members)
+        return cls(drive, rows, D if D.any() else np.zeros((0, 0)), balls)
 
-    def power(self, v: Floats) -> float:
-        """What is lost per second at the rates v (n,)."""
+    def power(self, q: Floats, v: Floats) -> float:
+        """What is lost per second at coordinates q (n,) and their rates v."""
         lost = float(v @ (self.D @ v)) if len(self.D) else 0.0
         if len(self.rows):
             lost += float(self.drive.power(self.rows @ v).sum())
+        for k, damping in self.balls:
+            spin = np.array(attitude(q[k : k + 3].tolist(), v[k : k + 3].tolist()).omega)
+            lost += damping * float(spin @ spin)
         return lost

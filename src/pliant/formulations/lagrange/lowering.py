@@ -40,6 +40,7 @@ from pliant.formulations.lagrange.names import AXES, Constant, Coordinate, Kind,
 from pliant.formulations.lagrange.sections import Map, Place, TurningSection, escaped, turn_out, variables_of
 from pliant.formulations.lagrange.series import Series, Vector
 from pliant.mechanism import Mechanism, Member, MemberJoint, Part
+from pliant.model.errors import ModelError
 
 if TYPE_CHECKING:
     from pliant.model.links import Link
@@ -358,11 +359,12 @@ def _motions(joint: MemberJoint) -> list[tuple[str, Array, str]]:
     """The elementary motions of a joint: kind, axis and letter of the coordinate."""
     if joint.kind == "fixed":
         return []
-    if joint.kind != "free":
-        return [(joint.kind, _whole(joint.axis), "theta" if joint.kind == "revolute" else "d")]
-    kinds = ["prismatic"] * 3 + ["revolute"] * 3
-    letters = ["px", "py", "pz", "rx", "ry", "rz"]
-    return [(kind, np.eye(3)[i % 3], letter) for i, (kind, letter) in enumerate(zip(kinds, letters, strict=True))]
+    if joint.kind in ("spherical", "free"):
+        raise ModelError(
+            f"joint '{joint.name}' is {joint.kind}: the closed form of a rotation vector is long; use method "
+            "'recursive', or write revolute joints for its turns"
+        )
+    return [(joint.kind, _whole(joint.axis), "theta" if joint.kind == "revolute" else "d")]
 
 
 def _elastic_coordinates(member: Member, own: LinkNames) -> list[Coordinate]:

@@ -127,10 +127,10 @@ class Skeleton:
         self.seats: list[JointSeat] = []
         for link in robot.links:
             joint = link.joint
-            if joint.type == "free":
+            if joint.type in ("free", "spherical"):
                 raise ModelError(
-                    f"joint '{joint.name}': it is free; the method lumped_fe needs a nominal motion of every joint, "
-                    "which a floating base does not have (use the method recursive)"
+                    f"joint '{joint.name}': it is {joint.type}; the method lumped_fe needs a nominal motion of every "
+                    "joint, along one coordinate (use the method recursive)"
                 )
             if joint.mimic is not None:
                 raise ModelError(
