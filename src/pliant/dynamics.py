@@ -172,9 +172,11 @@ class Dynamics(TreeDynamics):
             bad = np.argwhere(~np.isfinite(np.atleast_2d(x)))
             if len(bad):
                 raise ValueError(f"{name} of '{self.names[bad[0][1]]}' is {np.atleast_2d(x)[tuple(bad[0])]}")
+        first: Floats = np.atleast_2d(q)[0]
+        loose = self.without_inertia(first)
         raise FloatingPointError(
-            f"the accelerations of robot '{self.robot.name}' are not finite: its mass matrix is singular at this q, "
-            "or the state is out of range"
+            f"the accelerations of robot '{self.robot.name}' are not finite: "
+            + (loose or "its mass matrix is singular at this q, or the state is out of range")
         )
 
     def inverse(self, q: States, v: States, a: States) -> InverseSolution:

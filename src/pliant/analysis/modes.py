@@ -135,6 +135,8 @@ def vibration_modes(
     still = np.zeros(arm.size)
     tau = settle(arm, state).tau if arm.loops.rows else np.zeros(len(arm.inputs))
     t = tangent(arm, state, still, still, tau, dry_friction=False)
+    if len(t.M) and not arm.loops.rows and (loose := arm.without_inertia(state)):
+        raise ValueError(f"robot '{arm.robot.name}' has no modes: {loose}")
     Z = _free_motions(arm, t, locked)
     M, D, K = (Z.T @ x @ Z for x in (t.M, t.D, t.K))
     K = (K + K.T) / 2

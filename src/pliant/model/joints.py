@@ -249,16 +249,16 @@ class Joint(Element):
     def _cross_problems(self) -> list[InitErrorDetails]:
         first, second = (axis_vector(axis) for axis in self.cross_axes)
         if np.linalg.norm(np.cross(first, second)) < PARALLEL:
-            return [at("axes", message="are parallel; the axes of a universal joint must differ")]
+            return [of_value("axes", message="are parallel; the axes of a universal joint must differ")]
         return []
 
     def _ball_problems(self) -> list[InitErrorDetails]:
         """What has no one direction to act along."""
         if self.friction is not None and self.friction.coulomb:
-            return [of_value("friction", "coulomb", message="a spherical joint has viscous friction only")]
+            return [at("friction", "coulomb", message="a spherical joint has viscous friction only")]
         if self.spring is not None and self.spring.rest:
             message = "the spring of a spherical joint rests at zero; turn its placement instead"
-            return [of_value("spring", "rest", message=message)]
+            return [at("spring", "rest", message=message)]
         return []
 
     def axis_vector(self) -> Array:

@@ -34,6 +34,8 @@ Floats = NDArray[np.float64]
 
 DIFFERENCE = 1e-6
 """Relative step of the difference quotients of forces."""
+WOUND = 5.5
+"""Turn of a sprung spherical joint, rad, that is worth mentioning where an integration ends."""
 NEARLY_SINGULAR = 1e4
 """Condition number of the loops that is worth mentioning where an integration ends."""
 
@@ -249,6 +251,8 @@ class StateEquations:
         """Why an integration could not go on, if loops or a linearised method have to do with it; else empty."""
         if not np.isfinite(y).all():
             return ""
+        if wound := self._wound(self._expanded(t, y)[0]):
+            return wound
         if not self.loops.rows:
             return next(iter(linearised_limits(self.arm, self._expanded(t, y)[0])), "")
         if self.astray:
@@ -260,6 +264,17 @@ class StateEquations:
             return ""
         what = "the loops are" if self.constrained is None else "the pose of the drives is"
         return f"{what} nearly singular there, with condition number {condition:.3g}"
+
+    def _wound(self, q: Floats) -> str:
+        """Which sprung joint has come to a full turn; else empty."""
+        for member in self.arm.mechanism.ball_members:
+            turn = float(np.linalg.norm(q[member.start : member.start + 3]))
+            if member.joint.drive.stiffness and turn > WOUND:
+                return (
+                    f"spherical joint '{member.joint.name}' has turned by {turn:.3g} rad: its spring counts turns, and "
+                    "a rotation vector ends at a full one"
+                )
+        return ""
 
     def _closing(self, q: Floats, v: Floats, a: Floats, f: Floats) -> tuple[Floats, Floats]:
         """Accelerations (n,) that close the loops under forces f, and all forces with those of prescribed joints."""
