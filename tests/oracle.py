@@ -149,8 +149,39 @@ class Oracle:
         part.root = part.frames["root"][3]
         mounted = [("root", link.hub)] if link.hub else []
         for where, body in mounted + [(p.frame or "tip", p) for p in link.payloads]:
-            part.rigid.append((where, *rigid_points(body.mass, body.com_vector(), body.inertia_matrix())))
+            points = rigid_points(body.mass, body.com_vector(), body.inertia_matrix())
+            if part.back is not None and not np.ptp(points[1], axis=0).any() and self._on_axis(link, where):
+                self._add_point(part, where, body.mass)
+            else:
+                part.rigid.append((where, *points))
+        if part.back is not None:
+            self._fit(part, link)
         return part
+
+    @staticmethod
+    def _on_axis(link, frame):
+        return not link.frame(frame).vector().any()
+
+    @staticmethod
+    def _add_point(part, frame, mass):
+        """A point mass on the axis of a second-order beam counts among its points."""
+        position, _, Phi_d, _ = part.frames[frame]
+        part.masses = np.append(part.masses, mass)
+        part.r = np.concatenate([part.r, position[None]])
+        part.phi = np.concatenate([part.phi, Phi_d[None]])
+        part.back = np.concatenate([part.back, part.frames_back[frame][None]])
+
+    @staticmethod
+    def _fit(part, link):
+        """Points of a second-order beam move back by a fit of their shortening that is linear in x."""
+        x, m = part.r[:, 0], part.masses.copy()
+        if link.beam.lumped is not None:
+            # half an element at the root belongs to the clamp
+            m[x < link.beam.length / link.beam.lumped.nodes / 2] = 0.0
+        rows = np.stack([x**0, x], axis=1) * np.sqrt(m)[:, None]
+        flat = part.back[:, 0].reshape(len(x), -1)
+        fit = np.linalg.lstsq(rows, flat * np.sqrt(m)[:, None], rcond=None)[0]
+        part.back[:, 0] = np.where(m > 0, np.stack([x**0, x]), 0.0).T.dot(fit).reshape(part.back[:, 0].shape)
 
     def _beam(self, part, link):
         beam = link.beam

@@ -744,8 +744,6 @@ def rod_in_space():
     return Robot(name="rod-in-space", links=links)
 
 
-# the kinetic energy of a second-order beam is that of its points to second order only
-TRUNCATED = ["second-order"]
 # few stations: not the points of the true rod
 COARSE = ["rod-in-space"]
 RIGID = [name for name in ZOO if name.startswith("rigid")]

@@ -169,9 +169,7 @@ class Dynamics(TreeDynamics):
     def _explain(self, q: Floats, v: Floats, f: Floats) -> None:
         """Say why accelerations are not finite."""
         for name, x in (("q", q), ("v", v), ("force", f)):
-            bad = np.argwhere(~np.isfinite(np.atleast_2d(x)))
-            if len(bad):
-                raise ValueError(f"{name} of '{self.names[bad[0][1]]}' is {np.atleast_2d(x)[tuple(bad[0])]}")
+            self.labels.require_finite(name, x)
         first: Floats = np.atleast_2d(q)[0]
         loose = self.without_inertia(first)
         raise FloatingPointError(

@@ -19,6 +19,7 @@ def column(gravity, mass_per_length=0.7, load=0.0, **more):
     beam = Beam(
         length=L,
         properties=Properties(mass_per_length=mass_per_length, EIz=EI),
+        bending="linear",
         elements=Elements(number=8, bend_z=False),
     )
     payloads = [RigidPart(mass=load)] if load else []
@@ -60,9 +61,8 @@ def test_a_rotating_beam():
     _, most = changes(arm, rate=0.5 * first)
     assert 1.193 < most / 0.5**2 < 1.03 * 1.193
     # with the one clamped-free shape of which that number is, it is met
-    beam = Beam(
-        length=L, properties=Properties(mass_per_length=0.7, EIz=EI), modes=Modes(shape="clamped-free", bend_y=1)
-    )
+    shape = Modes(shape="clamped-free", bend_y=1)
+    beam = Beam(length=L, properties=Properties(mass_per_length=0.7, EIz=EI), bending="linear", modes=shape)
     one = Dynamics(
         Robot(name="blade", gravity=(0, 0, 0), links=[Link(name="mast", joint=Joint(name="foot"), beam=beam)]),
         compile="never",
@@ -71,7 +71,8 @@ def test_a_rotating_beam():
 
 
 def test_a_held_acceleration_along_the_beam_counts_as_weight():
-    beam = Beam(length=L, properties=Properties(mass_per_length=0.7, EIz=EI), elements=Elements(number=8, bend_z=False))
+    elements = Elements(number=8, bend_z=False)
+    beam = Beam(length=L, properties=Properties(mass_per_length=0.7, EIz=EI), bending="linear", elements=elements)
     rail = Joint(name="rail", type="prismatic", axis="x")
     arm = Dynamics(
         Robot(name="cart", gravity=(0, 0, 0), links=[Link(name="mast", joint=rail, beam=beam)]), compile="never"

@@ -298,17 +298,20 @@ def deviation(left, right):
     return np.abs(left - right).max(initial=0.0) / size if size else 0.0
 
 
-# rows that need the kinetic energy of the points, and rows that need the points at all
-OF_INERTIA = {
+# rows that need the points
+OF_PLACES = {
     "points: mass",
     "points: kinetic energy",
     "points: momentum",
     "points: forces",
     "reactions = free bodies",
+    "points: potential",
+    "points: poses",
+    "Jacobians",
+    "velocities",
+    "wrench",
 }
-OF_PLACES = OF_INERTIA | {"points: potential", "points: poses", "Jacobians", "velocities", "wrench"}
 LEFT_OUT = {
-    **dict.fromkeys(zoo.TRUNCATED, OF_INERTIA),
     **dict.fromkeys(zoo.COARSE, OF_PLACES),
     # the damper of a spherical joint feels its angular velocity: no constant matrix says that
     "balls": {"h = C v + K q + D v + friction + g"},

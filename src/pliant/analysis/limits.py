@@ -177,8 +177,6 @@ def _change(
     arm: Dynamics, link: Link, member: Member, root: float, q: Floats, v: Floats, a: Floats
 ) -> tuple[float, float]:
     """Extreme eigenvalues of the geometric stiffness against the stiffness of bending."""
-    from scipy.linalg import eigh
-
     assert link.beam is not None
     profile, shapes = beam_profile(link.beam), shape_sets(link, arm.robot)
     breaks = merge_breaks(profile.breaks, *(s.breaks for s in shapes), length=profile.length)
@@ -208,7 +206,9 @@ def _change(
         # a pinned shape without strain has no bending stiffness of its own
         if np.linalg.eigvalsh(K * both)[0] < 1e-12:
             continue
-        squares = eigh(G * both, K * both, eigvals_only=True)
+        # of G x = k K x by the factors of K = L L^T; a solver package would take longer to import
+        inverse = np.linalg.inv(np.linalg.cholesky(K * both))
+        squares = np.linalg.eigvalsh(inverse @ (G * both) @ inverse.T)
         least, most = min(least, float(squares[0])), max(most, float(squares[-1]))
     return least, most
 

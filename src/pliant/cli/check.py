@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pliant.cli.terminal import WRONG_INPUT
+from pliant.cli.terminal import WRONG_INPUT, tell
 from pliant.pictures.words import counted
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def check(
     for given in files:
         found = _files(given)
         if not found:
-            typer.secho(f"{given}: no robot files ({', '.join(ENDINGS)}) in this folder", fg="red")
+            tell(f"{given}: no robot files ({', '.join(ENDINGS)}) in this folder", err=False)
         folder = found != [given]
         results.extend([_passes(file, quiet, strict, folder) for file in found] or [False])
     wrong = results.count(False)
@@ -77,12 +77,12 @@ def _passes(file: str, quiet: bool, strict: bool, in_folder: bool) -> bool:
                 return True
             summary = _study(file) if kind == "study" else _robot(file, strict)
         except pliant.ModelError as error:
-            typer.secho(str(error), fg="red")
+            tell(str(error), err=False)
             return False
     for warning in told:
         repairs = warning.message.repairs if isinstance(warning.message, RepairWarning) else ()
         for text in [f"repaired: {repair}" for repair in repairs] or [f"warning: {warning.message}"]:
-            typer.secho(text, fg="yellow")
+            tell(text, "yellow", err=False)
     if not quiet:
         typer.echo(f"{typer.style('OK', fg='green')} {file}: {summary}")
     return True

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pliant.cli.modes import configuration_of
-from pliant.cli.terminal import emit, number, refuse, table, warn
+from pliant.cli.terminal import emit, number, plain, refuse, table, warn
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -56,7 +56,7 @@ def equilibrium(
     straight = np.where(np.isin(arm.names, loaded.joint_coordinates), found.q, 0.0)
     sag = 1e3 * (arm.pose("tip", found.q).position - arm.pose("tip", straight).position)
     moved = f"bending moves the tip by ({_listed(sag)}) mm, base axes"
-    emit(f"[bold]{loaded.name}[/]: equilibrium, {how}; {moved}", _joints(arm, found), _links(arm, found))
+    emit(f"[bold]{plain(loaded.name)}[/]: equilibrium, {how}; {moved}", _joints(arm, found), _links(arm, found))
     warn([*description_limits(loaded), *state_limits(arm, found.q)])
 
 

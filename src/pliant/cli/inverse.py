@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pliant.cli.terminal import FAILED, check_picture, emit, number, refuse, table
+from pliant.cli.terminal import FAILED, check_picture, emit, number, plain, refuse, table, tell
 
 if TYPE_CHECKING:
     from pliant.formulations.lumped_fe.successive import Approximation
@@ -39,6 +39,7 @@ def inverse(
     check_picture(plot)
     from math import pi
 
+    from pliant.model.files import file_name
     from pliant.simulation.inverse_dynamics import inverse_dynamics
     from pliant.simulation.study import load_study
 
@@ -63,7 +64,7 @@ def inverse(
         simulated = (result.time, distances)
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
-        for path in run.write(output, job.name):
+        for path in run.write(output, file_name(job.name)):
             typer.echo(f"written to {path}")
     if plot is not None:
         from pliant.results.inverse_plot import plot_inverse
@@ -72,7 +73,7 @@ def inverse(
         typer.echo(f"written to {plot}")
     solution = run.solution
     good = solution.outcome in ("converged", "stalled")
-    typer.secho(f"{solution.outcome}: {solution.words}", fg="green" if good else "red", err=not good)
+    tell(f"{solution.outcome}: {solution.words}", "green" if good else "red", err=not good)
     if solution.outcome == "diverged":
         raise typer.Exit(FAILED)
 
@@ -86,7 +87,7 @@ def _tables(run: InverseRun) -> None:
     for name, column in zip(run.inputs, s.efforts.T, strict=True):
         efforts.add_row(name, number(abs(column).max()), number(float((column**2).mean() ** 0.5)))
     frequency = f"lowest natural frequency along the path: {s.frequency / 6.283185307179586:.4g} Hz"
-    emit(f"{run.study.name}: frame '{s.frame}' of {run.study.robot.name}; {frequency}", rows, efforts)
+    emit(f"{plain(run.study.name)}: frame '{s.frame}' of {plain(run.study.robot.name)}; {frequency}", rows, efforts)
 
 
 class _Bar:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pliant.cli.terminal import RobotArgument, check_picture, emit, number, refuse, table, warn
+from pliant.cli.terminal import RobotArgument, check_picture, emit, number, plain, refuse, table, warn
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 SHOWN_FREQUENCIES = 8
+SPUN = 3
+"""Frequencies over a speed that a page has room for."""
 
 
 def modes(
@@ -39,6 +41,10 @@ def modes(
     convergence: Annotated[
         bool, typer.Option("--convergence", help="Show the frequencies with more modes and elements, too.")
     ] = False,
+    spin: Annotated[
+        str | None,
+        typer.Option(help="JOINT=SPEED, such as hub=600rpm: frequencies over the speed of a joint, up to this one."),
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the modes into this PNG, SVG or PDF file.")] = None,
     dynamics: Annotated[
         str, typer.Option(help="What computes the equations of motion: recursive, dual_screw (linearised), ...")
@@ -56,6 +62,13 @@ def modes(
     loaded = pliant.load(robot)
     if weightless:
         loaded = loaded.with_changes(gravity=(0.0, 0.0, 0.0))
+    if spin is not None:
+        from pliant.cli.spin import over_speed
+
+        if free or straight or convergence or dynamics != "recursive":
+            refuse("--spin: it stands alone; --free, --straight, --convergence and --dynamics are for a robot at rest")
+        over_speed(loaded, spin, _values(loaded, at or []), min(count, SPUN), plot)
+        return
     try:
         arm = Dynamics(loaded, method=dynamics, compile="never")
     except ModelError:
@@ -72,7 +85,7 @@ def modes(
         refuse(f"{loaded.name}: nothing can move while the drives hold the joints; use --free")
     how = ["all joints free" if free else "drives hold the joints"]
     how += [word for word, on in (("straight links", straight), ("without gravity", weightless)) if on]
-    title = f"[bold]{loaded.name}[/]: natural modes, {', '.join(how)}"
+    title = f"[bold]{plain(loaded.name)}[/]: natural modes, {', '.join(how)}"
     emit(title, _configuration(arm, found), _rows(found, count))
     warn([*description_limits(loaded), *found.warnings, *_convergence(arm, at or [], free, convergence, count)])
     if plot is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pliant.cli.terminal import RobotArgument, check_picture, emit, number, refuse, table
+from pliant.cli.terminal import RobotArgument, check_picture, emit, number, plain, refuse, table
 from pliant.pictures.words import FAMILY_WORDS, counted
 
 if TYPE_CHECKING:
@@ -69,9 +69,9 @@ def _posed(robot: Robot, text: str) -> Robot:
 def _heading(robot: Robot) -> str:
     g = robot.gravity
     gravity = f"gravity ({', '.join(number(x) for x in g)}) m/s²" if any(g) else "no gravity"
-    lines = [f"[bold]{robot.name}[/]: {robot.description}" if robot.description else f"[bold]{robot.name}[/]"]
+    lines = [f"[bold]{plain(robot.name)}[/]{plain(f': {robot.description}' if robot.description else '')}"]
     if robot.source:
-        lines.append(f"source: {robot.source}")
+        lines.append(f"source: {plain(robot.source)}")
     links, rotations = counted(len(robot.links), "link"), f"{robot.attachment_rotation} rotations"
     tip = f", tip {robot.tip}" if robot.tip is not None else ""
     lines.append(f"{links}, {number(robot.mass)} kg, {gravity}, {rotations}{tip}")

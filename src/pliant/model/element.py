@@ -22,6 +22,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 LONGEST_NAME = 100
+LONGEST_TITLE = 200
 _NAME = re.compile(r"\w[\w+-]*")
 
 
@@ -145,7 +146,15 @@ def _encodable(text: str) -> str:
     return text
 
 
+def _one_line(name: str) -> str:
+    if not name.strip() or len(name) > LONGEST_TITLE or not name.isprintable():
+        raise PydanticCustomError("value", "is {given}; it must be one line of text", {"given": show(name)})
+    return name
+
+
 Text = Annotated[str, AfterValidator(_encodable)]
+Title = Annotated[str, AfterValidator(_encodable), AfterValidator(_one_line)]
+"""A name that people read: one line, without signs that steer a terminal."""
 Name = Annotated[str, BeforeValidator(_check_name)]
 three = BeforeValidator(sequence(3))
 four = BeforeValidator(sequence(4))

@@ -80,12 +80,14 @@ def parse_document(content: bytes | str, file: str, what: Content = ROBOT) -> Do
 
 def read_robot(path: str | os.PathLike[str]) -> Robot:
     """The robot in a YAML file."""
-    return read_document(path).build(Robot, _expanded(os.path.dirname(os.fspath(path))))
+    folder = os.path.dirname(os.fspath(path))
+    return read_document(path).build(Robot, _expanded(folder), context={"folder": folder})
 
 
 def read_text(content: bytes | str, file: str = "text") -> Robot:
     """The robot in a YAML text."""
-    return parse_document(content, file).build(Robot, _expanded(os.path.dirname(file)))
+    folder = os.path.dirname(file)
+    return parse_document(content, file).build(Robot, _expanded(folder), context={"folder": folder})
 
 
 def _expanded(folder: str) -> Callable[[Any], Any]:

@@ -31,12 +31,21 @@ order, about 75 to a radian)."""
 FIXED_REACH = 1.0
 """Step times fastest rate of the fixed-step methods when no step is given."""
 
+LARGE = 800
+"""States up to which the linearised model is a matrix; the rates of larger ones are found by iteration ..."""
+ROUGHLY = 1e-2
+"""... to so many digits."""
+MOST_IMPLICIT = 4000
+"""Coordinates up to which the matrices of implicit steps fit into a common memory."""
+
 
 def fastest_rate(equations: StateEquations, q: Floats, v: Floats) -> float:
     """The fastest motion of the model linearised at its start, damping and feedback included, rad/s."""
     n = equations.layout.v.stop
     y = equations.start(q, v)
     f = equations.rates(0.0, y)
+    if n > LARGE:
+        return _largest_rate(equations, y, f)
     # difference quotients: a choice needs few digits, and no derivatives have to be compiled for it
     A = np.array([(equations.rates(0.0, moved) - f)[:n] for moved in y + DIFFERENCE * np.eye(n, len(y))]) / DIFFERENCE
     if not np.isfinite(A).all():
@@ -44,14 +53,40 @@ def fastest_rate(equations: StateEquations, q: Floats, v: Floats) -> float:
     return float(np.abs(np.linalg.eigvals(A)).max(initial=0.0)) if n else 0.0
 
 
+def _largest_rate(equations: StateEquations, y: Floats, f: Floats) -> float:
+    """The same by iteration, without a matrix: the directions that a few evaluations in a row blow up."""
+    from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
+
+    n = equations.layout.v.stop
+
+    def derivative(x: Floats) -> Floats:
+        size = float(np.linalg.norm(x)) or 1.0
+        moved = y.copy()
+        moved[:n] += DIFFERENCE / size * x.ravel()
+        slope: Floats = (equations.rates(0.0, moved) - f)[:n] * (size / DIFFERENCE)
+        return slope
+
+    if not np.isfinite(f).all():
+        return inf
+    # the same beginning every time: a run that is resumed shall choose what it chose
+    first = np.cos(np.arange(n) ** 2)
+    try:
+        slopes = LinearOperator((n, n), derivative, dtype=float)
+        found = eigs(slopes, 2, v0=first, tol=ROUGHLY, return_eigenvectors=False)
+    except (ArpackError, ValueError):
+        return inf
+    return float(np.abs(found).max())
+
+
 def _relevant(arm: Dynamics, q: Floats) -> float:
     """The fastest of the natural frequencies that a motion excites; endless where there are none to be found."""
     try:
-        frequencies = modes(arm, q).frequencies
+        rates = np.sqrt(np.abs(modes(arm, q).squares))
     except NoEquilibriumError:
         # loops whose drives cannot hold them have no vibrations about a state of rest
         return inf
-    lowest = frequencies[:RELEVANT]
+    # motions without stiffness have no rate; those that fall grow at theirs
+    lowest = np.sort(rates[rates > 0])[:RELEVANT]
     return float(lowest[lowest <= SPREAD * lowest[0]].max()) if len(lowest) else inf
 
 
@@ -67,7 +102,11 @@ def choose(
     what = f"the fastest motion of the model is {fastest:.4g} rad/s"
     if fastest * until / EXPLICIT_REACH <= EXPLICIT_STEPS:
         return "dop853", f"{what}, which explicit steps of high order follow easily"
+    if equations.arm.size > MOST_IMPLICIT:
+        return "dop853", f"{what}, and implicit steps would need matrices of {equations.arm.size} rows"
     relevant = _relevant(equations.arm, q)
+    if not np.isfinite(relevant):
+        return "dop853", f"{what}, and there are no vibrations to compare it with"
     if fastest <= STIFF * relevant:
         return "dop853", f"{what}, only {fastest / relevant:.3g} times what matters ({relevant:.4g})"
     return (

@@ -25,6 +25,7 @@ from pliant.formulations.lumped_fe.successive import (
     successive_approximation,
 )
 from pliant.model.errors import ModelError
+from pliant.model.files import write_file, written
 from pliant.results.result import Result
 from pliant.simulation.drives.prescribed import PrescribedMotion
 from pliant.simulation.run import run_study
@@ -114,17 +115,17 @@ class InverseRun:
         )
         table = f"trajectory: {{table: {{file: {files['motion'].name}, ends: rest}}}}"
         prescribed, driven = folder / f"{name}-prescribed.yaml", folder / f"{name}-feed-forward.yaml"
-        prescribed.write_text(
+        write_file(
+            prescribed,
             f"# the drives move exactly as computed; the frame must keep its path\nname: {name}-prescribed\n{head}"
             f"drive:\n  prescribed:\n    {table}\n",
-            encoding="utf-8",
         )
-        driven.write_text(
+        write_file(
+            driven,
             f"# the efforts as computed, and a slow loop around each drive\nname: {name}-feed-forward\n{head}"
             f"drive:\n  feed_forward:\n    {table}\n    model: given\n"
             f"    torques: {{file: {files['efforts'].name}, interpolation: cubic}}\n"
             f"    kp: {{{kp}}}\n    kd: {{{kd}}}\n",
-            encoding="utf-8",
         )
         return [*files.values(), robot, prescribed, driven]
 
@@ -183,4 +184,5 @@ def inverse_dynamics(
 def _write_table(path: Path, times: Floats, columns: dict[str, Floats]) -> None:
     """Columns over time, so that every digit comes back."""
     rows = np.column_stack([times, *columns.values()])
-    np.savetxt(path, rows, fmt="%.17g", delimiter=",", header=",".join(["t", *columns]), comments="")
+    with written(path) as beside:
+        np.savetxt(beside, rows, fmt="%.17g", delimiter=",", header=",".join(["t", *columns]), comments="")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 import warnings
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.dynamics import Dynamics
+from pliant.model.errors import ModelError
 from pliant.model.robot import Robot
 from pliant.results.result import Result
 from pliant.results.samples import RunInfo, Samples, Strain
@@ -29,6 +31,7 @@ from pliant.simulation.peaks import Peaks
 from pliant.simulation.start import Start
 from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.study import DEFAULT_TOLERANCE, IntegratorOptions, Outputs, StrainPoint, Study
+from pliant.simulation.study_file import file_digests
 from pliant.simulation.trajectories.path import Surroundings
 from pliant.states import States
 
@@ -87,6 +90,7 @@ class Run:
             options.radius,
         )
         self.method, self.reason = choose(options, self.equations, self.q0, self.v0, study.until)
+        self.files = file_digests(study)
         self.recorder = Recorder(self.equations, study.sample_step, study.until)
         self.strains = strain_points(study)
         self.peaks = Peaks(self.equations, self.strains)
@@ -233,6 +237,8 @@ class Run:
         kept["run/excesses"] = np.array(self.watch.before if self.watch.before is not None else [])
         kept["run/seconds"] = np.array(self.seconds)
         kept["run/peaks"] = self.peaks.memory()
+        kept["run/method"], kept["run/reason"] = np.bytes_(self.method.encode()), np.bytes_(self.reason.encode())
+        kept["run/files"] = np.bytes_(json.dumps(self.files).encode())
         return kept
 
     def recall(self, memory: Mapping[str, Any], samples: Samples, happenings: Sequence[Happening] = ()) -> None:
@@ -242,6 +248,12 @@ class Run:
             return {key.partition("/")[2]: x for key, x in memory.items() if key.startswith(f"{name}/")}
 
         own, inner = part("run"), part("integrator")
+        before = json.loads(bytes(own["files"]))
+        changed = sorted(file for file in {*before, *self.files} if before.get(file) != self.files.get(file))
+        if changed:
+            raise ModelError(f"{', '.join(changed)} has changed since the run began; put it back, or start anew")
+        # what auto would choose for another end is no matter: the run keeps the method that it began with
+        self.method, self.reason = (bytes(own[key]).decode() for key in ("method", "reason"))
         self.equations.drive.recall(part("drive"))
         start, end = (float(x) for x in own["segment"])
         self.segment = (start, min(end, max(self.study.until, float(inner["t"]))))

@@ -39,6 +39,15 @@ class _Roller:
         self.gravity = [g if g == 0 else Slot(k) for k, g in enumerate(tree.gravity.tolist())]
         self.split = split_tree(tree)
         self.structure = self._numbered([freeze((s.pattern, link.kind)) for s, link in zip(self.split, self.links)])
+        # parts of other carriers than trees have no body
+        self.bodies = self._numbered(
+            [
+                freeze(
+                    (s.pattern.body, link.kind.size, link.kind.coordinates) if hasattr(s.pattern, "body") else link.kind
+                )
+                for s, link in zip(self.split, self.links)
+            ]
+        )
         self.patterns: list[dict[str, Any]] = [{} for _ in self.links]
         self.records = [0] * len(self.links)
 
@@ -50,6 +59,7 @@ class _Roller:
     def program(self) -> RolledProgram:
         passes = [self._trace_pass(number, each) for number, each in enumerate(self.algorithm.passes)]
         self._mark_needed(passes)
+        passes = [each for each in passes if any(kernel.results for kernel in each.kernels)]
         starts, total = _running(self.records)
         saved = self._number_saved(passes) if self.seeds else [0] * len(self.links)
         saved_start, saved_total = _running(saved)
@@ -102,6 +112,8 @@ class _Roller:
 
     def _class_key(self, i: int, each: Pass) -> Any:
         """Structure, and the patterns of the values that the step reads from the link itself and its neighbours."""
+        if each.of_body:
+            return (self.bodies[i], self.records[i])
         neighbours: list[int] = []
         if each.direction == "outward":
             neighbours = [self.links[i].parent] if self.links[i].parent >= 0 else []

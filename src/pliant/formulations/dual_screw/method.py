@@ -74,21 +74,15 @@ class DualScrewMethod(Method):
                 f"joint '{balls[0].name}' of robot '{mechanism.name}' is {balls[0].kind}; method '{self.name}' has one "
                 "dual line for each joint: use method 'recursive'"
             )
-        bent = [member.name for member in mechanism.members if member.body.large is not None]
-        if bent:
-            raise MethodError(
-                f"link '{bent[0]}' of robot '{mechanism.name}' does not bend linearly; method '{self.name}' is one of "
-                "linear bending: write bending: linear, or use method 'recursive'"
-            )
         self.kept = VARIANTS[self.variant]
-        if self.kept.reason:
-            warnings.warn(f"method '{self.name}': {self.kept.reason}", stacklevel=4)
         far = [member.name for member in mechanism.members if member.body.large is not None]
         if self.kept.printed and far:
             raise MethodError(
-                f"link '{far[0]}' bends beyond linear shapes, which method '{self.name}' does not know; "
-                "methods 'dual_screw' (to first order) and method 'recursive' do"
+                f"link '{far[0]}' of robot '{mechanism.name}' does not bend linearly, which method '{self.name}', as "
+                "printed, does not know: write bending: linear; method 'dual_screw' and method 'recursive' do"
             )
+        if self.kept.reason:
+            warnings.warn(f"method '{self.name}': {self.kept.reason}", stacklevel=4)
         self.linear = expand(lower(mechanism, discs=False), printed=self.kept.printed)
 
     def dynamics(self, what: Literal["forward", "inverse"]) -> Traced:

@@ -19,6 +19,7 @@ from pliant.formulations.lagrange.names import Abbreviation, Constant, Coordinat
 from pliant.formulations.lagrange.series import Series
 from pliant.formulations.lagrange.writing import EquationWriter
 from pliant.model.errors import ModelError, did_you_mean
+from pliant.model.files import write_file
 
 if TYPE_CHECKING:
     from pliant.formulations.lagrange.code import EquationFunctions
@@ -308,4 +309,4 @@ class Equations:
         form = ENDINGS.get(target.suffix.lower())
         if form is None:
             raise ValueError(f"{target}: the name must end in one of {', '.join(ENDINGS)}")
-        target.write_text(self.to(form), encoding="utf-8")  # type: ignore[arg-type]
+        write_file(target, self.to(form))  # type: ignore[arg-type]

@@ -71,8 +71,11 @@ class Seat(NamedTuple):
 
 
 class LinkConstants(NamedTuple):
-    """Seat on the parent, what acts along the joint, and the terms of the body."""
+    """The terms of the body, its seat on the parent and what acts along the joint.
 
+    The body stands first, so that equal bodies have their values in equal places.
+    """
+
+    body: Body
     seat: Seat
     drive: JointDrive
-    body: Body

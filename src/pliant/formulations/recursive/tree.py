@@ -39,7 +39,7 @@ class TreeLink:
     @cached_property
     def constants(self) -> LinkConstants:
         """Everything in numbers that its steps read."""
-        return LinkConstants(self.seat, self.drive, terms_of(self.body, self.rule))
+        return LinkConstants(terms_of(self.body, self.rule), self.seat, self.drive)
 
     @property
     def own(self) -> slice:

@@ -1,0 +1,71 @@
+"""Which integrator `auto` takes: a reason for every robot, whatever its slowest and its fastest motions are."""
+
+import numpy as np
+import pytest
+
+import zoo
+from pliant import Beam, Dynamics, Joint, Link, Modes, Properties, Rigid, Robot
+from pliant.simulation.choice import choose, fastest_rate
+from pliant.simulation.drives.kinds import NoDrive
+from pliant.simulation.start import Start
+from pliant.simulation.state_equations import StateEquations
+from pliant.simulation.study import IntegratorOptions
+
+NO_GRAVITY = (0.0, 0.0, 0.0)
+
+
+def flexible(name, EI, parent=None, **joint):
+    properties = Properties(mass_per_length=1.0, EIy=EI, EIz=EI, GJ=EI, EA=1e6)
+    beam = Beam(length=0.7, properties=properties, modes=Modes(shape="clamped-free", bend_y=2))
+    return Link(name=name, joint=Joint(name=f"{name}_joint", **joint), beam=beam)
+
+
+def satellite():
+    """Six motions without any stiffness, and an antenna."""
+    body = Link(name="body", joint=Joint(name="free", type="free"), rigid=Rigid(mass=3.0, inertia=(0.1, 0.2, 0.3)))
+    return Robot(name="satellite", gravity=NO_GRAVITY, links=[body, flexible("antenna", 40.0, type="fixed")])
+
+
+def passive_elbow():
+    links = [flexible("upper", 1e4, axis="z"), flexible("fore", 1e4, axis="z", actuated=False)]
+    return Robot(name="passive", gravity=NO_GRAVITY, links=links)
+
+
+def uneven():
+    """Stiffnesses that differ by twelve decades."""
+    return Robot(name="uneven", gravity=NO_GRAVITY, links=[flexible("soft", 1e-4), flexible("hard", 1e8)])
+
+
+def equations_of(robot):
+    arm = Dynamics(robot)
+    return StateEquations(arm, NoDrive(len(arm.inputs))), Start().state(arm)
+
+
+@pytest.mark.parametrize(("make", "until"), [(satellite, 1e4), (passive_elbow, 20.0), (uneven, 50.0)])
+def test_motions_without_frequency_do_not_matter(make, until):
+    equations, state = equations_of(make())
+    for time in (until, 1e5 * until):
+        with np.errstate(all="raise"):
+            method, reason = choose(IntegratorOptions(), equations, *state, time)
+        assert method in ("dop853", "generalised-alpha")
+        assert "inf" not in reason
+        assert "nan" not in reason
+
+
+@pytest.mark.parametrize("make", [satellite, passive_elbow, uneven, lambda: zoo.robot("clamped-free")])
+def test_the_fastest_rate_by_iteration(make, monkeypatch):
+    """Without a matrix of all states, to the digits that a choice needs."""
+    equations, state = equations_of(make())
+    by_matrix = fastest_rate(equations, *state)
+    monkeypatch.setattr("pliant.simulation.choice.LARGE", 2)
+    assert fastest_rate(equations, *state) == pytest.approx(by_matrix, rel=0.05)
+
+
+def test_a_large_model_is_judged_without_its_matrices(monkeypatch):
+    equations, state = equations_of(passive_elbow())
+    monkeypatch.setattr("pliant.simulation.choice.LARGE", 2)
+    monkeypatch.setattr("pliant.simulation.choice.MOST_IMPLICIT", 2)
+    monkeypatch.setattr("pliant.simulation.choice.modes", lambda *_: pytest.fail("asked for all modes"))
+    method, reason = choose(IntegratorOptions(), equations, *state, 1e6)
+    assert method == "dop853"
+    assert "matrices of 6 rows" in reason
