@@ -195,6 +195,8 @@ def test_a_shorter_vector_is_the_same_attitude_in_motion():
         assert np.linalg.norm(short.theta) == pytest.approx(2 * np.pi - np.linalg.norm(theta), rel=ROUNDING)
         assert np.array(now.R) == pytest.approx(np.array(long.R), abs=10 * ROUNDING)
         assert now.omega == pytest.approx(long.omega, abs=10 * ROUNDING)
+        far = recentred((theta * (1 + 4 * np.pi / np.linalg.norm(theta))).tolist(), [0.0] * 3)
+        assert far.theta == pytest.approx(short.theta, abs=100 * ROUNDING)
         one, two = (np.array(x.T) @ y + x.bias for x, y in ((long, a), (now, short.acceleration(a.tolist()))))
         assert one == pytest.approx(two, abs=100 * ROUNDING)
 

@@ -90,9 +90,10 @@ class Recentred(NamedTuple):
 
 
 def recentred(theta: Sequence[float], rate: Sequence[float]) -> Recentred:
-    """theta (1 - 2 pi / |theta|): the turn the other way round, no longer than half a turn from a full one."""
+    """theta (1 - 2 pi / |theta|), or less whole turns of longer ones: no longer than half a turn."""
     before = attitude(list(theta), list(rate))
-    short = scale(1.0 - 2.0 * pi / sqrt(dot(theta, theta)), theta)
+    angle = sqrt(dot(theta, theta))
+    short = scale(1.0 - 2.0 * pi * round(angle / (2.0 * pi)) / angle, theta)
     # axes are the same, and so is the angular velocity in them
     speed = attitude(short, [0.0] * 3).solve(before.omega)
     return Recentred(short, speed, before, attitude(short, speed))
