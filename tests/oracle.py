@@ -26,9 +26,16 @@ GAUSS_POINTS = 30
 """Per smooth piece of a beam: far more than the shapes of the zoo need."""
 
 # direction of the axis' displacement, and (direction, sign) of the section's turn, in each family
-DISPLACES = {"bend_y": 1, "bend_z": 2, "axial": 0}
+DISPLACES = {"bend_y": 1, "bend_z": 2, "axial": 0, "shear_y": 1, "shear_z": 2}
 TURNS = {"bend_y": (2, 1.0), "bend_z": (1, -1.0), "torsion": (0, 1.0)}
-STIFFNESS = {"bend_y": "EIz", "bend_z": "EIy", "torsion": "GJ", "axial": "EA"}
+STIFFNESS = {
+    "bend_y": "EIz",
+    "bend_z": "EIy",
+    "torsion": "GJ",
+    "axial": "EA",
+    "shear_y": "kGAy",
+    "shear_z": "kGAz",
+}
 SHEAR = {"bend_y": "kGAy", "bend_z": "kGAz"}
 
 
@@ -133,11 +140,13 @@ class Oracle:
         if link.beam is not None:
             self._beam(part, link)
         elif link.modal is not None:
-            part.masses, part.r, part.phi = cloud
+            part.masses, part.r, part.phi, *back = cloud
+            part.back = back[0] if back else None
             part.K, part.D = link.modal.array("K_ee"), link.modal.array("D_ee")
             for name in link.frame_names:
                 f = link.frame(name)
                 part.frames[name] = (f.vector(), f.matrix(), *link.modal.frame_shapes(name))
+                part.frames_back[name] = link.modal.frame_shortening(name)
         else:
             if link.rigid is not None:
                 points = rigid_points(link.rigid.mass, link.rigid.com_vector(), link.rigid.inertia_matrix())
@@ -173,15 +182,15 @@ class Oracle:
 
     @staticmethod
     def _fit(part, link):
-        """Points of a second-order beam move back by a fit of their shortening that is linear in x."""
-        x, m = part.r[:, 0], part.masses.copy()
-        if link.beam.lumped is not None:
+        """Points of a second-order link move by a fit of that displacement which is linear in the place."""
+        m = part.masses.copy()
+        if link.beam is not None and link.beam.lumped is not None:
             # half an element at the root belongs to the clamp
-            m[x < link.beam.length / link.beam.lumped.nodes / 2] = 0.0
-        rows = np.stack([x**0, x], axis=1) * np.sqrt(m)[:, None]
-        flat = part.back[:, 0].reshape(len(x), -1)
-        fit = np.linalg.lstsq(rows, flat * np.sqrt(m)[:, None], rcond=None)[0]
-        part.back[:, 0] = np.where(m > 0, np.stack([x**0, x]), 0.0).T.dot(fit).reshape(part.back[:, 0].shape)
+            m[part.r[:, 0] < link.beam.length / link.beam.lumped.nodes / 2] = 0.0
+        rows = np.concatenate([np.ones((len(m), 1)), part.r], axis=1) * (m > 0)[:, None]
+        weights = np.sqrt(m)[:, None]
+        fit = np.linalg.lstsq(weights * rows, weights * part.back.reshape(len(m), -1), rcond=None)[0]
+        part.back = (rows @ fit).reshape(part.back.shape)
 
     def _beam(self, part, link):
         beam = link.beam
@@ -423,15 +432,19 @@ class Oracle:
                 effort += joint.friction.viscous * rate + self.dry_friction(joint.friction, rate)
             f = f + row * effort
         for part in self.balls():
-            # a damper feels the relative angular velocity, whose derivatives by the rates are those of the rotation
-            theta, own = q[part.columns], part.columns
-            R = exponential(hat(theta))
-            turned = [exponential(hat(theta + 1j * STEP * e)).imag / STEP @ R.T for e in np.eye(3)]
-            T = np.array([[w[2, 1], w[0, 2], w[1, 0]] for w in turned]).T
-            spring, friction = part.joint.spring, part.joint.friction
-            damping = (spring.damping if spring else 0.0) + (friction.viscous if friction else 0.0)
-            f[own] += damping * T.T @ T @ v[own] + (spring.stiffness * theta if spring else 0.0)
+            f[part.columns] += self.ball_damping(part, q) @ v[part.columns]
+            if part.joint.spring:
+                f[part.columns] += part.joint.spring.stiffness * q[part.columns]
         return f
+
+    @staticmethod
+    def ball_damping(part, q):
+        """Forces per rate of a rotation vector (3, 3): a damper feels the angular velocity of the rotation."""
+        R = exponential(hat(q[part.columns]))
+        turned = [exponential(hat(q[part.columns] + 1j * STEP * e)).imag / STEP @ R.T for e in np.eye(3)]
+        T = np.array([[w[2, 1], w[0, 2], w[1, 0]] for w in turned]).T
+        spring, friction = part.joint.spring, part.joint.friction
+        return ((spring.damping if spring else 0.0) + (friction.viscous if friction else 0.0)) * T.T @ T
 
     def balls(self):
         """Links on joints that turn any way with a spring or a damper."""

@@ -220,7 +220,7 @@ def five_bar(kind, families):
         links.append({**coupler, "payloads": [{"mass": 0.2}]} if side == "left" else coupler)
     loop = {"name": "tool", "frames": ["left_coupler.tip", "right_coupler.tip"], **kind}
     pose = {"left": 2.0, "left_coupler": -1.2, "right": 1.1, "right_coupler": 1.2}
-    return Robot(name="five-bar", gravity=(0.0, -9.81, 0.0), links=links, loops=[loop], pose=pose)
+    return Robot(name="five-bar", gravity=(1.0, -9.81, -5.0), links=links, loops=[loop], pose=pose)
 
 
 class ClosedRecursion:

@@ -84,6 +84,11 @@ class StateEquations:
 
     def start(self, q: Floats, v: Floats) -> Floats:
         """y at the start."""
+        if self.constrained is not None and self.path is not None and self.loops.rows:
+            # joints that follow a motion from the first instant on take the other ones of their loops with them
+            desired = self.path.at(0.0)
+            q, v = (self.constrained.expand(x, y[self.moving]) for x, y in ((desired.q, q), (desired.v, v)))
+            q, v = self.loops.corrected(q, v, self._held)
         y = np.zeros(self.size)
         y[self._q], y[self._v] = q[self.moving], v[self.moving]
         y[self._x] = self.drive.initial()
