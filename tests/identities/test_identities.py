@@ -141,7 +141,7 @@ class State:
 
     @cached_property
     def drive_bias(self):
-        """Springs at their rest offset, dry friction, dampers of turned balls: what h has beyond C v + K q + D v + g."""
+        """Springs at rest, dry friction, dampers of turned balls: what h has beyond C v + K q + D v + g."""
         rest = self.points.drive_forces(0 * self.q, 0 * self.v, 0 * self.a)
         dry = np.zeros(self.n)
         for part, row in self.points.motor_rows():
