@@ -207,6 +207,7 @@ def five_bar(kind, families):
     beam = {
         "length": 0.4,
         "properties": {"mass_per_length": 1.0, "EIy": 3.0, "EIz": 2.0, "GJ": 1.0, "EA": 50.0, "rhoJ": 1e-3},
+        "bending": "linear",
         "lumped": {"nodes": 1, **{name: name in families for name in FAMILIES["twisted"]}},
     }
     passive = {"axis": "z", "actuated": False}

@@ -18,11 +18,12 @@ SOFT = 1e-2
 """Bodies of 20 nodes at the highest speed."""
 
 
-def turning_bar(nodes, plane="bend_y"):
+def turning_bar(nodes, plane="bend_y", bending="second-order"):
     """A bar of unit constants that turns about z."""
     beam = {
         "length": 1.0,
         "properties": {"mass_per_length": 1.0, "EIy": 1.0, "EIz": 1.0},
+        "bending": bending,
         "lumped": {"nodes": nodes, "bend_y": plane == "bend_y", "bend_z": plane == "bend_z"},
     }
     return Robot(
@@ -77,7 +78,7 @@ def test_what_remains_beside_the_recursion_vanishes_with_the_bodies_of_the_nodes
     """Both are linear in bending; left are the turning bodies of the nodes, smaller by four with every halving."""
     speed, gaps = 1.5, []
     for nodes in (4, 8, 16):
-        robot = turning_bar(nodes, "bend_y")
+        robot = turning_bar(nodes, "bend_y", bending="linear")
         model, arm = LumpedModel(robot), Dynamics(robot, compile="never")
         motion = JointMotion(np.zeros((1, 1)), np.array([[speed]]), np.zeros((1, 1)))
         mine = natural_frequencies(model, motion, 1)[0]
