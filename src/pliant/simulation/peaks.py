@@ -52,6 +52,11 @@ class Peaks:
         if self._count > PENDING:
             self._flush()
 
+    def interrupt(self) -> None:
+        """Coordinates jump: no polynomial goes on from here."""
+        self._flush()
+        self._times, self._states, self._count = [], [], 0
+
     def extremes(self) -> dict[str, Extreme]:
         """What was found, by name."""
         self._flush()
