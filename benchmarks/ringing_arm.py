@@ -84,11 +84,11 @@ RINGING = PlanarArm(
 SOFT = PlanarArm(
     "soft arm",
     (
-        Bar("upper", 1.0, 0.4, 20.0, 1e7, 0.02, 0.05, 1e-3),
-        Bar("forearm", 1.0, 0.4, 4.0, 1e7, 0.02, 0.1, 1e-3),
+        Bar("upper", 1.0, 0.4, 20.0, 2.4e6, 0.02, 0.05, 1e-3),
+        Bar("forearm", 1.0, 0.4, 4.0, 1.3e6, 0.02, 0.1, 1e-3),
     ),
-    until=3.0,
-    samples=300,
+    until=10.0,
+    samples=500,
     move=1.0,
     to=(0.6, -0.8),
     kp=(400.0, 100.0),

@@ -46,12 +46,13 @@ def deflection(body: ModalBody, frame: str, q_e: Array) -> tuple[Array, Array]:
         return q_e @ at.Phi_d.T, q_e @ at.Phi_r.T
     from scipy.spatial.transform import Rotation
 
-    offset, lanes = offset_of(body, frame), q_e.shape[:-1]
-    places, turns = zip(*(_place(body, frame, x) for x in (q_e, np.zeros(body.size))), strict=True)
-    displacement = places[0] - places[1] + (turns[0] - turns[1]) @ np.array(offset)
-    turn = turns[0] @ np.swapaxes(turns[1], -1, -2)
+    offset = np.array(offset_of(body, frame))
+    r, R = _place(body, frame, q_e)
+    start, axes = _place(body, frame, np.zeros(body.size))
+    displacement = r - start + (R - axes) @ offset
+    turn = R @ np.swapaxes(axes, -1, -2)
     angles = Rotation.from_matrix(turn.reshape(-1, 3, 3)).as_rotvec()
-    return np.asarray(displacement), np.asarray(angles).reshape(*lanes, 3)
+    return np.asarray(displacement), np.asarray(angles).reshape(*r.shape)
 
 
 def _place(body: ModalBody, frame: str, q_e: Array) -> tuple[Array, Array]:

@@ -156,14 +156,21 @@ class Rod:
         at, lanes = self.frames[frame], q_e.shape[:-1]
         if not at.moves:
             return np.broadcast_to(self.root_p, (*lanes, 3)), np.broadcast_to(np.eye(3), (*lanes, 3, 3))
-        R = np.broadcast_to(self.root_R, (*lanes, 3, 3))
-        axes, tangents = [R], []
-        for moments, reference, Phi in zip(self.moments, self.reference, self.strains, strict=True):
-            R = R @ _turn(moments, reference, q_e)
-            axes.append(R)
-            tangents.append(R[..., 0] + np.einsum("...ij,...j->...i", R, q_e @ Phi.T))
-        R = axes[at.before] @ _turn(at.moments, at.reference, q_e)
-        return self.root_p + np.einsum("k,k...->...", at.row, tangents), np.asarray(R @ at.turned.T)
+        from scipy.spatial.transform import Rotation
+
+        n = at.before
+        b0, b1 = np.moveaxis(np.concatenate([self.moments, at.moments[None]]), 1, 0)
+        c0, c1 = np.moveaxis(np.concatenate([self.reference, at.reference[None]]), 1, 0)
+        u0, u1 = (np.einsum("jak,...k->...ja", b, q_e) + c for b, c in ((b0, c0), (b1, c1)))
+        theta = u0 + np.cross(u0, u1)
+        turns = Rotation.from_rotvec(theta.reshape(-1, 3)).as_matrix().reshape(*theta.shape, 3)
+        axes = [np.broadcast_to(self.root_R, (*lanes, 3, 3))]
+        for j in range(len(self.x)):
+            axes.append(axes[-1] @ turns[..., j, :, :])
+        strain = np.einsum("jak,...k->...ja", self.strains, q_e) + np.eye(3)[0]
+        tangents = np.einsum("...jab,...jb->...ja", np.stack(axes[1:], axis=-3), strain)
+        R = axes[n] @ turns[..., -1, :, :] @ at.turned.T
+        return self.root_p + np.einsum("j,...ja->...a", at.row, tangents), np.asarray(R)
 
     def reframed(self, R: Array, p: Array) -> Rod:
         """In a frame where a point at r is at R r + p."""
@@ -191,15 +198,6 @@ def mass_gram(masses: Array, rows: Array) -> Array:
     fields = np.hstack([np.ones((len(masses), 1)), rows])
     G = fields.T @ (masses[:, None] * fields)
     return np.asarray((G + G.T) / 2)
-
-
-def _turn(moments: Array, reference: Array, q_e: Array) -> Array:
-    """Rotation over an interval (..., 3, 3)."""
-    from scipy.spatial.transform import Rotation
-
-    u0, u1 = (q_e @ b.T + c for b, c in zip(moments, reference, strict=True))
-    theta = u0 + np.cross(u0, u1)
-    return np.asarray(Rotation.from_rotvec(theta.reshape(-1, 3)).as_matrix()).reshape(*theta.shape, 3)
 
 
 def _as_they_are(a: Array, axis: int) -> Array:

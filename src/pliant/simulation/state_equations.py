@@ -219,6 +219,8 @@ class StateEquations:
 
         With loops it is a minus the accelerations that close them, which needs no multipliers.
         """
+        if not np.isfinite(y).all():
+            return np.full(self.count, np.nan), y[self._x]
         q, v, full = self.expand(t, y, a)
         f, x_dot = self._applied(t, q, v, y[self._x])
         if not self.loops.rows:
@@ -235,6 +237,9 @@ class StateEquations:
             return ""
         if not self.loops.rows:
             return next(iter(linearised_limits(self.arm, self._expanded(t, y)[0])), "")
+        if not self.astray:
+            # machine code says only that it cannot go on; asked again, the loops say why
+            self.rates(t, y)
         if self.astray:
             return self.astray
         q, _ = self._expanded(t, y)
