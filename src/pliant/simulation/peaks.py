@@ -134,10 +134,9 @@ class _Watched:
             *(f"strain.{strain.name}" for strain in strains),
         )
         self.lengths = [False] * len(self.joints) + [True] * 2 * len(self.links) + [False] * len(strains)
-        # one column per unit coordinate; what doubles with it is linear and needs no more than a product
-        unit = np.eye(arm.size)
-        self.map = self._components(unit)
-        self.linear = np.allclose(self._components(2 * unit), 2 * self.map, rtol=1e-12, atol=0.0)
+        # one column per unit coordinate: what linear bodies do needs no more than a product
+        self.linear = all(member.body.large is None for member in arm.mechanism.members)
+        self.map = self._components(np.eye(arm.size)) if self.linear else np.zeros(0)
 
     def __call__(self, q: Floats) -> Floats:
         values = q @ self.map if self.linear else self._components(q)
@@ -149,6 +148,6 @@ class _Watched:
         """Deflections and slopes of the links, three columns each, then strains."""
         none = np.zeros((len(q), 0))
         given = Quantities(self.arm.robot, Samples(np.zeros(len(q)), q, none, none, none, none, none), self.arm)
-        vectors = [part(link) for link in self.links for part in (given.tip_deflection, given.tip_slope)]
+        vectors = [part for link in self.links for part in given.tip(link)]
         strains = [given.strain(strain) for strain in self.strains]
         return np.column_stack([*vectors, *strains]) if vectors or strains else none

@@ -42,7 +42,9 @@ class _Roller:
         # parts of other carriers than trees have no body
         self.bodies = self._numbered(
             [
-                freeze((s.pattern.body, link.kind.size, link.kind.coordinates) if hasattr(s.pattern, "body") else link.kind)
+                freeze(
+                    (s.pattern.body, link.kind.size, link.kind.coordinates) if hasattr(s.pattern, "body") else link.kind
+                )
                 for s, link in zip(self.split, self.links)
             ]
         )
