@@ -26,9 +26,16 @@ GAUSS_POINTS = 30
 """Per smooth piece of a beam: far more than the shapes of the zoo need."""
 
 # direction of the axis' displacement, and (direction, sign) of the section's turn, in each family
-DISPLACES = {"bend_y": 1, "bend_z": 2, "axial": 0}
+DISPLACES = {"bend_y": 1, "bend_z": 2, "axial": 0, "shear_y": 1, "shear_z": 2}
 TURNS = {"bend_y": (2, 1.0), "bend_z": (1, -1.0), "torsion": (0, 1.0)}
-STIFFNESS = {"bend_y": "EIz", "bend_z": "EIy", "torsion": "GJ", "axial": "EA"}
+STIFFNESS = {
+    "bend_y": "EIz",
+    "bend_z": "EIy",
+    "torsion": "GJ",
+    "axial": "EA",
+    "shear_y": "kGAy",
+    "shear_z": "kGAz",
+}
 SHEAR = {"bend_y": "kGAy", "bend_z": "kGAz"}
 
 
@@ -44,9 +51,9 @@ def turn(axis, angle):
 
 
 def exponential(A):
-    """The matrix exponential by its own series: enough terms for two radians."""
+    """The matrix exponential by its own series: enough terms for four radians."""
     term = out = np.eye(3)
-    for k in range(1, 26):
+    for k in range(1, 40):
         term = term @ A / k
         out = out + term
     return out
@@ -133,11 +140,13 @@ class Oracle:
         if link.beam is not None:
             self._beam(part, link)
         elif link.modal is not None:
-            part.masses, part.r, part.phi = cloud
+            part.masses, part.r, part.phi, *back = cloud
+            part.back = back[0] if back else None
             part.K, part.D = link.modal.array("K_ee"), link.modal.array("D_ee")
             for name in link.frame_names:
                 f = link.frame(name)
                 part.frames[name] = (f.vector(), f.matrix(), *link.modal.frame_shapes(name))
+                part.frames_back[name] = link.modal.frame_shortening(name)
         else:
             if link.rigid is not None:
                 points = rigid_points(link.rigid.mass, link.rigid.com_vector(), link.rigid.inertia_matrix())
@@ -173,15 +182,15 @@ class Oracle:
 
     @staticmethod
     def _fit(part, link):
-        """Points of a second-order beam move back by a fit of their shortening that is linear in x."""
-        x, m = part.r[:, 0], part.masses.copy()
-        if link.beam.lumped is not None:
+        """Points of a second-order link move by a fit of that displacement which is linear in the place."""
+        m = part.masses.copy()
+        if link.beam is not None and link.beam.lumped is not None:
             # half an element at the root belongs to the clamp
-            m[x < link.beam.length / link.beam.lumped.nodes / 2] = 0.0
-        rows = np.stack([x**0, x], axis=1) * np.sqrt(m)[:, None]
-        flat = part.back[:, 0].reshape(len(x), -1)
-        fit = np.linalg.lstsq(rows, flat * np.sqrt(m)[:, None], rcond=None)[0]
-        part.back[:, 0] = np.where(m > 0, np.stack([x**0, x]), 0.0).T.dot(fit).reshape(part.back[:, 0].shape)
+            m[part.r[:, 0] < link.beam.length / link.beam.lumped.nodes / 2] = 0.0
+        rows = np.concatenate([np.ones((len(m), 1)), part.r], axis=1) * (m > 0)[:, None]
+        weights = np.sqrt(m)[:, None]
+        fit = np.linalg.lstsq(weights * rows, weights * part.back.reshape(len(m), -1), rcond=None)[0]
+        part.back = (rows @ fit).reshape(part.back.shape)
 
     def _beam(self, part, link):
         beam = link.beam
@@ -306,8 +315,8 @@ class Oracle:
                 p = p + R @ joint.axis_vector() * c[0]
             elif joint.type == "free":
                 p = p + R @ c[:3]
-                for k in range(3):
-                    R = R @ turn(np.eye(3)[k], c[3 + k])
+            if joint.type in ("free", "spherical"):
+                R = R @ exponential(hat(c[-3:]))
             out[part.name] = _then(R, p, joint.child_placement.matrix(), joint.child_placement.vector())
         return out
 
@@ -422,7 +431,24 @@ class Oracle:
             if joint.friction:
                 effort += joint.friction.viscous * rate + self.dry_friction(joint.friction, rate)
             f = f + row * effort
+        for part in self.balls():
+            f[part.columns] += self.ball_damping(part, q) @ v[part.columns]
+            if part.joint.spring:
+                f[part.columns] += part.joint.spring.stiffness * q[part.columns]
         return f
+
+    @staticmethod
+    def ball_damping(part, q):
+        """Forces per rate of a rotation vector (3, 3): a damper feels the angular velocity of the rotation."""
+        R = exponential(hat(q[part.columns]))
+        turned = [exponential(hat(q[part.columns] + 1j * STEP * e)).imag / STEP @ R.T for e in np.eye(3)]
+        T = np.array([[w[2, 1], w[0, 2], w[1, 0]] for w in turned]).T
+        spring, friction = part.joint.spring, part.joint.friction
+        return ((spring.damping if spring else 0.0) + (friction.viscous if friction else 0.0)) * T.T @ T
+
+    def balls(self):
+        """Links on joints that turn any way with a spring or a damper."""
+        return [p for p in self.parts if p.joint.type == "spherical" and (p.joint.spring or p.joint.friction)]
 
     @staticmethod
     def dry_friction(friction, rate):
@@ -455,6 +481,9 @@ class Oracle:
         for part, row in self.motor_rows():
             if part.joint.spring:
                 total += 0.5 * part.joint.spring.stiffness * (row @ q - part.joint.spring.rest) ** 2
+        for part in self.balls():
+            if part.joint.spring:
+                total += 0.5 * part.joint.spring.stiffness * q[part.columns] @ q[part.columns]
         return total
 
     def weight_potential(self, q):
@@ -477,7 +506,7 @@ class Oracle:
         """Joint -> force and moment on all that hangs on it, in the axes of its link, by Newton's law.
 
         The point is the one of the joint axis that is nearest to the link's origin; a sliding or fixed joint
-        has it at the link's origin, a free one at its moving frame.
+        has it at the link's origin, one that turns any way at its moving frame.
         """
         effective = self.masses[:, None] * (self.accelerations(q, v, a) - self.gravity)
         points, poses = self.points(q), self.poses(q)
@@ -492,14 +521,12 @@ class Oracle:
             lever = joint.child_placement.vector()
             if joint.type == "revolute":
                 lever = lever - joint.axis_vector() * (joint.axis_vector() @ lever)
-            elif joint.type != "free":
+            elif joint.type not in ("free", "spherical"):
                 lever = np.zeros(3)
             at = p - R @ joint.child_placement.matrix().T @ lever
             f = effective[rows[part.name]]
             moment = np.cross(points[rows[part.name]] - at, f).sum(axis=0)
-            out[f"{joint.name}.rz" if joint.type == "free" else joint.name] = np.concatenate(
-                [R.T @ f.sum(axis=0), R.T @ moment]
-            )
+            out[joint.name] = np.concatenate([R.T @ f.sum(axis=0), R.T @ moment])
         return out
 
 

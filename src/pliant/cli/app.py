@@ -11,6 +11,7 @@ import typer
 
 from pliant.cli import (
     bench,
+    buckling,
     check,
     derive,
     equilibrium,
@@ -48,6 +49,7 @@ app.command(name="inverse")(inverse.inverse)
 app.command(name="view")(view.view)
 app.command(name="modes")(modes.modes)
 app.command(name="equilibrium")(equilibrium.equilibrium)
+app.command(name="buckling")(buckling.buckling)
 app.command(name="derive")(derive.derive)
 app.command(name="reproduce")(reproduce.reproduce)
 app.command(name="verify")(verify.verify)
@@ -99,10 +101,9 @@ def main() -> None:
     except OSError as error:
         tell(f"{error.filename or 'pliant'}: {error.strerror or error}")
         raise SystemExit(FAILED) from None
-    except ValueError as error:
-        from pliant.model.errors import ModelError
-
-        if not isinstance(error, ModelError):
+    except (ValueError, FloatingPointError) as error:
+        # our own errors say in words what a robot cannot do; any other is a mistake of the program
+        if not isinstance(error, FloatingPointError) and not type(error).__module__.startswith("pliant."):
             raise
         tell(str(error))
         raise SystemExit(WRONG_INPUT) from None

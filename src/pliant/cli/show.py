@@ -97,8 +97,9 @@ def _tree(robot: Robot) -> Tree:
 def _joint(joint: Joint) -> str:
     if joint.type == "fixed":
         return "a fixed joint"
-    if joint.type == "free":
-        return f"[bold]{joint.name}[/] (free)"
+    if joint.type in ("spherical", "free"):
+        acting = [key for key in ("friction", "spring") if getattr(joint, key) is not None]
+        return f"[bold]{joint.name}[/] ({', '.join([joint.type, *acting])})"
     axis = joint.axis if isinstance(joint.axis, str) else "(" + ", ".join(number(x, 3) for x in joint.axis) + ")"
     extras = [key for key in ("motor", "friction", "spring", "limits") if getattr(joint, key) is not None]
     drive = [] if joint.actuated else [f"follows {joint.mimic.joint}" if joint.mimic is not None else "passive"]
@@ -125,10 +126,15 @@ def _kind(link: Link) -> str:
     if link.rigid is not None:
         return "rigid"
     if link.modal is not None:
-        return f"modal data, {link.modal.size} modes"
+        return f"modal data, {link.modal.size} modes{'' if link.modal.shortens else ', linear bending'}"
     if link.beam is None:
         return "connector"
     beam = link.beam
+    bends = beam.is_flexible and beam.bending != "second-order"
+    return _discretised(beam) + (f", {beam.bending} bending" if bends else "")
+
+
+def _discretised(beam: Beam) -> str:
     if beam.elements is not None:
         method = beam.elements.reduce.method.replace("_", "-")
         reduced = "" if method == "none" else f", {method}"

@@ -17,6 +17,9 @@ from pliant.simulation.state_equations import StateEquations
 
 Floats = NDArray[np.float64]
 
+LARGE = 1000
+"""Coordinates up to which what is linear in them is a matrix."""
+
 PENDING = 256
 """Step ends that are looked at together."""
 POINTS, ROUNDS = 17, 2
@@ -48,6 +51,11 @@ class Peaks:
         self._count += len(times)
         if self._count > PENDING:
             self._flush()
+
+    def interrupt(self) -> None:
+        """Coordinates jump: no polynomial goes on from here."""
+        self._flush()
+        self._times, self._states, self._count = [], [], 0
 
     def extremes(self) -> dict[str, Extreme]:
         """What was found, by name."""
@@ -135,7 +143,7 @@ class _Watched:
         )
         self.lengths = [False] * len(self.joints) + [True] * 2 * len(self.links) + [False] * len(strains)
         # one column per unit coordinate: what linear bodies do needs no more than a product
-        self.linear = all(member.body.large is None for member in arm.mechanism.members)
+        self.linear = arm.size <= LARGE and all(member.body.large is None for member in arm.mechanism.members)
         self.map = self._components(np.eye(arm.size)) if self.linear else np.zeros(0)
 
     def __call__(self, q: Floats) -> Floats:
@@ -148,6 +156,6 @@ class _Watched:
         """Deflections and slopes of the links, three columns each, then strains."""
         none = np.zeros((len(q), 0))
         given = Quantities(self.arm.robot, Samples(np.zeros(len(q)), q, none, none, none, none, none), self.arm)
-        vectors = [part for link in self.links for part in given.tip(link)]
+        vectors = [part for link in self.links for part in given.tip_motion(link)]
         strains = [given.strain(strain) for strain in self.strains]
         return np.column_stack([*vectors, *strains]) if vectors or strains else none

@@ -39,18 +39,15 @@ class _Roller:
         self.gravity = [g if g == 0 else Slot(k) for k, g in enumerate(tree.gravity.tolist())]
         self.split = split_tree(tree)
         self.structure = self._numbered([freeze((s.pattern, link.kind)) for s, link in zip(self.split, self.links)])
-        # parts of other carriers than trees have no body
-        self.bodies = self._numbered(
-            [
-                freeze(
-                    (s.pattern.body, link.kind.size, link.kind.coordinates) if hasattr(s.pattern, "body") else link.kind
-                )
-                for s, link in zip(self.split, self.links)
-            ]
-        )
+        self.bodies = self._numbered([self._body_key(k) for k in range(len(self.links))])
         self.patterns: list[dict[str, Any]] = [{} for _ in self.links]
         self.frozen: dict[int, tuple[Any, Any, frozenset[int]]] = {}
         self.records = [0] * len(self.links)
+
+    def _body_key(self, i: int) -> Any:
+        """What links with equal bodies share; parts of other carriers than trees have none."""
+        pattern, kind = self.split[i].pattern, self.links[i].kind
+        return freeze((pattern.body, kind.size, kind.coordinates) if hasattr(pattern, "body") else kind)
 
     @staticmethod
     def _numbered(keys: list[Any]) -> list[int]:
