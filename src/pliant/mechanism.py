@@ -5,11 +5,12 @@ Members are in tree order, parents first. Their coordinates are the joint's, the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
+from weakref import ReferenceType, WeakKeyDictionary, ref
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from pliant.bodies.modal_body import Array, ModalBody
 if TYPE_CHECKING:
     from pliant.model import Joint, Link, Loop, RigidPart, Robot
 
+P = ParamSpec("P")
+T = TypeVar("T")
 JointKind = Literal["revolute", "prismatic", "spherical", "fixed", "free"]
 BASE = -1
 """The parent of a member on the base."""
@@ -216,8 +219,39 @@ class Mechanism:
         return tuple(m for m in self.members if m.joint.kind in ("revolute", "prismatic"))
 
 
+_ASSEMBLED: dict[int, tuple[ReferenceType[Robot], Mechanism]] = {}
+"""By the identity of the robots; an entry goes with its robot."""
+
+
 def assemble(robot: Robot) -> Mechanism:
-    """Discretise every link of a robot and put the links together."""
+    """Discretise every link of a robot and put the links together.
+
+    Robots do not change: what was put together for one is put together once.
+    """
+    key = id(robot)
+    held = _ASSEMBLED.get(key)
+    if held is None or held[0]() is not robot:
+        held = ref(robot, lambda _: _ASSEMBLED.pop(key, None)), _assembled(robot)
+        _ASSEMBLED[key] = held
+    return held[1]
+
+
+def once(make: Callable[Concatenate[Mechanism, P], T]) -> Callable[Concatenate[Mechanism, P], T]:
+    """Let a function of a mechanism and of hashable options give the same result again; it goes with the mechanism."""
+    held: WeakKeyDictionary[Mechanism, dict[Any, T]] = WeakKeyDictionary()
+
+    @wraps(make)
+    def found(mechanism: Mechanism, /, *given: P.args, **options: P.kwargs) -> T:
+        own = held.setdefault(mechanism, {})
+        key = given, tuple(options.items())
+        if key not in own:
+            own[key] = make(mechanism, *given, **options)
+        return own[key]
+
+    return found
+
+
+def _assembled(robot: Robot) -> Mechanism:
     from pliant.bodies.build import build_body
 
     members: list[Member] = []
@@ -240,6 +274,10 @@ def assemble(robot: Robot) -> Mechanism:
     pose = np.zeros(start)
     for name, value in robot.reference_coordinates().items():
         pose[coordinates.index(name)] = value
+    gravity = np.array(robot.gravity, dtype=float)
+    # whoever has the same robot has the same arrays
+    for array in (B, pose, gravity):
+        array.flags.writeable = False
     return Mechanism(
         name=robot.name,
         rule=robot.attachment_rotation,
@@ -249,7 +287,7 @@ def assemble(robot: Robot) -> Mechanism:
             for name, tie in robot.ties.items()
         ),
         loops=tuple(_loop(loop, robot, index) for loop in robot.loops),
-        gravity=np.array(robot.gravity, dtype=float),
+        gravity=gravity,
         actuated=tuple(m.joint.name for m in driven),
         B=B,
         tip=".".join(robot.resolve_frame(robot.tip or robot.links[-1].name)),

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.bodies.modal_body import ModalBody
 from pliant.engine.backends.function import Function, Variant, make_evaluator
 from pliant.formulations.method import KINEMATICS, Method, Traced, What
 from pliant.formulations.methods import method_class
 from pliant.formulations.recursive.kinematics import MOTION_SIZE, MotionArrays, motion_arrays
-from pliant.formulations.recursive.lowering import lower, rigid_link
+from pliant.formulations.recursive.lowering import lower, lower_with_frames
 from pliant.formulations.recursive.tree import Tree
 from pliant.mechanism import Mechanism, assemble
 from pliant.spatial.attitude import recentred
@@ -369,16 +367,9 @@ class TreeDynamics:
         # linear and angular velocity are the last of a motion
         return np.ascontiguousarray(per_rate[..., -6:, :])
 
-    @cached_property
+    @property
     def _framed(self) -> Tree:
-        """The tree with a massless link at every frame; sections that only turn have no place in it."""
-        tree = lower(self.mechanism, discs=False)
-        nothing = ModalBody.rigid(0.0, np.zeros(3), np.zeros((3, 3)))
-        frames = [
-            rigid_link(f"frame {name}", parent, seat, nothing, self.mechanism.rule, tree.size)
-            for name, (parent, seat) in tree.frames.items()
-        ]
-        return replace(tree, links=(*tree.links, *frames))
+        return lower_with_frames(self.mechanism)
 
     @cached_property
     def _places(self) -> dict[str, int]:

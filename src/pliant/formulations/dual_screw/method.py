@@ -11,7 +11,6 @@ from pliant.formulations.dual_screw.inertia import Orders
 from pliant.formulations.dual_screw.lowering import expand
 from pliant.formulations.dual_screw.model import VARIANTS, forward, inverse
 from pliant.formulations.method import Method, MethodError, Traced
-from pliant.formulations.recursive.lowering import lower
 from pliant.formulations.recursive.passes import Algorithm, NoInertiaError
 from pliant.formulations.recursive.tree import Tree
 from pliant.spatial.vectors import Vector
@@ -83,7 +82,7 @@ class DualScrewMethod(Method):
             )
         if self.kept.reason:
             warnings.warn(f"method '{self.name}': {self.kept.reason}", stacklevel=4)
-        self.linear = expand(lower(mechanism, discs=False), printed=self.kept.printed)
+        self.linear = expand(mechanism, printed=self.kept.printed)
 
     def dynamics(self, what: Literal["forward", "inverse"]) -> Traced:
         """The linearised forward or inverse dynamics."""

@@ -20,9 +20,10 @@ from pliant.bodies.rounding import ROUNDING, clean
 from pliant.formulations.recursive.joint_frames import align_frames
 from pliant.formulations.recursive.link import JointType, LinkKind, Seat
 from pliant.formulations.recursive.tree import Tree, TreeLink
-from pliant.mechanism import BASE, Mechanism, Member, Part
+from pliant.mechanism import BASE, Mechanism, Member, Part, once
 
 
+@once
 def lower(mechanism: Mechanism, *, discs: bool = True) -> Tree:
     """The tree of a mechanism; its closures are not part of it.
 
@@ -33,6 +34,18 @@ def lower(mechanism: Mechanism, *, discs: bool = True) -> Tree:
         builder.add(member)
     links, frames = align_frames(builder.links, builder.frames)
     return Tree(tuple(links), mechanism.gravity, frames)
+
+
+@once
+def lower_with_frames(mechanism: Mechanism) -> Tree:
+    """The tree with a massless link at every frame; sections that only turn have no place in it."""
+    tree = lower(mechanism, discs=False)
+    nothing = ModalBody.rigid(0.0, np.zeros(3), np.zeros((3, 3)))
+    frames = [
+        rigid_link(f"frame {name}", parent, seat, nothing, mechanism.rule, tree.size)
+        for name, (parent, seat) in tree.frames.items()
+    ]
+    return replace(tree, links=(*tree.links, *frames))
 
 
 def seat_at(body: ModalBody, frame: str, rule: str) -> Seat:
