@@ -16,8 +16,6 @@ from pliant.bodies.foreshortening import Foreshortening
 from pliant.bodies.modal_body import Array, ModalBody
 from pliant.formulations.lagrange import sections
 from pliant.formulations.lagrange.bodies import (
-    LATEX_LETTERS,
-    LETTERS,
     FlexibleInertia,
     LinkNames,
     RigidInertia,
@@ -37,6 +35,7 @@ from pliant.formulations.lagrange.chain import (
     SymbolicSeat,
     SymbolicTurn,
 )
+from pliant.formulations.lagrange.described import attitude_coordinates, elastic_coordinates, rigid_part
 from pliant.formulations.lagrange.names import AXES, Constant, Coordinate, Kind, Names, Origin
 from pliant.formulations.lagrange.sections import (
     WHOLE,
@@ -61,7 +60,6 @@ if TYPE_CHECKING:
 
 TipRotation = Literal["slope", "chord"]
 
-# entries of fixed rotations this close to a whole number are meant to be it
 # sine of the angle below which two axes are parallel
 PARALLEL = 1e-9
 # names of the parts of a member: its hub, and payload1, payload2, ...
@@ -149,10 +147,10 @@ class _Builder:
         if member.joint.kind in ("spherical", "free"):
             index, seat, direction, steps = self._mover(direction, member, own, index, seat, steps)
         direction, joints = self._through_joint(direction, member, own, steps)
-        elastic = tuple(self.names.coordinate(c) for c in _elastic_coordinates(member, own))
+        elastic = tuple(self.names.coordinate(c) for c in elastic_coordinates(member, own))
         inertia: RigidInertia | FlexibleInertia | ShortenedInertia | None = None
         if link.rigid is not None:
-            inertia = rigid_inertia(_rigid_part(body, link), own, "", "")
+            inertia = rigid_inertia(rigid_part(body, link), own, "", "")
         elif body.mass:
             back = body.large if bent else None
             if isinstance(back, Foreshortening):
@@ -237,20 +235,10 @@ class _Builder:
             )
         self._shift(own, "o", joint.p_PJ, "the place of the joint", steps)
         self._fixed_turn(direction, joint.R_PJ, own, "gamma", r"\gamma", "placement", steps)
-        variables = []
-        for robot_name in member.coordinates[: len(member.coordinates) - member.body.size]:
-            letter = robot_name.rpartition(".")[2]
-            slides = len(letter) == 1
-            unit, word = ("m", "position") if slides else ("rad", "rotation vector")
-            name, latex = (f"p{letter}", f"p_{{{letter}") if slides else (letter, f"r_{{{letter[1:]}")
-            meaning = f"{word} of joint '{joint.name}' along {letter[-1]}"
-            symbol = Coordinate(robot_name, f"{name}_{own.number}", f"{latex}{own.number}}}", unit, meaning)
-            variables.append(self.names.coordinate(symbol))
-            if slides:
-                e = [self.algebra.number(float(letter == x)) for x in AXES]
-                steps.append(Slide(variables[-1], e))
-        theta = tuple(variables[-3:])
+        variables = [self.names.coordinate(symbol) for symbol in attitude_coordinates(member, own)]
         axes = [[self.algebra.number(float(i == k)) for i in range(3)] for k in range(3)]
+        steps += [Slide(variable, e) for variable, e in zip(variables[:-3], axes, strict=False)]
+        theta = tuple(variables[-3:])
         place = Place(own.number, member.name, "joint", theta)
         section = sections.exponential(self.names, place, axes, [0, 1, 2])
         self.chain.bodies.append(ChainBody(f"{member.name} joint", parent, seat, tuple(steps), None, theta))
@@ -436,32 +424,3 @@ def _motions(joint: MemberJoint) -> list[tuple[str, Array, str]]:
     if joint.kind not in ("revolute", "prismatic"):
         return []
     return [(joint.kind, whole(joint.axis), "theta" if joint.kind == "revolute" else "d")]
-
-
-def _elastic_coordinates(member: Member, own: LinkNames) -> list[Coordinate]:
-    out = []
-    names = member.coordinates[len(member.coordinates) - member.body.size :]
-    for name, robot_name in zip(member.body.names, names, strict=True):
-        family, _, number = name.rpartition(".")
-        letter, label = LETTERS.get(family, "e"), number
-        if not number.isdigit() or family not in (*LETTERS, "mode"):
-            label = name.replace(".", "_")
-        latex = f"{LATEX_LETTERS.get(letter, letter)}_{{{own.number},{label.replace('_', '.')}}}"
-        unit = "rad" if family == "torsion" else "m"
-        meaning = f"elastic coordinate {name} of {own.link}"
-        out.append(Coordinate(robot_name, f"{letter}_{own.number}_{label}", latex, unit, meaning))
-    return out
-
-
-def _rigid_part(body: ModalBody, link: Link) -> Part:
-    """Mass, centre of mass and inertia about it of a rigid link: as written down where that is this body."""
-    com = body.first / body.mass if body.mass else np.zeros(3)
-    at_com = body.I_rr - body.mass * (com @ com * np.eye(3) - np.outer(com, com))
-    given = link.rigid
-    if given is not None and given.mass == body.mass:
-        # going to the origin and back leaves rounding beside round numbers
-        written, size = given.inertia_matrix(), np.abs(body.I_rr).max(initial=0.0)
-        same_com = np.abs(given.com_vector() - com).max() <= WHOLE * max(np.abs(com).max(), WHOLE)
-        if same_com and np.abs(written - at_com).max() <= WHOLE * size:
-            return Part("", "", body.mass, given.com_vector(), written)
-    return Part("", "", body.mass, com, at_com)

@@ -19,6 +19,7 @@ ORDERS = range(1, 8)
 """Functions c_k that can occur: c1 to c4 in M, the others in its derivatives."""
 
 WHOLE = 1e-12
+"""Entries of fixed rotations this close to a whole number are meant to be it."""
 
 Map = Callable[[Vector], list[Series]]
 Parts = list[tuple[float, tuple[int, ...], int]]
