@@ -18,7 +18,8 @@ from pliant.formulations.methods import method_class
 from pliant.formulations.recursive.kinematics import MOTION_SIZE, MotionArrays, motion_arrays
 from pliant.formulations.recursive.lowering import lower, rigid_link
 from pliant.formulations.recursive.tree import Tree
-from pliant.mechanism import Mechanism, assemble
+from pliant.formulations.robot_damping import damped
+from pliant.mechanism import Mechanism
 from pliant.states import Labels, States
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class TreeDynamics:
 
     def __init__(self, robot: Robot, method: str, compiled: bool) -> None:
         self.robot = robot
-        self.mechanism: Mechanism = assemble(robot)
+        self.mechanism: Mechanism = damped(robot)
         self.tree: Tree = lower(self.mechanism)
         self.method: Method = method_class(method)(self.mechanism, robot, self.tree)
         self.compiled = compiled
@@ -114,24 +115,15 @@ class TreeDynamics:
         """Input matrix (n, inputs); a motor also drives the root tangent of a pinned mode."""
         return self.mechanism.B
 
-    @cached_property
+    @property
     def stiffness(self) -> Floats:
         """K (n, n): strain of the links and springs of the joints."""
-        return self._joint_and_elastic("K_ee", "stiffness")
+        return self.mechanism.stiffness
 
-    @cached_property
+    @property
     def damping(self) -> Floats:
         """D (n, n): structural damping and viscous friction."""
-        return self._joint_and_elastic("D_ee", "damping")
-
-    def _joint_and_elastic(self, body: str, joint: Literal["stiffness", "damping"]) -> Floats:
-        out = np.zeros((self.size, self.size))
-        for member in self.mechanism.members:
-            out[member.elastic, member.elastic] = getattr(member.body, body)
-        for member in self.mechanism.driven_members:
-            row = self.mechanism.motor_row(member)
-            out += getattr(member.joint.drive, joint) * np.outer(row, row)
-        return out
+        return self.mechanism.damping
 
     def reference_pose(self) -> Floats:
         """The pose of the description as coordinates; all that it does not name are zero."""
@@ -328,7 +320,8 @@ class TreeDynamics:
     @cached_property
     def _framed(self) -> Tree:
         """The tree with a massless link at every frame; sections that only turn have no place in it."""
-        tree = lower(self.mechanism, discs=False)
+        # kinematics know nothing of damping
+        tree = lower(replace(self.mechanism, drag=None), discs=False)
         nothing = ModalBody.rigid(0.0, np.zeros(3), np.zeros((3, 3)))
         frames = [
             rigid_link(f"frame {name}", parent, seat, nothing, self.mechanism.rule, tree.size)

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 from pliant.bodies.joint_drive import JointDrive
 from pliant.spatial.scalars import Scalar
-from pliant.spatial.vectors import Vector
+from pliant.spatial.vectors import Matrix, Vector, dot, times
 
 
 class Damped(Protocol):
@@ -25,12 +25,16 @@ class LossyLink(NamedTuple):
     body     its own damping
     joint    place of the joint's coordinate; None: nothing acts along it
     elastic  places of the elastic coordinates
+    own      places of all of its coordinates
+    drag     damping of them by the rates of all coordinates (own, n); empty without any
     """
 
     drive: JointDrive
     body: Damped
     joint: int | None
     elastic: slice
+    own: slice
+    drag: Matrix
 
 
 def lost_power(links: Iterable[LossyLink], v: Vector) -> Scalar:
@@ -39,6 +43,8 @@ def lost_power(links: Iterable[LossyLink], v: Vector) -> Scalar:
     for link in links:
         v_e = v[link.elastic]
         power = power + link.body.loss(v_e)
+        if link.drag:
+            power = power + dot(v[link.own], times(link.drag, v))
         if link.joint is not None:
             power = power + link.drive.power(link.drive.on_motor(v[link.joint], v_e))
     return power

@@ -41,6 +41,8 @@ class Losses:
         D = np.zeros((mechanism.size, mechanism.size))
         for member in mechanism.members:
             D[member.elastic, member.elastic] = member.body.D_ee
+        if mechanism.drag is not None:
+            D += mechanism.drag
         return cls(drive, rows, D if D.any() else np.zeros((0, 0)))
 
     def power(self, v: Floats) -> float:

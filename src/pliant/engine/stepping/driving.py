@@ -102,7 +102,8 @@ def _lossy_links(tree: Tree, tape: Tape) -> list[LossyLink]:
 
         found, moves = from_slots(split.pattern, read), link.kind.joint != "fixed"
         elastic = slice(link.own.stop - link.kind.size, link.own.stop)
-        out.append(LossyLink(found.drive, found.body, link.start if moves else None, elastic))
+        joint = link.start if moves else None
+        out.append(LossyLink(found.drive, found.body, joint, elastic, link.own, found.drag))
         start += len(split.values)
     return out
 

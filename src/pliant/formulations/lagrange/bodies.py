@@ -265,7 +265,7 @@ def _moments(
         [
             own.constant(
                 letter, letter, f"{index} {AXES[p] + AXES[q]}" if several else index, S[p, q], unit,
-                f"integral of {text} dm, {_which(which)}", "modal", scales=True, origin=origin,
+                f"integral of {text} dm, {words_of(which)}", "modal", scales=True, origin=origin,
             )
             for q in range(3)
         ]
@@ -305,7 +305,7 @@ def _as_given(
         I_rr=I_rr,
         I_re=[matrix("R", _index(own, k), body.I_re[k], "kg m", "I_re") for k in range(n)],
         I_ee=[[matrix("E", pairs[i][k], body.I_ee[i, k], "kg", "I_ee") for k in range(n)] for i in range(n)],
-        M_ee=_mirrored(n, lambda i, k: modal("m", pairs[i][k], body.M_ee[i, k], "kg", "modal mass")),
+        M_ee=mirrored(n, lambda i, k: modal("m", pairs[i][k], body.M_ee[i, k], "kg", "modal mass")),
     )
 
 
@@ -318,10 +318,10 @@ def elastic_matrix(
         which = (body.names[i], body.names[k])
         index = f"{_index(own, i)} {_index(own, k)}"
         origin = Origin("stiffness", own.link, (i, k)) if kind == "stiffness" else None
-        meaning = f"{text}, {_which(which)}"
+        meaning = f"{text}, {words_of(which)}"
         return own.constant(letter, letter, index, values[i, k], unit_of(unit, *which), meaning, kind, origin=origin)
 
-    return _mirrored(body.size, entry)
+    return mirrored(body.size, entry)
 
 
 def unit_of(unit: str, *coordinates: str) -> str:
@@ -329,7 +329,7 @@ def unit_of(unit: str, *coordinates: str) -> str:
     return UNITS[unit][sum(name.startswith("torsion") for name in coordinates)]
 
 
-def _which(coordinates: tuple[str, ...]) -> str:
+def words_of(coordinates: tuple[str, ...]) -> str:
     different = tuple(dict.fromkeys(coordinates))
     return f"coordinate {different[0]}" if len(different) == 1 else f"coordinates {' and '.join(different)}"
 
@@ -343,10 +343,10 @@ def _several(values: Array) -> bool:
 
 
 def _symmetric(entry: Callable[[int, int], Series]) -> Matrix:
-    return _mirrored(3, entry)
+    return mirrored(3, entry)
 
 
-def _mirrored(n: int, entry: Callable[[int, int], Series]) -> Matrix:
+def mirrored(n: int, entry: Callable[[int, int], Series]) -> Matrix:
     upper = {(i, k): entry(i, k) for i in range(n) for k in range(i, n)}
     return [[upper[min(i, k), max(i, k)] for k in range(n)] for i in range(n)]
 

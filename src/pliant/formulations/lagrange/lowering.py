@@ -23,7 +23,9 @@ from pliant.formulations.lagrange.bodies import (
     coordinate_marks,
     elastic_matrix,
     flexible_inertia,
+    mirrored,
     rigid_inertia,
+    words_of,
 )
 from pliant.formulations.lagrange.chain import (
     BodyChain,
@@ -89,6 +91,7 @@ def build_chain(mechanism: Mechanism, robot: Robot, names: Names, tip_rotation: 
     described = {link.name: link for link in robot.links}
     for number, member in enumerate(mechanism.members, start=1):
         builder.add(number, member, described[member.name])
+    builder.add_drag()
     return builder.chain
 
 
@@ -150,6 +153,22 @@ class _Builder:
             else:
                 mark = "p" if payloads == 1 else f"p{part.name.removeprefix(PAYLOAD)}"
                 self._add_part(placed, part, mark, "of the payload")
+
+    def add_drag(self) -> None:
+        """Damping that couples links."""
+        drag = self.mechanism.drag
+        if drag is None:
+            return
+        names, units = self.mechanism.coordinates, self.mechanism.units
+
+        def entry(i: int, k: int) -> Series:
+            unit = ("N s/m", "N s", "N m s")[(units[i] == "rad") + (units[k] == "rad")]
+            meaning = f"damping, {words_of(tuple(dict.fromkeys((names[i], names[k]))))}"
+            name, latex = f"D_{i + 1}_{k + 1}", f"D_{{{i + 1} {k + 1}}}"
+            return self.names.constant(Constant(name, latex, float(drag[i, k]), unit, meaning, "damping"))
+
+        size = self.mechanism.size
+        self.chain.damping.append((tuple(self.names.coordinates), mirrored(size, entry)))
 
     def _add_part(self, placed: _Placed, part: Part, mark: str, meaning: str) -> None:
         """A rigid part on a frame of a link; a point mass needs no rotation."""

@@ -59,8 +59,17 @@ class Seat(NamedTuple):
 
 
 class LinkConstants(NamedTuple):
-    """Seat on the parent, what acts along the joint, and the terms of the body."""
+    """Seat on the parent, what acts along the joint, the terms of the body, and what couples it to other links.
+
+    drag  damping forces on the link's coordinates per unit rate of all of the robot's (own, n); empty without any
+    """
 
     seat: Seat
     drive: JointDrive
     body: Body
+    drag: Matrix
+
+    @staticmethod
+    def roles() -> dict[str, Role]:
+        """Damping takes energy."""
+        return {"drag": "loss"}

@@ -32,7 +32,7 @@ def lower(mechanism: Mechanism, *, discs: bool = True) -> Tree:
     for member in mechanism.members:
         builder.add(member)
     links, frames = align_frames(builder.links, builder.frames)
-    return Tree(tuple(links), mechanism.gravity, frames)
+    return Tree(tuple(links), mechanism.gravity, frames).with_drag(mechanism.drag)
 
 
 def seat_at(body: ModalBody, frame: str, rule: str) -> Seat:
