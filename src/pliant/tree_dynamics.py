@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -287,6 +287,11 @@ class TreeDynamics:
         """Pose of a frame of the deformed robot; of a batch, positions (count, 3) and rotations (count, 3, 3)."""
         m = self._frame_motion(self._place(frame), q, self._nothing)
         return Pose(m.p, m.R)
+
+    def positions(self, frames: Sequence[str], q: States) -> Floats:
+        """Positions of several frames at once (frames, 3); of a batch, (count, frames, 3)."""
+        flat = self._motion(q, self._nothing)
+        return np.stack([motion_arrays(flat[..., _rows(self._place(name), MOTION_SIZE)]).p for name in frames], axis=-2)
 
     def link_pose(self, link: str, q: States) -> Pose:
         """Pose of a link's own frame B, in which its axis and its elastic displacements are described."""

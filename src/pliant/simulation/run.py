@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pliant.dynamics import Dynamics
 from pliant.model.robot import Robot
 from pliant.results.result import Result
-from pliant.results.samples import RunInfo, Samples, Strain
+from pliant.results.samples import RunInfo, Samples
 from pliant.simulation.checks import range_warnings
 from pliant.simulation.choice import choose, fastest_rate, make_integrator
 from pliant.simulation.drives.callback import Law
@@ -88,8 +88,10 @@ class Run:
         )
         self.method, self.reason = choose(options, self.equations, self.q0, self.v0, study.until)
         self.recorder = Recorder(self.equations, study.sample_step, study.until)
-        self.strains = tuple(Strain(p.name, p.link, p.x, p.y, p.z) for p in study.outputs.strains)
-        self.peaks = Peaks(self.equations, self.strains)
+        self.strains = tuple(point.on(study.robot) for point in study.outputs.strains)
+        frames = (_whole_name(study.robot, frame) for frame in study.outputs.frames)
+        self.frames = tuple(dict.fromkeys(("tip", *frames)))
+        self.peaks = Peaks(self.equations, self.strains, self.frames)
         self.breaks = [t for t in self.equations.breaks if 0 < t < study.until]
         self.segment = (0.0, 0.0)
         self.happenings: list[Happening] = []
@@ -201,11 +203,12 @@ class Run:
             finished=self.finished,
             ended=self.stopped or ("reached its end" if self.finished else f"interrupted at {self.t:.6g} s"),
             events=tuple((h.time, h.name, h.value) for h in self.happenings),
-            frames=tuple(dict.fromkeys(("tip", *(_whole_name(study.robot, f) for f in study.outputs.frames)))),
+            frames=self.frames,
             strains=self.strains,
             seconds=self.seconds,
             version=version or str(sys.modules["pliant"].__version__),
             extremes=self.peaks.extremes(),
+            dynamics=self.arm.method.name,
         )
         result = Result(study.robot, samples, info, self.arm)
         # the numbers of a motion that diverged mean nothing
