@@ -30,6 +30,7 @@ LAYERS = [
     {"pictures"},
     {"results"},
     {"simulation"},
+    {"sweeps"},
     {"export"},
     {"reproduce"},
     {"cli"},

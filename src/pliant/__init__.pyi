@@ -115,5 +115,10 @@ from pliant.simulation.trajectories.ongoing import ConstantRate as ConstantRate
 from pliant.simulation.trajectories.ongoing import ExpressionMotion as ExpressionMotion
 from pliant.simulation.trajectories.ongoing import TableMotion as TableMotion
 from pliant.states import InverseSolution as InverseSolution
+from pliant.sweeps.sweep import SweepInterruptedError as SweepInterruptedError
+from pliant.sweeps.sweep import sweep as sweep
+from pliant.sweeps.table import Sweep as Sweep
+from pliant.sweeps.variation import Between as Between
+from pliant.sweeps.variation import Normal as Normal
 
 __version__: str

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.bodies.build import shape_sets
+from pliant.bodies.constants import deflection
 from pliant.bodies.profile import beam_profile
 from pliant.bodies.quadrature import TAPER_POINTS, gauss, merge_breaks
 
@@ -91,7 +92,7 @@ def linearised_limits(arm: Dynamics, q: Floats, when: str = "") -> Iterator[str]
         )
         return
     for link, member in _flexible(arm):
-        turn = float(np.linalg.norm(member.body.deflection("tip", q[member.elastic])[1]))
+        turn = float(np.linalg.norm(deflection(member.body, "tip", q[member.elastic])[1]))
         if turn > LARGEST_LINEARISED:
             yield (
                 f"the tip of link '{link.name}' turns by {turn:.3g} rad{when}; beyond {LARGEST_LINEARISED} rad method "
@@ -105,7 +106,7 @@ def linearised_limits(arm: Dynamics, q: Floats, when: str = "") -> Iterator[str]
 def slope_limits(arm: Dynamics, q: Floats, when: str = "") -> Iterator[str]:
     """Links that bend further than their kind of bending holds."""
     for link, member in _flexible(arm):
-        turn = float(np.linalg.norm(member.body.deflection("tip", q[member.elastic])[1]))
+        turn = float(np.linalg.norm(deflection(member.body, "tip", q[member.elastic])[1]))
         yield from slope_words(link.name, turn, when, kind_of_bending(link))
 
 

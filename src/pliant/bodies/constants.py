@@ -38,6 +38,32 @@ def offset_of(body: ModalBody, frame: str) -> list[float]:
     return [0.0] * 3 if body.large is None else clean(body.large.offset(frame))
 
 
+def deflection(body: ModalBody, frame: str, q_e: Array) -> tuple[Array, Array]:
+    """Displacement and rotation vector (..., 3) of a frame against where it is in the undeformed body."""
+    at = body.frames[frame]
+    if body.large is None:
+        return q_e @ at.Phi_d.T, q_e @ at.Phi_r.T
+    from scipy.spatial.transform import Rotation
+
+    still = [0.0] * body.size
+    terms, section, offset = (
+        terms_of(body, "exponential"),
+        section_of(body, frame, "exponential"),
+        offset_of(body, frame),
+    )
+    lanes = q_e.shape[:-1]
+    places, turns = [], []
+    for coordinates in (list(np.moveaxis(q_e, -1, 0)), still):
+        moved = terms.frame(section, coordinates, still)
+        R = np.eye(3).tolist() if moved.R is None else moved.R
+        places.append(np.stack([np.broadcast_to(x, lanes) for x in moved.r], axis=-1))
+        turns.append(np.stack([np.stack([np.broadcast_to(x, lanes) for x in row], axis=-1) for row in R], axis=-2))
+    displacement = places[0] - places[1] + (turns[0] - turns[1]) @ np.array(offset)
+    turn = turns[0] @ np.swapaxes(turns[1], -1, -2)
+    angles = Rotation.from_matrix(turn.reshape(-1, 3, 3)).as_rotvec()
+    return np.asarray(displacement), np.asarray(angles).reshape(*lanes, 3)
+
+
 def disc_sections(body: ModalBody, rule: str) -> list[tuple[ModalSection, Array]]:
     """The sections of a body that turn exactly, and their moments of inertia in its section axes; none has a place."""
     nothing: Array = np.zeros((3, body.size))

@@ -109,11 +109,6 @@ class ModalBody:
         at = self.frames[frame]
         return bool(at.Phi_d.any() or at.Phi_r.any())
 
-    def deflection(self, frame: str, q_e: Array) -> tuple[Array, Array]:
-        """Displacement and rotation vector (..., 3) of a frame against where it is in the undeformed body."""
-        at = self.frames[frame]
-        return q_e @ at.Phi_d.T, q_e @ at.Phi_r.T
-
     def turn_of(self, frame: str, axis: Array) -> Array:
         """Turn of a frame about an axis per unit of the elastic coordinates (n,), for small ones."""
         at = self.frames.get(frame)

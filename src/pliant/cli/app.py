@@ -23,6 +23,7 @@ from pliant.cli import (
     shapes,
     show,
     simulate,
+    sweep,
     view,
 )
 from pliant.cli.terminal import FAILED, WRONG_INPUT
@@ -41,6 +42,7 @@ app.command(name="shapes")(shapes.shapes)
 app.command(name="schema")(schema.schema)
 app.command(name="export")(export.export)
 app.command(name="simulate")(simulate.simulate)
+app.command(name="sweep")(sweep.sweep)
 app.command(name="inverse")(inverse.inverse)
 app.command(name="view")(view.view)
 app.command(name="modes")(modes.modes)

@@ -6,7 +6,7 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,8 +24,6 @@ MOST_COORDINATES = 300
 
 # least eigenvalue of the mass matrix, scaled to a unit diagonal, with which the dynamics can be solved
 SINGULAR = 1e-13
-
-FileKind = Literal["robot", "study", "overlay", "other"]
 
 
 def check(
@@ -65,11 +63,12 @@ def _passes(file: str, quiet: bool, strict: bool, in_folder: bool) -> bool:
     """Read one file, try what it describes, and say how it went."""
     import pliant
     from pliant.model.errors import RepairWarning
+    from pliant.simulation.file_kind import file_kind
 
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:
-            kind = _kind(file)
+            kind = file_kind(file)
             if kind == "overlay" or (kind == "other" and in_folder):
                 if not quiet:
                     overlay = "an overlay of a URDF file; write `urdf: FILE` into it to check them together"
@@ -87,40 +86,6 @@ def _passes(file: str, quiet: bool, strict: bool, in_folder: bool) -> bool:
     if not quiet:
         typer.echo(f"{typer.style('OK', fg='green')} {file}: {summary}")
     return True
-
-
-def _kind(file: str) -> FileKind:
-    """What a file describes, by its outermost keys; bundled robots come before bundled studies."""
-    import pliant
-    from pliant.model.errors import ModelError
-    from pliant.model.yaml_file import read_document
-    from pliant.simulation.study import bundled_studies
-
-    if file in [name for name, _ in pliant.robots()]:
-        return "robot"
-    if file in [name for name, _ in bundled_studies()]:
-        return "study"
-    if Path(file).suffix.lower() not in YAML_ENDINGS:
-        return "robot"
-    try:
-        data = read_document(file).data
-    except ModelError:
-        return "robot"  # its reader says what is wrong
-    return _kind_of(data)
-
-
-def _kind_of(data: Any) -> FileKind:
-    from pliant.model.robot import Robot
-    from pliant.simulation.study import Study
-
-    if not isinstance(data, dict):
-        return "robot"
-    if "robot" in data or ("until" in data and "links" not in data):
-        return "study"
-    if isinstance(data.get("links"), dict) and not {"urdf", "dh"} & data.keys():
-        return "overlay"
-    known = {*Robot.model_fields, *Study.model_fields, "urdf", "dh"}
-    return "robot" if known & data.keys() else "other"
 
 
 def _study(file: str) -> str:

@@ -97,10 +97,12 @@ def _joints(arm: Dynamics, found: Equilibrium) -> Table:
 def _links(arm: Dynamics, found: Equilibrium) -> Table:
     import numpy as np
 
+    from pliant.bodies.constants import deflection
+
     rows = table("link", "tip deflection mm", "tip turn deg", "deflection along its axes mm", words=1)
     for member in arm.mechanism.members:
         if member.body.size:
-            bent, turned = member.body.deflection("tip", found.q[member.elastic])
+            bent, turned = deflection(member.body, "tip", found.q[member.elastic])
             size, angle = 1e3 * float(np.linalg.norm(bent)), float(np.degrees(np.linalg.norm(turned)))
             rows.add_row(member.name, number(size), number(angle), _listed(1e3 * bent))
     return rows

@@ -40,7 +40,7 @@ def value_at(robot: Robot, path: str) -> Any:
     for k in range(len(steps)):
         if node is None:
             break
-        node, taken = _inside(node, steps[k:], path)
+        node, taken = inside(node, steps[k:], path)
         if taken > 1:
             break
     if node is None:
@@ -57,7 +57,7 @@ def with_value(robot: Robot, path: str, value: Any, *, check: bool = True) -> Ro
     steps = _whole(robot, steps_of(path))
     if check:
         robot = _named_material(robot, steps)
-        raw = _raw(robot, steps, value, path)
+        raw = replaced(robot, steps, value, path)
         return type(robot).model_validate(raw, context={"units": True})
     changed: Robot = _copied(robot, steps, value, path)
     return changed
@@ -81,7 +81,12 @@ def _whole(robot: Robot, steps: Steps) -> Steps:
     return steps
 
 
-def _inside(node: Any, steps: Steps, path: str) -> tuple[Any, int]:
+def is_index(step: str) -> bool:
+    """Whether a step is the place of an entry in a list."""
+    return _INDEX.fullmatch(step) is not None
+
+
+def inside(node: Any, steps: Steps, path: str) -> tuple[Any, int]:
     """What the first steps lead to, and how many they were: a name with dots takes several."""
     key = steps[0]
     if isinstance(node, list | tuple):
@@ -109,7 +114,7 @@ def _listed(known: Any) -> str:
     return f"; there are {', '.join(known)}" if known else ""
 
 
-def _raw(node: Any, steps: Steps, value: Any, path: str) -> Any:
+def replaced(node: Any, steps: Steps, value: Any, path: str) -> Any:
     """The parts on the way as plain data, as a file holds them, with the new value; all others as they are."""
     if not steps:
         return value
@@ -118,10 +123,10 @@ def _raw(node: Any, steps: Steps, value: Any, path: str) -> Any:
     if isinstance(node, Mapping) and steps[0] not in node:
         # a new entry, such as a joint that the pose did not name
         return {**node, ".".join(steps): value}
-    inner, taken = _inside(node, steps, path)
+    inner, taken = inside(node, steps, path)
     if inner is node:
-        return _raw(node, steps[1:], value, path)
-    new = _raw(inner, steps[taken:], value, path)
+        return replaced(node, steps[1:], value, path)
+    new = replaced(inner, steps[taken:], value, path)
     if isinstance(node, list | tuple):
         entries = list(node)
         entries[int(steps[0])] = new
@@ -139,7 +144,7 @@ def _copied(node: Any, steps: Steps, value: Any, path: str) -> Any:
     """The same with copies that nothing checks."""
     if not steps:
         return value
-    inner, taken = _inside(node, steps, path)
+    inner, taken = inside(node, steps, path)
     if inner is node:
         return _copied(node, steps[1:], value, path)
     new = _copied(inner, steps[taken:], value, path)

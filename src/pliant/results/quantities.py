@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.bodies.centre_line import axial_strain, centre_line
+from pliant.bodies.constants import deflection
 from pliant.dynamics import Dynamics
 from pliant.results.samples import Floats, Samples, Strain
 
@@ -124,7 +125,7 @@ class Quantities:
 
     def tip_deflection(self, link: str) -> Floats:
         """Displacement of a link's tip against its own frame, link axes (N, 3)."""
-        return self._member(link).body.deflection("tip", self.elastic(link))[0]
+        return deflection(self._member(link).body, "tip", self.elastic(link))[0]
 
     def bending(self, link: str) -> Floats:
         """Displacement of a beam's mid-span against the line from its root to its tip, link axes (N, 3)."""
@@ -137,7 +138,7 @@ class Quantities:
 
     def tip_slope(self, link: str) -> Floats:
         """Rotation vector of a link's tip against its own frame, link axes (N, 3)."""
-        return self._member(link).body.deflection("tip", self.elastic(link))[1]
+        return deflection(self._member(link).body, "tip", self.elastic(link))[1]
 
     def strain(self, place: Strain) -> Floats:
         """u' - y u_y'' - z u_z'' at a place of a beam (N,)."""

@@ -19,7 +19,7 @@ AXES = {3: ("axis", list("xyz")), 6: ("wrench", ["fx", "fy", "fz", "mx", "my", "
 
 def dataframe(run: Result, channels: list[str] | None = None) -> DataFrame:
     """A table over time; a channel with several entries takes several columns."""
-    pandas = _needed("pandas", "a table")
+    pandas = needed("pandas", "a table")
     columns: dict[str, Any] = {}
     units = {}
     for name in channels if channels is not None else default_channels(run):
@@ -34,7 +34,7 @@ def dataframe(run: Result, channels: list[str] | None = None) -> DataFrame:
 
 def dataset(run: Result, channels: list[str] | None = None) -> Dataset:
     """Arrays over time with named axes, units and meanings."""
-    xarray = _needed("xarray", "an xarray Dataset")
+    xarray = needed("xarray", "an xarray Dataset")
     arrays, axes = {}, {}
     for name in channels if channels is not None else list(run.channels):
         values, channel = run[name], run.channel(name)
@@ -52,7 +52,7 @@ def dataset(run: Result, channels: list[str] | None = None) -> Dataset:
     return found
 
 
-def _needed(package: str, what: str) -> Any:
+def needed(package: str, what: str) -> Any:
     try:
         return import_module(package)
     except ImportError:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pliant.dynamics import Dynamics
 from pliant.model.robot import Robot
 from pliant.results.result import Result
-from pliant.results.samples import RunInfo, Samples
+from pliant.results.samples import RunInfo, Samples, Strain
 from pliant.simulation.checks import range_warnings
 from pliant.simulation.choice import choose, fastest_rate, make_integrator
 from pliant.simulation.drives.callback import Law
@@ -88,7 +88,7 @@ class Run:
         )
         self.method, self.reason = choose(options, self.equations, self.q0, self.v0, study.until)
         self.recorder = Recorder(self.equations, study.sample_step, study.until)
-        self.strains = tuple(point.on(study.robot) for point in study.outputs.strains)
+        self.strains = strain_points(study)
         frames = (_whole_name(study.robot, frame) for frame in study.outputs.frames)
         self.frames = tuple(dict.fromkeys(("tip", *frames)))
         self.peaks = Peaks(self.equations, self.strains, self.frames)
@@ -247,6 +247,11 @@ class Run:
         self.seconds += float(own["seconds"])
 
 
+def strain_points(study: Study) -> tuple[Strain, ...]:
+    """The places where a study wants strains."""
+    return tuple(point.on(study.robot) for point in study.outputs.strains)
+
+
 def _whole_name(robot: Robot, frame: str) -> str:
     """``LINK.FRAME`` also for a link's tip, whose short name is that of the link."""
     return frame if frame == "tip" else ".".join(robot.resolve_frame(frame))
@@ -256,7 +261,7 @@ def _fields(info: RunInfo) -> dict[str, Any]:
     return {name: getattr(info, name) for name in RunInfo.__dataclass_fields__}
 
 
-def _sample_times(step: float, until: float) -> Floats:
+def sample_times(step: float, until: float) -> Floats:
     """The multiples of a step and the end of the run, which is one of them if it is close to one."""
     times: Floats = np.asarray(np.arange(int(np.ceil(until / step)) + 2) * step, dtype=np.float64)
     times[times > until - SAME * step] = until
@@ -268,7 +273,7 @@ class Recorder:
 
     def __init__(self, equations: StateEquations, step: float, until: float) -> None:
         self.equations, self.step = equations, step
-        self.times = _sample_times(step, until)
+        self.times = sample_times(step, until)
         self.next = 0
         self.parts: list[Samples] = []
         self.blocks: list[Samples] = []

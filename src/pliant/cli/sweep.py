@@ -1,0 +1,173 @@
+"""``pliant sweep``: a robot or a study with many values, as a table and a picture."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pliant.cli.simulate import INTERRUPTED
+from pliant.cli.terminal import check_folder, check_picture, emit, number, refuse, table, warn
+
+if TYPE_CHECKING:
+    from pliant.sweeps.sweep import SweepProgress
+    from pliant.sweeps.table import Sweep
+
+SHOWN_ROWS, SHOWN_FAILURES = 12, 3
+
+
+def sweep(
+    subject: Annotated[str, typer.Argument(metavar="STUDY|ROBOT", help="A study or robot file, or a bundled name.")],
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What varies: PLACE=VALUES, such as 'forearm.payloads[0].mass=0:2:11 kg' (first, last, how many), "
+            "'drive.kp[0]=100, 200, 400', or to draw from '0..2', '1e-3..1 log', 'normal(1, 0.1)'."
+        ),
+    ] = None,
+    do: Annotated[
+        str | None, typer.Option(help="simulate (default for a study), modes (for a robot) or equilibrium.")
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(help="What is kept: 'max(tip.deflection)', 'final(elbow)', 'elbow' (history), 'frequency.1'."),
+    ] = None,
+    sample: Annotated[
+        str | None, typer.Option(help="grid (default), zip, random:N or latin:N (evenly drawn in each place).")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of what is drawn; default 0.")] = None,
+    jobs: Annotated[str, typer.Option(help="Processes; auto: one per processor.")] = "auto",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Table as HDF5 or Parquet; default: NAME-sweep.h5.")
+    ] = None,
+    csv: Annotated[Path | None, typer.Option(help="Write the numbers to this CSV file too.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the sweep into this PNG, SVG or PDF file.")] = None,
+    cluster: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, tcp://HOST:PORT.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted sweep.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Start anew although an interrupted sweep is there.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print warnings and errors only.")] = False,
+) -> None:
+    """Compute a robot or a study many times with other numbers; Ctrl-C keeps what is done, and --resume goes on."""
+    from pliant.sweeps.subject import subject_of
+    from pliant.sweeps.sweep import SweepInterruptedError
+    from pliant.sweeps.sweep import sweep as run_sweep
+
+    check_picture(plot)
+    if csv is not None:
+        check_folder(csv, (".csv",))
+    given = subject_of(subject, do)
+    path = output or Path(f"{given.name}-sweep.h5")
+    check_folder(path, (".h5", ".parquet"))
+    if path.exists() and not (resume or force or _is_sweep(path)):
+        refuse(f"{path} exists and is no sweep; name another file with -o, or --force replaces it")
+    options: dict[str, Any] = {"do": do, "outputs": keep or (), "sample": sample, "seed": seed, "cluster": cluster}
+    with _Bar(quiet) as bar:
+        try:
+            found = run_sweep(
+                given, _places(vary), jobs=jobs, file=path, resume=resume, force=force, report=bar.update, **options
+            )
+        except SweepInterruptedError as error:
+            bar.close()
+            command = shlex.join(["pliant", *(word for word in sys.argv[1:] if word not in ("--resume", "--force"))])
+            typer.secho(f"{error}; go on with: {command} --resume", fg="yellow", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+    if not quiet:
+        _summary(found)
+        typer.echo(f"written to {path}")
+    for file, write in ((csv, found.to_csv), (plot, found.plot)):
+        if file is not None:
+            write(file)
+            if not quiet:
+                typer.echo(f"written to {file}")
+    if found.failed:
+        shown = [f"case {k}: {found.reasons[k]}" for k in found.failures[:SHOWN_FAILURES]]
+        more = found.failed - len(shown)
+        warn([*shown, *([f"and {more} more cases failed; the table has their reasons"] if more > 0 else [])])
+    noted = [note for note in found.notes if note]
+    if noted:
+        warn([f"{len(noted)} of {len(found)} cases need care, the first because: {noted[0]}"])
+
+
+def _places(vary: list[str] | None) -> dict[str, str]:
+    places = {}
+    for text in vary or ():
+        place, equals, values = text.partition("=")
+        if not equals:
+            refuse(f"--vary {text!r}: write it as PLACE=VALUES, such as 'forearm.payloads[0].mass=0:2:11 kg'")
+        places[place.strip()] = values.strip()
+    return places
+
+
+def _is_sweep(path: Path) -> bool:
+    from pliant.model.errors import ModelError
+    from pliant.sweeps.table import load_hdf5
+
+    if path.suffix.lower() != ".h5":
+        return False
+    try:
+        load_hdf5(path)
+    except ModelError:
+        return False
+    return True
+
+
+def _summary(found: Sweep) -> None:
+    names = [*found.varied, *found.numbers]
+    rows = table(*(_titled(found, name) for name in names), words=0)
+    step = max(1, -(-len(found) // SHOWN_ROWS))
+    columns = [found[name] for name in names]
+    for k in range(0, len(found), step):
+        rows.add_row(*(number(x) if isinstance(x, float) else str(x) for x in (column[k] for column in columns)))
+    every = f", every {step}th shown" if step > 1 else ""
+    failed = f", {found.failed} failed" if found.failed else ""
+    emit(f"[bold]{found.info.name}[/]: {found.info.action}, {len(found)} cases, {found.info.how}{failed}{every}", rows)
+
+
+def _titled(found: Sweep, name: str) -> str:
+    unit = found.unit(name)
+    return f"{name}\n({unit})" if unit else name
+
+
+class _Bar:
+    """The progress bar, and the interrupt that ends a sweep in order."""
+
+    def __init__(self, quiet: bool) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn
+
+        console = Console(stderr=True, highlight=False)
+        columns = BarColumn(bar_width=30), TextColumn("{task.fields[words]}")
+        self.bar = Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal)
+        self.task = self.bar.add_task("", total=None, words="starting")
+        self.interrupted = False
+
+    def __enter__(self) -> _Bar:
+        self._before = [(s, signal.signal(s, self._interrupt)) for s in (signal.SIGINT, signal.SIGTERM)]
+        self.bar.start()
+        return self
+
+    def __exit__(self, *what: object) -> None:
+        self.close()
+        for s, handler in self._before:
+            signal.signal(s, handler)
+
+    def close(self) -> None:
+        self.bar.stop()
+
+    def _interrupt(self, signum: int, frame: FrameType | None) -> None:
+        if self.interrupted:
+            # the second one does not wait
+            raise KeyboardInterrupt
+        self.interrupted = True
+
+    def update(self, at: SweepProgress) -> bool:
+        """Show where the sweep is; True if it shall end."""
+        failed = f", {at.failed} failed" if at.failed else ""
+        words = f"{at.done} of {at.total} cases{failed}, {at.left:.0f} s left"
+        self.bar.update(self.task, completed=at.done, total=at.total, words=words)
+        return self.interrupted

@@ -1,0 +1,134 @@
+"""What is kept of each run: ``max(tip.deflection)``, ``final(elbow)``, or the whole history of a channel."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.model.errors import ModelError, did_you_mean, show
+from pliant.results.channels import parts
+from pliant.results.result import Result
+
+Floats = NDArray[np.float64]
+
+_CALL = re.compile(r"(\w+)\((.*)\)")
+AXES = {"x": 0, "y": 1, "z": 2}
+
+
+def _rms(values: Floats) -> float:
+    return float(np.sqrt(np.mean(values**2)))
+
+
+REDUCTIONS: dict[str, tuple[str, Callable[[Floats], float]]] = {
+    "max": ("largest value", lambda x: float(x.max())),
+    "min": ("least value", lambda x: float(x.min())),
+    "peak": ("largest size, whatever its sign", lambda x: float(np.abs(x).max())),
+    "range": ("largest minus least value", lambda x: float(np.ptp(x))),
+    "mean": ("mean over the samples", lambda x: float(x.mean())),
+    "rms": ("root of the mean square over the samples", _rms),
+    "final": ("value at the end", lambda x: float(x[-1])),
+    "first": ("value at the start", lambda x: float(x[0])),
+}
+"""Name -> what it is, and how it is computed from the samples."""
+FOLLOWED = ("max", "min", "peak", "range")
+"""Of these the run knows the value between its samples too, where it follows the channel."""
+
+
+class Kept(NamedTuple):
+    """One thing that is kept of a run.
+
+    text       as the user wrote it
+    reduction  one of REDUCTIONS, or none: the whole history
+    channel    of the run
+    """
+
+    text: str
+    reduction: str
+    channel: str
+
+
+def read_outputs(texts: str | Iterable[str]) -> tuple[Kept, ...]:
+    """The outputs that a user asks for; whether the channels exist is seen at the first run."""
+    found = []
+    for text in [texts] if isinstance(texts, str) else texts:
+        call = _CALL.fullmatch(text.strip())
+        reduction, channel = (call[1], call[2].strip()) if call else ("", text.strip())
+        if call and reduction not in REDUCTIONS:
+            hint = did_you_mean(reduction, REDUCTIONS) or f"; there are {', '.join(REDUCTIONS)}"
+            raise ModelError(f"output {show(text)}: there is no '{reduction}'{hint}")
+        if not channel:
+            raise ModelError(f"output {show(text)} names no channel; write it like max(tip.deflection) or elbow")
+        found.append(Kept(text.strip(), reduction, channel))
+    return tuple(found)
+
+
+def default_outputs(run: Result, *, still: bool = False) -> tuple[Kept, ...]:
+    """What is kept without being asked: the largest deflections and efforts, and where the tip ends."""
+    bent = [f"{link.name}.deflection" for link in run.robot.links if link.is_flexible]
+    if still:
+        return read_outputs(["tip.position", "tip.deflection", *run.efforts])
+    texts = [*(f"max({name})" for name in bent), "max(tip.deflection)", *(f"peak({name})" for name in run.efforts)]
+    return read_outputs([*texts, "final(tip.position.x)", "final(tip.position.y)", "final(tip.position.z)"])
+
+
+def keep(run: Result, kept: Iterable[Kept], *, still: bool = False) -> dict[str, float | Floats]:
+    """Name -> a number, or a history (N,) over the samples; of a state of rest everything is a number."""
+    found: dict[str, float | Floats] = {}
+    for one in kept:
+        if one.reduction:
+            found[one.text] = _reduced(run, one)
+            continue
+        values = _values(run, one.channel)
+        columns = values.reshape(len(run), -1)
+        for k, part in enumerate(parts(columns.shape[1])):
+            name = f"{one.text}{part}"
+            found[name] = float(columns[-1, k]) if still else np.array(columns[:, k])
+    return found
+
+
+def unit_of(run: Result, one: Kept) -> str:
+    """The unit of an output."""
+    base, _ = _channel(run, one.channel)
+    return run.unit(base)
+
+
+def _channel(run: Result, name: str) -> tuple[str, int | None]:
+    """The channel, and which of its entries; raises ModelError."""
+    base, _, last = name.rpartition(".")
+    if name in run:
+        return name, None
+    if base and base in run and (last in AXES or last.isdigit()):
+        return base, AXES.get(last, int(last) - 1 if last.isdigit() else 0)
+    hint = did_you_mean(name, run.channels) or "; `pliant view RUN --channels` lists them"
+    raise ModelError(f"the run has no channel '{name}'{hint}")
+
+
+def _values(run: Result, name: str) -> Floats:
+    base, entry = _channel(run, name)
+    values = run[base]
+    if entry is None:
+        return values
+    columns = values.reshape(len(run), -1)
+    if not 0 <= entry < columns.shape[1] or values.ndim == 1:
+        raise ModelError(f"'{name}': the channel '{base}' has {columns.shape[1]} entries")
+    return columns[:, entry]
+
+
+def _reduced(run: Result, one: Kept) -> float:
+    base, entry = _channel(run, one.channel)
+    if entry is None and one.reduction in FOLLOWED:
+        found = run.extreme(base)
+        return {
+            "max": found.most,
+            "min": found.least,
+            "peak": max(found.most, -found.least),
+            "range": found.most - found.least,
+        }[one.reduction]
+    values = _values(run, one.channel)
+    # of a vector its length
+    size = values if values.ndim == 1 else np.linalg.norm(values.reshape(len(run), -1), axis=1)
+    return REDUCTIONS[one.reduction][1](size)

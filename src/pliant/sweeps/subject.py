@@ -1,0 +1,85 @@
+"""What a sweep changes: a robot or a study, with other values at places of either."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from pliant.dynamics import Dynamics
+from pliant.model.errors import ModelError
+from pliant.model.library import load
+from pliant.model.paths import inside, is_index, replaced, steps_of
+from pliant.model.robot import Robot
+from pliant.simulation.file_kind import file_kind
+from pliant.simulation.per_joint import JointMap
+from pliant.simulation.study import Study, bundled_studies, load_study
+
+Subject = Robot | Study
+
+
+def subject_of(given: Subject | Dynamics | str | os.PathLike[str], do: Any = None) -> Subject:
+    """A robot or a study from what a user names; of a name that both have, the study is what is simulated."""
+    if isinstance(given, Robot | Study):
+        return given
+    if isinstance(given, Dynamics):
+        return given.robot
+    text = os.fspath(given)
+    if do in (None, "simulate") and text in dict(bundled_studies()):
+        return load_study(text)
+    return load_study(text) if file_kind(text) == "study" else load(text)
+
+
+def changed(subject: Subject, values: Mapping[str, Any]) -> Subject:
+    """The subject with other values at its places; raises ModelError where a place or a value is wrong."""
+    if isinstance(subject, Robot):
+        for place, value in values.items():
+            subject = subject.set(place, value)
+        return subject
+    study, robot = subject, subject.robot
+    for place, value in values.items():
+        inner = _in_robot(place)
+        if inner is None:
+            steps, whole = _in_study(study, place, value)
+            study = _checked(replaced(study, steps, whole, place))
+        else:
+            robot = robot.set(inner, value)
+    return study if robot is subject.robot else _checked({**study.given(), "robot": robot})
+
+
+def _checked(data: Any) -> Study:
+    return Study.model_validate(data, context={"units": True, "python": True})
+
+
+def _in_robot(place: str) -> str | None:
+    """The place inside the robot, or None for one of the study's own keys."""
+    first, _, rest = place.partition(".")
+    word = steps_of(first)[0]
+    if word == "robot":
+        if not rest:
+            raise ModelError("'robot' as a whole cannot vary; name a place in it, such as robot.forearm.beam.length")
+        return rest
+    return None if word in Study.model_fields else place
+
+
+def _in_study(study: Study, place: str, value: Any) -> tuple[tuple[str, ...], Any]:
+    """The steps of a place in a study, and what is put there.
+
+    ``kp[0]`` is the gain of the first input whether the gains are a list, one for all, or given by joint names.
+    """
+    inputs = [str(link.joint.name) for link in study.robot.links if link.joint.actuated]
+    steps = list(steps_of(place))
+    node: Any = study
+    for k, step in enumerate(steps):
+        if isinstance(node, JointMap | float | int) and is_index(step):
+            if not -len(inputs) <= int(step) < len(inputs):
+                raise ModelError(f"'{place}': there is no input {step}; the robot has {len(inputs)}, counted from 0")
+            if not isinstance(node, JointMap):
+                each = [node] * len(inputs)
+                each[int(step)] = value
+                return tuple(steps[:k]), each
+            step = steps[k] = inputs[int(step)]
+        if isinstance(node, JointMap) and step not in node and k == len(steps) - 1 and step in inputs:
+            break
+        node, _ = inside(node, (step,), place)
+    return tuple(steps), value

@@ -1,0 +1,354 @@
+"""The table that a sweep makes: one row per case, in memory or in an HDF5 or Parquet file.
+
+Layout of an HDF5 file; the first axis of all arrays is the case:
+
+    attributes       kind "pliant sweep", format, version of Pliant, how (latin:1000, seed 0), name, action;
+                     places, outputs and units as JSON
+    varied/K         the values that varied, attribute place
+    outputs/K        numbers (N,) or histories (N, T), nan where a case failed, attribute name
+    time             s (T,), where there are histories
+    reason, notes    why a case failed (empty: it did not), and the warnings of its run
+    subject          the robot or study as YAML, before anything was changed
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.model.errors import ModelError, did_you_mean
+from pliant.model.notebook import html_page, made_by
+from pliant.results.tables import needed
+from pliant.sweeps.work import CaseRow
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+    from xarray import Dataset
+
+Floats = NDArray[np.float64]
+
+KIND, FORMAT = "pliant sweep", 1
+ENDINGS = (".h5", ".parquet")
+MOST_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class SweepInfo:
+    """How a sweep was made.
+
+    subject  the robot or study as text, before anything was changed
+    name     of it
+    action   what was done with each case
+    how      how the cases came about: grid, or drawn with their seed
+    units    output -> unit
+    version  of Pliant
+    """
+
+    subject: str
+    name: str
+    action: str
+    how: str
+    units: dict[str, str] = field(default_factory=dict)
+    version: str = ""
+
+
+class Sweep:
+    """The cases of a sweep and what came out of them. ``found["max(tip.deflection)"]`` is a column.
+
+    varied   place -> values (N,)
+    outputs  name -> numbers (N,) or histories (N, T); nan where a case failed
+    reasons  why a case failed, in words; empty where it did not (N,)
+    notes    warnings of each case, as one text (N,)
+    time     of the samples of histories, s (T,)
+    """
+
+    def __init__(
+        self,
+        varied: dict[str, NDArray[Any]],
+        outputs: dict[str, Floats | Callable[[], Floats]],
+        reasons: Sequence[str],
+        notes: Sequence[str],
+        time: Floats,
+        info: SweepInfo,
+    ) -> None:
+        self.varied, self.reasons, self.notes = varied, tuple(reasons), tuple(notes)
+        self.time, self.info = time, info
+        self._outputs = outputs
+
+    def __len__(self) -> int:
+        return len(self.reasons)
+
+    def __repr__(self) -> str:
+        failed = f", {self.failed} failed" if self.failed else ""
+        return f"Sweep({self.info.name!r}, {self.info.action}, {len(self)} cases{failed}, {len(self._outputs)} outputs)"
+
+    def _repr_html_(self) -> str:
+        names = [*self.varied, *self.numbers]
+        columns = [self[name] for name in names]
+        rows = [[_short(column[k]) for column in columns] for k in range(min(len(self), MOST_SHOWN))]
+        facts = [self.info.how, *(f"failed: {self.reasons[k]}" for k in self.failures[:3])]
+        return html_page(repr(self), names, rows, facts)
+
+    @property
+    def failures(self) -> list[int]:
+        """Numbers of the cases that failed."""
+        return [k for k, reason in enumerate(self.reasons) if reason]
+
+    @property
+    def failed(self) -> int:
+        """How many cases failed."""
+        return len(self.failures)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of what was kept."""
+        return tuple(self._outputs)
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """Outputs that are one number per case."""
+        return tuple(name for name in self._outputs if self[name].ndim == 1)
+
+    @property
+    def histories(self) -> tuple[str, ...]:
+        """Outputs that are histories over time."""
+        return tuple(name for name in self._outputs if self[name].ndim == 2)
+
+    def unit(self, name: str) -> str:
+        """The unit of a column; empty where it is not known."""
+        return self.info.units.get(name, self.info.units.get(name.rpartition(".")[0], ""))
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        if name in self.varied:
+            return self.varied[name]
+        if name not in self._outputs:
+            known = [*self.varied, *self._outputs]
+            raise KeyError(f"the sweep has no column '{name}'{did_you_mean(name, known) or f'; it has {known}'}")
+        found = self._outputs[name]
+        if callable(found):
+            found = self._outputs[name] = found()
+        return found
+
+    # ---- looking and keeping
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Curves, maps, fans of histories, or parallel coordinates, as the sweep needs; ``path``: PNG, SVG or PDF."""
+        figure: Figure = made_by("sweeps.plots", "plot_sweep")(self, None if path is None else Path(path))
+        return figure
+
+    def to_dataframe(self) -> DataFrame:
+        """One row per case: what varied, the numbers that came out, ``failed`` and ``notes``."""
+        pandas = needed("pandas", "a table")
+        columns: dict[str, Any] = {name: self[name] for name in (*self.varied, *self.numbers)}
+        table: DataFrame = pandas.DataFrame(
+            {**columns, "failed": list(self.reasons), "notes": list(self.notes)},
+            index=pandas.RangeIndex(len(self), name="case"),
+        )
+        table.attrs.update({"units": dict(self.info.units), "how": self.info.how, "subject": self.info.name})
+        return table
+
+    def to_xarray(self) -> Dataset:
+        """Outputs over the case, and over time where they are histories; what varied are coordinates of the case."""
+        xarray = needed("xarray", "an xarray Dataset")
+        arrays: dict[str, Any] = {}
+        for name in self._outputs:
+            values = self[name]
+            dims = ("case",) if values.ndim == 1 else ("case", "time")
+            arrays[name] = (dims, values, {"units": self.unit(name)})
+        coords: dict[str, Any] = {place: ("case", values) for place, values in self.varied.items()}
+        if len(self.time):
+            coords["time"] = ("time", self.time, {"units": "s"})
+        coords["failed"] = ("case", np.array(self.reasons, dtype=object))
+        found: Dataset = xarray.Dataset(arrays, coords=coords, attrs={"how": self.info.how, "subject": self.info.name})
+        return found
+
+    def to_csv(self, path: str | Path) -> None:
+        """One line per case: what varied, the numbers, why it failed."""
+        import csv
+
+        names = [*self.varied, *self.numbers]
+        columns = [self[name] for name in names]
+        with open(path, "w", newline="", encoding="utf-8") as stream:
+            writer = csv.writer(stream)
+            writer.writerow([*names, "failed"])
+            for k in range(len(self)):
+                writer.writerow([*(_exact(column[k]) for column in columns), self.reasons[k]])
+
+    def save(self, path: str | Path) -> None:
+        """Write the table to an HDF5 or Parquet file; Parquet holds the numbers without the histories."""
+        file = Path(path)
+        if file.suffix.lower() == ".parquet":
+            save_parquet(self, file)
+            return
+        rows = [
+            CaseRow({name: self[name][k] for name in self._outputs}, self.reasons[k], (self.notes[k],))
+            for k in range(len(self))
+        ]
+        save_hdf5(file, self.varied, [rows], len(self), self.time, self.info)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Sweep:
+        """Read a sweep from an HDF5 file; columns are read when they are asked for."""
+        return load_hdf5(Path(path))
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _exact(value: Any) -> str:
+    return repr(float(value)) if isinstance(value, float) else str(value)
+
+
+def column(values: Sequence[Any]) -> NDArray[Any]:
+    """Values of one place: numbers where all are."""
+    if all(isinstance(x, int | float) and not isinstance(x, bool) for x in values):
+        return np.array(values, dtype=float)
+    return np.array([str(x) for x in values], dtype=object)
+
+
+def gathered(
+    varied: dict[str, NDArray[Any]], chunks: Iterable[list[CaseRow]], count: int, time: Floats, info: SweepInfo
+) -> Sweep:
+    """All rows in memory."""
+    outputs: dict[str, Any] = {}
+    reasons, notes = [""] * count, [""] * count
+    for k, row in enumerate(row for chunk in chunks for row in chunk):
+        reasons[k], notes[k] = row.reason, "; ".join(row.notes)
+        for name, value in row.values.items():
+            place = outputs.setdefault(name, np.full((count, *_shape(value, time)), np.nan))
+            put(place, k, value)
+    return Sweep(varied, outputs, reasons, notes, time if _any_history(outputs) else np.zeros(0), info)
+
+
+def _shape(value: Any, time: Floats) -> tuple[int, ...]:
+    if np.ndim(value) == 0:
+        return ()
+    return (max(len(time), len(value)),)
+
+
+def put(place: Any, k: int, value: Any) -> None:
+    """One value into its row; a history that ended early, or is longer than the others, is cut or filled with nan."""
+    if np.ndim(value) == 0:
+        place[k] = value
+        return
+    length = min(place.shape[1], len(value))
+    place[k, :length] = value[:length]
+
+
+def _any_history(outputs: dict[str, Any]) -> bool:
+    return any(np.ndim(values) == 2 for values in outputs.values())
+
+
+# ---------------------------------------------------------------- files
+
+
+def save_hdf5(
+    path: Path,
+    varied: dict[str, NDArray[Any]],
+    chunks: Iterable[list[CaseRow]],
+    count: int,
+    time: Floats,
+    info: SweepInfo,
+) -> None:
+    """Write a table chunk by chunk; first beside its place, then moved there."""
+    import h5py
+
+    text = h5py.string_dtype()
+    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with h5py.File(beside, "w") as file:
+            file.attrs.update({"kind": KIND, "format": FORMAT, "version": info.version, "how": info.how})
+            file.attrs.update({"name": info.name, "action": info.action, "units": json.dumps(info.units)})
+            file["subject"] = info.subject
+            file.attrs["places"] = json.dumps(list(varied))
+            for k, values in enumerate(varied.values()):
+                data = values if values.dtype != object else np.array(values, dtype=text)
+                file.create_dataset(f"varied/{k}", data=data).attrs["place"] = list(varied)[k]
+            reasons = file.create_dataset("reason", (count,), dtype=text)
+            notes = file.create_dataset("notes", (count,), dtype=text)
+            k, names = 0, list[str]()
+            for chunk in chunks:
+                for row in chunk:
+                    reasons[k], notes[k] = row.reason, "; ".join(row.notes)
+                    for name, value in row.values.items():
+                        if name not in names:
+                            names.append(name)
+                            shape = (count, *_shape(value, time))
+                            made = file.create_dataset(
+                                f"outputs/{len(names) - 1}", shape, dtype="f8", fillvalue=np.nan, chunks=_blocks(shape)
+                            )
+                            made.attrs["name"] = name
+                        put(file[f"outputs/{names.index(name)}"], k, value)
+                    k += 1
+            file.attrs["outputs"] = json.dumps(names)
+            file["time"] = time
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _blocks(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return (min(shape[0], 1024),) if len(shape) == 1 else (1, shape[1])
+
+
+def load_hdf5(path: Path) -> Sweep:
+    """A table from a file; raises ModelError where it is none."""
+    import h5py
+
+    try:
+        with h5py.File(path, "r") as file:
+            if file.attrs.get("kind") != KIND:
+                raise ModelError(f"{path} is no sweep")
+            places, names = json.loads(file.attrs["places"]), json.loads(file.attrs["outputs"])
+            varied = {place: _read(file[f"varied/{k}"]) for k, place in enumerate(places)}
+            info = SweepInfo(
+                subject=file["subject"].asstr()[()],
+                name=str(file.attrs["name"]),
+                action=str(file.attrs["action"]),
+                how=str(file.attrs["how"]),
+                units=json.loads(file.attrs["units"]),
+                version=str(file.attrs["version"]),
+            )
+            texts = [list(file[key].asstr()[()]) for key in ("reason", "notes")]
+            time = np.array(file["time"])
+    except (OSError, KeyError, ValueError, TypeError) as error:
+        if isinstance(error, ModelError | FileNotFoundError):
+            raise
+        raise ModelError(f"{path} cannot be read as a sweep: {error}") from None
+    outputs: dict[str, Any] = {name: partial(_column_of, path, k) for k, name in enumerate(names)}
+    return Sweep(varied, outputs, texts[0], texts[1], time, info)
+
+
+def _read(data: Any) -> NDArray[Any]:
+    return np.array(data) if data.dtype.kind == "f" else np.array(data.asstr()[()], dtype=object)
+
+
+def _column_of(path: Path, k: int) -> Floats:
+    import h5py
+
+    with h5py.File(path, "r") as file:
+        return np.array(file[f"outputs/{k}"])
+
+
+def save_parquet(sweep: Sweep, path: Path) -> None:
+    """The numbers of a sweep as Parquet, for other programs."""
+    needed("pyarrow", "a Parquet file")
+    table = sweep.to_dataframe()
+    # attributes of a table are written as JSON, and must be plain
+    table.attrs = {key: value if isinstance(value, str | dict) else str(value) for key, value in table.attrs.items()}
+    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        table.to_parquet(beside)
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)

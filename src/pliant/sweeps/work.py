@@ -1,0 +1,177 @@
+"""One case of a sweep, and a chunk of them: what a worker does, here, in another process or on another machine."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pliant.analysis.equilibrium import settle
+from pliant.analysis.limits import state_limits
+from pliant.analysis.modes import vibration_modes
+from pliant.dynamics import Dynamics
+from pliant.model.errors import ModelError, did_you_mean
+from pliant.model.robot import Robot
+from pliant.results.result import Result
+from pliant.results.samples import Floats, RunInfo, Samples, Strain
+from pliant.simulation.integrators.integrator import IntegrationError
+from pliant.simulation.run import Run, strain_points
+from pliant.simulation.study import Study
+from pliant.sweeps.outputs import Kept, default_outputs, keep, read_outputs, unit_of
+from pliant.sweeps.subject import Subject, changed
+
+Values = dict[str, float | Floats]
+Own = Callable[[Any], Any]
+ACTIONS = ("simulate", "modes", "equilibrium")
+MODES = 6
+"""Natural frequencies that are kept without being asked."""
+LONGEST_REASON = 400
+
+
+@dataclass(frozen=True)
+class CaseRow:
+    """What came out of a case.
+
+    values  name -> number or history
+    reason  why there is nothing, in words; empty where all went well
+    notes   warnings of the run
+    """
+
+    values: Values = field(default_factory=dict)
+    reason: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SweepJob:
+    """What is done with every case.
+
+    subject  the robot or study that is changed
+    do       "simulate", "modes", "equilibrium", or a function of the changed robot's Dynamics, or of the changed study
+    outputs  what is kept; empty: the usual
+    """
+
+    subject: Subject
+    do: str | Own
+    outputs: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if callable(self.do):
+            return
+        if self.do not in ACTIONS:
+            hint = did_you_mean(self.do, ACTIONS) or f"; it must be {', '.join(ACTIONS)} or a function"
+            raise ModelError(f"do is '{self.do}'{hint}")
+        if self.do == "simulate" and isinstance(self.subject, Robot):
+            raise ModelError("a robot alone cannot be simulated; give a study, or do 'modes' or 'equilibrium'")
+        if self.do != "modes":
+            read_outputs(self.outputs)
+
+    def row(self, case: Mapping[str, Any]) -> CaseRow:
+        """One case; what goes wrong in it is its reason."""
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            try:
+                values, notes = self._values(changed(self.subject, case))
+            except Exception as error:
+                return CaseRow(reason=_reason(error))
+        return CaseRow(values, notes=(*notes, *dict.fromkeys(str(one.message) for one in told)))
+
+    def _values(self, subject: Subject) -> tuple[Values, tuple[str, ...]]:
+        if callable(self.do):
+            given = Dynamics(subject) if isinstance(subject, Robot) else subject
+            return own_values(self.do(given)), ()
+        if isinstance(subject, Study) and self.do == "simulate":
+            return self._run(subject)
+        arm = Dynamics(subject) if isinstance(subject, Robot) else Dynamics(subject.robot, method=subject.dynamics)
+        if self.do == "modes":
+            return self._modes(arm)
+        return self._rest(arm)
+
+    def _run(self, study: Study) -> tuple[Values, tuple[str, ...]]:
+        run = Run(study)
+        try:
+            run.go()
+        except IntegrationError as error:
+            run.give_up(error)
+            raise
+        result = run.result()
+        return keep(result, self._kept(result)), result.warnings
+
+    def _rest(self, arm: Dynamics) -> tuple[Values, tuple[str, ...]]:
+        run = resting_run(arm)
+        return keep(run, self._kept(run, still=True), still=True), tuple(state_limits(arm, run.q[0]))
+
+    def _modes(self, arm: Dynamics) -> tuple[Values, tuple[str, ...]]:
+        found = vibration_modes(arm)
+        known: Values = {}
+        for k, (hertz, ratio) in enumerate(zip(found.hertz, found.damping_ratios, strict=True)):
+            known[f"frequency.{k + 1}"] = float(hertz)
+            known[f"damping.{k + 1}"] = float(ratio)
+        names = self.outputs or [f"frequency.{k + 1}" for k in range(min(MODES, len(found)))]
+        for name in names:
+            if name not in known:
+                raise ModelError(
+                    f"no '{name}' in the modes; there are frequency.1 to frequency.{len(found)} (Hz) and damping.1 ..."
+                )
+        return {name: known[name] for name in names}, found.warnings
+
+    def _kept(self, run: Result, *, still: bool = False) -> tuple[Kept, ...]:
+        return read_outputs(self.outputs) if self.outputs else default_outputs(run, still=still)
+
+    def units(self) -> dict[str, str]:
+        """Name -> unit of what is kept, as far as it is known beforehand; raises ModelError for unknown channels."""
+        if callable(self.do):
+            return {}
+        if self.do == "modes":
+            return {"frequency": "Hz", "damping": ""}
+        subject = self.subject
+        robot = subject if isinstance(subject, Robot) else subject.robot
+        strains = () if isinstance(subject, Robot) else strain_points(subject)
+        arm = Dynamics(robot)
+        run = still_run(arm, arm.reference_pose(), np.zeros(len(arm.inputs)), strains)
+        return {one.text: unit_of(run, one) for one in self._kept(run, still=self.do == "equilibrium")}
+
+
+def run_chunk(job: SweepJob, cases: Sequence[Mapping[str, Any]]) -> list[CaseRow]:
+    """Some cases, one after the other."""
+    return [job.row(case) for case in cases]
+
+
+def own_values(found: Any) -> Values:
+    """What a user's function gave: a number, an array, or a mapping of names to either."""
+    if not isinstance(found, Mapping):
+        found = {"value": found}
+    values: Values = {}
+    for name, value in found.items():
+        array = np.asarray(value, dtype=float)
+        if array.ndim > 1:
+            raise ModelError(f"the function gave an array of {array.ndim} dimensions as '{name}'; it may have one")
+        values[str(name)] = float(array) if array.ndim == 0 else array
+    return values
+
+
+def resting_run(arm: Dynamics) -> Result:
+    """The state of rest that the drives hold, as a run of one sample."""
+    found = settle(arm)
+    return still_run(arm, found.q, found.tau)
+
+
+def still_run(arm: Dynamics, q: Floats, tau: Floats, strains: tuple[Strain, ...] = ()) -> Result:
+    """A state without motion as a run of one sample."""
+    none = np.zeros((1, 0))
+    samples = Samples(np.zeros(1), q[None], np.zeros((1, arm.size)), tau[None], none, np.zeros((1, 3)), tau[None])
+    info = RunInfo("rest", lambda: "", "", "", 0.0, 0.0, strains=strains)
+    return Result(arm.robot, samples, info, arm)
+
+
+def _reason(error: Exception) -> str:
+    text = " ".join(str(error).split()) or type(error).__name__
+    # errors of ours are sentences; others say what they are
+    known = isinstance(error, ModelError | IntegrationError | ValueError) and type(error).__module__.startswith(
+        "pliant"
+    )
+    text = text if known else f"{type(error).__name__}: {text}"
+    return text if len(text) <= LONGEST_REASON else f"{text[: LONGEST_REASON - 3]}..."

@@ -1,0 +1,253 @@
+"""Sweeps: right numbers, failures as rows, files, interruption, processes and clusters."""
+
+import os
+import signal
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant.sweeps.journal import Journal
+from pliant.sweeps.work import run_chunk
+
+PLACE = "arm.payloads[0].mass"
+# a sweep calls the same functions in the same order; other processes may use other lanes
+SAME = 1e-12
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return pliant.Robot(
+        name="boom",
+        links=[
+            pliant.Link(
+                name="arm",
+                joint=pliant.Joint(name="hinge", type="revolute", axis="y", actuated=True),
+                beam=pliant.Beam(
+                    length=1.0,
+                    properties=pliant.Properties(mass_per_length=0.5, EIy=2000.0, EIz=2000.0),
+                    modes={"bend_z": 2},
+                ),
+                payloads=[{"frame": "tip", "mass": 0.2}],
+            )
+        ],
+    )
+
+
+@pytest.fixture(scope="module")
+def study(robot):
+    return pliant.Study(
+        name="hold", robot=robot, until=0.2, drive={"pid": {"kp": 50, "kd": 2}}, outputs=pliant.Outputs(step=0.01)
+    )
+
+
+def tip_mass(arm):
+    """What a user might compute."""
+    return {"mass": arm.robot.mass, "row": np.arange(3.0)}
+
+
+def broken(arm):
+    if arm.robot.get(PLACE) > 1:
+        raise RuntimeError("too heavy")
+    return arm.robot.mass
+
+
+def deadly(arm, marker):
+    """Kills its process once."""
+    if arm.robot.get(PLACE) > 1 and not Path(marker).exists():
+        Path(marker).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return arm.robot.mass
+
+
+def test_modes_are_those_of_each_robot(robot):
+    masses = [0.1, 0.5, 2.0]
+    found = pliant.sweep(robot, {PLACE: masses})
+    alone = [pliant.modes(pliant.Dynamics(robot.set(PLACE, m))).hertz[0] for m in masses]
+    np.testing.assert_allclose(found["frequency.1"], alone, rtol=SAME)
+    assert found.unit("frequency.1") == "Hz"
+
+
+def test_runs_are_those_of_each_study(study):
+    found = pliant.sweep(
+        study,
+        {PLACE: [0.1, 0.4], "drive.kp[0]": [50.0, 80.0]},
+        outputs=["max(arm.deflection)", "final(hinge)", "hinge"],
+    )
+    assert len(found) == 4
+    for k in range(4):
+        changed = study.with_changes(
+            robot=study.robot.set(PLACE, float(found[PLACE][k])),
+            drive=pliant.PID(kp=[float(found["drive.kp[0]"][k])], kd=2),
+        )
+        run = pliant.run_study(changed)
+        assert found["max(arm.deflection)"][k] == pytest.approx(run.extreme("arm.deflection").most, rel=SAME)
+        np.testing.assert_allclose(found["hinge"][k], run["hinge"], rtol=SAME, atol=SAME)
+        assert found["final(hinge)"][k] == pytest.approx(run["hinge"][-1], rel=SAME)
+    np.testing.assert_allclose(found.time, run.time, rtol=SAME)
+    assert [found.unit(name) for name in ("max(arm.deflection)", "hinge")] == ["m", "rad"]
+
+
+def test_rest_is_that_of_each_robot(robot):
+    found = pliant.sweep(robot, {PLACE: "0.1, 0.5 kg"}, do="equilibrium", outputs=["tip.deflection", "hinge.torque"])
+    arm = pliant.Dynamics(robot.set(PLACE, 0.5))
+    rest = pliant.equilibrium(arm)
+    assert found["hinge.torque"][1] == pytest.approx(rest.tau[0], rel=SAME)
+    straight = arm.pose("tip", arm.reference_pose()).position
+    bent = arm.pose("tip", rest.q).position - straight
+    np.testing.assert_allclose([found[f"tip.deflection.{axis}"][1] for axis in "xyz"], bent, rtol=1e-9, atol=SAME)
+
+
+def test_a_function_of_the_user(robot):
+    found = pliant.sweep(robot, {PLACE: [1.0, 2.0]}, do=tip_mass)
+    np.testing.assert_allclose(np.diff(found["mass"]), 1.0)
+    assert found["row"].shape == (2, 3)
+    assert found.info.action == "tip_mass"
+
+
+def test_what_fails_is_a_row_with_its_reason(robot):
+    found = pliant.sweep(robot, {PLACE: [0.5, 2.0, 0.7]}, do=broken)
+    assert found.failures == [1]
+    assert found.reasons[1] == "RuntimeError: too heavy"
+    assert np.isnan(found["value"][1])
+    assert np.isfinite(found["value"][[0, 2]]).all()
+    impossible = pliant.sweep(robot, {PLACE: [0.5, -1.0]})
+    assert "must not be negative" in impossible.reasons[1] or "mass" in impossible.reasons[1]
+
+
+@pytest.mark.parametrize(
+    ("vary", "options", "words"),
+    [
+        ({"arm.payload[0].mass": [1]}, {}, "payload"),
+        ({"leg.mass": [1]}, {}, "leg"),
+        ({PLACE: [1]}, {"do": "simulate"}, "give a study"),
+        ({PLACE: [1]}, {"do": "mode"}, "modes"),
+        ({PLACE: [1]}, {"jobs": 0}, "jobs is 0"),
+        ({PLACE: [1]}, {"file": "table.txt"}, ".h5 or .parquet"),
+        ({PLACE: ["heavy"]}, {}, "heavy"),
+    ],
+)
+def test_wrong_questions_are_told_before_anything_is_computed(robot, vary, options, words):
+    with pytest.raises(pliant.ModelError, match=words):
+        pliant.sweep(robot, vary, **options)
+
+
+@pytest.mark.parametrize(
+    ("vary", "options", "words"),
+    [
+        ({"robot": [1]}, {}, "name a place in it"),
+        ({"drive.kp[3]": [1]}, {}, "no input 3"),
+        ({"drive.kq": [1]}, {}, "kq"),
+        ({"until": [1]}, {"outputs": "largest(hinge)"}, "no 'largest'"),
+        ({"until": [1]}, {"outputs": "max(hing)"}, "no channel 'hing'; did you mean 'hinge'"),
+    ],
+)
+def test_wrong_places_of_a_study_are_told(study, vary, options, words):
+    with pytest.raises(pliant.ModelError, match=words):
+        pliant.sweep(study, vary, **options)
+
+
+@pytest.mark.parametrize("ending", [".h5", ".parquet"])
+def test_a_table_comes_back_from_its_file(robot, tmp_path, ending):
+    file = tmp_path / f"table{ending}"
+    found = pliant.sweep(robot, {PLACE: [0.1, -1.0, 0.3], "gravity[2]": [-9.81]}, file=file)
+    assert not list(tmp_path.glob("*.partial"))
+    if ending == ".h5":
+        back = pliant.Sweep.load(file)
+        np.testing.assert_array_equal(back["frequency.1"], found["frequency.1"])
+        assert (back.reasons, back.info, back.outputs) == (found.reasons, found.info, found.outputs)
+        back.save(tmp_path / "again.h5")
+        np.testing.assert_array_equal(pliant.Sweep.load(tmp_path / "again.h5")["frequency.2"], found["frequency.2"])
+        assert back.to_xarray()["frequency.1"].dims == ("case",)
+    else:
+        pandas = pytest.importorskip("pandas")
+        table = pandas.read_parquet(file)
+        np.testing.assert_array_equal(table["frequency.1"], found["frequency.1"])
+        assert table["failed"][1]
+
+
+def test_a_file_that_is_no_sweep_is_told(tmp_path):
+    file = tmp_path / "other.h5"
+    file.write_bytes(b"nothing")
+    with pytest.raises(pliant.ModelError, match="cannot be read as a sweep"):
+        pliant.Sweep.load(file)
+
+
+def test_an_interrupted_sweep_goes_on_without_repeating_anything(robot, tmp_path, monkeypatch):
+    file = tmp_path / "table.h5"
+    vary = {PLACE: np.linspace(0.1, 2, 24)}
+    whole = pliant.sweep(robot, vary)
+    with pytest.raises(pliant.SweepInterruptedError, match=r"of 24 cases; .*table\.h5\.partial"):
+        pliant.sweep(robot, vary, file=file, report=lambda at: at.done >= 9)
+    with pytest.raises(pliant.ModelError, match="interrupted sweep"):
+        pliant.sweep(robot, vary, file=file)
+    with pytest.raises(pliant.ModelError, match=r"has changed since .*values"):
+        pliant.sweep(robot, {PLACE: np.linspace(0.1, 3, 24)}, file=file, resume=True)
+    kept = sorted((tmp_path / "table.h5.partial").glob("*.chunk"))
+    # a chunk that was only half on the disk is computed again
+    kept[0].write_bytes(kept[0].read_bytes()[:-5])
+    computed = []
+    monkeypatch.setattr(
+        "pliant.sweeps.workers.run_chunk", lambda job, cases: computed.extend(cases) or run_chunk(job, cases)
+    )
+    found = pliant.sweep(robot, vary, file=file, resume=True)
+    assert 0 < len(computed) <= 24 - 9 + 3
+    np.testing.assert_array_equal(found["frequency.1"], whole["frequency.1"])
+    assert len(pliant.sweep(robot, vary, file=file, resume=True)) == 24
+
+
+def test_a_chunk_is_there_whole_or_not_at_all(tmp_path, robot):
+    journal = Journal(tmp_path / "x.h5", {"a": 1})
+    assert journal.open(resume=False, force=False) == set()
+    (journal.folder / "00000003.chunk").write_bytes(b"0" * 64 + b"\n[]")
+    assert journal.open(resume=True, force=False) == set()
+
+
+def test_processes_give_the_same_table_though_one_is_killed(robot, tmp_path):
+    vary = {PLACE: [0.5, 1.5, 0.7, 0.9]}
+    found = pliant.sweep(robot, vary, do=partial(deadly, marker=tmp_path / "once"), jobs=2)
+    assert (tmp_path / "once").exists()
+    assert not found.failed
+    np.testing.assert_allclose(found["value"] - found["value"][0], np.array(vary[PLACE]) - 0.5, atol=SAME)
+
+
+def test_a_cluster_loses_nothing_though_a_worker_is_killed(robot, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    vary = {PLACE: [0.5, 1.5, 0.7, 0.9]}
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        do = partial(deadly, marker=tmp_path / "once")
+        found = pliant.sweep(robot, vary, do=do, cluster=client, file=tmp_path / "table.h5")
+    assert (tmp_path / "once").exists()
+    assert not found.failed
+    np.testing.assert_allclose(found["value"] - found["value"][0], np.array(vary[PLACE]) - 0.5, atol=SAME)
+
+
+@pytest.mark.parametrize(
+    "vary",
+    [
+        {PLACE: [0.1, 0.2]},
+        {PLACE: [0.1, 0.2, 0.3], "gravity[2]": [-9.81, -1.6]},
+        {PLACE: "0..1", "gravity[2]": "-9..-1"},
+    ],
+    ids=["curve", "family", "scattered"],
+)
+def test_every_kind_of_sweep_is_drawn(robot, tmp_path, vary):
+    sample = "latin:4" if isinstance(vary[PLACE], str) else None
+    found = pliant.sweep(robot, vary, sample=sample)
+    found.plot(tmp_path / "sweep.png")
+    assert (tmp_path / "sweep.png").stat().st_size > 5000
+    found.to_csv(tmp_path / "sweep.csv")
+    assert len((tmp_path / "sweep.csv").read_text().splitlines()) == len(found) + 1
+    assert PLACE in found._repr_html_()
+
+
+def test_histories_and_many_places_are_drawn(study, tmp_path):
+    vary = {PLACE: "0.1..1", "drive.kp[0]": "20..60", "drive.kd": "1..3"}
+    found = pliant.sweep(study, vary, sample="latin:4", outputs=["hinge", "max(arm.deflection)"])
+    figure = found.plot(tmp_path / "fan.svg")
+    assert len(figure.axes) == 2
