@@ -26,9 +26,16 @@ GAUSS_POINTS = 30
 """Per smooth piece of a beam: far more than the shapes of the zoo need."""
 
 # direction of the axis' displacement, and (direction, sign) of the section's turn, in each family
-DISPLACES = {"bend_y": 1, "bend_z": 2, "axial": 0}
+DISPLACES = {"bend_y": 1, "bend_z": 2, "axial": 0, "shear_y": 1, "shear_z": 2}
 TURNS = {"bend_y": (2, 1.0), "bend_z": (1, -1.0), "torsion": (0, 1.0)}
-STIFFNESS = {"bend_y": "EIz", "bend_z": "EIy", "torsion": "GJ", "axial": "EA"}
+STIFFNESS = {
+    "bend_y": "EIz",
+    "bend_z": "EIy",
+    "torsion": "GJ",
+    "axial": "EA",
+    "shear_y": "kGAy",
+    "shear_z": "kGAz",
+}
 SHEAR = {"bend_y": "kGAy", "bend_z": "kGAz"}
 
 
@@ -133,11 +140,13 @@ class Oracle:
         if link.beam is not None:
             self._beam(part, link)
         elif link.modal is not None:
-            part.masses, part.r, part.phi = cloud
+            part.masses, part.r, part.phi, *back = cloud
+            part.back = back[0] if back else None
             part.K, part.D = link.modal.array("K_ee"), link.modal.array("D_ee")
             for name in link.frame_names:
                 f = link.frame(name)
                 part.frames[name] = (f.vector(), f.matrix(), *link.modal.frame_shapes(name))
+                part.frames_back[name] = link.modal.frame_shortening(name)
         else:
             if link.rigid is not None:
                 points = rigid_points(link.rigid.mass, link.rigid.com_vector(), link.rigid.inertia_matrix())
@@ -149,8 +158,39 @@ class Oracle:
         part.root = part.frames["root"][3]
         mounted = [("root", link.hub)] if link.hub else []
         for where, body in mounted + [(p.frame or "tip", p) for p in link.payloads]:
-            part.rigid.append((where, *rigid_points(body.mass, body.com_vector(), body.inertia_matrix())))
+            points = rigid_points(body.mass, body.com_vector(), body.inertia_matrix())
+            if part.back is not None and not np.ptp(points[1], axis=0).any() and self._on_axis(link, where):
+                self._add_point(part, where, body.mass)
+            else:
+                part.rigid.append((where, *points))
+        if part.back is not None:
+            self._fit(part, link)
         return part
+
+    @staticmethod
+    def _on_axis(link, frame):
+        return not link.frame(frame).vector().any()
+
+    @staticmethod
+    def _add_point(part, frame, mass):
+        """A point mass on the axis of a second-order beam counts among its points."""
+        position, _, Phi_d, _ = part.frames[frame]
+        part.masses = np.append(part.masses, mass)
+        part.r = np.concatenate([part.r, position[None]])
+        part.phi = np.concatenate([part.phi, Phi_d[None]])
+        part.back = np.concatenate([part.back, part.frames_back[frame][None]])
+
+    @staticmethod
+    def _fit(part, link):
+        """Points of a second-order link move by a fit of that displacement which is linear in the place."""
+        m = part.masses.copy()
+        if link.beam is not None and link.beam.lumped is not None:
+            # half an element at the root belongs to the clamp
+            m[part.r[:, 0] < link.beam.length / link.beam.lumped.nodes / 2] = 0.0
+        rows = np.concatenate([np.ones((len(m), 1)), part.r], axis=1) * (m > 0)[:, None]
+        weights = np.sqrt(m)[:, None]
+        fit = np.linalg.lstsq(weights * rows, weights * part.back.reshape(len(m), -1), rcond=None)[0]
+        part.back = (rows @ fit).reshape(part.back.shape)
 
     def _beam(self, part, link):
         beam = link.beam

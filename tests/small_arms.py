@@ -258,3 +258,12 @@ def floating():
 
 for bundled in ("lin-lewis-rfr", "lin-lewis-tank-turret", "single-flexible-link", "de-luca-siciliano"):
     ARMS[bundled] = lambda name=bundled: load(name)
+
+
+def linear(robot):
+    """The robot with beams of linear bending, whose equations `pliant derive` writes."""
+    links = [
+        link if link.beam is None else link.with_changes(beam=link.beam.with_changes(bending="linear"))
+        for link in robot.links
+    ]
+    return robot.with_changes(links=links)

@@ -33,6 +33,7 @@ LAYERS = [
     {"sweeps"},
     {"export"},
     {"reproduce"},
+    {"verification"},
     {"cli"},
 ]
 # packages that a plain `import pliant` or `pliant --help` must not load

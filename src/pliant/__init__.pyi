@@ -1,20 +1,23 @@
 """The public names of Pliant, each with its home: the one list, from which the front door makes the others."""
 
+from pliant.analysis.buckling import Buckling as Buckling
+from pliant.analysis.buckling import buckling as buckling
 from pliant.analysis.equilibrium import Equilibrium as Equilibrium
-from pliant.analysis.equilibrium import NoEquilibriumError as NoEquilibriumError
 from pliant.analysis.equilibrium import equilibrium as equilibrium
 from pliant.analysis.linearise import LinearModel as LinearModel
 from pliant.analysis.linearise import linearise as linearise
+from pliant.analysis.load_path import LoadPath as LoadPath
+from pliant.analysis.load_path import load_path as load_path
 from pliant.analysis.modes import ModeSet as ModeSet
 from pliant.analysis.modes import modes as modes
 from pliant.analysis.sensitivity import acceleration_sensitivity as acceleration_sensitivity
 from pliant.analysis.sensitivity import force_sensitivity as force_sensitivity
+from pliant.analysis.statics import NoEquilibriumError as NoEquilibriumError
+from pliant.analysis.turning import SpeedFrequencies as SpeedFrequencies
+from pliant.analysis.turning import frequencies_over_speed as frequencies_over_speed
 from pliant.analysis.zeros import zeros as zeros
 from pliant.bodies.build import build_body as build_body
 from pliant.bodies.carried import carried as carried
-from pliant.bodies.finite_elements import FiniteElementLink as FiniteElementLink
-from pliant.bodies.finite_elements import finite_elements as finite_elements
-from pliant.bodies.finite_elements import read_finite_elements as read_finite_elements
 from pliant.bodies.modal_body import Attachment as Attachment
 from pliant.bodies.modal_body import ModalBody as ModalBody
 from pliant.dynamics import Dynamics as Dynamics
@@ -45,6 +48,9 @@ from pliant.model.discretisation import Modes as Modes
 from pliant.model.errors import ModelError as ModelError
 from pliant.model.errors import Problem as Problem
 from pliant.model.errors import RepairWarning as RepairWarning
+from pliant.model.finite_elements import FiniteElementLink as FiniteElementLink
+from pliant.model.finite_elements import finite_elements as finite_elements
+from pliant.model.finite_elements import read_finite_elements as read_finite_elements
 from pliant.model.inertia import Rigid as Rigid
 from pliant.model.inertia import RigidPart as RigidPart
 from pliant.model.joints import Anchor as Anchor

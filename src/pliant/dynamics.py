@@ -169,9 +169,7 @@ class Dynamics(TreeDynamics):
     def _explain(self, q: Floats, v: Floats, f: Floats) -> None:
         """Say why accelerations are not finite."""
         for name, x in (("q", q), ("v", v), ("force", f)):
-            bad = np.argwhere(~np.isfinite(np.atleast_2d(x)))
-            if len(bad):
-                raise ValueError(f"{name} of '{self.names[bad[0][1]]}' is {np.atleast_2d(x)[tuple(bad[0])]}")
+            self.labels.require_finite(name, x)
         raise FloatingPointError(
             f"the accelerations of robot '{self.robot.name}' are not finite: its mass matrix is singular at this q, "
             "or the state is out of range"

@@ -74,6 +74,15 @@ class Labels:
         except (TypeError, ValueError):
             raise ValueError(f"{symbol} of '{name}' is {value!r}; it must be a number") from None
 
+    def require_finite(self, symbol: str, array: Floats) -> None:
+        """Name the first entry of a vector, or of a batch, that is no number."""
+        bad = np.argwhere(~np.isfinite(np.atleast_2d(array)))
+        if len(bad):
+            state, entry = bad[0]
+            where = f" in state {state} of the batch" if array.ndim == 2 else ""
+            value = np.atleast_2d(array)[state, entry]
+            raise ValueError(f"{symbol} of '{self.names[entry]}' is {value}{where}; it must be a finite number")
+
     def by_name(self, vector: ArrayLike, symbol: str = "") -> dict[str, Any]:
         """The entries of a vector (n,) by their names; of a batch (count, n) arrays."""
         array = as_states(symbol or f"the vector of {self.what}s", vector, len(self.names), self.robot)
@@ -82,6 +91,8 @@ class Labels:
 
 def as_states(name: str, x: ArrayLike, n: int, robot: str) -> Floats:
     """A vector (n,), or a batch of them, as an array."""
+    if np.iscomplexobj(x):
+        raise ValueError(f"{name} is complex; robot '{robot}' needs real numbers")
     array = np.asarray(x, dtype=float)
     if array.ndim not in (1, 2) or array.shape[-1] != n:
         raise ValueError(f"{name} has shape {array.shape}; robot '{robot}' needs ({n},) or a batch (count, {n})")

@@ -25,7 +25,8 @@ def made(profile, families, shape="legendre", *, offset=(0.0, 0.0, 0.0), station
     sets = shapes(profile, families, shape, **options)
     L = profile.length
     frames = {"tip": (L, np.zeros(3)), "middle": (0.4 * L, np.array(offset)), "root": (0.0, np.zeros(3))}
-    body = rod(sets, profile, frames, section_inertia=True, stations=stations, curvature=curvature)
+    curve = None if curvature is None else lambda x: np.tile(curvature, (len(x), 1))
+    body = rod(sets, profile, frames, section_inertia=True, stations=stations, curvature=curve)
     return body, stiffness(sets, profile)
 
 
@@ -52,8 +53,7 @@ CASES = {
 @pytest.fixture(params=CASES, ids=list(CASES))
 def bent(request, tapered):
     families, shape, curvature = CASES[request.param]
-    kappa0 = None if curvature is None else np.array([curvature] * len(tapered.pieces))
-    return made(tapered, families, shape, offset=(0.0, 0.1, -0.2), curvature=kappa0)
+    return made(tapered, families, shape, offset=(0.0, 0.1, -0.2), curvature=curvature)
 
 
 def test_terms_are_lagranges_equations_of_their_energy(bent):
@@ -81,15 +81,28 @@ def test_frames_move_as_their_positions_do(bent):
         assert max(errors.values()) < 1e-11, errors
 
 
+def test_places_without_derivatives(bent):
+    body, K = bent
+    rng = np.random.default_rng(10)
+    body = body.reframed(turned(rng), rng.normal(size=3))
+    q = SIZE * rng.normal(size=(2, len(K)))
+    for name in ("tip", "middle"):
+        r, R = body.place(name, q)
+        for k, each in enumerate(q):
+            frame = terms_of(body, K).frame(body.section(name, None), list(each), [0.0] * len(K))
+            assert r[k] == pytest.approx(frame.r, abs=ROUNDING)
+            assert R[k] == pytest.approx(np.array(frame.R), abs=ROUNDING)
+
+
 def test_mass_sums_are_those_of_the_points(bent):
-    """The triangular rows stand for all mass points: first moment and inertia by brute force."""
+    """The mass integrals stand for all points: first moment and inertia by brute force."""
     body, K = bent
     terms = terms_of(body, K)
     q = np.random.default_rng(9).normal(size=len(K))
     none = [0.0] * len(q)
-    tangents = np.array([t.t for t in terms.tangents(terms.stations(list(q), none), list(q), none)])
+    tangents = np.array([t.t for t in terms.tangents(terms.sections(list(q), none), list(q), none)])
     r = body.rows @ tangents
-    blocks, _ = terms._replace(sections=[]).inertia(list(q), none, [0.0] * 3)
+    blocks, _ = terms._replace(discs=[]).inertia(list(q), none, [0.0] * 3)
     inertia = np.einsum("p,pab->ab", body.masses, [x @ x * np.eye(3) - np.outer(x, x) for x in r])
     assert np.array(blocks.C) == pytest.approx(inertia, rel=1e-11, abs=ROUNDING)
     assert terms.first_moment(list(q)) == pytest.approx(body.masses @ r, rel=1e-11, abs=ROUNDING)
@@ -188,7 +201,7 @@ def test_forty_five_degree_bend():
     EI = 1e7 / 12
     profile = beam(100 * np.pi / 4, EIy=EI, EIz=EI, GJ=5e6 / 6)
     families = {"bend_y": 5, "bend_z": 5, "torsion": 5}
-    curvature = np.array([[0.0, 0.0, 0.01]])
+    curvature = (0.0, 0.0, 0.01)
     body, K = made(profile, families, normalise="none", curvature=curvature)
     straight, _ = equilibrium(body, K, steps=1)
     assert straight == pytest.approx([70.71067811865476, 29.28932188134524, 0.0], rel=1e-6)

@@ -95,5 +95,5 @@ def test_both_kinds_are_the_same_when_hardly_bent():
         forces = [kinds[kind].inertia(list(size * q), list(size * v), w)[1] for kind in ("second-order", "exact")]
         return [np.linalg.norm(np.array(a) - np.array(b)) for a, b in zip(*forces, strict=True)]
 
-    coarse, fine = gap(0.1), gap(0.05)
+    coarse, fine = gap(0.02), gap(0.01)
     assert np.divide(coarse, fine) == pytest.approx([8.0, 8.0, 4.0], rel=0.1)

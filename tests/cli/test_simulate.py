@@ -14,7 +14,7 @@ import pytest
 
 import pliant
 from pliant.results.result import Result
-from pliant.simulation.checkpoint import partial_path, read_checkpoint
+from pliant.simulation.checkpoint import CheckpointFile, partial_path, read_checkpoint
 from pliant.simulation.run import run_study
 from pliant.simulation.study import load_study
 
@@ -253,6 +253,71 @@ def test_a_disk_that_fills_up_during_the_run(start, run, tmp_path):
     assert "the last checkpoint is kept" in err
     assert partial.stat().st_size <= full
     finish(run, tmp_path)
+
+
+def no_more(*_, **__):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def shown(arguments):
+    """The program in this process: a real one takes a second to start."""
+    from typer.testing import CliRunner
+
+    from pliant.cli.app import app
+
+    return CliRunner().invoke(app, list(map(str, arguments)))
+
+
+SHORT = ("simulate", "single-link", "--until", "0.02", "-o", "run.h5")
+
+
+def test_a_disk_that_is_full_at_the_last_save(tmp_path, monkeypatch):
+    """The result is kept where the checkpoints are, and can be written later, the same to the last bit."""
+    monkeypatch.chdir(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr("pliant.cli.simulation_job.save_run", no_more)
+        done = shown(SHORT)
+    assert done.exit_code == 1
+    assert "the result cannot be written: No space left on device; it is kept in run.h5.partial" in done.output
+    assert not (tmp_path / "run.h5").exists()
+    done = shown((*SHORT, "--resume"))
+    assert done.exit_code == 0, done.output
+    assert [file.name for file in tmp_path.iterdir()] == ["run.h5"]
+    once = run_study(load_study("single-link", changes={"until": 0.02}))
+    assert Result.load("run.h5").samples == once.samples
+
+
+@pytest.mark.parametrize("option", ["--csv=run.csv", "--report=run.html", "--plot=run.png"])
+def test_an_output_that_cannot_be_written_leaves_nothing(tmp_path, monkeypatch, option):
+    """And what was there before stays."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / option.partition("=")[2]
+    path.write_bytes(b"before")
+    monkeypatch.setattr("pliant.model.files.shutil.copymode", no_more)
+    monkeypatch.setattr("pliant.cli.simulation_job.save_run", lambda *_: None)
+    done = shown((*SHORT, option, "--force"))
+    assert isinstance(done.exception, OSError) or done.exit_code == 1
+    assert path.read_bytes() == b"before"
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_run_goes_on_as_it_began(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert shown(SHORT).exit_code == 0
+    done = shown(("simulate", "run.h5", "--resume", "--until", "0.03", "--method", "rk4"))
+    assert done.exit_code == 2
+    assert "the study has changed since (integrator)" in done.output
+
+
+def test_a_run_that_another_process_writes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file = CheckpointFile.create(tmp_path / "run.h5.partial", {})
+    for more in ((), ("--force",), ("--resume",)):
+        done = shown((*SHORT, *more))
+        assert done.exit_code == 2
+        assert f"run.h5.partial: process {os.getpid()} is writing it" in done.output
+    file.remove()
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="mounting a small disk needs root on Linux")

@@ -16,6 +16,7 @@ from pliant.export.c import generate_c
 from pliant.export.python import generate_python
 from pliant.simulation.run import Run, SimulationWarning, run_study
 from pliant.simulation.study import IntegratorOptions, Study
+from small_arms import linear
 
 SMALL = 1e-4
 """m, rad: elastic states whose second order is below the tolerances here."""
@@ -114,6 +115,8 @@ def test_large_robots_are_refused(monkeypatch):
 
 def test_the_printed_variant_warns():
     with pytest.warns(UserWarning, match=r"'dual_screw_literal'.*not symmetric.*method 'dual_screw'"):
+        Dynamics(linear(pliant.load("two-link-flexible")), method="dual_screw_literal", compile="never")
+    with pytest.raises(MethodError, match=r"does not bend linearly.*bending: linear; method 'dual_screw'"):
         Dynamics("two-link-flexible", method="dual_screw_literal", compile="never")
 
 

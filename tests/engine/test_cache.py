@@ -46,7 +46,7 @@ def evaluate():
 
 
 def entries(folder):
-    return sorted(folder.glob("*.bin"))
+    return sorted(folder.glob("*/*.bin"))
 
 
 def test_robots_of_one_structure_share_code_in_memory(folder, compilations):
@@ -165,7 +165,7 @@ def test_the_oldest_entries_go_first(folder, monkeypatch):
     monkeypatch.setattr(cache, "LARGEST", 3500)
     for k in range(4):
         cache.keep(f"entry{k}", {"k": k}, bytes(1000))
-        os.utime(folder / f"entry{k}.bin", (1000 + k, 1000 + k))
+        os.utime(cache.private_folder() / f"entry{k}.bin", (1000 + k, 1000 + k))
     cache.keep("last", {"k": 9}, bytes(1000))
     names = [path.stem for path in entries(folder)]
     assert "last" in names
@@ -175,7 +175,110 @@ def test_the_oldest_entries_go_first(folder, monkeypatch):
 
 def test_no_rests_are_left(folder):
     evaluate()
-    assert [path.suffix for path in folder.iterdir()] == [".bin"]
+    assert sorted(path.suffix for path in cache.private_folder().iterdir()) == ["", ".bin"]
+
+
+# ---------------------------------------------------------------- whose code it is
+
+
+def test_an_entry_under_another_name_is_not_run(folder, compilations):
+    """Its digest covers its key: code of one robot put in the place of another would read beyond its buffers."""
+    first = evaluate()
+    (entry,) = entries(folder)
+    for seeds, mode in (((), "batch"), (("q",), "jacobian")):
+        evaluator._RECENT.clear()
+        Program(INVERSE, zoo.tree_of(zoo.robot("rotary-none")), seeds).load(mode)
+    code = {path: path.read_bytes() for path in entries(folder)}
+    for path in code:
+        other = next(content for name, content in code.items() if name != path)
+        path.write_bytes(other)
+    compilations.clear()
+    assert np.array_equal(evaluate(), first)
+    assert len(compilations) == 1
+    assert entry.read_bytes()[40:] == code[entry][40:]
+
+
+def signed_without_the_secret(entry):
+    """What anyone can make who knows how entries are made."""
+    import hashlib
+    import hmac
+
+    payload = entry.read_bytes()[40:]
+    digest = hmac.digest(bytes(32), entry.stem.encode() + b"\n" + payload, hashlib.sha256)
+    entry.write_bytes(cache.MAGIC + digest + payload)
+
+
+def by_link(entry):
+    """The content is right, but it lies where another may change it."""
+    elsewhere = entry.parent.parent / "elsewhere"
+    entry.rename(elsewhere)
+    entry.symlink_to(elsewhere)
+
+
+def by_pipe(entry):
+    entry.unlink()
+    os.mkfifo(entry)
+
+
+ODD = {
+    "no secret": lambda entry: (entry.parent / cache.SECRET).unlink(),
+    "short secret": lambda entry: (entry.parent / cache.SECRET).write_bytes(b"short"),
+    "secret seen by others": lambda entry: (entry.parent / cache.SECRET).chmod(0o640),
+    "entry written by others": lambda entry: entry.chmod(0o660),
+    "another secret": signed_without_the_secret,
+    "link": by_link,
+    "pipe": by_pipe,
+}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
+@pytest.mark.parametrize("how", ODD)
+def test_what_may_be_anothers_is_made_anew(folder, compilations, how):
+    first = evaluate()
+    (entry,) = entries(folder)
+    ODD[how](entry)
+    assert np.array_equal(evaluate(), first)
+    assert len(compilations) == 2
+    # and from then on it is our own again
+    assert np.array_equal(evaluate(), first)
+    assert len(compilations) == 2
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
+def test_folders_and_files_are_private(folder):
+    evaluate()
+    place = cache.private_folder()
+    assert place.stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in place.iterdir()} == {0o600}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
+def test_a_folder_that_others_can_write_is_not_used(folder, compilations):
+    first = evaluate()
+    cache.private_folder().chmod(0o770)
+    assert np.array_equal(evaluate(), first)
+    assert np.array_equal(evaluate(), first)
+    assert len(compilations) == 3
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="only root can give files away")
+@pytest.mark.parametrize("what", ["folder", "entry", "secret"])
+def test_files_of_another_user_are_not_used(folder, compilations, what):
+    first = evaluate()
+    place = cache.private_folder()
+    os.chown({"folder": place, "entry": entries(folder)[0], "secret": place / cache.SECRET}[what], 12345, 12345)
+    assert np.array_equal(evaluate(), first)
+    assert len(compilations) == 2
+
+
+@pytest.mark.parametrize("given", ["", "relative/place"])
+def test_a_cache_is_never_in_the_working_folder(tmp_path, monkeypatch, given):
+    monkeypatch.delenv("PLIANT_CACHE", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.setenv(name, given)
+    assert cache.folder().is_absolute()
+    assert cache.folder().is_relative_to(tmp_path)
 
 
 SCRIPT = """

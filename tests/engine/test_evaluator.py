@@ -179,6 +179,77 @@ def test_any_array_like_is_welcome(arm):
     assert np.array_equal(arm.forces(read_only, v, a), wanted)
 
 
+FORMS = {
+    "byte order": lambda x: x.astype(x.dtype.newbyteorder()),
+    "single": lambda x: x.astype(np.float32),
+    "extended": lambda x: x.astype(np.longdouble),
+    "stride": lambda x: np.repeat(x, 2)[::2],
+    "reversed": lambda x: x[::-1].copy()[::-1],
+    "unaligned": lambda x: np.frombuffer(b"?" + x.tobytes(), dtype=np.uint8)[1:].view(float),
+    "read only": lambda x: np.frombuffer(x.tobytes()),
+    "subclass": lambda x: x.view(np.ma.MaskedArray),
+    "objects": lambda x: x.astype(object),
+}
+CALLS = {
+    "forward": lambda arm, q, v, a: arm.forward(q, v, a[: len(arm.inputs)]),
+    "forces": lambda arm, q, v, a: arm.forces(q, v, a),
+    "energy": lambda arm, q, v, a: arm.energy(q, v),
+    "pose": lambda arm, q, v, a: arm.pose(arm.frames[-1], q).position,
+    "velocity": lambda arm, q, v, a: arm.velocity(arm.frames[-1], q, v).linear,
+    "acceleration": lambda arm, q, v, a: arm.acceleration(arm.frames[-1], q, v, a).linear,
+    "jacobian": lambda arm, q, v, a: arm.jacobian(arm.frames[-1], q),
+    "inverse": lambda arm, q, v, a: arm.inverse(q, v, a[: len(arm.inputs)]).tau,
+    **MATRICES,
+}
+BY_ACCELERATION = ("forces", "acceleration", "by_q", "by_v", "by_a")
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("what", CALLS)
+def test_what_an_array_is_made_of_does_not_matter(arm, what, form):
+    """Numbers that single precision holds: read in another byte order they would be tiny, and finite."""
+    given = [np.round(64 * x) / 64 + k for k, x in enumerate(zoo.state(arm))]
+    wanted = CALLS[what](arm, *given)
+    assert close(CALLS[what](arm, *map(FORMS[form], given)), wanted)
+    for k in range(3):
+        one = [FORMS[form](x) if k == i else x for i, x in enumerate(given)]
+        assert close(CALLS[what](arm, *one), wanted)
+
+
+@pytest.mark.parametrize("what", CALLS)
+def test_every_function_names_an_input_that_is_no_number(arm, what):
+    given = zoo.state(arm)
+    taken = 1 if what in ("pose", "jacobian", "mass_matrix", "gravity") else 2 + (what in BY_ACCELERATION)
+    for k in range(taken):
+        for bad in (np.nan, np.inf):
+            wrong = [x.copy() for x in given]
+            wrong[k][1] = bad
+            # masses and Jacobians do not depend on rates
+            if what not in ("by_a", "by_v") or k == 0:
+                with pytest.raises(ValueError, match=rf"{'qva'[k]} of '{arm.names[1]}' is {bad}"):
+                    CALLS[what](arm, *wrong)
+
+
+def test_which_state_of_a_batch_is_no_number(arm):
+    q = np.tile(zoo.state(arm)[0], (3, 1))
+    q[2, 0] = np.nan
+    with pytest.raises(ValueError, match=rf"q of '{arm.names[0]}' is nan in state 2 of the batch"):
+        arm.gravity(q)
+
+
+def test_complex_numbers_are_refused(arm):
+    q, v, a = zoo.state(arm)
+    with pytest.raises(ValueError, match="q is complex"):
+        arm.forces(q + 1j, v, a)
+
+
+def test_a_call_with_too_few_arrays_is_declined(arm):
+    q, v, a = zoo.state(arm)
+    assert arm._inverse.quick(q, v) is None
+    assert arm._inverse.quick() is None
+    assert arm._inverse.quick(q, v, a, a) is None
+
+
 @pytest.mark.parametrize("name", ["pinned", "rotary-exact-xyz", "satellite"])
 def test_numpy_gives_what_the_compiler_gives(name):
     """``compile="never"``: the replayed tape, also for derivatives and batches."""

@@ -6,13 +6,13 @@ import pytest
 
 from pliant.dynamics import Dynamics
 from pliant.formulations.lagrange.equations import equations
-from small_arms import ARMS
+from small_arms import ARMS, linear
 
 
 @cache
 def derived(name):
     """A robot, its equations as functions, and the recursive dynamics."""
-    robot = ARMS[name]()
+    robot = linear(ARMS[name]())
     eq = equations(robot)
     return eq, eq.functions(), Dynamics(robot, compile="never")
 

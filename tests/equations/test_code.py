@@ -8,8 +8,10 @@ import sys
 import numpy as np
 import pytest
 
+from pliant import load
 from pliant.dynamics import Dynamics
 from pliant.formulations.lagrange.equations import equations
+from small_arms import linear
 
 ROBOTS = ("lin-lewis-rfr", "lin-lewis-tank-turret", "single-flexible-link", "two-link-flexible", "de-luca-siciliano")
 
@@ -30,7 +32,7 @@ def agrees(ours, theirs):
 def test_python_module_stands_alone(robot, tmp_path):
     """Run by another process that has neither NumPy nor Pliant on its path."""
     equations(robot).save(tmp_path / "arm.py")
-    arm = Dynamics(robot, compile="never")
+    arm = Dynamics(linear(load(robot)), compile="never")
     q, v = state(arm.size)
     code = (
         "import arm, sys; assert not {'numpy', 'sympy', 'pliant'} & set(sys.modules); "
@@ -68,7 +70,7 @@ def test_c_file_compiles_and_agrees(robot, compiler, tmp_path):
     flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC"]
     subprocess.run([compiler, *flags, "arm.c", "-o", "arm.so", "-lm"], cwd=tmp_path, check=True)
     library = ctypes.CDLL(str(tmp_path / "arm.so"))
-    arm = Dynamics(robot, compile="never")
+    arm = Dynamics(linear(load(robot)), compile="never")
     n, (q, v) = arm.size, state(arm.size)
     prefix = robot.replace("-", "_")
     doubles = ctypes.POINTER(ctypes.c_double)
@@ -138,7 +140,7 @@ def test_any_name_makes_code(compiler, tmp_path):
         ],
     )
     eq = equations(robot)
-    arm = Dynamics(robot, compile="never")
+    arm = Dynamics(linear(robot), compile="never")
     q, v = state(arm.size)
     assert agrees(eq.functions().bias(q, v), arm.bias(q, v))
     names = [c.name for c in eq.constants] + [short.name for short, _ in eq.abbreviations()]

@@ -16,7 +16,7 @@ from pliant.formulations.lagrange.carrier import BIAS, ENERGY, FORWARD, INVERSE,
 from pliant.formulations.lagrange.traced import forms_of
 from pliant.formulations.method import MethodError
 from pliant.formulations.recursive import passes
-from small_arms import ARMS, VERTICAL, beam, hinge, rigid
+from small_arms import ARMS, VERTICAL, beam, hinge, linear, rigid
 
 TOLERANCE = 1e-12
 """Of the largest term: two derivations of the same numbers, some hundred operations each."""
@@ -247,7 +247,7 @@ def test_the_method_says_why_it_has_no_equations():
 )
 def test_operations_of_the_forward_dynamics(name, most):
     """Counted when the terms were first collected like this."""
-    robot = ARMS[name]() if name in ARMS else load(name)
+    robot = linear(ARMS[name]() if name in ARMS else load(name))
     assert whole(FORWARD, carrier_of(robot)).operations.total <= most
 
 

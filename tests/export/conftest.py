@@ -17,7 +17,7 @@ from pliant.export import generate_c
 
 FLAGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
 OPTIMISED = 8
-"""Coordinates up to which C is compiled with optimisation, which finds more to warn of and takes three times as long."""
+"""Coordinates up to which C is compiled with optimisation, which finds more to warn of and takes thrice as long."""
 LONG = 12
 """Links from which machine code, made once per class of link, comes sooner than the tape of the whole robot."""
 

@@ -304,21 +304,9 @@ def deviation(left, right):
     return np.abs(left - right).max(initial=0.0) / size if size else 0.0
 
 
-# rows that need the kinetic energy of the points, and rows that need the points at all
-OF_INERTIA = {
-    "points: mass",
-    "points: kinetic energy",
-    "points: momentum",
-    "points: forces",
-    "reactions = free bodies",
-}
-OF_PLACES = OF_INERTIA | {"points: potential", "points: poses", "Jacobians", "velocities", "wrench"}
-LEFT_OUT = {**dict.fromkeys(zoo.TRUNCATED, OF_INERTIA), **dict.fromkeys(zoo.COARSE, OF_PLACES)}
-
-
 @pytest.mark.parametrize(
     ("name", "identity"),
-    [(name, row) for name in zoo.ZOO for row in IDENTITIES if row not in LEFT_OUT.get(name, ())],
+    [(name, row) for name in zoo.ZOO for row in IDENTITIES],
 )
 def test_identity(name, identity):
     left, right = IDENTITIES[identity](state(name))

@@ -1,10 +1,12 @@
 """Checkpoints: torn files, and going on as if nothing had happened."""
 
+import os
+
 import numpy as np
 import pytest
 
 import pliant
-from pliant.simulation.checkpoint import CheckpointFile, read_checkpoint, reserve
+from pliant.simulation.checkpoint import CheckpointFile, Space, holder, read_checkpoint
 from pliant.simulation.integrators.compiled import CompiledIntegrator
 from pliant.simulation.run import Run
 from pliant.simulation.study import load_study
@@ -107,10 +109,112 @@ def test_a_torn_record_is_left_out(log):
     assert read_checkpoint(path).memory["integrator/t"] == reached[1]
 
 
+def test_whatever_follows_the_last_record_is_left_out(log):
+    """A file that was made longer, noise, a record of another file or a repeated one: all checkpoints are whole."""
+    path, reached, sizes = log
+    whole = path.read_bytes()
+    last = whole[sizes[1] :]
+    noise = np.random.default_rng(0).bytes(500)
+    for tail in (bytes(64), bytes(10_000), noise, last, last[:40] + noise, whole, b"REC\n"):
+        path.write_bytes(whole + tail)
+        kept = read_checkpoint(path)
+        assert kept.memory["integrator/t"] == reached[2]
+        file = CheckpointFile.reopen(path, kept)
+        assert path.stat().st_size == sizes[2]
+        file.close()
+
+
+def test_every_byte_of_a_record_counts(log):
+    """Mark, kind, number, length, digest and content: with any of them changed the record before it is the last."""
+    path, reached, sizes = log
+    whole = path.read_bytes()
+    random = np.random.default_rng(1)
+    for place in (*range(sizes[1], sizes[1] + 60), *random.integers(sizes[1], sizes[2], size=20)):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ (1 << random.integers(8))]) + whole[place + 1 :])
+        assert read_checkpoint(path).memory["integrator/t"] == reached[1]
+
+
+def test_a_record_out_of_order_ends_the_file(log):
+    """Without the one before it the samples would have a gap."""
+    path, reached, sizes = log
+    whole = path.read_bytes()
+    path.write_bytes(whole[: sizes[0]] + whole[sizes[1] :])
+    assert read_checkpoint(path).memory["integrator/t"] == reached[0]
+
+
+def test_only_one_process_writes_a_file(log):
+    path, _, _ = log
+    assert not holder(path)
+    kept = read_checkpoint(path)
+    file = CheckpointFile.reopen(path, kept)
+    assert holder(path) == f"process {os.getpid()} is writing it"
+    with pytest.raises(BlockingIOError, match=f"process {os.getpid()} is writing it"):
+        CheckpointFile.reopen(path, kept)
+    with pytest.raises(BlockingIOError, match="is writing it"):
+        CheckpointFile.create(path, {})
+    file.close()
+    assert not holder(path)
+    assert read_checkpoint(path).end == kept.end
+
+
+def test_a_run_keeps_the_method_that_it_began_with():
+    """With another end `auto` would now choose another one."""
+    first, second = (Run(load_study("single-link", changes={"until": until})) for until in (0.06, 0.12))
+    first.go()
+    second.method, second.reason = "generalised-alpha", "stiff"
+    second.recall(first.memory(), first.recorder.samples())
+    assert second.method == first.method == "dop853"
+    assert second.reason == first.reason
+    second.go()
+    assert second.t == 0.12
+
+
+FILED = """
+robot: single-flexible-link
+until: 20 ms
+drive: {DRIVE}
+"""
+
+
+@pytest.mark.parametrize(
+    ("drive", "file", "before", "after"),
+    [
+        ("given: {file: tau.csv}", "tau.csv", "t,shoulder\n0,1\n1,1\n", "t,shoulder\n0,1\n1,2\n"),
+        (
+            "prescribed: {trajectory: {table: {file: q.csv}}}",
+            "q.csv",
+            "t,shoulder\n0,0\n1,0.1\n",
+            "t,shoulder\n0,0\n1,0.2\n",
+        ),
+        (
+            "callback: {function: 'law.py:law'}",
+            "law.py",
+            "law = lambda t, q, v: [1.0]\n",
+            "law = lambda t, q, v: [2.0]\n",
+        ),
+    ],
+    ids=["torques", "positions", "python"],
+)
+def test_a_run_goes_on_with_the_files_that_it_began_with(tmp_path, drive, file, before, after):
+    (tmp_path / file).write_text(before)
+    (tmp_path / "own.yaml").write_text(FILED.replace("DRIVE", drive))
+
+    def made():
+        return Run(load_study(tmp_path / "own.yaml"))
+
+    first = made()
+    first.go(lambda at: at.t > 0.001)
+    memory, samples = first.memory(), first.recorder.samples()
+    made().recall(memory, samples)
+    (tmp_path / file).write_text(after)
+    with pytest.raises(pliant.ModelError, match=f"{file} has changed since the run began"):
+        made().recall(memory, samples)
+
+
 def test_writing_goes_on_after_a_torn_record(log):
     path, _, sizes = log
     path.write_bytes(path.read_bytes()[: sizes[1] + 100])
-    file = CheckpointFile.reopen(path)
+    file = CheckpointFile.reopen(path, read_checkpoint(path))
     assert path.stat().st_size == sizes[1]
     file.append(None, {"integrator/t": 7.0}, [])
     file.close()
@@ -129,8 +233,17 @@ def test_other_files_are_refused(tmp_path):
         read_checkpoint(path)
 
 
-def test_space_is_reserved_and_given_back(tmp_path):
-    reserve(tmp_path / "run.h5", 100_000)
+def test_space_is_really_taken_and_given_back(tmp_path):
+    def taken():
+        return os.statvfs(tmp_path).f_bfree
+
+    size, before = 30_000_000, taken()
+    space = Space(tmp_path / "run.h5", size)
+    block = os.statvfs(tmp_path).f_bsize
+    # other programs write to this disk too
+    assert before - taken() > size / block / 2
     assert not list(tmp_path.iterdir())
+    space.release()
+    assert before - taken() < size / block / 2
     with pytest.raises(OSError, match="No such file"):
-        reserve(tmp_path / "nowhere" / "run.h5", 1)
+        Space(tmp_path / "nowhere" / "run.h5", 1)

@@ -249,6 +249,21 @@ def test_efforts_of_a_prescribed_run_give_the_same_motion(robot):
     assert np.abs(wanted["energy.balance"]).max() < BALANCE * moved_energy(wanted)
 
 
+def test_a_prescribed_motion_may_begin_with_a_rate():
+    """The passive joints of the loops move with it from the first instant on; otherwise they are pulled along later."""
+    drive = pliant.PrescribedMotion(trajectory=pliant.ConstantRate(rate={"motor": 3.0}))
+    arm = Dynamics("four-bar")
+    rest, moving = (
+        simulate(arm, until=0.02, drive=drive, start=start) for start in (None, Start(velocity={"motor": 3.0}))
+    )
+    turned_over = np.abs(rest["work"]).max() + np.ptp(rest["energy.total"])
+    assert np.abs(rest["energy.balance"]).max() < 1e-8 * turned_over
+    # elastic links take their share of the jump; all else is the same
+    pins = [arm.names.index(name) for name in ("crank_pin", "ground_pin")]
+    assert rest.v[0, pins] == pytest.approx(moving.v[0, pins], rel=1e-2)
+    assert np.abs(arm.closure_rate(rest.q, rest.v)).max() < 1e-9
+
+
 @pytest.mark.filterwarnings("ignore:link .* along its axis")  # linear by both ways
 def test_prescribed_motion_by_both_methods(dualemps):
     move = pliant.PrescribedMotion(trajectory=pliant.Quintic(to={"q11": 0.02}, duration=0.05))

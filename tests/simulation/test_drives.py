@@ -9,6 +9,7 @@ from pliant.engine.stepping.driving import Driving
 from pliant.engine.stepping.explicit_system import ExplicitSystem
 from pliant.engine.stepping.layout import BALANCES
 from pliant.engine.stepping.signals import Signals
+from pliant.model.rigid_twin import rigid_twin
 from pliant.simulation.drives.callback import Callback
 from pliant.simulation.drives.controllers import PID, ComputedTorque
 from pliant.simulation.drives.drive import Sampling
@@ -16,7 +17,6 @@ from pliant.simulation.drives.feed_forward import FeedForward
 from pliant.simulation.drives.given import GivenTorque
 from pliant.simulation.drives.law import compiled_law
 from pliant.simulation.drives.prescribed import PrescribedMotion
-from pliant.simulation.rigid import rigid_twin
 from pliant.simulation.run import SimulationWarning, simulate
 from pliant.simulation.start import Start
 from pliant.simulation.state_equations import StateEquations

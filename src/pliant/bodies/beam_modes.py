@@ -38,16 +38,16 @@ class BeamModes:
     def sample(self, x: Array) -> ShapeSamples:
         x = np.asarray(x, dtype=float)
         none = np.zeros((self.size, len(x)))
-        orders = 2 if self.family in ("torsion", "axial") else 3
+        orders = 3 if self.family in ("bend_y", "bend_z") else 2
         rows = [
             np.stack([shape(x, order) for shape in self.shapes]) if self.shapes else none for order in range(orders)
         ]
         match self.family:
             case "torsion":
                 return ShapeSamples(none, rows[0], rows[1], none)
-            case "axial":
-                return ShapeSamples(rows[0], none, rows[1], none)
-        return ShapeSamples(rows[0], rows[1], rows[2], none)
+            case "bend_y" | "bend_z":
+                return ShapeSamples(rows[0], rows[1], rows[2], none)
+        return ShapeSamples(rows[0], none, rows[1], none)
 
 
 def mode_set(
@@ -76,10 +76,10 @@ def mode_set(
         shapes: list[Shape] = [Given(length=length, function=function) for function in functions[:count]]
     elif family == "torsion":
         shapes = rod_shapes(kind, count, length, ratio=tip_inertia / own)
-    elif family == "axial":
-        shapes = rod_shapes(kind, count, length, ratio=tip_mass / own)
-    else:
+    elif family in ("bend_y", "bend_z"):
         shapes = bending_shapes(kind, count, length, mu=tip_mass / own, J=tip_inertia / (own * length**2))
+    else:
+        shapes = rod_shapes(kind, count, length, ratio=tip_mass / own)
     return BeamModes(family, normalised(shapes, normalise, family, profile, tip_mass=tip_mass, tip_inertia=tip_inertia))
 
 
@@ -150,10 +150,10 @@ def _mass_factor(shape: Shape, family: str, profile: BeamProfile, tip_mass: floa
     match family:
         case "torsion":
             tip = tip_inertia * value**2
-        case "axial":
-            tip = tip_mass * value**2
-        case _:
+        case "bend_y" | "bend_z":
             tip = tip_mass * value**2 + tip_inertia * slope**2
+        case _:
+            tip = tip_mass * value**2
     return sqrt(float(density.sum()) / _not_zero(own + tip))
 
 

@@ -11,17 +11,18 @@ import numpy as np
 
 from pliant.bodies.beam_modes import BeamModes, family_inertia, mode_set
 from pliant.bodies.carried import CarriedMass, carried, frame_pose, mounted, own_load
+from pliant.bodies.curved_axis import curve_of, curved_inertia
 from pliant.bodies.damping import loaded_mass, modal_damping, modal_ratios, rayleigh_damping
 from pliant.bodies.elements import BendingElements, RodElements, element_set
 from pliant.bodies.families import MOTIONS, CombinedSet, ShapeSet
-from pliant.bodies.foreshortening import Foreshortening, foreshortening
+from pliant.bodies.foreshortening import Foreshortening, foreshortening, modal_shortening
 from pliant.bodies.invariants import assemble, attachment, mass_matrix, stiffness, with_turning_sections
 from pliant.bodies.lumped import RigidPieces
 from pliant.bodies.modal_body import Array, Attachment, ModalBody
 from pliant.bodies.profile import BeamProfile, beam_profile
 from pliant.bodies.reduction import craig_bampton_basis, static_basis
 from pliant.bodies.rod import Rod
-from pliant.bodies.rod_build import rod, rooted
+from pliant.bodies.rod_build import about_its_shape, rod, rooted
 
 if TYPE_CHECKING:
     from pliant.model.beams import Beam
@@ -109,7 +110,14 @@ def _beam_body(link: Link, robot: Robot | None) -> ModalBody:
         body = assemble(shapes, profile, frames, section_inertia=section_inertia)
     for problem in _problems(body):
         _refuse(link, robot, problem)
-    body = replace(body, large=_large_bending(link, beam, shapes, profile))
+    large = _large_bending(link, beam, shapes, profile)
+    if isinstance(large, Rod) and beam.is_curved:
+        body = about_its_shape(body, large)
+    elif beam.is_curved:
+        _, first, I_rr = curved_inertia(beam, section_inertia=section_inertia)
+        frames = {name: _rigid_frame(link, name) for name in link.frame_names}
+        body = replace(body, first=first, I_rr=I_rr, frames=frames)
+    body = replace(body, large=large)
     # a rod's sections turn exactly in any case
     turning = beam.rotary_inertia == "exact" and beam.bending != "exact"
     return with_turning_sections(body, shapes, profile) if turning else body
@@ -127,7 +135,8 @@ def _large_bending(
         pieces = [RigidPieces(s.family, s.nodes) for s in shapes if isinstance(s, BendingElements | RodElements)]
         return foreshortening(shapes, profile, places, pieces=pieces if beam.lumped is not None else ())
     section_inertia = bool(beam.rotary_inertia) or "torsion" in beam.families
-    return rod(shapes, profile, places, section_inertia=section_inertia, stations=beam.stations)
+    curve = curve_of(beam)
+    return rod(shapes, profile, places, section_inertia=section_inertia, stations=beam.stations, curvature=curve)
 
 
 def _shape_sets(link: Link, beam: Beam, profile: BeamProfile, robot: Robot | None) -> list[ShapeSet]:
@@ -232,7 +241,8 @@ def _modal_body(link: Link) -> ModalBody:
         name: Attachment(*frame_pose(link, name), *modal.frame_shapes(name)) for name in link.frame_names
     }  # fmt: skip
     arrays = {key: modal.array(key) for key in modal.shapes()}
-    return ModalBody.from_integrals(names=modal.names, mass=modal.mass, frames=frames, **arrays)
+    body = ModalBody.from_integrals(names=modal.names, mass=modal.mass, frames=frames, **arrays)
+    return replace(body, large=modal_shortening(body, modal)) if modal.shortens else body
 
 
 def _problems(body: ModalBody) -> Iterator[str]:

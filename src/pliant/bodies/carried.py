@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.bodies.curved_axis import curved_inertia, undeformed_pose
 from pliant.bodies.invariants import inertia
 from pliant.bodies.modal_body import Array, hat
 from pliant.bodies.profile import beam_profile
@@ -92,8 +93,10 @@ def mounted(link: Link, robot: Robot | None) -> dict[str, CarriedMass]:
 def frame_pose(link: Link, name: str) -> Pose:
     """Position (3,) and rotation (3, 3) of a frame in the undeformed link."""
     frame = link.frame(name)
-    x = frame.x if link.beam is not None and frame.x is not None else 0.0
-    return np.array([x, 0.0, 0.0]) + frame.vector(), frame.matrix()
+    if link.beam is None or frame.x is None:
+        return frame.vector(), frame.matrix()
+    p, R = undeformed_pose(link.beam, frame.x)
+    return p + R @ frame.vector(), R @ frame.matrix()
 
 
 def joint_pose(joint: Joint, coordinate: float) -> Pose:
@@ -153,6 +156,9 @@ def _body(link: Link) -> CarriedMass:
         return load + _rigid(link.rigid)
     if link.modal is not None:
         return load + CarriedMass.from_inertia(link.modal.mass, link.modal.array("first"), link.modal.array("I_rr"))
+    if link.beam is not None and link.beam.is_curved:
+        turning = bool(link.beam.rotary_inertia)
+        return load + CarriedMass.from_inertia(*curved_inertia(link.beam, section_inertia=turning))
     if link.beam is not None:
         moments = inertia((), beam_profile(link.beam), section_inertia=bool(link.beam.rotary_inertia))
         return load + CarriedMass.from_inertia(float(moments["mass"]), moments["first"], moments["I_rr"])

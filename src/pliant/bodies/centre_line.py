@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.bodies.build import shape_sets
+from pliant.bodies.curved_axis import curve_of
 from pliant.bodies.families import MOTIONS, X
 from pliant.bodies.foreshortening import shortening_of
 from pliant.bodies.modal_body import Array
@@ -25,7 +26,7 @@ def centre_line(link: Link, robot: Robot, q_e: Array, x: Array) -> Array:
     bends = beam is not None and any(MOTIONS[s.family].shear is not None for s in sets)
     if beam is not None and bends and beam.bending == "exact":
         profile = beam_profile(beam.with_materials(robot.materials))
-        return rod_line(sets, profile, q_e, x, stations=beam.stations)
+        return rod_line(sets, profile, q_e, x, stations=beam.stations, curvature=curve_of(beam))
     shapes = np.zeros((len(x), 3, sum(family.size for family in sets)))
     start = 0
     for family in sets:

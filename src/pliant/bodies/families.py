@@ -1,4 +1,4 @@
-"""The four ways in which a beam section moves, and sets of shapes that move it.
+"""The ways in which a beam section moves, and sets of shapes that move it.
 
 A section at x with the levers s = (0, y, z) is displaced by value * e_value + rotation * e_rotation x s:
 
@@ -6,8 +6,10 @@ A section at x with the levers s = (0, y, z) is displaced by value * e_value + r
     bend_z   (-psi z,  0, w)     theta = (0, -psi, 0)     strain psi', shear w' - psi
     torsion  (0, -a z, a y)      theta = (a, 0, 0)        strain a'
     axial    (u, 0, 0)           theta = 0                strain u'
+    shear_y  (0, w, 0)           theta = 0                strain w'
+    shear_z  (0, 0, w)           theta = 0                strain w'
 
-psi is the slope w' of the axis unless the element is shear-flexible.
+psi is the slope w' of the axis unless the element is shear-flexible; modes of shear are those of exact beams.
 """
 
 from __future__ import annotations
@@ -45,6 +47,8 @@ MOTIONS: dict[str, FamilyMotion] = {
     "bend_z": FamilyMotion(Z, (Y, -1.0), ((Z, 1.0), None, (X, -1.0)), "EIy", "GAz"),
     "torsion": FamilyMotion(None, (X, 1.0), (None, (Z, 1.0), (Y, -1.0)), "GJ"),
     "axial": FamilyMotion(X, None, (None, None, None), "EA"),
+    "shear_y": FamilyMotion(Y, None, (None, None, None), "GAy"),
+    "shear_z": FamilyMotion(Z, None, (None, None, None), "GAz"),
 }
 
 

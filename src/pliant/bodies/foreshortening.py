@@ -11,71 +11,108 @@ payloads and centrifugal forces, stiffen or soften a body through the integrals 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pliant.bodies.families import MOTIONS, ShapeSet, X
 from pliant.bodies.invariants import attachment, gram_matrix
 from pliant.bodies.lumped import RigidPieces
-from pliant.bodies.modal_body import Array
+from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.modal_terms import ModalSection, ModalTerms
 from pliant.bodies.profile import BeamProfile
 from pliant.bodies.quadrature import TAPER_POINTS, gauss, merge_breaks
 from pliant.bodies.rounding import listed
 from pliant.bodies.second_order_terms import SecondOrderSection, SecondOrderTerms
+from pliant.bodies.shortening_fields import SAME_LINE, WIDENED, ShorteningFields, factors
+
+if TYPE_CHECKING:
+    from pliant.model.modal import ModalData
 
 
 @dataclass(frozen=True, slots=True)
 class Foreshortening:
     """Integrals of the second-order displacement q^T Gamma q / 2 of a body with n coordinates, in its frame B.
 
-    first   int Gamma dm       kg/m    (3, n, n)
-    second  int r_a Gamma_b dm kg      (3, 3, n, n)
-    frames  Gamma of its frames  1/m   (3, n, n)
+    mass    m of what moves so     kg      ()
+    place   int r dm of it         kg m    (3,)
+    spread  int r r^T dm of it     kg m^2  (3, 3)
+    first   int Gamma dm           kg/m    (3, n, n)
+    second  int r_a Gamma_b dm     kg      (3, 3, n, n)
+    frames  Gamma of its frames    1/m     (3, n, n)
     """
 
+    mass: float
+    place: Array
+    spread: Array
     first: Array
     second: Array
     frames: Mapping[str, Array] = field(default_factory=dict)
-
-    @property
-    def inertia(self) -> Array:
-        """What the inertia tensor gains per q_i q_k (n, n, 3, 3): the symmetric part of int r~^T Gamma~ dm."""
-        trace = np.einsum("aaik->ik", self.second)
-        turned = np.moveaxis(self.second + np.swapaxes(self.second, 0, 1), (0, 1), (2, 3)) / 2
-        return np.asarray(trace[:, :, None, None] * np.eye(3) - turned)
-
-    @property
-    def moment(self) -> Array:
-        """int r x Gamma dm (3, n, n); zero for a straight beam whose axis goes through the origin."""
-        S = self.second
-        return np.stack([S[1, 2] - S[2, 1], S[2, 0] - S[0, 2], S[0, 1] - S[1, 0]])
 
     def reframed(self, R: Array, p: Array) -> Foreshortening:
         """In a frame where a point at r is at R r + p."""
         first = np.einsum("ab,bik->aik", R, self.first)
         second = np.einsum("ac,bd,cdik->abik", R, R, self.second) + np.einsum("a,bik->abik", p, first)
-        frames = {name: np.einsum("ab,bik->aik", R, Gamma) for name, Gamma in self.frames.items()}
-        return Foreshortening(first, second, frames)
+        turned = np.outer(R @ self.place, p)
+        return Foreshortening(
+            self.mass,
+            R @ self.place + self.mass * p,
+            R @ self.spread @ R.T + turned + turned.T + self.mass * np.outer(p, p),
+            first,
+            second,
+            {name: np.einsum("ab,bik->aik", R, Gamma) for name, Gamma in self.frames.items()},
+        )
 
     def with_rigid(self, mass: float, com: Array, inertia: Array) -> Foreshortening:
         """A rigid part in the body's own frame does not move in it."""
         return self
 
-    def with_point(self, mass: float, frame: str, position: Array) -> Foreshortening:
-        """With a point mass at a frame, which is at a position."""
+    def with_point(self, mass: float, frame: str, position: Array) -> Foreshortening | None:
+        """With a point mass at a frame, which is at a position; None beside the axis, where it moves otherwise."""
         Gamma = self.frames[frame]
-        return replace(
-            self,
-            first=self.first + mass * Gamma,
-            second=self.second + mass * np.einsum("a,bik->abik", position, Gamma),
+        loaded = Foreshortening(
+            self.mass + mass,
+            self.place + mass * position,
+            self.spread + mass * np.outer(position, position),
+            self.first + mass * Gamma,
+            self.second + mass * np.einsum("a,bik->abik", position, Gamma),
+            self.frames,
         )
+        return loaded if len(loaded.fields().forms) <= len(self.fields().forms) else None
+
+    def fields(self) -> ShorteningFields:
+        """The least squares fit of Gamma by fields that are linear in the place r: same integrals, few terms."""
+        n = self.first.shape[-1]
+        centre = self.place / self.mass
+        about = self.spread - self.mass * np.outer(centre, centre)
+        bent = self.second - np.einsum("a,bik->abik", centre, self.first)
+        # mass along a line has no spread beside it
+        slopes = np.linalg.pinv(about, rcond=SAME_LINE, hermitian=True) @ bent.reshape(3, -1)
+        shifts, of_shifts = factors(self.first.reshape(3, -1) / self.mass)
+        stretches, of_stretches = factors(slopes.reshape(9, -1))
+        G = np.swapaxes(stretches.reshape(-1, 3, 3), 1, 2)
+        return ShorteningFields(
+            np.concatenate([shifts, -G @ centre]),
+            np.concatenate([np.zeros((len(shifts), 3, 3)), G]),
+            np.concatenate([of_shifts, of_stretches]).reshape(-1, n, n),
+        )
+
+    def widened(self, body: Mapping[str, Array]) -> tuple[dict[str, Array], Array]:
+        """Integrals of the linear body whose further modes are the fields, and the forms of these (k, n, n)."""
+        fields = self.fields()
+        return fields.widened(body, self.mass, self.place, self.spread), fields.forms
 
     def terms(self, linear: ModalTerms) -> SecondOrderTerms:
         """The terms of the body."""
-        I_ee = listed(np.array(linear.I_ee, dtype=float).reshape(self.inertia.shape) + self.inertia)
-        return SecondOrderTerms(linear._replace(I_ee=I_ee), listed(self.first), listed(self.moment))
+        given = {name: np.array(getattr(linear, name), dtype=float) for name in WIDENED}
+        arrays, forms = self.widened(given)
+        size = arrays["M_ee"].shape[0]
+        turn = np.zeros((len(linear.section_turn), 3, size))
+        if linear.section_turn:
+            turn[:, :, : size - len(forms)] = linear.section_turn
+        wide = linear._replace(**{name: listed(a) for name, a in arrays.items()}, section_turn=turn.tolist())
+        return SecondOrderTerms(wide, listed(forms))
 
     def section(self, frame: str, linear: ModalSection) -> SecondOrderSection | ModalSection:
         """What the terms need to know of a frame: the linear section where it is not moved any further."""
@@ -85,14 +122,6 @@ class Foreshortening:
     def offset(self, frame: str) -> Array:
         """Frames beside the axis are among the shapes."""
         return np.zeros(3)
-
-    def combined(self, V: Array) -> Foreshortening:
-        """In the coordinates p of q = V p."""
-
-        def both(A: Array) -> Array:
-            return np.asarray(np.einsum("ip,...ik,kq->...pq", V, A, V))
-
-        return Foreshortening(both(self.first), both(self.second), {k: both(G) for k, G in self.frames.items()})
 
 
 def foreshortening(
@@ -108,6 +137,9 @@ def foreshortening(
     """
     n = sum(s.size for s in sets)
     first, second = np.zeros((3, n, n)), np.zeros((3, 3, n, n))
+    place, spread = np.zeros(3), np.zeros((3, 3))
+    # the piece of the root node belongs to the clamp
+    mass, place[X], spread[X, X] = _moments(profile, pieces[0].breaks[0] if pieces else 0.0)
     if n:
         outboard = _outboard_of_pieces(profile, pieces[0]) if pieces else _outboard(profile)
         # int rhoA G dx = -int w' w'^T (mass outboard of x) dx
@@ -115,7 +147,16 @@ def foreshortening(
         second[X, X] = _slope_gram(sets, profile, profile.length, lambda x: outboard(x)[1])
         for power, total in ((0, first[X]), (1, second[X, X])):
             total -= _tilted(pieces, profile, power, n)
-    return Foreshortening(first, second, {name: _of_frame(sets, profile, *at) for name, at in frames.items()})
+    moved = {name: _of_frame(sets, profile, *at) for name, at in frames.items()}
+    return Foreshortening(mass, place, spread, first, second, moved)
+
+
+def modal_shortening(body: ModalBody, modal: ModalData) -> Foreshortening:
+    """Second-order integrals that were given with modal data, on all of its mass."""
+    spread = np.trace(body.I_rr) / 2 * np.eye(3) - body.I_rr
+    frames = {name: modal.frame_shortening(name) for name in body.frames}
+    first, second = (modal.array(key) for key in modal.second_order_shapes())
+    return Foreshortening(body.mass, body.first, spread, first, second, frames)
 
 
 def shortening_of(sets: Sequence[ShapeSet], profile: BeamProfile, x: Array) -> Array:
@@ -142,6 +183,13 @@ def _slope_gram(sets: Sequence[ShapeSet], profile: BeamProfile, end: float, weig
             G[block, block] = -gram_matrix(slope, weights * weight(x))
         start += s.size
     return G
+
+
+def _moments(profile: BeamProfile, start: float) -> Array:
+    """Mass, int x dm and int x^2 dm of what is outboard of a place."""
+    ends = (start, *(b for b in profile.breaks if b > start))
+    x, weights = gauss(ends, 2 + TAPER_POINTS)
+    return np.stack([x**0, x, x**2]) @ (weights * profile.at(x).rhoA)
 
 
 def _outboard(profile: BeamProfile) -> Callable[[Array], Array]:

@@ -10,9 +10,13 @@ import numpy as np
 from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.modal_terms import ModalSection, ModalTerms
 from pliant.bodies.reframe import reframe
-from pliant.bodies.rod_terms import RodSection, RodStep, RodTerms
+from pliant.bodies.rod_motion import RodStep
+from pliant.bodies.rod_terms import RodSection, RodTerms
 from pliant.bodies.rounding import clean, listed
 from pliant.spatial.vectors import Matrix
+
+# moments of inertia that differ by less, of the largest, are equal
+DISTINCT = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +116,18 @@ class Rod:
             root_p=clean(self.root_p),
             steps=[_step(b, c) for b, c in zip(moments, reference, strict=True)],
             strains=self.strains.tolist() if self.strains.any() else [],
-            masses=listed(mass_rows(self.masses, self.rows)),
-            sections=self.sections.tolist() if self.sections.any() else [],
+            masses=mass_gram(self.masses, self.rows).tolist(),
+            discs=self._discs().tolist() if self.sections.any() else [],
             K_ee=K_ee,
             D_ee=D_ee,
             plane=self.plane,
         )
+
+    def _discs(self) -> Array:
+        """J_x - J_z, J_y - J_z and J_z of every station; what only rounding tells apart is equal."""
+        x, y, z = self.sections.T
+        near = DISTINCT * np.abs(self.sections).max(axis=1)
+        return np.stack([np.where(np.abs(d) > near, d, 0.0) for d in (x - z, y - z, z)], axis=1)
 
     def section(self, frame: str, linear: ModalSection) -> RodSection | ModalSection:
         """What the terms need to know of a frame: at the root, that it does not move."""
@@ -137,6 +147,30 @@ class Rod:
         """From the section's point to the frame, turning with it (3,)."""
         at = self.frames[frame]
         return at.offset if at.moves else np.zeros(3)
+
+    def place(self, frame: str, q_e: Array) -> tuple[Array, Array]:
+        """Where a frame is: position (..., 3) and axes (..., 3, 3) of its section, without any derivative.
+
+        At the root it stays; axes are against those of the undeformed section.
+        """
+        at, lanes = self.frames[frame], q_e.shape[:-1]
+        if not at.moves:
+            return np.broadcast_to(self.root_p, (*lanes, 3)), np.broadcast_to(np.eye(3), (*lanes, 3, 3))
+        from scipy.spatial.transform import Rotation
+
+        n = at.before
+        b0, b1 = np.moveaxis(np.concatenate([self.moments, at.moments[None]]), 1, 0)
+        c0, c1 = np.moveaxis(np.concatenate([self.reference, at.reference[None]]), 1, 0)
+        u0, u1 = (np.einsum("jak,...k->...ja", b, q_e) + c for b, c in ((b0, c0), (b1, c1)))
+        theta = u0 + np.cross(u0, u1)
+        turns = Rotation.from_rotvec(theta.reshape(-1, 3)).as_matrix().reshape(*theta.shape, 3)
+        axes = [np.broadcast_to(self.root_R, (*lanes, 3, 3))]
+        for j in range(len(self.x)):
+            axes.append(axes[-1] @ turns[..., j, :, :])
+        strain = np.einsum("jak,...k->...ja", self.strains, q_e) + np.eye(3)[0]
+        tangents = np.einsum("...jab,...jb->...ja", np.stack(axes[1:], axis=-3), strain)
+        R = axes[n] @ turns[..., -1, :, :] @ at.turned.T
+        return self.root_p + np.einsum("j,...ja->...a", at.row, tangents), np.asarray(R)
 
     def reframed(self, R: Array, p: Array) -> Rod:
         """In a frame where a point at r is at R r + p."""
@@ -159,12 +193,11 @@ class Rod:
         return replace(self, masses=np.append(self.masses, mass), rows=np.vstack([self.rows, at.row]))
 
 
-def mass_rows(masses: Array, rows: Array) -> Array:
-    """U with U^T U = [1, S]^T diag(m) [1, S], upper triangular with a positive diagonal."""
-    weighted = np.sqrt(masses)[:, None] * np.hstack([np.ones((len(masses), 1)), rows])
-    U = np.linalg.qr(weighted, mode="r")
-    signs = np.where(np.diag(U) < 0, -1.0, 1.0)
-    return np.triu(signs[:, None] * U)
+def mass_gram(masses: Array, rows: Array) -> Array:
+    """[1, S]^T diag(m) [1, S], symmetric to the last digit."""
+    fields = np.hstack([np.ones((len(masses), 1)), rows])
+    G = fields.T @ (masses[:, None] * fields)
+    return np.asarray((G + G.T) / 2)
 
 
 def _as_they_are(a: Array, axis: int) -> Array:

@@ -8,8 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from pliant.bodies.curved_axis import Curve
 from pliant.bodies.families import ShapeSamples, ShapeSet
-from pliant.bodies.modal_body import Array
+from pliant.bodies.modal_body import Array, Attachment, ModalBody, hat
 from pliant.bodies.profile import BeamProfile
 from pliant.bodies.quadrature import TAPER_POINTS, gauss
 from pliant.bodies.rod import Rod, RodFrame
@@ -58,20 +59,19 @@ def rod(
     *,
     section_inertia: bool,
     stations: int | None = None,
-    curvature: Array | None = None,
+    curvature: Curve | None = None,
 ) -> Rod:
     """The rod of a beam; its shapes must not move the root.
 
-    ``frames`` gives the place x and the offset from the axis of each frame; ``curvature`` (pieces, 3) that of the
-    undeformed rod in every piece of the profile; ``stations`` the number per piece.
+    ``frames`` gives the place x and the offset from the axis of each frame; ``curvature`` is that of the undeformed
+    rod; ``stations`` the number per piece.
     """
-    bent = np.zeros((len(profile.pieces), 3)) if curvature is None else np.asarray(curvature, dtype=float)
-    rows = AxisRows(sets, profile, station_numbers(sets, profile, bent, stations))
+    rows = AxisRows(sets, profile, station_numbers(sets, profile, curvature, stations))
     x = rows.x
     section = profile.at(x)
     fine, weights = gauss(profile.breaks, len(x) + max((s.points for s in sets), default=2) + TAPER_POINTS)
     ends = np.concatenate([[0.0], x])
-    steps = [strain_moments(sets, profile, bent, a, b) for a, b in pairwise(ends.tolist())]
+    steps = [strain_moments(sets, profile, curvature, a, b) for a, b in pairwise(ends.tolist())]
     inertia = np.stack(np.broadcast_arrays(section.polar, section.rhoIy, section.rhoIz), axis=1)
     bare = Rod(
         x=x,
@@ -85,23 +85,28 @@ def rod(
     made = {}
     for name, (at, offset) in frames.items():
         before = int(np.searchsorted(x, at, side="left"))
-        moments, reference = strain_moments(sets, profile, bent, float(ends[before]), at)
+        moments, reference = strain_moments(sets, profile, curvature, float(ends[before]), at)
         row = rows(np.array([at]))[0]
         straight = RodFrame(at, np.asarray(offset, dtype=float), np.eye(3), row, before, moments, reference)
-        turned = undeformed_axes(bare, straight) if bent.any() else np.eye(3)
+        turned = np.eye(3) if curvature is None else undeformed_axes(bare, straight)
         made[name] = replace(straight, offset=turned @ straight.offset, turned=turned)
     return replace(bare, frames=made)
 
 
 def rod_line(
-    sets: Sequence[ShapeSet], profile: BeamProfile, q_e: Array, x: Array, *, stations: int | None = None
+    sets: Sequence[ShapeSet],
+    profile: BeamProfile,
+    q_e: Array,
+    x: Array,
+    *,
+    stations: int | None = None,
+    curvature: Curve | None = None,
 ) -> Array:
     """Points (..., places, 3) of the bent axis at places x for elastic coordinates (..., n)."""
-    straight = np.zeros((len(profile.pieces), 3))
-    rows = AxisRows(sets, profile, station_numbers(sets, profile, straight, stations))
-    terms = bare_terms(rod(sets, profile, {}, section_inertia=False, stations=stations))
+    rows = AxisRows(sets, profile, station_numbers(sets, profile, curvature, stations))
+    terms = bare_terms(rod(sets, profile, {}, section_inertia=False, stations=stations, curvature=curvature))
     q, none = list(np.moveaxis(q_e, -1, 0)), [0.0] * q_e.shape[-1]
-    tangents = terms.tangents(terms.stations(q, none), q, none)
+    tangents = terms.tangents(terms.sections(q, none), q, none)
     t = np.stack([np.stack(np.broadcast_arrays(*each.t, q[0])[:3], axis=-1) for each in tangents], axis=-2)
     return np.asarray(rows(x) @ t)
 
@@ -112,6 +117,33 @@ def undeformed_axes(bare: Rod, at: RodFrame) -> Array:
     nothing = [0.0] * n
     frame = bare_terms(bare).frame(bare.section_at(at), nothing, nothing)
     return np.array(frame.R, dtype=float)
+
+
+def about_its_shape(body: ModalBody, rod: Rod) -> ModalBody:
+    """The linear body of a rod about its undeformed shape, which is curved: mass, Jacobians and places of frames."""
+    terms, still = bare_terms(rod), [0.0] * body.size
+    blocks, _ = terms.inertia(still, still, [0.0] * 3)
+    frames = dict(body.frames)
+    for name, at in rod.frames.items():
+        if at.moves:
+            here = terms.frame(rod.section_at(at), still, still)
+            assert here.spin is not None
+            turns = np.array(here.spin.J_w, dtype=float)
+            frames[name] = Attachment(
+                position=np.array(here.r) + at.offset,
+                rotation=at.turned @ body.frames[name].rotation,
+                Phi_d=np.array(here.J_v) - hat(at.offset) @ turns,
+                Phi_r=turns,
+            )
+    return replace(
+        body,
+        first=np.array([blocks.B[1][2], blocks.B[2][0], blocks.B[0][1]], dtype=float),
+        I_rr=np.array(blocks.C, dtype=float),
+        first_modal=np.array(blocks.E_v, dtype=float),
+        beta=np.array(blocks.E_w, dtype=float),
+        M_ee=np.array(blocks.M_e, dtype=float),
+        frames=frames,
+    )
 
 
 def bare_terms(rod: Rod) -> RodTerms:

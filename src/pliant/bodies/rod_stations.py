@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import ceil
 
 import numpy as np
 
+from pliant.bodies.curved_axis import Curve
 from pliant.bodies.families import MOTIONS, ShapeSet
 from pliant.bodies.modal_body import Array
 from pliant.bodies.profile import BeamProfile
@@ -16,6 +18,8 @@ from pliant.bodies.quadrature import gauss, merge_breaks
 SPARE_STATIONS = 2
 # a link that turns further than this (rad) in its undeformed shape needs more
 WIDE_TURN = 2.0
+# Gauss points for the turn of a piece
+TURN_POINTS = 8
 # Gauss points for the moments of the strains between two stations, beyond those of the shapes
 MOMENT_POINTS = 4
 # smallest eigenvalue, of the largest, with which the stations tell the slopes of two shapes apart
@@ -25,17 +29,25 @@ ROUNDING = 1e-12
 
 
 def station_numbers(
-    sets: Sequence[ShapeSet], profile: BeamProfile, curvature: Array, stations: int | None
+    sets: Sequence[ShapeSet], profile: BeamProfile, curvature: Curve | None, stations: int | None
 ) -> list[int]:
     """Stations of every piece."""
     if stations is not None:
         return [stations] * len(profile.pieces)
     most = max((s.size for s in sets), default=0)
     shares = [piece.length / profile.length for piece in profile.pieces]
-    turns = [float(np.linalg.norm(k)) * p.length for k, p in zip(curvature, profile.pieces, strict=True)]
+    turns = [_turn(curvature, a, b) for a, b in pairwise(profile.breaks)]
     return [
         ceil(most * share) + SPARE_STATIONS + ceil(turn / WIDE_TURN) for share, turn in zip(shares, turns, strict=True)
     ]
+
+
+def _turn(curvature: Curve | None, a: float, b: float) -> float:
+    """The angle through which the undeformed axis turns between two places, rad."""
+    if curvature is None:
+        return 0.0
+    x, weights = gauss((a, b), TURN_POINTS)
+    return float(weights @ np.linalg.norm(curvature(x), axis=1))
 
 
 class AxisRows:
@@ -99,7 +111,7 @@ def _lagrange(nodes: Array, x: Array) -> Array:
 
 
 def strain_moments(
-    sets: Sequence[ShapeSet], profile: BeamProfile, curvature: Array, a: float, b: float
+    sets: Sequence[ShapeSet], profile: BeamProfile, curvature: Curve | None, a: float, b: float
 ) -> tuple[Array, Array]:
     """b0, b1 (2, 3, n) and c0, c1 (2, 3) of an interval."""
     n = sum(s.size for s in sets)
@@ -119,8 +131,9 @@ def strain_moments(
             moments[0, axis, start : start + s.size] = strain @ weights
             moments[1, axis, start : start + s.size] = strain @ (weights * lever)
         start += s.size
-    piece = np.searchsorted(np.asarray(profile.breaks[1:-1]), x, side="right")
-    bent = curvature[piece]
+    if curvature is None:
+        return moments, reference
+    bent = curvature(x)
     reference[0], reference[1] = weights @ bent, (weights * lever) @ bent
     # what only rounding left of a constant curvature is zero
     reference[1][np.abs(reference[1]) < 1e-14 * np.abs(reference[0])] = 0.0
@@ -128,11 +141,13 @@ def strain_moments(
 
 
 def stretches(sets: Sequence[ShapeSet], x: Array) -> Array:
+    """Stretch and shear of the axis at places x per elastic coordinate (places, 3, n)."""
     n = sum(s.size for s in sets)
     out = np.zeros((len(x), 3, n))
     start = 0
     for s in sets:
-        if s.family == "axial":
-            out[:, 0, start : start + s.size] = s.sample(x).strain.T
+        motion = MOTIONS[s.family]
+        if motion.rotation is None and motion.value is not None:
+            out[:, motion.value, start : start + s.size] = s.sample(x).strain.T
         start += s.size
     return out

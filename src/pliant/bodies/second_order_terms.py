@@ -1,14 +1,9 @@
-"""The terms of a body that is linear in its coordinates but for its foreshortening q^T Gamma q / 2.
+"""The terms of a body that is linear in its coordinates but for its foreshortening.
 
-Kinetic energy to second order in (q_e, v_e). The inertia tensor's part is constant and sits in I_ee; the rest is
-
-    MS += q^T g q / 2,   E_v += g q,   E_w += B q      with g = int Gamma dm, B = int r x Gamma dm
-
-and their rates in the bias. Centrifugal stiffening comes with I_ee, that by gravity and axial loads with E_v.
-
-One term of fourth order, |q^T g v|^2 / 2m, completes the square of the centre's motion: M_e += (g q)^T (g q) / m.
-Without it the mass matrix of a link on a joint is indefinite from slopes of 0.04 (fine elements, a payload) to 0.26
-(two modes, none) on.
+Its axis moves back by fields u_j p_j(q) that do not stretch it, p_j = q^T F_j q / 2. They are further modes of a linear
+body whose coordinates (q, p) depend on q alone: its terms, and J = [1; F q] with p_dot = F q . v and p_ddot at rest
+v^T F v, are all that there is. So the kinetic energy is a sum of squares, and the mass matrix positive at every
+deflection. Centrifugal stiffening comes with the inertia tensor, that by gravity and axial loads with E_v.
 """
 
 from __future__ import annotations
@@ -18,7 +13,7 @@ from typing import NamedTuple
 from pliant.bodies.modal_terms import ModalSection, ModalTerms
 from pliant.bodies.terms import Bias, Blocks, FrameTerms
 from pliant.spatial.scalars import Scalar, is_zero
-from pliant.spatial.vectors import Matrix, Vector, add, cross, dot, scale, times
+from pliant.spatial.vectors import Matrix, Vector, add, dot, scale, times
 
 
 class SecondOrderSection(NamedTuple):
@@ -40,42 +35,27 @@ class SecondOrderSection(NamedTuple):
 
 
 class SecondOrderTerms(NamedTuple):
-    """The linear body, with I_ee of the foreshortened one, and the integrals g and B (3, n, n)."""
+    """The linear body with n + k coordinates, and the forms F (k, n, n) of the last k."""
 
     linear: ModalTerms
-    g: list[Matrix]
-    B: list[Matrix]
+    forms: list[Matrix]
 
     def inertia(self, q_e: Vector, v_e: Vector, w: Vector) -> tuple[Blocks, Bias]:
         """Mass blocks and bias on (a_v, a_w, a_e)."""
-        back = [_Form(G, q_e, v_e) for G in self.g]
-        # a linear body whose first_modal is Phi + g q: its first moment then has q^T g q, twice too much
-        shifted = self.linear._replace(
-            first=[x - form.value for x, form in zip(self.linear.first, back, strict=True)],
-            first_modal=_added(self.linear.first_modal, back),
+        n = len(q_e)
+        back = [_Form(F, q_e, v_e) for F in self.forms]
+        whole, (force, moment, rates) = self.linear.inertia(
+            [*q_e, *(form.value for form in back)], [*v_e, *(form.rate for form in back)], w
         )
-        blocks, (force, moment, elastic) = shifted.inertia(q_e, v_e, w)
-        force = add(force, [form.bias for form in back])
-        M_e, elastic = self._completed(blocks.M_e, elastic, back)
-        blocks = blocks._replace(M_e=M_e)
-        if not all(is_zero(entry) for M in self.B for row in M for entry in row):
-            turned = [_Form(M, q_e, v_e) for M in self.B]
-            blocks = blocks._replace(E_w=_added(blocks.E_w, turned))
-            moment = add(moment, [form.bias for form in turned], cross(w, [form.rate for form in turned]))
-        return blocks, Bias(force, moment, elastic)
-
-    def _completed(self, M_e: Matrix, elastic: Vector, back: list[_Form]) -> tuple[Matrix, Vector]:
-        """Mass matrix and bias of the elastic coordinates with the kinetic energy |q^T g v|^2 / 2m."""
-        M_e, elastic = [list(row) for row in M_e], list(elastic)
-        for form in back:
-            if all(is_zero(x) for x in form.gradient):
-                continue
-            shared = scale(1.0 / self.linear.mass, form.gradient)
-            for k, x in enumerate(shared):
-                elastic[k] = elastic[k] + x * form.bias
-                for i in range(k + 1):
-                    M_e[i][k] = M_e[k][i] = M_e[i][k] + form.gradient[i] * x
-        return M_e, elastic
+        for j, form in enumerate(back, start=n):
+            force, moment, rates = (
+                [x + row[j] * form.bias for x, row in zip(bias, block, strict=True)]
+                for bias, block in ((force, whole.E_v), (moment, whole.E_w), (rates, whole.M_e))
+            )
+        blocks = whole._replace(
+            E_v=_pulled(whole.E_v, back), E_w=_pulled(whole.E_w, back), M_e=_pulled_twice(whole.M_e, back)
+        )
+        return blocks, Bias(force, moment, _pulled([rates], back)[0])
 
     def frame(self, section: SecondOrderSection | ModalSection, q_e: Vector, v_e: Vector) -> FrameTerms:
         """Motion of a frame."""
@@ -86,7 +66,7 @@ class SecondOrderTerms(NamedTuple):
         rate = [form.rate for form in back]
         return linear._replace(
             r=add(linear.r, [form.value for form in back]),
-            J_v=_added(linear.J_v, back),
+            J_v=[add(row, form.gradient) for row, form in zip(linear.J_v, back, strict=True)],
             rate_v=add(linear.rate_v, rate),
             twice_v=add(linear.twice_v, scale(2.0, rate)),
             bias_v=add(linear.bias_v, [form.bias for form in back]),
@@ -94,15 +74,18 @@ class SecondOrderTerms(NamedTuple):
 
     def energy(self, q_e: Vector) -> Scalar:
         """Of strain."""
-        return self.linear.energy(q_e)
+        return self.linear.energy(self._with_fields(q_e))
 
     def first_moment(self, q_e: Vector) -> Vector:
         """int r dm of the deformed body."""
-        return add(self.linear.first_moment(q_e), [_Form(G, q_e, q_e).value for G in self.g])
+        return self.linear.first_moment(self._with_fields(q_e))
 
     def loss(self, v_e: Vector) -> Scalar:
         """Power that structural damping takes."""
-        return self.linear.loss(v_e)
+        return self.linear.loss([*v_e, *[0.0] * len(self.forms)])
+
+    def _with_fields(self, q_e: Vector) -> Vector:
+        return [*q_e, *(0.5 * dot(times(F, q_e), q_e) for F in self.forms)]
 
 
 class _Form:
@@ -119,5 +102,23 @@ class _Form:
             self.bias = self.bias + rate * (G[i][i] * rate + dot(G[i][i + 1 :], twice[i + 1 :]))
 
 
-def _added(J: Matrix, forms: list[_Form]) -> Matrix:
-    return [add(row, form.gradient) for row, form in zip(J, forms, strict=True)]
+def _pulled(rows: Matrix, back: list[_Form]) -> Matrix:
+    """Rows over (q, p) times J."""
+    n = len(rows[0]) - len(back)
+    out = [list(row[:n]) for row in rows]
+    for j, form in enumerate(back, start=n):
+        out = [add(row, scale(whole[j], form.gradient)) for row, whole in zip(out, rows, strict=True)]
+    return out
+
+
+def _pulled_twice(M: Matrix, back: list[_Form]) -> Matrix:
+    """J^T M J, one half of it computed."""
+    half = _pulled(M, back)
+    n = len(M) - len(back)
+    out = [row[:] for row in half[:n]]
+    for k in range(n):
+        for i in range(k + 1):
+            for row, form in zip(half[n:], back, strict=True):
+                out[i][k] = out[i][k] + form.gradient[i] * row[k]
+            out[k][i] = out[i][k]
+    return out

@@ -5,7 +5,7 @@ All terms are in the axes of the body's root frame and about its origin; q_e are
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import Matrix, Vector, add, column, cross, dot, product, scale, times
@@ -100,6 +100,19 @@ class Body(Protocol):
 
     def loss(self, v_e: Vector) -> Scalar:
         """Power that structural damping takes."""
+        ...
+
+
+@runtime_checkable
+class BendingBody(Body, Protocol):
+    """A body whose frames and inertia share so much that it is found once for a state."""
+
+    def bent(self, q_e: Vector, v_e: Vector) -> Any:
+        """What they share."""
+        ...
+
+    def at(self, bent: Any) -> Body:
+        """The body where everything is wanted at the state of ``bent``."""
         ...
 
 

@@ -11,6 +11,7 @@ import typer
 
 from pliant.cli import (
     bench,
+    buckling,
     check,
     derive,
     equilibrium,
@@ -24,9 +25,10 @@ from pliant.cli import (
     show,
     simulate,
     sweep,
+    verify,
     view,
 )
-from pliant.cli.terminal import FAILED, WRONG_INPUT
+from pliant.cli.terminal import FAILED, WRONG_INPUT, tell
 
 app = typer.Typer(
     name="pliant",
@@ -47,8 +49,10 @@ app.command(name="inverse")(inverse.inverse)
 app.command(name="view")(view.view)
 app.command(name="modes")(modes.modes)
 app.command(name="equilibrium")(equilibrium.equilibrium)
+app.command(name="buckling")(buckling.buckling)
 app.command(name="derive")(derive.derive)
 app.command(name="reproduce")(reproduce.reproduce)
+app.command(name="verify")(verify.verify)
 app.command(name="bench")(bench.bench)
 
 
@@ -78,7 +82,7 @@ def _tell(
     line: str | None = None,
 ) -> None:
     """A warning as a user wants to read it: without the line of the program that raised it."""
-    typer.secho(f"warning: {message}", fg="yellow", err=True)
+    tell(f"warning: {message}", "yellow")
 
 
 def main() -> None:
@@ -92,15 +96,14 @@ def main() -> None:
         raise SystemExit(0) from None
     except ModuleNotFoundError as error:
         # a package that only some commands need; the message says how to get it
-        typer.secho(str(error), fg="red", err=True)
+        tell(str(error))
         raise SystemExit(FAILED) from None
     except OSError as error:
-        typer.secho(f"{error.filename or 'pliant'}: {error.strerror or error}", fg="red", err=True)
+        tell(f"{error.filename or 'pliant'}: {error.strerror or error}")
         raise SystemExit(FAILED) from None
-    except ValueError as error:
-        from pliant.model.errors import ModelError
-
-        if not isinstance(error, ModelError):
+    except (ValueError, FloatingPointError) as error:
+        # our own errors say in words what a robot cannot do; any other is a mistake of the program
+        if not isinstance(error, FloatingPointError) and not type(error).__module__.startswith("pliant."):
             raise
-        typer.secho(str(error), fg="red", err=True)
+        tell(str(error))
         raise SystemExit(WRONG_INPUT) from None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pliant.cli.terminal import emit, number, table
+from pliant.cli.terminal import emit, number, plain, table
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
@@ -38,13 +38,13 @@ def bench(
     for name in robots or DEFAULT:
         arm = Dynamics(pliant.load(name))
         counted = [arm.operations("forward"), arm.operations("inverse")]
-        lead = (f"[bold]{arm.robot.name}[/]", str(arm.size), "forward")
+        lead = (f"[bold]{plain(arm.robot.name)}[/]", str(arm.size), "forward")
         published = PUBLISHED.get(arm.robot.name)
         for words, one in zip((lead, ("", "", "inverse")), counted, strict=True):
             numbers = [*(getattr(one, column) for column in COLUMNS), one.total]
             last = str(published) if published and words is lead else ""
             counts.add_row(*words, *map(str, numbers), last)
-        times.add_row(f"[bold]{arm.robot.name}[/]", *_times(arm, seconds))
+        times.add_row(f"[bold]{plain(arm.robot.name)}[/]", *_times(arm, seconds))
     emit(
         "Operations of one evaluation; inverse: all forces of a tree, efforts and accelerations of a robot with loops",
         counts,

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from pliant.cli.terminal import FAILED, RobotArgument, refuse
+from pliant.cli.terminal import FAILED, RobotArgument, refuse, tell
 
 
 class Form(StrEnum):
@@ -77,12 +77,14 @@ def derive(
             report(0.9, "writing")
             text = found.to(form.value)
     except ImportError as error:
-        typer.secho(str(error), fg="red", err=True)
+        tell(str(error))
         raise typer.Exit(FAILED) from None
     if output is None:
         typer.echo(text, nl=False)
         return
-    output.write_text(text, encoding="utf-8")
+    from pliant.model.files import write_file
+
+    write_file(output, text)
     typer.echo(f"{output}: {len(found.coordinates)} coordinates, {found.system.terms} terms")
 
 

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pliant.cli.terminal import FAILED, check_picture, emit, number, refuse, table
+from pliant.cli.terminal import FAILED, check_picture, emit, number, plain, refuse, table, tell
 
 if TYPE_CHECKING:
     from pliant.formulations.lumped_fe.successive import Approximation
     from pliant.simulation.inverse_dynamics import InverseRun
 
 FEEDBACKS = ("band", "static", "full")
+EQUATIONS = ("complete", "absolute", "printed")
 
 
 def inverse(
@@ -27,6 +28,9 @@ def inverse(
     iterations: Annotated[int, typer.Option(min=1, max=100, help="The most iterations.")] = 10,
     tolerance: Annotated[float, typer.Option(min=0.0, help="Distance from the path that is good enough, m.")] = 5e-6,
     elements: Annotated[int | None, typer.Option(min=1, max=1000, help="Elements of every bending link.")] = None,
+    equations: Annotated[
+        str, typer.Option(help="Of the nodes: complete; for study absolute or printed, as the paper has them.")
+    ] = "complete",
     plot: Annotated[Path | None, typer.Option(help="Draw the solution into this PNG, SVG or PDF file.")] = None,
     confirm: Annotated[
         bool, typer.Option("--confirm", help="Simulate the result on the full nonlinear model.")
@@ -36,9 +40,12 @@ def inverse(
     """Keep a frame of the flexible robot on the path of the rigid one: by successive approximation."""
     if feedback not in FEEDBACKS:
         refuse(f"feedback is '{feedback}'; it must be one of {', '.join(FEEDBACKS)}")
+    if equations not in EQUATIONS:
+        refuse(f"equations are '{equations}'; they must be one of {', '.join(EQUATIONS)}")
     check_picture(plot)
     from math import pi
 
+    from pliant.model.files import file_name
     from pliant.simulation.inverse_dynamics import inverse_dynamics
     from pliant.simulation.study import load_study
 
@@ -52,6 +59,7 @@ def inverse(
             iterations=iterations,
             tolerance=tolerance,
             elements=elements,
+            variant=equations,  # type: ignore[arg-type]
             report=bar.update,
         )
     simulated: tuple[Any, Any] | None = None
@@ -63,7 +71,7 @@ def inverse(
         simulated = (result.time, distances)
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
-        for path in run.write(output, job.name):
+        for path in run.write(output, file_name(job.name)):
             typer.echo(f"written to {path}")
     if plot is not None:
         from pliant.results.inverse_plot import plot_inverse
@@ -72,7 +80,7 @@ def inverse(
         typer.echo(f"written to {plot}")
     solution = run.solution
     good = solution.outcome in ("converged", "stalled")
-    typer.secho(f"{solution.outcome}: {solution.words}", fg="green" if good else "red", err=not good)
+    tell(f"{solution.outcome}: {solution.words}", "green" if good else "red", err=not good)
     if solution.outcome == "diverged":
         raise typer.Exit(FAILED)
 
@@ -86,7 +94,7 @@ def _tables(run: InverseRun) -> None:
     for name, column in zip(run.inputs, s.efforts.T, strict=True):
         efforts.add_row(name, number(abs(column).max()), number(float((column**2).mean() ** 0.5)))
     frequency = f"lowest natural frequency along the path: {s.frequency / 6.283185307179586:.4g} Hz"
-    emit(f"{run.study.name}: frame '{s.frame}' of {run.study.robot.name}; {frequency}", rows, efforts)
+    emit(f"{plain(run.study.name)}: frame '{s.frame}' of {plain(run.study.robot.name)}; {frequency}", rows, efforts)
 
 
 class _Bar:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pliant.cli.terminal import RobotArgument, check_picture, emit, number, refuse, table
+from pliant.cli.terminal import RobotArgument, check_picture, emit, number, plain, refuse, table
 from pliant.pictures.words import FAMILY_WORDS
 
 # rows of one family
@@ -37,7 +37,7 @@ def shapes(
                 words = ("", "", "")
             if len(modes) > SHOWN:
                 rows.add_row("", "", f"and {len(modes) - SHOWN} more", "", "", "")
-    emit(f"[bold]{loaded.name}[/]: vibrations of the single links", rows)
+    emit(f"[bold]{plain(loaded.name)}[/]: vibrations of the single links", rows)
     if plot is not None:
         from pliant.pictures.shape_plot import draw_shapes
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pliant.cli.terminal import RobotArgument, check_picture, emit, number, refuse, table
+from pliant.cli.terminal import RobotArgument, check_picture, emit, number, plain, refuse, table
 from pliant.pictures.words import FAMILY_WORDS, counted
 
 if TYPE_CHECKING:
@@ -70,9 +70,9 @@ def _posed(robot: Robot, text: str) -> Robot:
 def _heading(robot: Robot) -> str:
     g = robot.gravity
     gravity = f"gravity ({', '.join(number(x) for x in g)}) m/s²" if any(g) else "no gravity"
-    lines = [f"[bold]{robot.name}[/]: {robot.description}" if robot.description else f"[bold]{robot.name}[/]"]
+    lines = [f"[bold]{plain(robot.name)}[/]{plain(f': {robot.description}' if robot.description else '')}"]
     if robot.source:
-        lines.append(f"source: {robot.source}")
+        lines.append(f"source: {plain(robot.source)}")
     links, rotations = counted(len(robot.links), "link"), f"{robot.attachment_rotation} rotations"
     tip = f", tip {robot.tip}" if robot.tip is not None else ""
     lines.append(f"{links}, {number(robot.mass)} kg, {gravity}, {rotations}{tip}")
@@ -135,10 +135,15 @@ def _kind(link: Link) -> str:
     if link.rigid is not None:
         return "rigid"
     if link.modal is not None:
-        return f"modal data, {link.modal.size} modes"
+        return f"modal data, {link.modal.size} modes{'' if link.modal.shortens else ', linear bending'}"
     if link.beam is None:
         return "connector"
     beam = link.beam
+    bends = beam.is_flexible and beam.bending != "second-order"
+    return _discretised(beam) + (f", {beam.bending} bending" if bends else "")
+
+
+def _discretised(beam: Beam) -> str:
     if beam.elements is not None:
         method = beam.elements.reduce.method.replace("_", "-")
         reduced = "" if method == "none" else f", {method}"

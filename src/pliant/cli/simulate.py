@@ -16,11 +16,14 @@ from pliant.cli.terminal import (
     check_film,
     check_folder,
     check_picture,
+    check_replaced,
     emit,
     number,
+    plain,
     refuse,
     study_names,
     table,
+    tell,
     warn,
 )
 
@@ -59,7 +62,7 @@ def simulate(
     film: Annotated[Path | None, typer.Option(help="Show the motion in this GIF, MP4 or HTML file.")] = None,
     csv: Annotated[Path | None, typer.Option(help="Write the main channels to this CSV file.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a run was interrupted or ended.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Start anew although an interrupted run is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Start anew, and replace files that are there.")] = False,
     checkpoint: Annotated[
         float, typer.Option(min=0.0, max=DAY, help="Seconds of computing between checkpoints.")
     ] = CHECKPOINT,
@@ -75,7 +78,7 @@ def simulate(
         refuse("name a study: a file, or one of those that `pliant simulate --list` shows")
     from pliant.cli.simulation_job import Job
 
-    _check_outputs(report, plot, film, csv)
+    _check_outputs(report, plot, film, csv, force)
     changes: dict[str, Any] = {}
     if until is not None:
         changes["until"] = until
@@ -90,7 +93,7 @@ def simulate(
     with _Screen(job.run, quiet) as screen:
         outcome = job.go(screen.update, checkpoint)
     if outcome.trouble:
-        typer.secho(outcome.trouble, fg="red", err=True)
+        tell(outcome.trouble)
     if outcome.result is not None:
         if not quiet:
             _summary(outcome.result)
@@ -102,8 +105,10 @@ def simulate(
             if not quiet:
                 typer.echo(f"written to {path}")
     if outcome.interrupted:
-        typer.secho(
-            f"interrupted at {job.run.t:.6g} s of {job.study.until:g} s; go on with: {job.resume_command}", fg="yellow"
+        tell(
+            f"interrupted at {job.run.t:.6g} s of {job.study.until:g} s; go on with: {job.resume_command}",
+            "yellow",
+            err=False,
         )
         raise typer.Exit(INTERRUPTED)
     if outcome.trouble:
@@ -115,23 +120,25 @@ def _list() -> None:
 
     rows = table("study", "description", words=2)
     for name, description in bundled_studies():
-        rows.add_row(f"[bold]{name}[/]", description)
+        rows.add_row(f"[bold]{plain(name)}[/]", plain(description))
     emit(rows)
 
 
-def _check_outputs(report: Path | None, plot: Path | None, film: Path | None, csv: Path | None) -> None:
+def _check_outputs(report: Path | None, plot: Path | None, film: Path | None, csv: Path | None, force: bool) -> None:
     """Refuse what cannot be written before anything is computed."""
     check_picture(plot)
     check_film(film)
     for path, endings in ((report, (".html", ".htm")), (csv, (".csv",))):
         if path is not None:
             check_folder(path, endings)
+            check_replaced(path, force)
 
 
 def _introduce(run: Run, study: Study, resumed_at: float | None) -> None:
     arm = run.arm
-    lines = [f"[bold]{study.name}[/]: {study.description}" if study.description else f"[bold]{study.name}[/]"]
-    lines.append(f"robot {study.robot.name}: {arm.size} coordinates, {len(arm.inputs)} inputs; {study.until:g} s")
+    lines = [f"[bold]{plain(study.name)}[/]{plain(f': {study.description}' if study.description else '')}"]
+    sizes = f"{arm.size} coordinates, {len(arm.inputs)} inputs"
+    lines.append(f"robot {plain(study.robot.name)}: {sizes}; {study.until:g} s")
     lines.append(f"integrator {run.method}: {run.reason}")
     if resumed_at is not None:
         lines.append(f"resumed at {resumed_at:.6g} s")
@@ -147,7 +154,8 @@ def _summary(result: Result) -> None:
     rows = table("", "", words=2)
     rows.show_header = False
     t = result.time[-1]
-    rows.add_row("simulated", f"{t:.6g} s in {info.seconds:.3g} s: {t / seconds:.3g} times real time; {info.ended}")
+    speed = f"{t:.6g} s in {info.seconds:.3g} s: {t / seconds:.3g} times real time"
+    rows.add_row("simulated", f"{speed}; {plain(info.ended)}")
     steps = f"{s['steps']:.0f} steps of {s['smallest_step']:.2g} to {s['largest_step']:.2g} s"
     rows.add_row("integrator", f"{steps}, {s['rejected']:.0f} rejected, {s['evaluations']:.0f} evaluations")
     energy = result["energy.total"]
@@ -167,7 +175,7 @@ def _summary(result: Result) -> None:
             bent = result.extreme(f"{link.name}.deflection")
             rows.add_row(link.name, f"tip deflection up to {engineering(bent.most, 'm')}, at {bent.most_at:.4g} s")
     for t, name, value in info.events:
-        rows.add_row("event", f"at {t:.6g} s: {name} (value {number(value)})")
+        rows.add_row("event", f"at {t:.6g} s: {plain(name)} (value {number(value)})")
     emit(rows)
 
 

@@ -5,22 +5,27 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pliant.cli.terminal import check_folder, refuse
+from pliant.cli.terminal import check_folder, check_replaced, refuse
+from pliant.model.errors import ModelError
+from pliant.model.files import file_name
 from pliant.model.yaml_file import parse_document, read_text
 from pliant.results.result import Result
+from pliant.results.samples import Samples
 from pliant.results.storage import load_run_and_checkpoint, save_run
 from pliant.simulation.checkpoint import (
     ENDING,
     Checkpoint,
     CheckpointFile,
+    Space,
+    holder,
     needed_space,
     partial_path,
     read_checkpoint,
-    reserve,
 )
 from pliant.simulation.events import Happening
 from pliant.simulation.integrators.integrator import IntegrationError
@@ -48,16 +53,18 @@ class Job:
         self.partial = partial_path(path)
         samples = int(study.until / study.sample_step) + 2
         # a folder that cannot be written is known before anything is compiled, the space that is needed after it
-        reserve(path, needed_space(samples, len(study.robot.joint_coordinates)))
+        Space(path, needed_space(samples, len(study.robot.joint_coordinates))).release()
         with study.placed():
             self.run = Run(study)
-        reserve(path, needed_space(samples, 3 * self.run.arm.size + 2 * len(self.run.arm.inputs) + 4))
+        # held to the end: what is computed can always be kept
+        self.space = Space(path, needed_space(samples, 3 * self.run.arm.size + 2 * len(self.run.arm.inputs) + 4))
         self.resumed_at: float | None = None
         if kept is not None:
-            self.run.recall(kept.memory, kept.samples, kept.happenings)
+            _recall(self.run, kept, path)
             self.resumed_at = self.run.t
         self.kept = kept
         self.saved = False
+        self.unsaved: list[Samples | None] = []
 
     @classmethod
     def prepare(
@@ -69,18 +76,21 @@ class Job:
             path = output or given.with_name(given.name.removesuffix(ENDING))
             kept = _kept(given.with_name(given.name.removesuffix(ENDING)))
             study = _stored_study(kept, changes, python)
+            _same_study(study, kept, path)
             _still_ahead(study, kept, path)
             return cls(study, name, path, kept)
         if given.suffix == RUN_ENDING:
             refuse(f"{name} is a run; `pliant view {name}` shows it, --resume goes on with it")
         study = load_study(name, python=python, changes=changes)
-        path = output or Path(f"{study.name}{RUN_ENDING}")
+        path = output or Path(f"{file_name(study.name)}{RUN_ENDING}")
         check_folder(path, (RUN_ENDING,))
+        check_replaced(path, force)
         if resume:
             kept = _kept(path)
             _same_study(study, kept, path)
             _still_ahead(study, kept, path)
             return cls(study, name, path, kept)
+        _refuse_held(path)
         if partial_path(path).exists() and not force:
             refuse(f"{partial_path(path)} holds an interrupted run; --resume goes on with it, --force starts anew")
         return cls(study, name, path, None)
@@ -112,7 +122,7 @@ class Job:
             self.run.give_up(error)
             outcome.trouble = self.run.trouble
         except OSError as error:
-            log.close()
+            self._rescue(log)
             where = "the last checkpoint is kept; free some space, then go on with: " + self.resume_command
             return JobOutcome(trouble=f"{self.partial}: {error.strerror} at t = {self.run.t:.6g} s; {where}")
         except Exception:
@@ -120,13 +130,15 @@ class Job:
             if self.kept is None and not self.saved:
                 log.remove()
             raise
+        # not yet on the disk, should the result not get there either
+        self.unsaved.append(self.run.recorder.fresh())
         outcome.result = self.run.result()
         self._finish(outcome, log)
         return outcome
 
     def _open(self) -> CheckpointFile:
-        if self.kept is not None and self.partial.exists():
-            return CheckpointFile.reopen(self.partial)
+        if self.kept is not None and self.kept.end and self.partial.exists():
+            return CheckpointFile.reopen(self.partial, self.kept)
         header = {
             "study": self.study.to_yaml(),
             "robot": self.study.robot.to_yaml(),
@@ -138,8 +150,17 @@ class Job:
         return log
 
     def _checkpoint(self, log: CheckpointFile) -> None:
-        log.append(self.run.recorder.fresh(), self.run.memory(), self.run.happenings)
-        self.saved = True
+        self.unsaved.append(self.run.recorder.fresh())
+        fresh = [part for part in self.unsaved if part is not None]
+        log.append(Samples.join(fresh) if fresh else None, self.run.memory(), self.run.happenings)
+        self.unsaved, self.saved = [], True
+
+    def _rescue(self, log: CheckpointFile) -> None:
+        """The disk is full: the space that was held is for the samples that are not yet on it."""
+        self.space.release()
+        with suppress(OSError):
+            self._checkpoint(log)
+        log.close()
 
     def _finish(self, outcome: JobOutcome, log: CheckpointFile) -> None:
         """Write the result; the checkpoints go when it is there and whole."""
@@ -148,21 +169,38 @@ class Job:
             save_run(outcome.result, self.path, self.run.memory())
             outcome.written = True
         except OSError as error:
-            try:
-                self._checkpoint(log)
-            except OSError:
-                log.close()
-            why = error.strerror or str(error)
-            outcome.trouble = f"{self.path}: the result cannot be written: {why}; go on with: {self.resume_command}"
+            self._rescue(log)
+            how = f"it is kept in {self.partial}; free some space, then write it with: {self.resume_command}"
+            outcome.trouble = f"{self.path}: the result cannot be written: {error.strerror}; {how}"
             return
+        self.space.release()
         if outcome.interrupted:
             log.close()
         else:
             log.remove()
 
 
+def _refuse_held(path: Path) -> None:
+    """Two processes must not write one run."""
+    partial = partial_path(path)
+    who = holder(partial)
+    if who:
+        refuse(f"{partial}: {who}; wait for its end, or name another file with -o")
+
+
+def _recall(run: Run, kept: Checkpoint, path: Path) -> None:
+    """Go on where a run was; what was kept of another robot or by other means does not fit."""
+    try:
+        run.recall(kept.memory, kept.samples, kept.happenings)
+    except ModelError:
+        raise
+    except (LookupError, TypeError, ValueError) as error:
+        refuse(f"{path}: what was kept does not fit this run ({type(error).__name__}: {error}); --force starts anew")
+
+
 def _kept(path: Path) -> Checkpoint:
     """What is there of a run: its checkpoints, or the finished file."""
+    _refuse_held(path)
     partial = partial_path(path)
     if partial.exists():
         return read_checkpoint(partial)

@@ -52,6 +52,22 @@ def emit(*parts: RenderableType) -> None:
         typer.echo(("\n" if i else "") + text.rstrip("\n"), color=to_terminal)
 
 
+def plain(text: str) -> str:
+    """A text of the user inside our own, which may have markup for bold words."""
+    from rich.markup import escape
+
+    from pliant.model.errors import printable
+
+    return escape(printable(text))
+
+
+def tell(message: str, colour: str = "red", *, err: bool = True) -> None:
+    """A line for people, mostly beside the output; what a file put into it does not steer the terminal."""
+    from pliant.model.errors import printable
+
+    typer.secho(printable(message), fg=colour, err=err)
+
+
 def table(*columns: str, words: int = 1) -> Table:
     """A table without vertical rules; the first columns hold words, the others numbers."""
     from rich import box
@@ -73,14 +89,14 @@ def number(value: float | None, digits: int = 4) -> str:
 
 def refuse(message: str) -> NoReturn:
     """End because of what the user asked for."""
-    typer.secho(message, fg="red", err=True)
+    tell(message)
     raise typer.Exit(WRONG_INPUT)
 
 
 def warn(texts: Iterable[str]) -> None:
     """Say what needs care, beside the output."""
     for text in texts:
-        typer.secho(f"warning: {text}", fg="yellow", err=True)
+        tell(f"warning: {text}", "yellow")
 
 
 def check_picture(path: Path | None) -> None:
@@ -103,6 +119,14 @@ def check_film(path: Path | None) -> None:
         check_film(path)
     except RuntimeError as error:
         refuse(str(error))
+
+
+def check_replaced(path: Path, force: bool) -> None:
+    """Refuse to replace a run, a table or a page that Pliant did not write."""
+    from pliant.results.storage import is_foreign
+
+    if not force and is_foreign(path):
+        refuse(f"{path}: there is another file of that name, which Pliant did not write; --force replaces it")
 
 
 def check_folder(path: Path, endings: tuple[str, ...], what: str = "the file") -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pliant.cli.terminal import check_film, check_folder
+from pliant.cli.terminal import check_film, check_folder, check_replaced
 
 PAGES, TABLES = (".html", ".htm"), (".csv",)
 
@@ -23,6 +23,7 @@ def view(
             "default: a report beside the run.",
         ),
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is not Pliant's.")] = False,
     browser: Annotated[bool, typer.Option(help="Open the report in the browser.")] = True,
 ) -> None:
     """Write the report of a stored run and open it in the browser, or write plots, a film or a table."""
@@ -32,6 +33,7 @@ def view(
 
     path = output or run.with_suffix(PAGES[0])
     check_folder(path, tuple(dict.fromkeys((*PAGES, *PICTURES, *FILMS, *TABLES))))
+    check_replaced(path, force)
     ending = path.suffix.lower()
     if ending in FILMS:
         check_film(path)

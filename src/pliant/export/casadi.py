@@ -10,6 +10,7 @@ from pliant.engine.trace.program import Address
 from pliant.engine.trace.tape import FUNCTIONS, STUMPFF, Node, live
 from pliant.export.functions import GRAVITY, Exported, Model, model
 from pliant.export.target import target
+from pliant.model.files import written
 from pliant.spatial.scalars import stumpff
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ def generate_casadi(
 ) -> Path:
     """Save one function of an arm to a file that ``casadi.Function.load`` reads."""
     out = target(path, ".casadi")
-    casadi_function(arm, function, frames=frames).save(str(out))
+    with written(out) as beside:
+        casadi_function(arm, function, frames=frames).save(str(beside))
     return out
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from pliant.model.files import write_file
+
 
 def target(path: str | os.PathLike[str], *suffixes: str) -> Path:
     """A path that can be written and ends as it must."""
@@ -22,4 +24,4 @@ def target(path: str | os.PathLike[str], *suffixes: str) -> Path:
 
 def write(path: Path, text: str) -> None:
     """Write a text file, the same on every platform."""
-    path.write_text(text, encoding="utf-8", newline="\n")
+    write_file(path, text, newline="\n")

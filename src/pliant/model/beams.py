@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Field, StrictBool, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pliant.model.any_section import AnySection
+from pliant.model.curvature import Curvature
 from pliant.model.discretisation import Damping, Elements, Lumped, Modes, user_shape
 from pliant.model.element import Array, Element, at, of_value, refuse, rule
 from pliant.model.errors import ModelError, show
@@ -19,7 +20,14 @@ from pliant.model.materials import MATERIALS, Material, MaterialOrName, find_mat
 from pliant.model.units import BendingStiffness, Force, MassPerLength, PositiveLength, SectionInertia, WholeNumber
 
 # the constants that a family of elastic coordinates cannot do without
-NEEDED = {"bend_y": ("EIz",), "bend_z": ("EIy",), "torsion": ("GJ", "rhoJ"), "axial": ("EA",)}
+NEEDED = {
+    "bend_y": ("EIz",),
+    "bend_z": ("EIy",),
+    "torsion": ("GJ", "rhoJ"),
+    "axial": ("EA",),
+    "shear_y": ("kGAy",),
+    "shear_z": ("kGAz",),
+}
 _SHEAR_REMEDY = "G or nu of the material, and ky and kz of the section"
 SHEAR = {"bend_y": "kGAy", "bend_z": "kGAz"}
 # places along the beam where a user's expression is tried, as fractions of the length
@@ -29,6 +37,7 @@ MASS_POINTS = 4
 # stations of an exact beam, in every segment
 MOST_STATIONS = 60
 MOST_PIECES = 200
+MOST_SEGMENTS = 1000
 Pieces = Annotated[int, WholeNumber(1, MOST_PIECES)]
 # lengths that are given twice must agree to this fraction
 SAME_LENGTH = 1e-9
@@ -101,6 +110,7 @@ class Segment(Element):
     material: MaterialOrName | None = Field(default=None, description="material; default: that of the beam")
     properties: Properties | None = Field(default=None, description="constants instead of section and material")
     taper_to: AnySection | None = Field(default=None, description="section at the end of a taper, of the same kind")
+    curvature: Curvature | None = Field(default=None, description="curvature and twist of the unloaded segment")
 
     @model_validator(mode="after")
     def _section_or_properties(self) -> Self:
@@ -168,13 +178,16 @@ class Beam(Element):
         "`exact` lets every section turn by its finite rotation: slower, for comparison with other codes",
     )
     bending: Bending = Field(
-        default="linear",
+        default="second-order",
         description="how far it may bend: linear (small deflections only), second-order (axial loads, gravity and "
         "rotation stiffen or soften it) or exact (any deflection; the modes are read as strains)",
     )
     stations: Annotated[int, WholeNumber(2, MOST_STATIONS)] | None = Field(
         default=None,
         description="places per segment at which an exact beam is followed; default: two more than modes of a family",
+    )
+    curvature: Curvature | None = Field(
+        default=None, description="curvature and twist of the unloaded axis; needs bending: exact"
     )
     damping: Damping | None = Field(default=None, description="structural damping")
     pieces: Pieces = Field(default=1, description="number of equal beams, welded end to end, that stand for this one")
@@ -209,18 +222,36 @@ class Beam(Element):
     def _bending_problems(self) -> Iterator[InitErrorDetails]:
         if self.stations is not None and self.bending != "exact":
             yield at("stations", message=f"stations are those of an exact beam; bending is {self.bending}")
+        yield from self._curvature_problems()
         if self.bending != "exact":
+            for family in {"shear_y", "shear_z"} & set(self.families):
+                remedy = "write bending: exact, or give elements with timoshenko: true"
+                yield at("modes", family, message=f"modes of shear belong to exact beams; {remedy}")
             return
         for method in ("elements", "lumped"):
             if getattr(self, method) is not None:
                 remedy = "give modes, or write bending: second-order"
                 yield at("bending", message=f"an exact beam reads modes as strains and knows no {method}; {remedy}")
 
+    def _curvature_problems(self) -> Iterator[InitErrorDetails]:
+        if self.curvature is not None and self.segments:
+            yield at("curvature", message="the beam has segments; give curvature in each segment that is curved")
+        curved = [part.curvature for part in self.parts() if part.curvature is not None]
+        bends = self.bending == "exact" and bool({"bend_y", "bend_z"} & set(self.families))
+        if curved and self.is_flexible and not bends:
+            remedy = "write bending: exact and give modes of bend_y or bend_z"
+            yield at("curvature", message=f"a curved beam bends as a rod with strain modes; {remedy}")
+        if self.pieces > 1 and not all(each.is_constant for each in curved):
+            remedy = "give segments of constant curvature, or leave pieces out"
+            yield at("pieces", message=f"a curvature that varies along a segment cannot be cut in pieces; {remedy}")
+
     def _material_problems(self) -> Iterator[InitErrorDetails]:
         if self.section is not None and self.material is None:
             yield at(message="key 'material' is missing; a section needs one")
         if self.properties is not None and self.material is not None:
             yield at("material", message="properties already contain the material; leave material out")
+        if len(self.segments) > MOST_SEGMENTS:
+            yield of_value("segments", message=f"has {len(self.segments)} entries; there may be {MOST_SEGMENTS}")
         for i, segment in enumerate(self.segments):
             if segment.section is not None and segment.material is None and self.material is None:
                 yield at("segments", i, message="key 'material' is missing, here and in the beam")
@@ -288,10 +319,20 @@ class Beam(Element):
         return bool(self.families)
 
     @property
+    def shortens(self) -> bool:
+        """Whether its bent axis moves back to second order."""
+        return self.bending == "second-order" and bool({"bend_y", "bend_z"} & {*self.families})
+
+    @property
     def is_uniform(self) -> bool:
         """Whether the beam is one piece without taper."""
         parts = self.parts()
         return len(parts) == 1 and parts[0].taper_to is None
+
+    @property
+    def is_curved(self) -> bool:
+        """Whether its axis is curved or twisted before any load acts."""
+        return self.curvature is not None or any(segment.curvature is not None for segment in self.segments)
 
     @property
     def total_length(self) -> float:
@@ -322,6 +363,7 @@ class Beam(Element):
                     section=self.section,
                     material=self.material,
                     properties=self.properties,
+                    curvature=self.curvature,
                 ),
             )
         return tuple(

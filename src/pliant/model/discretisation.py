@@ -21,7 +21,7 @@ from pliant.model.errors import show
 from pliant.model.expressions import Expression, ExpressionError, parse_expression
 from pliant.model.units import NON_NEGATIVE, Quantity, Rate, Ratio, Time, WholeNumber
 
-FAMILIES = ("bend_y", "bend_z", "torsion", "axial")
+FAMILIES = ("bend_y", "bend_z", "torsion", "axial", "shear_y", "shear_z")
 MOST_MODES = 100
 MOST_NODES = 1000
 
@@ -129,6 +129,8 @@ class Modes(Element):
         default=None, description="torsion: a count or a mapping; switches the inertia of the sections on"
     )
     axial: FamilyOrCount = Field(default=None, description="elongation: a count or a mapping")
+    shear_y: FamilyOrCount = Field(default=None, description="shear in y of an exact beam: a count or a mapping")
+    shear_z: FamilyOrCount = Field(default=None, description="shear in z of an exact beam: a count or a mapping")
     normalise: Normalise = Field(default="mass", description="mass, tip, unit or none")
     tip_mass: TipMass = Field(default="auto", description="mass at the tip for the shape clamped-mass, or auto")
     tip_inertia: TipInertia = Field(default="auto", description="inertia at the tip for clamped-mass, or auto")
@@ -270,7 +272,7 @@ class _Switches(Element):
 
     def families(self) -> tuple[str, ...]:
         """The families that bend, twist or stretch, in the order of the coordinates."""
-        return tuple(name for name in FAMILIES if getattr(self, name))
+        return tuple(name for name in FAMILIES if getattr(self, name, False))
 
 
 class Elements(_Switches):

@@ -23,6 +23,7 @@ V = TypeVar("V")
 
 SHOWN_KEYS = 6
 LONGEST_NAME = 100
+LONGEST_TITLE = 200
 _NAME = re.compile(r"\w[\w+-]*")
 
 
@@ -146,7 +147,15 @@ def _encodable(text: str) -> str:
     return text
 
 
+def _one_line(name: str) -> str:
+    if not name.strip() or len(name) > LONGEST_TITLE or not name.isprintable():
+        raise PydanticCustomError("value", "is {given}; it must be one line of text", {"given": show(name)})
+    return name
+
+
 Text = Annotated[str, AfterValidator(_encodable)]
+Title = Annotated[str, AfterValidator(_encodable), AfterValidator(_one_line)]
+"""A name that people read: one line, without signs that steer a terminal."""
 Name = Annotated[str, BeforeValidator(_check_name)]
 three = BeforeValidator(sequence(3))
 four = BeforeValidator(sequence(4))

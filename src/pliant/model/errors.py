@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import reprlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -18,6 +19,15 @@ _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = LONGEST_VALUE
 _SHORT.maxlist = _SHORT.maxtuple = 9
 _SHORT.maxlevel = 3
+
+
+# what steers a terminal instead of being seen on it
+_STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    """A text for a terminal or a picture: control characters are written out, lines and tabs stay."""
+    return _STEERING.sub(lambda found: found.group().encode("unicode_escape").decode(), text)
 
 
 @dataclass(frozen=True, slots=True)

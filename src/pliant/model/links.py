@@ -11,6 +11,7 @@ from pydantic_core import InitErrorDetails
 from pliant.model.beams import Beam
 from pliant.model.element import Element, Name, at, of_value, refuse, rule
 from pliant.model.errors import ModelError, did_you_mean
+from pliant.model.fe_files import FiniteElementFiles
 from pliant.model.inertia import Rigid, RigidPart
 from pliant.model.joints import Joint
 from pliant.model.modal import ModalData
@@ -22,7 +23,7 @@ END = 1e-9
 
 
 class Link(Element):
-    """A link with its inboard joint: `rigid`, `beam` or `modal`; none of them is a massless connector.
+    """A link with its inboard joint: `rigid`, `beam`, `modal` or `fe`; none of them is a massless connector.
 
     The link frame sits at the moving side of the joint. The frames ``root`` (the link frame itself) and
     ``tip`` always exist.
@@ -33,6 +34,7 @@ class Link(Element):
     rigid: Rigid | None = Field(default=None, description="a rigid body")
     beam: Beam | None = Field(default=None, description="a beam along x")
     modal: ModalData | None = Field(default=None, description="modal data from elsewhere")
+    fe: FiniteElementFiles | None = Field(default=None, description="matrices of a finite-element program")
     hub: RigidPart | None = Field(
         default=None, description="rigid part on the moving side of the joint, at the root frame"
     )
@@ -42,9 +44,13 @@ class Link(Element):
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        kinds = [key for key in ("rigid", "beam", "modal") if getattr(self, key) is not None]
+        kinds = [key for key in ("rigid", "beam", "modal", "fe") if getattr(self, key) is not None]
         if len(kinds) > 1:
-            raise rule("give at most one of rigid, beam and modal; {found} are given", found=" and ".join(kinds))
+            raise rule("give at most one of rigid, beam, modal and fe; {found} are given", found=" and ".join(kinds))
+        if self.fe is not None:
+            # the files are read: from here on the link is what they say
+            self.__dict__.update(modal=self.fe.modal, fe=None)
+            self.__pydantic_fields_set__.symmetric_difference_update({"modal", "fe"})
         if self.joint.name is None:
             self.__dict__["joint"] = self.joint.model_copy(update={"name": self.name})
         refuse([*self._name_problems(), *self._frame_problems(), *self._part_problems()])

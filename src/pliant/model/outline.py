@@ -40,9 +40,9 @@ class LinkOutline:
         name, joint = _text(peek(link, "name")), peek(link, "joint")
         frames = {"root", "tip"}
         frames.update(filter(None, (_text(peek(frame, "name")) for frame in _items(peek(link, "frames")))))
-        modal_frames = peek(peek(link, "modal"), "frames")
-        if isinstance(modal_frames, dict):
-            frames.update(key for key in modal_frames if isinstance(key, str))
+        for own in (peek(peek(link, key), "frames") for key in ("modal", "fe")):
+            if isinstance(own, dict):
+                frames.update(key for key in own if isinstance(key, str))
         return cls(
             name=name,
             joint=_text(peek(joint, "name")) or name,

@@ -18,8 +18,9 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
 from pliant.model.discretisation import Damping
-from pliant.model.element import Acceleration3, Element, Frozen, FrozenDict, Name, Text, at, refuse, within
+from pliant.model.element import Acceleration3, Element, Frozen, FrozenDict, Name, Text, Title, at, refuse, within
 from pliant.model.errors import ModelError, did_you_mean, show
+from pliant.model.files import write_file
 from pliant.model.joints import Anchor, Joint, Loop
 from pliant.model.links import Link
 from pliant.model.materials import Material
@@ -28,8 +29,6 @@ from pliant.model.outline import BASE, MOST_LINKS, Outline
 from pliant.model.paths import value_at, with_value
 from pliant.model.ties import Tie, resolve_ties
 from pliant.model.units import Quantity
-
-LONGEST_ROBOT_NAME = 200
 
 
 class _PoseValues:
@@ -66,7 +65,7 @@ class _PoseValues:
 class Robot(Element):
     """A robot with flexible links. Links stand in tree order, parents before their children."""
 
-    name: Text = Field(description="name of the robot")
+    name: Title = Field(description="name of the robot")
     description: Text = Field(default="", description="what it is")
     source: Text = Field(default="", description="where the numbers come from")
     gravity: Acceleration3 = Field(default=(0.0, 0.0, -9.81), description="acceleration of gravity in the base frame")
@@ -92,13 +91,6 @@ class Robot(Element):
     tip: Text | None = Field(
         default=None, description="the frame that is called tip, LINK.FRAME; default: the tip of the last link"
     )
-
-    @field_validator("name")
-    @classmethod
-    def _printable(cls, name: str) -> str:
-        if not name.strip() or len(name) > LONGEST_ROBOT_NAME or not name.isprintable():
-            raise PydanticCustomError("value", "is {given}; it must be one line of text", {"given": show(name)})
-        return name
 
     @field_validator("links", mode="before")
     @classmethod
@@ -301,7 +293,7 @@ class Robot(Element):
 
     def save(self, path: str | Path) -> None:
         """Write the robot to a YAML file."""
-        Path(path).write_text(self.to_yaml(), encoding="utf-8")
+        write_file(Path(path), self.to_yaml())
 
 
 def _body(link: Link) -> str:

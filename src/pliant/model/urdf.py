@@ -21,7 +21,8 @@ import numpy as np
 
 from pliant.model.attach import Plain
 from pliant.model.element import Array
-from pliant.model.errors import ModelError, Problem, did_you_mean, listing, show
+from pliant.model.errors import Problem, did_you_mean, listing, show
+from pliant.model.files import content_of
 from pliant.model.inertia import Rigid
 from pliant.model.joints import Joint, Limits, Mimic
 from pliant.model.links import Link
@@ -108,13 +109,7 @@ class Urdf:
 
 def read_urdf(path: str | Path, *, strict: bool = False) -> Urdf:
     """Read a URDF file; raises ModelError with all its problems, each with its line."""
-    path = Path(path)
-    try:
-        with path.open("rb") as stream:
-            content = stream.read(LARGEST_FILE + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ModelError(Problem("", f"the file cannot be read: {reason}", str(path))) from None
+    content = content_of(path, LARGEST_FILE)
     return parse_urdf(content, str(path), strict=strict)
 
 

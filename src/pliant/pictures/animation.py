@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.model.files import written
 from pliant.pictures.canvas import FLEXIBLE_EDGE, GREY, INK, LOAD, LOAD_EDGE, PALE, PAPER, RIGID_EDGE, TRACE
 from pliant.pictures.film import Film, make_film, view_of
+from pliant.pictures.words import as_written
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,10 +51,11 @@ def draw_film(arm: Dynamics, time: Floats, q: Floats, path: Path, seconds: float
     scene = _Scene(film, view_of(arm, film), title)
     scene.figure.set_dpi(dots)
     # a run with few samples gives fewer pictures, each shown for longer
-    if ending == ".gif":
-        _write_gif(scene, path, seconds / len(film.time))
-    else:
-        _write_mp4(scene, path, len(film.time) / seconds)
+    with written(path) as beside:
+        if ending == ".gif":
+            _write_gif(scene, beside, seconds / len(film.time))
+        else:
+            _write_mp4(scene, beside, len(film.time) / seconds)
 
 
 def _write_gif(scene: _Scene, path: Path, each: float) -> None:
@@ -97,7 +100,7 @@ class _Scene:
         (self.joints,) = axes.plot([], [], ls="none", marker="o", ms=5.5, mfc=PAPER, mec=INK, mew=1.3)
         (self.loads,) = axes.plot([], [], ls="none", marker="o", ms=8.0, mfc=LOAD, mec=LOAD_EDGE, mew=1.0)
         head = 1 - 0.25 / HEIGHT
-        self.figure.text(0.3 / WIDTH, head, title, weight="bold", color=INK, va="center")
+        self.figure.text(0.3 / WIDTH, head, as_written(title), weight="bold", color=INK, va="center")
         self.clock = self.figure.text(1 - 0.3 / WIDTH, head, "", ha="right", color=GREY, va="center")
 
     def _fit(self, axes: Any) -> None:

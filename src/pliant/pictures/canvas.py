@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pliant.bodies.modal_body import Array
+from pliant.model.files import written
+from pliant.pictures.words import as_written
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -274,7 +276,9 @@ class Canvas:
         """Name and description above, a line of facts below."""
         head(self.figure, title, subtitle)
         height = self.figure.get_figheight()
-        self.figure.text(1 - 0.3 / WIDTH, 0.33 / height, facts, fontsize=8.5, color=GREY, va="center", ha="right")
+        self.figure.text(
+            1 - 0.3 / WIDTH, 0.33 / height, as_written(facts), fontsize=8.5, color=GREY, va="center", ha="right"
+        )
 
     def _direction(self, start: Array, direction: Array, colour: str, name: str) -> None:
         """A named arrow in the corner, left out where one looks along it."""
@@ -297,6 +301,7 @@ class Canvas:
 def head(figure: Figure, title: str, subtitle: str) -> None:
     """The two lines above a picture."""
     width, height = figure.get_size_inches()
+    title, subtitle = as_written(title), as_written(subtitle)
     figure.text(0.3 / width, 1 - 0.32 / height, title, fontsize=14, weight="bold", color=INK, va="center")
     figure.text(0.3 / width, 1 - 0.57 / height, subtitle, fontsize=9, color=GREY, va="center")
 
@@ -309,8 +314,8 @@ def save(figure: Figure, path: Path) -> None:
     if ending not in PICTURES:
         raise ValueError(f"{path}: a picture must end in {', '.join(PICTURES)}")
     dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-    with rc_context({"svg.hashsalt": "pliant"}):
-        figure.savefig(path, dpi=DOTS_PER_INCH, metadata=dates.get(ending))
+    with rc_context({"svg.hashsalt": "pliant"}), written(path) as beside:
+        figure.savefig(beside, dpi=DOTS_PER_INCH, metadata=dates.get(ending))
 
 
 def polygon(centre: Array, normal: Array, radius: float, corners: int) -> Array:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.bodies.curved_axis import undeformed_pose
 from pliant.bodies.modal_body import Array
 from pliant.pictures.canvas import (
     AXIS_COLOURS,
@@ -33,12 +34,15 @@ from pliant.pictures.words import counted
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from pliant.model.links import Link
     from pliant.model.robot import Robot
 
 LOOP = "#be185d"
 LOOKS = "#94a3b8"
 # amplitude of the pale swing of a flexible link, as a part of its length
 SWING = 0.08
+# points with which a curved link is drawn
+CURVE_POINTS = 41
 
 
 def draw_robot(robot: Robot, path: Path) -> None:
@@ -90,18 +94,29 @@ def facts(robot: Robot) -> str:
 def _lines(robot: Robot, placed: dict[str, PlacedLink], item: PlacedLink) -> list[Array]:
     """The strokes that make up a link: its axis first, then what leads to its frames and its children."""
     link, own = item.link, item.own
-    lines = [own(np.array([[0.0, 0.0, 0.0], [link.length, 0.0, 0.0]]))] if link.length else []
+    lines = [own(_axis(link))] if link.length else []
     used = [robot.parent_of(child) + (child,) for child in robot.children_of(link.name)]
     ends = [(frame, placed[child].joint.p) for _, frame, child in used]
     ends += [(name, item.frame(name).p) for name in link.frame_names]
     for name, end in ends:
         frame = link.frame(name)
-        foot = own(np.array([frame.x if frame.x is not None else link.length if name == "tip" else 0.0, 0.0, 0.0]))
+        foot = own(_point(link, frame.x if frame.x is not None else link.length if name == "tip" else 0.0))
         if np.linalg.norm(end - foot) > 1e-9:
             lines.append(np.array([foot, end]))
     if np.linalg.norm(own.p - item.joint.p) > 1e-9 and link.joint.type != "free":
         lines.append(np.array([item.joint.p, own.p]))
     return lines
+
+
+def _point(link: Link, x: float) -> Array:
+    """A point on the axis of a link."""
+    return np.array([x, 0.0, 0.0]) if link.beam is None else undeformed_pose(link.beam, x)[0]
+
+
+def _axis(link: Link) -> Array:
+    """The axis of a link (points, 3): two points, or many where it is curved."""
+    curved = link.beam is not None and link.beam.is_curved
+    return np.array([_point(link, x) for x in np.linspace(0.0, link.length, CURVE_POINTS if curved else 2)])
 
 
 def _draw_body(canvas: Canvas, robot: Robot, placed: dict[str, PlacedLink], item: PlacedLink) -> None:
@@ -113,7 +128,7 @@ def _draw_body(canvas: Canvas, robot: Robot, placed: dict[str, PlacedLink], item
         else:
             canvas.stroke(line, colour=RIGID_EDGE, fill=RIGID, width=6.0, order=1.9)
     if item.link.mass or item.link.length:
-        middle = item.own(np.array([item.link.length / 2, 0.0, 0.0]))
+        middle = item.own(_point(item.link, item.link.length / 2))
         canvas.label(middle, item.link.name, color=edge, weight="bold")
 
 
@@ -124,11 +139,12 @@ def _draw_swing(canvas: Canvas, robot: Robot, item: PlacedLink) -> None:
         first = next((mode for mode in modes if mode.family == family), None)
         if first is None:
             continue
-        swing = np.zeros((2, len(first.x), 3))
-        swing[:, :, 0] = first.x
         amplitude = SWING * item.link.length * first.shape / np.abs(first.shape).max()
-        swing[0, :, axis], swing[1, :, axis] = amplitude, -amplitude
-        edges = item.own(swing)
+        assert item.link.beam is not None
+        poses = [undeformed_pose(item.link.beam, x) for x in first.x]
+        aside = np.array([a * R[:, axis] for a, (_, R) in zip(amplitude, poses, strict=True)])
+        line = np.array([p for p, _ in poses])
+        edges = item.own(np.stack([line + aside, line - aside]))
         canvas.patch(np.concatenate([edges[0], edges[1][::-1]]), colour=FLEXIBLE_EDGE, alpha=0.13)
         for edge in edges:
             canvas.thin(edge, colour=FLEXIBLE_EDGE, width=0.6, clear=True)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 STATIONS = 161
 # axis of the link about which the tip turns in each family
-TURNS_ABOUT = {"bend_y": 2, "bend_z": 1, "torsion": 0, "axial": 0}
+TURNS_ABOUT = {"bend_y": 2, "bend_z": 1, "torsion": 0, "axial": 0, "shear_y": 2, "shear_z": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class LinkMode:
     """One natural vibration of a link.
 
     name       the coordinate of the same number, such as bend_y.1
-    family     bend_y, bend_z, torsion, axial, or mode for modal data
+    family     bend_y, bend_z, torsion, axial, shear_y, shear_z, or mode for modal data
     number     1 for the lowest of its family
     frequency  Hz
     x          stations along the link, m; empty for modal data
@@ -97,7 +97,7 @@ def _tip(link: Link, robot: Robot, family: str, tip: ShapeSamples) -> tuple[str,
     mass = load.mass if data.tip_mass == "auto" else float(data.tip_mass or 0.0)
     inertia = float(load.inertia[about, about]) if data.tip_inertia == "auto" else float(data.tip_inertia or 0.0)
     w, psi = tip.value[:, 0], tip.rotation[:, 0]
-    parts = {"torsion": f"{inertia:.3g} kg m²", "axial": f"{mass:.3g} kg"}
+    parts = {"torsion": f"{inertia:.3g} kg m²", **dict.fromkeys(("axial", "shear_y", "shear_z"), f"{mass:.3g} kg")}
     text = parts.get(family, f"{mass:.3g} kg, {inertia:.3g} kg m²")
     return f"clamped, tip {text}", mass * np.outer(w, w) + inertia * np.outer(psi, psi)
 

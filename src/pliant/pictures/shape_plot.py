@@ -20,7 +20,14 @@ if TYPE_CHECKING:
 
 # more shapes than this in a panel cannot be told apart
 SHOWN = 20
-FAMILY_COLOURS = {"bend_y": "#1d4ed8", "bend_z": "#0f766e", "torsion": "#b45309", "axial": "#7c3aed"}
+FAMILY_COLOURS = {
+    "bend_y": "#1d4ed8",
+    "bend_z": "#0f766e",
+    "torsion": "#b45309",
+    "axial": "#7c3aed",
+    "shear_y": "#0369a1",
+    "shear_z": "#4d7c0f",
+}
 
 
 def draw_shapes(robot: Robot, path: Path) -> None:

@@ -9,7 +9,16 @@ FAMILY_WORDS = {
     "bend_z": "bending in z",
     "torsion": "torsion",
     "axial": "elongation",
+    "shear_y": "shear in y",
+    "shear_z": "shear in z",
 }
+
+
+def as_written(text: str) -> str:
+    """A text of the user for a picture, in which dollars would begin a formula."""
+    from pliant.model.errors import printable
+
+    return printable(text).replace("$", r"\$")
 
 
 def counted(n: int, word: str) -> str:

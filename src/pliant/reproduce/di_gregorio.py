@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.analysis.turning import SpeedFrequencies, frequencies_over_speed
 from pliant.formulations.lumped_fe.elastic_motion import elastic_motion
-from pliant.formulations.lumped_fe.frequencies import frequencies_over_speed, natural_frequencies
+from pliant.formulations.lumped_fe.frequencies import natural_frequencies
 from pliant.formulations.lumped_fe.model import LumpedModel
 from pliant.formulations.lumped_fe.node_matrices import Variant
 from pliant.formulations.lumped_fe.recovery import ElasticState, frame_displacement
 from pliant.formulations.lumped_fe.skeleton import JointMotion
 from pliant.model.robot import Robot
-from pliant.pictures.canvas import save
-from pliant.results.plots import lines
+from pliant.pictures.speed_plot import draw_speed
 from pliant.simulation.approximate_forward import ApproximateForward, approximate_forward
 from pliant.simulation.drives.given import GivenTorque
 from pliant.simulation.inverse_dynamics import InverseRun, inverse_dynamics
@@ -34,8 +34,12 @@ Floats = NDArray[np.float64]
 START, TURN, UNTIL, STEPS = (0.3, 0.5), (1.2, -0.9), 1.5, 1500
 """The nominal motion of the open chain: quintic in 1 s, then rest."""
 ELEMENTS = (2, 4, 8, 16)
-SPEEDS = np.linspace(0.0, 12.0, 25)
-"""rad/s"""
+BAR_ELEMENTS = 16
+ETA = np.linspace(0.0, 12.0, 25)
+"""Speeds of the turning bar, in sqrt(EI / (rho A L^4))."""
+# Wright, Smith, Thresher, Wang, J. Appl. Mech. 49 (1982): the two lowest frequencies out of the plane of rotation; in
+# the plane their squares are smaller by that of the speed
+PUBLISHED = {2.0: (4.1373, 22.6149), 6.0: (7.3604, 26.8091), 12.0: (13.1702, 37.6031)}
 
 ERRATA = (
     "(2.1) the first term is w_dot~ delta; (3.1), (3.2), (4.3): w_dot~ + w~ w~; (1.2): m G~ N_ddot; (4.2): (I w)~.",
@@ -76,7 +80,7 @@ def main(out: Path, console: Console) -> None:
         f"{1e3 * forward.position_error:.3f} mm off, where the whole elastic displacement is "
         f"{1e3 * forward.elastic_size:.3f} mm"
     )
-    _speed_figure(out / "di-gregorio-speed.png")
+    console.print(_turning_bar(Table, out / "di-gregorio-speed.png"))
     for name, run in (("open", opened), ("closed", closed)):
         from pliant.results.inverse_plot import plot_inverse
 
@@ -156,18 +160,38 @@ def pushed_arm() -> ApproximateForward:
     return approximate_forward(Study(name="push", robot=open_chain(), until=1.0, drive=drive))
 
 
-def _speed_figure(path: Path) -> None:
-    """Frequencies of one turning bar: dynamic stiffness alone, and with the stiffening of the pull."""
-    from matplotlib.figure import Figure
+# ---------------------------------------------------------------- the turning bar
 
-    arm = open_chain(16)
-    bar = arm.with_changes(links=(arm.links[0],), pose={})
-    curves = {}
-    for label, stiffening in (("dynamic stiffness of the paper", False), ("with the pull of the nodes", True)):
-        model = LumpedModel(bar, stiffening=stiffening)
-        curves[label] = frequencies_over_speed(model, "shoulder", SPEEDS * 2 * np.pi, 1)[:, 0] / (2 * np.pi)
-    figure = Figure(figsize=(6.5, 4.0), layout="constrained")
-    axes = figure.subplots()
-    lines(axes, SPEEDS, curves, "first frequency of a turning bar in its plane, Hz")
-    axes.set_xlabel("turns per second")
-    save(figure, path)
+
+def turning_bar(plane: str) -> Robot:
+    """A cantilever of unit constants that turns about its root and bends in one plane."""
+    beam = {
+        "length": 1.0,
+        "properties": {"mass_per_length": 1.0, "EIy": 1.0, "EIz": 1.0},
+        "lumped": {"nodes": BAR_ELEMENTS, "bend_y": plane == "bend_y", "bend_z": plane == "bend_z"},
+    }
+    links = [{"name": "bar", "joint": {"name": "hub", "axis": "z"}, "beam": beam}]
+    return Robot.model_validate({"name": "turning bar", "gravity": [0, 0, 0], "links": links})
+
+
+def _turning_bar(table_of: type, path: Path) -> object:
+    """Table and figure: dynamic stiffness alone, second-order links, and published values."""
+    eta, flap = np.array(list(PUBLISHED)), np.array(list(PUBLISHED.values()))
+    chord = np.sqrt(flap**2 - eta[:, None] ** 2)
+    speeds = np.append(ETA, eta)
+    planes = [frequencies_over_speed(turning_bar(plane), "hub", speeds, count=2) for plane in ("bend_y", "bend_z")]
+    soft, stiff = (np.hstack([getattr(found, kind) for found in planes]) for kind in ("softened", "stiffened"))
+    rows = table_of(title="Turning bar, unit constants: first frequencies in its plane and out of it over the speed")
+    kinds = ("dynamic stiffness", "second order", "published")
+    for column in ("speed", *(f"{plane}: {kind}" for plane in ("in plane", "out of plane") for kind in kinds)):
+        rows.add_column(column, justify="right")
+    for k, speed in enumerate(eta, start=len(ETA)):
+        known = chord[k - len(ETA), 0], flap[k - len(ETA), 0]
+        numbers = (soft[k, 0], stiff[k, 0], known[0], soft[k, 2], stiff[k, 2], known[1])
+        rows.add_row(f"{speed:g}", *(f"{x:.4f}" for x in numbers))
+    curves = SpeedFrequencies("hub", ETA, soft[: len(ETA)], stiff[: len(ETA)])
+    both = np.concatenate([chord.T, flap.T])
+    published = {"published": (np.tile(eta, len(both)), both.ravel())}
+    plain = (1.0, "rad/s")
+    draw_speed(curves, "turning bar of unit constants", path, unit=plain, speed_unit=plain, known=published)
+    return rows

@@ -19,6 +19,7 @@ from pliant.pictures.canvas import (
     save,
 )
 from pliant.pictures.film import make_film, view_of
+from pliant.pictures.words import as_written
 from pliant.results.panels import panels
 from pliant.results.spectrum import Spectrum, residual_spectrum
 
@@ -91,14 +92,14 @@ def _tidy(axes: Any) -> None:
 
 
 def _title(axes: Any, title: str) -> None:
-    axes.set_title(title, loc="left", fontsize=9.5, color=INK, weight="bold", pad=9)
+    axes.set_title(as_written(title), loc="left", fontsize=9.5, color=INK, weight="bold", pad=9)
 
 
 def lines(axes: Any, time: Any, curves: dict[str, Any], title: str, dashed: dict[str, Any] | None = None) -> None:
     """Curves over time in one panel; dashed curves take the colours of the others."""
     for k, (label, y) in enumerate(curves.items()):
         colour = COLOURS[k % len(COLOURS)]
-        axes.plot(time, y, color=colour, lw=1.3, label=label)
+        axes.plot(time, y, color=colour, lw=1.3, label=as_written(label))
         if dashed and label in dashed:
             axes.plot(time, dashed[label], color=colour, lw=0.9, ls="--", alpha=0.7)
     _title(axes, title)

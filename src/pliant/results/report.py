@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pliant.model.files import write_file
 from pliant.pictures.film import MOST_PICTURES, make_film, view_of
 from pliant.pictures.words import engineering
 from pliant.results.panels import Panel, noise, panels
 from pliant.results.plots import plot_run
 from pliant.results.samples import Extreme
 from pliant.results.spectrum import Spectrum, residual_spectrum
+from pliant.results.storage import GENERATOR
 
 if TYPE_CHECKING:
     from pliant.results.result import Result
@@ -61,24 +63,25 @@ def write_report(run: Result, path: Path) -> None:
         f"<details><summary>the robot</summary><pre>{escape(run.robot.to_yaml())}</pre></details></section>",
         f"<footer>Made by Pliant {escape(run.info.version)}</footer>",
     ]
-    path.write_text(_page(run.info.name, body, data), encoding="utf-8")
+    write_file(path, _page(run.info.name, body, data))
 
 
 def write_film_page(run: Result, path: Path) -> None:
     """Write a page with nothing but the film."""
     body = [f"<h1>{escape(run.info.name)}</h1>", '<div id="film"></div>']
-    path.write_text(_page(run.info.name, body, {"film": _film_data(run)}), encoding="utf-8")
+    write_file(path, _page(run.info.name, body, {"film": _film_data(run)}))
 
 
 def _page(title: str, body: Iterable[str], data: dict[str, Any]) -> str:
     css = (ASSETS / "report.css").read_text(encoding="utf-8")
     script = (ASSETS / "report.js").read_text(encoding="utf-8")
-    # a text of the user must not end the script element
-    inside = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
+    # a text of the user must not end the script element, nor begin a comment or another one in it
+    inside = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     return "\n".join(
         [
             '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            GENERATOR,
             # no icon is looked for
             '<link rel="icon" href="data:,">',
             f"<title>{escape(title)}</title>\n<style>\n{css}</style>\n</head>\n<body>",

@@ -69,6 +69,10 @@ class Result:
         """The dynamics of the robot, made when first needed."""
         if self._arm is None:
             self._arm = Dynamics(self.robot, method=self.info.dynamics)
+            if self._arm.size != self.q.shape[1]:
+                raise ValueError(
+                    f"the run has {self.q.shape[1]} coordinates; its robot '{self.robot.name}' has {self._arm.size}"
+                )
         return self._arm
 
     @property

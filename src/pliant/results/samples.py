@@ -135,11 +135,18 @@ class RunInfo:
         kept = {key: value for key, value in data.items() if key in known}
         text = str(data.get("study", ""))
         kept["source"] = lambda: text
+        for key in ("name", "method", "reason", "ended", "version"):
+            kept[key] = str(kept.get(key, ""))
+        for key in ("tolerance", "until", "seconds"):
+            kept[key] = float(kept.get(key, 0.0))
+        kept["statistics"] = {str(name): float(x) for name, x in kept.get("statistics", {}).items()}
         kept["events"] = tuple((float(t), str(name), float(x)) for t, name, x in kept.get("events", ()))
-        kept["strains"] = tuple(Strain(**strain) for strain in kept.get("strains", ()))
+        kept["strains"] = tuple(
+            Strain(str(s["name"]), str(s["link"]), *(float(s[axis]) for axis in "xyz")) for s in kept.get("strains", ())
+        )
         kept["extremes"] = {
             str(name): Extreme(*(float(x) for x in row)) for name, row in kept.get("extremes", {}).items()
         }
         for key in ("warnings", "frames"):
-            kept[key] = tuple(kept.get(key, ()))
+            kept[key] = tuple(str(text) for text in kept.get(key, ()))
         return cls(**kept)

@@ -1,6 +1,7 @@
 """Runs in HDF5 files, and their channels in CSV files.
 
-Layout of a file; rows of all arrays are times, and `time` is the dimension scale of their first axis:
+The first 512 bytes, which HDF5 leaves to others, hold a digest of all that follows. Layout of that; rows of all arrays
+are times, and `time` is the dimension scale of their first axis:
 
     attributes              kind "pliant run", format, version of Pliant
     time                    s (N,)
@@ -16,22 +17,31 @@ A run is read from everything but `channels`, which are there for other programs
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
-import os
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.model.files import no_file, written
 from pliant.results.channels import default_channels, parts
 from pliant.results.samples import Floats, RunInfo, Samples
 
 if TYPE_CHECKING:
     from pliant.results.result import Result
 
-FORMAT = 1
+FORMAT = 2
 KIND = "pliant run"
+GENERATOR = '<meta name="generator" content="Pliant">'
+SEAL, SEAL_SIZE = "pliant run, HDF5 from byte 512 on, blake2b ", 512
+OWN = {".h5": SEAL, ".csv": "time [s]", ".html": GENERATOR, ".htm": GENERATOR}
+"""What the files that Pliant writes have at their beginning."""
+BEGINNING = 1000
+HDF5 = b"\x89HDF\r\n\x1a\n"
+MOST_PACKED = 1100
+"""Bytes that one byte can stand for in packed data."""
 LARGE = 1000
 """Arrays with more entries are compressed."""
 
@@ -42,35 +52,35 @@ def save_run(run: Result, path: Path, checkpoint: dict[str, Any] | None = None, 
     checkpoint  what is needed to go on (arrays by name)
     channels    whether all channels are written for other programs
     """
+    with written(path) as beside:
+        beside.write_bytes(_image(run, checkpoint or {}, channels))
+
+
+def _image(run: Result, checkpoint: dict[str, Any], channels: bool) -> bytes:
+    """A run as the bytes of a file; made in memory, so that a full disk is met by plain writing only."""
     import h5py
 
-    robot = run.robot.to_yaml()
-    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        # checksums, and texts of fixed length: otherwise a damaged file may keep its reader busy for ever
-        with h5py.File(beside, "w", libver=("v110", "v110")) as file:
-            file.attrs.update({"kind": _fixed(KIND), "format": FORMAT, "version": _fixed(run.info.version)})
-            file["robot"] = _fixed(robot)
-            file["study"] = _fixed(run.info.study)
-            file["info"] = _fixed(json.dumps(run.info.as_data()))
-            names = file.create_group("names")
-            names["coordinates"] = np.array([name.encode() for name in run.arm.names])
-            names["inputs"] = np.array([name.encode() for name in run.arm.inputs], dtype=bytes)
-            for name, array in run.samples.arrays().items():
-                _array(file, name, array)
-            file["time"].make_scale("time")
-            file["time"].attrs["unit"] = _fixed("s")
-            for name in (*run.samples.arrays(), *(_write_channels(file, run) if channels else ())):
-                if name != "time":
-                    file[name].dims[0].label = "time"
-                    file[name].dims[0].attach_scale(file["time"])
-            for name, array in (checkpoint or {}).items():
-                file[f"checkpoint/{name}"] = array
-        with open(beside, "rb") as stream:
-            os.fsync(stream.fileno())
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
+    # texts of fixed length: otherwise a damaged file may keep its reader busy for ever
+    with h5py.File("run", "w", driver="core", backing_store=False, libver=("v110", "v110")) as file:
+        file.attrs.update({"kind": _fixed(KIND), "format": FORMAT, "version": _fixed(run.info.version)})
+        file["robot"] = _fixed(run.robot.to_yaml())
+        file["study"] = _fixed(run.info.study)
+        file["info"] = _fixed(json.dumps(run.info.as_data()))
+        names = file.create_group("names")
+        names["coordinates"] = np.array([name.encode() for name in run.arm.names])
+        names["inputs"] = np.array([name.encode() for name in run.arm.inputs], dtype=bytes)
+        for name, array in run.samples.arrays().items():
+            _array(file, name, array)
+        file["time"].make_scale("time")
+        file["time"].attrs["unit"] = _fixed("s")
+        for name in (*run.samples.arrays(), *(_write_channels(file, run) if channels else ())):
+            if name != "time":
+                file[name].dims[0].label = "time"
+                file[name].dims[0].attach_scale(file["time"])
+        for name, array in checkpoint.items():
+            file[f"checkpoint/{name}"] = array
+        file.flush()
+        return _sealed(bytes(file.id.get_file_image()))
 
 
 def _array(file: Any, name: str, array: Floats) -> Any:
@@ -86,7 +96,8 @@ def _write_channels(file: Any, run: Result) -> list[str]:
             values = run[channel.name]
         except (ArithmeticError, ValueError):
             continue
-        places.append(f"channels/{channel.name}")
+        # a slash would begin a group of its own
+        places.append(f"channels/{channel.name.replace('/', '|')}")
         data = _array(file, places[-1], values)
         data.attrs.update({"unit": _fixed(channel.unit or "1"), "meaning": _fixed(channel.meaning)})
     return places
@@ -103,19 +114,38 @@ def load_run_and_checkpoint(path: Path) -> tuple[Result, dict[str, Any]]:
 
     from pliant.model.errors import ModelError, Problem
 
-    if not path.is_file():
-        raise ModelError(Problem("", "there is no such file", str(path)))
+    wrong = no_file(path) or _seal_problem(path)
+    if wrong:
+        raise ModelError(Problem("", wrong, str(path)))
     try:
-        file = h5py.File(path, "r")
-    except OSError:
-        raise ModelError(Problem("", "this is not an HDF5 file", str(path))) from None
-    with file:
-        try:
+        with h5py.File(path, "r") as file:
             return _content(file, path)
-        except ModelError:
-            raise
-        except (OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
-            raise ModelError(Problem("", f"the file is damaged: {error}", str(path))) from None
+    except ModelError:
+        raise
+    except Exception as error:
+        # with its seal broken and mended by hand, a file may raise nearly anything
+        raise ModelError(Problem("", f"the file is damaged: {error}", str(path))) from None
+
+
+def _sealed(image: bytes) -> bytes:
+    """A file with what it is and a digest of all that follows in front, where HDF5 leaves room for others."""
+    return f"{SEAL}{hashlib.blake2b(image).hexdigest()}\n".encode().ljust(SEAL_SIZE) + image
+
+
+def _seal_problem(path: Path) -> str:
+    """Why the content of a file is not what Pliant wrote; nothing if it is."""
+    with open(path, "rb") as stream:
+        seal = stream.read(SEAL_SIZE)
+        if not seal.startswith(SEAL.encode()):
+            if HDF5 not in (seal[:8], stream.read(8)):
+                return "this is not an HDF5 file"
+            return "this HDF5 file does not hold a run of Pliant, or one of its first versions wrote it"
+        digest = hashlib.blake2b()
+        while part := stream.read(2**20):
+            digest.update(part)
+    if seal != f"{SEAL}{digest.hexdigest()}\n".encode().ljust(SEAL_SIZE):
+        return "the file is damaged, or another program changed it: its checksum is not that of its content"
+    return ""
 
 
 def _content(file: Any, path: Path) -> tuple[Result, dict[str, Any]]:
@@ -127,24 +157,57 @@ def _content(file: Any, path: Path) -> tuple[Result, dict[str, Any]]:
     from pliant.results.result import Result
 
     if file.attrs.get("kind") != _fixed(KIND):
-        message = "this HDF5 file does not hold a run of Pliant, or one of its first versions wrote it"
-        raise ModelError(Problem("", message, str(path)))
+        raise ValueError("it does not hold a run")
     if file.attrs["format"] > FORMAT:
         version = file.attrs["version"].decode()
         raise ModelError(Problem("", f"the run was written by Pliant {version}; this one is older", str(path)))
-    robot = read_text(file["robot"][()], f"{path}: robot")
-    info = RunInfo.from_data(json.loads(file["info"][()]))
-    samples = Samples(*(file[f.name][()] for f in fields(Samples)))
-    rows = {array.shape[0] for array in samples.arrays().values()}
-    if len(rows) > 1 or samples.q.shape != samples.v.shape or not all(map(_numbers, samples.arrays().values())):
+    robot = read_text(_read(file, "robot", "S", 0), f"{path}: robot")
+    info = RunInfo.from_data(json.loads(_read(file, "info", "S", 0)))
+    samples = Samples(*(_read(file, f.name, "f", 1 if f.name == "time" else 2) for f in fields(Samples)))
+    if not _fit(samples, len(_read(file, "names/coordinates", "S", 1)), len(_read(file, "names/inputs", "S", 1))):
         raise ValueError("its arrays do not fit together")
-    checkpoint: dict[str, Any] = {}
-    kept = file.get("checkpoint")
-    if kept is not None:
-        kept.visititems(
-            lambda name, item: checkpoint.update({name: item[()]}) if isinstance(item, h5py.Dataset) else None
-        )
-    return Result(robot, samples, info), checkpoint
+    try:
+        for frame in info.frames:
+            if frame != "tip":
+                robot.resolve_frame(frame)
+        for strain in info.strains:
+            robot.link(strain.link)
+    except ModelError as error:
+        raise ValueError(str(error)) from None
+    every: list[str] = []
+    if "checkpoint" in file:
+        file["checkpoint"].visit(every.append)
+    kept = [name for name in every if not isinstance(file[f"checkpoint/{name}"], h5py.Group)]
+    return Result(robot, samples, info), {name: _read(file, f"checkpoint/{name}", "Sfiub") for name in kept}
+
+
+def _read(file: Any, name: str, kinds: str, axes: int | None = None) -> Any:
+    """A dataset that lies in this very file, of a kind of numbers or texts, and no larger than what lies there."""
+    import h5py
+
+    place, _, last = name.rpartition("/")
+    link = (file[place] if place else file).get(last, getlink=True)
+    data = file[name]
+    if not isinstance(link, h5py.HardLink) or not isinstance(data, h5py.Dataset) or data.is_virtual or data.external:
+        raise ValueError(f"'{name}' does not lie in this file")
+    if data.dtype.kind not in kinds or (axes is not None and data.ndim != axes):
+        raise ValueError(f"'{name}' is {data.dtype} {data.shape}")
+    packed = data.id.get_storage_size()
+    if data.size * data.dtype.itemsize > (MOST_PACKED if data.chunks else 1) * packed:
+        raise ValueError(f"'{name}' shall have {data.size} entries, but there are {packed} bytes")
+    return data[()]
+
+
+def _fit(samples: Samples, coordinates: int, inputs: int) -> bool:
+    """Whether all arrays are of as many times, coordinates and inputs as there are, and of finite numbers."""
+    widths = {"q": {coordinates}, "v": {coordinates}, "tau": {inputs}, "work": {3}}
+    widths |= {"force": {0, coordinates}, "reference": {0, inputs}}
+    arrays = samples.arrays()
+    return (
+        len(samples) > 0
+        and all(array.shape[0] == len(samples) and np.isfinite(array).all() for array in arrays.values())
+        and all(arrays[name].shape[1] in allowed for name, allowed in widths.items())
+    )
 
 
 def _fixed(text: str) -> np.bytes_:
@@ -152,8 +215,14 @@ def _fixed(text: str) -> np.bytes_:
     return np.bytes_(text.encode() or b"\n")
 
 
-def _numbers(array: Any) -> bool:
-    return bool(array.dtype.kind == "f" and np.isfinite(array).all())
+def is_foreign(path: Path) -> bool:
+    """Whether a file of a known kind is there that Pliant did not write."""
+    mark = OWN.get(path.suffix.lower())
+    if mark is None or no_file(path):
+        return False
+    with open(path, "rb") as stream:
+        beginning = stream.read(BEGINNING)
+    return bool(beginning) and mark.encode() not in beginning
 
 
 def write_csv(run: Result, path: Path, channels: list[str] | None = None) -> None:
@@ -164,7 +233,7 @@ def write_csv(run: Result, path: Path, channels: list[str] | None = None) -> Non
         values = run[name].reshape(len(run), -1)
         unit = f" [{run.unit(name)}]" if run.unit(name) else ""
         columns.update({f"{name}{part}{unit}": values[:, k] for k, part in enumerate(parts(values.shape[1]))})
-    with open(path, "w", encoding="utf-8", newline="") as stream:
+    with written(path) as beside, open(beside, "w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream)
         writer.writerow(columns)
         writer.writerows(np.column_stack(list(columns.values())).tolist())

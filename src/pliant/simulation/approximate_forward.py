@@ -17,8 +17,8 @@ from pliant.formulations.lumped_fe.model import LumpedModel
 from pliant.formulations.lumped_fe.recovery import ElasticState, frame_displacement
 from pliant.formulations.lumped_fe.rigid_path import SampledMotion, frame_positions
 from pliant.formulations.lumped_fe.successive import lowest_frequency, reactions_along, step_times
+from pliant.model.rigid_twin import rigid_twin
 from pliant.results.result import Result
-from pliant.simulation.rigid import rigid_twin
 from pliant.simulation.run import run_study
 from pliant.simulation.study import Study
 

@@ -1,31 +1,42 @@
-"""Checkpoints: a file that only grows, whose last record may be torn, and from which a run goes on.
+"""Checkpoints: a file that only grows, whose end may be torn, and from which a run goes on.
 
-Every record carries its length and its checksum. A process that dies while writing leaves a torn record at the end,
-which is cut off by the next reader; everything before it is whole.
+After a first line that says what it is and one that says which process writes it come the records. Each has a head
+(mark, kind, number in the file, length of its content), a digest of head and content, and the content. What follows
+the last record that is whole and in its order, whatever it is, is cut off by the next writer.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import io
 import json
 import os
 import struct
-import zlib
+import sys
+import tempfile
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from io import FileIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 
 from pliant.model.errors import ModelError, Problem
+from pliant.model.files import no_file
 from pliant.results.samples import Samples
 from pliant.simulation.events import Happening
 
-MAGIC = b"pliant checkpoint 1\n"
-_HEAD = struct.Struct("<QI")
+MAGIC = b"pliant checkpoints 2\n"
+OWNER = 32
+"""Bytes of the line that names the process."""
+_HEAD = struct.Struct("<4scQQ")
+_MARK = b"REC\n"
+_BEGINNING, _STATE = b"B", b"S"
+_DIGEST = 32
 ENDING = ".partial"
 SPARE = 1_000_000
 """Bytes that a run needs beside its samples."""
@@ -36,23 +47,34 @@ def partial_path(path: Path) -> Path:
     return path.with_name(path.name + ENDING)
 
 
-def reserve(path: Path, size: int) -> None:
-    """Make sure that so many bytes can be written beside a path; raises OSError at once if not."""
-    probe = path.with_name(f".{path.name}.{os.getpid()}.space")
-    try:
-        with open(probe, "wb") as stream:
+class Space:
+    """Bytes of a disk that are really taken, by a file without a name, until they are given back or the process ends.
+
+    Raises OSError at once where there are not so many.
+    """
+
+    def __init__(self, path: Path, size: int) -> None:
+        self._file: IO[bytes] | None = None
+        try:
+            file = tempfile.TemporaryFile(dir=path.parent)  # noqa: SIM115  it stays open
+            self._file = file
             if hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(stream.fileno(), 0, size)
+                os.posix_fallocate(file.fileno(), 0, size)
             else:  # pragma: no cover
                 import shutil
 
                 if shutil.disk_usage(path.parent).free < size:
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from None
-    finally:
-        with contextlib.suppress(OSError):
-            probe.unlink()
+        except OSError as error:
+            self.release()
+            raise OSError(error.errno, error.strerror, str(path)) from None
+
+    def release(self) -> None:
+        """Give the space back."""
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                self._file.close()
+            self._file = None
 
 
 def needed_space(samples: int, columns: int) -> int:
@@ -62,41 +84,47 @@ def needed_space(samples: int, columns: int) -> int:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What a file of checkpoints holds: how the run was set up, and where it was."""
+    """What a file of checkpoints holds: how the run was set up, and where it was.
+
+    end      place in the file behind the last record, and how many there are (count)
+    """
 
     header: dict[str, Any]
     samples: Samples
     memory: dict[str, Any]
     happenings: list[Happening]
+    end: int = 0
+    count: int = 0
 
 
 class CheckpointFile:
-    """Records of a run on its way."""
+    """Records of a run on its way; as long as it is open, no other process can write it."""
 
-    def __init__(self, path: Path, stream: BinaryIO) -> None:
-        self.path, self.stream = path, stream
+    def __init__(self, path: Path, stream: FileIO, count: int) -> None:
+        self.path, self.stream, self.count = path, stream, count
 
     @classmethod
     def create(cls, path: Path, header: dict[str, Any]) -> CheckpointFile:
         """A new file; an old one of that name is replaced."""
-        file = cls(path, open(path, "w+b"))  # noqa: SIM115  it stays open
+        file = cls(path, _locked(path), 0)
         try:
-            file.stream.write(MAGIC)
-            file._append({"header": _text(json.dumps(header))})
+            file.stream.truncate(0)
+            _write(file.stream, MAGIC + _owner())
+            file._append(_BEGINNING, {"header": _text(json.dumps(header))})
         except OSError:
-            file.stream.close()
-            path.unlink(missing_ok=True)
+            file.remove()
             raise
         return file
 
     @classmethod
-    def reopen(cls, path: Path) -> CheckpointFile:
-        """An existing file, ready to be continued; a torn record at its end is cut off."""
-        stream = open(path, "r+b")  # noqa: SIM115  it stays open
-        for _ in _records(stream, path):
-            pass
-        stream.truncate()
-        return cls(path, stream)
+    def reopen(cls, path: Path, kept: Checkpoint) -> CheckpointFile:
+        """An existing file, continued after what was read of it; anything behind that is cut off."""
+        stream = _locked(path)
+        stream.seek(len(MAGIC))
+        _write(stream, _owner())
+        stream.truncate(kept.end)
+        stream.seek(kept.end)
+        return cls(path, stream, kept.count)
 
     def append(self, samples: Samples | None, memory: dict[str, Any], happenings: list[Happening]) -> None:
         """Add what is new, and where the run is now."""
@@ -104,73 +132,142 @@ class CheckpointFile:
         arrays["happenings"] = _text(json.dumps(happenings))
         if samples is not None:
             arrays.update({f"samples/{name}": array for name, array in samples.arrays().items()})
-        self._append(arrays)
+        self._append(_STATE, arrays)
 
-    def _append(self, arrays: dict[str, Any]) -> None:
+    def _append(self, kind: bytes, arrays: dict[str, Any]) -> None:
         buffer = io.BytesIO()
         np.savez(buffer, **arrays)
-        payload = buffer.getvalue()
+        content = buffer.getvalue()
         place = self.stream.tell()
         try:
-            self.stream.write(_HEAD.pack(len(payload), zlib.crc32(payload)))
-            self.stream.write(payload)
-            self.stream.flush()
+            head = _HEAD.pack(_MARK, kind, self.count, len(content))
+            _write(self.stream, head + _digest(head, content) + content)
             os.fsync(self.stream.fileno())
         except OSError as error:
             # nothing half written stays behind
             with contextlib.suppress(OSError):
                 os.ftruncate(self.stream.fileno(), place)
+            with contextlib.suppress(OSError):
+                self.stream.seek(place)
             raise OSError(error.errno, error.strerror, str(self.path)) from None
+        self.count += 1
 
     def close(self) -> None:
-        """Close the file; a buffer that cannot be written any more is given up."""
-        with contextlib.suppress(OSError):
-            self.stream.close()
+        """Close the file, which gives it free for other processes."""
+        self.stream.close()
 
     def remove(self) -> None:
         """Close and delete the file: the run is finished."""
-        self.close()
+        # deleted while it is still locked: it cannot be another's
         self.path.unlink(missing_ok=True)
+        self.close()
+
+
+def _write(stream: FileIO, data: bytes) -> None:
+    """All of it: without a buffer, whose rest would come later where a disk was full, a write may take a part."""
+    view = memoryview(data)
+    while view:
+        view = view[stream.write(view) :]
+
+
+def _owner() -> bytes:
+    return f"process {os.getpid()}".encode().ljust(OWNER - 1) + b"\n"
+
+
+def holder(path: Path) -> str:
+    """The process that writes a file of checkpoints just now; nothing if there is none."""
+    try:
+        _locked(path, create=False).close()
+    except BlockingIOError as error:
+        return str(error.strerror)
+    except OSError:
+        pass
+    return ""
+
+
+def _lock(stream: FileIO) -> None:
+    if sys.platform == "win32":
+        return
+    import fcntl
+
+    fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _locked(path: Path, create: bool = True) -> FileIO:
+    """A file that this process alone writes; raises BlockingIOError with the name of the process that does."""
+    while True:
+        stream = FileIO(os.open(path, os.O_RDWR | (os.O_CREAT if create else 0), 0o666), "r+")
+        try:
+            _lock(stream)
+        except BlockingIOError:
+            line = os.pread(stream.fileno(), OWNER, len(MAGIC)).decode("ascii", "replace")
+            stream.close()
+            words = line.split()
+            who = " ".join(words[:2]) if words[:1] == ["process"] else "another process"
+            raise BlockingIOError(errno.EWOULDBLOCK, f"{who} is writing it", str(path)) from None
+        with contextlib.suppress(FileNotFoundError):
+            # a file that was deleted before the lock was ours is no longer at its place
+            if os.path.samestat(os.fstat(stream.fileno()), os.stat(path)):
+                return stream
+        stream.close()
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
     """The last whole state in a file of checkpoints; raises ModelError."""
+    wrong = no_file(path)
+    if wrong:
+        raise ModelError(Problem("", wrong, str(path)))
+    try:
+        return _last_state(path)
+    except (LookupError, TypeError, ValueError, zipfile.BadZipFile, EOFError, MemoryError) as error:
+        raise ModelError(Problem("", f"the checkpoints cannot be read: {error}", str(path))) from None
+
+
+def _last_state(path: Path) -> Checkpoint:
+    """What whole records say; contents that no Pliant wrote may raise many errors."""
     header: dict[str, Any] | None = None
     parts: list[Samples] = []
     last: dict[str, Any] | None = None
-    try:
-        with open(path, "rb") as stream:
-            for record in _records(stream, path):
-                if header is None:
-                    header = json.loads(bytes(record["header"]))
-                    continue
-                last = record
-                if "samples/time" in record:
-                    parts.append(Samples(*(record[f"samples/{f.name}"] for f in fields(Samples))))
-    except FileNotFoundError:
-        raise ModelError(Problem("", "there is no such file", str(path))) from None
-    if header is None or last is None:
+    end = count = 0
+    with open(path, "rb") as stream:
+        for record in _records(stream, path):
+            end, count = stream.tell(), count + 1
+            if header is None:
+                header = json.loads(bytes(record["header"]))
+                continue
+            last = record
+            if "samples/time" in record:
+                parts.append(Samples(*(record[f"samples/{f.name}"] for f in fields(Samples))))
+    if header is None or last is None or not parts:
         raise ModelError(Problem("", "the file holds no checkpoint yet; start the run anew", str(path)))
     memory = {key.partition("/")[2]: value for key, value in last.items() if key.startswith("memory/")}
     happenings = [Happening(*entry) for entry in json.loads(bytes(last["happenings"]))]
-    return Checkpoint(header, Samples.join(parts), memory, happenings)
+    return Checkpoint(header, Samples.join(parts), memory, happenings, end, count)
 
 
 def _records(stream: BinaryIO, path: Path) -> Iterator[dict[str, Any]]:
-    """All whole records; the stream is left at the end of the last one."""
-    stream.seek(0)
+    """All whole records in their order; the stream is left at the end of the one that was given last."""
     if stream.read(len(MAGIC)) != MAGIC:
-        raise ModelError(Problem("", "this is not a file of checkpoints", str(path)))
-    while True:
-        place = stream.tell()
-        head = stream.read(_HEAD.size)
-        size, checksum = _HEAD.unpack(head) if len(head) == _HEAD.size else (0, 0)
-        payload = stream.read(size) if head else b""
-        if len(head) < _HEAD.size or len(payload) < size or zlib.crc32(payload) != checksum:
-            stream.seek(place)
+        raise ModelError(Problem("", "this is not a file of checkpoints, or an older Pliant wrote it", str(path)))
+    stream.read(OWNER)
+    left = os.fstat(stream.fileno()).st_size - stream.tell()
+    number = 0
+    while left >= _HEAD.size + _DIGEST:
+        head, digest = stream.read(_HEAD.size), stream.read(_DIGEST)
+        mark, kind, count, size = _HEAD.unpack(head)
+        left -= _HEAD.size + _DIGEST + size
+        if (mark, kind, count) != (_MARK, _STATE if number else _BEGINNING, number) or left < 0:
             return
-        with np.load(io.BytesIO(payload), allow_pickle=False) as arrays:
+        content = stream.read(size)
+        if _digest(head, content) != digest:
+            return
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             yield {name: arrays[name] for name in arrays.files}
+        number += 1
+
+
+def _digest(head: bytes, content: bytes) -> bytes:
+    return hashlib.blake2b(content, key=head, digest_size=_DIGEST).digest()
 
 
 def _text(text: str) -> Any:

@@ -8,10 +8,11 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.analysis.equilibrium import NoEquilibriumError
 from pliant.analysis.modes import modes
+from pliant.analysis.statics import NoEquilibriumError
 from pliant.dynamics import Dynamics
 from pliant.simulation.integrators.integrator import Integrator, Settings
+from pliant.simulation.loads import ElasticStops
 from pliant.simulation.state_equations import DIFFERENCE, StateEquations
 from pliant.simulation.study import SCIPY_METHODS, IntegratorOptions, round_step
 
@@ -25,11 +26,22 @@ EXPLICIT_REACH = 4.0
 """Step times fastest rate that the explicit method can take: its region of stability, with a margin."""
 EXPLICIT_STEPS = 50_000
 """So many explicit steps are taken without a second thought."""
+STOPPED_STEPS = 1000
+"""The same of a robot with stops, whose steps are taken in Python."""
 STIFF = 300.0
 """Ratio of the fastest to the relevant rate from which implicit steps pay (they follow the relevant ones at second
 order, about 75 to a radian)."""
+STIFF_DAMPED = 100.0
+"""The same where the fastest motion is damped away: implicit steps may pass over it, explicit ones may not."""
 FIXED_REACH = 1.0
 """Step times fastest rate of the fixed-step methods when no step is given."""
+
+LARGE = 800
+"""States up to which the linearised model is a matrix; the rates of larger ones are found by iteration ..."""
+ROUGHLY = 1e-2
+"""... to so many digits."""
+MOST_IMPLICIT = 4000
+"""Coordinates up to which the matrices of implicit steps fit into a common memory."""
 
 
 def fastest_rate(equations: StateEquations, q: Floats, v: Floats) -> float:
@@ -37,21 +49,97 @@ def fastest_rate(equations: StateEquations, q: Floats, v: Floats) -> float:
     n = equations.layout.v.stop
     y = equations.start(q, v)
     f = equations.rates(0.0, y)
-    # difference quotients: a choice needs few digits, and no derivatives have to be compiled for it
-    A = np.array([(equations.rates(0.0, moved) - f)[:n] for moved in y + DIFFERENCE * np.eye(n, len(y))]) / DIFFERENCE
+    if n > LARGE:
+        return _largest_rate(equations, y, f)
+    A = _state_matrix(equations, y, f)
     if not np.isfinite(A).all():
         return inf
     return float(np.abs(np.linalg.eigvals(A)).max(initial=0.0)) if n else 0.0
 
 
+def _state_matrix(equations: StateEquations, y: Floats, f: Floats) -> Floats:
+    """Of small motions, by difference quotients: a choice needs few digits, and no derivatives are compiled for it."""
+    n = equations.layout.v.stop
+    moved = y + DIFFERENCE * np.eye(n, len(y))
+    return np.array([(equations.rates(0.0, each) - f)[:n] for each in moved]).T / DIFFERENCE
+
+
+WHY = {
+    "axial": "stretch, whose waves are fast: leave axial modes out unless stretch is wanted",
+    "torsion": "torsion of a thin beam, whose waves are fast",
+    "bend_y": "bending in a fast mode: fewer modes or elements are slower",
+    "bend_z": "bending in a fast mode: fewer modes or elements are slower",
+}
+"""Family of the coordinate that moves fastest -> what it is."""
+DAMPED = 0.7
+"""Part of a pole that is real from which it is damping that makes the motion fast."""
+
+
+def fastest_motion(equations: StateEquations, q: Floats, v: Floats) -> tuple[str, bool]:
+    """What the fastest motion is: the coordinate that carries most of its energy and why, and whether it is damped."""
+    m, y = equations.layout.q.stop, equations.start(q, v)
+    if 2 * m > LARGE or not m:
+        return "", False
+    poles, vectors = np.linalg.eig(_state_matrix(equations, y, equations.rates(0.0, y)))
+    which = int(np.argmax(np.abs(poles)))
+    moving = np.zeros(equations.arm.size, dtype=complex)
+    moving[list(equations.moving)] = vectors[m : 2 * m, which]
+    shares = (moving.conj() * (equations.arm.mass_matrix(q) @ moving)).real
+    name = equations.arm.names[int(np.argmax(np.abs(shares)))]
+    pole = poles[which]
+    if -pole.real > DAMPED * abs(pole):
+        return f", mostly of '{name}', where damping is what makes it fast", True
+    family = name.split(".")[-2] if name.count(".") > 1 else ""
+    return f", mostly of '{name}'" + (f": {WHY[family]}" if family in WHY else ""), False
+
+
+def _largest_rate(equations: StateEquations, y: Floats, f: Floats) -> float:
+    """The same by iteration, without a matrix: the directions that a few evaluations in a row blow up."""
+    from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
+
+    n = equations.layout.v.stop
+
+    def derivative(x: Floats) -> Floats:
+        size = float(np.linalg.norm(x)) or 1.0
+        moved = y.copy()
+        moved[:n] += DIFFERENCE / size * x.ravel()
+        slope: Floats = (equations.rates(0.0, moved) - f)[:n] * (size / DIFFERENCE)
+        return slope
+
+    if not np.isfinite(f).all():
+        return inf
+    # the same beginning every time: a run that is resumed shall choose what it chose
+    first = np.cos(np.arange(n) ** 2)
+    try:
+        slopes = LinearOperator((n, n), derivative, dtype=float)
+        found = eigs(slopes, 2, v0=first, tol=ROUGHLY, return_eigenvectors=False)
+    except (ArpackError, ValueError):
+        return inf
+    return float(np.abs(found).max())
+
+
+def _stops_rate(equations: StateEquations, q: Floats, v: Floats) -> float:
+    """How fast the robot rings on its hardest stop, rad/s; zero without stops."""
+    stops = [load for load in equations.loads if isinstance(load, ElasticStops)]
+    if not stops or equations.constrained is not None:
+        return 0.0
+    free = equations.loops.forward(q, v, np.zeros(len(q)))
+
+    def mobility(i: int) -> float:
+        return float((equations.loops.forward(q, v, np.eye(1, len(q), i)[0]) - free)[i])
+
+    return max(stop.rate(mobility) for stop in stops)
+
+
 def _relevant(arm: Dynamics, q: Floats) -> float:
     """The fastest of the natural frequencies that a motion excites; endless where there are none to be found."""
     try:
-        frequencies = modes(arm, q).frequencies
+        rates = np.sqrt(np.abs(modes(arm, q).squares))
     except NoEquilibriumError:
         # loops whose drives cannot hold them have no vibrations about a state of rest
         return inf
-    lowest = frequencies[:RELEVANT]
+    # motions without stiffness have no rate; those that fall grow at theirs
+    lowest = np.sort(rates[rates > 0])[:RELEVANT]
     return float(lowest[lowest <= SPREAD * lowest[0]].max()) if len(lowest) else inf
 
 
@@ -65,15 +153,23 @@ def choose(
     if not np.isfinite(fastest):
         return "dop853", "the model could not be linearised at its start"
     what = f"the fastest motion of the model is {fastest:.4g} rad/s"
-    if fastest * until / EXPLICIT_REACH <= EXPLICIT_STEPS:
+    stops = _stops_rate(equations, q, v)
+    if stops > fastest:
+        fastest, what = stops, f"a touched stop rings at {stops:.4g} rad/s"
+    if fastest * until / EXPLICIT_REACH <= (STOPPED_STEPS if stops else EXPLICIT_STEPS):
         return "dop853", f"{what}, which explicit steps of high order follow easily"
+    if equations.arm.size > MOST_IMPLICIT:
+        return "dop853", f"{what}, and implicit steps would need matrices of {equations.arm.size} rows"
     relevant = _relevant(equations.arm, q)
-    if fastest <= STIFF * relevant:
+    if not np.isfinite(relevant):
+        return "dop853", f"{what}, and there are no vibrations to compare it with"
+    why, damped = fastest_motion(equations, q, v)
+    if fastest <= (STIFF_DAMPED if damped else STIFF) * relevant:
         return "dop853", f"{what}, only {fastest / relevant:.3g} times what matters ({relevant:.4g})"
     return (
         "generalised-alpha",
-        f"{what}, {fastest / relevant:.3g} times what matters ({relevant:.4g} rad/s): the model is stiff, and explicit "
-        f"steps would have to be {EXPLICIT_REACH / fastest:.1e} s",
+        f"{what}{why}; it is {fastest / relevant:.3g} times what matters ({relevant:.4g} rad/s): the model is stiff, "
+        f"and explicit steps would have to be {EXPLICIT_REACH / fastest:.1e} s",
     )
 
 

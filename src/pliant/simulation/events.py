@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from pliant.dynamics import Dynamics
-from pliant.model.element import Element, rule
+from pliant.model.element import Element, Title, rule
 from pliant.model.errors import ModelError, did_you_mean, show
 from pliant.model.robot import Robot
 from pliant.model.units import Number
@@ -31,7 +31,7 @@ LOOKS = 4
 class Event(Element):
     """A threshold for a quantity of the run."""
 
-    name: str = Field(default="", description="what it is called in the result; default: the quantity")
+    name: Title | Literal[""] = Field(default="", description="what it is called in the result; default: the quantity")
     quantity: str = Field(
         description="COORDINATE, COORDINATE.rate, or FRAME.x, FRAME.y, FRAME.z for a position in the base frame"
     )

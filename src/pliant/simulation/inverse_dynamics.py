@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pliant.dynamics import Dynamics
 from pliant.formulations.lumped_fe.model import LumpedModel
+from pliant.formulations.lumped_fe.node_matrices import Variant
 from pliant.formulations.lumped_fe.rigid_path import frame_positions
 from pliant.formulations.lumped_fe.skeleton import JointMotion
 from pliant.formulations.lumped_fe.successive import (
@@ -25,6 +26,7 @@ from pliant.formulations.lumped_fe.successive import (
     successive_approximation,
 )
 from pliant.model.errors import ModelError
+from pliant.model.files import write_file, written
 from pliant.results.result import Result
 from pliant.simulation.drives.prescribed import PrescribedMotion
 from pliant.simulation.run import run_study
@@ -114,17 +116,17 @@ class InverseRun:
         )
         table = f"trajectory: {{table: {{file: {files['motion'].name}, ends: rest}}}}"
         prescribed, driven = folder / f"{name}-prescribed.yaml", folder / f"{name}-feed-forward.yaml"
-        prescribed.write_text(
+        write_file(
+            prescribed,
             f"# the drives move exactly as computed; the frame must keep its path\nname: {name}-prescribed\n{head}"
             f"drive:\n  prescribed:\n    {table}\n",
-            encoding="utf-8",
         )
-        driven.write_text(
+        write_file(
+            driven,
             f"# the efforts as computed, and a slow loop around each drive\nname: {name}-feed-forward\n{head}"
             f"drive:\n  feed_forward:\n    {table}\n    model: given\n"
             f"    torques: {{file: {files['efforts'].name}, interpolation: cubic}}\n"
             f"    kp: {{{kp}}}\n    kd: {{{kd}}}\n",
-            encoding="utf-8",
         )
         return [*files.values(), robot, prescribed, driven]
 
@@ -138,6 +140,7 @@ def inverse_dynamics(
     iterations: int = ITERATIONS,
     tolerance: float = TOLERANCE,
     elements: int | None = None,
+    variant: Variant = "complete",
     steps: int | None = None,
     report: Callable[[int, float, Approximation | None], object] | None = None,
 ) -> InverseRun:
@@ -147,6 +150,7 @@ def inverse_dynamics(
     feedback    "band", "static" or "full", see ``successive_approximation``; band in rad/s
     tolerance   m: distance from the path that ends the iteration
     elements    of every bending link; default: as described
+    variant     of the node equations: "absolute" and "printed" are wrong to first order, for study
     steps       of the elastic motion; default: 60 in a period of the lowest vibration
     """
     trajectory = getattr(study.drive, "trajectory", None)
@@ -159,7 +163,7 @@ def inverse_dynamics(
     q0, _ = study.start.state(arm)
     straight = Start(position=study.start.position, q=study.start.q).state(arm)[0]
     path: JointPath = trajectory.bind(Surroundings(arm, straight), q0 @ arm.B, 0.0)
-    model = LumpedModel(study.robot, elements=elements)
+    model = LumpedModel(study.robot, elements=elements, variant=variant)
     first = np.array([straight[arm.names.index(name)] for name in model.joints])
     coarse = model.nominal(JointMotion(*path.many(np.linspace(0.0, study.until, 101))), first)
     frequency = lowest_frequency(model, coarse.q)
@@ -183,4 +187,5 @@ def inverse_dynamics(
 def _write_table(path: Path, times: Floats, columns: dict[str, Floats]) -> None:
     """Columns over time, so that every digit comes back."""
     rows = np.column_stack([times, *columns.values()])
-    np.savetxt(path, rows, fmt="%.17g", delimiter=",", header=",".join(["t", *columns]), comments="")
+    with written(path) as beside:
+        np.savetxt(beside, rows, fmt="%.17g", delimiter=",", header=",".join(["t", *columns]), comments="")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,18 @@ from pliant.mechanism import Mechanism
 
 Floats = NDArray[np.float64]
 
+LARGE = 1000
+"""Coordinates from which matrices that are mostly zero are kept without their zeros."""
+
+
+def _matrix(n: int, rows: int) -> Any:
+    """Zeros (rows, n) to be filled."""
+    if n <= LARGE:
+        return np.zeros((rows, n))
+    from scipy.sparse import lil_array
+
+    return lil_array((rows, n))
+
 
 @dataclass(frozen=True)
 class Losses:
@@ -19,12 +32,14 @@ class Losses:
 
     drive  of all joints with dampers or friction: its constants are arrays (joints,)
     rows   rates of their motor angles per unit of the coordinates' (joints, n)
-    D      structural damping (n, n); without any (0, 0)
+    D      structural damping (n, n); none without any
+
+    The matrices of large robots are sparse.
     """
 
     drive: JointDrive
-    rows: Floats
-    D: Floats
+    rows: Any
+    D: Any
 
     @classmethod
     def of(cls, mechanism: Mechanism) -> Losses:
@@ -37,17 +52,22 @@ class Losses:
             coulomb=coulomb if coulomb.any() else 0.0,
             smoothing=smoothing,
         )
-        rows = np.array([mechanism.motor_row(member) for member in lossy]).reshape(-1, mechanism.size)
-        D = np.zeros((mechanism.size, mechanism.size))
-        for member in mechanism.members:
+        rows = _matrix(mechanism.size, len(lossy))
+        for k, member in enumerate(lossy):
+            rows[k] = mechanism.motor_row(member)
+        bodies = [member for member in mechanism.members if np.any(member.body.D_ee)]
+        if not bodies and mechanism.drag is None:
+            return cls(drive, rows, None)
+        D = _matrix(mechanism.size, mechanism.size)
+        for member in bodies:
             D[member.elastic, member.elastic] = member.body.D_ee
         if mechanism.drag is not None:
-            D += mechanism.drag
-        return cls(drive, rows, D if D.any() else np.zeros((0, 0)))
+            D = D + mechanism.drag
+        return cls(drive, rows, D if isinstance(D, np.ndarray) else D.tocsr())
 
     def power(self, v: Floats) -> float:
         """What is lost per second at the rates v (n,)."""
-        lost = float(v @ (self.D @ v)) if len(self.D) else 0.0
-        if len(self.rows):
+        lost = 0.0 if self.D is None else float(v @ (self.D @ v))
+        if self.rows.shape[0]:
             lost += float(self.drive.power(self.rows @ v).sum())
         return lost

@@ -19,6 +19,9 @@ from pliant.simulation.state_equations import StateEquations
 
 Floats = NDArray[np.float64]
 
+LARGE = 1000
+"""Coordinates up to which what is linear in them is a matrix."""
+
 PENDING = 256
 """Step ends that are looked at together."""
 POINTS, ROUNDS = 17, 2
@@ -172,9 +175,10 @@ class _Watched:
         self.lengths = [False] * len(self.joints) + [True] * 2 * len(self.links) + [False] * len(strains)
         self.lengths += [True] * len(self.frames)
         # one column per unit coordinate; what doubles with it is linear and needs no more than a product
-        unit = np.eye(arm.size)
+        unit = np.eye(arm.size if arm.size <= LARGE else 0, arm.size)
         self.map = self._components(unit)
-        self.linear = np.allclose(self._components(2 * unit), 2 * self.map, rtol=1e-12, atol=0.0)
+        doubled = self._components(2 * unit)
+        self.linear = len(unit) == arm.size and np.allclose(doubled, 2 * self.map, rtol=1e-12, atol=0.0)
 
     def __call__(self, q: Floats) -> Floats:
         return np.hstack([self._own(q), self._away(q)])
@@ -201,7 +205,7 @@ class _Watched:
     def _components(self, q: Floats) -> Floats:
         """Deflections and slopes of the links, three columns each, then strains."""
         given, none = self._given(q), np.zeros((len(q), 0))
-        vectors = [part(link) for link in self.links for part in (given.tip_deflection, given.tip_slope)]
+        vectors = [part for link in self.links for part in given.tip_motion(link)]
         strains = [given.strain(strain) for strain in self.strains]
         return np.column_stack([*vectors, *strains]) if vectors or strains else none
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 import warnings
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.dynamics import Dynamics
+from pliant.model.errors import ModelError
 from pliant.model.robot import Robot
 from pliant.results.result import Result
 from pliant.results.samples import RunInfo, Samples, Strain
@@ -29,11 +31,14 @@ from pliant.simulation.peaks import Peaks
 from pliant.simulation.start import Start
 from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.study import DEFAULT_TOLERANCE, IntegratorOptions, Outputs, StrainPoint, Study
+from pliant.simulation.study_file import file_digests
 from pliant.simulation.trajectories.path import Surroundings
 from pliant.states import States
 
 Floats = NDArray[np.float64]
 
+MOST_NUMBERS = 1_000_000_000
+"""Numbers in the samples of a run, 8 GB."""
 SAME = 1e-9
 """Sample times closer than this part of the sample step are one."""
 
@@ -87,6 +92,8 @@ class Run:
             options.radius,
         )
         self.method, self.reason = choose(options, self.equations, self.q0, self.v0, study.until)
+        self.files = file_digests(study)
+        self._require_room()
         self.recorder = Recorder(self.equations, study.sample_step, study.until)
         self.strains = strain_points(study)
         frames = (_whole_name(study.robot, frame) for frame in study.outputs.frames)
@@ -98,6 +105,16 @@ class Run:
         self.integrator: Integrator | None = None
         self.stopped = self.trouble = ""
         self.seconds = time.perf_counter() - began
+
+    def _require_room(self) -> None:
+        """Refuse samples that no memory holds, before any of them is computed."""
+        samples, columns = self.study.until / self.study.sample_step, 3 * self.arm.size + 2 * len(self.arm.inputs) + 4
+        if samples * columns > MOST_NUMBERS:
+            step = self.study.until * columns / MOST_NUMBERS
+            raise ModelError(
+                f"{samples:.2g} samples of {self.arm.size} coordinates need {8e-9 * samples * columns:.3g} GB; "
+                f"write outputs.step of at least {step:.2g} s"
+            )
 
     @property
     def t(self) -> float:
@@ -181,9 +198,9 @@ class Run:
     def give_up(self, error: IntegrationError) -> None:
         """The integrator cannot go on: what was computed is the result."""
         self.trouble = str(error)
-        if self.integrator is not None:
-            why = self.equations.explain(self.t, self.integrator.y)
-            self.trouble += f"; {why}" if why else ""
+        y = self.equations.start(self.q0, self.v0) if self.integrator is None or not self.t else self.integrator.y
+        why = self.equations.explain(self.t, y)
+        self.trouble += f"; {why}" if why else ""
         self.stopped = f"stopped at {self.t:.6g} s: the integrator could not go on"
 
     # ---- what is there
@@ -224,6 +241,8 @@ class Run:
         kept["run/excesses"] = np.array(self.watch.before if self.watch.before is not None else [])
         kept["run/seconds"] = np.array(self.seconds)
         kept["run/peaks"] = self.peaks.memory()
+        kept["run/method"], kept["run/reason"] = np.bytes_(self.method.encode()), np.bytes_(self.reason.encode())
+        kept["run/files"] = np.bytes_(json.dumps(self.files).encode())
         return kept
 
     def recall(self, memory: Mapping[str, Any], samples: Samples, happenings: Sequence[Happening] = ()) -> None:
@@ -233,6 +252,12 @@ class Run:
             return {key.partition("/")[2]: x for key, x in memory.items() if key.startswith(f"{name}/")}
 
         own, inner = part("run"), part("integrator")
+        before = json.loads(bytes(own["files"]))
+        changed = sorted(file for file in {*before, *self.files} if before.get(file) != self.files.get(file))
+        if changed:
+            raise ModelError(f"{', '.join(changed)} has changed since the run began; put it back, or start anew")
+        # what auto would choose for another end is no matter: the run keeps the method that it began with
+        self.method, self.reason = (bytes(own[key]).decode() for key in ("method", "reason"))
         self.equations.drive.recall(part("drive"))
         start, end = (float(x) for x in own["segment"])
         self.segment = (start, min(end, max(self.study.until, float(inner["t"]))))

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
-from pliant.analysis.equilibrium import NoEquilibriumError, settle
+from pliant.analysis.equilibrium import settle
+from pliant.analysis.statics import NoEquilibriumError
 from pliant.dynamics import Dynamics
 from pliant.formulations.loops.errors import LoopError
 from pliant.formulations.loops.selection import RANK
@@ -113,6 +114,10 @@ def _checked(loops: Loops, q: Floats, v: Floats) -> tuple[Floats, Floats]:
     open_loop = loops.slipping(q, v, NEARLY)
     if open_loop is not None:
         raise ModelError(f"the given rates open loop '{open_loop}'; give those of the drives, and the rest follows")
+    try:
+        loops.require_regular(q)
+    except LoopError as error:
+        raise ModelError(f"the run cannot begin there: {error}") from None
     return loops.corrected(q, v)
 
 

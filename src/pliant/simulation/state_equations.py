@@ -79,6 +79,11 @@ class StateEquations:
 
     def start(self, q: Floats, v: Floats) -> Floats:
         """y at the start."""
+        if self.constrained is not None and self.path is not None and self.loops.rows:
+            # joints that follow a motion from the first instant on take the other ones of their loops with them
+            desired = self.path.at(0.0)
+            q, v = (self.constrained.expand(x, y[self.moving]) for x, y in ((desired.q, q), (desired.v, v)))
+            q, v = self.loops.corrected(q, v, self._held)
         y = np.zeros(self.size)
         y[self._q], y[self._v] = q[self.moving], v[self.moving]
         y[self._x] = self.drive.initial()
@@ -214,6 +219,8 @@ class StateEquations:
 
         With loops it is a minus the accelerations that close them, which needs no multipliers.
         """
+        if not np.isfinite(y).all():
+            return np.full(self.count, np.nan), y[self._x]
         q, v, full = self.expand(t, y, a)
         f, x_dot = self._applied(t, q, v, y[self._x])
         if not self.loops.rows:
@@ -230,6 +237,9 @@ class StateEquations:
             return ""
         if not self.loops.rows:
             return next(iter(linearised_limits(self.arm, self._expanded(t, y)[0])), "")
+        if not self.astray:
+            # machine code says only that it cannot go on; asked again, the loops say why
+            self.rates(t, y)
         if self.astray:
             return self.astray
         q, _ = self._expanded(t, y)

@@ -27,7 +27,7 @@ from pydantic_core import InitErrorDetails
 from pliant.formulations.methods import FOR_STUDY
 from pliant.formulations.methods import METHODS as DYNAMICS
 from pliant.mechanism import assemble
-from pliant.model.element import Element, Frozen, FrozenDict, Text, at, of_value, path_text, refuse
+from pliant.model.element import Element, Frozen, FrozenDict, Text, Title, at, of_value, path_text, refuse
 from pliant.model.errors import ModelError, Problem, did_you_mean, show
 from pliant.model.library import load
 from pliant.model.pieces import pieces_of, place_along
@@ -99,7 +99,7 @@ class IntegratorOptions(Element):
 class StrainPoint(Element):
     """A place on a beam where the strain along the beam is wanted, such as a strain gauge."""
 
-    name: str = Field(description="what its channel is called: strain.NAME")
+    name: Title = Field(description="what its channel is called: strain.NAME")
     link: str = Field(description="name of the link")
     x: Length = Field(description="place along the beam")
     y: Length = Field(default=0.0, description="distance from the axis in y")
@@ -147,7 +147,7 @@ class _Origin:
 class Study(Element):
     """A robot, its start, what moves it, how it is integrated and what is kept."""
 
-    name: Text = Field(default="run", description="name of the study")
+    name: Title = Field(default="run", description="name of the study")
     description: Text = Field(default="", description="what it shows")
     robot: Annotated[InstanceOf[Robot], PlainSerializer(_robot_name)] = Field(
         description="name of a bundled robot, path of a robot file, or a robot written out"
@@ -397,7 +397,11 @@ def study_from(document: Document, folder: str, *, python: bool = True, changes:
     def prepare(data: Any) -> Any:
         data = data.copy()
         for key, value in (changes or {}).items():
-            data[key] = {**data.get(key, {}), **value} if isinstance(value, dict) else value
+            before = data.get(key, {})
+            # what is no mapping is refused with its line
+            if isinstance(value, dict):
+                value = {**before, **value} if isinstance(before, dict) else before
+            data[key] = value
         if "name" not in data:
             data["name"] = Path(document.file).stem
         data["robot"] = _robot(data.get("robot"), folder, document)

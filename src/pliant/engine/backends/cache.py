@@ -1,23 +1,31 @@
-"""Compiled modules on disk, in the user's cache folder.
+"""Compiled modules on disk, in a private folder of the user's cache.
 
-An entry is written to a temporary file and moved into place, so that processes cannot see each other's halves; a
-checksum guards against damage. A cache that cannot be read or written is no error, only slower.
+Machine code is run as it is found, so it must be our own: the folder belongs to the user and no one else can write to
+it, and an entry carries its key and a digest under a secret of that folder, which only its owner can read. An entry is
+written to a temporary file and moved into place, so that processes cannot see each other's halves. Whatever is odd, of
+another owner, under another name or damaged, is made anew; a cache that cannot be used is no error, only slower.
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import os
+import secrets
+import stat
 import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-MAGIC = b"pliant-1"
+MAGIC = b"pliant-2"
 LARGEST = 256 * 2**20
 """Bytes kept; the oldest entries go first."""
+SECRET, SECRET_SIZE = "secret", 32
+_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+_HEAD = len(MAGIC) + 32
 
 
 def folder() -> Path:
@@ -28,20 +36,26 @@ def folder() -> Path:
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "pliant"
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home())) / "pliant" / "cache"
-    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "pliant"
+        return _absolute("LOCALAPPDATA", Path.home()) / "pliant" / "cache"
+    return _absolute("XDG_CACHE_HOME", Path.home() / ".cache") / "pliant"
+
+
+def _absolute(variable: str, default: Path) -> Path:
+    """A folder that the system names; what is empty or relative does not count."""
+    given = Path(os.environ.get(variable, ""))
+    return given if given.is_absolute() else default
 
 
 def fetch(key: str) -> tuple[dict[str, Any], bytes] | None:
-    """Description and machine code of an entry, or None if it is not there or damaged."""
+    """Description and machine code of an entry, or None if there is none that is certainly our own."""
     try:
-        path = folder() / f"{key}.bin"
-        content = path.read_bytes()
+        place = private_folder()
+        path = place / f"{key}.bin"
+        content, digest_key = _own_bytes(path), _secret(place)
     except (OSError, RuntimeError):
         return None
-    head = len(MAGIC) + 32
-    magic, checksum, payload = content[: len(MAGIC)], content[len(MAGIC) : head], content[head:]
-    if magic != MAGIC or hashlib.sha256(payload).digest() != checksum:
+    magic, digest, payload = content[: len(MAGIC)], content[len(MAGIC) : _HEAD], content[_HEAD:]
+    if magic != MAGIC or not hmac.compare_digest(digest, _digest(digest_key, key, payload)):
         return None
     with suppress(OSError):
         os.utime(path)
@@ -51,21 +65,78 @@ def fetch(key: str) -> tuple[dict[str, Any], bytes] | None:
 
 
 def keep(key: str, description: dict[str, Any], code: bytes) -> None:
-    """Store an entry; silently does nothing where the folder cannot be written."""
+    """Store an entry; silently does nothing where the folder cannot be written or is not private."""
     text = json.dumps(description).encode()
     payload = len(text).to_bytes(4, "little") + text + code
-    temporary = ""
     try:
-        place = folder()
-        place.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=place, suffix=".tmp")
-        with os.fdopen(handle, "wb") as file:
-            file.write(MAGIC + hashlib.sha256(payload).digest() + payload)
-        os.replace(temporary, place / f"{key}.bin")
+        place = private_folder(create=True)
+        _write(place / f"{key}.bin", MAGIC + _digest(_secret(place, create=True), key, payload) + payload)
         _prune(place)
     except (OSError, RuntimeError):
+        return
+
+
+def _digest(secret: bytes, key: str, payload: bytes) -> bytes:
+    # the key stands for structure, versions, source and processor: an entry under another name is another entry
+    return hmac.digest(secret, key.encode() + b"\n" + payload, hashlib.sha256)
+
+
+def _write(path: Path, content: bytes) -> None:
+    """A file that only its owner can read, whole or not at all."""
+    temporary = ""
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.replace(temporary, path)
+    except OSError:
         with suppress(OSError):
             os.unlink(temporary)
+        raise
+
+
+def private_folder(*, create: bool = False) -> Path:
+    """The user's own folder in a cache that several may share; raises PermissionError if others can write to it."""
+    place = folder() / (f"user-{os.geteuid()}" if sys.platform != "win32" else "user")
+    if create:
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = os.stat(place)
+    if not stat.S_ISDIR(found.st_mode) or not _is_own(found):
+        raise PermissionError(f"{place} is not a private folder")
+    return place
+
+
+def _is_own(found: os.stat_result) -> bool:
+    """Whether something is the user's and others cannot write to it; Windows has other means."""
+    return sys.platform == "win32" or (found.st_uid == os.geteuid() and not found.st_mode & _OTHERS)
+
+
+def _own_bytes(path: Path) -> bytes:
+    """The content of a regular file of the user's own, which is no link to another place."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(path, flags), "rb") as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode) or not _is_own(found) or found.st_size > LARGEST:
+            raise PermissionError(f"{path} is not a file of our own")
+        return file.read()
+
+
+def _secret(place: Path, *, create: bool = False) -> bytes:
+    """What the digests of a folder are made with; one that others could have read is replaced."""
+    path = place / SECRET
+    try:
+        secret = _own_bytes(path)
+        hidden = sys.platform == "win32" or not os.stat(path).st_mode & (stat.S_IRWXG | stat.S_IRWXO)
+        if len(secret) == SECRET_SIZE and hidden:
+            return secret
+    except OSError:
+        if not create:
+            raise
+    if not create:
+        raise PermissionError(f"{path} is not a secret")
+    _write(path, secrets.token_bytes(SECRET_SIZE))
+    # of several processes that made one, the last counts
+    return _own_bytes(path)
 
 
 def _prune(place: Path) -> None:

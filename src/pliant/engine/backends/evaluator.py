@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from pliant.engine.backends import cache as disk
 from pliant.engine.backends import jit
 from pliant.engine.backends.fastcall import fast_function, layout_is_known
+from pliant.engine.backends.kernels import rows
 from pliant.engine.backends.lanes import padded
-from pliant.engine.backends.module import module_ir, rows
+from pliant.engine.backends.module import module_ir
 from pliant.engine.trace.program import RolledProgram
 from pliant.engine.trace.rolled import rolled, whole
 from pliant.engine.trace.structure import split_tree, structure_key
@@ -54,6 +55,18 @@ def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="pliant")
 
 
+def _after_fork() -> None:
+    """Threads stay with the parent, and a lock that one of them held would never be given back."""
+    global _RECENT_LOCK
+    _threads.cache_clear()
+    _RECENT_LOCK = Lock()
+    jit.renew_lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 @cache
 def _source_version() -> str:
     """A digest of everything that decides what is compiled."""
@@ -81,9 +94,7 @@ class BufferLayout:
         return cls(entry, rows(program).tolist(), program.record_size, program.saved_size, program.outputs, jit.lanes())
 
 
-def stored(
-    parts: object, make: Callable[[], tuple[dict[str, Any], str]], *, straight: bool = False
-) -> tuple[dict[str, Any], jit.LoadedCode]:
+def stored(parts: object, make: Callable[[], tuple[dict[str, Any], str]]) -> tuple[dict[str, Any], jit.LoadedCode]:
     """Machine code with its description, from the disk or made now from what ``make`` gives.
 
     The parts, with the source of this package, must decide all of it.
@@ -96,7 +107,7 @@ def stored(
     found = disk.fetch(key)
     if found is None:
         description, assembly = make()
-        found = description, jit.machine_code(assembly, straight=straight)
+        found = description, jit.machine_code(assembly)
         disk.keep(key, *found)
     loaded = found[0], jit.LoadedCode(found[1])
     with _RECENT_LOCK:
@@ -149,7 +160,7 @@ class Program:
             text, entry = module_ir(self.traced, mode, jit.lanes())
             return asdict(BufferLayout.of(self.traced, entry)), text
 
-        description, code = stored((self.identity, mode), make, straight=mode == "single")
+        description, code = stored((self.identity, mode), make)
         return BufferLayout(**description), code
 
 

@@ -1,9 +1,9 @@
 """A compiled evaluation as a built-in function of NumPy arrays, called without any conversion.
 
 CPython calls machine code through a PyMethodDef; the code made here looks into the array objects itself, checks type,
-shape and layout, and makes the result. Anything unusual (lists, other types, batches, a result that is not finite) is
-declined, and the caller takes the general way. The layout of array objects is fixed by NumPy's binary interface;
-``layout_is_known`` checks it on a live array before it is ever relied upon.
+byte order, shape and layout, and makes the result. Anything unusual (lists, other types, batches, a result that is not
+finite) is declined, and the caller takes the general way. The layout of array objects is fixed by NumPy's binary
+interface; ``layout_is_known`` checks it on a live array before it is ever relied upon.
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ from pliant.engine.backends.flow import Flow
 from pliant.engine.backends.llvm_ir import element, number, splat, vector_type
 
 DATA, DIMENSIONS_COUNT, DIMENSIONS, DESCRIPTION, FLAGS = 16, 24, 32, 56, 64
-TYPE_NUMBER = 28
+BYTE_ORDER, TYPE_NUMBER = 26, 28
+NATIVE = ord("=")
 NPY_DOUBLE = 12
 NEW_ARRAY = 93
 """Place of PyArray_New in the table; part of NumPy's binary interface."""
 WANTED_FLAGS = 0x1 | 0x100
 """C-contiguous and aligned."""
 METH_FASTCALL = 0x80
+SIZES = {"ptr": 8, "i32": 4, "i8": 1}
 
 CONTEXT = (
     "array_type",
@@ -57,7 +59,7 @@ def layout_is_known() -> bool:
     """Whether array objects of this interpreter look as the compiled code expects."""
     if platform.python_implementation() != "CPython" or ctypes.sizeof(ctypes.c_void_p) != 8 or not array_maker():
         return False
-    probe = np.arange(7.0)
+    probe, foreign = np.arange(7.0), np.dtype(float).newbyteorder()
 
     def read(kind: Any, address: int) -> Any:
         return kind.from_address(address).value
@@ -74,6 +76,8 @@ def layout_is_known() -> bool:
     flags = read(ctypes.c_int, here + FLAGS)
     return bool(
         read(ctypes.c_int, description + TYPE_NUMBER) == NPY_DOUBLE
+        and read(ctypes.c_uint8, description + BYTE_ORDER) == NATIVE
+        and read(ctypes.c_uint8, id(foreign) + BYTE_ORDER) not in (NATIVE, 0)
         and flags & WANTED_FLAGS == WANTED_FLAGS
         and not read(ctypes.c_int, id(probe[::2]) + FLAGS) & 0x1
     )
@@ -90,26 +94,30 @@ def fastcall_ir(entry: str, inputs: int, lanes: int) -> str:
         name: w.get("i64" if name in NUMBERS else "ptr", w.let(f"getelementptr inbounds i64, ptr {context}, i64 {k}"))
         for k, name in enumerate(CONTEXT)
     }
-    objects = [w.get("ptr", w.let(f"getelementptr inbounds ptr, ptr %args, i64 {k}")) for k in range(inputs)]
     answer = w.variable("ptr", held["none"])
     end = w.label("answer")
+
+    def require(condition: str) -> None:
+        with w.when(w.let(f"xor i1 {condition}, true")):
+            w.leave(end)
+
+    require(w.let(f"icmp eq i64 %nargs, {inputs}"))
+    objects = [w.get("ptr", w.let(f"getelementptr inbounds ptr, ptr %args, i64 {k}")) for k in range(inputs)]
     data = []
     for array, length in zip(objects, (*["size"] * (inputs - 1), "efforts"), strict=True):
 
         def member(kind: str, offset: int, of: str = array) -> str:
-            return w.get(kind, w.let(f"getelementptr inbounds i8, ptr {of}, i64 {offset}"))
-
-        def require(condition: str) -> None:
-            with w.when(w.let(f"xor i1 {condition}, true")):
-                w.leave(end)
+            address = w.let(f"getelementptr inbounds i8, ptr {of}, i64 {offset}")
+            return w.let(f"load {kind}, ptr {address}, align {SIZES[kind]}")
 
         require(w.let(f"icmp eq ptr {member('ptr', 8)}, {held['array_type']}"))
         require(w.let(f"icmp eq i32 {member('i32', DIMENSIONS_COUNT)}, 1"))
         require(w.let(f"icmp eq i64 {w.get('i64', member('ptr', DIMENSIONS))}, {held[length]}"))
         flags = w.let(f"and i32 {member('i32', FLAGS)}, {WANTED_FLAGS}")
         require(w.let(f"icmp eq i32 {flags}, {WANTED_FLAGS}"))
-        kind = member("i32", TYPE_NUMBER, member("ptr", DESCRIPTION))
-        require(w.let(f"icmp eq i32 {kind}, {NPY_DOUBLE}"))
+        description = member("ptr", DESCRIPTION)
+        require(w.let(f"icmp eq i32 {member('i32', TYPE_NUMBER, description)}, {NPY_DOUBLE}"))
+        require(w.let(f"icmp eq i8 {member('i8', BYTE_ORDER, description)}, {NATIVE}"))
         data.append(member("ptr", DATA))
     for place, pointer in enumerate(data[:-1], FIRST_INPUT):
         w.put("ptr", pointer, w.let(f"getelementptr inbounds ptr, ptr {held['arguments']}, i64 {place}"))

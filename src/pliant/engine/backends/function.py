@@ -95,7 +95,14 @@ class Function:
             if array.shape != q.shape:
                 raise ValueError(f"q has shape {q.shape} and {name} {array.shape}; they must be the same")
             arrays.append(array)
-        if q.ndim == 1:
+        out = self._evaluated(arrays)
+        if not np.isfinite(out).all():
+            for name, array in zip(names, arrays, strict=True):
+                self.labels.require_finite(name, array)
+        return out
+
+    def _evaluated(self, arrays: list[Floats]) -> Floats:
+        if arrays[0].ndim == 1:
             one: Floats = self.evaluator(*arrays)
             return one
         if self.seed:

@@ -10,6 +10,15 @@ from typing import Any
 _LOCK = Lock()
 """LLVM's global state is not thread-safe: one compilation at a time."""
 
+LIGHT = 1
+"""LLVM's second lowest effort in code generation."""
+
+
+def renew_lock() -> None:
+    """After a fork: the thread that compiled is not here to give the lock back."""
+    global _LOCK
+    _LOCK = Lock()
+
 
 @cache
 def _llvm() -> Any:
@@ -41,39 +50,32 @@ def is_x86() -> bool:
     return platform.machine().lower() in ("x86_64", "amd64")
 
 
-def machine_code(assembly: str, *, straight: bool = False) -> bytes:
+def machine_code(assembly: str) -> bytes:
     """Compile a module to an object file in memory.
 
-    ``straight``: scalar straight-line code, which the tracer has already simplified. Inlining, registers for
-    variables and light code generation are all that it needs; more would double the time for a gain below 2 %.
+    The tracer has simplified the code already. Inlining, registers for variables, an order of the operands that suits
+    fused operations and light code generation are all that it needs: more would double the time and gain nothing.
     """
     llvm = _llvm()
     with _LOCK:
         module = llvm.parse_assembly(assembly)
         module.verify()
-        machine = _machine(1 if straight else 2)
-        # SLP vectorisation turns straight-line scalar code into slower shuffles
-        tuning = llvm.create_pipeline_tuning_options(speed_level=2)
-        tuning.slp_vectorization = False
-        tuning.loop_vectorization = False
-        builder = llvm.create_pass_builder(machine, tuning)
-        if straight:
-            passes = llvm.create_new_module_pass_manager()
-            passes.add_always_inliner_pass()
-            passes.add_sroa_pass()
-            passes.add_simplify_cfg_pass()
-        else:
-            passes = builder.getModulePassManager()
-        passes.run(module, builder)
+        machine = _machine()
+        passes = llvm.create_new_module_pass_manager()
+        passes.add_always_inliner_pass()
+        passes.add_sroa_pass()
+        passes.add_simplify_cfg_pass()
+        passes.add_reassociate_pass()
+        passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
         code: bytes = machine.emit_object(module)
     return code
 
 
-def _machine(speed: int) -> Any:
+def _machine() -> Any:
     llvm = _llvm()
     _, cpu, features = host()
     target = llvm.Target.from_default_triple()
-    return target.create_target_machine(cpu=cpu, features=features, opt=speed, jit=True)
+    return target.create_target_machine(cpu=cpu, features=features, opt=LIGHT, jit=True)
 
 
 class LoadedCode:
@@ -83,7 +85,7 @@ class LoadedCode:
         llvm = _llvm()
         with _LOCK:
             empty = llvm.parse_assembly("")
-            self._engine = llvm.create_mcjit_compiler(empty, _machine(2))
+            self._engine = llvm.create_mcjit_compiler(empty, _machine())
             self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
             self._engine.finalize_object()
 

@@ -1,4 +1,4 @@
-"""LLVM modules of rolled programs: kernels, the loop over the links, batches of states, blocks of tangents.
+"""LLVM modules of rolled programs: the loop over the links, batches of states, blocks of tangents.
 
 The number of links and all offsets are data (``rows``), so that one compiled module serves every robot that is made
 of the same classes of links.
@@ -6,141 +6,36 @@ of the same classes of links.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
-
+from pliant.engine.backends.elementary import prelude
 from pliant.engine.backends.fastcall import fastcall_ir
 from pliant.engine.backends.flow import Flow
-from pliant.engine.backends.lanes import lanes_to_rows, rows_to_lanes, transposition_declarations
-from pliant.engine.backends.llvm_ir import (
-    Writer,
-    declarations,
-    element,
-    emit,
-    function,
-    library,
-    stumpff_orders,
-    vector_type,
+from pliant.engine.backends.kernels import (
+    POINTER,
+    ROLE_FIELDS,
+    Arrays,
+    Kernels,
+    element_i64,
+    kernel_ir,
+    role_start,
+    row_length,
 )
-from pliant.engine.trace.program import Address, Kernel, LoopPass, RolledProgram
-from pliant.spatial.scalars import Scalar
+from pliant.engine.backends.lanes import lanes_to_rows, rows_to_lanes, transposition_declarations
+from pliant.engine.backends.llvm_ir import element, vector_type
+from pliant.engine.trace.program import LoopPass, RolledProgram
 
-POINTER = "ptr noalias nocapture"
 ATTRIBUTES = 'attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }\n'
-ROLE_FIELDS = ("constants", "coordinates", "record")
 
 
-def row_length(program: RolledProgram) -> int:
-    """Entries per link: a kernel number per pass, the starts of output and saved values, three offsets per role."""
-    roles = 2 + max((len(c) for c in program.children), default=0)
-    return role_start(program, 0) + len(ROLE_FIELDS) * roles
-
-
-def role_start(program: RolledProgram, role: int) -> int:
-    """Where the offsets of a role begin in a row: own 0, parent 1, children from 2 on."""
-    return len(program.passes) + 2 + len(ROLE_FIELDS) * role
-
-
-def rows(program: RolledProgram) -> NDArray[np.int64]:
-    """The table that the compiled loops read: which kernel, and where the data of a link and its neighbours are."""
-    table = np.zeros((len(program.parents), row_length(program)), dtype=np.int64)
-    n_passes = len(program.passes)
-    for i, row in enumerate(table):
-        row[:n_passes] = [each.kernel_of[i] for each in program.passes]
-        row[n_passes : n_passes + 2] = program.output_start[i], program.saved_start[i]
-        for k, j in enumerate((i, program.parents[i], *program.children[i])):
-            if j >= 0:
-                start = role_start(program, k)
-                offsets = (program.constant_start[j], program.coordinate_start[j], program.record_start[j])
-                row[start : start + 3] = offsets
-    return table
-
-
-@dataclass(frozen=True, slots=True)
-class Arrays:
-    """The arrays of a program in call order, each with its number of lanes."""
-
-    lanes: dict[str, int]
-
-    @classmethod
-    def of(cls, program: RolledProgram, lanes: int) -> Arrays:
-        primal = 1 if program.seeds else lanes
-        held = {"constants": 1, "gravity": 1}
-        held.update(dict.fromkeys(program.inputs, primal))
-        held.update({f"d{seed}": lanes for seed in program.seeds})
-        held["store"] = primal
-        if program.seeds:
-            held.update(dstore=lanes, saved=1)
-        held["dout" if program.seeds else "out"] = lanes
-        return cls(held)
-
-    @property
-    def parameters(self) -> dict[str, str]:
-        """Arguments of the loop, in order, with their kinds."""
-        held = {**dict.fromkeys(self.lanes, POINTER), "rows": POINTER, "links": "i64"}
-        return {**held, "first": "i64"} if "dstore" in self.lanes else held
-
-
-def kernel_ir(
-    program: RolledProgram,
-    name: str,
-    kernel: Kernel,
-    results: list[tuple[Address, Scalar]],
-    given: dict[int, Address],
-    arrays: Arrays,
-    lanes: int,
+def loop_ir(
+    program: RolledProgram, name: str, kernels: Kernels, arrays: Arrays, *, kind: str = "", still: bool = False
 ) -> str:
-    """A function that writes some results of a kernel; ``%row`` is the link's line of the table."""
-    w = Writer()
-    bases: dict[tuple[str, str], str] = {}
-    n_passes = len(program.passes)
-
-    def base(array: str, role: str) -> str:
-        if not role:
-            return f"%{array}"
-        if (array, role) not in bases:
-            plain = array.removeprefix("d")
-            if plain in ("out", "saved"):
-                at = n_passes + (plain == "saved")
-            else:
-                number = {"own": 0, "parent": 1}.get(role)
-                number = 2 + int(role.removeprefix("child")) if number is None else number
-                names = {"constants": 0, "store": 2}
-                at = role_start(program, number) + names.get(plain, 1)
-            offset = w.let(f"load i64, ptr {element_i64(w, '%row', at)}, align 8")
-            bases[array, role] = element(w, f"%{array}", offset, arrays.lanes[array])
-        return bases[array, role]
-
-    def load(symbol: object) -> tuple[str, int]:
-        assert isinstance(symbol, Address)
-        held = arrays.lanes[symbol.array]
-        return element(w, base(symbol.array, symbol.role), symbol.index, held), held
-
-    # addresses of results first, values later: pointers are cheap, live values are not
-    targets = [(*load(address), value) for address, value in results]
-    emit(w, kernel.tape, targets, load, lanes, given)
-    parameters = {
-        **dict.fromkeys(arrays.lanes, POINTER),
-        "row": "ptr noalias nocapture readonly",
-    }
-    return function(name, parameters, w, "internal")
-
-
-def element_i64(w: Writer, base: str, index: int) -> str:
-    return base if index == 0 else w.let(f"getelementptr inbounds i64, ptr {base}, i64 {index}")
-
-
-def loop_ir(program: RolledProgram, name: str, prefix: str, arrays: Arrays, *, still: bool = False) -> str:
-    """All passes over the links, calling each link's kernel.
+    """All passes over the links, calling each link's kernel of a kind.
 
     A tangent program takes the first link that the directions move: links before it have no tangents on the way out,
     until a pass has come back from the tips. With ``still`` it also takes which links are only carried along.
     """
     lines: list[str] = []
     length = row_length(program)
-    arguments = ", ".join(f"ptr %{array}" for array in arrays.lanes)
     before, came_back = "entry", False
     for p, each in enumerate(program.passes):
         loop, end = f"pass{p}", f"done{p}"
@@ -157,7 +52,7 @@ def loop_ir(program: RolledProgram, name: str, prefix: str, arrays: Arrays, *, s
             f"  %o{p} = mul i64 {index}, {length}",
             f"  %row{p} = getelementptr inbounds i64, ptr %rows, i64 %o{p}",
         ]
-        lines += _dispatch(each, p, prefix, arguments, index if still else "")
+        lines += _dispatch(each, p, kernels, kind, index if still else "")
         lines += [
             f"next{p}:",
             f"  %n{p} = add i64 %k{p}, 1",
@@ -171,16 +66,13 @@ def loop_ir(program: RolledProgram, name: str, prefix: str, arrays: Arrays, *, s
     return f"define void @{name}({signature}) #0 {{\nentry:\n" + "\n".join(lines) + "\n  ret void\n}\n"
 
 
-def _dispatch(each: LoopPass, p: int, prefix: str, arguments: str, still: str) -> list[str]:
+def _dispatch(each: LoopPass, p: int, kernels: Kernels, kind: str, still: str) -> list[str]:
     """Call a link's kernel; ``still`` is the link's index where kernels of links at rest are to be told apart."""
-    kinds = ("", "still_") if still else ("",)
-    calls = [
-        f"  call void @{prefix}_{kind}{each.name}_{k}({arguments}, ptr %row{p})"
-        for kind in kinds
-        for k in range(len(each.kernels))
-    ]
+    kinds = (kind, "still_") if still else (kind,)
+    names = [f"{kind}{each.name}_{k}" for kind in kinds for k in range(len(each.kernels))]
+    calls = [kernels.call(name, f"%row{p}") for name in names]
     if len(calls) == 1:
-        return [*calls, f"  br label %next{p}"]
+        return [f"  {calls[0]}", f"  br label %next{p}"]
     cases = " ".join(f"i64 {k}, label %p{p}k{k}" for k in range(1, len(calls)))
     lines = [
         f"  %a{p} = getelementptr inbounds i64, ptr %row{p}, i64 {p}",
@@ -197,7 +89,7 @@ def _dispatch(each: LoopPass, p: int, prefix: str, arguments: str, still: str) -
         which = f"%ws{p}"
     lines.append(f"  switch i64 {which}, label %p{p}k0 [ {cases} ]")
     for k, call in enumerate(calls):
-        lines += [f"p{p}k{k}:", call, f"  br label %next{p}"]
+        lines += [f"p{p}k{k}:", f"  {call}", f"  br label %next{p}"]
     return lines
 
 
@@ -209,26 +101,25 @@ def program_ir(program: RolledProgram, lanes: int, *, still: bool = False) -> tu
     """
     arrays = Arrays.of(program, lanes)
     prefix = f"{program.name}{'_d_' + '_'.join(program.seeds) if program.seeds else ''}_{lanes}"
-    parts = []
+    kernels = Kernels(prefix)
     for each in program.passes:
         for k, kernel in enumerate(each.kernels):
-            name = f"{each.name}_{k}"
-            results = kernel.results
+            name, saved = f"{each.name}_{k}", kernel.saved
+            values = [(address, x) for address, x in kernel.results if not address.is_tangent]
+            moving = [(address, x) for address, x in kernel.results if address.is_tangent]
             if not program.seeds:
-                parts.append(kernel_ir(program, f"{prefix}_{name}", kernel, results, {}, arrays, lanes))
+                kernels.add(name, kernel_ir(program, kernel, values, {}, arrays, lanes))
                 continue
-            saved = kernel.saved
-            primal = [(address, x) for address, x in results if not address.is_tangent]
-            primal += [(address, kernel.tape.nodes[i]) for i, address in saved.items()]
-            tangent = [(address, x) for address, x in results if address.is_tangent]
-            parts.append(kernel_ir(program, f"{prefix}_primal_{name}", kernel, primal, {}, arrays, lanes))
-            parts.append(kernel_ir(program, f"{prefix}_{name}", kernel, tangent, saved, arrays, lanes))
+            values += [(address, kernel.tape.nodes[i]) for i, address in saved.items()]
+            kernels.add(f"primal_{name}", kernel_ir(program, kernel, values, {}, arrays, lanes))
+            kernels.add(name, kernel_ir(program, kernel, moving, saved, arrays, lanes))
             if still:
-                carried = kernel.still_results
-                parts.append(kernel_ir(program, f"{prefix}_still_{name}", kernel, carried, saved, arrays, lanes))
+                carried = kernel_ir(program, kernel, kernel.still_results, saved, arrays, lanes)
+                kernels.add(f"still_{name}", carried, instead_of=name)
+    parts = [kernels.text]
     if program.seeds:
-        parts.append(loop_ir(program, f"{prefix}_primal", f"{prefix}_primal", arrays))
-    parts.append(loop_ir(program, prefix, prefix, arrays, still=still))
+        parts.append(loop_ir(program, f"{prefix}_primal", kernels, arrays, kind="primal_"))
+    parts.append(loop_ir(program, prefix, kernels, arrays, still=still))
     return "".join(parts), prefix
 
 
@@ -351,11 +242,8 @@ def module_ir(program: RolledProgram, mode: str, lanes: int) -> tuple[str, str]:
     ``mode``: "single" (one state), "batch" (many states, a group of lanes at a time) or "jacobian" (all unit
     directions of the seeded input, a group of lanes at a time).
     """
-    tapes = [kernel.tape for each in program.passes for kernel in each.kernels]
     width = 1 if mode == "single" else lanes
-    counts = {1, width}
-    parts = [declarations(counts)]
-    parts += [library(n, stumpff_orders(tapes)) for n in sorted(counts)]
+    parts = [prelude([program], width)]
     text, name = program_ir(program, width, still=has_still_links(program))
     parts.append(text)
     parameters = Arrays.of(program, width).parameters

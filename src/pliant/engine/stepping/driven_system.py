@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from pliant.engine.backends.evaluator import BufferLayout, Program, aligned, stored
 from pliant.engine.backends.flow import Flow
-from pliant.engine.backends.module import program_ir, rows
+from pliant.engine.backends.kernels import rows
+from pliant.engine.backends.module import program_ir
 from pliant.engine.stepping.driving import Driving, Split, constants_of, drive_program
 from pliant.engine.stepping.signals import Signals
 from pliant.engine.trace.program import RolledProgram

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.engine.backends.elementary import prelude
 from pliant.engine.backends.evaluator import Program, aligned
 from pliant.engine.backends.flow import Flow
-from pliant.engine.backends.llvm_ir import declarations, library, stumpff_orders
 from pliant.engine.backends.module import ATTRIBUTES, entry_ir, program_ir
 from pliant.engine.stepping.dormand_prince import ALL_STAGES
 from pliant.engine.stepping.driven_system import DrivenSystem, call_drive, call_dynamics, follow, held_in
@@ -74,8 +74,7 @@ class ExplicitSystem(DrivenSystem):
 
     def _module(self, traced: Sequence[RolledProgram]) -> str:
         (program,), (drive,), layout = traced, self._drives, self.layout
-        tapes = [kernel.tape for p in (program, drive) for each in p.passes for kernel in each.kernels]
-        parts = [declarations({1}), library(1, stumpff_orders(tapes))]
+        parts = [prelude([program, drive], 1)]
         text, forward = program_ir(program, 1)
         drive_text, drive_name = program_ir(drive, 1)
         parts += [text, drive_text, signals_ir(), rhs_ir(forward, drive_name, self.split, self.driving, layout)]

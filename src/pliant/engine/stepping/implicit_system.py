@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.engine.backends import jit
+from pliant.engine.backends.elementary import prelude
 from pliant.engine.backends.evaluator import Program, aligned
 from pliant.engine.backends.flow import Flow
-from pliant.engine.backends.llvm_ir import declarations, element, library, number, stumpff_orders, vector_type
+from pliant.engine.backends.llvm_ir import element, number, vector_type
 from pliant.engine.backends.module import ATTRIBUTES, program_ir
 from pliant.engine.stepping.driven_system import DrivenSystem, call_drive, call_dynamics, follow, held_in
 from pliant.engine.stepping.driving import Driving, Split
@@ -177,9 +178,7 @@ class ImplicitSystem(DrivenSystem):
 
     def _module(self, traced: Sequence[RolledProgram], lanes: int) -> str:
         programs = (*traced, *self._drives)
-        tapes = [kernel.tape for p in programs for each in p.passes for kernel in each.kernels]
-        orders = stumpff_orders(tapes)
-        parts = [declarations({1, lanes}), library(1, orders), library(lanes, orders)]
+        parts = [prelude(programs, lanes)]
         names = []
         for program, width in zip(programs, (1, lanes, 1, lanes), strict=True):
             text, name = program_ir(program, width)

@@ -42,8 +42,15 @@ class _Roller:
         self.gravity = [g if g == 0 else Slot(k) for k, g in enumerate(tree.gravity.tolist())]
         self.split = split_tree(tree)
         self.structure = self._numbered([freeze((s.pattern, link.kind)) for s, link in zip(self.split, self.links)])
+        self.bodies = self._numbered([self._body_key(k) for k in range(len(self.links))])
         self.patterns: list[dict[str, Any]] = [{} for _ in self.links]
+        self.frozen: dict[int, tuple[Any, Any, frozenset[int]]] = {}
         self.records = [0] * len(self.links)
+
+    def _body_key(self, i: int) -> Any:
+        """What links with equal bodies share; parts of other carriers than trees have none."""
+        pattern, kind = self.split[i].pattern, self.links[i].kind
+        return freeze((pattern.body, kind.size, kind.coordinates) if hasattr(pattern, "body") else kind)
 
     @staticmethod
     def _numbered(keys: list[Any]) -> list[int]:
@@ -53,6 +60,7 @@ class _Roller:
     def program(self) -> RolledProgram:
         passes = [self._trace_pass(number, each) for number, each in enumerate(self.algorithm.passes)]
         self._mark_needed(passes)
+        passes = [each for each in passes if any(kernel.results for kernel in each.kernels)]
         starts, total = _running(self.records)
         saved = self._number_saved(passes) if self.seeds else [0] * len(self.links)
         saved_start, saved_total = _running(saved)
@@ -105,6 +113,8 @@ class _Roller:
 
     def _class_key(self, i: int, each: Pass) -> Any:
         """Structure, and the patterns of the values that the step reads from the link itself and its neighbours."""
+        if each.of_body:
+            return (self.bodies[i], self.records[i])
         neighbours: list[int] = []
         if each.direction == "outward":
             neighbours = [self.links[i].parent] if self.links[i].parent >= 0 else []
@@ -116,11 +126,13 @@ class _Roller:
 
     def _offer(self, j: int, name: str) -> Any:
         """The pattern of a stored value, and which of its slots have tangents."""
-        pattern = freeze(self.patterns[j].get(name))
-        if not self.seeds:
-            return (name, pattern)
-        own = slots(pattern)
-        return (name, pattern, self.active[j] & own, self.active_still[j] & own)
+        held = self.patterns[j].get(name)
+        # links of one class share the pattern itself
+        if id(held) not in self.frozen:
+            pattern = freeze(held)
+            self.frozen[id(held)] = (held, pattern, slots(pattern))
+        _, pattern, own = self.frozen[id(held)]
+        return (name, pattern, self.active[j] & own, self.active_still[j] & own) if self.seeds else (name, pattern)
 
     @staticmethod
     def _carried(kernel: Kernel, each: Pass) -> frozenset[int]:
@@ -225,10 +237,7 @@ class _Roller:
         start = 0
         sizes = [0] * len(self.links)
         for each in passes:
-            counts = []
-            for kernel in each.kernels:
-                kernel.saved_start = start
-                counts.append(len(kernel.saved))
+            counts = [kernel.save(start) for kernel in each.kernels]
             for i, k in enumerate(each.kernel_of):
                 sizes[i] = start + counts[k]
             start += max(counts)
@@ -306,6 +315,7 @@ def one_kernel(
 ) -> RolledProgram:
     """A program of a single kernel: everything is its own, and nothing has to be stored in between."""
     kernel = Kernel("whole", tape, {}, outputs, "dout" if seeds else "out", {}, 0)
+    saved = kernel.save() if seeds else 0
     return RolledProgram(
         name=name,
         inputs=inputs,
@@ -319,7 +329,7 @@ def one_kernel(
         record_start=[0],
         record_size=0,
         saved_start=[0],
-        saved_size=len(kernel.saved) if seeds else 0,
+        saved_size=saved,
         constants=constants,
         outputs=len(outputs),
         size=size,

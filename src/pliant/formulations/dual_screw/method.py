@@ -76,21 +76,15 @@ class DualScrewMethod(Method):
                 f"robot '{mechanism.name}' has {tree.size} coordinates; method '{self.name}' takes {LARGEST} at the "
                 "most, since its cost grows with their cube; method 'recursive' takes any number"
             )
-        bent = [member.name for member in mechanism.members if member.body.large is not None]
-        if bent:
-            raise MethodError(
-                f"link '{bent[0]}' of robot '{mechanism.name}' does not bend linearly; method '{self.name}' is one of "
-                "linear bending: write bending: linear, or use method 'recursive'"
-            )
         self.kept = VARIANTS[self.variant]
-        if self.kept.reason:
-            warnings.warn(f"method '{self.name}': {self.kept.reason}", stacklevel=4)
         far = [member.name for member in mechanism.members if member.body.large is not None]
         if self.kept.printed and far:
             raise MethodError(
-                f"link '{far[0]}' bends beyond linear shapes, which method '{self.name}' does not know; "
-                "methods 'dual_screw' (to first order) and method 'recursive' do"
+                f"link '{far[0]}' of robot '{mechanism.name}' does not bend linearly, which method '{self.name}', as "
+                "printed, does not know: write bending: linear; method 'dual_screw' and method 'recursive' do"
             )
+        if self.kept.reason:
+            warnings.warn(f"method '{self.name}': {self.kept.reason}", stacklevel=4)
         self.linear = expand(lower(mechanism, discs=False), printed=self.kept.printed)
 
     def dynamics(self, what: Literal["forward", "inverse"]) -> Traced:

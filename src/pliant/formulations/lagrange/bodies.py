@@ -18,7 +18,7 @@ from pliant.formulations.lagrange.names import AXES, Constant, Kind, Names, Orig
 from pliant.formulations.lagrange.series import Series
 
 if TYPE_CHECKING:
-    from pliant.mechanism import Part
+    from pliant.mechanism import Mechanism, Part
     from pliant.model.links import Link
 
 # a part of an inertia that is this small beside the whole is the rounding of a subtraction
@@ -152,14 +152,14 @@ def rigid_inertia(part: Part, own: LinkNames, mark: str, meaning: str) -> RigidI
 
 
 def flexible_inertia(body: ModalBody, link: Link, own: LinkNames) -> FlexibleInertia:
-    """The integrals of a beam or of modal data in symbols."""
+    """The integrals of a beam or of modal data in symbols, for small deflections."""
     zero = own.names.algebra.number(0.0)
     mass, first, I_rr = _undeformed(body, link, own)
     n = body.size
     first_modal = [
         [
             own.constant(
-                "a", "a", _index(own, k, AXES[d] if _several(body.first_modal[:, k]) else ""), body.first_modal[d, k],
+                "a", "a", index_of(own, k, AXES[d] if _several(body.first_modal[:, k]) else ""), body.first_modal[d, k],
                 unit_of("kg", body.names[k]), f"integral of phi dm, coordinate {body.names[k]}", "modal", scales=True,
                 origin=None if _several(body.first_modal[:, k]) else Origin("first", own.link, (k,)),
             )
@@ -194,7 +194,7 @@ def _undeformed(body: ModalBody, link: Link, own: LinkNames) -> tuple[Series, li
     """Mass, first moment and inertia about the origin; by mass per length and length where the beam is uniform."""
     zero = own.names.algebra.number(0.0)
     beam = link.beam
-    if beam is None or not beam.is_uniform:
+    if beam is None or not beam.is_uniform or abs(body.mass - beam.mass) > ROUNDING * body.mass:
         mass = own.constant("m", "m", "", body.mass, "kg", "mass", "inertia", scales=True)
         first = [
             own.constant("S", "S", AXES[d], body.first[d], "kg m", f"{AXES[d]} of the first moment", "inertia",
@@ -286,13 +286,13 @@ def _as_given(
         symmetric = (I + I.T) / 2
         return _symmetric(lambda a, b: modal(letter, f"{index} {AXES[a] + AXES[b]}", symmetric[a, b], unit, text))
 
-    pairs = [[f"{_index(own, i)} {_index(own, k)}" for k in range(n)] for i in range(n)]
+    pairs = [[f"{index_of(own, i)} {index_of(own, k)}" for k in range(n)] for i in range(n)]
     return FlexibleInertia(
         mass=mass,
         first=first,
         first_modal=first_modal,
         beta=[
-            [modal("b", f"{_index(own, k)} {AXES[d]}", body.beta[d, k], "kg m", "beta") for k in range(n)]
+            [modal("b", f"{index_of(own, k)} {AXES[d]}", body.beta[d, k], "kg m", "beta") for k in range(n)]
             for d in range(3)
         ],
         lam=[
@@ -303,7 +303,7 @@ def _as_given(
             for k in range(n)
         ],
         I_rr=I_rr,
-        I_re=[matrix("R", _index(own, k), body.I_re[k], "kg m", "I_re") for k in range(n)],
+        I_re=[matrix("R", index_of(own, k), body.I_re[k], "kg m", "I_re") for k in range(n)],
         I_ee=[[matrix("E", pairs[i][k], body.I_ee[i, k], "kg", "I_ee") for k in range(n)] for i in range(n)],
         M_ee=mirrored(n, lambda i, k: modal("m", pairs[i][k], body.M_ee[i, k], "kg", "modal mass")),
     )
@@ -316,12 +316,25 @@ def elastic_matrix(
 
     def entry(i: int, k: int) -> Series:
         which = (body.names[i], body.names[k])
-        index = f"{_index(own, i)} {_index(own, k)}"
+        index = f"{index_of(own, i)} {index_of(own, k)}"
         origin = Origin("stiffness", own.link, (i, k)) if kind == "stiffness" else None
         meaning = f"{text}, {words_of(which)}"
         return own.constant(letter, letter, index, values[i, k], unit_of(unit, *which), meaning, kind, origin=origin)
 
     return mirrored(body.size, entry)
+
+
+def coupled_damping(mechanism: Mechanism, drag: Array, names: Names) -> Matrix:
+    """Damping that couples links (n, n)."""
+    known, units = mechanism.coordinates, mechanism.units
+
+    def entry(i: int, k: int) -> Series:
+        unit = UNITS["N s/m"][(units[i] == "rad") + (units[k] == "rad")]
+        meaning = f"damping, {words_of((known[i], known[k]))}"
+        name, latex = f"D_{i + 1}_{k + 1}", f"D_{{{i + 1} {k + 1}}}"
+        return names.constant(Constant(name, latex, float(drag[i, k]), unit, meaning, "damping"))
+
+    return mirrored(mechanism.size, entry)
 
 
 def unit_of(unit: str, *coordinates: str) -> str:
@@ -334,7 +347,7 @@ def words_of(coordinates: tuple[str, ...]) -> str:
     return f"coordinate {different[0]}" if len(different) == 1 else f"coordinates {' and '.join(different)}"
 
 
-def _index(own: LinkNames, k: int, extra: str = "") -> str:
+def index_of(own: LinkNames, k: int, extra: str = "") -> str:
     return f"{own.marks[k]} {extra}".strip()
 
 

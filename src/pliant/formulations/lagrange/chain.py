@@ -8,6 +8,7 @@ from pliant.formulations.lagrange.bodies import FlexibleInertia, Matrix, RigidIn
 from pliant.formulations.lagrange.names import Names
 from pliant.formulations.lagrange.sections import Map, TurningSection
 from pliant.formulations.lagrange.series import Series
+from pliant.formulations.lagrange.shortening import ShortenedInertia
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class ChainBody:
     parent: int
     seat: SymbolicSeat | None
     steps: tuple[Step, ...]
-    inertia: RigidInertia | FlexibleInertia | None
+    inertia: RigidInertia | FlexibleInertia | ShortenedInertia | None
     elastic: tuple[int, ...] = ()
 
 

@@ -27,15 +27,11 @@ TERMS_PER_PAGE = 150
 
 @dataclass(frozen=True, slots=True)
 class WayOut:
-    """What works for a robot that has no such equations, whose equations are too long, or whose sections turn.
-
-    ``linear`` is whether the equations of its small deflections are enough where it bends to second order.
-    """
+    """What works for a robot that has no such equations, whose equations are too long, or whose sections turn."""
 
     other: str
     smaller: str
     exact: str = ""
-    linear: bool = True
 
 
 def derive(
@@ -48,8 +44,12 @@ def derive(
     work_per_term: int = WORK_PER_TERM,
     progress: Callable[[float, str], None] | None = None,
     with_rates: bool = True,
+    linear: bool = True,
 ) -> tuple[Names, SymbolicSystem]:
-    """The names and the entries of the equations of a robot, assembled here unless its mechanism is given."""
+    """The names and the entries of the equations of a robot, assembled here unless its mechanism is given.
+
+    linear  beams of second-order bending as for small deflections
+    """
     _check(robot, way_out)
     if mechanism is None:
         from pliant.formulations.robot_damping import damped
@@ -57,7 +57,7 @@ def derive(
         mechanism = damped(robot)
     names = Names(Algebra(most=float(most_terms) * work_per_term))
     try:
-        chain = build_chain(mechanism, robot, names, tip_rotation)
+        chain = build_chain(mechanism, robot, names, tip_rotation, linear=linear)
         system = assemble(chain, progress, most_terms=most_terms, with_rates=with_rates)
     except TooLargeError as error:
         raise _too_large(robot, mechanism.size, error, most_terms, way_out) from None
@@ -80,9 +80,9 @@ def _check(robot: Robot, way_out: WayOut) -> None:
         if beam is not None and beam.rotary_inertia == "exact" and beam.is_flexible:
             message = f"rotary_inertia is exact, which has no closed form; write rotary_inertia: true{way_out.exact}"
             raise ModelError(Problem(element, message))
-        bends = beam is not None and beam.is_flexible and beam.bending != "linear"
-        if beam is not None and bends and (beam.bending == "exact" or not way_out.linear):
-            message = f"bending is {beam.bending}, which has no closed form; write bending: linear{way_out.exact}"
+        if beam is not None and beam.is_flexible and beam.bending == "exact":
+            remedy = f"write bending: linear or second-order{way_out.exact}"
+            message = f"bending is exact, which has no closed form; {remedy}"
             raise ModelError(Problem(element, message))
 
 

@@ -108,32 +108,45 @@ class _Collector:
         if isinstance(inertia, RigidInertia):
             at_centre = Composite(inertia.mass, [self.zero] * 3, inertia.inertia)
             return _shifted(at_centre, inertia.centre), []
-        return self._flexible(body, inertia)
+        q = [self.algebra.monomial(i) for i in body.elastic]
+        if isinstance(inertia, FlexibleInertia):
+            return self._flexible(body, inertia, q, [])
+        back = [times(form, q) for form in inertia.forms]
+        return self._flexible(body, inertia.linear, [*q, *(inner(row, q) * 0.5 for row in back)], back)
 
-    def _flexible(self, body: ChainBody, b: FlexibleInertia) -> tuple[Composite, list[Column]]:
-        """Deformed: s = first + first_modal q, E_w = beta + lam q, I = I_rr + 2 I_re q + I_ee q q."""
+    def _flexible(
+        self, body: ChainBody, b: FlexibleInertia, q: Vector, back: Sequence[Vector]
+    ) -> tuple[Composite, list[Column]]:
+        """Deformed: s = first + first_modal q, E_w = beta + lam q, I = I_rr + 2 I_re q + I_ee q q.
+
+        ``back``: the derivatives by the first n of the further modes, which depend on them.
+        """
         algebra, one = self.algebra, self.algebra.number(1.0)
-        q = [algebra.monomial(i) for i in body.elastic]
-        n = len(q)
+        size = len(q)
         s = [algebra.dot([(b.first[d], one), *zip(b.first_modal[d], q, strict=True)]) for d in range(3)]
-        pairs = [(i, k, q[i] * q[k]) for i in range(n) for k in range(n)]
+        pairs = [(i, k, q[i] * q[k]) for i in range(size) for k in range(size)]
         I = [  # noqa: E741
             [
                 algebra.dot(
                     [(b.I_rr[x][y], one)]
-                    + [(b.I_re[k][x][y] * 2.0, q[k]) for k in range(n) if b.I_re[k][x][y]]
+                    + [(b.I_re[k][x][y] * 2.0, q[k]) for k in range(size) if b.I_re[k][x][y]]
                     + [(b.I_ee[i][k][x][y], qq) for i, k, qq in pairs if b.I_ee[i][k][x][y]]
                 )
                 for y in range(3)
             ]
             for x in range(3)
         ]
+        E_w = [
+            [algebra.dot([(b.beta[d][k], one), *((b.lam[i][k][d], q[i]) for i in range(size))]) for k in range(size)]
+            for d in range(3)
+        ]
+        f, moment, half = (_pulled(rows, back) for rows in (b.first_modal, E_w, b.M_ee))
+        M = _pulled([list(column) for column in zip(*half, strict=True)], back)
         columns = []
         for k, coordinate in enumerate(body.elastic):
-            E_w = [algebra.dot([(b.beta[d][k], one), *((b.lam[i][k][d], q[i]) for i in range(n))]) for d in range(3)]
-            columns.append(Column(coordinate, [row[k] for row in b.first_modal], E_w))
+            columns.append(Column(coordinate, [row[k] for row in f], [row[k] for row in moment]))
             for i in range(k + 1):
-                self._set(body.elastic[i], coordinate, b.M_ee[i][k])
+                self._set(body.elastic[i], coordinate, M[i][k])
         return Composite(b.mass, s, I), columns
 
     def _carried(
@@ -196,6 +209,17 @@ class _Collector:
         if not self.algebra.rules:
             return c
         return Composite(c.m, [x.reduced() for x in c.s], [[x.reduced() for x in row] for row in c.I])
+
+
+def _pulled(rows: Sequence[Vector], back: Sequence[Vector]) -> Matrix:
+    """Rows over all modes as rows over those that the others depend on."""
+    out = []
+    for row in rows:
+        own, further = row[: len(row) - len(back)], row[len(row) - len(back) :]
+        out.append(
+            [x + x.algebra.dot((y, g[k]) for y, g in zip(further, back, strict=True)) for k, x in enumerate(own)]
+        )
+    return out
 
 
 def _rates(seat: SymbolicSeat) -> tuple[list[list[Series]], list[list[Series]]]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from pliant.bodies.foreshortening import Foreshortening
 from pliant.bodies.modal_body import Array, ModalBody
 from pliant.formulations.lagrange import sections
 from pliant.formulations.lagrange.bodies import (
@@ -21,11 +22,10 @@ from pliant.formulations.lagrange.bodies import (
     LinkNames,
     RigidInertia,
     coordinate_marks,
+    coupled_damping,
     elastic_matrix,
     flexible_inertia,
-    mirrored,
     rigid_inertia,
-    words_of,
 )
 from pliant.formulations.lagrange.chain import (
     BodyChain,
@@ -41,6 +41,7 @@ from pliant.formulations.lagrange.chain import (
 from pliant.formulations.lagrange.names import AXES, Constant, Coordinate, Kind, Names, Origin
 from pliant.formulations.lagrange.sections import Map, Place, TurningSection, escaped, turn_out, variables_of
 from pliant.formulations.lagrange.series import Series, Vector
+from pliant.formulations.lagrange.shortening import ShortenedInertia, shortened_frame, shortened_inertia, with_points
 from pliant.mechanism import Mechanism, Member, MemberJoint, Part
 
 if TYPE_CHECKING:
@@ -85,20 +86,26 @@ class _Placed:
         return self.member.body
 
 
-def build_chain(mechanism: Mechanism, robot: Robot, names: Names, tip_rotation: TipRotation = "slope") -> BodyChain:
-    """Write down the bodies of a mechanism from the base to the tips, in the words of the robot's description."""
-    builder = _Builder(mechanism, names, tip_rotation)
+def build_chain(
+    mechanism: Mechanism, robot: Robot, names: Names, tip_rotation: TipRotation = "slope", *, linear: bool = True
+) -> BodyChain:
+    """Write down the bodies of a mechanism from the base to the tips, in the words of the robot's description.
+
+    linear  for small deflections; else beams of second-order bending are shortened as they bend
+    """
+    builder = _Builder(mechanism, names, tip_rotation, linear)
     described = {link.name: link for link in robot.links}
     for number, member in enumerate(mechanism.members, start=1):
         builder.add(number, member, described[member.name])
-    builder.add_drag()
+    if mechanism.drag is not None:
+        builder.chain.damping.append((tuple(names.coordinates), coupled_damping(mechanism, mechanism.drag, names)))
     return builder.chain
 
 
 class _Builder:
-    def __init__(self, mechanism: Mechanism, names: Names, tip_rotation: TipRotation) -> None:
+    def __init__(self, mechanism: Mechanism, names: Names, tip_rotation: TipRotation, linear: bool) -> None:
         self.mechanism, self.names, self.algebra = mechanism, names, names.algebra
-        self.tip_rotation = tip_rotation
+        self.tip_rotation, self.linear = tip_rotation, linear
         self.zero = self.algebra.number(0.0)
         self.chain = BodyChain(names, self._gravity())
         self.placed: list[_Placed] = []
@@ -120,7 +127,8 @@ class _Builder:
 
     def add(self, number: int, member: Member, link: Link) -> None:
         """Add a member with its joint and the parts that it carries."""
-        body = member.body
+        bent = self._shortening(member) is not None
+        body, parts = with_points(member) if bent else (member.body, list(member.parts))
         own = LinkNames(self.names, number, member.name, coordinate_marks(body.names))
         steps: list[Step] = []
         seat, index = None, -1
@@ -132,11 +140,15 @@ class _Builder:
             direction = _Direction(np.eye(3), self._new_group(), np.zeros(3))
         direction, joints = self._through_joint(direction, member, own, steps)
         elastic = tuple(self.names.coordinate(c) for c in _elastic_coordinates(member, own))
-        inertia: RigidInertia | FlexibleInertia | None = None
+        inertia: RigidInertia | FlexibleInertia | ShortenedInertia | None = None
         if link.rigid is not None:
             inertia = rigid_inertia(_rigid_part(body, link), own, "", "")
         elif body.mass:
-            inertia = flexible_inertia(body, link, own)
+            back = body.large if bent else None
+            if isinstance(back, Foreshortening):
+                inertia = shortened_inertia(body, back, link, own)
+            else:
+                inertia = flexible_inertia(body, link, own)
         self.chain.bodies.append(ChainBody(member.name, index, seat, tuple(steps), inertia, elastic))
         placed = _Placed(member, link, own, len(self.chain.bodies) - 1, direction, elastic)
         self.placed.append(placed)
@@ -147,28 +159,16 @@ class _Builder:
         if member.joint.kind in ("revolute", "prismatic"):
             self.chain.drives.append(self._drive(placed, joints[0]))
         payloads = sum(part.name != HUB for part in member.parts)
-        for part in member.parts:
+        for part in parts:
             if part.name == HUB:
                 self._add_part(placed, part, "h", "of the hub")
             else:
                 mark = "p" if payloads == 1 else f"p{part.name.removeprefix(PAYLOAD)}"
                 self._add_part(placed, part, mark, "of the payload")
 
-    def add_drag(self) -> None:
-        """Damping that couples links."""
-        drag = self.mechanism.drag
-        if drag is None:
-            return
-        names, units = self.mechanism.coordinates, self.mechanism.units
-
-        def entry(i: int, k: int) -> Series:
-            unit = ("N s/m", "N s", "N m s")[(units[i] == "rad") + (units[k] == "rad")]
-            meaning = f"damping, {words_of(tuple(dict.fromkeys((names[i], names[k]))))}"
-            name, latex = f"D_{i + 1}_{k + 1}", f"D_{{{i + 1} {k + 1}}}"
-            return self.names.constant(Constant(name, latex, float(drag[i, k]), unit, meaning, "damping"))
-
-        size = self.mechanism.size
-        self.chain.damping.append((tuple(self.names.coordinates), mirrored(size, entry)))
+    def _shortening(self, member: Member) -> Foreshortening | None:
+        large = member.body.large
+        return large if isinstance(large, Foreshortening) and not self.linear else None
 
     def _add_part(self, placed: _Placed, part: Part, mark: str, meaning: str) -> None:
         """A rigid part on a frame of a link; a point mass needs no rotation."""
@@ -285,6 +285,9 @@ class _Builder:
         shapes = [self._shape_vector(placed, frame, at.Phi_d, k, slope=False) for k in range(n)]
         place, deflection = self._place(placed, frame), self._deflection(placed, frame, shapes)
         r = [x + y for x, y in zip(place, deflection, strict=True)]
+        if (back := self._shortening(placed.member)) is not None:
+            q = [self.algebra.monomial(i) for i in placed.elastic]
+            r, shapes = shortened_frame(own, frame, back.frames[frame], q, r, shapes)
         section = None
         if turning and at.Phi_r.any():
             section, direction = self._section(placed, frame, direction)

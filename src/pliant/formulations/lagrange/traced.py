@@ -121,7 +121,6 @@ def forms_of(
         other="method 'recursive' closes them",
         smaller="Use fewer modes or links, or method 'recursive', whose work grows with the number of links only",
         exact=", or use method 'recursive'",
-        linear=False,
     )
     names, system = derive(
         robot,
@@ -130,6 +129,7 @@ def forms_of(
         most_terms=most_terms,
         work_per_term=WORK_PER_EVALUATED_TERM,
         with_rates=False,
+        linear=False,
     )
     layout, coefficients, losses = form_layout(names, system)
     used = names.needed([*system.all_series(), system.potential, system.rest_energy])

@@ -13,11 +13,12 @@ import numpy as np
 
 from pliant.formulations.lumped_fe.mesh import FramePlace
 from pliant.formulations.lumped_fe.node_matrices import Floats
-from pliant.formulations.lumped_fe.skeleton import BASE, JointMotion, LinkMotion, Skeleton, cross
+from pliant.formulations.lumped_fe.skeleton import JointMotion, LinkMotion, Skeleton, cross
+from pliant.mechanism import BASE
 from pliant.model.errors import ModelError
 
 if TYPE_CHECKING:
-    from pliant.model.joints import Loop
+    from pliant.mechanism import LoopEnds
 
 CLOSED = 1e-12
 """Gap (m, rad) of a loop that is closed."""
@@ -68,19 +69,19 @@ class LoopRows:
         return out
 
 
-def loop_rows(skeleton: Skeleton, loop: Loop) -> LoopRows:
+def loop_rows(skeleton: Skeleton, loop: LoopEnds) -> LoopRows:
     """The rows of a described loop."""
     one = np.eye(3)
-    shifts, turns, tilts = one, one if loop.type == "weld" else one[:0], one[:0]
-    if loop.type == "revolute":
+    shifts, turns, tilts = one, one if loop.kind == "weld" else one[:0], one[:0]
+    if loop.kind == "revolute":
         # two directions normal to the hinge, of the first frame
-        tilts = np.linalg.svd(loop.axis_vector()[None])[2][1:]
+        tilts = np.linalg.svd(loop.axis[None])[2][1:]
     if loop.planar is not None:
         normal = next(k for k, axis in enumerate(AXES) if axis not in loop.planar)
         shifts, tilts = np.delete(one, normal, axis=0), one[:0]
-        turns = one[[normal]] if loop.type == "weld" else one[:0]
-    ends = [skeleton.frame(".".join(skeleton.robot.resolve_frame(name))) for name in loop.frames]
-    return LoopRows(str(loop.name), (ends[0], ends[1]), shifts, turns, tilts)
+        turns = one[[normal]] if loop.kind == "weld" else one[:0]
+    ends = [skeleton.place(*end) for end in loop.frames]
+    return LoopRows(loop.name, (ends[0], ends[1]), shifts, turns, tilts)
 
 
 def gaps(skeleton: Skeleton, loops: list[LoopRows], links: list[LinkMotion]) -> Floats:
@@ -184,8 +185,8 @@ def with_passive_rates(skeleton: Skeleton, loops: list[LoopRows], motion: JointM
         t = int(np.argmin(worst))
         at = ", ".join(f"{skeleton.joints[k]} = {q[t, k]:.4g}" for k in skeleton.driven)
         raise ModelError(
-            f"robot '{skeleton.robot.name}': its drives do not determine the passive joints at {at} (a singular pose "
-            "of the closed chain); keep the path away from it"
+            f"robot '{skeleton.mechanism.name}': its drives do not determine the passive joints at {at} (a singular "
+            "pose of the closed chain); keep the path away from it"
         )
     inverse = np.linalg.pinv(J)
     v[:, passive] = -np.einsum("tpr,tr->tp", inverse, _rates(skeleton, loops, JointMotion(q, v, a))[0])
@@ -206,6 +207,6 @@ def _newton(skeleton: Skeleton, loops: list[LoopRows], q: Floats, passive: list[
     t = int(np.argmax(np.where(np.isfinite(size), size, np.inf)))
     at = ", ".join(f"{skeleton.joints[k]} = {q[t, k]:.4g}" for k in skeleton.driven)
     raise ModelError(
-        f"robot '{skeleton.robot.name}': its loops cannot be closed at {at} (a gap of {size[t]:.2g} is left); "
+        f"robot '{skeleton.mechanism.name}': its loops cannot be closed at {at} (a gap of {size[t]:.2g} is left); "
         "keep the path inside the workspace"
     )

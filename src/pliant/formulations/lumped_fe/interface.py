@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from pliant.formulations.lumped_fe.mesh import FramePlace
 from pliant.formulations.lumped_fe.node_matrices import Floats, tilde
-from pliant.formulations.lumped_fe.skeleton import BASE, LinkMotion, RelativeMotion, Skeleton
+from pliant.formulations.lumped_fe.skeleton import LinkMotion, RelativeMotion, Skeleton
+from pliant.mechanism import BASE
 
 Jet = tuple[Floats, Floats, Floats]
 """A matrix and its first two derivatives by time."""
@@ -31,6 +32,10 @@ class RootMap(NamedTuple):
 
     columns: NDArray[np.int_]
     X: Jet
+
+    def at(self, t: int) -> RootMap:
+        """That of one instant."""
+        return RootMap(self.columns, (self.X[0][t : t + 1], self.X[1][t : t + 1], self.X[2][t : t + 1]))
 
 
 class Numbering:

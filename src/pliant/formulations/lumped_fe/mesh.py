@@ -7,8 +7,8 @@ their components follow the root node. A rigid link is one node at its root.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,18 +56,22 @@ class FramePlace:
 class LinkMesh:
     """A link of n nodes.
 
-    bodies   second partition
+    bodies   second partition, with hub and payloads
+    pieces   second partition of the beam alone
     K0, D0   stiffness and damping (6 n, 6 n), link axes, sparse
     active   (6,) components of a node that bend or stretch; the others follow the root
     frames   where joints, payloads and closures sit
+    bending  linear; or second-order: a bent beam becomes shorter
     """
 
     name: str
     bodies: NodeBodies
+    pieces: NodeBodies
     K0: csr_array
     D0: csr_array
     active: NDArray[np.bool_]
     frames: Mapping[str, FramePlace]
+    bending: Literal["linear", "second-order"] = "linear"
 
     @property
     def nodes(self) -> int:
@@ -92,6 +96,12 @@ class LinkMesh:
         """Component -> place among the own displacements, at a node."""
         components = np.flatnonzero(self.active)
         return {int(c): (node - 1) * len(components) + k for k, c in enumerate(components)} if node else {}
+
+    def carried(self) -> csr_array:
+        """All nodal displacements (6 n) of the rigid link by that of its root (6)."""
+        whole = np.tile(np.eye(6), (self.nodes, 1, 1))
+        whole[:, :3, 3:] = -tilde(self.bodies.x)
+        return csr_array(whole.reshape(-1, 6))
 
     def spread(self) -> csr_array:
         """All nodal displacements (6 n) by those of the root and the own ones (6 + own)."""
@@ -119,25 +129,25 @@ def mesh_link(link: Link, robot: Robot, elements: int | None = None) -> LinkMesh
     beam = link.beam.with_materials(robot.materials) if link.beam is not None else None
     if beam is None or not beam.is_flexible:
         return _rigid(link, beam)
-    if beam.bending != "linear":
+    if beam.bending == "exact":
         raise ModelError(
-            f"link '{link.name}': its bending is {beam.bending}; the nodes of the method lumped_fe are about a "
-            "straight beam: write bending: linear, or use the method recursive"
+            f"link '{link.name}': its bending is exact; the nodes of the method lumped_fe are about a straight beam: "
+            "write bending: second-order, or use the method recursive"
         )
     profile = beam_profile(beam)
     number = elements or _number(beam)
     x = _stations(link, profile, number)
     timoshenko = beam.elements is not None and beam.elements.timoshenko
     sections = bool(beam.rotary_inertia) or "torsion" in beam.families
-    bodies = _with_parts(second_partition(profile, x, sections=sections), link, x)
+    pieces = second_partition(profile, x, sections=sections)
+    bodies = _with_parts(pieces, link, x)
     frames = {name: _place(link, name, x) for name in link.frame_names}
     active = np.zeros(6, dtype=bool)
     for family in beam.families:
         active[list(COMPONENTS[family])] = True
     K0 = first_partition(profile, x, beam.families, timoshenko=timoshenko)
-    bare = LinkMesh(link.name, bodies, K0, csr_array(K0.shape), active, frames)
-    own_mass = second_partition(profile, x, sections=sections)
-    return LinkMesh(link.name, bodies, K0, _damping(link, robot, bare, own_mass), active, frames)
+    bare = LinkMesh(link.name, bodies, pieces, K0, csr_array(K0.shape), active, frames, beam.bending)
+    return replace(bare, D0=_damping(link, robot, bare))
 
 
 def _number(beam: Beam) -> int:
@@ -174,7 +184,7 @@ def _rigid(link: Link, beam: Beam | None) -> LinkMesh:
     frames = {name: FramePlace(0, *frame_pose(link, name)) for name in link.frame_names}
     empty = csr_array((6, 6))
     return LinkMesh(
-        link.name, _with_parts(one, link, np.zeros(1)), empty, empty, np.zeros(6, dtype=bool), frames
+        link.name, _with_parts(one, link, np.zeros(1)), one, empty, empty, np.zeros(6, dtype=bool), frames
     )  # fmt: skip
 
 
@@ -278,40 +288,7 @@ def _integrate(element: NDArray[np.intp], weights: Floats, strain: Floats, numbe
     return out
 
 
-def pulled_stiffness(mesh: LinkMesh, F: Floats) -> csr_array:
-    """Geometric stiffness (6 n, 6 n) of elements that give the nodes beyond them the wrenches F (n, 6).
-
-    The pull N of an element is minus the force along x that all nodes beyond it need; it resists bending as
-    N int (w')^2 / 2 does, with the cubic shapes.
-    """
-    x = mesh.bodies.x[:, 0]
-    pull = -np.cumsum(F[::-1, 0])[::-1][1:]
-    rows, columns, values = [], [], []
-    for family, slope in SLOPE.items():
-        first, turn = COMPONENTS[family]
-        if not mesh.active[first]:
-            continue
-        for k, h in enumerate(np.diff(x)):
-            local = np.array(
-                [
-                    [36.0, 3 * h, -36.0, 3 * h],
-                    [3 * h, 4 * h * h, -3 * h, -h * h],
-                    [-36.0, -3 * h, 36.0, -3 * h],
-                    [3 * h, -h * h, -3 * h, 4 * h * h],
-                ]
-            ) * (pull[k] / (30 * h))  # fmt: skip
-            sign = np.array([1.0, slope, 1.0, slope])
-            places = [6 * k + first, 6 * k + turn, 6 * k + 6 + first, 6 * k + 6 + turn]
-            rows.append(np.repeat(places, 4))
-            columns.append(np.tile(places, 4))
-            values.append((local * np.outer(sign, sign)).ravel())
-    shape = (6 * mesh.nodes, 6 * mesh.nodes)
-    if not rows:
-        return csr_array(shape)
-    return csr_array((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=shape)
-
-
-def _damping(link: Link, robot: Robot, mesh: LinkMesh, own_mass: NodeBodies) -> csr_array:
+def _damping(link: Link, robot: Robot, mesh: LinkMesh) -> csr_array:
     """Damping of the deformation alone: what the link does as a whole meets no resistance.
 
     A ratio belongs to the vibrations of the link with all that it carries, its joints held.
@@ -327,7 +304,7 @@ def _damping(link: Link, robot: Robot, mesh: LinkMesh, own_mass: NodeBodies) -> 
         return D
     # own displacements relative to a held root
     spread = mesh.spread()[:, 6:]
-    M = csr_array(spread.T @ block_diag(own_mass.mass_matrices(), format="csr") @ spread)
+    M = csr_array(spread.T @ block_diag(mesh.pieces.mass_matrices(), format="csr") @ spread)
     if a:
         inner = a * M
     else:
@@ -357,16 +334,7 @@ def _damping(link: Link, robot: Robot, mesh: LinkMesh, own_mass: NodeBodies) -> 
 
 def _deformation(mesh: LinkMesh) -> csr_array:
     """Own displacements relative to what the root carries along (own, 6 n)."""
-    rows, columns, values = [], [], []
-    for node in range(1, mesh.nodes):
-        carried = np.eye(6)
-        carried[:3, 3:] = -tilde(mesh.bodies.x[node])
-        for component, place in mesh.own_at(node).items():
-            rows.append(place)
-            columns.append(6 * node + component)
-            values.append(1.0)
-            for j in np.flatnonzero(carried[component]):
-                rows.append(place)
-                columns.append(int(j))
-                values.append(-float(carried[component, j]))
-    return csr_array((values, (rows, columns)), shape=(mesh.own, 6 * mesh.nodes))
+    own = [6 * node + component for node in range(1, mesh.nodes) for component in mesh.own_at(node)]
+    pick = csr_array((np.ones(len(own)), (np.arange(len(own)), own)), shape=(mesh.own, 6 * mesh.nodes))
+    root = csr_array((np.ones(6), (np.arange(6), np.arange(6))), shape=(6, 6 * mesh.nodes))
+    return csr_array(pick - (mesh.carried() @ root)[own])

@@ -7,7 +7,7 @@ z, small; actuated joints move exactly as they shall, and their efforts follow w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,12 +15,15 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from pliant.formulations.lumped_fe.closing import LoopRows, close_motion, loop_rows
+from pliant.formulations.lumped_fe.geometric import LinkGeometry, NominalForces, lever_stiffness, nominal_forces
 from pliant.formulations.lumped_fe.interface import Jet, Numbering, RootMap, frame_map, product, root_maps
 from pliant.formulations.lumped_fe.mesh import mesh_link
 from pliant.formulations.lumped_fe.node_matrices import Floats, Variant, tilde
 from pliant.formulations.lumped_fe.skeleton import JointMotion, LinkMotion, Skeleton
 from pliant.formulations.lumped_fe.system import LinkEquations, Matrices, MatrixSum, congruence, local_map
-from pliant.model.errors import ModelError
+from pliant.mechanism import assemble
+from pliant.model.errors import ModelError, did_you_mean
+from pliant.model.rigid_twin import rigid_twin
 
 if TYPE_CHECKING:
     from pliant.model.robot import Robot
@@ -52,6 +55,7 @@ class AssembledMotion:
     roots          X of every link
     J              rows of the loops on y, with derivatives (times, rows, y)
     Z              y = Z z with derivatives (times, y, z); None without loops
+    forces         of the nominal motion; None where they stiffen nothing
     equations      on z, full matrices; None where they are asked instant by instant
     """
 
@@ -60,6 +64,7 @@ class AssembledMotion:
     roots: list[RootMap]
     J: Jet | None
     Z: Jet | None
+    forces: NominalForces | None
     equations: Matrices | None
 
 
@@ -68,7 +73,8 @@ class LumpedModel:
 
     elements    elements of every bending link, or link -> elements; default: as described (8 where modes are described)
     variant     complete; absolute or printed for study: wrong to first order, see ``node_terms``
-    stiffening  the pull of centrifugal forces stiffens bending, which the paper leaves out; of links that carry none
+    stiffening  geometric stiffness of the nominal internal forces, which the paper leaves out; default: where the
+                bending of a beam is second-order
     """
 
     def __init__(
@@ -77,18 +83,21 @@ class LumpedModel:
         *,
         elements: int | Mapping[str, int] | None = None,
         variant: Variant = "complete",
-        stiffening: bool = False,
+        stiffening: bool | None = None,
     ) -> None:
         known = elements if isinstance(elements, Mapping) else dict.fromkeys(robot.link_names, elements)
         for name in known:
             robot.link(name)
         self.robot, self.variant = robot, variant
-        self.meshes = tuple(mesh_link(link, robot, known.get(link.name)) for link in robot.links)
-        self.skeleton = Skeleton(robot, self.meshes)
-        self.loops: list[LoopRows] = [loop_rows(self.skeleton, loop) for loop in robot.loops]
-        if stiffening:
-            self._require_ends()
-        self.links = tuple(LinkEquations.of(mesh, variant, stiffening=stiffening) for mesh in self.meshes)
+        meshes = [mesh_link(link, robot, known.get(link.name)) for link in robot.links]
+        if stiffening is not None:
+            meshes = [replace(mesh, bending="second-order" if stiffening else "linear") for mesh in meshes]
+        self.meshes = tuple(meshes)
+        self.skeleton = Skeleton(assemble(rigid_twin(robot)), self.meshes)
+        self.loops: list[LoopRows] = [loop_rows(self.skeleton, loop) for loop in self.skeleton.mechanism.loops]
+        self.links = tuple(LinkEquations.of(mesh, variant) for mesh in self.meshes)
+        stiffens = any(mesh.bending == "second-order" for mesh in self.meshes)
+        self.geometry = [LinkGeometry(mesh) for mesh in self.meshes] if stiffens else []
         self.numbering = Numbering(self.skeleton)
         self.elimination: DependentChoice | None = None
         # full matrices are faster than sparse ones
@@ -105,22 +114,11 @@ class LumpedModel:
         """Names of the actuated joints."""
         return tuple(seat.name for seat in self.skeleton.seats if seat.is_actuated)
 
-    def _require_ends(self) -> None:
-        """Stiffening is known where all that pulls is the link's own."""
-        carrying = {seat.parent for seat in self.skeleton.seats if seat.parent >= 0}
-        carrying |= {link for loop in self.loops for link, _ in loop.ends if link >= 0}
-        for i in sorted(carrying):
-            if self.meshes[i].own:
-                raise ModelError(
-                    f"link '{self.meshes[i].name}': it bends and carries other links; stiffening by their pull is not "
-                    "part of the method lumped_fe (links with foreshortening in the method recursive have it)"
-                )
-
     # ---- nominal motion
 
     def reference_pose(self) -> Floats:
         """Joint coordinates of the reference pose (joints,)."""
-        return np.array([self.robot.pose.get(name, 0.0) for name in self.joints])
+        return self.skeleton.mechanism.pose.copy()
 
     def at_rest(self, q: Sequence[float] | Floats | Mapping[str, float] | None = None) -> JointMotion:
         """One instant of rest: positions of the actuated joints, or by name; default: the reference pose."""
@@ -128,6 +126,10 @@ class LumpedModel:
         start = pose[self.skeleton.driven]
         if isinstance(q, Mapping):
             for name, value in q.items():
+                if name not in self.inputs:
+                    raise ModelError(
+                        f"robot '{self.robot.name}' has no actuated joint '{name}'{did_you_mean(name, self.inputs)}"
+                    )
                 start[self.inputs.index(name)] = value
         elif q is not None:
             start = np.asarray(q, dtype=float)
@@ -147,30 +149,41 @@ class LumpedModel:
         links = self.skeleton.motion(motion)
         roots = root_maps(self.skeleton, self.numbering, links)
         J, Z = self._loops(roots, links)
-        equations = self._full(motion, links, roots, Z) if self.is_small else None
-        return AssembledMotion(motion, links, roots, J, Z, equations)
+        forces = nominal_forces(self, motion, links, roots, J) if self.geometry else None
+        assembled = AssembledMotion(motion, links, roots, J, Z, forces, None)
+        return replace(assembled, equations=self._full(assembled)) if self.is_small else assembled
 
-    def _full(
-        self, motion: JointMotion, links: list[LinkMotion], roots: list[RootMap], Z: Jet | None
-    ) -> Matrices:  # fmt: skip
+    def _full(self, assembled: AssembledMotion) -> Matrices:
+        motion, links, forces = assembled.motion, assembled.links, assembled.forces
         total = MatrixSum(self.numbering.size, len(motion.q))
-        for i, root in enumerate(roots):
+        for i, root in enumerate(assembled.roots):
             own = self.numbering.own[i]
-            total.add(
-                np.append(root.columns, own), congruence(self._dense[i].at(links[i]), local_map(root.X, len(own)))
-            )
+            part = self._dense[i].at(links[i])
+            if forces is not None:
+                part = part._replace(K=part.K + self.geometry[i].stiffness(forces.nodes[i]))
+            total.add(np.append(root.columns, own), congruence(part, local_map(root.X, len(own))))
         self._add_joints(total, motion)
+        if forces is not None:
+            for places, K in lever_stiffness(self, links, assembled.roots, forces):
+                total.add_stiffness(places, K)
         whole = total.result()
-        return whole if Z is None else congruence(whole, Z)
+        return whole if assembled.Z is None else congruence(whole, assembled.Z)
 
     def sparse_equations(self, assembled: AssembledMotion, t: int) -> Matrices:
         """Sparse matrices on z at one instant."""
         total = MatrixSum(self.numbering.size, None)
+        forces = None if assembled.forces is None else assembled.forces.at(t)
         for i, root in enumerate(assembled.roots):
             own = self.numbering.own[i]
-            part = congruence(self.links[i].sparse_at(assembled.links[i], t), local_map(root.X, len(own), t))
-            total.add(np.append(root.columns, own), part)
+            part = self.links[i].sparse_at(assembled.links[i], t)
+            if forces is not None:
+                part = part._replace(K=part.K + self.geometry[i].stiffness(forces.nodes[i], sparse=True))
+            total.add(np.append(root.columns, own), congruence(part, local_map(root.X, len(own), t)))
         self._add_joints(total, JointMotion(*(x[t : t + 1] for x in assembled.motion)))
+        if forces is not None:
+            links, roots = [m.at(t) for m in assembled.links], [root.at(t) for root in assembled.roots]
+            for places, K in lever_stiffness(self, links, roots, forces):
+                total.add_stiffness(places, K[0])
         whole = total.result()
         if assembled.Z is None:
             return whole
@@ -199,23 +212,14 @@ class LumpedModel:
 
     def joint_constants(self, i: int) -> tuple[float, float, float]:
         """Inertia of the rotor at the joint, stiffness of its spring, viscous damping."""
-        joint = self.skeleton.seats[i].joint
-        rotor = joint.motor.reflected_inertia if joint.motor else 0.0
-        stiffness = joint.spring.stiffness if joint.spring else 0.0
-        damping = (joint.spring.damping if joint.spring else 0.0) + (joint.friction.viscous if joint.friction else 0.0)
-        return rotor, stiffness, damping
+        drive = self.skeleton.seats[i].drive
+        return drive.inertia, drive.stiffness, drive.damping
 
     def joint_force(self, i: int, motion: JointMotion) -> Floats:
         """What rotor, spring and friction of a joint take along the nominal motion (times,)."""
         seat = self.skeleton.seats[i]
         q, v, a = (x[:, seat.coordinate] for x in motion)
-        rotor, stiffness, damping = self.joint_constants(i)
-        rest = seat.joint.spring.rest if seat.joint.spring else 0.0
-        force = rotor * a + damping * v + stiffness * (q - rest)
-        friction = seat.joint.friction
-        if friction is not None and friction.coulomb:
-            force = force + friction.coulomb * np.tanh(v / friction.smoothing)
-        return np.asarray(force)
+        return np.asarray(seat.drive.inertia * a + seat.drive.force(q, v))
 
     # ---- loops
 
@@ -302,6 +306,16 @@ class LumpedModel:
                 Z[:, e.independent, np.arange(len(e.independent))] = 1.0
             out.append(Z)
         return out[0], out[1], out[2]
+
+    def multipliers(self, J: Jet | None, lacking: Floats) -> list[Floats]:
+        """Forces of every loop (times, rows) that give the open tree what it lacks (times, y): J^T lambda."""
+        if J is None or self.elimination is None:
+            return []
+        e = self.elimination
+        whole = np.zeros((len(lacking), sum(loop.size for loop in self.loops)))
+        rows = np.swapaxes(J[0][:, e.rows][:, :, e.dependent], 1, 2)
+        whole[:, e.rows] = np.linalg.solve(rows, lacking[:, e.dependent][..., None])[..., 0]
+        return np.split(whole, np.cumsum([loop.size for loop in self.loops])[:-1], axis=1)
 
     # ---- sizes and names
 

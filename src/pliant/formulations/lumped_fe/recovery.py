@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.formulations.lumped_fe.geometric import lever_stiffness
 from pliant.formulations.lumped_fe.interface import carried_over, frame_map
 from pliant.formulations.lumped_fe.mesh import FramePlace
 from pliant.formulations.lumped_fe.model import AssembledMotion, LumpedModel
-from pliant.formulations.lumped_fe.node_matrices import Floats, motion_weights, tilde
-from pliant.formulations.lumped_fe.skeleton import BASE, cross
+from pliant.formulations.lumped_fe.node_matrices import Floats, motion_weights
+from pliant.formulations.lumped_fe.skeleton import cross
+from pliant.mechanism import BASE
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,8 @@ def link_forces(model: LumpedModel, assembled: AssembledMotion, y: ElasticState,
         out += motion.w[:, [k]] * (s.z_dot @ C.T)
     for k, K in enumerate(constants.K_w):
         out += weights[:, [k]] * (s.z @ K.T)
+    if assembled.forces is not None:
+        out += np.einsum("tij,tj->ti", model.geometry[link].stiffness(assembled.forces.nodes[link]), s.z)
     return np.asarray(out)
 
 
@@ -109,36 +113,60 @@ def reactions(model: LumpedModel, assembled: AssembledMotion, state: ElasticStat
     """All constraint reactions and the efforts of the drives."""
     y = with_loops(assembled, state)
     forces = [link_forces(model, assembled, y, i) for i in range(len(model.links))]
-    multipliers = _multipliers(model, assembled, y, forces)
+    multipliers = model.multipliers(assembled.J, _lacking(model, assembled, y, forces))
     carried = [f[:, :6].copy() for f in forces]
-    labels = [label for loop in model.loops for label in loop.labels]
-    start = 0
-    for loop in model.loops:
-        rows = multipliers[:, start : start + loop.size]
-        start += loop.size
+    turns = _turns(model, assembled, y)
+    closed: dict[str, Floats] = {}
+    for k, (loop, rows) in enumerate(zip(model.loops, multipliers, strict=True)):
+        closed |= dict(zip(loop.labels, rows.T, strict=True))
         _, R_A = model.skeleton.pose(assembled.links, *loop.ends[0])
         wrench = np.einsum("tri,tr->ti", loop.directions(R_A), rows)
         for sign, (link, place) in zip((1.0, -1.0), loop.ends, strict=True):
             if link != BASE:
+                on_node = _on_node(model, assembled, link, place, wrench)
+                if assembled.forces is not None:
+                    nominal = np.einsum("tji,tj->ti", assembled.links[link].R, assembled.forces.ends[k][:, :3])
+                    lever = place.p - model.meshes[link].bodies.x[place.node]
+                    on_node[:, 3:] += cross(cross(turns[link][:, place.node], lever[None]), nominal)
                 # a closure's own wrench is not the joint's
-                carried[link] -= sign * _on_root(model, assembled, link, place, wrench)
+                carried[link] -= sign * (on_node @ model.meshes[link].from_root(place.node))
     joints: dict[str, Floats] = {}
     efforts: dict[str, Floats] = {}
     for i in reversed(range(len(model.links))):
         seat, w = model.skeleton.seats[i], carried[i]
         if seat.parent != BASE:
-            mesh = model.meshes[seat.parent]
-            A = carried_over(assembled.links[i].relative, seat.place, mesh.bodies.x[seat.place.node])[0]
-            on_node = np.einsum("tji,tj->ti", A, w)
+            mesh, relative = model.meshes[seat.parent], assembled.links[i].relative
+            x = mesh.bodies.x[seat.place.node]
+            on_node = np.einsum("tji,tj->ti", carried_over(relative, seat.place, x)[0], w)
+            if assembled.forces is not None:
+                # the lever turns with the node
+                force = np.einsum("tij,tj->ti", relative.R, assembled.forces.roots[i][:, :3])
+                turned = cross(turns[seat.parent][:, seat.place.node], relative.p - x)
+                on_node[:, 3:] += cross(turned, force)
             carried[seat.parent] += on_node @ mesh.from_root(seat.place.node)
+        if assembled.forces is not None:
+            # from nominal link axes to those that have turned
+            back = np.hstack([cross(assembled.forces.roots[i][:, k : k + 3], turns[i][:, 0]) for k in (0, 3)])
+            w = w + back
         if seat.is_actuated:
             efforts[seat.name] = w @ seat.column + model.joint_force(i, assembled.motion)
         joints[seat.name] = _at_axis(w, seat.column[3:], -(seat.R_JB.T @ seat.p_JB))
     return Reactions(
         {name: joints[name] for name in reversed(joints)},
-        dict(zip(labels, multipliers.T, strict=True)),
+        closed,
         np.column_stack([efforts[name] for name in model.inputs]) if efforts else np.zeros((len(y.z), 0)),
     )
+
+
+def _turns(model: LumpedModel, assembled: AssembledMotion, y: ElasticState) -> list[Floats]:
+    """Turns of all nodes of every link (times, n, 3), link axes; of no use where nominal forces stiffen nothing."""
+    if assembled.forces is None:
+        return []
+    states = (link_state(model, assembled, y, i).z for i in range(len(model.links)))
+    return [
+        np.asarray(s @ link.spread.T).reshape(len(s), -1, 6)[..., 3:]
+        for s, link in zip(states, model.links, strict=True)
+    ]
 
 
 def _at_axis(w: Floats, axis: Floats, p_BJ: Floats) -> Floats:
@@ -147,33 +175,26 @@ def _at_axis(w: Floats, axis: Floats, p_BJ: Floats) -> Floats:
     return np.hstack([w[:, :3], w[:, 3:] - cross(nearest, w[:, :3])])
 
 
-def _on_root(model: LumpedModel, assembled: AssembledMotion, link: int, place: FramePlace, wrench: Floats) -> Floats:
-    """A wrench on a frame (base axes) as forces on the displacement of the link's root."""
-    mesh, R = model.meshes[link], assembled.links[link].R
-    own = np.hstack([np.einsum("tji,tj->ti", R, wrench[:, k : k + 3]) for k in (0, 3)])
-    lever = np.eye(6)
-    lever[:3, 3:] = -tilde(place.p - mesh.bodies.x[place.node])
-    return np.asarray(own @ lever @ mesh.from_root(place.node))
+def _on_node(model: LumpedModel, assembled: AssembledMotion, link: int, place: FramePlace, wrench: Floats) -> Floats:
+    """A wrench on a frame (base axes) as one on its node, link axes."""
+    own = np.hstack([np.einsum("tji,tj->ti", assembled.links[link].R, wrench[:, k : k + 3]) for k in (0, 3)])
+    lever = place.p - model.meshes[link].bodies.x[place.node]
+    own[:, 3:] += cross(lever[None], own[:, :3])
+    return own
 
 
-def _multipliers(model: LumpedModel, assembled: AssembledMotion, y: ElasticState, forces: list[Floats]) -> Floats:
-    """Forces of the loops (times, rows): what the open tree lacks is J^T lambda."""
-    times = len(y.z)
-    rows = sum(loop.size for loop in model.loops)
-    if assembled.J is None:
-        return np.zeros((times, 0))
-    lacking = np.zeros((times, model.numbering.size))
+def _lacking(model: LumpedModel, assembled: AssembledMotion, y: ElasticState, forces: list[Floats]) -> Floats:
+    """What the open tree lacks (times, y)."""
+    out = np.zeros((len(y.z), model.numbering.size))
     for i, root in enumerate(assembled.roots):
-        lacking[:, root.columns] += np.einsum("tij,ti->tj", root.X[0], forces[i][:, :6])
-        lacking[:, model.numbering.own[i]] += forces[i][:, 6:]
+        out[:, root.columns] += np.einsum("tij,ti->tj", root.X[0], forces[i][:, :6])
+        out[:, model.numbering.own[i]] += forces[i][:, 6:]
         place = model.numbering.joint[i]
         if place is not None:
             rotor, stiffness, damping = model.joint_constants(i)
-            lacking[:, place] += model.joint_force(i, assembled.motion)
-            lacking[:, place] += rotor * y.z_ddot[:, place] + damping * y.z_dot[:, place] + stiffness * y.z[:, place]
-    e = model.elimination
-    assert e is not None
-    J = assembled.J[0][:, e.rows][:, :, e.dependent]
-    out = np.zeros((times, rows))
-    out[:, e.rows] = np.linalg.solve(np.swapaxes(J, 1, 2), lacking[:, e.dependent][..., None])[..., 0]
+            out[:, place] += model.joint_force(i, assembled.motion)
+            out[:, place] += rotor * y.z_ddot[:, place] + damping * y.z_dot[:, place] + stiffness * y.z[:, place]
+    if assembled.forces is not None:
+        for places, K in lever_stiffness(model, assembled.links, assembled.roots, assembled.forces):
+            out[:, places] += np.einsum("tij,tj->ti", K, y.z[:, places])
     return out

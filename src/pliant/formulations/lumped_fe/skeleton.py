@@ -13,13 +13,13 @@ import numpy as np
 
 from pliant.formulations.lumped_fe.mesh import FramePlace, LinkMesh
 from pliant.formulations.lumped_fe.node_matrices import Floats, tilde
+from pliant.mechanism import BASE
 from pliant.model.errors import ModelError
 
 if TYPE_CHECKING:
-    from pliant.model.joints import Joint
-    from pliant.model.robot import Robot
+    from pliant.bodies.joint_drive import JointDrive
+    from pliant.mechanism import Mechanism
 
-BASE = -1
 BASE_PLACE = FramePlace(0, np.zeros(3), np.eye(3))
 
 
@@ -41,6 +41,10 @@ class RelativeMotion(NamedTuple):
     p_dot: Floats
     p_ddot: Floats
 
+    def at(self, t: int) -> RelativeMotion:
+        """That of one instant."""
+        return RelativeMotion(*(x[t : t + 1] for x in self))
+
 
 class LinkMotion(NamedTuple):
     """Of a link frame: pose in the base, twist and acceleration in link axes (times, 3), gravity's pull included.
@@ -56,12 +60,18 @@ class LinkMotion(NamedTuple):
     a: Floats
     relative: RelativeMotion
 
+    def at(self, t: int) -> LinkMotion:
+        """That of one instant."""
+        R, p, v, w, w_dot, a = (x[t : t + 1] for x in self[:6])
+        return LinkMotion(R, p, v, w, w_dot, a, self.relative.at(t))
+
 
 @dataclass(frozen=True, slots=True)
 class JointSeat:
     """A joint between a frame of the parent and a link.
 
     coordinate  place among the joint coordinates, or None if the joint is fixed
+    drive       what acts along it
     column      (6,) displacement of the link frame per unit of the coordinate, link axes
     """
 
@@ -76,7 +86,7 @@ class JointSeat:
     p_JB: Floats
     coordinate: int | None
     is_actuated: bool
-    joint: Joint
+    drive: JointDrive
 
     @property
     def column(self) -> Floats:
@@ -117,43 +127,39 @@ class JointSeat:
 
 
 class Skeleton:
-    """Joints and frames of a robot, parents first."""
+    """Joints and frames of the nominal robot, whose links are rigid, parents first."""
 
-    def __init__(self, robot: Robot, meshes: Sequence[LinkMesh]) -> None:
-        self.robot, self.meshes = robot, tuple(meshes)
-        index = {link.name: i for i, link in enumerate(robot.links)}
-        self.gravity = np.array(robot.gravity, dtype=float)
-        self.joints: tuple[str, ...] = robot.joint_coordinates
+    def __init__(self, mechanism: Mechanism, meshes: Sequence[LinkMesh]) -> None:
+        self.mechanism, self.meshes = mechanism, tuple(meshes)
+        self.joints: tuple[str, ...] = mechanism.coordinates
         self.seats: list[JointSeat] = []
-        for link in robot.links:
-            joint = link.joint
-            if joint.type == "free":
+        for tie in mechanism.ties:
+            raise ModelError(
+                f"joint '{tie.name}': it follows joint '{self.joints[tie.leader]}'; the method lumped_fe has no ties "
+                "between joints (use the method recursive)"
+            )
+        for member in mechanism.members:
+            joint = member.joint
+            if joint.kind == "free":
                 raise ModelError(
                     f"joint '{joint.name}': it is free; the method lumped_fe needs a nominal motion of every joint, "
                     "which a floating base does not have (use the method recursive)"
                 )
-            if joint.mimic is not None:
-                raise ModelError(
-                    f"joint '{joint.name}': it follows joint '{joint.mimic.joint}'; the method lumped_fe has no ties "
-                    "between joints (use the method recursive)"
-                )
-            parent, frame = robot.parent_of(link.name)
-            place = BASE_PLACE if parent == "base" else meshes[index[parent]].frames[frame]
-            moves = joint.type != "fixed"
+            moves = joint.kind != "fixed"
             self.seats.append(
                 JointSeat(
-                    name=str(joint.name),
-                    kind=joint.type,
-                    parent=BASE if parent == "base" else index[parent],
-                    place=place,
-                    axis=joint.axis_vector() if moves else np.zeros(3),
-                    R_FJ=joint.placement.matrix(),
-                    p_FJ=joint.placement.vector(),
-                    R_JB=joint.child_placement.matrix(),
-                    p_JB=joint.child_placement.vector(),
-                    coordinate=self.joints.index(str(joint.name)) if moves else None,
-                    is_actuated=bool(joint.actuated) and moves,
-                    joint=joint,
+                    name=joint.name,
+                    kind=joint.kind,
+                    parent=member.parent,
+                    place=BASE_PLACE if member.parent == BASE else meshes[member.parent].frames[member.frame],
+                    axis=joint.axis if moves else np.zeros(3),
+                    R_FJ=joint.R_PJ,
+                    p_FJ=joint.p_PJ,
+                    R_JB=joint.R_JB,
+                    p_JB=joint.p_JB,
+                    coordinate=member.start if moves else None,
+                    is_actuated=joint.is_actuated and moves,
+                    drive=joint.drive,
                 )
             )
 
@@ -169,19 +175,20 @@ class Skeleton:
 
     def frame(self, name: str) -> tuple[int, FramePlace]:
         """Link and place of LINK.FRAME, LINK, base, or tip (that of the robot)."""
-        if name == "tip":
-            name = self.robot.tip or self.robot.links[-1].name
-        link, frame = self.robot.resolve_frame(name)
-        if link == "base":
-            return BASE, BASE_PLACE
-        i = self.robot.link_names.index(link)
-        return i, self.meshes[i].frames[frame]
+        try:
+            return self.place(*self.mechanism.frame(name)) if name != "base" else (BASE, BASE_PLACE)
+        except KeyError as error:
+            raise ModelError(str(error.args[0])) from None
+
+    def place(self, link: int, frame: str) -> tuple[int, FramePlace]:
+        """Link and place of a frame of a link, or of the base."""
+        return (BASE, BASE_PLACE) if link == BASE else (link, self.meshes[link].frames[frame])
 
     def motion(self, motion: JointMotion, *, weight: bool = True) -> list[LinkMotion]:
         """Motion of every link; ``weight`` adds gravity's pull to the accelerations."""
         times = len(motion.q)
         still = np.zeros((times, 3))
-        lift = np.tile(-self.gravity if weight else np.zeros(3), (times, 1))
+        lift = np.tile(-self.mechanism.gravity if weight else np.zeros(3), (times, 1))
         one = np.broadcast_to(np.eye(3), (times, 3, 3))
         none = RelativeMotion(one, one * 0, one * 0, still, still, still)
         base = LinkMotion(one, still, still, still, still, lift, none)

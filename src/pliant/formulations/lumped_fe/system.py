@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import block_diag, coo_array, csr_array
 
 from pliant.formulations.lumped_fe.interface import Jet
-from pliant.formulations.lumped_fe.mesh import LinkMesh, pulled_stiffness
+from pliant.formulations.lumped_fe.mesh import LinkMesh
 from pliant.formulations.lumped_fe.node_matrices import Floats, Variant, motion_basis, motion_weights
 from pliant.formulations.lumped_fe.skeleton import LinkMotion
 
@@ -45,11 +45,10 @@ class LinkEquations:
     F_w: Floats
 
     @classmethod
-    def of(cls, mesh: LinkMesh, variant: Variant = "complete", *, stiffening: bool = False) -> LinkEquations:
-        """The equations of a meshed link; ``stiffening`` adds what the pull of its own nodes does to its bending."""
+    def of(cls, mesh: LinkMesh, variant: Variant = "complete") -> LinkEquations:
+        """The equations of a meshed link."""
         S = mesh.spread()
         basis = motion_basis(mesh.bodies, variant)
-        pulls = [csr_array(S.T @ pulled_stiffness(mesh, F) @ S) for F in basis.F] if stiffening else []
 
         def onto(blocks: Floats) -> csr_array:
             whole = csr_array(S.T @ block_diag(list(blocks), format="csr") @ S)
@@ -62,7 +61,7 @@ class LinkEquations:
             csr_array(S.T @ mesh.D0 @ S),
             csr_array(S.T @ mesh.K0 @ S),
             tuple(onto(C) for C in basis.C),
-            tuple(csr_array(onto(K) + pulls[k]) if pulls else onto(K) for k, K in enumerate(basis.K)),
+            tuple(onto(K) for K in basis.K),
             np.stack([S.T @ F.ravel() for F in basis.F]),
         )
 
@@ -180,6 +179,14 @@ class MatrixSum:
             entries = coo_array(own)
             collected.append((entries.data, places[entries.row], places[entries.col]))
         np.add.at(self.f, places, part.f)
+
+    def add_stiffness(self, places: NDArray[np.int_], K: Any) -> None:
+        """Add to K alone: full matrices at all instants, or a sparse or full one."""
+        if self.times is not None:
+            self.full[2][:, places[:, None], places] += K
+            return
+        entries = coo_array(K)
+        self.parts[2].append((entries.data, places[entries.row], places[entries.col]))
 
     def result(self) -> Matrices:
         """The whole."""

@@ -59,14 +59,16 @@ class Seat(NamedTuple):
 
 
 class LinkConstants(NamedTuple):
-    """Seat on the parent, what acts along the joint, the terms of the body, and what couples it to other links.
+    """The terms of the body, its seat on the parent, what acts along the joint, and what couples it to other links.
+
+    The body stands first, so that equal bodies have their values in equal places.
 
     drag  damping forces on the link's coordinates per unit rate of all of the robot's (own, n); empty without any
     """
 
+    body: Body
     seat: Seat
     drive: JointDrive
-    body: Body
     drag: Matrix
 
     @staticmethod

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pliant.bodies.constants import GROUND
-from pliant.bodies.terms import FrameTerms
+from pliant.bodies.terms import BendingBody, FrameTerms
 from pliant.formulations.recursive.articulated import Acceleration, accelerate, articulate
 from pliant.formulations.recursive.connection import Connection, carried_acceleration, connect, elastic
 from pliant.formulations.recursive.kinematics import Motion, base_motion, energies, flat_motion, move
@@ -46,6 +46,12 @@ class LinkView:
         return self.constants
 
     @property
+    def bent(self) -> LinkConstants:
+        """Its constants, with the body at the state of the link where that has been found."""
+        known, body = self.store.get("bent"), self.link.body
+        return self.link._replace(body=body.at(known)) if known and isinstance(body, BendingBody) else self.link
+
+    @property
     def q(self) -> Vector:
         return self.inputs["q"]
 
@@ -66,7 +72,7 @@ class LinkView:
         if self.parent is None:
             return GROUND.frame(section, [], [])
         q_e, v_e = (elastic(self.parent.kind, x) for x in (self.parent.q, self.parent.v))
-        return self.parent.link.body.frame(section, q_e, v_e)
+        return self.parent.bent.body.frame(section, q_e, v_e)
 
     @property
     def connection(self) -> Connection:
@@ -98,7 +104,8 @@ class Pass:
     """A step applied to every link, parents first (outward) or children first (inward).
 
     ``reads`` names what the step takes from the stores of the parent (outward) or the children (inward), and
-    ``own`` what it takes from the link's own store.
+    ``own`` what it takes from the link's own store. A step that is ``of_body`` knows the body and its coordinates
+    alone: links with equal bodies share its code, wherever they hang.
     """
 
     name: str
@@ -106,6 +113,7 @@ class Pass:
     step: Step
     reads: tuple[str, ...] = ()
     own: tuple[str, ...] = ()
+    of_body: bool = False
 
 
 class Carrier(Protocol):
@@ -145,6 +153,12 @@ class Algorithm:
         return result(self, run(self, tree, inputs, constants, gravity))
 
 
+def _bend(view: LinkView) -> dict[str, Any]:
+    body = view.link.body
+    q_e, v_e = elastic(view.kind, view.q), elastic(view.kind, view.v)
+    return {"bent": body.bent(q_e, v_e)} if isinstance(body, BendingBody) else {}
+
+
 def _connect(view: LinkView) -> dict[str, Any]:
     w = list(ZERO3) if view.parent is None else view.parent.connection.w
     return {"connection": connect(view.kind, view.link, view.q, view.v, view.seat_motion, w)}
@@ -153,7 +167,7 @@ def _connect(view: LinkView) -> dict[str, Any]:
 def _articulate(view: LinkView) -> dict[str, Any]:
     try:
         handed, factors = articulate(
-            view.kind, view.link, view.q, view.v, view.force, view.connection, view.handed("handed")
+            view.kind, view.bent, view.q, view.v, view.force, view.connection, view.handed("handed")
         )
     except ZeroDivisionError:
         raise NoInertiaError(
@@ -171,7 +185,7 @@ def _accelerate(view: LinkView) -> dict[str, Any]:
 def _inertial(view: LinkView) -> dict[str, Any]:
     connection = _connect(view)["connection"]
     wrench, acceleration = inertial(
-        view.kind, view.link, view.q, view.v, view.inputs["a"], connection, view.parent_acceleration
+        view.kind, view.bent, view.q, view.v, view.inputs["a"], connection, view.parent_acceleration
     )
     return {"connection": connection, "wrench": wrench, "acceleration": acceleration}
 
@@ -235,13 +249,16 @@ def _energies(view: LinkView) -> dict[str, Any]:
     return {"result": [e.kinetic, e.elastic, e.gravity, *e.linear, *e.angular]}
 
 
-CONNECT = Pass("connect", "outward", _connect, reads=("connection",))
+BEND = Pass("bend", "outward", _bend, of_body=True)
+"""What is found once for a state; for bodies whose terms share nothing it is empty, and costs nothing."""
+CONNECT = Pass("connect", "outward", _connect, reads=("connection", "bent"))
 FORWARD = Algorithm(
     "forward",
     ("q", "v", "f"),
     (
+        BEND,
         CONNECT,
-        Pass("articulate", "inward", _articulate, reads=("handed", "connection"), own=("connection",)),
+        Pass("articulate", "inward", _articulate, reads=("handed", "connection"), own=("connection", "bent")),
         Pass("accelerate", "outward", _accelerate, reads=("acceleration",), own=("connection", "factors")),
     ),
     "result",
@@ -250,7 +267,8 @@ INVERSE = Algorithm(
     "inverse",
     ("q", "v", "a"),
     (
-        Pass("inertial", "outward", _inertial, reads=("connection", "acceleration")),
+        BEND,
+        Pass("inertial", "outward", _inertial, reads=("connection", "acceleration", "bent"), own=("bent",)),
         Pass("collect", "inward", _collect, reads=("reaction", "connection"), own=("connection", "wrench")),
     ),
     "result",
@@ -296,7 +314,7 @@ REACTION = Algorithm(
     "reaction",
     ("q", "v", "a"),
     (
-        INVERSE.passes[0],
+        *INVERSE.passes[:2],
         Pass("gather", "inward", _gather, reads=("reaction", "connection"), own=("connection", "wrench")),
         Pass("output", "outward", _joint_wrench, own=("connection", "reaction")),
     ),

@@ -42,7 +42,7 @@ class TreeLink:
     def constants(self) -> LinkConstants:
         """Everything in numbers that its steps read."""
         drag = [] if self.drag is None else self.drag.tolist()
-        return LinkConstants(self.seat, self.drive, terms_of(self.body, self.rule), drag)
+        return LinkConstants(terms_of(self.body, self.rule), self.seat, self.drive, drag)
 
     @property
     def own(self) -> slice:

@@ -17,6 +17,7 @@ from pliant.model.errors import ModelError, show
 from pliant.model.units import Time
 from pliant.simulation.drives.drive import NO_RATES, Action, ActiveDrive, Drive, Period
 from pliant.simulation.drives.sampled import SampledDrive
+from pliant.simulation.study_file import require_file
 from pliant.simulation.trajectories.path import Floats, Surroundings
 from pliant.states import Labels
 
@@ -78,9 +79,13 @@ class Callback(Drive):
             )
         file, _, name = value.rpartition(":")
         path = os.path.join(context.get("folder", ""), file)
-        if not os.path.isfile(path):
-            raise PydanticCustomError("value", "is {given}; there is no such file", {"given": show(value)})
+        require_file(path, value)
         return f"{path}:{name}"
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """What is read besides the study."""
+        return (self.function.rpartition(":")[0],) if isinstance(self.function, str) else ()
 
     def bind(self, around: Surroundings, q0: Floats) -> ActiveDrive:
         law = _load(self.function) if isinstance(self.function, str) else self.function

@@ -58,6 +58,11 @@ class GivenTorque(Drive):
                 refuse([of_value("time", message="must increase")])
         return self
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """What is read besides the study."""
+        return () if self.file is None else (self.file,)
+
     def bind(self, around: Surroundings, q0: Floats) -> ActiveDrive:
         if self.joints is not None:
             signals = [signal(x) for x in spread(self.joints, around.inputs, 0.0, "joints")]

@@ -162,6 +162,11 @@ class TableMotion(Trajectory):
                 refuse([of_value("time", message="must increase")])
         return self
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """What is read besides the study."""
+        return () if self.file is None else (self.file,)
+
     def bind(self, around: Surroundings, q0: Floats, t0: float) -> Path:
         from scipy.interpolate import CubicSpline
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pliant.dynamics import Dynamics
 from pliant.model.element import Element
 from pliant.model.errors import ModelError, Problem
-from pliant.simulation.rigid import rigid_twin
+from pliant.model.rigid_twin import rigid_twin
 
 Floats = NDArray[np.float64]
 

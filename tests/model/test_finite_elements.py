@@ -1,15 +1,20 @@
 """Links from matrices of a finite-element program: checks, reduction, and agreement with a beam of elements."""
 
+import importlib.util
+from pathlib import Path
+
 import numpy as np
 import pytest
-from scipy.io import mmwrite
+from scipy.io import mmread, mmwrite
+from scipy.linalg import eigh
 from scipy.sparse import block_diag, csr_array
 
 from lumped_arms import MATERIAL
-from pliant import Beam, Dynamics, Joint, Link, ModelError, Robot, modes
-from pliant.bodies.finite_elements import finite_elements, read_finite_elements
+from pliant import Beam, Dynamics, Joint, Link, ModelError, Robot, build_body, load, modes
+from pliant.bodies.build import frequencies
 from pliant.bodies.profile import beam_profile
 from pliant.formulations.lumped_fe.mesh import first_partition, second_partition
+from pliant.model.finite_elements import finite_elements, read_finite_elements
 
 LENGTH, ELEMENTS = 0.5, 6
 FAMILIES = ("bend_y", "bend_z", "torsion", "axial")
@@ -119,7 +124,8 @@ def test_a_deformed_link_has_the_inertia_of_the_deformed_beam(word, family):
     K, M, nodes = matrices()
     data = finite_elements(K, M, nodes).reduced([0], {"tip": [ELEMENTS]}, modes=0)
     outside = Dynamics(robot_of(modal=data), compile="never")
-    inside = Dynamics(robot_of(beam={**BAR, "lumped": LUMPED}), compile="never")
+    # matrices from outside know no foreshortening
+    inside = Dynamics(robot_of(beam={**BAR, "lumped": LUMPED, "bending": "linear"}), compile="never")
     size = 0.05
     q = np.zeros(outside.size)
     q[outside.names.index(f"bar.tip.{word}")] = size
@@ -140,3 +146,63 @@ def test_a_deformed_link_has_the_inertia_of_the_deformed_beam(word, family):
     )  # fmt: skip
     # turning half elements, which the lumped masses leave out, are a small part of it
     assert gained == pytest.approx(wanted, rel=0.05)
+
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "lattice-arm"
+GIRDER = 5e-3
+"""Four modes and the interfaces of two frames, beside all 84 unknowns of the girder."""
+
+
+@pytest.fixture(scope="module")
+def girder():
+    """K, M and nodes of the example."""
+    spec = importlib.util.spec_from_file_location("make", EXAMPLE / "make.py")
+    make = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(make)
+    return make
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return load(EXAMPLE / "arm.yaml")
+
+
+def test_a_robot_file_names_the_matrices(girder, arm, tmp_path):
+    """The clamped girder vibrates as the whole mesh does; what is read is modal data that need no file."""
+    K, M, _ = girder.matrices()
+    body = build_body(arm.link("girder"), arm)
+    exact = np.sqrt(eigh(K[12:, 12:], M[12:, 12:], eigvals_only=True)[:3])
+    np.testing.assert_allclose(frequencies(body)[:3], exact, rtol=GIRDER)
+    assert arm.link("girder").fe is None
+    arm.save(tmp_path / "arm.yaml")
+    assert load(tmp_path / "arm.yaml") == arm
+
+
+def test_the_files_of_the_example_are_what_its_script_writes(girder, tmp_path):
+    girder.write(tmp_path)
+    for name in ("stiffness.mtx", "mass.mtx"):
+        np.testing.assert_allclose(mmread(EXAMPLE / name).toarray(), mmread(tmp_path / name).toarray(), rtol=1e-10)
+
+
+@pytest.mark.parametrize(("method", "error"), [("dense", 1e-9), ("dual_screw", 1e-4)])
+def test_such_a_link_serves_the_other_methods(arm, method, error):
+    """Exact ones to rounding, the linearised one to the square of the displacements."""
+    q, v = 1e-5 * np.random.default_rng(1).normal(size=(2, 22))
+    right, found = (Dynamics(arm, method=each, compile="never").forces(q, v, v) for each in ("recursive", method))
+    np.testing.assert_allclose(found, right, atol=error * np.abs(right).max())
+
+
+def test_damping_of_the_modes_of_such_a_link(arm):
+    modal = arm.link("girder").modal
+    M, K, D = (modal.array(key) for key in ("M_ee", "K_ee", "D_ee"))
+    squares, V = eigh(K, M)
+    np.testing.assert_allclose(np.diag(V.T @ D @ V), 0.02 * np.sqrt(squares), rtol=1e-8)
+
+
+def test_a_mesh_that_hangs_on_nothing_is_refused(girder):
+    """One node more, which no element holds; and a turn that nothing resists."""
+    K, M, nodes = girder.matrices()
+    wide = [block_diag([A, np.eye(6) * own]) for A, own in ((K, 0.0), (M, 1.0))]
+    link = finite_elements(*wide, np.vstack([nodes, [0.3, 0.4, 0.0]]))
+    with pytest.raises(ModelError, match="leaves node 14 loose"):
+        link.reduced([0, 1], {"tip": [12, 13]}, 2)

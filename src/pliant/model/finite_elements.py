@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array, csr_array
 
-from pliant.bodies.modal_body import Array, hat
+from pliant.model.element import Array
 from pliant.model.errors import ModelError, Problem
+from pliant.model.files import no_file
 from pliant.model.modal import ModalData, ModalFrame
 
 SYMMETRIC = 1e-8
@@ -27,10 +28,14 @@ RIGID = 1e-6
 """Largest force of a rigid-body motion, of the stiffness times the motion's displacements."""
 SAME_MASS = 1e-6
 """Relative difference of the masses that the three directions move."""
+LOOSE = 1e-12
+"""Smallest eigenvalue of the held stiffness, scaled to a unit diagonal: below it something hangs on nothing."""
+INVERSE_STEPS = 8
 WIDE = 1e-9
 """Part of the link's extent that nodes of an interface must be apart to show its turns."""
 FULL_SIZE = 600
 """Up to so many unknowns full matrices are faster."""
+AXES = 3
 TURNS = ("dx", "dy", "dz", "rx", "ry", "rz")
 
 
@@ -54,7 +59,8 @@ class FiniteElementLink:
         n, d = len(self.nodes), self.unknowns
         S = np.zeros((n, d, 6))
         S[:, :3, :3] = np.eye(3)
-        S[:, :3, 3:] = -hat(self.nodes)
+        # turns: e x r
+        S[:, :3, 3:] = np.cross(np.eye(3)[None, :, :], self.nodes[:, None, :]).swapaxes(1, 2)
         if d == 6:
             S[:, 3:, 3:] = np.eye(3)
         return S.reshape(n * d, 6)
@@ -83,24 +89,32 @@ class FiniteElementLink:
 
 
 def read_finite_elements(
-    stiffness: str | PathLike[str], mass: str | PathLike[str], nodes: str | PathLike[str]
+    stiffness: str | PathLike[str],
+    mass: str | PathLike[str],
+    nodes: str | PathLike[str],
+    *,
+    names: Sequence[str] | None = None,
 ) -> FiniteElementLink:
-    """A link from two Matrix Market files and a CSV file of coordinates x, y, z (m), one node per line."""
-    return finite_elements(
-        _matrix(stiffness), _matrix(mass), _coordinates(nodes), names=(fspath(stiffness), fspath(mass))
-    )
+    """A link from two Matrix Market files and a CSV file of coordinates x, y, z (m), one node per line.
+
+    names  what errors call the three; default: their paths
+    """
+    paths = (stiffness, mass, nodes)
+    called = tuple(names) if names is not None else tuple(fspath(path) for path in paths)
+    K, M = (_matrix(path, name) for path, name in zip(paths[:2], called, strict=False))
+    return finite_elements(K, M, _coordinates(nodes, called[2]), names=(called[0], called[1], called[2]))
 
 
 def finite_elements(
-    K: Any, M: Any, nodes: ArrayLike, *, names: tuple[str, str] = ("stiffness", "mass")
+    K: Any, M: Any, nodes: ArrayLike, *, names: tuple[str, str, str] = ("stiffness", "mass", "nodes")
 ) -> FiniteElementLink:
     """A link from matrices (full or sparse) and coordinates (n, 3), checked."""
     places = np.asarray(nodes, dtype=float)
     if places.ndim != 2 or places.shape[1] != 3 or not np.isfinite(places).all():
-        _refuse("nodes", f"have the shape {places.shape}; they must be rows of three finite coordinates")
+        _refuse(names[2], f"have the shape {places.shape}; they must be rows of three finite coordinates")
     n = len(places)
     matrices = [csr_array(A).astype(float) for A in (K, M)]
-    for name, A in zip(names, matrices, strict=True):
+    for name, A in zip(names, matrices, strict=False):
         _check_matrix(name, A, n)
     unknowns = matrices[0].shape[0] // n
     if matrices[0].shape != matrices[1].shape:
@@ -118,29 +132,40 @@ def _refuse(element: str, message: str) -> NoReturn:
     raise ModelError(Problem(element, message))
 
 
-def _matrix(path: str | PathLike[str]) -> csr_array:
+def _matrix(path: str | PathLike[str], name: str) -> csr_array:
     from scipy.io import mmread
 
     try:
         return csr_array(mmread(fspath(path)))
-    except (ValueError, TypeError, IndexError) as error:
-        _refuse(fspath(path), f"is no Matrix Market file ({error}); its first line is %%MatrixMarket matrix ...")
+    except (OSError, ValueError, TypeError, IndexError, OverflowError) as error:
+        why = str(error).partition("\n")[0][:120]
+        _refuse(name, f"is no Matrix Market file ({why}); its first line is %%MatrixMarket matrix ...")
 
 
-def _coordinates(path: str | PathLike[str]) -> Array:
-    with open(path, encoding="utf-8-sig") as file:
-        lines = [line.strip() for line in file if line.strip() and not line.startswith("#")]
-    rows = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            rows.append([float(x) for x in line.replace(";", ",").split(",")])
-        except ValueError:
-            if number > 1:
-                _refuse(fspath(path), f"line {number} is '{line[:40]}'; it must be x, y, z of a node in m")
+def _coordinates(path: str | PathLike[str], name: str) -> Array:
+    rows: list[list[float]] = []
+    wrong = no_file(path)
+    if wrong:
+        _refuse(name, f"cannot be read: {wrong}")
     try:
-        return np.array(rows, dtype=float)
-    except ValueError:
-        _refuse(fspath(path), "has lines of different lengths; each must be x, y, z of a node in m")
+        with open(path, encoding="utf-8-sig") as file:
+            lines = [line.strip() for line in file]
+    except (OSError, UnicodeDecodeError) as error:
+        _refuse(name, f"cannot be read: {error}")
+    for number, line in enumerate(lines, start=1):
+        if not line or line.startswith("#"):
+            continue
+        try:
+            row = [float(x) for x in line.replace(";", ",").split(",")]
+        except ValueError:
+            row = []
+            if not rows and number == next(k for k, text in enumerate(lines, 1) if text and text[0] != "#"):
+                # titles of the columns
+                continue
+        if len(row) != AXES or not np.isfinite(row).all():
+            _refuse(name, f"has '{line[:40]}' in line {number}; it must be x, y, z of a node in m")
+        rows.append(row)
+    return np.array(rows, dtype=float).reshape(-1, AXES)
 
 
 def _check_matrix(name: str, A: csr_array, nodes: int) -> None:
@@ -262,7 +287,7 @@ def _inner_shapes(
     link: FiniteElementLink, inner: NDArray[np.int_], boundary: NDArray[np.int_], moved: Array, modes: int
 ) -> tuple[Array, Array]:
     """Modes with held interfaces, scaled to the link's mass, and the shapes of moved interfaces, at inner unknowns."""
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+    from scipy.linalg import cho_factor, cho_solve, eigh
     from scipy.sparse.linalg import eigsh, splu
 
     if not len(inner):
@@ -270,24 +295,44 @@ def _inner_shapes(
     K = csc_array(link.K[inner][:, inner])
     M = csc_array(link.M[inner][:, inner])
     right = -(link.K[inner][:, boundary] @ moved)
-    loose = "leaves the inner nodes loose when root and frames are held; the mesh has parts that hang on nothing"
+    _check_rank(K, inner, link.unknowns)
     if len(inner) <= FULL_SIZE:
-        try:
-            factor = cho_factor(K.toarray())
-        except LinAlgError:
-            _refuse("stiffness", loose)
+        factor = cho_factor(K.toarray())
         periods, shapes = np.ones(0), np.zeros((len(inner), 0))
         if modes:
             # the inverse problem keeps the digits of the low modes
             highest = (len(inner) - modes, len(inner) - 1)
             periods, shapes = eigh(M.toarray(), K.toarray(), subset_by_index=highest)
         return np.sqrt(link.mass) * (shapes / np.sqrt(periods))[:, ::-1], np.asarray(cho_solve(factor, right))
-    try:
-        factors = splu(K)
-    except RuntimeError:
-        _refuse("stiffness", loose)
+    factors = splu(K)
     _, shapes = eigsh(K, modes, M, sigma=0.0) if modes else (None, np.zeros((len(inner), 0)))
     return np.sqrt(link.mass) * shapes, np.asarray(factors.solve(np.asarray(right)))
+
+
+def _check_rank(K: csc_array, places: NDArray[np.int_], d: int) -> None:
+    """What is held must hold all the rest: the smallest eigenvalue of K, scaled to a unit diagonal, by its inverse."""
+    from scipy.sparse.linalg import splu
+
+    diagonal = K.diagonal()
+    softest = int(np.argmin(diagonal))
+    if diagonal[softest] > 0:
+        scale = 1 / np.sqrt(diagonal)
+        scaled = csc_array(K * scale[:, None] * scale)
+        shift = csc_array((np.full(len(places), LOOSE / 2), (range(len(places)), range(len(places)))), shape=K.shape)
+        factors = splu(csc_array(scaled + shift))
+        v = np.random.default_rng(0).normal(size=len(places))
+        for _ in range(INVERSE_STEPS):
+            v = factors.solve(v / np.linalg.norm(v))
+        v /= np.linalg.norm(v)
+        if v @ (scaled @ v) > LOOSE:
+            return
+        softest = int(np.argmax(np.abs(v)))
+    place = int(places[softest])
+    _refuse(
+        "stiffness",
+        f"leaves node {place // d} loose (row {place + 1}) when root and frames are held: its rank is too small. The "
+        "mesh has parts, or turns, that hang on nothing",
+    )
 
 
 def _modal_data(

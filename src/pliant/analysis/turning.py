@@ -1,0 +1,58 @@
+"""Natural frequencies while a joint turns: with dynamic stiffness alone, and with that of internal forces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pliant.formulations.lumped_fe.frequencies import turning_frequencies
+from pliant.formulations.lumped_fe.model import LumpedModel
+
+if TYPE_CHECKING:
+    from pliant.model.robot import Robot
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SpeedFrequencies:
+    """The lowest frequencies over the speed of a joint; 0 where a displacement runs away instead of swinging.
+
+    joint      its name
+    speeds     rad/s (m/s)  (speeds,)
+    softened   rad/s        (speeds, count)  dynamic stiffness alone, links of linear bending: Di Gregorio's equations
+    stiffened  rad/s        (speeds, count)  with the geometric stiffness of internal forces, links of second order
+    """
+
+    joint: str
+    speeds: Floats
+    softened: Floats
+    stiffened: Floats
+
+
+def frequencies_over_speed(
+    robot: Robot,
+    joint: str,
+    speeds: ArrayLike,
+    *,
+    count: int = 3,
+    at: Mapping[str, float] | None = None,
+    elements: int | Mapping[str, int] | None = None,
+) -> SpeedFrequencies:
+    """Frequencies about the steady motion of one actuated joint, all others held; links are lumped nodes.
+
+    speeds    rad/s (m/s)
+    count     how many of the lowest
+    at        positions of the actuated joints by name; default: the reference pose
+    elements  of every bending link, or of each by name; default: as described
+    """
+    values = np.atleast_1d(np.asarray(speeds, dtype=float))
+    curves = [
+        turning_frequencies(LumpedModel(robot, elements=elements, stiffening=stiffening), joint, values, count, pose=at)
+        for stiffening in (False, True)
+    ]
+    return SpeedFrequencies(joint, values, curves[0], curves[1])

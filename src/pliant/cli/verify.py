@@ -1,0 +1,95 @@
+"""``pliant verify``: everything that proves the program, computed here and now."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pliant.cli.terminal import FAILED, emit, number, table
+
+if TYPE_CHECKING:
+    from pliant.verification.claims import Claim
+    from pliant.verification.verify import Verification
+
+
+def verify(
+    only: Annotated[
+        list[str] | None, typer.Option(help="Some parts only: methods, published, identities, balances, bending.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for verification.html and verification.json.")] = Path("out"),
+    beside: Annotated[
+        Path | None,
+        typer.Option(help='Results of other programs to show beside ours: JSON {"program": {"case": 1.5}}.'),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print what differs only.")] = False,
+) -> None:
+    """Check every method, published number, identity and balance; exit code 1 if something is not as it should be."""
+    from pliant.verification.page import write_data, write_page
+    from pliant.verification.verify import read_beside
+    from pliant.verification.verify import verify as run
+
+    others = read_beside(beside) if beside is not None else None
+    out.mkdir(parents=True, exist_ok=True)
+    with _Status(quiet) as status:
+        found = run(only, beside=others, report=status.update)
+    write_data(found, out / "verification.json")
+    write_page(found, out / "verification.html")
+    if not quiet:
+        _summary(found)
+        typer.echo(f"written to {out / 'verification.html'} and {out / 'verification.json'}")
+    for claim in found.differing:
+        theirs = f", theirs {claim.theirs:.8g}" if claim.theirs else ""
+        typer.secho(
+            f"differs: {claim.case}: {claim.what}: ours {claim.ours:.8g}{theirs} {claim.unit}".rstrip()
+            + f"; apart by {claim.deviation:.1e}, allowed {claim.tolerance:.1e}",
+            fg="red",
+            err=True,
+        )
+    if not found.passed:
+        raise typer.Exit(FAILED)
+
+
+def _summary(found: Verification) -> None:
+    from pliant.verification.verify import PARTS
+
+    titles = {part.name: part.title for part in PARTS}
+    rows = table("part", "claims", "differ", "known errors", "nearest to its limit", "seconds", words=1)
+    for part, claims in found.claims.items():
+        held = [claim for claim in claims if not claim.wrong]
+        worst = max((claim.deviation / claim.tolerance for claim in held), default=0.0)
+        bad = sum(claim.verdict == "differs" for claim in claims)
+        errors = sum(claim.verdict == "known error" for claim in claims)
+        counts = (str(len(claims)), str(bad), str(errors))
+        rows.add_row(titles[part], *counts, f"{number(100 * worst, 2)} %", number(found.seconds[part], 3))
+    words = "all as they should be" if found.passed else f"{len(found.differing)} differ"
+    emit(rows, f"{len(found.all_claims)} claims: {words}")
+
+
+class _Status:
+    """What is being computed, on a terminal."""
+
+    def __init__(self, quiet: bool) -> None:
+        from rich.console import Console
+
+        self.console = Console(stderr=True, highlight=False)
+        self.shown = self.console.is_terminal and not quiet
+        self.status = self.console.status("starting") if self.shown else None
+        self.count = 0
+
+    def __enter__(self) -> _Status:
+        if self.status is not None:
+            self.status.start()
+        return self
+
+    def __exit__(self, *what: object) -> None:
+        if self.status is not None:
+            self.status.stop()
+        sys.stderr.flush()
+
+    def update(self, part: str, claim: Claim) -> None:
+        self.count += 1
+        if self.status is not None:
+            self.status.update(f"{self.count}: {part}: {claim.case}")

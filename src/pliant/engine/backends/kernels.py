@@ -1,0 +1,155 @@
+"""Kernels of a program as LLVM functions, and the table in which they find the data of a link and its neighbours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.engine.backends.llvm_ir import Writer, element, emit, function_text
+from pliant.engine.trace.program import Address, Kernel, RolledProgram
+from pliant.spatial.scalars import Scalar
+
+POINTER = "ptr noalias nocapture"
+ROLE_FIELDS = ("constants", "coordinates", "record")
+MUCH_SHORTER = 0.65
+"""Part of a kernel up to which a kernel for a special case is worth its compilation."""
+
+
+def row_length(program: RolledProgram) -> int:
+    """Entries per link: a kernel number per pass, the starts of output and saved values, three offsets per role."""
+    roles = 2 + max((len(c) for c in program.children), default=0)
+    return role_start(program, 0) + len(ROLE_FIELDS) * roles
+
+
+def role_start(program: RolledProgram, role: int) -> int:
+    """Where the offsets of a role begin in a row: own 0, parent 1, children from 2 on."""
+    return len(program.passes) + 2 + len(ROLE_FIELDS) * role
+
+
+def rows(program: RolledProgram) -> NDArray[np.int64]:
+    """The table that the compiled loops read: which kernel, and where the data of a link and its neighbours are."""
+    table = np.zeros((len(program.parents), row_length(program)), dtype=np.int64)
+    n_passes = len(program.passes)
+    for i, row in enumerate(table):
+        row[:n_passes] = [each.kernel_of[i] for each in program.passes]
+        row[n_passes : n_passes + 2] = program.output_start[i], program.saved_start[i]
+        for k, j in enumerate((i, program.parents[i], *program.children[i])):
+            if j >= 0:
+                start = role_start(program, k)
+                offsets = (program.constant_start[j], program.coordinate_start[j], program.record_start[j])
+                row[start : start + 3] = offsets
+    return table
+
+
+@dataclass(frozen=True, slots=True)
+class Arrays:
+    """The arrays of a program in call order, each with its number of lanes."""
+
+    lanes: dict[str, int]
+
+    @classmethod
+    def of(cls, program: RolledProgram, lanes: int) -> Arrays:
+        primal = 1 if program.seeds else lanes
+        held = {"constants": 1, "gravity": 1}
+        held.update(dict.fromkeys(program.inputs, primal))
+        held.update({f"d{seed}": lanes for seed in program.seeds})
+        held["store"] = primal
+        if program.seeds:
+            held.update(dstore=lanes, saved=1)
+        held["dout" if program.seeds else "out"] = lanes
+        return cls(held)
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """Arguments of the loop, in order, with their kinds."""
+        held = {**dict.fromkeys(self.lanes, POINTER), "rows": POINTER, "links": "i64"}
+        return {**held, "first": "i64"} if "dstore" in self.lanes else held
+
+
+def element_i64(w: Writer, base: str, index: int) -> str:
+    """Pointer to an element of an array of integers."""
+    return base if index == 0 else w.let(f"getelementptr inbounds i64, ptr {base}, i64 {index}")
+
+
+class Called(NamedTuple):
+    """A kernel as a function: the arrays that it takes, and what stands behind its name."""
+
+    arrays: tuple[str, ...]
+    text: str
+
+
+def kernel_ir(
+    program: RolledProgram,
+    kernel: Kernel,
+    results: list[tuple[Address, Scalar]],
+    given: dict[int, Address],
+    arrays: Arrays,
+    lanes: int,
+) -> Called:
+    """A function that writes some results of a kernel; ``%row`` is the link's line of the table."""
+    w = Writer()
+    bases: dict[tuple[str, str], str] = {}
+    used: set[str] = set()
+    n_passes = len(program.passes)
+
+    def base(array: str, role: str) -> str:
+        used.add(array)
+        if not role:
+            return f"%{array}"
+        if (array, role) not in bases:
+            plain = array.removeprefix("d")
+            if plain in ("out", "saved"):
+                at = n_passes + (plain == "saved")
+            else:
+                number = {"own": 0, "parent": 1}.get(role)
+                number = 2 + int(role.removeprefix("child")) if number is None else number
+                names = {"constants": 0, "store": 2}
+                at = role_start(program, number) + names.get(plain, 1)
+            offset = w.let(f"load i64, ptr {element_i64(w, '%row', at)}, align 8")
+            bases[array, role] = element(w, f"%{array}", offset, arrays.lanes[array])
+        return bases[array, role]
+
+    def load(symbol: object) -> tuple[str, int]:
+        assert isinstance(symbol, Address)
+        held = arrays.lanes[symbol.array]
+        return element(w, base(symbol.array, symbol.role), symbol.index, held), held
+
+    # addresses of results first, values later: pointers are cheap, live values are not
+    targets = [(*load(address), value) for address, value in results]
+    emit(w, kernel.tape, targets, load, lanes, given)
+    taken = tuple(array for array in arrays.lanes if array in used)
+    parameters = {**dict.fromkeys(taken, POINTER), "row": "ptr noalias nocapture readonly"}
+    return Called(taken, function_text(parameters, w, lanes))
+
+
+class Kernels:
+    """The kernels of a program as text; kernels of the same text are one function.
+
+    A call hands on only what the kernel takes: a dozen arguments cost as much as a small kernel.
+    """
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self._functions: dict[Called, str] = {}
+        self._named: dict[str, Called] = {}
+
+    def add(self, name: str, called: Called, instead_of: str = "") -> None:
+        """Give a kernel a name to be called by; one that would not be much shorter than another is that other."""
+        if instead_of and len(called.text) > MUCH_SHORTER * len(self._named[instead_of].text):
+            called = self._named[instead_of]
+        self._named[name] = called
+        if called.arrays:
+            self._functions.setdefault(called, f"{self._prefix}_{name}")
+
+    def call(self, name: str, row: str) -> str:
+        """The statement that calls a kernel for the link of a row; nothing where it has nothing to write."""
+        called = self._named[name]
+        arguments = ", ".join(f"ptr %{array}" for array in called.arrays)
+        return f"call void @{self._functions[called]}({arguments}, ptr {row})" if called.arrays else ""
+
+    @property
+    def text(self) -> str:
+        return "".join(f"define internal void @{name}{called.text}" for called, name in self._functions.items())

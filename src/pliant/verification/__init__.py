@@ -1,0 +1,1 @@
+"""What proves the program: methods against each other, published numbers, identities, balances, large bending."""

@@ -1,0 +1,61 @@
+"""A claim: one number of ours, what it should be, and how far apart the two may be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from math import isfinite
+from typing import Any, Literal, NamedTuple
+
+Verdict = Literal["agrees", "differs", "known error"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One line of the verification.
+
+    case       what it is called, PART.WHAT.NUMBER: other programs' results are put beside it by this name
+    what       in words
+    ours       our number
+    theirs     the number that it is compared with; 0 for differences and identities
+    tolerance  how far apart they may be: relative to ``theirs``, or in its unit where that is zero or ``absolute``
+    source     where theirs is from
+    unit       of both
+    wrong      why a published number is wrong; ours must then differ from it
+    """
+
+    case: str
+    what: str
+    ours: float
+    theirs: float
+    tolerance: float
+    source: str = ""
+    unit: str = ""
+    absolute: bool = False
+    wrong: str = ""
+
+    @property
+    def deviation(self) -> float:
+        """How far apart they are, in the sense of the tolerance."""
+        away = abs(self.ours - self.theirs)
+        return away if self.absolute or self.theirs == 0 else away / abs(self.theirs)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether ours is as it should be; a number that is not finite never is."""
+        near = isfinite(self.deviation) and self.deviation <= self.tolerance
+        if self.wrong:
+            return "known error" if isfinite(self.ours) and not near else "differs"
+        return "agrees" if near else "differs"
+
+    def as_data(self) -> dict[str, Any]:
+        """Plain data for a file."""
+        return {**asdict(self), "deviation": self.deviation, "verdict": self.verdict}
+
+
+class Part(NamedTuple):
+    """A part of the verification: its name, what it shows, and what computes it."""
+
+    name: str
+    title: str
+    claims: Callable[[], Iterator[Claim]]

@@ -1,0 +1,154 @@
+"""The whole verification: its parts, what it ran on, and what other programs say."""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from pliant.model.errors import ModelError, did_you_mean
+from pliant.verification import balances, bending, identities, methods, published
+from pliant.verification.claims import Claim, Part
+
+PARTS = (
+    Part("methods", "Every method against every other", methods.claims),
+    Part("published", "Published and analytic numbers", published.claims),
+    Part("identities", "Identities at states away from all symmetries", identities.claims),
+    Part("balances", "Energy of the bundled studies", balances.claims),
+    Part("bending", "Geometric stiffening and large deflections", bending.claims),
+)
+PACKAGES = ("numpy", "scipy", "llvmlite", "pydantic", "h5py", "matplotlib")
+
+Report = Callable[[str, Claim], None]
+
+
+@dataclass
+class Verification:
+    """What was found.
+
+    claims   part -> its claims
+    seconds  part -> how long it took
+    machine  what it ran on
+    beside   program -> case -> its number
+    """
+
+    claims: dict[str, list[Claim]] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    machine: dict[str, str] = field(default_factory=dict)
+    beside: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    @property
+    def all_claims(self) -> list[Claim]:
+        """Of all parts."""
+        return [claim for part in self.claims.values() for claim in part]
+
+    @property
+    def differing(self) -> list[Claim]:
+        """Those that are not as they should be."""
+        return [claim for claim in self.all_claims if claim.verdict == "differs"]
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything is as it should be, and something was looked at."""
+        return bool(self.all_claims) and not self.differing
+
+    def matrix(self) -> tuple[list[str], list[str], dict[tuple[str, str], Claim]]:
+        """Methods, robots, and for each pair the claim that is furthest off."""
+        worst: dict[tuple[str, str], Claim] = {}
+        for claim in self.claims.get("methods", ()):
+            _, method, robot, _ = claim.case.split(".", 3)
+            old = worst.get((method, robot))
+            if old is None or claim.deviation / claim.tolerance > old.deviation / old.tolerance:
+                worst[method, robot] = claim
+        return list(dict.fromkeys(m for m, _ in worst)), list(dict.fromkeys(r for _, r in worst)), worst
+
+    def as_data(self) -> dict[str, Any]:
+        """Plain data for a file; other programs' results can be put beside it by the names of the cases."""
+        return {
+            "machine": self.machine,
+            "passed": self.passed,
+            "seconds": self.seconds,
+            "claims": {part: [claim.as_data() for claim in claims] for part, claims in self.claims.items()},
+            "beside": self.beside,
+        }
+
+
+def verify(
+    only: Iterable[str] | None = None,
+    *,
+    beside: Mapping[str, Mapping[str, float]] | None = None,
+    report: Report | None = None,
+) -> Verification:
+    """Compute everything that proves the program, or some parts of it.
+
+    only    parts: methods, published, identities, balances, bending
+    beside  program -> case -> number: results of other programs for the table
+    report  called with the part and the claim when it is there
+    """
+    known = [part.name for part in PARTS]
+    wanted = list(known if only is None else only)
+    for name in wanted:
+        if name not in known:
+            hint = did_you_mean(name, known) or f"; parts: {', '.join(known)}"
+            raise ModelError(f"there is no part '{name}'{hint}")
+    found = Verification(machine=machine(), beside={k: dict(x) for k, x in (beside or {}).items()})
+    for part in PARTS:
+        if part.name not in wanted:
+            continue
+        began = time.perf_counter()
+        found.claims[part.name] = []
+        for claim in part.claims():
+            found.claims[part.name].append(claim)
+            if report is not None:
+                report(part.title, claim)
+        found.seconds[part.name] = time.perf_counter() - began
+    return found
+
+
+def read_beside(path: Path) -> dict[str, dict[str, float]]:
+    """Results of other programs: JSON, program -> case -> number, or a file that `pliant verify` wrote."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if "claims" in data:
+            claims = [claim for part in data["claims"].values() for claim in part]
+            label = f"pliant {data['machine'].get('pliant', '')} on {data['machine'].get('processor', '')}"
+            return {label.strip(): {str(claim["case"]): float(claim["ours"]) for claim in claims}}
+        return {str(k): {str(case): float(x) for case, x in cases.items()} for k, cases in data.items()}
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ModelError(
+            f'{path} holds no results: {error}; it must be JSON, {{"program": {{"case": number}}}}'
+        ) from None
+
+
+def machine() -> dict[str, str]:
+    """What the verification runs on."""
+    facts = {"pliant": str(sys.modules["pliant"].__version__), "python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            facts[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    facts["system"] = f"{platform.system()} {platform.release()}"
+    facts["processor"] = _processor()
+    try:
+        from llvmlite import binding
+
+        facts["compiler"] = f"LLVM {'.'.join(map(str, binding.llvm_version_info))} for {binding.get_host_cpu_name()}"
+    except ImportError:
+        facts["compiler"] = "none: plain NumPy"
+    return facts
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return f"{names[0]}, {len(names)} cores" if names else platform.machine()

@@ -1,0 +1,136 @@
+"""Which integrator `auto` takes: a reason for every robot, whatever its slowest and its fastest motions are."""
+
+import numpy as np
+import pytest
+
+import zoo
+from pliant import Beam, Damping, Dynamics, Joint, Link, Modes, Properties, Rigid, Robot
+from pliant.mechanism import assemble
+from pliant.simulation.choice import choose, fastest_rate
+from pliant.simulation.drives.kinds import NoDrive
+from pliant.simulation.losses import Losses
+from pliant.simulation.run import simulate
+from pliant.simulation.start import Start
+from pliant.simulation.state_equations import StateEquations
+from pliant.simulation.study import IntegratorOptions
+
+NO_GRAVITY = (0.0, 0.0, 0.0)
+
+
+def flexible(name, EI, parent=None, **joint):
+    properties = Properties(mass_per_length=1.0, EIy=EI, EIz=EI, GJ=EI, EA=1e6)
+    beam = Beam(length=0.7, properties=properties, modes=Modes(shape="clamped-free", bend_y=2))
+    return Link(name=name, joint=Joint(name=f"{name}_joint", **joint), beam=beam)
+
+
+def satellite():
+    """Six motions without any stiffness, and an antenna."""
+    body = Link(name="body", joint=Joint(name="free", type="free"), rigid=Rigid(mass=3.0, inertia=(0.1, 0.2, 0.3)))
+    return Robot(name="satellite", gravity=NO_GRAVITY, links=[body, flexible("antenna", 40.0, type="fixed")])
+
+
+def passive_elbow():
+    links = [flexible("upper", 1e4, axis="z"), flexible("fore", 1e4, axis="z", actuated=False)]
+    return Robot(name="passive", gravity=NO_GRAVITY, links=links)
+
+
+def uneven():
+    """Stiffnesses that differ by twelve decades."""
+    return Robot(name="uneven", gravity=NO_GRAVITY, links=[flexible("soft", 1e-4), flexible("hard", 1e8)])
+
+
+def equations_of(robot):
+    arm = Dynamics(robot)
+    return StateEquations(arm, NoDrive(len(arm.inputs))), Start().state(arm)
+
+
+@pytest.mark.parametrize(("make", "until"), [(satellite, 1e4), (passive_elbow, 20.0), (uneven, 50.0)])
+def test_motions_without_frequency_do_not_matter(make, until):
+    equations, state = equations_of(make())
+    for time in (until, 1e5 * until):
+        with np.errstate(all="raise"):
+            method, reason = choose(IntegratorOptions(), equations, *state, time)
+        assert method in ("dop853", "generalised-alpha")
+        assert "inf" not in reason
+        assert "nan" not in reason
+
+
+@pytest.mark.parametrize("make", [satellite, passive_elbow, uneven, lambda: zoo.robot("clamped-free")])
+def test_the_fastest_rate_by_iteration(make, monkeypatch):
+    """Without a matrix of all states, to the digits that a choice needs."""
+    equations, state = equations_of(make())
+    by_matrix = fastest_rate(equations, *state)
+    monkeypatch.setattr("pliant.simulation.choice.LARGE", 2)
+    assert fastest_rate(equations, *state) == pytest.approx(by_matrix, rel=0.05)
+
+
+def test_a_large_model_is_judged_without_its_matrices(monkeypatch):
+    equations, state = equations_of(passive_elbow())
+    monkeypatch.setattr("pliant.simulation.choice.LARGE", 2)
+    monkeypatch.setattr("pliant.simulation.choice.MOST_IMPLICIT", 2)
+    monkeypatch.setattr("pliant.simulation.choice.modes", lambda *_: pytest.fail("asked for all modes"))
+    method, reason = choose(IntegratorOptions(), equations, *state, 1e6)
+    assert method == "dop853"
+    assert "matrices of 6 rows" in reason
+
+
+@pytest.mark.filterwarnings("ignore:.*shear counts there")
+def test_a_run_needs_no_matrix_of_all_coordinates(monkeypatch):
+    """A large robot has no room for one; what is computed instead is the same."""
+    robot = zoo.robot("pinned")
+    whole = simulate(robot, until=0.02, method="dop853")
+    for module in ("choice", "losses", "peaks"):
+        monkeypatch.setattr(f"pliant.simulation.{module}.LARGE", 2)
+    for name in ("mass_matrix", "stiffness", "damping"):
+        monkeypatch.setattr(Dynamics, name, lambda *_: pytest.fail("asked for a matrix"))
+    run = simulate(robot, until=0.02, method="dop853")
+    assert run.samples == whole.samples
+    assert run.warnings == whole.warnings
+    for name, extreme in whole.info.extremes.items():
+        assert run.info.extremes[name] == pytest.approx(extreme, rel=1e-9, abs=1e-12)
+
+
+def test_losses_of_a_large_robot(monkeypatch):
+    mechanism = assemble(zoo.robot("pinned"))
+    v = np.sin(np.arange(mechanism.size))
+    whole = Losses.of(mechanism).power(v)
+    monkeypatch.setattr("pliant.simulation.losses.LARGE", 2)
+    assert whole > 0
+    assert Losses.of(mechanism).power(v) == pytest.approx(whole, rel=1e-12)
+
+
+# ---------------------------------------------------------------- rods
+
+
+def wire(damping=0.0, load=0.2, **modes):
+    """A metre of steel wire, 2 mm thick, that bends far, with a load at its tip."""
+    beam = Beam(
+        length=1.0,
+        material="steel",
+        section={"round": {"diameter": 2e-3}},
+        bending="exact",
+        modes=Modes(**modes),
+        damping=Damping(rayleigh={"stiffness": damping}) if damping else None,
+    )
+    hub = Joint(name="hub", axis="y")
+    parts = [{"mass": load, "inertia": 1e-5}]
+    return Robot(name="wire", gravity=NO_GRAVITY, links=[Link(name="wire", joint=hub, beam=beam, payloads=parts)])
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        ({"bend_z": 1, "axial": 2}, "mostly of 'wire.axial.2': stretch, whose waves are fast"),
+        ({"bend_z": 1, "torsion": 2}, "mostly of 'wire.torsion.2': torsion of a thin beam"),
+        ({"bend_z": 3, "damping": 0.2}, "where damping is what makes it fast"),
+    ],
+)
+def test_rods_with_fast_motions_that_do_not_matter_are_stepped_implicitly(make, words):
+    arm = Dynamics(wire(**make), compile="never")
+    equations, state = StateEquations(arm, NoDrive(1)), Start().state(arm)
+    method, reason = choose(IntegratorOptions(), equations, *state, 100.0)
+    assert method == "generalised-alpha"
+    assert words in reason
+    # without them bending alone is followed by explicit steps
+    plain = Dynamics(wire(bend_z=1), compile="never")
+    assert choose(IntegratorOptions(), StateEquations(plain, NoDrive(1)), *Start().state(plain), 100.0)[0] == "dop853"
