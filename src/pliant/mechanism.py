@@ -131,6 +131,7 @@ class Mechanism:
     gravity   m/s^2 (3,)
     actuated  names of the joints with drives, in the order of B's columns
     B         (n, inputs): a motor also drives the root's tangent of pinned shapes
+    drag      (n, n): structural damping that couples links; None: every link has its own alone
     tip       name of the robot's tip frame, LINK.FRAME
     pose      coordinates of the reference pose (n,)
     aliases   further names of frames
@@ -147,6 +148,7 @@ class Mechanism:
     tip: str
     pose: Array
     aliases: Mapping[str, str]
+    drag: Array | None = None
 
     @cached_property
     def coordinates(self) -> tuple[str, ...]:
@@ -212,6 +214,29 @@ class Mechanism:
         """Members whose joint turns any way with a spring or a damper."""
         balls = (m for m in self.members if m.joint.kind == "spherical")
         return tuple(m for m in balls if m.joint.drive.stiffness or m.joint.drive.damping)
+
+    @cached_property
+    def stiffness(self) -> Array:
+        """K (n, n): strain of the links and springs of the joints."""
+        return self._joint_and_elastic("K_ee", "stiffness")
+
+    @cached_property
+    def damping(self) -> Array:
+        """D (n, n): structural damping, dampers and viscous friction; of spherical joints where they are not turned."""
+        own = self._joint_and_elastic("D_ee", "damping")
+        return own if self.drag is None else own + self.drag
+
+    def _joint_and_elastic(self, body: str, joint: Literal["stiffness", "damping"]) -> Array:
+        out = np.zeros((self.size, self.size))
+        for member in self.members:
+            out[member.elastic, member.elastic] = getattr(member.body, body)
+        for member in self.driven_members:
+            row = self.motor_row(member)
+            out += getattr(member.joint.drive, joint) * np.outer(row, row)
+        for member in self.ball_members:
+            turns = range(member.start, member.start + 3)
+            out[turns, turns] = getattr(member.joint.drive, joint)
+        return out
 
     @cached_property
     def driven_members(self) -> tuple[Member, ...]:

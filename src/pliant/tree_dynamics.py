@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -16,7 +16,8 @@ from pliant.formulations.methods import method_class
 from pliant.formulations.recursive.kinematics import MOTION_SIZE, MotionArrays, motion_arrays
 from pliant.formulations.recursive.lowering import lower, lower_with_frames
 from pliant.formulations.recursive.tree import Tree
-from pliant.mechanism import Mechanism, assemble
+from pliant.formulations.robot_damping import damped
+from pliant.mechanism import Mechanism
 from pliant.spatial.attitude import recentred
 from pliant.states import Labels, States
 
@@ -83,7 +84,7 @@ class TreeDynamics:
 
     def __init__(self, robot: Robot, method: str, compiled: bool) -> None:
         self.robot = robot
-        self.mechanism: Mechanism = assemble(robot)
+        self.mechanism: Mechanism = damped(robot)
         self.tree: Tree = lower(self.mechanism)
         self.method: Method = method_class(method)(self.mechanism, robot, self.tree)
         self.compiled = compiled
@@ -116,27 +117,15 @@ class TreeDynamics:
         """Input matrix (n, inputs); a motor also drives the root tangent of a pinned mode."""
         return self.mechanism.B
 
-    @cached_property
+    @property
     def stiffness(self) -> Floats:
         """K (n, n): strain of the links and springs of the joints."""
-        return self._joint_and_elastic("K_ee", "stiffness")
+        return self.mechanism.stiffness
 
-    @cached_property
+    @property
     def damping(self) -> Floats:
         """D (n, n): structural damping and viscous friction; that of spherical joints where they are not turned."""
-        return self._joint_and_elastic("D_ee", "damping")
-
-    def _joint_and_elastic(self, body: str, joint: Literal["stiffness", "damping"]) -> Floats:
-        out = np.zeros((self.size, self.size))
-        for member in self.mechanism.members:
-            out[member.elastic, member.elastic] = getattr(member.body, body)
-        for member in self.mechanism.driven_members:
-            row = self.mechanism.motor_row(member)
-            out += getattr(member.joint.drive, joint) * np.outer(row, row)
-        for member in self.mechanism.ball_members:
-            turns = range(member.start, member.start + 3)
-            out[turns, turns] = getattr(member.joint.drive, joint)
-        return out
+        return self.mechanism.damping
 
     def reference_pose(self) -> Floats:
         """The pose of the description as coordinates; all that it does not name are zero."""
@@ -337,6 +326,11 @@ class TreeDynamics:
         """Pose of a frame of the deformed robot; of a batch, positions (count, 3) and rotations (count, 3, 3)."""
         m = self._frame_motion(self._place(frame), q, self._nothing)
         return Pose(m.p, m.R)
+
+    def positions(self, frames: Sequence[str], q: States) -> Floats:
+        """Positions of several frames at once (frames, 3); of a batch, (count, frames, 3)."""
+        flat = self._motion(q, self._nothing)
+        return np.stack([motion_arrays(flat[..., _rows(self._place(name), MOTION_SIZE)]).p for name in frames], axis=-2)
 
     def link_pose(self, link: str, q: States) -> Pose:
         """Pose of a link's own frame B, in which its axis and its elastic displacements are described."""

@@ -90,14 +90,6 @@ def mounted(link: Link, robot: Robot | None) -> dict[str, CarriedMass]:
     return dict(_mounted_by_frame(robot)[link.name]) if robot is not None and known else _payloads(link)
 
 
-def own_masses(link: Link) -> dict[str, CarriedMass]:
-    """Hub and payloads of a link by frame, about the link's origin and in its axes."""
-    loads = _payloads(link)
-    if link.hub is not None:
-        loads["root"] = loads.get("root", NOTHING) + _rigid(link.hub)
-    return loads
-
-
 def frame_pose(link: Link, name: str) -> Pose:
     """Position (3,) and rotation (3, 3) of a frame in the undeformed link."""
     frame = link.frame(name)

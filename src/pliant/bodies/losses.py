@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 from pliant.bodies.joint_drive import JointDrive
 from pliant.spatial.attitude import attitude
 from pliant.spatial.scalars import Scalar, is_zero
-from pliant.spatial.vectors import Vector, dot
+from pliant.spatial.vectors import Matrix, Vector, dot, times
 
 
 class Damped(Protocol):
@@ -27,6 +27,8 @@ class LossyLink(NamedTuple):
     joint    place of the joint's coordinate; None: nothing acts along it
     elastic  places of the elastic coordinates
     turning  places of a rotation vector, whose angular velocity a damper feels; None: there is none
+    own      places of all of its coordinates
+    drag     damping of them by the rates of all coordinates (own, n); empty without any
     """
 
     drive: JointDrive
@@ -34,6 +36,8 @@ class LossyLink(NamedTuple):
     joint: int | None
     elastic: slice
     turning: slice | None
+    own: slice
+    drag: Matrix
 
 
 def lost_power(links: Iterable[LossyLink], q: Vector, v: Vector) -> Scalar:
@@ -42,6 +46,8 @@ def lost_power(links: Iterable[LossyLink], q: Vector, v: Vector) -> Scalar:
     for link in links:
         v_e = v[link.elastic]
         power = power + link.body.loss(v_e)
+        if link.drag:
+            power = power + dot(v[link.own], times(link.drag, v))
         if link.joint is not None:
             power = power + link.drive.power(link.drive.on_motor(v[link.joint], v_e))
         if link.turning is not None and not is_zero(link.drive.damping):

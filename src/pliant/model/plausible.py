@@ -21,6 +21,8 @@ MOST_TURNS = 2
 """Turns of a joint in a reference pose."""
 STRONGEST_GRAVITY = 300.0
 """m/s^2; that of the sun is 274."""
+THINNEST = 1e4
+"""Length over height of a beam above which it is a thread: a strip of 0.5 mm would be 5 m long."""
 SLENDER = 4.0
 """Length over height of a beam below which shear adds 5 % and more to its bending."""
 
@@ -88,6 +90,11 @@ def _slenderness(link: Link, beam: Beam) -> Iterator[str]:
             yield (
                 f"link '{link.name}': its section is {height:.3g} m high for {family}, more than its length of "
                 f"{beam.length:g} m; that is no beam: make the link rigid, or check the units of the section"
+            )
+        elif beam.length > THINNEST * height:
+            yield (
+                f"link '{link.name}': its length of {beam.length:g} m is {beam.length / height:.2g} times its height "
+                f"for {family}; check the units of the length and of the section"
             )
         elif beam.length < SLENDER * height and not shear:
             yield (

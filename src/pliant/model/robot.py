@@ -75,7 +75,7 @@ class Robot(Element):
     )
     damping: Damping | None = Field(
         default=None,
-        description="structural damping of the whole robot, shared by all beams that have none of their own",
+        description="structural damping of all that has none of its own; a ratio is that of the whole robot's modes",
     )
     materials: Annotated[dict[Name, Material], Frozen] = Field(
         default_factory=FrozenDict, description="materials of the user, by name"
@@ -124,8 +124,6 @@ class Robot(Element):
             refuse(problems, also=error)
             raise
         refuse(problems)
-        if robot.damping is not None and robot.damping.ratio is not None and robot.loops:
-            refuse([at("damping", message="a robot with loops has no ratio as a whole; give it to its links")])
         robot._resolve_materials()
         robot._sort_links(outline)
         robot._split_crosses()

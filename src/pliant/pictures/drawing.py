@@ -27,6 +27,7 @@ from pliant.pictures.canvas import (
     save,
 )
 from pliant.pictures.link_modes import link_modes
+from pliant.pictures.meshes import link_triangles
 from pliant.pictures.reference_pose import FramePose, PlacedLink, place_links
 from pliant.pictures.words import counted
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from pliant.model.robot import Robot
 
 LOOP = "#be185d"
+LOOKS = "#94a3b8"
 # amplitude of the pale swing of a flexible link, as a part of its length
 SWING = 0.08
 # points with which a curved link is drawn
@@ -51,11 +53,15 @@ def draw_robot(robot: Robot, path: Path) -> None:
 def robot_figure(robot: Robot, path: str | Path | None = None) -> Figure:
     """A picture of a robot in its reference pose; written to a file if a path is given."""
     placed = place_links(robot)
-    points = np.concatenate(
-        [np.zeros((1, 3)), *(line for item in placed.values() for line in _lines(robot, placed, item))]
-    )
+    looks = np.concatenate([np.zeros((0, 3, 3)), *(item.own(link_triangles(item.link)) for item in placed.values())])
+    lines = [line for item in placed.values() for line in _lines(robot, placed, item)]
+    points = np.concatenate([np.zeros((1, 3)), *lines])
+    if len(looks):
+        points = np.concatenate([points, looks.min(axis=(0, 1))[None], looks.max(axis=(0, 1))[None]])
     turning = [item.axis for item in placed.values() if item.link.joint.type == "revolute"]
     canvas = Canvas(best_view(points, np.reshape(turning, (-1, 3))), points)
+    if len(looks):
+        canvas.facets(looks, colour=LOOKS)
     for item in placed.values():
         _draw_swing(canvas, robot, item)
         _draw_body(canvas, robot, placed, item)

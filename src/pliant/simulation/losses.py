@@ -60,11 +60,13 @@ class Losses:
             rows[k] = mechanism.motor_row(member)
         bodies = [member for member in mechanism.members if np.any(member.body.D_ee)]
         balls = tuple((m.elastic.start - 3, float(m.joint.drive.damping)) for m in mechanism.ball_members)
-        if not bodies:
+        if not bodies and mechanism.drag is None:
             return cls(drive, rows, None, balls)
         D = _matrix(mechanism.size, mechanism.size)
         for member in bodies:
             D[member.elastic, member.elastic] = member.body.D_ee
+        if mechanism.drag is not None:
+            D = D + mechanism.drag
         return cls(drive, rows, D if isinstance(D, np.ndarray) else D.tocsr(), balls)
 
     def power(self, q: Floats, v: Floats) -> float:

@@ -102,7 +102,8 @@ def _lossy_links(tree: Tree, tape: Tape) -> list[LossyLink]:
 
         found, kind, elastic = from_slots(split.pattern, read), link.kind, link.elastic
         turning = slice(elastic.start - 3, elastic.start) if kind.turns_freely else None
-        out.append(LossyLink(found.drive, found.body, link.start if kind.has_axis else None, elastic, turning))
+        joint = link.start if kind.has_axis else None
+        out.append(LossyLink(found.drive, found.body, joint, elastic, turning, link.own, found.drag))
         start += len(split.values)
     return out
 

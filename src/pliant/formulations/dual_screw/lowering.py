@@ -34,7 +34,7 @@ def expand(mechanism: Mechanism, *, printed: bool = False) -> Tree:
         if printed:
             seat = seat._replace(turn=np.zeros((3, 3, 3)).tolist())
         given = {each.name: getattr(link, each.name) for each in fields(link)}
-        links.append(DualLink(**given, expanded=DualConstants(seat, link.drive, body)))
+        links.append(DualLink(**given, expanded=DualConstants(seat, link.drive, body, link.constants.drag)))
     return replace(tree, links=tuple(links))
 
 

@@ -20,6 +20,7 @@ from pliant.formulations.lagrange.bodies import (
     LinkNames,
     RigidInertia,
     coordinate_marks,
+    coupled_damping,
     elastic_matrix,
     flexible_inertia,
     rigid_inertia,
@@ -105,6 +106,8 @@ def build_chain(
     described = {link.name: link for link in robot.links}
     for number, member in enumerate(mechanism.members, start=1):
         builder.add(number, member, described[member.name])
+    if mechanism.drag is not None:
+        builder.chain.damping.append((tuple(names.coordinates), coupled_damping(mechanism, mechanism.drag, names)))
     return builder.chain
 
 

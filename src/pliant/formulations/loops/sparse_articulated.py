@@ -101,7 +101,7 @@ class SparseArticulated:
         form = self.form
         for i, view in enumerate(self.links):
             kind, link = view.kind, view.link
-            q_e, v_e, f_e = (elastic(kind, x) for x in (view.q, view.v, view.inputs["f"]))
+            q_e, v_e, f_e = (elastic(kind, x) for x in (view.q, view.v, view.force))
             b, bias = link.body.inertia(q_e, v_e, view.connection.w)
             names, modes = self.body(i), self.bending(i)
             self._scatter(names, modes, b)
@@ -119,7 +119,7 @@ class SparseArticulated:
                 form.push(x, k * drive)
                 for y, m in angle[a:]:
                     form.add(x, y, link.drive.inertia * k * m)
-            form.push(("joint", i), -(kind.sign * view.inputs["f"][0]))
+            form.push(("joint", i), -(kind.sign * view.force[0]))
 
     def _push(self, names: Sequence[Unknown], values: Sequence[Scalar]) -> None:
         for x, value in zip(names, values, strict=True):

@@ -71,11 +71,19 @@ class Seat(NamedTuple):
 
 
 class LinkConstants(NamedTuple):
-    """The terms of the body, its seat on the parent and what acts along the joint.
+    """The terms of the body, its seat on the parent, what acts along the joint, and what couples it to other links.
 
     The body stands first, so that equal bodies have their values in equal places.
+
+    drag  damping forces on the link's coordinates per unit rate of all of the robot's (own, n); empty without any
     """
 
     body: Body
     seat: Seat
     drive: JointDrive
+    drag: Matrix
+
+    @staticmethod
+    def roles() -> dict[str, Role]:
+        """Damping takes energy."""
+        return {"drag": "loss"}

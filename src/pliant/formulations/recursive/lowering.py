@@ -33,13 +33,14 @@ def lower(mechanism: Mechanism, *, discs: bool = True) -> Tree:
     for member in mechanism.members:
         builder.add(member)
     links, frames = align_frames(builder.links, builder.frames)
-    return Tree(tuple(links), mechanism.gravity, frames)
+    return Tree(tuple(links), mechanism.gravity, frames).with_drag(mechanism.drag)
 
 
 @once
 def lower_with_frames(mechanism: Mechanism) -> Tree:
     """The tree with a massless link at every frame; sections that only turn have no place in it."""
-    tree = lower(mechanism, discs=False)
+    # kinematics know nothing of damping
+    tree = lower(replace(mechanism, drag=None), discs=False)
     nothing = ModalBody.rigid(0.0, np.zeros(3), np.zeros((3, 3)))
     frames = [
         rigid_link(f"frame {name}", parent, seat, nothing, mechanism.rule, tree.size)

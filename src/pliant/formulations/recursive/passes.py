@@ -25,7 +25,7 @@ from pliant.formulations.recursive.kinematics import Motion, base_motion, energi
 from pliant.formulations.recursive.link import LinkConstants, LinkKind
 from pliant.formulations.recursive.newton_euler import collect, inertial
 from pliant.spatial.scalars import is_zero
-from pliant.spatial.vectors import ZERO3, Vector, add, cross, subtract
+from pliant.spatial.vectors import ZERO3, Vector, add, cross, subtract, times
 
 if TYPE_CHECKING:
     from pliant.formulations.recursive.tree import Tree
@@ -64,6 +64,12 @@ class LinkView:
     @property
     def v(self) -> Vector:
         return self.inputs["v"]
+
+    @property
+    def force(self) -> Vector:
+        """Given forces on its coordinates, less what damping that couples links takes of them."""
+        f = self.inputs["f"]
+        return subtract(f, self.inputs["drag"]) if "drag" in self.inputs else f
 
     @property
     def seat_motion(self) -> FrameTerms:
@@ -167,7 +173,7 @@ def _connect(view: LinkView) -> dict[str, Any]:
 def _articulate(view: LinkView) -> dict[str, Any]:
     try:
         handed, factors = articulate(
-            view.kind, view.bent, view.q, view.v, view.inputs["f"], view.connection, view.handed("handed")
+            view.kind, view.bent, view.q, view.v, view.force, view.connection, view.handed("handed")
         )
     except ZeroDivisionError:
         raise NoInertiaError(
@@ -201,6 +207,8 @@ def _collect(view: LinkView) -> dict[str, Any]:
         view.store["wrench"],
         view.handed("reaction"),
     )
+    if "drag" in view.inputs:
+        out = add(out, view.inputs["drag"])
     return {"result": out, "reaction": reaction}
 
 
@@ -330,6 +338,8 @@ def views(
     out: list[LinkView] = []
     for link, values in zip(tree.links, constants, strict=True):
         own = {name: list(x[link.start : link.start + link.kind.coordinates]) for name, x in inputs.items()}
+        if values.drag and "v" in inputs:
+            own["drag"] = times(values.drag, list(inputs["v"]))
         parent = out[link.parent] if link.parent >= 0 else None
         view = LinkView(link.name, link.kind, values, own, gravity, parent)
         if parent is not None:
