@@ -19,8 +19,7 @@ from pliant.bodies.modal_body import Array, ModalBody
 if TYPE_CHECKING:
     from pliant.model import Joint, Link, Loop, RigidPart, Robot
 
-JointKind = Literal["revolute", "prismatic", "fixed", "free"]
-FREE_COORDINATES = ("x", "y", "z", "rx", "ry", "rz")
+JointKind = Literal["revolute", "prismatic", "spherical", "fixed", "free"]
 BASE = -1
 """The parent of a member on the base."""
 
@@ -197,6 +196,21 @@ class Mechanism:
         return row
 
     @cached_property
+    def attitudes(self) -> tuple[int, ...]:
+        """First coordinate of each rotation vector that a shorter one may replace: no spring counts its turns."""
+        return tuple(
+            m.elastic.start - 3
+            for m in self.members
+            if m.joint.kind in ("spherical", "free") and not m.joint.drive.stiffness
+        )
+
+    @cached_property
+    def ball_members(self) -> tuple[Member, ...]:
+        """Members whose joint turns any way with a spring or a damper."""
+        balls = (m for m in self.members if m.joint.kind == "spherical")
+        return tuple(m for m in balls if m.joint.drive.stiffness or m.joint.drive.damping)
+
+    @cached_property
     def driven_members(self) -> tuple[Member, ...]:
         """Members whose joint has one coordinate, on which motors, springs and friction act."""
         return tuple(m for m in self.members if m.joint.kind in ("revolute", "prismatic"))
@@ -213,7 +227,7 @@ def assemble(robot: Robot) -> Mechanism:
         body = build_body(link, robot)
         parent, frame = robot.parent_of(link.name)
         joint = _joint(link.joint, body)
-        names = (*_joint_coordinates(link.joint), *(f"{link.name}.{name}" for name in body.names))
+        names = (*link.joint.coordinates, *(f"{link.name}.{name}" for name in body.names))
         member = Member(link.name, index[parent], frame or "", joint, body, _parts(link), start, names)
         index[link.name] = len(members)
         members.append(member)
@@ -248,20 +262,16 @@ def _unit(member: Member, name: str) -> str:
     kind = member.joint.kind
     if kind in ("revolute", "prismatic") and name == member.joint.name:
         return "rad" if kind == "revolute" else "m"
-    if kind == "free" and name.startswith(f"{member.joint.name}."):
+    if name in member.coordinates[: len(member.coordinates) - member.body.size]:
         return "rad" if name.rpartition(".")[2].startswith("r") else "m"
     return "rad" if ".torsion." in name else "m"
-
-
-def _joint_coordinates(joint: Joint) -> tuple[str, ...]:
-    if joint.type == "free":
-        return tuple(f"{joint.name}.{axis}" for axis in FREE_COORDINATES)
-    return () if joint.type == "fixed" else (joint.name or "",)
 
 
 def _joint(joint: Joint, body: ModalBody) -> MemberJoint:
     axis = joint.axis_vector() if joint.type in ("revolute", "prismatic") else np.array([0.0, 0.0, 1.0])
     R_JB = joint.child_placement.matrix()
+    # a robot is read with its universal joints taken apart
+    assert joint.type != "universal"
     return MemberJoint(
         name=joint.name or "",
         kind=joint.type,
@@ -276,7 +286,7 @@ def _joint(joint: Joint, body: ModalBody) -> MemberJoint:
 
 
 def _drive(joint: Joint, body: ModalBody, axis_B: Array) -> JointDrive:
-    if joint.type not in ("revolute", "prismatic"):
+    if joint.type in ("fixed", "free"):
         return JointDrive.none(body.size)
     motor, spring, friction = joint.motor, joint.spring, joint.friction
     return JointDrive(

@@ -19,6 +19,7 @@ from pliant.formulations.recursive.kinematics import MOTION_SIZE, MotionArrays, 
 from pliant.formulations.recursive.lowering import lower, rigid_link
 from pliant.formulations.recursive.tree import Tree
 from pliant.mechanism import Mechanism, assemble
+from pliant.spatial.attitude import recentred
 from pliant.states import Labels, States
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from pliant.model import Robot
 
 Floats = NDArray[np.float64]
+
+SINGULAR = 1e-14
+"""Least eigenvalue of a mass matrix of unit diagonal, for each coordinate, that is more than rounding."""
 
 
 class Pose(NamedTuple):
@@ -121,7 +125,7 @@ class TreeDynamics:
 
     @cached_property
     def damping(self) -> Floats:
-        """D (n, n): structural damping and viscous friction."""
+        """D (n, n): structural damping and viscous friction; that of spherical joints where they are not turned."""
         return self._joint_and_elastic("D_ee", "damping")
 
     def _joint_and_elastic(self, body: str, joint: Literal["stiffness", "damping"]) -> Floats:
@@ -131,6 +135,9 @@ class TreeDynamics:
         for member in self.mechanism.driven_members:
             row = self.mechanism.motor_row(member)
             out += getattr(member.joint.drive, joint) * np.outer(row, row)
+        for member in self.mechanism.ball_members:
+            turns = range(member.start, member.start + 3)
+            out[turns, turns] = getattr(member.joint.drive, joint)
         return out
 
     def reference_pose(self) -> Floats:
@@ -250,6 +257,38 @@ class TreeDynamics:
     def mass_matrix(self, q: States) -> Floats:
         """M (n, n), symmetric."""
         return self._mass(q, self._nothing, self._nothing)
+
+    def recentred(self, q: States, v: States) -> tuple[Floats, Floats]:
+        """The same state (n,) with rotation vectors no longer than half a turn; simulations do so between steps.
+
+        Joints with springs keep theirs: a spring counts turns.
+        """
+        q, v = self.labels.states("q", q).copy(), self.labels.states("v", v).copy()
+        if q.ndim != 1 or v.ndim != 1:
+            raise ValueError(f"q has shape {q.shape} and v {v.shape}; both must be one state ({self.size},)")
+        for k in self.mechanism.attitudes:
+            own = slice(k, k + 3)
+            if q[own] @ q[own] > np.pi**2:
+                short = recentred(q[own].tolist(), v[own].tolist())
+                q[own], v[own] = short.theta, short.rate
+        return q, v
+
+    def without_inertia(self, q: Floats) -> str:
+        """In words, a motion of the tree that moves no inertia at q (n,); empty if there is none."""
+        M = self.mass_matrix(q)
+        if not np.isfinite(M).all():
+            return "a rotation vector of a full turn has no rates; give the shorter one of the same rotation"
+        size = np.sqrt(np.maximum(np.diag(M), 0.0))
+        size[size == 0.0] = 1.0
+        squares, motions = np.linalg.eigh(M / np.outer(size, size))
+        if squares[0] > SINGULAR * len(M):
+            return ""
+        part = np.abs(motions[:, 0])
+        names = [name for name, share in zip(self.names, part, strict=True) if share > 0.1 * part.max()]
+        return (
+            f"{' and '.join(names)} move{'s' if len(names) == 1 else ' together'} without any inertia; give the link, "
+            "its hub or payload, or a motor some (a beam: rotary_inertia)"
+        )
 
     def coriolis(self, q: States, v: States) -> Floats:
         """C (n, n), the Christoffel matrix: C v are the velocity forces and dM/dt - 2 C is skew."""

@@ -2,14 +2,18 @@
 
 import multiprocessing
 import os
+import pickle
 import threading
+from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 import pytest
 
+import pliant
 import zoo
 from pliant.dynamics import Dynamics
 from pliant.engine.backends import evaluator, jit
+from pliant.formulations.loops.errors import AssemblyError, SingularConfigurationError
 
 COUNT = 4 * evaluator.GROUP
 PATIENCE = 60.0
@@ -85,3 +89,74 @@ def test_a_fork_while_another_thread_compiles(arm):
 def test_a_batch_in_a_spawned_process(arm):
     q = many(arm)
     assert np.array_equal(answer_of("spawn", arm, q), arm.forward(q, 0 * q)[-1])
+
+
+# ---------------------------------------------------------------- pickle
+
+
+def again(thing):
+    return pickle.loads(pickle.dumps(thing))
+
+
+@pytest.fixture(scope="module")
+def used():
+    """A robot with loops that has done everything, and a run of it."""
+    arm = Dynamics("four-bar")
+    run = pliant.simulate(arm, until=0.01, output_step=0.001)
+    q, v = run.q[-1], run.v[-1]
+    for each in (arm.mass_matrix(q), arm.derivatives(q, v), arm.energy(q, v), arm.inverse(q, v, [0.0])):
+        assert len(each)
+    return arm, run
+
+
+def test_a_used_robot_is_sent_as_what_it_is_made_of(used):
+    arm, run = used
+    other = again(arm)
+    assert other.names == arm.names
+    assert np.array_equal(other.forward(run.q[0], run.v[0]), arm.forward(run.q[0], run.v[0]))
+
+
+def test_results_of_every_kind(used):
+    arm, run = used
+    assert run["tip.position"].shape == (len(run), 3)
+    copy = again(run)
+    assert copy == run
+    assert np.array_equal(copy["tip.position"], run["tip.position"])
+    q, v = run.q[-1], run.v[-1]
+    for thing in (arm.inverse(q, v, [0.0]), arm.energy(q, v), arm.pose("tip", q), arm.derivatives(q, v)):
+        assert all(np.array_equal(x, y) for x, y in zip(again(thing), thing, strict=True))
+    solution = arm.inverse(q, v, [0.0])
+    assert again(solution).names == solution.names
+    free = Dynamics("single-flexible-link")
+    assert np.array_equal(again(pliant.modes(free)).squares, pliant.modes(free).squares)
+    assert np.array_equal(again(pliant.equilibrium(free)).q, pliant.equilibrium(free).q)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        AssemblyError("it stays open", {"closure": (0.1, 0.2)}),
+        SingularConfigurationError("it is singular", ("closure",), 1e9),
+        pliant.ModelError("it is wrong"),
+    ],
+)
+def test_errors_come_back_whole(error):
+    other = again(error)
+    assert type(other) is type(error)
+    assert str(other) == str(error)
+    assert vars(other) == vars(error)
+
+
+def test_a_pool_of_processes(used):
+    """Robots, what they are asked and what they answer go to and fro; errors too."""
+    _, run = used
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        assert pool.submit(len, run).result(PATIENCE) == len(run)
+        with pytest.raises(AssemblyError, match="stays open") as found:
+            pool.submit(impossible).result(PATIENCE)
+    assert found.value.gaps
+
+
+def impossible():
+    """A four-bar whose coupler is far too short."""
+    raise AssemblyError("'closure' stays open by 1 m", {"closure": (1.0, 0.0)})

@@ -5,8 +5,11 @@ import pytest
 
 import zoo
 from pliant import Beam, Damping, Dynamics, Joint, Link, Modes, Properties, Rigid, Robot
+from pliant.mechanism import assemble
 from pliant.simulation.choice import choose, fastest_rate
 from pliant.simulation.drives.kinds import NoDrive
+from pliant.simulation.losses import Losses
+from pliant.simulation.run import simulate
 from pliant.simulation.start import Start
 from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.study import IntegratorOptions
@@ -69,6 +72,31 @@ def test_a_large_model_is_judged_without_its_matrices(monkeypatch):
     method, reason = choose(IntegratorOptions(), equations, *state, 1e6)
     assert method == "dop853"
     assert "matrices of 6 rows" in reason
+
+
+@pytest.mark.filterwarnings("ignore:.*shear counts there")
+def test_a_run_needs_no_matrix_of_all_coordinates(monkeypatch):
+    """A large robot has no room for one; what is computed instead is the same."""
+    robot = zoo.robot("pinned")
+    whole = simulate(robot, until=0.02, method="dop853")
+    for module in ("choice", "losses", "peaks"):
+        monkeypatch.setattr(f"pliant.simulation.{module}.LARGE", 2)
+    for name in ("mass_matrix", "stiffness", "damping"):
+        monkeypatch.setattr(Dynamics, name, lambda *_: pytest.fail("asked for a matrix"))
+    run = simulate(robot, until=0.02, method="dop853")
+    assert run.samples == whole.samples
+    assert run.warnings == whole.warnings
+    for name, extreme in whole.info.extremes.items():
+        assert run.info.extremes[name] == pytest.approx(extreme, rel=1e-9, abs=1e-12)
+
+
+def test_losses_of_a_large_robot(monkeypatch):
+    mechanism = assemble(zoo.robot("pinned"))
+    v = np.sin(np.arange(mechanism.size))
+    whole = Losses.of(mechanism).power(v)
+    monkeypatch.setattr("pliant.simulation.losses.LARGE", 2)
+    assert whole > 0
+    assert Losses.of(mechanism).power(v) == pytest.approx(whole, rel=1e-12)
 
 
 # ---------------------------------------------------------------- rods

@@ -101,10 +101,9 @@ def main() -> None:
     except OSError as error:
         tell(f"{error.filename or 'pliant'}: {error.strerror or error}")
         raise SystemExit(FAILED) from None
-    except ValueError as error:
-        from pliant.model.errors import ModelError
-
-        if not isinstance(error, ModelError):
+    except (ValueError, FloatingPointError) as error:
+        # our own errors say in words what a robot cannot do; any other is a mistake of the program
+        if not isinstance(error, FloatingPointError) and not type(error).__module__.startswith("pliant."):
             raise
         tell(str(error))
         raise SystemExit(WRONG_INPUT) from None

@@ -67,16 +67,21 @@ def equilibrium(
 
 
 def _listed(values: Iterable[float]) -> str:
+    return ", ".join(number(x) for x in _clean(values))
+
+
+def _clean(values: Iterable[float]) -> list[float]:
     """Numbers, with what rounding leaves of zero as zero."""
     kept = [float(x) for x in values]
     largest = max((abs(x) for x in kept), default=0.0)
-    return ", ".join(number(0.0 if abs(x) < 1e-9 * largest else x) for x in kept)
+    return [0.0 if abs(x) < 1e-9 * largest else x for x in kept]
 
 
 def _joints(arm: Dynamics, found: Equilibrium) -> Table:
     from math import degrees
 
     rows = table("joint", "position", "effort that holds it", words=1)
+    efforts = dict(zip(arm.inputs, _clean(found.tau), strict=True))
     kinds = {name: link.joint.type for link in arm.robot.links for name in link.joint.coordinates}
     for name, kind in kinds.items():
         value = float(found.q[arm.names.index(name)])
@@ -84,7 +89,7 @@ def _joints(arm: Dynamics, found: Equilibrium) -> Table:
         slides = kind == "prismatic" or (kind == "free" and ".r" not in name)
         where = f"{number(value)} m" if slides else f"{number(degrees(value))} deg"
         unit = "N" if kind == "prismatic" else "N m"
-        effort = f"{number(float(found.tau[arm.inputs.index(name)]))} {unit}" if name in arm.inputs else "passive"
+        effort = f"{number(efforts[name])} {unit}" if name in efforts else "passive"
         rows.add_row(name, where, effort)
     return rows
 

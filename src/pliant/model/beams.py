@@ -37,6 +37,7 @@ MASS_POINTS = 4
 # stations of an exact beam, in every segment
 MOST_STATIONS = 60
 MOST_PIECES = 200
+MOST_SEGMENTS = 1000
 Pieces = Annotated[int, WholeNumber(1, MOST_PIECES)]
 # lengths that are given twice must agree to this fraction
 SAME_LENGTH = 1e-9
@@ -249,6 +250,8 @@ class Beam(Element):
             yield at(message="key 'material' is missing; a section needs one")
         if self.properties is not None and self.material is not None:
             yield at("material", message="properties already contain the material; leave material out")
+        if len(self.segments) > MOST_SEGMENTS:
+            yield of_value("segments", message=f"has {len(self.segments)} entries; there may be {MOST_SEGMENTS}")
         for i, segment in enumerate(self.segments):
             if segment.section is not None and segment.material is None and self.material is None:
                 yield at("segments", i, message="key 'material' is missing, here and in the beam")

@@ -6,12 +6,19 @@ import os
 import re
 import shutil
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from glob import escape
 from pathlib import Path
+
+from pliant.model.errors import ModelError, Problem
 
 LONGEST_NAME = 100
 """Characters of a file name that comes from a name in a file."""
+LEFT_OVER = 86400.0
+"""Seconds after which a half-written file belongs to no one."""
+MISSING = "there is no such file"
 RESERVED = {"CON", "PRN", "AUX", "NUL", *(f"{port}{k}" for port in ("COM", "LPT") for k in range(10))}
 
 
@@ -26,6 +33,7 @@ def written(path: Path) -> Iterator[Path]:
         yield path
         return
     beside = target.with_name(f".{target.stem}.{os.getpid()}.tmp{target.suffix}")
+    _sweep(target)
     try:
         yield beside
         with open(beside, "rb") as stream:
@@ -41,6 +49,14 @@ def written(path: Path) -> Iterator[Path]:
             beside.unlink(missing_ok=True)
 
 
+def _sweep(target: Path) -> None:
+    """Remove what a process left beside a file that was killed while it wrote."""
+    with suppress(OSError):
+        for old in target.parent.glob(f".{escape(target.stem)}.*.tmp{escape(target.suffix)}"):
+            if time.time() - old.stat().st_mtime > LEFT_OVER:
+                old.unlink()
+
+
 def write_file(path: Path, text: str, newline: str | None = None) -> None:
     """A text as a whole file."""
     with written(path) as beside:
@@ -53,12 +69,26 @@ def file_name(name: str) -> str:
     return f"_{plain}" if not plain or plain.split(".")[0].upper() in RESERVED else plain
 
 
+def content_of(path: str | os.PathLike[str], most: int) -> bytes:
+    """The bytes of a file, one more than so many at the most; raises ModelError."""
+    wrong = no_file(path)
+    if not wrong:
+        try:
+            with open(path, "rb") as stream:
+                return stream.read(most + 1)
+        except OSError as error:
+            wrong = error.strerror or str(error)
+    raise ModelError(Problem("", wrong if wrong == MISSING else f"the file cannot be read: {wrong}", os.fspath(path)))
+
+
 def no_file(path: str | os.PathLike[str]) -> str:
     """Why a path cannot be read as a file to its end; nothing if it can."""
     try:
         mode = os.stat(path).st_mode
-    except (OSError, ValueError):
-        return "there is no such file"
+    except FileNotFoundError:
+        return MISSING
+    except (OSError, ValueError) as error:
+        return getattr(error, "strerror", None) or str(error)
     if stat.S_ISREG(mode):
         return ""
     return "this is a folder" if stat.S_ISDIR(mode) else "this is a device or a pipe; it must be a file"

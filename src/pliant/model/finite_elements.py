@@ -19,6 +19,7 @@ from scipy.sparse import csc_array, csr_array
 
 from pliant.model.element import Array
 from pliant.model.errors import ModelError, Problem
+from pliant.model.files import no_file
 from pliant.model.modal import ModalData, ModalFrame
 
 SYMMETRIC = 1e-8
@@ -134,6 +135,9 @@ def _refuse(element: str, message: str) -> NoReturn:
 def _matrix(path: str | PathLike[str], name: str) -> csr_array:
     from scipy.io import mmread
 
+    wrong = no_file(path)
+    if wrong:
+        _refuse(name, f"cannot be read: {wrong}")
     try:
         return csr_array(mmread(fspath(path)))
     except (OSError, ValueError, TypeError, IndexError, OverflowError) as error:
@@ -143,6 +147,9 @@ def _matrix(path: str | PathLike[str], name: str) -> csr_array:
 
 def _coordinates(path: str | PathLike[str], name: str) -> Array:
     rows: list[list[float]] = []
+    wrong = no_file(path)
+    if wrong:
+        _refuse(name, f"cannot be read: {wrong}")
     try:
         with open(path, encoding="utf-8-sig") as file:
             lines = [line.strip() for line in file]

@@ -15,19 +15,19 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from pliant.model.attach import Plain
 from pliant.model.element import Array
-from pliant.model.errors import ModelError, Problem, did_you_mean, listing, show
+from pliant.model.errors import Problem, did_you_mean, listing, show
+from pliant.model.files import content_of
 from pliant.model.inertia import Rigid
 from pliant.model.joints import Joint, Limits, Mimic
 from pliant.model.links import Link
 from pliant.model.outline import BASE, MOST_LINKS
 from pliant.model.placement import Placement
-from pliant.model.urdf_joints import FLOATING, chain, planar
+from pliant.model.urdf_joints import chain, planar
 from pliant.model.urdf_repair import nearest_inertia, words
 from pliant.model.urdf_values import ValueReader
 from pliant.model.visuals import Visual, mesh_path
@@ -108,13 +108,7 @@ class Urdf:
 
 def read_urdf(path: str | Path, *, strict: bool = False) -> Urdf:
     """Read a URDF file; raises ModelError with all its problems, each with its line."""
-    path = Path(path)
-    try:
-        with path.open("rb") as stream:
-            content = stream.read(LARGEST_FILE + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ModelError(Problem("", f"the file cannot be read: {reason}", str(path))) from None
+    content = content_of(path, LARGEST_FILE)
     return parse_urdf(content, str(path), strict=strict)
 
 
@@ -363,24 +357,14 @@ class _Reader(ValueReader):
     # ------------------------------------------------------------ the tree
 
     def in_rows(self, urdf: Urdf) -> tuple[list[UrdfLink], list[UrdfJoint]]:
-        """Links and joints with planar joints, and floating ones on moving links, taken apart."""
+        """Links and joints with planar joints taken apart."""
         links, joints = dict(urdf.links), []
         taken = {*urdf.links, *(joint.name for joint in urdf.inboard.values())}
-        still = {urdf.root}
-        for link in _outward(urdf):
-            inboard = urdf.inboard.get(link)
-            if inboard is not None and not inboard.moves and inboard.parent in still:
-                still.add(link)
         for joint in urdf.inboard.values():
-            kind = joint.joint["type"]
-            parts: dict[str, Any] = {}
-            if kind == "planar":
-                parts = planar(joint.joint["axis"])
-            elif kind == "free" and joint.parent not in still:
-                parts = dict(FLOATING)
-            if not parts:
+            if joint.joint["type"] != "planar":
                 joints.append(joint)
                 continue
+            parts = planar(joint.joint["axis"])
             name = joint.name
             while any(f"{name}_{part}" in taken for part in parts):
                 name += "_"

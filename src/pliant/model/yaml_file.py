@@ -13,6 +13,7 @@ from pydantic_core import PydanticSerializationError
 
 from pliant.model.element import Element, Path, model_error
 from pliant.model.errors import ModelError, Problem
+from pliant.model.files import content_of
 from pliant.model.robot import Robot
 from pliant.model.yaml_data import LARGEST_FILE, ROBOT, Content, line_at, parse
 
@@ -68,7 +69,7 @@ class Document:
 def read_document(path: str | os.PathLike[str], what: Content = ROBOT) -> Document:
     """The data of a YAML file."""
     file = os.fspath(path)
-    return parse_document(_content(file), file, what)
+    return parse_document(content_of(file, LARGEST_FILE), file, what)
 
 
 def parse_document(content: bytes | str, file: str, what: Content = ROBOT) -> Document:
@@ -96,18 +97,6 @@ def _expanded(folder: str) -> Callable[[Any], Any]:
     from pliant.model.urdf_overlay import expand_urdf
 
     return lambda data: expand_dh(expand_urdf(data, folder))
-
-
-def _content(file: str) -> bytes:
-    """The bytes of a file, never more than are allowed."""
-    try:
-        with open(file, "rb") as stream:
-            return stream.read(LARGEST_FILE + 1)
-    except FileNotFoundError:
-        raise ModelError(Problem("", "there is no such file", file)) from None
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        raise ModelError(Problem("", f"the file cannot be read: {why}", file)) from None
 
 
 # ---------------------------------------------------------------- writing

@@ -12,6 +12,7 @@ from pliant.analysis.modes import modes
 from pliant.analysis.statics import NoEquilibriumError
 from pliant.dynamics import Dynamics
 from pliant.simulation.integrators.integrator import Integrator, Settings
+from pliant.simulation.loads import ElasticStops
 from pliant.simulation.state_equations import DIFFERENCE, StateEquations
 from pliant.simulation.study import SCIPY_METHODS, IntegratorOptions, round_step
 
@@ -25,6 +26,8 @@ EXPLICIT_REACH = 4.0
 """Step times fastest rate that the explicit method can take: its region of stability, with a margin."""
 EXPLICIT_STEPS = 50_000
 """So many explicit steps are taken without a second thought."""
+STOPPED_STEPS = 1000
+"""The same of a robot with stops, whose steps are taken in Python."""
 STIFF = 300.0
 """Ratio of the fastest to the relevant rate from which implicit steps pay (they follow the relevant ones at second
 order, about 75 to a radian)."""
@@ -115,6 +118,19 @@ def _largest_rate(equations: StateEquations, y: Floats, f: Floats) -> float:
     return float(np.abs(found).max())
 
 
+def _stops_rate(equations: StateEquations, q: Floats, v: Floats) -> float:
+    """How fast the robot rings on its hardest stop, rad/s; zero without stops."""
+    stops = [load for load in equations.loads if isinstance(load, ElasticStops)]
+    if not stops or equations.constrained is not None:
+        return 0.0
+    free = equations.loops.forward(q, v, np.zeros(len(q)))
+
+    def mobility(i: int) -> float:
+        return float((equations.loops.forward(q, v, np.eye(1, len(q), i)[0]) - free)[i])
+
+    return max(stop.rate(mobility) for stop in stops)
+
+
 def _relevant(arm: Dynamics, q: Floats) -> float:
     """The fastest of the natural frequencies that a motion excites; endless where there are none to be found."""
     try:
@@ -137,7 +153,10 @@ def choose(
     if not np.isfinite(fastest):
         return "dop853", "the model could not be linearised at its start"
     what = f"the fastest motion of the model is {fastest:.4g} rad/s"
-    if fastest * until / EXPLICIT_REACH <= EXPLICIT_STEPS:
+    stops = _stops_rate(equations, q, v)
+    if stops > fastest:
+        fastest, what = stops, f"a touched stop rings at {stops:.4g} rad/s"
+    if fastest * until / EXPLICIT_REACH <= (STOPPED_STEPS if stops else EXPLICIT_STEPS):
         return "dop853", f"{what}, which explicit steps of high order follow easily"
     if equations.arm.size > MOST_IMPLICIT:
         return "dop853", f"{what}, and implicit steps would need matrices of {equations.arm.size} rows"

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.model.errors import ModelError, Problem, did_you_mean, show
+from pliant.model.files import no_file
 
 Floats = NDArray[np.float64]
 
@@ -23,8 +24,16 @@ def read_joint_table(file: str, inputs: Sequence[str], missing: Floats, what: st
     def fail(message: str, line: int | None = None) -> ModelError:
         return ModelError(Problem("", message, file, line))
 
-    lines = Path(file).read_text(encoding="utf-8-sig").splitlines()
-    table = [(i, row) for i, row in enumerate(csv.reader(lines), start=1) if row and not row[0].startswith("#")]
+    wrong = no_file(file)
+    if wrong:
+        raise fail(wrong)
+    try:
+        lines = Path(file).read_text(encoding="utf-8-sig").splitlines()
+        table = [(i, row) for i, row in enumerate(csv.reader(lines), start=1) if row and not row[0].startswith("#")]
+    except UnicodeDecodeError as error:
+        raise fail(f"byte {error.start} is no UTF-8 text; a table of {what} is plain text") from None
+    except csv.Error as error:
+        raise fail(f"the table cannot be read: {error}") from None
     if len(table) < 3:
         raise fail(f"a table of {what} needs a line of names and at least two lines of numbers")
     head = [name.strip() for name in table[0][1]]

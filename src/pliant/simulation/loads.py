@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf
 from typing import Annotated, Any, Protocol, Self
 
@@ -131,7 +132,7 @@ class Stops(Element):
         limits = position_limits(arm)
         if not limits:
             raise ModelError(f"robot '{arm.robot.name}' has no joint with position limits, so it has no stops")
-        return _Stops(limits, self.stiffness, self.loss)
+        return ElasticStops(limits, self.stiffness, self.loss)
 
 
 def position_limits(arm: Dynamics) -> dict[int, tuple[float, float]]:
@@ -144,12 +145,18 @@ def position_limits(arm: Dynamics) -> dict[int, tuple[float, float]]:
     return found
 
 
-class _Stops:
+class ElasticStops:
+    """Stops at limits of coordinates."""
+
     breaks: tuple[float, ...] = ()
 
     def __init__(self, limits: dict[int, tuple[float, float]], stiffness: float, loss: float) -> None:
         self.limits = [(i, low, high) for i, (low, high) in limits.items()]
         self.stiffness, self.loss = stiffness, loss
+
+    def rate(self, mobility: Callable[[int], float]) -> float:
+        """How fast the robot rings on the hardest stop that it may touch, rad/s; acceleration per force is given."""
+        return max(float(np.sqrt(self.stiffness * max(mobility(i), 0.0))) for i, _, _ in self.limits)
 
     def acts(self, start: float, end: float) -> bool:
         return True

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.bodies.joint_drive import JointDrive
 from pliant.mechanism import Mechanism
+from pliant.spatial.attitude import attitude
 
 Floats = NDArray[np.float64]
+
+LARGE = 1000
+"""Coordinates from which matrices that are mostly zero are kept without their zeros."""
+
+
+def _matrix(n: int, rows: int) -> Any:
+    """Zeros (rows, n) to be filled."""
+    if n <= LARGE:
+        return np.zeros((rows, n))
+    from scipy.sparse import lil_array
+
+    return lil_array((rows, n))
 
 
 @dataclass(frozen=True)
@@ -19,12 +33,16 @@ class Losses:
 
     drive  of all joints with dampers or friction: its constants are arrays (joints,)
     rows   rates of their motor angles per unit of the coordinates' (joints, n)
-    D      structural damping (n, n); without any (0, 0)
+    D      structural damping (n, n); none without any
+    balls  joints that turn any way with a damper: the first of the rotation vector's coordinates, and the damping
+
+    The matrices of large robots are sparse.
     """
 
     drive: JointDrive
-    rows: Floats
-    D: Floats
+    rows: Any
+    D: Any
+    balls: tuple[tuple[int, float], ...]
 
     @classmethod
     def of(cls, mechanism: Mechanism) -> Losses:
@@ -37,15 +55,24 @@ class Losses:
             coulomb=coulomb if coulomb.any() else 0.0,
             smoothing=smoothing,
         )
-        rows = np.array([mechanism.motor_row(member) for member in lossy]).reshape(-1, mechanism.size)
-        D = np.zeros((mechanism.size, mechanism.size))
-        for member in mechanism.members:
+        rows = _matrix(mechanism.size, len(lossy))
+        for k, member in enumerate(lossy):
+            rows[k] = mechanism.motor_row(member)
+        bodies = [member for member in mechanism.members if np.any(member.body.D_ee)]
+        balls = tuple((m.elastic.start - 3, float(m.joint.drive.damping)) for m in mechanism.ball_members)
+        if not bodies:
+            return cls(drive, rows, None, balls)
+        D = _matrix(mechanism.size, mechanism.size)
+        for member in bodies:
             D[member.elastic, member.elastic] = member.body.D_ee
-        return cls(drive, rows, D if D.any() else np.zeros((0, 0)))
+        return cls(drive, rows, D if isinstance(D, np.ndarray) else D.tocsr(), balls)
 
-    def power(self, v: Floats) -> float:
-        """What is lost per second at the rates v (n,)."""
-        lost = float(v @ (self.D @ v)) if len(self.D) else 0.0
-        if len(self.rows):
+    def power(self, q: Floats, v: Floats) -> float:
+        """What is lost per second at coordinates q (n,) and their rates v."""
+        lost = 0.0 if self.D is None else float(v @ (self.D @ v))
+        if self.rows.shape[0]:
             lost += float(self.drive.power(self.rows @ v).sum())
+        for k, damping in self.balls:
+            spin = np.array(attitude(q[k : k + 3].tolist(), v[k : k + 3].tolist()).omega)
+            lost += damping * float(spin @ spin)
         return lost

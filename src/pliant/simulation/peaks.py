@@ -17,6 +17,9 @@ from pliant.simulation.state_equations import StateEquations
 
 Floats = NDArray[np.float64]
 
+LARGE = 1000
+"""Coordinates up to which what is linear in them is a matrix."""
+
 PENDING = 256
 """Step ends that are looked at together."""
 POINTS, ROUNDS = 17, 2
@@ -48,6 +51,11 @@ class Peaks:
         self._count += len(times)
         if self._count > PENDING:
             self._flush()
+
+    def interrupt(self) -> None:
+        """Coordinates jump: no polynomial goes on from here."""
+        self._flush()
+        self._times, self._states, self._count = [], [], 0
 
     def extremes(self) -> dict[str, Extreme]:
         """What was found, by name."""
@@ -135,9 +143,10 @@ class _Watched:
         )
         self.lengths = [False] * len(self.joints) + [True] * 2 * len(self.links) + [False] * len(strains)
         # one column per unit coordinate; what doubles with it is linear and needs no more than a product
-        unit = np.eye(arm.size)
+        unit = np.eye(arm.size if arm.size <= LARGE else 0, arm.size)
         self.map = self._components(unit)
-        self.linear = np.allclose(self._components(2 * unit), 2 * self.map, rtol=1e-12, atol=0.0)
+        doubled = self._components(2 * unit)
+        self.linear = len(unit) == arm.size and np.allclose(doubled, 2 * self.map, rtol=1e-12, atol=0.0)
 
     def __call__(self, q: Floats) -> Floats:
         values = q @ self.map if self.linear else self._components(q)

@@ -37,6 +37,8 @@ from pliant.states import States
 
 Floats = NDArray[np.float64]
 
+MOST_NUMBERS = 1_000_000_000
+"""Numbers in the samples of a run, 8 GB."""
 SAME = 1e-9
 """Sample times closer than this part of the sample step are one."""
 
@@ -91,6 +93,7 @@ class Run:
         )
         self.method, self.reason = choose(options, self.equations, self.q0, self.v0, study.until)
         self.files = file_digests(study)
+        self._require_room()
         self.recorder = Recorder(self.equations, study.sample_step, study.until)
         self.strains = strain_points(study)
         self.peaks = Peaks(self.equations, self.strains)
@@ -100,6 +103,16 @@ class Run:
         self.integrator: Integrator | None = None
         self.stopped = self.trouble = ""
         self.seconds = time.perf_counter() - began
+
+    def _require_room(self) -> None:
+        """Refuse samples that no memory holds, before any of them is computed."""
+        samples, columns = self.study.until / self.study.sample_step, 3 * self.arm.size + 2 * len(self.arm.inputs) + 4
+        if samples * columns > MOST_NUMBERS:
+            step = self.study.until * columns / MOST_NUMBERS
+            raise ModelError(
+                f"{samples:.2g} samples of {self.arm.size} coordinates need {8e-9 * samples * columns:.3g} GB; "
+                f"write outputs.step of at least {step:.2g} s"
+            )
 
     @property
     def t(self) -> float:
@@ -139,6 +152,7 @@ class Run:
             self.integrator = self._make(0.0, y)
             self.watch.begin(0.0, y)
             self.recorder.first(0.0, y)
+            self._recentre(self.integrator)
         return self.integrator
 
     def _make(self, t: float, y: Floats) -> Integrator:
@@ -179,13 +193,24 @@ class Run:
             return
         self.peaks.look(piece, piece.end)
         self.recorder.take(piece, piece.end)
+        self._recentre(integrator)
+
+    def _recentre(self, integrator: Integrator) -> None:
+        """Go on with shorter rotation vectors where they have become longer than half a turn."""
+        found = self.equations.recentred(integrator.y)
+        if found is None:
+            return
+        integrator.retake(*found)
+        self.peaks.interrupt()
+        if self.watch.before is not None:
+            self.watch.begin(integrator.t, integrator.y)
 
     def give_up(self, error: IntegrationError) -> None:
         """The integrator cannot go on: what was computed is the result."""
         self.trouble = str(error)
-        if self.integrator is not None:
-            why = self.equations.explain(self.t, self.integrator.y)
-            self.trouble += f"; {why}" if why else ""
+        y = self.equations.start(self.q0, self.v0) if self.integrator is None or not self.t else self.integrator.y
+        why = self.equations.explain(self.t, y)
+        self.trouble += f"; {why}" if why else ""
         self.stopped = f"stopped at {self.t:.6g} s: the integrator could not go on"
 
     # ---- what is there

@@ -44,7 +44,8 @@ def _product(a: Function, b: Function) -> Function:
 
 
 def _raised(a: Function, p: float) -> Function:
-    return lambda t: float(a(t) ** p)
+    # of a negative number there is no broken power; the operator would give a complex one
+    return lambda t: math.pow(a(t), p)
 
 
 def _negated(a: Function) -> Function:
@@ -83,9 +84,12 @@ def parse_signal(text: str) -> Function:
 
     def value(t: float) -> float:
         try:
-            return node(t)
+            found = node(t)
         except (ArithmeticError, ValueError) as error:
             raise ModelError(f"'{text}' has no value at t = {t:.6g} s: {error}") from None
+        if not math.isfinite(found):
+            raise ModelError(f"'{text}' has no value at t = {t:.6g} s: it is {found}")
+        return found
 
     return value
 

@@ -114,6 +114,10 @@ def _checked(loops: Loops, q: Floats, v: Floats) -> tuple[Floats, Floats]:
     open_loop = loops.slipping(q, v, NEARLY)
     if open_loop is not None:
         raise ModelError(f"the given rates open loop '{open_loop}'; give those of the drives, and the rest follows")
+    try:
+        loops.require_regular(q)
+    except LoopError as error:
+        raise ModelError(f"the run cannot begin there: {error}") from None
     return loops.corrected(q, v)
 
 

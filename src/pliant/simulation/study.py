@@ -390,7 +390,11 @@ def study_from(document: Document, folder: str, *, python: bool = True, changes:
     def prepare(data: Any) -> Any:
         data = data.copy()
         for key, value in (changes or {}).items():
-            data[key] = {**data.get(key, {}), **value} if isinstance(value, dict) else value
+            before = data.get(key, {})
+            # what is no mapping is refused with its line
+            if isinstance(value, dict):
+                value = {**before, **value} if isinstance(before, dict) else before
+            data[key] = value
         if "name" not in data:
             data["name"] = Path(document.file).stem
         data["robot"] = _robot(data.get("robot"), folder, document)

@@ -71,6 +71,9 @@ class DenseLoops(Loops):
     def scaled(self, q: Floats) -> Floats:
         return self.constraints.scaled(q)[self.kept_at(q)]
 
+    def require_regular(self, q: Floats) -> None:
+        self.coordinates.require_regular(q)
+
     def require_driven(self, q: Floats, driven: Sequence[int]) -> None:
         self.coordinates.require_driven(q, driven)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 
 class LoopError(ValueError):
@@ -16,6 +17,10 @@ class AssemblyError(LoopError):
         super().__init__(message)
         self.gaps = dict(gaps)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # an exception is made anew from its message alone
+        return type(self), (str(self), self.gaps)
+
 
 class SingularConfigurationError(LoopError):
     """A configuration in which the motion, or what was asked for, is not determined.
@@ -28,3 +33,6 @@ class SingularConfigurationError(LoopError):
         super().__init__(message)
         self.loops = loops
         self.condition = condition
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.loops, self.condition)

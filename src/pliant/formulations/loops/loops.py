@@ -99,6 +99,9 @@ class Loops:
         """J of the constraints that are used, without units."""
         return np.zeros((0, self.arm.size))
 
+    def require_regular(self, q: Floats) -> None:
+        """Raise where the loops lose a constraint."""
+
     def require_driven(self, q: Floats, driven: Sequence[int]) -> None:
         """Raise where given accelerations of the drives do not determine those of the other coordinates."""
 

@@ -35,6 +35,9 @@ SINGULAR = 1e-6
 PROFILES: dict[str, Profile] = {"cycloidal": CYCLOIDAL, "quintic": QUINTIC}
 
 
+MOST_TURNS = 1000
+
+
 class UnreachableError(ValueError):
     """A curve that the robot cannot follow."""
 
@@ -114,6 +117,8 @@ class Circle(_Cartesian):
     def _directed(self) -> Self:
         if not any(self.normal):
             refuse([of_value("normal", message="is zero; it must be a direction")])
+        if abs(self.turns) > MOST_TURNS:
+            refuse([of_value("turns", message=f"is {self.turns:g}; at most {MOST_TURNS} are followed")])
         return self
 
     def curve(self, p0: Floats) -> Callable[[float], Curve]:
