@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -50,11 +51,18 @@ class Plain(list[Any]):
         self.frozen = tuple(freeze(value) for value in values)
 
 
+@cache
+def _nothing(n: int) -> Plain:
+    """n zeros."""
+    return Plain([0.0] * n)
+
+
 def map_leaves(tree: Any, f: Callable[[Any], Any]) -> Any:
     """Apply f to every leaf of nested lists, tuples, named tuples and dicts; slots and None are leaves."""
     if type(tree) is Plain:
         return tree
-    if isinstance(tree, (Slot, ConstantSlot)) or tree is None:
+    # most leaves are numbers
+    if type(tree) is float or isinstance(tree, (Slot, ConstantSlot)) or tree is None:
         return f(tree)
     if isinstance(tree, dict):
         return {key: map_leaves(value, f) for key, value in tree.items()}
@@ -68,6 +76,8 @@ def map_leaves(tree: Any, f: Callable[[Any], Any]) -> Any:
 
 def freeze(tree: Any) -> Any:
     """A hashable image of a pattern."""
+    if type(tree) is float:
+        return tree
     if type(tree) is Plain:
         return tree.frozen
     if isinstance(tree, dict):
@@ -135,6 +145,8 @@ def split_constants(constants: Any) -> ConstantsPattern:
             return type(node)(*(split(x, rules.get(name, shared)) for name, x in zip(node._fields, node, strict=True)))
         if not isinstance(node, list):
             return rule(node)
+        if node and type(node[0]) is float and not any(node):
+            return _nothing(len(node))
         parts = [split(x, rule) for x in node]
         return Plain(parts) if all(type(x) in (float, Plain) for x in parts) else parts
 

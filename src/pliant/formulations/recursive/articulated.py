@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pliant.bodies.terms import Bias, Blocks, FrameTerms, WideBody
-from pliant.formulations.recursive import bordered
-from pliant.formulations.recursive.bordered import factor
+from pliant.bodies.terms import Bias, Blocks, FrameTerms
+from pliant.formulations.recursive.bordered import bordered, factor, is_bordered
 from pliant.formulations.recursive.connection import (
     Connection,
     carried_acceleration,
@@ -52,9 +51,9 @@ class Handed(NamedTuple):
 class Factors(NamedTuple):
     """What the elimination of a link's coordinates leaves for the outward pass.
 
-    Elastic: L D L^T of their block (with its border), y = L^-1 (force), W = D^-1 L^-1 (coupling to the 6 body accelerations and
-    the joint). Joint: its row g_v, g_w over the pivot, and the force over the pivot. Joint that turns any way: the
-    acceleration of the link is free - held a_v in the directions that the joint leaves to it.
+    Elastic: L D L^T of their block, with its border, y = L^-1 (force), W = D^-1 L^-1 (coupling to the 6 body
+    accelerations and the joint). Joint: its row g_v, g_w over the pivot, and the force over the pivot. Joint that
+    turns any way: the acceleration of the link is free - held a_v in the directions that the joint leaves to it.
     """
 
     L: Matrix
@@ -262,8 +261,8 @@ def _own_terms(
 ) -> tuple[Blocks, Bias, list[FrameTerms]]:
     """Inertia and bias of the body, and frames of it; on a bordered matrix where that is cheaper."""
     q_e, v_e, body = elastic(kind, q), elastic(kind, v), link.body
-    if kind.size > bordered.BORDERED_ABOVE and isinstance(body, WideBody):
-        return bordered.bordered(body, q_e, v_e, c.w, frames)
+    if is_bordered(body, kind.size):
+        return bordered(body, q_e, v_e, c.w, frames)
     return *body.inertia(q_e, v_e, c.w), frames
 
 

@@ -15,14 +15,16 @@ deflection, also where nothing has inertia along z.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
-from pliant.bodies.terms import Bias, Blocks, FrameTerms, WideBody
+from pliant.bodies.terms import Bias, Blocks, Body, FrameTerms, WideBody, momenta
 from pliant.spatial.scalars import Scalar, is_zero
-from pliant.spatial.vectors import Matrix, Vector, zeros
+from pliant.spatial.vectors import Matrix, Vector, add, times, transpose_times, zeros
 
 BORDERED_ABOVE = 12
-"""Elastic coordinates of a body, and those that one row of a frame depends on, up to which a full matrix is cheaper."""
+"""Elastic coordinates of a body up to which a full matrix is cheaper."""
+FULL_ROW = 4
+"""Coordinates that a row of a frame depends on, up to which it gets no unknown: those of an element in one plane."""
 
 
 class Pivots(NamedTuple):
@@ -71,6 +73,25 @@ def factor(M: Matrix, single: int) -> tuple[Matrix, Pivots]:
     return L, pivots
 
 
+def is_bordered(body: Body, size: int) -> TypeGuard[WideBody]:
+    """Whether a body with so many elastic coordinates is known by its wide inertia."""
+    return size > BORDERED_ABOVE and isinstance(body, WideBody)
+
+
+def moved(
+    body: Body, q_e: Vector, v_e: Vector, w: Vector, a_v: Vector, a_w: Vector, a_e: Vector
+) -> tuple[Scalar, Bias, Bias]:
+    """Mass of a body, its mass matrix times accelerations or rates, and its bias."""
+    n = len(q_e)
+    if not is_bordered(body, n):
+        b, bias = body.inertia(q_e, v_e, w)
+        return b.A[0][0], Bias(*momenta(b, a_v, a_w, a_e)), bias
+    b, bias, G = body.wide_inertia(q_e, v_e, w)
+    force, moment, rates = momenta(b, a_v, a_w, [*a_e, *times(G, a_e)])
+    own, biased = (add(x[:n], transpose_times(G, x[n:])) for x in (rates, bias.elastic))
+    return b.A[0][0], Bias(force, moment, own), bias._replace(elastic=biased)
+
+
 def bordered(
     body: WideBody, q_e: Vector, v_e: Vector, w: Vector, frames: list[FrameTerms]
 ) -> tuple[Blocks, Bias, list[FrameTerms]]:
@@ -115,4 +136,4 @@ def _with_rows(frame: FrameTerms, lean: Callable[[Vector], Vector]) -> FrameTerm
 
 
 def _is_full(row: Vector) -> bool:
-    return sum(not is_zero(x) for x in row) > BORDERED_ABOVE
+    return sum(not is_zero(x) for x in row) > FULL_ROW
