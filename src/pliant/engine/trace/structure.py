@@ -48,7 +48,7 @@ class Plain(list[Any]):
 
     def __init__(self, values: list[Any]) -> None:
         super().__init__(values)
-        self.frozen = tuple(freeze(value) for value in values)
+        self.frozen = freeze(values)
 
 
 @cache
@@ -58,16 +58,18 @@ def _nothing(n: int) -> Plain:
 
 
 def map_leaves(tree: Any, f: Callable[[Any], Any]) -> Any:
-    """Apply f to every leaf of nested lists, tuples, named tuples and dicts; slots and None are leaves."""
-    if type(tree) is Plain:
+    """Apply f to the leaves of nested lists, tuples, named tuples and dicts; slots and None are leaves.
+
+    Plain numbers stay as they are: most leaves of a large body are zeros.
+    """
+    if type(tree) in (float, Plain):
         return tree
-    # most leaves are numbers
-    if type(tree) is float or isinstance(tree, (Slot, ConstantSlot)) or tree is None:
+    if isinstance(tree, (Slot, ConstantSlot)) or tree is None:
         return f(tree)
     if isinstance(tree, dict):
         return {key: map_leaves(value, f) for key, value in tree.items()}
     if isinstance(tree, list):
-        return [map_leaves(value, f) for value in tree]
+        return [x if type(x) is float or type(x) is Plain else map_leaves(x, f) for x in tree]
     if isinstance(tree, tuple):
         values = [map_leaves(value, f) for value in tree]
         return type(tree)(*values) if hasattr(tree, "_fields") else tuple(values)
@@ -76,14 +78,12 @@ def map_leaves(tree: Any, f: Callable[[Any], Any]) -> Any:
 
 def freeze(tree: Any) -> Any:
     """A hashable image of a pattern."""
-    if type(tree) is float:
-        return tree
     if type(tree) is Plain:
         return tree.frozen
     if isinstance(tree, dict):
         return tuple((key, freeze(value)) for key, value in tree.items())
     if isinstance(tree, (list, tuple)) and not isinstance(tree, (Slot, ConstantSlot)):
-        return tuple(freeze(value) for value in tree)
+        return tuple([x if type(x) is float else freeze(x) for x in tree])
     # two kinds of slots with equal numbers are different things
     return ("constant", *tree) if isinstance(tree, ConstantSlot) else tree
 

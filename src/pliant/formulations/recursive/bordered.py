@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeGuard
 
 from pliant.bodies.terms import Bias, Blocks, Body, FrameTerms, WideBody, momenta
 from pliant.spatial.scalars import Scalar, is_zero
-from pliant.spatial.vectors import Matrix, Vector, add, times, transpose_times, zeros
+from pliant.spatial.vectors import Matrix, Vector, add, dot, times, transpose_times, zeros
 
 BORDERED_ABOVE = 12
 """Elastic coordinates of a body up to which a full matrix is cheaper."""
@@ -52,11 +52,9 @@ def factor(M: Matrix, single: int) -> tuple[Matrix, Pivots]:
     for first in (*range(single), *range(single, n, 2)):
         own = range(first, first + 1 if first < single else first + 2)
         for j in own:
-            taken = [(k, x) for k, x in enumerate(LD[j][:first]) if not is_zero(x)]
+            taken = {k: x for k, x in enumerate(LD[j][:first]) if not is_zero(x)}
             for i in range(j, n):
-                LD[i][j] = M[i][j]
-                for k, x in taken:
-                    LD[i][j] = LD[i][j] - L[i][k] * x
+                LD[i][j] = M[i][j] - dot([L[i][k] for k in taken], list(taken.values()))
         if first < single:
             pivots.single.append(1.0 / LD[first][first])
         else:
