@@ -366,3 +366,14 @@ def test_reactions_are_those_of_their_joints():
         assert run[f"{joint}.reaction"][-1] == pytest.approx(
             run.arm.reactions(run.q[-1], run.v[-1], a)[joint], rel=1e-6, abs=1e-6
         )
+
+
+def test_a_run_is_read_back_with_its_method(tmp_path):
+    """What follows from the motion, such as accelerations, comes from the equations that made it."""
+    study = pliant.Study(robot="two-link-flexible", until=0.02, dynamics="dual_screw", limits="ignore")
+    run = pliant.run_study(study)
+    run.save(tmp_path / "run.h5")
+    again = Result.load(tmp_path / "run.h5")
+    assert again.arm.method.name == "dual_screw"
+    name = "elbow.acceleration"
+    assert again[name] == pytest.approx(run[name], rel=1e-12)
