@@ -4,7 +4,8 @@
 #   make fuzz    odd files of all kinds and killed runs; SECONDS=600 KILLS=200 SEED=7 for longer, or again
 #   make lint    ruff and mypy
 #   make bench   time measurements, also as JSON in out/
-#   make docs    the pictures and outputs in README and docs, made anew
+#   make docs    the pictures and outputs in README and docs, made anew, and the site in out/site
+#   make verify  everything that proves the program; a page in out/
 #   make clean   remove the environment, the caches and out/
 # Another interpreter than the first suitable one on the path: make test PYTHON=python3.12
 
@@ -16,11 +17,11 @@ PLIANT := $(BIN)/pliant
 OUT    := out
 CANDIDATES = $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python)
 
-.PHONY: help demo test fuzz lint format bench docs clean
+.PHONY: help demo test fuzz lint format bench docs verify clean
 .DEFAULT_GOAL := help
 
 help:
-	@sed -n '2,10s/^# \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
+	@sed -n '2,11s/^# \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
 
 # one stamp per set of packages, renewed when pyproject.toml changes
 $(VENV)/.base: pyproject.toml
@@ -86,8 +87,15 @@ bench: $(VENV)/.peers
 	@mkdir -p $(OUT)
 	@$(BIN)/python benchmarks/run.py --out $(OUT)
 
-docs: $(VENV)/.base
+docs: $(VENV)/.dev
 	@$(BIN)/python docs/refresh.py
+	@$(BIN)/python docs/pages.py docs/tutorials/*.md
+	@$(BIN)/python docs/build_site.py
+
+# every method, published number, identity and balance
+verify: $(VENV)/.base
+	@mkdir -p $(OUT)
+	@$(PLIANT) verify --out $(OUT)
 
 clean:
 	rm -rf $(VENV) $(OUT) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

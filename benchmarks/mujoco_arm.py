@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from peers import NoPeerError
-from ringing_arm import BARS, DAMPING, JOINTS, KD, KP, SAMPLES, UNTIL, Bar, Floats, Solve, desired
+from ringing_arm import JOINTS, RINGING, SAMPLES, UNTIL, Bar, Floats, Solve
 
 
 def load() -> tuple[Any, Any]:
@@ -32,8 +32,8 @@ def prepare(springs: int, steps: int, *, until: float = UNTIL) -> Solve:
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
     kind = mujoco.mjtState.mjSTATE_FULLPHYSICS
-    q, v = desired((np.arange(steps) + 0.5) * step)
-    forces = np.split(q * KP + v * KD, round(until / UNTIL * SAMPLES))
+    q, v = RINGING.desired((np.arange(steps) + 0.5) * step)
+    forces = np.split(q * RINGING.kp + v * RINGING.kd, round(until / UNTIL * SAMPLES))
 
     def solve() -> Floats:
         state = np.zeros(mujoco.mj_stateSize(model, kind))
@@ -57,10 +57,10 @@ def tip(springs: int, steps: int, **options: Any) -> Floats:
 
 
 def _xml(springs: int, step: float) -> str:
-    inner = f'<site name="tip" pos="{BARS[-1].length / springs / 2!r} 0 0"/>'
-    for k in reversed(range(len(BARS))):
-        x = BARS[k - 1].length / springs / 2 if k else 0.0
-        inner = _bar(BARS[k], JOINTS[k], KP[k], KD[k], springs, x, inner)
+    inner = f'<site name="tip" pos="{RINGING.bars[-1].length / springs / 2!r} 0 0"/>'
+    for k in reversed(range(len(RINGING.bars))):
+        x = RINGING.bars[k - 1].length / springs / 2 if k else 0.0
+        inner = _bar(RINGING.bars[k], JOINTS[k], RINGING.kp[k], RINGING.kd[k], springs, x, inner)
     motors = "".join(f'<motor joint="{name}"/>' for name in JOINTS)
     return f"""<mujoco>
   <option timestep="{step!r}" integrator="implicitfast" gravity="0 0 0">
@@ -78,7 +78,7 @@ def _bar(bar: Bar, joint: str, kp: float, kd: float, springs: int, x: float, tip
     text = _inertia(bar, length / 2, tip_mass=bar.tip_mass, tip_inertia=bar.tip_inertia) + tip
     for k in reversed(range(springs)):
         place = length / 2 if k == 0 else length
-        text = f'<body pos="{place!r} 0 0">{_hinge(bend, DAMPING * bend)}{text}</body>'
+        text = f'<body pos="{place!r} 0 0">{_hinge(bend, RINGING.damping * bend)}{text}</body>'
         text = (_inertia(bar, length / 2, hub=bar.hub_inertia) if k == 0 else _inertia(bar, length)) + text
     return f'<body pos="{x!r} 0 0">{_hinge(kp, kd, joint)}{text}</body>'
 

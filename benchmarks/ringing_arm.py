@@ -1,8 +1,9 @@
-"""The arm of the simulation benchmark: two aluminium bars in a plane make a quick move and ring for ten seconds.
+"""The arms of the simulation benchmarks: two bars in a plane make a move under position control, and vibrate.
 
-Stiff position control turns both joints along a cycloid; the links bend by about two millimetres and then vibrate with
-little damping. Second-order effects of bending stay below 1e-5 m, so that modal models, absolute nodal coordinates and
-chains of segments describe the same motion. Every peer builds the arm from the numbers here.
+The ringing arm is of aluminium: its links bend by about two millimetres. Second-order effects of bending stay below
+1e-5 m, so that modal models, absolute nodal coordinates and chains of segments describe the same motion. The soft arm
+sags and swings in a vertical plane with slopes of more than half a radian. Every peer builds the arms from the numbers
+here.
 """
 
 from __future__ import annotations
@@ -20,16 +21,6 @@ from pliant.simulation.study import DEFAULT_TOLERANCE, IntegratorOptions, Output
 
 Floats = NDArray[np.float64]
 
-UNTIL = 10.0
-SAMPLES = 500
-"""Tip positions that every program has to give, at equal steps after the one at the start."""
-MOVE = 0.3
-"""Duration of the move, s."""
-TO = (0.15, -0.2)
-KP = (2e4, 5e3)
-KD = (20.0, 5.0)
-DAMPING = 2e-5
-"""Kelvin-Voigt damping: bending moment per rate of curvature, in units of the bending stiffness, s."""
 JOINTS = ("shoulder", "elbow")
 
 
@@ -47,26 +38,75 @@ class Bar:
     tip_inertia: float
 
 
-BARS = (
-    Bar("upper", 0.6, 1.296, 403.2, 3.36e7, 0.05, 0.3, 0.005),
-    Bar("forearm", 0.5, 0.648, 89.6, 1.68e7, 0.01, 0.1, 1e-4),
+@dataclass(frozen=True, slots=True)
+class PlanarArm:
+    """Two bars, their control and their motion.
+
+    samples  tip positions that every program has to give, at equal steps after the one at the start
+    move     duration of the move, s
+    damping  Kelvin-Voigt: bending moment per rate of curvature, in units of the bending stiffness, s
+    gravity  along -y, m/s^2
+    """
+
+    name: str
+    bars: tuple[Bar, Bar]
+    until: float
+    samples: int
+    move: float
+    to: tuple[float, float]
+    kp: tuple[float, float]
+    kd: tuple[float, float]
+    damping: float
+    gravity: float = 0.0
+
+    def desired(self, t: Floats) -> tuple[Floats, Floats]:
+        """Joint angles and rates (times, 2) of the desired motion."""
+        u = np.minimum(t / self.move, 1.0)[:, None]
+        to = np.array(self.to)
+        return (u - np.sin(2 * np.pi * u) / (2 * np.pi)) * to, (1 - np.cos(2 * np.pi * u)) / self.move * to
+
+
+RINGING = PlanarArm(
+    "ringing arm",
+    (
+        # 12 mm x 40 mm and 8 mm x 30 mm
+        Bar("upper", 0.6, 1.296, 403.2, 3.36e7, 0.05, 0.3, 0.005),
+        Bar("forearm", 0.5, 0.648, 89.6, 1.68e7, 0.01, 0.1, 1e-4),
+    ),
+    until=10.0,
+    samples=500,
+    move=0.3,
+    to=(0.15, -0.2),
+    kp=(2e4, 5e3),
+    kd=(20.0, 5.0),
+    damping=2e-5,
 )
-"""12 mm x 40 mm and 8 mm x 30 mm."""
+SOFT = PlanarArm(
+    "soft arm",
+    (
+        Bar("upper", 1.0, 0.4, 20.0, 2.4e6, 0.02, 0.05, 1e-3),
+        Bar("forearm", 1.0, 0.4, 4.0, 1.3e6, 0.02, 0.1, 1e-3),
+    ),
+    until=10.0,
+    samples=500,
+    move=1.0,
+    to=(0.6, -0.8),
+    kp=(400.0, 100.0),
+    kd=(10.0, 2.0),
+    damping=1e-4,
+    gravity=9.81,
+)
+UNTIL, SAMPLES = RINGING.until, RINGING.samples
 
 
-def times() -> Floats:
-    return np.linspace(0.0, UNTIL, SAMPLES + 1)
+def times(arm: PlanarArm = RINGING) -> Floats:
+    return np.linspace(0.0, arm.until, arm.samples + 1)
 
 
-def desired(t: Floats) -> tuple[Floats, Floats]:
-    """Joint angles and rates (times, 2) of the desired motion."""
-    u = np.minimum(t / MOVE, 1.0)[:, None]
-    to = np.array(TO)
-    return (u - np.sin(2 * np.pi * u) / (2 * np.pi)) * to, (1 - np.cos(2 * np.pi * u)) / MOVE * to
-
-
-def robot(modes: int = 2) -> pliant.Robot:
-    """Clamped modes of each bar that carry what is beyond its tip."""
+def robot(
+    modes: int = 2, *, bending: str = "linear", shape: str = "clamped-mass", arm: PlanarArm = RINGING
+) -> pliant.Robot:
+    """Clamped modes of each bar that carry what is beyond its tip, or other shapes."""
     links = [
         pliant.Link(
             name=bar.name,
@@ -77,14 +117,15 @@ def robot(modes: int = 2) -> pliant.Robot:
                 properties=pliant.Properties(
                     mass_per_length=bar.mass_per_length, EIy=bar.bending_stiffness, EIz=bar.bending_stiffness
                 ),
-                modes=pliant.Modes(shape="clamped-mass", bend_y=modes),
-                damping=pliant.Damping(rayleigh={"stiffness": DAMPING}),
+                bending=bending,
+                modes=pliant.Modes(shape=shape, bend_y=modes),
+                damping=pliant.Damping(rayleigh={"stiffness": arm.damping}),
             ),
             payloads=({"frame": "tip", "mass": bar.tip_mass, "inertia": bar.tip_inertia},),
         )
-        for bar, joint in zip(BARS, JOINTS, strict=True)
+        for bar, joint in zip(arm.bars, JOINTS, strict=True)
     ]
-    return pliant.Robot(name="ringing arm", links=tuple(links), gravity=(0, 0, 0))
+    return pliant.Robot(name=arm.name, links=tuple(links), gravity=(0, -arm.gravity, 0))
 
 
 Solve = Callable[[], Floats]
@@ -92,17 +133,23 @@ Solve = Callable[[], Floats]
 
 
 def prepare(
-    modes: int = 2, *, method: str = "dop853", tolerance: float = DEFAULT_TOLERANCE, until: float = UNTIL
+    modes: int = 2,
+    *,
+    method: str = "dop853",
+    tolerance: float = DEFAULT_TOLERANCE,
+    until: float | None = None,
+    arm: PlanarArm = RINGING,
+    **kind: str,
 ) -> Solve:
-    """Everything from the numbers to a run that can start."""
-    move = pliant.Cycloidal(to=dict(zip(JOINTS, TO, strict=True)), duration=MOVE)
+    """Everything from the numbers to a run that can start; ``kind`` is the bending and the shape of its modes."""
+    move = pliant.Cycloidal(to=dict(zip(JOINTS, arm.to, strict=True)), duration=arm.move)
     study = pliant.Study(
-        name="ringing arm",
-        robot=robot(modes),
-        until=until,
-        drive=pliant.PID(trajectory=move, kp=KP, kd=KD),
+        name=arm.name,
+        robot=robot(modes, arm=arm, **kind),
+        until=arm.until if until is None else until,
+        drive=pliant.PID(trajectory=move, kp=arm.kp, kd=arm.kd),
         integrator=IntegratorOptions(method=method, tolerance=tolerance),
-        outputs=Outputs(step=UNTIL / SAMPLES),
+        outputs=Outputs(step=arm.until / arm.samples),
     )
     run = Run(study)
     # the integrator belongs to the set-up: it brings the machine code

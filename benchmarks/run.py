@@ -21,6 +21,7 @@ SECTIONS = {
     "latency": "imports and first calls",
     "simulation": "motion in time against Exudyn, MuJoCo and scipy",
     "lumped": "links of many elements, sparse",
+    "large": "links that bend far, against Exudyn",
 }
 
 

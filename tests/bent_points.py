@@ -11,6 +11,7 @@ TERMS = 9
 
 
 def _exponential(A):
+    """Of matrices (steps, 4, 4)."""
     term = out = np.eye(4) + 0 * A
     for k in range(1, TERMS):
         term = term @ A / k
@@ -18,15 +19,23 @@ def _exponential(A):
     return out
 
 
-def _twist(kappa, stretch):
-    """4 x 4 generator of (R, r) along the axis: R' = R kappa~, r' = R (e_x (1 + stretch))."""
-    x, y, z = kappa
+def _twist(strain):
+    """Generators (steps, 4, 4) of (R, r) along the axis: R' = R kappa~, r' = R (e_x + eps)."""
+    x, y, z, stretch, along_y, along_z = strain.T
     zero = 0 * x
-    return np.array([[zero, -z, y, 1.0 + stretch], [z, zero, -x, zero], [-y, x, zero, zero], [zero, zero, zero, zero]])
+    rows = [[zero, -z, y, 1.0 + stretch], [z, zero, -x, along_y], [-y, x, zero, along_z], [zero] * 4]
+    return np.moveaxis(np.array(rows), -1, 0)
 
 
-# (row of the curvature, sign) of each family
-CURVATURE = {"torsion": (0, 1.0), "bend_y": (2, 1.0), "bend_z": (1, -1.0)}
+# (row of the strain, sign) of each family
+STRAINS = {
+    "torsion": (0, 1.0),
+    "bend_y": (2, 1.0),
+    "bend_z": (1, -1.0),
+    "axial": (3, 1.0),
+    "shear_y": (4, 1.0),
+    "shear_z": (5, 1.0),
+}
 
 
 class BentAxis:
@@ -44,28 +53,23 @@ class BentAxis:
         self.nodes = [self._rows(sets, (a + b) / 2 + s * self.h / (2 * np.sqrt(3))) for s in (-1, 1)]
 
     def _rows(self, sets, x):
-        rows = np.zeros((len(x), 4, self.n))
+        rows = np.zeros((len(x), 6, self.n))
         start = 0
         for s in sets:
-            strain = s.sample(x).strain.T
-            if s.family == "axial":
-                rows[:, 3, start : start + s.size] = strain
-            else:
-                k, sign = CURVATURE[s.family]
-                rows[:, k, start : start + s.size] = sign * strain
+            k, sign = STRAINS[s.family]
+            rows[:, k, start : start + s.size] = sign * s.sample(x).strain.T
             start += s.size
         return rows
 
     def __call__(self, q):
         """Positions (places, 3) and rotations (places, 3, 3)."""
-        strains = [rows @ q for rows in self.nodes]
-        pose = np.eye(4) + 0 * strains[0][0, 0]
-        poses = [pose]
-        for h, first, last in zip(self.h, *strains, strict=True):
-            A, B = _twist(first[:3], first[3]), _twist(last[:3], last[3])
-            # to the right of the pose the commutator counts with the opposite sign
-            pose = pose @ _exponential(h / 2 * (A + B) + np.sqrt(3) / 12 * h**2 * (A @ B - B @ A))
-            poses.append(pose)
+        A, B = (_twist(rows @ q) for rows in self.nodes)
+        h = self.h[:, None, None]
+        # to the right of the pose the commutator counts with the opposite sign
+        steps = _exponential(h / 2 * (A + B) + np.sqrt(3) / 12 * h**2 * (A @ B - B @ A))
+        poses = [np.eye(4) + 0 * steps[0, 0, 0]]
+        for step in steps:
+            poses.append(poses[-1] @ step)
         found = np.array(poses)[self.index]
         return found[:, :3, 3], found[:, :3, :3]
 

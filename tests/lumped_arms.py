@@ -9,11 +9,12 @@ MATERIAL = {"E": 70e9, "nu": 0.3, "density": 2700.0}
 
 
 def two_link_arm(nodes=2, gravity=(0.0, 0.0, 0.0), pose=(0.3, 0.5), kind="lumped", axial=True, **beam):
-    """The arm of the reference data: two bars in the plane, 12 mm thick in it, 0.25 kg at the tip."""
+    """The arm of the reference data: two bars in the plane, 12 mm thick in it, 0.25 kg at the tip; linear, as there."""
     bar = {
         "length": 0.5,
         "material": MATERIAL,
         "section": {"rectangle": {"width": 0.012, "height": 0.02}},
+        "bending": "linear",
         kind: {"nodes" if kind == "lumped" else "number": nodes, "bend_y": True, "bend_z": False, "axial": axial},
         **beam,
     }

@@ -26,9 +26,16 @@ GAUSS_POINTS = 30
 """Per smooth piece of a beam: far more than the shapes of the zoo need."""
 
 # direction of the axis' displacement, and (direction, sign) of the section's turn, in each family
-DISPLACES = {"bend_y": 1, "bend_z": 2, "axial": 0}
+DISPLACES = {"bend_y": 1, "bend_z": 2, "axial": 0, "shear_y": 1, "shear_z": 2}
 TURNS = {"bend_y": (2, 1.0), "bend_z": (1, -1.0), "torsion": (0, 1.0)}
-STIFFNESS = {"bend_y": "EIz", "bend_z": "EIy", "torsion": "GJ", "axial": "EA"}
+STIFFNESS = {
+    "bend_y": "EIz",
+    "bend_z": "EIy",
+    "torsion": "GJ",
+    "axial": "EA",
+    "shear_y": "kGAy",
+    "shear_z": "kGAz",
+}
 SHEAR = {"bend_y": "kGAy", "bend_z": "kGAz"}
 
 
@@ -133,11 +140,13 @@ class Oracle:
         if link.beam is not None:
             self._beam(part, link)
         elif link.modal is not None:
-            part.masses, part.r, part.phi = cloud
+            part.masses, part.r, part.phi, *back = cloud
+            part.back = back[0] if back else None
             part.K, part.D = link.modal.array("K_ee"), link.modal.array("D_ee")
             for name in link.frame_names:
                 f = link.frame(name)
                 part.frames[name] = (f.vector(), f.matrix(), *link.modal.frame_shapes(name))
+                part.frames_back[name] = link.modal.frame_shortening(name)
         else:
             if link.rigid is not None:
                 points = rigid_points(link.rigid.mass, link.rigid.com_vector(), link.rigid.inertia_matrix())
@@ -173,15 +182,15 @@ class Oracle:
 
     @staticmethod
     def _fit(part, link):
-        """Points of a second-order beam move back by a fit of their shortening that is linear in x."""
-        x, m = part.r[:, 0], part.masses.copy()
-        if link.beam.lumped is not None:
+        """Points of a second-order link move by a fit of that displacement which is linear in the place."""
+        m = part.masses.copy()
+        if link.beam is not None and link.beam.lumped is not None:
             # half an element at the root belongs to the clamp
-            m[x < link.beam.length / link.beam.lumped.nodes / 2] = 0.0
-        rows = np.stack([x**0, x], axis=1) * np.sqrt(m)[:, None]
-        flat = part.back[:, 0].reshape(len(x), -1)
-        fit = np.linalg.lstsq(rows, flat * np.sqrt(m)[:, None], rcond=None)[0]
-        part.back[:, 0] = np.where(m > 0, np.stack([x**0, x]), 0.0).T.dot(fit).reshape(part.back[:, 0].shape)
+            m[part.r[:, 0] < link.beam.length / link.beam.lumped.nodes / 2] = 0.0
+        rows = np.concatenate([np.ones((len(m), 1)), part.r], axis=1) * (m > 0)[:, None]
+        weights = np.sqrt(m)[:, None]
+        fit = np.linalg.lstsq(weights * rows, weights * part.back.reshape(len(m), -1), rcond=None)[0]
+        part.back = (rows @ fit).reshape(part.back.shape)
 
     def _beam(self, part, link):
         beam = link.beam

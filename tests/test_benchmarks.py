@@ -31,7 +31,7 @@ def test_arm_rings_with_a_few_millimetres(arm):
     np.testing.assert_allclose(tips[0], [1.1, 0.0], atol=1e-12)
     assert arm.difference(tips, arm.tip(4, tolerance=1e-8, until=UNTIL)) < SAME / 3
     # where the desired motion of a rigid arm would be
-    q, _ = arm.desired(np.linspace(0.0, UNTIL, len(tips)))
+    q, _ = arm.RINGING.desired(np.linspace(0.0, UNTIL, len(tips)))
     first, second = q[:, 0], q.sum(axis=1)
     rigid = np.stack([0.6 * np.cos(first) + 0.5 * np.cos(second), 0.6 * np.sin(first) + 0.5 * np.sin(second)], axis=1)
     assert 1e-3 < arm.difference(tips, rigid) < 1e-2

@@ -95,10 +95,11 @@ def part(rng, frame=None, mass=0.3):
     return RigidPart(mass=mass, com=rng.uniform(-0.1, 0.1, 3).tolist(), inertia=inertia(rng, 0.004), frame=frame)
 
 
-def beam(length=1.0, *, rhoA=1.3, EIy=40.0, EIz=60.0, GJ=30.0, EA=5e3, rhoIy=0.004, rhoIz=0.007, **discretisation):
+def beam(length=1.0, *, rhoA=1.3, EIy=40.0, EIz=60.0, GJ=30.0, EA=5e3, rhoIy=0.004, rhoIz=0.007, **others):
     """A uniform soft beam, linear unless said otherwise; section inertia large enough to matter."""
-    properties = Properties(mass_per_length=rhoA, EIy=EIy, EIz=EIz, GJ=GJ, EA=EA, rhoIy=rhoIy, rhoIz=rhoIz)
-    return Beam(length=length, properties=properties, **{"bending": "linear", **discretisation})
+    properties = {"mass_per_length": rhoA, "EIy": EIy, "EIz": EIz, "GJ": GJ, "EA": EA, "rhoIy": rhoIy, "rhoIz": rhoIz}
+    properties.update({key: others.pop(key) for key in ("kGAy", "kGAz") if key in others})
+    return Beam(length=length, properties=Properties(**properties), **{"bending": "linear", **others})
 
 
 def general_joint(rng, name, **options):
@@ -479,6 +480,39 @@ def imported():
     return Robot(name="imported", links=links)
 
 
+@member
+def imported_bent():
+    """Modal data of second order: the points of the body move by any quadratic forms, more than a beam has."""
+    rng = seed(57)
+    data, frames = cloud_body(rng)
+    tip = frames["tip"]
+    m, r, _, back = bent_cloud()["shell"]
+    bent = {
+        "Gamma_first": np.einsum("p,paik->aik", m, back),
+        "Gamma_second": np.einsum("p,pa,pbik->abik", m, r, back),
+    }
+    frames = {"tip": ModalFrame(position=tip.position, Phi_d=tip.Phi_d, Phi_r=tip.Phi_r, Gamma=TIP_GAMMA)}
+    links = [
+        Link(name="shell", joint=general_joint(rng, "a"), modal=ModalData(**data, **bent, frames=frames)),
+        Link(name="tool", joint=general_joint(rng, "b"), rigid=rigid(rng)),
+    ]
+    return Robot(name="imported-bent", links=links)
+
+
+def symmetric(rng, *shape):
+    A = rng.normal(size=shape)
+    return A + np.swapaxes(A, -1, -2)
+
+
+TIP_GAMMA = symmetric(seed(59), 3, 3, 3)
+
+
+def bent_cloud():
+    """The same points with their second-order displacements."""
+    m, r, phi = cloud(seed(57))
+    return {"shell": (m, r, phi, symmetric(seed(58), len(m), 3, 3, 3))}
+
+
 def cloud(rng, n=3, count=40):
     """Masses, positions and shapes of material points, taken from the generator first."""
     return rng.uniform(0.01, 0.05, count), rng.uniform(-0.5, 0.5, (count, 3)), rng.normal(size=(count, 3, n))
@@ -697,16 +731,20 @@ def rods_in_a_plane():
 
 @member
 def rod_in_space():
-    """One rod with all strains and few stations, on a joint beside its axis, with a link on its side."""
+    """One rod with all six strains, on a joint beside its axis, with a link on its side.
+
+    Five stations: its points are those of the true rod to 1e-11.
+    """
     rng = seed(81)
     side = Frame(name="side", x=0.6, position=[0.0, 0.1, -0.05], rotation=rotation(rng))
-    modes = Modes(shape="legendre", normalise="tip", bend_y=1, bend_z=1, torsion=1, axial=1)
+    strains = dict.fromkeys(("bend_y", "bend_z", "torsion", "axial", "shear_y", "shear_z"), 1)
+    modes = Modes(shape="legendre", normalise="tip", **strains)
     links = [
         Link(
             name="rod",
             joint=general_joint(rng, "a", motor=Motor(rotor_inertia=0.05)),
             hub=part(rng),
-            beam=beam(modes=modes, bending="exact"),
+            beam=beam(modes=modes, bending="exact", stations=5, kGAy=4e3, kGAz=3e3),
             frames=(side,),
             payloads=(part(rng, "side"), RigidPart(mass=0.3)),
         ),
@@ -715,11 +753,9 @@ def rod_in_space():
     return Robot(name="rod-in-space", links=links)
 
 
-# few stations: not the points of the true rod
-COARSE = ["rod-in-space"]
 RIGID = [name for name in ZOO if name.startswith("rigid")]
 FLOATING = ["satellite", "floating-beam"]
-CLOUDS = {"imported": imported_cloud}
+CLOUDS = {"imported": imported_cloud, "imported-bent": bent_cloud}
 
 
 # ---------------------------------------------------------------- states

@@ -1,14 +1,18 @@
 """The public names of Pliant, each with its home: the one list, from which the front door makes the others."""
 
+from pliant.analysis.buckling import Buckling as Buckling
+from pliant.analysis.buckling import buckling as buckling
 from pliant.analysis.equilibrium import Equilibrium as Equilibrium
-from pliant.analysis.equilibrium import NoEquilibriumError as NoEquilibriumError
 from pliant.analysis.equilibrium import equilibrium as equilibrium
 from pliant.analysis.linearise import LinearModel as LinearModel
 from pliant.analysis.linearise import linearise as linearise
+from pliant.analysis.load_path import LoadPath as LoadPath
+from pliant.analysis.load_path import load_path as load_path
 from pliant.analysis.modes import ModeSet as ModeSet
 from pliant.analysis.modes import modes as modes
 from pliant.analysis.sensitivity import acceleration_sensitivity as acceleration_sensitivity
 from pliant.analysis.sensitivity import force_sensitivity as force_sensitivity
+from pliant.analysis.statics import NoEquilibriumError as NoEquilibriumError
 from pliant.analysis.turning import SpeedFrequencies as SpeedFrequencies
 from pliant.analysis.turning import frequencies_over_speed as frequencies_over_speed
 from pliant.analysis.zeros import zeros as zeros

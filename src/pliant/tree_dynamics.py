@@ -260,6 +260,11 @@ class TreeDynamics:
         """g (n,): generalised forces of gravity, on the left-hand side."""
         return self._inverse(q, self._nothing, self._nothing) - self._weightless(q, self._nothing, self._nothing)
 
+    def gravity_derivative(self, q: States) -> Floats:
+        """Exact derivative of ``gravity`` by q (n, n)."""
+        state = (q, self._nothing, self._nothing)
+        return self._inverse.by("q")(*state) - self._weightless.by("q")(*state)
+
     def inverse_derivatives(self, q: States, v: States, a: States) -> InverseDerivatives:
         """Exact derivatives of ``forces``."""
         by_q, by_v, by_a = self._quick_slopes

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from pliant import Beam, Elements, Joint, Link, Modes, Properties, Rigid, RigidPart, Robot, Spring
-from pliant.analysis.equilibrium import NoEquilibriumError, equilibrium
+from pliant import Beam, Elements, Joint, Link, Modes, NoEquilibriumError, Properties, Rigid, RigidPart, Robot, Spring
+from pliant.analysis.equilibrium import equilibrium
 from pliant.dynamics import Dynamics
 
 BALANCED = 1e-9

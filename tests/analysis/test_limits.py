@@ -1,13 +1,17 @@
 """The limits of the model: known loads reach them where theory says, and every analysis tells."""
 
+import warnings
+from html import unescape
+
 import numpy as np
 import pytest
 
-from pliant import Beam, Elements, Joint, Link, Modes, Properties, RigidPart, Robot
+from pliant import Beam, Elements, Joint, Link, Modes, Properties, RigidPart, Robot, simulate
 from pliant.analysis.equilibrium import equilibrium
 from pliant.analysis.limits import ModelLimitWarning, axial_changes, slope_words, state_limits
 from pliant.analysis.linearise import linearise
 from pliant.analysis.modes import modes
+from pliant.analysis.statics import wrenches
 from pliant.dynamics import Dynamics
 
 L, EI = 1.2, 25.0
@@ -31,7 +35,7 @@ def changes(arm, rate=0.0):
     still = np.zeros(arm.size)
     v = still.copy()
     v[0] = rate
-    return axial_changes(arm, still, v, still)["mast"]
+    return axial_changes(arm, still, v, still)["mast"][:2]
 
 
 def test_eulers_column():
@@ -80,7 +84,9 @@ def test_a_held_acceleration_along_the_beam_counts_as_weight():
     still = np.zeros(arm.size)
     a = still.copy()
     a[0] = 10.0
-    assert axial_changes(arm, still, still, a)["mast"] == pytest.approx(changes(column((-10.0, 0.0, 0.0))), abs=1e-9)
+    assert axial_changes(arm, still, still, a)["mast"][:2] == pytest.approx(
+        changes(column((-10.0, 0.0, 0.0))), abs=1e-9
+    )
 
 
 @pytest.mark.parametrize(
@@ -132,3 +138,83 @@ def test_slopes_are_judged_by_the_kind_of_bending():
     assert not list(slope_words("arm", 3.0, bending="exact"))
     (linear,) = slope_words("arm", 0.3)
     assert "write bending: second-order or exact" in linear
+
+
+# ---------------------------------------------------------------- one place, told everywhere
+
+SAG = "bends until its tip turns by"
+PRESSED = "of its buckling load"
+BUCKLES = "times its buckling load"
+TURNS = "of its first bending frequency"
+
+
+def soft(bending, case):
+    """A beam that sags, stands under a load, stands under more than it carries, or turns fast."""
+    gravity, payload = {
+        "sags": ((0, -2.0, 0), 0.5),
+        "stands": ((-2.0, 0, 0), 0.5),
+        "buckles": ((-2.0, 0, 0), 1.6),
+        "turns": ((0, 0, -1e-9), 0.0),
+    }[case]
+    beam = Beam(
+        length=1.0,
+        properties=Properties(mass_per_length=0.01, EIz=1.0),
+        bending=bending,
+        modes=Modes(shape="legendre", bend_y=2),
+    )
+    parts = [RigidPart(mass=payload)] if payload else []
+    link = Link(name="beam", joint=Joint(name="hub"), beam=beam, payloads=parts)
+    return Robot(name="soft", gravity=gravity, links=[link])
+
+
+def told_by_all(robot, rate, folder):
+    """What each of the analyses and a short run with its report say of a robot."""
+    arm = Dynamics(robot, compile="never")
+    v = {"hub": rate} if rate else None
+    yield "equilibrium", equilibrium(arm, rates=v).warnings
+    yield "modes", modes(arm, v=v).warnings
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        linearise(arm, v=v)
+    yield "linearise", tuple(str(w.message) for w in seen)
+    found = equilibrium(arm, rates=v)
+    run = simulate(arm, until=1e-4, start=(found.q, found.v), method="rk4", step=1e-5)
+    yield "simulate", run.warnings
+    run.report(folder / "report.html")
+    yield "report", tuple(unescape((folder / "report.html").read_text(encoding="utf-8")).split("<li>"))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # they are what is looked at
+@pytest.mark.parametrize(
+    ("case", "bending", "words"),
+    [
+        ("sags", "linear", (SAG, "write bending: second-order or exact")),
+        ("sags", "second-order", (SAG, "write bending: exact")),
+        ("sags", "exact", None),
+        ("stands", "linear", (PRESSED, "write bending: second-order or exact")),
+        ("stands", "second-order", None),
+        ("stands", "exact", None),
+        ("buckles", "linear", (BUCKLES, "write bending: second-order or exact")),
+        ("buckles", "second-order", (BUCKLES, "write bending: exact")),
+        ("turns", "linear", (TURNS, "write bending: second-order or exact")),
+        ("turns", "second-order", None),
+        ("turns", "exact", None),
+    ],
+)
+def test_every_limit_is_told_everywhere(case, bending, words, tmp_path):
+    for where, told in told_by_all(soft(bending, case), 20.0 if case == "turns" else 0.0, tmp_path):
+        of_bending = [text for text in told if "link 'beam'" in text]
+        if words is None:
+            assert of_bending == [], where
+        else:
+            assert any(all(word in text for word in words) for text in of_bending), (where, told)
+
+
+def test_loads_press_too():
+    """Half of Euler's load at the tip, and at the middle: there only the lower half is pressed."""
+    arm = column((0.0, 0.0, 0.0))
+    half = 0.5 * np.pi**2 * EI / (4 * L**2)
+    still = np.zeros(arm.size)
+    loads = wrenches({"tip": [-half, 0, 0]})
+    assert axial_changes(arm, still, still, still, loads)["mast"].least == pytest.approx(-0.5, rel=CONVERGED)
+    assert "50 % of its buckling load" in state_limits(arm, still, loads=loads)[0]

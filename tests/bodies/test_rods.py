@@ -81,6 +81,19 @@ def test_frames_move_as_their_positions_do(bent):
         assert max(errors.values()) < 1e-11, errors
 
 
+def test_places_without_derivatives(bent):
+    body, K = bent
+    rng = np.random.default_rng(10)
+    body = body.reframed(turned(rng), rng.normal(size=3))
+    q = SIZE * rng.normal(size=(2, len(K)))
+    for name in ("tip", "middle"):
+        r, R = body.place(name, q)
+        for k, each in enumerate(q):
+            frame = terms_of(body, K).frame(body.section(name, None), list(each), [0.0] * len(K))
+            assert r[k] == pytest.approx(frame.r, abs=ROUNDING)
+            assert R[k] == pytest.approx(np.array(frame.R), abs=ROUNDING)
+
+
 def test_mass_sums_are_those_of_the_points(bent):
     """The mass integrals stand for all points: first moment and inertia by brute force."""
     body, K = bent

@@ -24,3 +24,6 @@ def test_wrong_words_are_refused(run):
     done = run("inverse", "two-link-circle", "--feedback", "all")
     assert done.returncode == 2
     assert "it must be one of band, static, full" in done.stderr
+    done = run("inverse", "two-link-circle", "--equations", "mine")
+    assert done.returncode == 2
+    assert "they must be one of complete, absolute, printed" in done.stderr

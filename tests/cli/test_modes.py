@@ -61,3 +61,29 @@ def test_wrong_input(run, arguments, words):
     assert done.returncode == 2
     assert words in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_frequencies_over_the_speed_of_a_joint(run, tmp_path):
+    """Dynamic stiffness alone stops the first swing; second-order links stiffen."""
+    done = run("single-flexible-link", "--spin", "shoulder=300rpm", "--plot", str(tmp_path / "speed.png"))
+    assert done.returncode == 0, done.stderr
+    last = next(line for line in done.stdout.splitlines() if line.strip().startswith("300"))
+    _, speed, dynamic, stiffened, *_ = last.split()
+    assert (speed, dynamic) == ("31.42", "0")
+    assert float(stiffened) == pytest.approx(3.09, abs=0.01)
+    assert (tmp_path / "speed.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--spin", "shoulder"), "write it as joint=speed"),
+        (("--spin", "shoulder=3m"), "it must be an angular velocity"),
+        (("--spin", "shoulde=3rpm"), "has no actuated joint 'shoulde'; did you mean 'shoulder'"),
+        (("--spin", "shoulder=3rpm", "--free"), "--spin: it stands alone"),
+    ],
+)
+def test_what_cannot_spin_is_refused(run, arguments, words):
+    done = run("single-flexible-link", *arguments)
+    assert done.returncode == 2
+    assert words in done.stderr

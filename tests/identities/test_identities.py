@@ -297,25 +297,9 @@ def deviation(left, right):
     return np.abs(left - right).max(initial=0.0) / size if size else 0.0
 
 
-# rows that need the points
-OF_PLACES = {
-    "points: mass",
-    "points: kinetic energy",
-    "points: momentum",
-    "points: forces",
-    "reactions = free bodies",
-    "points: potential",
-    "points: poses",
-    "Jacobians",
-    "velocities",
-    "wrench",
-}
-LEFT_OUT = dict.fromkeys(zoo.COARSE, OF_PLACES)
-
-
 @pytest.mark.parametrize(
     ("name", "identity"),
-    [(name, row) for name in zoo.ZOO for row in IDENTITIES if row not in LEFT_OUT.get(name, ())],
+    [(name, row) for name in zoo.ZOO for row in IDENTITIES],
 )
 def test_identity(name, identity):
     left, right = IDENTITIES[identity](state(name))

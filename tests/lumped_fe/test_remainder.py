@@ -207,6 +207,7 @@ def five_bar(kind, families):
     beam = {
         "length": 0.4,
         "properties": {"mass_per_length": 1.0, "EIy": 3.0, "EIz": 2.0, "GJ": 1.0, "EA": 50.0, "rhoJ": 1e-3},
+        "bending": "linear",
         "lumped": {"nodes": 1, **{name: name in families for name in FAMILIES["twisted"]}},
     }
     passive = {"axis": "z", "actuated": False}
@@ -220,7 +221,7 @@ def five_bar(kind, families):
         links.append({**coupler, "payloads": [{"mass": 0.2}]} if side == "left" else coupler)
     loop = {"name": "tool", "frames": ["left_coupler.tip", "right_coupler.tip"], **kind}
     pose = {"left": 2.0, "left_coupler": -1.2, "right": 1.1, "right_coupler": 1.2}
-    return Robot(name="five-bar", gravity=(0.0, -9.81, 0.0), links=links, loops=[loop], pose=pose)
+    return Robot(name="five-bar", gravity=(1.0, -9.81, -5.0), links=links, loops=[loop], pose=pose)
 
 
 class ClosedRecursion:

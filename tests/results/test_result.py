@@ -280,7 +280,7 @@ def test_large_slopes_are_warned_of():
     assert len(told) == len(run.warnings)
     bent = [text for text in run.warnings if "bends until its tip turns by" in text]
     assert len(bent) == 1
-    assert re.search(r"link 'arm' .* beyond 0.2 rad .*several segments per link", bent[0])
+    assert re.search(r"link 'arm' .* beyond 0.2 rad .*pieces:", bent[0])
 
 
 # ---------------------------------------------------------------- for other programs

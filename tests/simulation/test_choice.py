@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import zoo
-from pliant import Beam, Dynamics, Joint, Link, Modes, Properties, Rigid, Robot
+from pliant import Beam, Damping, Dynamics, Joint, Link, Modes, Properties, Rigid, Robot
 from pliant.mechanism import assemble
 from pliant.simulation.choice import choose, fastest_rate
 from pliant.simulation.drives.kinds import NoDrive
@@ -97,3 +97,40 @@ def test_losses_of_a_large_robot(monkeypatch):
     monkeypatch.setattr("pliant.simulation.losses.LARGE", 2)
     assert whole > 0
     assert Losses.of(mechanism).power(v) == pytest.approx(whole, rel=1e-12)
+
+
+# ---------------------------------------------------------------- rods
+
+
+def wire(damping=0.0, load=0.2, **modes):
+    """A metre of steel wire, 2 mm thick, that bends far, with a load at its tip."""
+    beam = Beam(
+        length=1.0,
+        material="steel",
+        section={"round": {"diameter": 2e-3}},
+        bending="exact",
+        modes=Modes(**modes),
+        damping=Damping(rayleigh={"stiffness": damping}) if damping else None,
+    )
+    hub = Joint(name="hub", axis="y")
+    parts = [{"mass": load, "inertia": 1e-5}]
+    return Robot(name="wire", gravity=NO_GRAVITY, links=[Link(name="wire", joint=hub, beam=beam, payloads=parts)])
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        ({"bend_z": 1, "axial": 2}, "mostly of 'wire.axial.2': stretch, whose waves are fast"),
+        ({"bend_z": 1, "torsion": 2}, "mostly of 'wire.torsion.2': torsion of a thin beam"),
+        ({"bend_z": 3, "damping": 0.2}, "where damping is what makes it fast"),
+    ],
+)
+def test_rods_with_fast_motions_that_do_not_matter_are_stepped_implicitly(make, words):
+    arm = Dynamics(wire(**make), compile="never")
+    equations, state = StateEquations(arm, NoDrive(1)), Start().state(arm)
+    method, reason = choose(IntegratorOptions(), equations, *state, 100.0)
+    assert method == "generalised-alpha"
+    assert words in reason
+    # without them bending alone is followed by explicit steps
+    plain = Dynamics(wire(bend_z=1), compile="never")
+    assert choose(IntegratorOptions(), StateEquations(plain, NoDrive(1)), *Start().state(plain), 100.0)[0] == "dop853"

@@ -249,7 +249,6 @@ def test_efforts_of_a_prescribed_run_give_the_same_motion(robot):
     assert np.abs(wanted["energy.balance"]).max() < BALANCE * moved_energy(wanted)
 
 
-@pytest.mark.filterwarnings("ignore:link .* along its axis")  # linear by both ways
 def test_a_prescribed_motion_may_begin_with_a_rate():
     """The passive joints of the loops move with it from the first instant on; otherwise they are pulled along later."""
     drive = pliant.PrescribedMotion(trajectory=pliant.ConstantRate(rate={"motor": 3.0}))
@@ -265,6 +264,7 @@ def test_a_prescribed_motion_may_begin_with_a_rate():
     assert np.abs(arm.closure_rate(rest.q, rest.v)).max() < 1e-9
 
 
+@pytest.mark.filterwarnings("ignore:link .* along its axis")  # linear by both ways
 def test_prescribed_motion_by_both_methods(dualemps):
     move = pliant.PrescribedMotion(trajectory=pliant.Quintic(to={"q11": 0.02}, duration=0.05))
     exact = simulate(dualemps, until=0.05, drive=move, method="dop853", tolerance=1e-10)

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from pliant.analysis.limits import state_limits, tell
+from pliant.analysis.statics import (
+    Loads,
+    NoEquilibriumError,
+    Statics,
+    coordinate_sizes,
+    lowest_stiffness,
+    stiffness_scale,
+    wrenches,
+)
 from pliant.model.errors import did_you_mean
 
 if TYPE_CHECKING:
@@ -19,21 +28,20 @@ Floats = NDArray[np.float64]
 
 RESIDUAL = 1e-10
 """Unbalanced force, relative to the largest force in the robot, at which a state counts as equilibrium."""
-
 STEPS = 60
 SHORTEST = 1e-4
 """Smallest part of a Newton step that is still tried."""
-
-
+MOST_AWAY = 8
+"""Newton steps, no part of which brings the forces closer to balance, after which it leads nowhere."""
+FIRST_LOAD, LEAST_LOAD = 0.25, 1e-3
+"""Parts of the load that are added at once where Newton's method does not find the whole way."""
+LOAD_CORRECTIONS = 15
+FALLS = -1e-9
+"""Stiffness, of coordinates scaled to one, below which a state is unstable."""
 STEADY = 1e-6
 """Change of the forces with the turning joints, relative to the largest, up to which a motion is steady."""
 AHEAD = 1e-2
 """Angle by which the joints are turned to see it, rad."""
-DIFFERENCE = 1e-6
-"""Step of the derivatives of loads, which are smooth."""
-
-Loads = Mapping[str, ArrayLike]
-"""Frame -> force (3,), or force and moment (6,), on it."""
 
 
 class Equilibrium(NamedTuple):
@@ -55,10 +63,6 @@ class Equilibrium(NamedTuple):
     v: Floats = np.zeros(0)
 
 
-class NoEquilibriumError(ValueError):
-    """No state of rest was found."""
-
-
 def equilibrium(
     arm: Dynamics,
     q: States | None = None,
@@ -77,10 +81,25 @@ def equilibrium(
     followers  the same along the axes of the frame, with which they turn
     rates      joint -> rad/s: joints that turn on steadily; the links bend as the rotation bends them
     """
-    found = settle(arm, q, tau=tau, loads=loads, followers=followers, rates=rates)
-    found = found._replace(warnings=tuple(state_limits(arm, found.q, found.v)))
+    found = state_of_rest(arm, q, tau=tau, loads=loads, followers=followers, rates=rates)
     tell(found.warnings)
     return found
+
+
+def state_of_rest(
+    arm: Dynamics,
+    q: States | None = None,
+    *,
+    tau: States | None = None,
+    loads: Loads | None = None,
+    followers: Loads | None = None,
+    rates: Mapping[str, float] | None = None,
+) -> Equilibrium:
+    """The same; what is beyond the limits of the model is in its ``warnings`` only."""
+    problem = _problem(arm, q, tau, loads, followers, rates)
+    found, x = _solved(problem)
+    told = state_limits(arm, found.q, found.v, loads=problem.loads)
+    return found._replace(warnings=(*told, *stability(problem, x)))
 
 
 def settle(
@@ -93,35 +112,143 @@ def settle(
     rates: Mapping[str, float] | None = None,
 ) -> Equilibrium:
     """The same without a look at the limits of the model, for those who look at them themselves."""
+    return _solved(_problem(arm, q, tau, loads, followers, rates))[0]
+
+
+def _problem(
+    arm: Dynamics,
+    q: States | None,
+    tau: States | None,
+    loads: Loads | None,
+    followers: Loads | None,
+    rates: Mapping[str, float] | None,
+) -> Statics:
     start = arm.reference_pose() if q is None else arm.labels.states("q", q)
     if start.shape != (arm.size,):
         raise ValueError(f"q has shape {start.shape}; robot '{arm.robot.name}' needs ({arm.size},)")
-    start = arm.assemble(start)
-    v = _steady_rates(arm, rates or {})
-    forces = [(frame, _wrench(frame, given), False) for frame, given in (loads or {}).items()]
-    forces += [(frame, _wrench(frame, given), True) for frame, given in (followers or {}).items()]
-    problem = _Statics(arm, start, None if tau is None else arm.input_labels.states("tau", tau), forces, v)
-    x = problem.start()
-    error = problem.error(x)
-    for step in range(STEPS):
+    efforts = None if tau is None else arm.input_labels.states("tau", tau)
+    if efforts is not None and efforts.shape != (len(arm.inputs),):
+        raise ValueError(f"tau has shape {efforts.shape}; robot '{arm.robot.name}' has {len(arm.inputs)} inputs")
+    forces = [*wrenches(loads), *wrenches(followers, follows=True)]
+    return Statics(arm, arm.assemble(start), tau=efforts, loads=forces, v=_steady_rates(arm, rates or {}))
+
+
+def _solved(problem: Statics) -> tuple[Equilibrium, Floats]:
+    """The equilibrium, and all unknowns of it."""
+    x, error, steps = _newton(problem, problem.start())
+    if error > RESIDUAL:
+        x, more = _by_load_steps(problem, x)
+        steps += more
+    elif problem.held and _bends_far(problem.arm) and _softest(problem, x) < FALLS:
+        # Newton's method may leap onto another path than the one that the loads would take
+        try:
+            risen, more = _by_load_steps(problem, x)
+        except NoEquilibriumError:
+            pass
+        else:
+            x = risen if _softest(problem, risen) >= FALLS else x
+            steps += more
+    q, tau, _ = problem.split(x)
+    _check_steady(problem, q)
+    return Equilibrium(q, tau, problem.unbalanced(x), steps, v=problem.v), x
+
+
+def _newton(problem: Statics, x: Floats, s: float = 1.0, most: int = STEPS) -> tuple[Floats, float, int]:
+    """State, error and steps of Newton's method, each step shortened until it brings the forces closer to balance."""
+    error, away = problem.error(x, s), 0
+    for step in range(most):
+        if error <= RESIDUAL or not np.isfinite(error) or away > MOST_AWAY:
+            return x, error, step
+        full = problem.newton(x, s)
+        part = 1.0
+        while part > SHORTEST:
+            found = problem.error(x + part * full, s)
+            if found < error:
+                break
+            part /= 2
+        else:
+            part, found = 1.0, problem.error(x + full, s)
+            away += 1
+        x, error = x + part * full, found
+    return x, error, most
+
+
+def _by_load_steps(problem: Statics, failed: Floats) -> tuple[Floats, int]:
+    """The state reached from none of the loads by adding a part of them at a time, and the Newton steps of it."""
+    growing = problem.all_growing()
+    x, error, count = _newton(growing, growing.start(), 0.0)
+    s, step, calm = 0.0, FIRST_LOAD, problem.held
+    if error > RESIDUAL:
+        raise NoEquilibriumError(_no_equilibrium(problem, failed))
+    while s < 1.0:
+        step = min(step, 1.0 - s)
+        trial, error, more = _newton(growing, x + step * growing.slope(x, s), s + step, LOAD_CORRECTIONS)
+        count += more
         if error <= RESIDUAL:
-            q, tau, _ = problem.split(x)
-            problem.check_steady(q)
-            return Equilibrium(q, tau, problem.unbalanced(x), step, v=v)
-        x, error = _newton_step(problem, x, error)
-    raise NoEquilibriumError(
-        f"robot '{arm.robot.name}' has no equilibrium near this state: after {STEPS} Newton steps "
-        f"{problem.unbalanced(x):.3g} N (N m) are unbalanced. {problem.remedy}"
+            falls = calm and _softest(growing, trial, s + step) < FALLS
+            if falls and step > LEAST_LOAD:
+                # a long step may miss the way on which the robot stays stable
+                step /= 3
+                continue
+            calm = calm and not falls
+            x, s, step = trial, s + step, 1.5 * step
+            continue
+        step /= 3
+        if step < LEAST_LOAD:
+            raise NoEquilibriumError(_no_equilibrium(problem, failed, _where_it_ends(growing, x, s)))
+    return x, count
+
+
+def _no_equilibrium(problem: Statics, x: Floats, reached: str = "") -> str:
+    if problem.held:
+        remedy = "Its links bend too far under the loads, or a passive joint cannot come to rest near its start"
+    else:
+        remedy = "Start nearer to it, change the efforts, or leave them out to hold the drives"
+    return (
+        f"robot '{problem.arm.robot.name}' has no equilibrium near this state: Newton's method leaves "
+        f"{problem.unbalanced(x):.3g} N (N m) unbalanced. {reached}{remedy}"
     )
 
 
-def _wrench(frame: str, given: ArrayLike) -> Floats:
-    values = np.asarray(given, dtype=float)
-    if values.shape not in ((3,), (6,)) or not np.isfinite(values).all():
-        raise ValueError(
-            f"the load on '{frame}' is {values.tolist()}; it must be 3 numbers (force) or 6 (force and moment)"
-        )
-    return np.concatenate([values, np.zeros(6 - len(values))])
+def _where_it_ends(growing: Statics, x: Floats, s: float) -> str:
+    """How far the loads can be raised, and the motion along which the robot gives way there."""
+    if s < LEAST_LOAD:
+        return ""
+    slope = growing.slope(x, s)[: growing.arm.size]
+    leading = growing.arm.names[int(np.argmax(np.abs(slope / coordinate_sizes(growing.arm, x[: len(slope)]))))]
+    return (
+        f"Raised from zero, its loads find an equilibrium up to {100 * s:.3g} % of them; there it gives way, mostly "
+        f"along '{leading}': pliant.buckling finds that load, pliant.load_path follows it beyond. "
+    )
+
+
+def _bends_far(arm: Dynamics) -> bool:
+    """Whether it has links whose stiffness depends on their load."""
+    return any(link.beam is not None and link.is_flexible and link.beam.bending != "linear" for link in arm.robot.links)
+
+
+def _softest(problem: Statics, x: Floats, s: float = 1.0) -> float:
+    """Least stiffness of an equilibrium, of coordinates scaled to one; zero where nothing can move."""
+    K, _ = problem.reduced(x, s, stiffness_scale(problem.stiffness(x, s)))
+    return float(lowest_stiffness(K).min(initial=np.inf))
+
+
+def stability(problem: Statics, x: Floats) -> Iterator[str]:
+    """What to say of an equilibrium that falls away when it is disturbed while the drives hold."""
+    if not problem.held:
+        return
+    if _softest(problem, x) >= FALLS:
+        return
+    scale = stiffness_scale(problem.stiffness(x))
+    K, Z = problem.reduced(x, 1.0, scale)
+    vectors = np.linalg.eigh((K + K.T) / 2)[1]
+    shape = scale * (Z @ vectors[:, 0])
+    arm = problem.arm
+    leading = arm.names[int(np.argmax(np.abs(shape) / coordinate_sizes(arm, problem.split(x)[0])))]
+    yield (
+        f"this equilibrium is unstable: disturbed, robot '{arm.robot.name}' falls or buckles, mostly along '{leading}';"
+        " pliant.buckling tells at which part of its load"
+    )
 
 
 def _steady_rates(arm: Dynamics, rates: Mapping[str, float]) -> Floats:
@@ -136,134 +263,39 @@ def _steady_rates(arm: Dynamics, rates: Mapping[str, float]) -> Floats:
     return v
 
 
-def _newton_step(problem: _Statics, x: Floats, error: float) -> tuple[Floats, float]:
-    """One step, shortened until it brings the forces closer to balance."""
-    full = problem.step(x)
-    part = 1.0
-    while part > SHORTEST:
-        trial = x + part * full
-        found = problem.error(trial)
-        if found < error:
-            return trial, found
-        part /= 2
-    return x + full, problem.error(x + full)
-
-
-def resting(arm: Dynamics, q: States | None) -> Floats:
+def resting(
+    arm: Dynamics,
+    q: States | None,
+    v: States | None = None,
+    *,
+    loads: Loads | None = None,
+    followers: Loads | None = None,
+) -> Floats:
     """The configuration about which an analysis is made.
 
-    An array is taken as it is. Joints by name, and by default the reference pose, are bent as gravity bends the robot
-    while the drives hold them; where elastic coordinates are named too, nothing is left to be found.
+    An array is taken as it is. Joints by name, and by default the reference pose, are bent as gravity, the loads and a
+    steady rotation v bend the robot while the drives hold them; where elastic coordinates are named too, nothing is
+    left to be found.
     """
+    rates = {name: rate for name, rate in arm.by_name(arm.v(v)).items() if rate}
     if q is None:
-        return settle(arm).q
+        return settle(arm, loads=loads, followers=followers, rates=rates).q
     state = arm.labels.states("q", q)
     joints = {arm.names[k] for k in arm.mechanism.joints}
-    return settle(arm, state).q if isinstance(q, Mapping) and joints.issuperset(q) else state.copy()
+    if isinstance(q, Mapping) and joints.issuperset(q):
+        return settle(arm, state, loads=loads, followers=followers, rates=rates).q
+    return state.copy()
 
 
-class _Statics:
-    """Unknown: coordinates, efforts (unless given) and forces of the loops.
-
-    h(q, v) - f(q) - B tau - J^T lambda = 0,  B^T (q - q0) = 0 (held drives),  gaps(q) = 0
-    """
-
-    def __init__(
-        self, arm: Dynamics, q0: Floats, tau: Floats | None, forces: list[tuple[str, Floats, bool]], v: Floats
-    ) -> None:
-        self.arm, self.q0 = arm, q0
-        self.held = tau is None
-        if tau is not None and tau.shape != (len(arm.inputs),):
-            raise ValueError(f"tau has shape {tau.shape}; robot '{arm.robot.name}' has {len(arm.inputs)} inputs")
-        self.tau = np.zeros(len(arm.inputs)) if tau is None else tau
-        self.rows = len(arm.loops.rows)
-        self.forces, self.v, self.still = forces, v, np.zeros(arm.size)
-        self.largest = 0.0
-
-    @property
-    def remedy(self) -> str:
-        """What the user may change."""
-        if not self.held:
-            return "Start nearer to it, change the efforts, or leave them out to hold the drives"
-        return "Its links bend too far under their own weight, or a passive joint cannot come to rest near its start"
-
-    def start(self) -> Floats:
-        unknown = np.zeros(self.arm.size + (len(self.tau) if self.held else 0) + self.rows)
-        unknown[: self.arm.size] = self.q0
-        return unknown
-
-    def split(self, x: Floats) -> tuple[Floats, Floats, Floats]:
-        n, m = self.arm.size, len(self.tau) if self.held else 0
-        return x[:n], x[n : n + m] if self.held else self.tau, x[n + m :]
-
-    def _balance(self, x: Floats) -> tuple[Floats, float]:
-        """Unbalanced forces (n,), and the size of the forces that should balance."""
-        q, tau, closing = self.split(x)
-        h = self.arm.bias(q, self.v)
-        loads = self.applied(q)
-        drive = self.arm.B @ tau
-        loops = self.arm.loops.jacobian(q).T @ closing
-        g = self.arm.gravity(q)
-        parts = (g, drive, loops, loads, self.arm.stiffness @ q)
-        size = max(float(np.abs(part).max(initial=0.0)) for part in parts)
-        # a pendulum at its bottom feels none of the forces that brought it there
-        self.largest = max(self.largest, size if np.isfinite(size) else 0.0)
-        return h - loads - drive - loops, self.largest
-
-    def applied(self, q: Floats) -> Floats:
-        """Generalised forces of the loads (n,)."""
-        total = np.zeros(self.arm.size)
-        for frame, wrench, follows in self.forces:
-            if follows:
-                R = self.arm.pose(frame, q).rotation
-                wrench = np.concatenate([R @ wrench[:3], R @ wrench[3:]])
-            total += self.arm.jacobian(frame, q).T @ wrench
-        return total
-
-    def check_steady(self, q: Floats) -> None:
-        """Refuse a rotation along which the forces change."""
-        if not self.v.any():
-            return
-        ahead = q + AHEAD / np.abs(self.v).max() * self.v
-        change = np.abs(self.arm.bias(ahead, self.v) - self.arm.bias(q, self.v)).max()
-        if change > STEADY * self.largest:
-            raise NoEquilibriumError(
-                f"robot '{self.arm.robot.name}' cannot turn steadily at these rates: forces on it change as it turns. "
-                "Turn a joint whose axis gravity is along (or take gravity away), and no joint that another one carries"
-            )
-
-    def unbalanced(self, x: Floats) -> float:
-        """Largest unbalanced generalised force."""
-        return float(np.abs(self._balance(x)[0]).max(initial=0.0))
-
-    def error(self, x: Floats) -> float:
-        """Unbalanced forces and violated conditions, relative to their sizes."""
-        forces, scale = self._balance(x)
-        if not np.isfinite(forces).all():
-            return np.inf
-        worst = float(np.abs(forces).max(initial=0.0)) / (scale or 1.0)
-        return max(worst, float(np.abs(self._conditions(x)).max(initial=0.0)))
-
-    def _conditions(self, x: Floats) -> Floats:
-        q = self.split(x)[0]
-        held = self.arm.B.T @ (q - self.q0) if self.held else np.zeros(0)
-        return np.concatenate([held, self.arm.closure(q)])
-
-    def step(self, x: Floats) -> Floats:
-        """The Newton step; the change of the loops' directions is left out."""
-        q = self.split(x)[0]
-        K = self.arm.force_derivative("q", q, self.v, self.still)
-        for k in range(len(q) if self.forces else 0):
-            aside = np.zeros(len(q))
-            aside[k] = DIFFERENCE
-            K[:, k] -= (self.applied(q + aside) - self.applied(q - aside)) / (2 * DIFFERENCE)
-        J = self.arm.loops.jacobian(q)
-        constraints = np.vstack([self.arm.B.T, J]) if self.held else J
-        k = len(constraints)
-        matrix = np.block([[K, -constraints.T], [constraints, np.zeros((k, k))]])
-        right = -np.concatenate([self._balance(x)[0], self._conditions(x)])
-        # rows and columns of like size; the least change where the equilibrium is not unique
-        size = np.sqrt(np.abs(matrix).max(axis=1, initial=0.0))
-        size[size == 0.0] = 1.0
-        solved: Floats = np.linalg.lstsq(matrix / np.outer(size, size), right / size, rcond=1e-13)[0] / size
-        return solved
+def _check_steady(problem: Statics, q: Floats) -> None:
+    """Refuse a rotation along which the forces change."""
+    v, arm = problem.v, problem.arm
+    if not v.any():
+        return
+    ahead = q + AHEAD / np.abs(v).max() * v
+    change = np.abs(arm.bias(ahead, v) - arm.bias(q, v)).max()
+    if change > STEADY * problem.largest:
+        raise NoEquilibriumError(
+            f"robot '{arm.robot.name}' cannot turn steadily at these rates: forces on it change as it turns. "
+            "Turn a joint whose axis gravity is along (or take gravity away), and no joint that another one carries"
+        )

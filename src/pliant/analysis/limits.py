@@ -1,8 +1,9 @@
 """The one place that knows the limits of the model: what to tell about a state of a robot.
 
-A beam of linear bending has small slopes, and the force along its axis is small against its buckling load; second-order
-bending knows the axial force and larger slopes, exact bending has no such limit. Slopes and axial forces are looked at
-wherever a state comes out: in equilibria, modes, linear models and runs.
+A beam of linear bending has small slopes, the force along its axis is small against its buckling load, and it turns
+slowly against its first frequency; second-order bending knows axial forces, rotation and larger slopes, but not where a
+beam comes to rest that has buckled; exact bending has no such limit. All this is looked at wherever a state comes out:
+in checks, equilibria, modes, linear models and runs with their reports.
 
 The axial force enters through its geometric stiffness, G = int N w' w'^T dx with the tension N(x). Against the bending
 stiffness K it tells everything at once: G = -K is buckling, and under tension, as in rotation, 1 + max(G/K) is the
@@ -13,8 +14,8 @@ quotient, about 1.2 times the square of the speed over the first frequency.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,8 +24,10 @@ from pliant.bodies.build import shape_sets
 from pliant.bodies.constants import deflection
 from pliant.bodies.profile import beam_profile
 from pliant.bodies.quadrature import TAPER_POINTS, gauss, merge_breaks
+from pliant.model.outline import BASE
 
 if TYPE_CHECKING:
+    from pliant.analysis.statics import FrameLoad
     from pliant.dynamics import Dynamics
     from pliant.mechanism import Member
     from pliant.model.links import Link
@@ -39,9 +42,11 @@ LARGEST_LINEARISED = 0.02
 """Rotation of a tip (rad) up to which equations of first order are within about a percent."""
 AXIAL = 0.15
 """Part of the bending stiffness that the axial force may add or take away: 7 % of a frequency."""
+TURNING = 0.35
+"""Rate of a link over its first frequency of bending from which its rotation is told: 15 % of stiffness, as AXIAL."""
 CURE = {
-    "linear": "write bending: second-order or exact, use several segments per link, or less load",
-    "second-order": "write bending: exact, use several segments per link, or less load",
+    "linear": "write bending: second-order or exact, or split the beam with pieces:",
+    "second-order": "write bending: exact, or split the beam with pieces:",
 }
 
 
@@ -56,12 +61,19 @@ def tell(texts: Iterable[str], stacklevel: int = 3) -> None:
 
 
 def state_limits(
-    arm: Dynamics, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None, *, when: str = ""
+    arm: Dynamics,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    a: ArrayLike | None = None,
+    *,
+    loads: Sequence[FrameLoad] = (),
+    when: str = "",
 ) -> list[str]:
     """What is beyond the limits of the model at a state, in words.
 
-    v, a  rates and accelerations; default: at rest
-    when  added to the place, such as " (at 0.3 s)"
+    v, a   rates and accelerations; default: at rest
+    loads  on frames of the robot
+    when   added to the place, such as " (at 0.3 s)"
     """
     state = np.asarray(q, dtype=float)
     rates = np.zeros(arm.size) if v is None else np.asarray(v, dtype=float)
@@ -71,7 +83,7 @@ def state_limits(
     return [
         *linearised_limits(arm, state, when),
         *slope_limits(arm, state, when),
-        *axial_limits(arm, state, rates, accelerations, when),
+        *axial_limits(arm, state, rates, accelerations, when, loads),
     ]
 
 
@@ -135,32 +147,69 @@ def slope_words(link: str, turn: float, when: str = "", bending: str = "linear")
 # ---------------------------------------------------------------- axial forces
 
 
-def axial_limits(arm: Dynamics, q: Floats, v: Floats, a: Floats, when: str = "") -> Iterator[str]:
-    """Links whose axial force changes their bending stiffness, which linear bending does not know."""
+class AxialChange(NamedTuple):
+    """What the axial force does to the bending stiffness of a link.
+
+    least, most  extreme eigenvalues of G against K: -1 is buckling, +1 twice the bending stiffness
+    turning      rate of the link across its axis over its first frequency of bending
+    """
+
+    least: float
+    most: float
+    turning: float
+
+
+def axial_limits(
+    arm: Dynamics, q: Floats, v: Floats, a: Floats, when: str = "", loads: Sequence[FrameLoad] = ()
+) -> Iterator[str]:
+    """Links whose axial force or rotation changes their bending stiffness more than their kind of bending knows."""
     try:
-        changes = axial_changes(arm, q, v, a)
+        changes = axial_changes(arm, q, v, a, loads)
     except (FloatingPointError, np.linalg.LinAlgError):
         return
-    for name, (least, most) in changes.items():
-        if least <= -1.0:
-            yield (
-                f"link '{name}' is pressed along its axis with {-least:.3g} times its buckling load{when}; linear "
-                "bending does not know buckling, and the result means nothing"
-            )
-        elif least < -AXIAL:
-            yield (
-                f"link '{name}' is pressed along its axis with {-100 * least:.3g} % of its buckling load{when}, which "
-                "makes it softer than linear bending says"
-            )
-        if most > AXIAL:
-            yield (
-                f"link '{name}' is pulled along its axis{when} so that it is {1 + most:.3g} times as stiff in bending "
-                "as linear bending says: gravity or fast rotation stretch it"
-            )
+    kinds = {link.name: kind_of_bending(link) for link in arm.robot.links}
+    for name, change in changes.items():
+        if kinds[name] == "second-order":
+            # ends that loops hold, and loads that follow, have other critical loads: those are seen in the tangent
+            if change.least <= -1.0 and not arm.loops.rows and not any(load.follows for load in loads):
+                yield (
+                    f"link '{name}' is pressed along its axis with {-change.least:.3g} times its buckling load{when}: "
+                    "it buckles, and second-order bending does not know where it comes to rest; write bending: exact"
+                )
+            continue
+        yield from _linear_words(name, change, when)
 
 
-def axial_changes(arm: Dynamics, q: Floats, v: Floats, a: Floats) -> dict[str, tuple[float, float]]:
-    """Link -> least and largest eigenvalue of G against K: -1 is buckling, +1 twice the bending stiffness."""
+def _linear_words(name: str, change: AxialChange, when: str) -> Iterator[str]:
+    """What linear bending does not know."""
+    cure = f"; {CURE['linear']}"
+    if change.least <= -1.0:
+        yield (
+            f"link '{name}' is pressed along its axis with {-change.least:.3g} times its buckling load{when}; linear "
+            f"bending does not know buckling, and the result means nothing{cure}"
+        )
+    elif change.least < -AXIAL:
+        yield (
+            f"link '{name}' is pressed along its axis with {-100 * change.least:.3g} % of its buckling load{when}, "
+            f"which makes it softer than linear bending says{cure}"
+        )
+    if change.turning > TURNING:
+        faster = " and diverges from 100 % on" if change.turning < 1.0 else ": it diverges"
+        yield (
+            f"link '{name}' turns at {100 * change.turning:.3g} % of its first bending frequency{when}; rotation makes "
+            f"it {1 + max(change.most, 0.0):.3g} times as stiff, which linear bending does not know{faster}{cure}"
+        )
+    elif change.most > AXIAL:
+        yield (
+            f"link '{name}' is pulled along its axis{when} so that it is {1 + change.most:.3g} times as stiff in "
+            f"bending as linear bending says: gravity, a load or fast rotation stretch it{cure}"
+        )
+
+
+def axial_changes(
+    arm: Dynamics, q: Floats, v: Floats, a: Floats, loads: Sequence[FrameLoad] = ()
+) -> dict[str, AxialChange]:
+    """Link -> what its axial force does, of beams whose bending is not exact."""
     flexible = [(link, member) for link, member in _flexible(arm) if _bends(link)]
     if not flexible:
         return {}
@@ -169,13 +218,20 @@ def axial_changes(arm: Dynamics, q: Floats, v: Floats, a: Floats) -> dict[str, t
     for link, member in flexible:
         force = reactions.get(member.joint.name or link.name, reactions.get(link.name))
         if force is not None and member.joint.kind != "free":
-            found[link.name] = _change(arm, link, member, float(force[0]), q, v, a)
+            found[link.name] = _change(arm, link, member, float(force[0]), q, v, a, loads)
     return found
 
 
 def _change(
-    arm: Dynamics, link: Link, member: Member, root: float, q: Floats, v: Floats, a: Floats
-) -> tuple[float, float]:
+    arm: Dynamics,
+    link: Link,
+    member: Member,
+    root: float,
+    q: Floats,
+    v: Floats,
+    a: Floats,
+    loads: Sequence[FrameLoad],
+) -> AxialChange:
     """Extreme eigenvalues of the geometric stiffness against the stiffness of bending."""
     assert link.beam is not None
     profile, shapes = beam_profile(link.beam), shape_sets(link, arm.robot)
@@ -193,14 +249,16 @@ def _change(
     outward = weights * np.broadcast_to(profile.at(x).rhoA, x.shape) * (pull + spin * x)
     # the joint pulls the root back; what lies between it and x needs its part
     N = -root - hub * pull - (np.cumsum(outward) - outward / 2)
-    start, least, most = 0, 0.0, 0.0
+    for end, force in _loads_beyond(arm, link, q, loads):
+        N = N + np.where(x <= end, float((R.T @ force)[0]), 0.0)
+    start, least, most, slowest = 0, 0.0, 0.0, np.inf
     for s in shapes:
         place = slice(start, start + s.size)
         start += s.size
         if s.family not in ("bend_y", "bend_z"):
             continue
         slope = s.sample(x).rotation
-        G, K = (slope * (weights * N)) @ slope.T, member.body.K_ee[place, place]
+        G, K, M = (slope * (weights * N)) @ slope.T, member.body.K_ee[place, place], member.body.M_ee[place, place]
         size = 1.0 / np.sqrt(np.maximum(np.diag(K), np.finfo(float).tiny))
         both = np.outer(size, size)
         # a pinned shape without strain has no bending stiffness of its own
@@ -210,7 +268,29 @@ def _change(
         inverse = np.linalg.inv(np.linalg.cholesky(K * both))
         squares = np.linalg.eigvalsh(inverse @ (G * both) @ inverse.T)
         least, most = min(least, float(squares[0])), max(most, float(squares[-1]))
-    return least, most
+        compliance = float(np.linalg.eigvalsh(inverse @ (M * both) @ inverse.T)[-1])
+        slowest = min(slowest, 1.0 / float(np.sqrt(compliance)) if compliance > 0 else np.inf)
+    return AxialChange(least, most, float(np.sqrt(spin)) / slowest)
+
+
+def _loads_beyond(
+    arm: Dynamics, link: Link, q: Floats, loads: Sequence[FrameLoad]
+) -> Iterator[tuple[float, NDArray[np.float64]]]:
+    """Place along a link at which a load enters it, and the force in base axes, of loads on it and what it carries."""
+    for load in loads:
+        index, frame = arm.mechanism.frame(load.frame)
+        name = arm.mechanism.members[index].name
+        while name not in (link.name, BASE):
+            name, frame = arm.robot.parent_of(name)
+        if name == link.name:
+            R = arm.pose(load.frame, q).rotation if load.follows else np.eye(3)
+            yield _place(arm, link, frame), R @ load.value[:3]
+
+
+def _place(arm: Dynamics, link: Link, frame: str) -> float:
+    """Where a frame sits along a beam."""
+    member = next(each for each in arm.mechanism.members if each.name == link.name)
+    return float(member.body.frames[frame].position[0]) if frame in member.body.frames else link.length
 
 
 def _flexible(arm: Dynamics) -> Iterator[tuple[Link, Member]]:
@@ -222,7 +302,5 @@ def _flexible(arm: Dynamics) -> Iterator[tuple[Link, Member]]:
 
 
 def _bends(link: Link) -> bool:
-    """Whether a link is a beam of linear bending."""
-    return (
-        link.beam is not None and link.beam.bending == "linear" and bool({"bend_y", "bend_z"} & {*link.beam.families})
-    )
+    """Whether a link is a beam whose bending knows axial forces not at all, or not to the end."""
+    return link.beam is not None and link.beam.bending != "exact" and bool({"bend_y", "bend_z"} & {*link.beam.families})

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pliant.analysis.equilibrium import resting
 from pliant.analysis.limits import state_limits, tell
+from pliant.analysis.statics import NoEquilibriumError
 from pliant.analysis.tangent import Tangent, tangent
 from pliant.model.errors import did_you_mean
 from pliant.model.notebook import html_page
@@ -170,14 +171,18 @@ def linearise(
     """A linear model of a robot about a state.
 
     q             coordinates; default, and joints by name ({"elbow": 0.5}): that pose, bent as gravity bends it while
-                  the drives hold it
+                  the drives hold it, and as a steady rotation v does
     v             velocities; default zero
     tau           efforts; default: those that give the driven joints no acceleration
     outputs       a name or names of outputs, see LinearModel.output_row; default: all coordinates
     dry_friction  whether the slope of the smoothed dry friction at v is part of the damping
     """
-    state = resting(arm, q)
     rates = arm.v(v)
+    try:
+        state = resting(arm, q, {name: rates[arm.names.index(name)] for name in arm.robot.joint_coordinates})
+    except NoEquilibriumError:
+        # a motion that is not steady has no bent shape of its own
+        state = resting(arm, q)
     for name, x in (("q", state), ("v", rates)):
         if x.shape != (arm.size,):
             raise ValueError(f"{name} has shape {x.shape}; robot '{arm.robot.name}' needs ({arm.size},)")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import pi
 from typing import TYPE_CHECKING
 
@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from pliant.analysis.equilibrium import resting, settle
 from pliant.analysis.limits import state_limits, tell
+from pliant.analysis.statics import Loads, is_symmetric, wrenches
 from pliant.analysis.tangent import Tangent, tangent
-from pliant.analysis.vibrations import rigid_motions, vibrations
+from pliant.analysis.vibrations import complex_vibrations, rigid_motions, vibrations
 from pliant.model.errors import did_you_mean
 from pliant.model.notebook import html_page, made_by
 
@@ -29,6 +30,8 @@ Floats = NDArray[np.float64]
 
 HELD = 1e-9
 """A joint that can turn by no more than this part of its motion is held by the loops and by other joints."""
+UNDAMPED = 1e-9
+"""Damping ratio that rounding leaves of a pole without damping."""
 CLEAR = 0.1
 """A joint is eliminated itself if its part in its own row is above this part of the largest."""
 
@@ -38,23 +41,26 @@ class ModeSet:
     """Natural vibrations of a robot, the lowest first.
 
     squares         omega^2, rad^2/s^2 (count,); negative where the robot falls away from the configuration
-    shapes          columns (n, count): motion of all coordinates, of unit modal mass
+    shapes          columns (n, count): motion of all coordinates, of unit modal mass; complex where a rotation or a
+                    load that follows lets the coordinates move out of phase
     damping_ratios  modal damping over critical damping (count,); nan for motions without stiffness
     shares          part of the kinetic energy of each mode that each coordinate carries (n, count); columns add to 1
     names           coordinates of the rows of the shapes
     q               the configuration (n,)
     arm             the robot that vibrates
     warnings        what is beyond the limits of the model there, in words
+    v               rates of the steady rotation about which it vibrates (n,); none at rest
     """
 
     squares: Floats
-    shapes: Floats
+    shapes: Floats | NDArray[np.complex128]
     damping_ratios: Floats
     shares: Floats
     names: tuple[str, ...]
     q: Floats
     arm: Dynamics
     warnings: tuple[str, ...] = ()
+    v: Floats = field(default_factory=lambda: np.zeros(0))
 
     @property
     def frequencies(self) -> Floats:
@@ -68,8 +74,9 @@ class ModeSet:
 
     @property
     def growth(self) -> Floats:
-        """1/s: rate at which an unstable motion grows; zero for all others."""
-        return np.sqrt(np.maximum(-self.squares, 0.0))
+        """1/s: rate at which an unstable motion grows, falling or fluttering; zero for all others."""
+        flutters = np.maximum(-np.nan_to_num(self.damping_ratios), 0.0) * self.frequencies
+        return np.where(self.squares < 0, np.sqrt(np.maximum(-self.squares, 0.0)), flutters)
 
     @property
     def rigid(self) -> int:
@@ -83,7 +90,7 @@ class ModeSet:
         """The coordinate that carries the largest part of the kinetic energy of a mode (counted from 0)."""
         return self.names[int(np.argmax(np.abs(self.shares[:, mode])))]
 
-    def shape(self, mode: int) -> dict[str, float]:
+    def shape(self, mode: int) -> dict[str, complex]:
         """The motion of a mode (counted from 0) by the names of the coordinates."""
         return dict(zip(self.names, self.shapes[:, mode].tolist(), strict=True))
 
@@ -108,45 +115,74 @@ class ModeSet:
 def modes(
     arm: Dynamics,
     q: States | None = None,
+    v: States | None = None,
     *,
     locked: bool | Sequence[str] = True,
     count: int | None = None,
+    loads: Loads | None = None,
+    followers: Loads | None = None,
 ) -> ModeSet:
-    """Natural modes of small vibrations about a configuration.
+    """Natural modes of small vibrations about a state of rest, or of steady rotation.
 
-    q       coordinates; default, and joints by name ({"elbow": 0.5}): that pose, bent as gravity bends it while the
-            drives hold it
-    locked  True: the drives hold their motor angles; False: all joints are free; or the names of those that are held
-    count   how many of the lowest modes; default all
+    q          coordinates; default, and joints by name ({"elbow": 0.5}): that pose, bent as gravity, loads and rotation
+               bend it while the drives hold it
+    v          rates of joints that turn on steadily, {"hub": 12.0}; modes are complex then
+    locked     True: the drives hold their motor angles, or their speeds; False: all joints are free; or the names of
+               those that are held
+    count      how many of the lowest modes; default all
+    loads      frame -> force (3,) N, or force and moment (6,) N, N m, along the axes of the base
+    followers  the same along the axes of the frame, with which they turn
 
-    Gravity enters with its stiffness. Joints without drive are free unless they are named. Of closed loops any joints
-    may be named: those that the loops and the others hold already add nothing.
+    Gravity and loads enter with their stiffness. Joints without drive are free unless they are named. Of closed loops
+    any joints may be named: those that the loops and the others hold already add nothing.
     """
-    found = vibration_modes(arm, q, locked=locked, count=count)
+    found = vibration_modes(arm, q, v, locked=locked, count=count, loads=loads, followers=followers)
     tell(found.warnings)
     return found
 
 
 def vibration_modes(
-    arm: Dynamics, q: States | None = None, *, locked: bool | Sequence[str] = True, count: int | None = None
+    arm: Dynamics,
+    q: States | None = None,
+    v: States | None = None,
+    *,
+    locked: bool | Sequence[str] = True,
+    count: int | None = None,
+    loads: Loads | None = None,
+    followers: Loads | None = None,
 ) -> ModeSet:
     """The same; what is beyond the limits of the model is in its ``warnings`` only."""
-    state = resting(arm, q)
-    still = np.zeros(arm.size)
-    tau = settle(arm, state).tau if arm.loops.rows else np.zeros(len(arm.inputs))
-    t = tangent(arm, state, still, still, tau, dry_friction=False)
+    state = resting(arm, q, v, loads=loads, followers=followers)
+    rates, still = arm.v(v), np.zeros(arm.size)
+    acting = [*wrenches(loads), *wrenches(followers, follows=True)]
+    tau = np.zeros(len(arm.inputs))
+    if arm.loops.rows:
+        tau = settle(arm, state, loads=loads, followers=followers).tau
+    t = tangent(arm, state, rates, still, tau, dry_friction=False, loads=acting)
     Z = _free_motions(arm, t, locked)
     M, D, K = (Z.T @ x @ Z for x in (t.M, t.D, t.K))
-    K = (K + K.T) / 2
-    squares, vectors = vibrations(M, K, rigid_motions(arm, t.N @ Z, M, K))
-    own = slice(0, len(squares) if count is None else count)
-    squares, vectors = squares[own], vectors[:, own]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.einsum("ik,ij,jk->k", vectors, D, vectors) / (2 * np.sqrt(np.maximum(squares, 0.0)))
-    ratios = np.where(squares > 0, ratios, np.nan)
-    shapes = t.N @ Z @ vectors
-    shares = shapes * (arm.mass_matrix(state) @ shapes)
-    return ModeSet(squares, shapes, ratios, shares, arm.names, state, arm, tuple(state_limits(arm, state)))
+    motions = t.N @ Z
+    own = slice(0, count)
+    squares, ratios = np.zeros(0), np.zeros(0)
+    vectors: Floats | NDArray[np.complex128]
+    if rates.any() or (acting and not is_symmetric(K)):
+        poles, vectors = complex_vibrations(M, D, K)
+        falls = (poles.imag == 0.0) & (poles.real > 0.0)
+        squares = np.where(falls, -1.0, 1.0) * np.abs(poles) ** 2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = np.where(squares > 0, -poles.real / np.abs(poles), np.nan)
+        # undamped poles are imaginary but for rounding
+        ratios[np.abs(ratios) < UNDAMPED] = 0.0
+    else:
+        K = (K + K.T) / 2
+        squares, vectors = vibrations(M, K, rigid_motions(arm, motions, M, K))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = np.einsum("ik,ij,jk->k", vectors, D, vectors) / (2 * np.sqrt(np.maximum(squares, 0.0)))
+        ratios = np.where(squares > 0, ratios, np.nan)
+    shapes = motions @ vectors[:, own]
+    shares = (shapes.conj() * (arm.mass_matrix(state) @ shapes)).real
+    told = tuple(state_limits(arm, state, rates, loads=acting))
+    return ModeSet(squares[own], shapes, ratios[own], shares, arm.names, state, arm, told, rates)
 
 
 def _free_motions(arm: Dynamics, t: Tangent, locked: bool | Sequence[str]) -> Floats:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from pliant.analysis.statics import FrameLoad, wrench_force, wrench_stiffness
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
@@ -30,10 +33,19 @@ class Tangent(NamedTuple):
     names: tuple[str, ...]
 
 
-def tangent(arm: Dynamics, q: Floats, v: Floats, a: Floats, tau: Floats, *, dry_friction: bool) -> Tangent:
-    """The linearised equations at a state whose accelerations are a; without loops tau drops out."""
+def tangent(
+    arm: Dynamics,
+    q: Floats,
+    v: Floats,
+    a: Floats,
+    tau: Floats,
+    *,
+    dry_friction: bool,
+    loads: Sequence[FrameLoad] = (),
+) -> Tangent:
+    """The linearised equations at a state whose accelerations are a, under loads; without loops tau drops out."""
     d = arm.inverse_derivatives(q, v, a)
-    M, D, K, B, N, names = d.a, d.v, d.q, arm.B, np.eye(arm.size), arm.names
+    M, D, K, B, N, names = d.a, d.v, d.q - wrench_stiffness(arm, q, loads), arm.B, np.eye(arm.size), arm.names
     if not dry_friction:
         D = D - _dry_slope(arm, v)
     if not arm.loops.rows:
@@ -43,7 +55,8 @@ def tangent(arm: Dynamics, q: Floats, v: Floats, a: Floats, tau: Floats, *, dry_
     model = arm.reduced(q, v)
     N, names = model.N, model.names
     # the closing forces J^T lambda turn with the frames that they act on
-    K = K - arm.loops.closing_stiffness(q, arm.loops.kept_multipliers(q, v, a, B @ tau))
+    forces = B @ tau + wrench_force(arm, q, loads)
+    K = K - arm.loops.closing_stiffness(q, arm.loops.kept_multipliers(q, v, a, forces))
     stiffness = K @ N + M @ _turning(arm, q, a, N, names)
     return Tangent(N.T @ M @ N, N.T @ D @ N, N.T @ stiffness, N.T @ B, N, names)
 

@@ -21,8 +21,14 @@ UNSTRAINED = 1e-9
 """Movement of a strained coordinate, as a part of the whole motion, that rounding and loops may leave."""
 LEVEL = 1e-9
 """Change of gravity's force along a motion, as a part of weight over the robot's reach, that is rounding."""
+STILL = 1e-7
+"""Size of a pole, as a part of the largest, that rounding makes of the double zero of a motion without stiffness."""
 BELOW = 1.5
 """How far below the lowest square the shift lies that makes the stiffness positive definite."""
+
+
+class IndefiniteMassError(ValueError):
+    """A state so far beyond the limits of the model that nothing vibrates about it."""
 
 
 class Vibrations(NamedTuple):
@@ -79,6 +85,45 @@ def vibrations(M: Floats, K: Floats, rigid: Floats) -> Vibrations:
     return Vibrations(every, vectors * np.sign(largest))
 
 
+class ComplexVibrations(NamedTuple):
+    """Poles p (k,), 1/s, one of each conjugate pair, and complex shapes of unit modal mass (m, k)."""
+
+    poles: NDArray[np.complex128]
+    vectors: NDArray[np.complex128]
+
+
+def complex_vibrations(M: Floats, D: Floats, K: Floats) -> ComplexVibrations:
+    """Motions x e^(p t) of M x'' + D x' + K x = 0 with gyroscopic D or unsymmetric K, the slowest first.
+
+    Of the two real poles of a motion that falls, the one that grows is kept, and one of the two zeros of a motion
+    without stiffness.
+    """
+    from scipy.linalg import eig
+
+    m = len(M)
+    size = 1.0 / np.sqrt(np.diag(M))
+    M, D, K = (x * np.outer(size, size) for x in (M, D, K))
+    rate = float(np.sqrt(np.abs(K).max(initial=0.0))) or 1.0
+    left = np.block([[np.zeros((m, m)), np.eye(m)], [-K / rate**2, -D / rate]])
+    right = np.block([[np.eye(m), np.zeros((m, m))], [np.zeros((m, m)), M]])
+    poles, vectors = eig(left, right)
+    poles, vectors = rate * poles, vectors[:m]
+    small = STILL * float(np.abs(poles).max(initial=0.0))
+    zeros = [k for k in range(2 * m) if abs(poles[k]) <= small]
+    real = [k for k in range(2 * m) if k not in zeros and abs(poles[k].imag) <= small]
+    grow = [k for k in real if poles[k].real > 0]
+    decay = sorted((k for k in real if poles[k].real < 0), key=lambda k: poles[k].real)
+    swing = [k for k in range(2 * m) if poles[k].imag > small]
+    # each motion that grows has a twin that decays; overdamped ones come in pairs, too
+    kept = [*zeros[::2], *grow, *decay[: max(0, m - len(swing) - len(grow) - len(zeros[::2]))], *swing]
+    poles[zeros] = 0.0
+    kept.sort(key=lambda k: (poles[k].real <= 0 or poles[k].imag > 0, abs(poles[k])))
+    shapes = vectors[:, kept]
+    shapes = shapes / np.sqrt(np.einsum("ik,ij,jk->k", shapes.conj(), M, shapes).real)
+    largest = shapes[np.argmax(np.abs(shapes), axis=0), np.arange(len(kept))]
+    return ComplexVibrations(poles[kept], size[:, None] * shapes * (np.abs(largest) / largest))
+
+
 def _positive_first(M: Floats, K: Floats) -> Vibrations:
     """The inverse problem M x = x (K - s M) / (w^2 - s): it keeps the digits of the low frequencies."""
     from scipy.linalg import LinAlgError, eigh
@@ -102,6 +147,11 @@ def _positive_first(M: Floats, K: Floats) -> Vibrations:
             continue
         # unit modal mass: vectors are normalised by the stiffness
         back = inverse[::-1]
+        if back[-1] <= 0.0:
+            raise IndefiniteMassError(
+                "the mass matrix is not positive definite at this state: its links bend further than second-order "
+                "bending holds; write bending: exact"
+            )
         squares, shapes = 1.0 / back + shift, (vectors[:, ::-1] / stiff[:, None]) / np.sqrt(back)
         # the high ones lose digits in turn: their quotients of Rayleigh have them
         high = back < np.sqrt(back[0] * back[-1])

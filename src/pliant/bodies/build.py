@@ -17,7 +17,7 @@ from pliant.bodies.curved_axis import curve_of, curved_inertia
 from pliant.bodies.damping import loaded_mass, modal_damping, modal_ratios, rayleigh_damping, robot_damping
 from pliant.bodies.elements import BendingElements, RodElements, element_set
 from pliant.bodies.families import MOTIONS, CombinedSet, ShapeSet
-from pliant.bodies.foreshortening import Foreshortening, foreshortening
+from pliant.bodies.foreshortening import Foreshortening, foreshortening, modal_shortening
 from pliant.bodies.invariants import assemble, attachment, mass_matrix, stiffness, with_turning_sections
 from pliant.bodies.lumped import RigidPieces
 from pliant.bodies.modal_body import Array, Attachment, ModalBody
@@ -259,7 +259,8 @@ def _modal_body(link: Link) -> ModalBody:
         name: Attachment(*frame_pose(link, name), *modal.frame_shapes(name)) for name in link.frame_names
     }  # fmt: skip
     arrays = {key: modal.array(key) for key in modal.shapes()}
-    return ModalBody.from_integrals(names=modal.names, mass=modal.mass, frames=frames, **arrays)
+    body = ModalBody.from_integrals(names=modal.names, mass=modal.mass, frames=frames, **arrays)
+    return replace(body, large=modal_shortening(body, modal)) if modal.shortens else body
 
 
 def _problems(body: ModalBody) -> Iterator[str]:

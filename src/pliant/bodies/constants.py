@@ -8,6 +8,7 @@ import numpy as np
 
 from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.modal_terms import ModalSection, ModalTerms
+from pliant.bodies.rod import Rod
 from pliant.bodies.rounding import clean, listed
 from pliant.bodies.terms import Body
 
@@ -45,23 +46,25 @@ def deflection(body: ModalBody, frame: str, q_e: Array) -> tuple[Array, Array]:
         return q_e @ at.Phi_d.T, q_e @ at.Phi_r.T
     from scipy.spatial.transform import Rotation
 
-    still = [0.0] * body.size
-    terms, section, offset = (
-        terms_of(body, "exponential"),
-        section_of(body, frame, "exponential"),
-        offset_of(body, frame),
-    )
-    lanes = q_e.shape[:-1]
-    places, turns = [], []
-    for coordinates in (list(np.moveaxis(q_e, -1, 0)), still):
-        moved = terms.frame(section, coordinates, still)
-        R = np.eye(3).tolist() if moved.R is None else moved.R
-        places.append(np.stack([np.broadcast_to(x, lanes) for x in moved.r], axis=-1))
-        turns.append(np.stack([np.stack([np.broadcast_to(x, lanes) for x in row], axis=-1) for row in R], axis=-2))
-    displacement = places[0] - places[1] + (turns[0] - turns[1]) @ np.array(offset)
-    turn = turns[0] @ np.swapaxes(turns[1], -1, -2)
+    offset = np.array(offset_of(body, frame))
+    r, R = _place(body, frame, q_e)
+    start, axes = _place(body, frame, np.zeros(body.size))
+    displacement = r - start + (R - axes) @ offset
+    turn = R @ np.swapaxes(axes, -1, -2)
     angles = Rotation.from_matrix(turn.reshape(-1, 3, 3)).as_rotvec()
-    return np.asarray(displacement), np.asarray(angles).reshape(*lanes, 3)
+    return np.asarray(displacement), np.asarray(angles).reshape(*r.shape)
+
+
+def _place(body: ModalBody, frame: str, q_e: Array) -> tuple[Array, Array]:
+    """Position (..., 3) and rotation (..., 3, 3) of the section of a frame."""
+    if isinstance(body.large, Rod):
+        return body.large.place(frame, q_e)
+    lanes, still = q_e.shape[:-1], [0.0] * body.size
+    section = section_of(body, frame, "exponential")
+    moved = terms_of(body, "exponential").frame(section, list(np.moveaxis(q_e, -1, 0)), still)
+    R = np.eye(3).tolist() if moved.R is None else moved.R
+    turn = np.stack([np.stack([np.broadcast_to(x, lanes) for x in row], axis=-1) for row in R], axis=-2)
+    return np.stack([np.broadcast_to(x, lanes) for x in moved.r], axis=-1), turn
 
 
 def disc_sections(body: ModalBody, rule: str) -> list[tuple[ModalSection, Array]]:

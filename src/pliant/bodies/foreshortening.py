@@ -12,19 +12,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pliant.bodies.families import MOTIONS, ShapeSet, X
 from pliant.bodies.invariants import attachment, gram_matrix
 from pliant.bodies.lumped import RigidPieces
-from pliant.bodies.modal_body import Array
+from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.modal_terms import ModalSection, ModalTerms
 from pliant.bodies.profile import BeamProfile
 from pliant.bodies.quadrature import TAPER_POINTS, gauss, merge_breaks
 from pliant.bodies.rounding import listed
 from pliant.bodies.second_order_terms import SecondOrderSection, SecondOrderTerms
 from pliant.bodies.shortening_fields import SAME_LINE, WIDENED, ShorteningFields, factors
+
+if TYPE_CHECKING:
+    from pliant.model.modal import ModalData
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +149,14 @@ def foreshortening(
             total -= _tilted(pieces, profile, power, n)
     moved = {name: _of_frame(sets, profile, *at) for name, at in frames.items()}
     return Foreshortening(mass, place, spread, first, second, moved)
+
+
+def modal_shortening(body: ModalBody, modal: ModalData) -> Foreshortening:
+    """Second-order integrals that were given with modal data, on all of its mass."""
+    spread = np.trace(body.I_rr) / 2 * np.eye(3) - body.I_rr
+    frames = {name: modal.frame_shortening(name) for name in body.frames}
+    first, second = (modal.array(key) for key in modal.second_order_shapes())
+    return Foreshortening(body.mass, body.first, spread, first, second, frames)
 
 
 def shortening_of(sets: Sequence[ShapeSet], profile: BeamProfile, x: Array) -> Array:

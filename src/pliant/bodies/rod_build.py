@@ -128,7 +128,7 @@ def about_its_shape(body: ModalBody, rod: Rod) -> ModalBody:
         if at.moves:
             here = terms.frame(rod.section_at(at), still, still)
             assert here.spin is not None
-            turns = np.array(here.spin.J_w)
+            turns = np.array(here.spin.J_w, dtype=float)
             frames[name] = Attachment(
                 position=np.array(here.r) + at.offset,
                 rotation=at.turned @ body.frames[name].rotation,

@@ -14,6 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from math import ceil, cos, cosh, exp, factorial, pi, sin
 
 import numpy as np
@@ -145,11 +146,7 @@ class StrainPolynomial(Shape):
     integrals: int
 
     def _derivative(self, xi: Array, order: int) -> Array:
-        strain = np.polynomial.Legendre.basis(self.degree, domain=[0.0, 1.0])
-        function = strain.integ(self.integrals - order, lbnd=0.0) if order < self.integrals else strain
-        if order > self.integrals:
-            function = strain.deriv(order - self.integrals)
-        return np.asarray(function(xi), dtype=float)
+        return np.asarray(_legendre(self.degree, self.integrals - order)(xi), dtype=float)
 
     @property
     def points(self) -> int:
@@ -233,6 +230,13 @@ def rod_shapes(kind: str, count: int, length: float, *, ratio: float = 0.0) -> l
         case "legendre":
             return [_strain_polynomial(k, 1, length, (0,)) for k in range(count)]
     raise ValueError(f"unknown rod shape {kind!r}")
+
+
+@cache
+def _legendre(degree: int, integrals: int) -> np.polynomial.Legendre:
+    """P_degree(2 xi - 1), integrated from 0 so many times (negative: differentiated)."""
+    strain = np.polynomial.Legendre.basis(degree, domain=[0.0, 1.0])
+    return strain.integ(integrals, lbnd=0.0) if integrals >= 0 else strain.deriv(-integrals)
 
 
 def _strain_polynomial(degree: int, integrals: int, length: float, zeros: tuple[int, ...]) -> StrainPolynomial:

@@ -11,6 +11,7 @@ import typer
 
 from pliant.cli import (
     bench,
+    buckling,
     check,
     derive,
     equilibrium,
@@ -48,6 +49,7 @@ app.command(name="inverse")(inverse.inverse)
 app.command(name="view")(view.view)
 app.command(name="modes")(modes.modes)
 app.command(name="equilibrium")(equilibrium.equilibrium)
+app.command(name="buckling")(buckling.buckling)
 app.command(name="derive")(derive.derive)
 app.command(name="reproduce")(reproduce.reproduce)
 app.command(name="verify")(verify.verify)

@@ -22,6 +22,9 @@ ENDINGS = (*YAML_ENDINGS, ".urdf")
 # a robot of more coordinates is not computed for a check
 MOST_COORDINATES = 300
 
+# nor its state of rest for one of more, which takes longer
+MOST_AT_REST = 60
+
 # least eigenvalue of the mass matrix, scaled to a unit diagonal, with which the dynamics can be solved
 SINGULAR = 1e-13
 
@@ -94,6 +97,8 @@ def _study(file: str) -> str:
     study = pliant.load_study(file)
     for problem in _refusals(study.robot):
         raise _located(problem, file)
+    for text in _at_rest(study.robot):
+        warnings.warn(f"{file}: {text}", stacklevel=2)
     return f"a study of {study.robot.name} until {study.until:g} s"
 
 
@@ -110,12 +115,15 @@ def _robot(file: str, strict: bool) -> str:
             raise _located(error, file, link.name) from None
     for problem in _refusals(robot):
         raise _located(problem, file)
-    for text in description_limits(robot):
+    for text in (*description_limits(robot), *_at_rest(robot)):
         warnings.warn(f"{file}: {text}", stacklevel=2)
     joints = len(robot.joint_coordinates)
     words = f"{counted(len(robot.links), 'link')}, {joints} joint and {elastic} elastic coordinates"
     if Path(file).suffix.lower() == ENDINGS[-1] and robot.tip is not None:
         words += f", tip {robot.tip.removesuffix('.tip')}"
+    linear = [link.name for link in robot.links if link.modal is not None and not link.modal.shortens]
+    if linear:
+        words += f"; modal data without Gamma_first bends linearly: {', '.join(linear)}"
     return words
 
 
@@ -138,6 +146,22 @@ def _refusals(robot: Robot) -> Iterator[ModelError]:
     else:
         if not arm.loops.rows:
             yield from _singular(arm.names, arm.mass_matrix(q))
+
+
+def _at_rest(robot: Robot) -> Iterator[str]:
+    """What is beyond the limits of the model where gravity alone bends the robot in its reference pose."""
+    import pliant
+    from pliant.analysis.equilibrium import state_of_rest
+
+    if not any(robot.gravity) or not any(link.is_flexible for link in robot.links):
+        return
+    arm = pliant.Dynamics(robot, compile="never")
+    if arm.size > MOST_AT_REST:
+        return
+    try:
+        yield from (f"at rest {text}" for text in state_of_rest(arm).warnings)
+    except (pliant.NoEquilibriumError, pliant.LoopError) as error:
+        yield str(error)
 
 
 def _singular(names: Sequence[str], M: Any) -> Iterator[ModelError]:

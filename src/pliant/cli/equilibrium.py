@@ -9,6 +9,7 @@ import typer
 
 from pliant.cli.modes import configuration_of
 from pliant.cli.terminal import emit, number, plain, refuse, table, warn
+from pliant.cli.wrenches import loads_of, rates_of
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -30,6 +31,10 @@ def equilibrium(
     follower: Annotated[
         list[str] | None, typer.Option(help="The same along the axes of the frame, with which it turns.")
     ] = None,
+    rate: Annotated[
+        list[str] | None,
+        typer.Option(help="A joint that turns steadily, JOINT=VALUE in rad/s or with a unit (60rpm); may be repeated."),
+    ] = None,
     off: Annotated[
         bool, typer.Option("--off", help="The motors are off and all joints settle; default: the drives hold them.")
     ] = False,
@@ -38,50 +43,45 @@ def equilibrium(
     import numpy as np
 
     import pliant
-    from pliant.analysis.equilibrium import settle
-    from pliant.analysis.limits import state_limits
+    from pliant.analysis.equilibrium import state_of_rest
     from pliant.dynamics import Dynamics
     from pliant.model.plausible import description_limits
 
     loaded = pliant.load(robot)
     arm = Dynamics(loaded, compile="never")
     q = configuration_of(arm, at or [])
-    loads, followers = _loads("--load", load or []), _loads("--follower", follower or [])
+    loads, followers = loads_of("--load", load or []), loads_of("--follower", follower or [])
+    rates = rates_of(arm, "--rate", rate or [])
     try:
         efforts = np.zeros(len(arm.inputs)) if off else None
-        found = settle(arm, q, tau=efforts, loads=loads, followers=followers)
+        found = state_of_rest(arm, q, tau=efforts, loads=loads, followers=followers, rates=rates)
     except (ValueError, KeyError) as error:
         refuse(str(error.args[0]))
     how = "motors off" if off else "drives hold the joints"
+    how += "".join(f", {name} turns at {number(value)} rad/s" for name, value in rates.items())
     straight = np.where(np.isin(arm.names, loaded.joint_coordinates), found.q, 0.0)
     sag = 1e3 * (arm.pose("tip", found.q).position - arm.pose("tip", straight).position)
     moved = f"bending moves the tip by ({_listed(sag)}) mm, base axes"
     emit(f"[bold]{plain(loaded.name)}[/]: equilibrium, {how}; {moved}", _joints(arm, found), _links(arm, found))
-    warn([*description_limits(loaded), *state_limits(arm, found.q)])
-
-
-def _loads(option: str, given: list[str]) -> dict[str, list[float]]:
-    read = {}
-    for text in given:
-        frame, _, values = text.partition("=")
-        try:
-            read[frame.strip()] = [float(x) for x in values.split(",")]
-        except ValueError:
-            refuse(f"{option} {text!r}: write it as FRAME=FX,FY,FZ with numbers in N")
-    return read
+    warn([*description_limits(loaded), *found.warnings])
 
 
 def _listed(values: Iterable[float]) -> str:
+    return ", ".join(number(x) for x in _clean(values))
+
+
+def _clean(values: Iterable[float]) -> list[float]:
     """Numbers, with what rounding leaves of zero as zero."""
     kept = [float(x) for x in values]
     largest = max((abs(x) for x in kept), default=0.0)
-    return ", ".join(number(0.0 if abs(x) < 1e-9 * largest else x) for x in kept)
+    return [0.0 if abs(x) < 1e-9 * largest else x for x in kept]
 
 
 def _joints(arm: Dynamics, found: Equilibrium) -> Table:
     from math import degrees
 
     rows = table("joint", "position", "effort that holds it", words=1)
+    efforts = dict(zip(arm.inputs, _clean(found.tau), strict=True))
     kinds = {name: link.joint.type for link in arm.robot.links for name in link.joint.coordinates}
     for name, kind in kinds.items():
         value = float(found.q[arm.names.index(name)])
@@ -89,7 +89,7 @@ def _joints(arm: Dynamics, found: Equilibrium) -> Table:
         slides = kind == "prismatic" or (kind == "free" and ".r" not in name)
         where = f"{number(value)} m" if slides else f"{number(degrees(value))} deg"
         unit = "N" if kind == "prismatic" else "N m"
-        effort = f"{number(float(found.tau[arm.inputs.index(name)]))} {unit}" if name in arm.inputs else "passive"
+        effort = f"{number(efforts[name])} {unit}" if name in efforts else "passive"
         rows.add_row(name, where, effort)
     return rows
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pliant.simulation.inverse_dynamics import InverseRun
 
 FEEDBACKS = ("band", "static", "full")
+EQUATIONS = ("complete", "absolute", "printed")
 
 
 def inverse(
@@ -27,6 +28,9 @@ def inverse(
     iterations: Annotated[int, typer.Option(min=1, max=100, help="The most iterations.")] = 10,
     tolerance: Annotated[float, typer.Option(min=0.0, help="Distance from the path that is good enough, m.")] = 5e-6,
     elements: Annotated[int | None, typer.Option(min=1, max=1000, help="Elements of every bending link.")] = None,
+    equations: Annotated[
+        str, typer.Option(help="Of the nodes: complete; for study absolute or printed, as the paper has them.")
+    ] = "complete",
     plot: Annotated[Path | None, typer.Option(help="Draw the solution into this PNG, SVG or PDF file.")] = None,
     confirm: Annotated[
         bool, typer.Option("--confirm", help="Simulate the result on the full nonlinear model.")
@@ -36,6 +40,8 @@ def inverse(
     """Keep a frame of the flexible robot on the path of the rigid one: by successive approximation."""
     if feedback not in FEEDBACKS:
         refuse(f"feedback is '{feedback}'; it must be one of {', '.join(FEEDBACKS)}")
+    if equations not in EQUATIONS:
+        refuse(f"equations are '{equations}'; they must be one of {', '.join(EQUATIONS)}")
     check_picture(plot)
     from math import pi
 
@@ -53,6 +59,7 @@ def inverse(
             iterations=iterations,
             tolerance=tolerance,
             elements=elements,
+            variant=equations,  # type: ignore[arg-type]
             report=bar.update,
         )
     simulated: tuple[Any, Any] | None = None

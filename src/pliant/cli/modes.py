@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pliant.cli.terminal import RobotArgument, check_picture, emit, number, plain, refuse, table, warn
+from pliant.cli.wrenches import loads_of, rates_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,6 +42,17 @@ def modes(
     convergence: Annotated[
         bool, typer.Option("--convergence", help="Show the frequencies with more modes and elements, too.")
     ] = False,
+    load: Annotated[
+        list[str] | None,
+        typer.Option(help="A load FRAME=FX,FY,FZ[,MX,MY,MZ] along base axes, in N and N m; may be repeated."),
+    ] = None,
+    follower: Annotated[
+        list[str] | None, typer.Option(help="The same along the axes of the frame, with which it turns.")
+    ] = None,
+    rate: Annotated[
+        list[str] | None,
+        typer.Option(help="A joint that turns steadily, JOINT=VALUE in rad/s or with a unit (60rpm); may be repeated."),
+    ] = None,
     spin: Annotated[
         str | None,
         typer.Option(help="JOINT=SPEED, such as hub=600rpm: frequencies over the speed of a joint, up to this one."),
@@ -78,16 +90,22 @@ def modes(
         refuse(str(error))
     q = configuration_of(arm, at or [])
     try:
-        found = vibration_modes(arm, arm.assemble(q) if straight else settle(arm, q).q, locked=not free)
-    except ValueError as error:
-        refuse(str(error))
+        loads, followers = loads_of("--load", load or []), loads_of("--follower", follower or [])
+        rates = rates_of(arm, "--rate", rate or [])
+        state = arm.assemble(q) if straight else settle(arm, q, rates=rates, loads=loads, followers=followers).q
+        found = vibration_modes(arm, state, rates, locked=not free, loads=loads, followers=followers)
+    except (ValueError, KeyError) as error:
+        refuse(str(error.args[0]))
     if not len(found):
         refuse(f"{loaded.name}: nothing can move while the drives hold the joints; use --free")
     how = ["all joints free" if free else "drives hold the joints"]
     how += [word for word, on in (("straight links", straight), ("without gravity", weightless)) if on]
+    how += [f"{name} turns at {number(value)} rad/s" for name, value in rates.items()]
     title = f"[bold]{plain(loaded.name)}[/]: natural modes, {', '.join(how)}"
     emit(title, _configuration(arm, found), _rows(found, count))
-    warn([*description_limits(loaded), *found.warnings, *_convergence(arm, at or [], free, convergence, count)])
+    # finer links are compared at rest
+    finer = [] if rates or loads or followers else _convergence(arm, at or [], free, convergence, count)
+    warn([*description_limits(loaded), *found.warnings, *finer])
     if plot is not None:
         from pliant.pictures.mode_plot import draw_modes
 
@@ -160,6 +178,8 @@ def _rows(found: ModeSet, count: int) -> Table:
         square = found.squares[k]
         ratio = number(100 * found.damping_ratios[k]) if square > 0 else ""
         words = number(found.hertz[k]) if square >= 0 else f"falls, {number(found.growth[k])} 1/s"
+        if square > 0 and found.damping_ratios[k] < 0:
+            words = f"{words}, flutters, {number(found.growth[k])} 1/s"
         rows.add_row(str(k + 1), words, number(found.frequencies[k]), ratio, found.leading(k))
     if len(found) > shown:
         rows.add_row("", f"and {len(found) - shown} more", "", "", "")

@@ -125,10 +125,15 @@ def _kind(link: Link) -> str:
     if link.rigid is not None:
         return "rigid"
     if link.modal is not None:
-        return f"modal data, {link.modal.size} modes"
+        return f"modal data, {link.modal.size} modes{'' if link.modal.shortens else ', linear bending'}"
     if link.beam is None:
         return "connector"
     beam = link.beam
+    bends = beam.is_flexible and beam.bending != "second-order"
+    return _discretised(beam) + (f", {beam.bending} bending" if bends else "")
+
+
+def _discretised(beam: Beam) -> str:
     if beam.elements is not None:
         method = beam.elements.reduce.method.replace("_", "-")
         reduced = "" if method == "none" else f", {method}"

@@ -319,6 +319,11 @@ class Beam(Element):
         return bool(self.families)
 
     @property
+    def shortens(self) -> bool:
+        """Whether its bent axis moves back to second order."""
+        return self.bending == "second-order" and bool({"bend_y", "bend_z"} & {*self.families})
+
+    @property
     def is_uniform(self) -> bool:
         """Whether the beam is one piece without taper."""
         parts = self.parts()

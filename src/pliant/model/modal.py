@@ -78,6 +78,9 @@ class ModalFrame(Placement):
 
     Phi_d: NumberArray = Field(default=(), description="displacement shapes, 3 rows of n numbers; default zero")
     Phi_r: NumberArray = Field(default=(), description="rotation shapes, 3 rows of n numbers; default zero")
+    Gamma: NumberArray = Field(
+        default=(), description="second-order displacement: the frame moves by q^T Gamma q / 2 more, 3 x n x n"
+    )
 
 
 class ModalData(Element):
@@ -93,6 +96,11 @@ class ModalData(Element):
     I_re         int r~^T phi_k~ dm            (n, 3, 3)
     I_ee         int phi_i~^T phi_k~ dm        (n, n, 3, 3)
     M_ee, K_ee, D_ee                           (n, n)
+
+    A link whose points move by q^T Gamma q / 2 beyond their shapes bends to second order:
+
+    Gamma_first   int Gamma dm                 (3, n, n)
+    Gamma_second  int r_a Gamma_b dm           (3, 3, n, n)
     """
 
     names: tuple[CoordinateName, ...] = Field(
@@ -110,6 +118,10 @@ class ModalData(Element):
     M_ee: NumberArray = Field(description="modal mass matrix, n x n")
     K_ee: NumberArray = Field(description="modal stiffness matrix, n x n")
     D_ee: NumberArray = Field(default=(), description="modal damping matrix, n x n; default zero")
+    Gamma_first: NumberArray = Field(
+        default=(), description="int Gamma dm, 3 x n x n; none: the link bends linearly, loads do not stiffen it"
+    )
+    Gamma_second: NumberArray = Field(default=(), description="int r_a Gamma_b dm, 3 x 3 x n x n; with Gamma_first")
     frames: Annotated[dict[Name, ModalFrame], Frozen] = Field(description="frames by name; tip is needed")
 
     @model_validator(mode="after")
@@ -122,6 +134,7 @@ class ModalData(Element):
         refuse(self._shape_problems(n))
         refuse(self._frame_problems())
         refuse(self._matrix_problems())
+        refuse(self._second_order_problems())
         return self
 
     @property
@@ -145,14 +158,28 @@ class ModalData(Element):
             "D_ee": (n, n),
         }
 
+    @property
+    def shortens(self) -> bool:
+        """Whether it bends to second order."""
+        return bool(self.Gamma_first)
+
+    def second_order_shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shape of the arrays of second order."""
+        n = self.size
+        return {"Gamma_first": (3, n, n), "Gamma_second": (3, 3, n, n)}
+
     def array(self, key: str) -> Array:
         """One of the arrays, zeros when it is not given."""
-        return _filled(getattr(self, key), self.shapes()[key])
+        return _filled(getattr(self, key), (self.shapes() | self.second_order_shapes())[key])
 
     def frame_shapes(self, name: str) -> tuple[Array, Array]:
         """Phi_d and Phi_r (3, n) of a frame; zeros for the root when it is not given."""
         frame = self.frames.get(name, ModalFrame())
         return _filled(frame.Phi_d, (3, self.size)), _filled(frame.Phi_r, (3, self.size))
+
+    def frame_shortening(self, name: str) -> Array:
+        """Gamma (3, n, n) of a frame."""
+        return _filled(self.frames.get(name, ModalFrame()).Gamma, (3, self.size, self.size))
 
     def _shape_problems(self, n: int) -> Iterator[InitErrorDetails]:
         if len(self.names) != n or len(set(self.names)) != n:
@@ -160,12 +187,12 @@ class ModalData(Element):
         for key in ("I_rr", "M_ee", "K_ee"):
             if not getattr(self, key):
                 yield of_value(key, message="is empty; it is needed")
-        for key, wanted in self.shapes().items():
+        for key, wanted in (self.shapes() | self.second_order_shapes()).items():
             if (problem := _shape_problem(getattr(self, key), wanted)) is not None:
                 yield of_value(key, message=problem)
         for name, frame in self.frames.items():
-            for key in ("Phi_d", "Phi_r"):
-                if (problem := _shape_problem(getattr(frame, key), (3, n))) is not None:
+            for key, wanted in (("Phi_d", (3, n)), ("Phi_r", (3, n)), ("Gamma", (3, n, n))):
+                if (problem := _shape_problem(getattr(frame, key), wanted)) is not None:
                     yield of_value("frames", name, key, message=problem)
 
     def _frame_problems(self) -> Iterator[InitErrorDetails]:
@@ -185,6 +212,22 @@ class ModalData(Element):
         M = self.mass_matrix()
         if np.linalg.eigvalsh(M)[0] < -DEFINITE:
             yield of_value("M_ee", message="does not fit mass, first, first_modal, beta and I_rr: kinetic energy < 0")
+
+    def _second_order_problems(self) -> Iterator[InitErrorDetails]:
+        """Frames and mass must move back together, and quadratic forms are symmetric."""
+        both = [bool(self.Gamma_first), bool(self.Gamma_second)]
+        if any(both) and not all(both):
+            missing, given = ("Gamma_second", "Gamma_first") if both[0] else ("Gamma_first", "Gamma_second")
+            yield of_value(missing, message=f"is not given, but {given} is; second-order bending needs both")
+        for name, frame in self.frames.items():
+            if frame.Gamma and not all(both):
+                message = "is given without Gamma_first and Gamma_second of the mass; second-order bending needs them"
+                yield of_value("frames", name, "Gamma", message=message)
+        forms: list[tuple[tuple[str, ...], Array]] = [((key,), self.array(key)) for key in self.second_order_shapes()]
+        forms += [(("frames", name, "Gamma"), self.frame_shortening(name)) for name in self.frames]
+        for place, form in forms:
+            if np.abs(form - np.swapaxes(form, -1, -2)).max() > SYMMETRIC * np.abs(form).max():
+                yield of_value(*place, message="is not symmetric in its last two indices; it must be")
 
     def mass_matrix(self) -> Array:
         """The mass matrix of the free body, rows scaled to a unit diagonal."""

@@ -35,9 +35,9 @@ def draw_modes(arm: Dynamics, modes: ModeSet, path: Path) -> None:
 
 def mode_figure(arm: Dynamics, modes: ModeSet, path: str | Path | None = None) -> Figure:
     """A picture of the lowest vibrations; written to a file if a path is given."""
-    rest = _lines(arm, modes.q)
+    rest = robot_lines(arm, modes.q)
     points = np.concatenate(rest)
-    view = best_view(points, _axes(arm, modes.q))
+    view = best_view(points, joint_axes(arm, modes.q))
     shown = [k for k in range(len(modes)) if modes.squares[k] > 0][:SHOWN]
     rows = max(1, -(-len(shown) // COLUMNS))
     figure = new_figure(10.5, 0.8 + 3.0 * rows)
@@ -49,7 +49,8 @@ def mode_figure(arm: Dynamics, modes: ModeSet, path: str | Path | None = None) -
         row, column = divmod(place, COLUMNS)
         height = 3.0 / (0.8 + 3.0 * rows)
         axes = figure.add_axes((column / COLUMNS + 0.01, (rows - 1 - row) * height + 0.01, 0.31, 0.86 * height))
-        for colour, width, lines in _swings(arm, modes, k, rest):
+        # of a complex shape, its motion when the largest part is at its end
+        for colour, width, lines in swings(arm, modes.q, modes.shapes[:, k].real, rest):
             *links, loads = lines
             for line in links:
                 axes.plot(*view.project(line).T, color=colour, lw=width, solid_capstyle="round", zorder=1 + width)
@@ -65,9 +66,9 @@ def mode_figure(arm: Dynamics, modes: ModeSet, path: str | Path | None = None) -
     return figure
 
 
-def _swings(arm: Dynamics, modes: ModeSet, k: int, rest: list[Array]) -> Iterator[tuple[str, float, list[Array]]]:
-    """Colour, width and lines of the robot at rest and at the two ends of a vibration; displacements are linear."""
-    ahead, behind = (_lines(arm, modes.q + sign * STEP * modes.shapes[:, k]) for sign in (1.0, -1.0))
+def swings(arm: Dynamics, q: Array, shape: Array, rest: list[Array]) -> Iterator[tuple[str, float, list[Array]]]:
+    """Colour, width and lines of the robot at rest and at the two ends of a motion; displacements are linear."""
+    ahead, behind = (robot_lines(arm, q + sign * STEP * shape) for sign in (1.0, -1.0))
     moved = [(a - b) / (2 * STEP) for a, b in zip(ahead, behind, strict=True)]
     size = float(np.ptp(np.concatenate(rest), axis=0).max())
     swing = SWING * size / max(max(float(np.abs(d).max(initial=0.0)) for d in moved), 1e-300)
@@ -76,7 +77,7 @@ def _swings(arm: Dynamics, modes: ModeSet, k: int, rest: list[Array]) -> Iterato
     yield BLUE, 2.2, [line + swing * d for line, d in zip(rest, moved, strict=True)]
 
 
-def _lines(arm: Dynamics, q: Array) -> list[Array]:
+def robot_lines(arm: Dynamics, q: Array) -> list[Array]:
     """Points (k, 3) along every link, and at the end the centres of hubs and payloads, base frame."""
     at, lines = BentLinks(arm, q), []
     for link in arm.robot.links:
@@ -89,7 +90,7 @@ def _lines(arm: Dynamics, q: Array) -> list[Array]:
     return [*lines, at.loads()]
 
 
-def _axes(arm: Dynamics, q: Array) -> Array:
+def joint_axes(arm: Dynamics, q: Array) -> Array:
     """Axes of the revolute joints in the base (m, 3)."""
     at, turning = BentLinks(arm, q), [m for m in arm.mechanism.members if m.joint.kind == "revolute"]
     return np.array([at.own(member.name).rotation @ member.joint.axis_B for member in turning]).reshape(-1, 3)

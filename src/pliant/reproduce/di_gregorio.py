@@ -34,8 +34,8 @@ Floats = NDArray[np.float64]
 START, TURN, UNTIL, STEPS = (0.3, 0.5), (1.2, -0.9), 1.5, 1500
 """The nominal motion of the open chain: quintic in 1 s, then rest."""
 ELEMENTS = (2, 4, 8, 16)
-BAR_ELEMENTS = 32
-ETA = np.linspace(0.0, 12.0, 49)
+BAR_ELEMENTS = 16
+ETA = np.linspace(0.0, 12.0, 25)
 """Speeds of the turning bar, in sqrt(EI / (rho A L^4))."""
 # Wright, Smith, Thresher, Wang, J. Appl. Mech. 49 (1982): the two lowest frequencies out of the plane of rotation; in
 # the plane their squares are smaller by that of the speed
@@ -163,12 +163,12 @@ def pushed_arm() -> ApproximateForward:
 # ---------------------------------------------------------------- the turning bar
 
 
-def turning_bar() -> Robot:
-    """A cantilever of unit constants that turns about its root: frequencies in its plane and out of it."""
+def turning_bar(plane: str) -> Robot:
+    """A cantilever of unit constants that turns about its root and bends in one plane."""
     beam = {
         "length": 1.0,
         "properties": {"mass_per_length": 1.0, "EIy": 1.0, "EIz": 1.0},
-        "lumped": {"nodes": BAR_ELEMENTS, "bend_y": True, "bend_z": True},
+        "lumped": {"nodes": BAR_ELEMENTS, "bend_y": plane == "bend_y", "bend_z": plane == "bend_z"},
     }
     links = [{"name": "bar", "joint": {"name": "hub", "axis": "z"}, "beam": beam}]
     return Robot.model_validate({"name": "turning bar", "gravity": [0, 0, 0], "links": links})
@@ -178,20 +178,20 @@ def _turning_bar(table_of: type, path: Path) -> object:
     """Table and figure: dynamic stiffness alone, second-order links, and published values."""
     eta, flap = np.array(list(PUBLISHED)), np.array(list(PUBLISHED.values()))
     chord = np.sqrt(flap**2 - eta[:, None] ** 2)
-    found = frequencies_over_speed(turning_bar(), "hub", np.append(ETA, eta), count=4)
+    speeds = np.append(ETA, eta)
+    planes = [frequencies_over_speed(turning_bar(plane), "hub", speeds, count=2) for plane in ("bend_y", "bend_z")]
+    soft, stiff = (np.hstack([getattr(found, kind) for found in planes]) for kind in ("softened", "stiffened"))
     rows = table_of(title="Turning bar, unit constants: first frequencies in its plane and out of it over the speed")
     kinds = ("dynamic stiffness", "second order", "published")
     for column in ("speed", *(f"{plane}: {kind}" for plane in ("in plane", "out of plane") for kind in kinds)):
         rows.add_column(column, justify="right")
-    for k, speed in enumerate(eta):
-        soft, stiff = found.softened[len(ETA) + k], found.stiffened[len(ETA) + k]
-        numbers = (soft[0], stiff[0], chord[k, 0], soft[1], stiff[1], flap[k, 0])
+    for k, speed in enumerate(eta, start=len(ETA)):
+        known = chord[k - len(ETA), 0], flap[k - len(ETA), 0]
+        numbers = (soft[k, 0], stiff[k, 0], known[0], soft[k, 2], stiff[k, 2], known[1])
         rows.add_row(f"{speed:g}", *(f"{x:.4f}" for x in numbers))
-    keep = slice(0, len(ETA))
-    curves = SpeedFrequencies("hub", ETA, found.softened[keep], found.stiffened[keep])
+    curves = SpeedFrequencies("hub", ETA, soft[: len(ETA)], stiff[: len(ETA)])
     both = np.concatenate([chord.T, flap.T])
-    known = {"published": (np.tile(eta, len(both)), both.ravel())}
-    draw_speed(
-        curves, "turning bar of unit constants", path, unit=(1.0, "rad/s"), speed_unit=(1.0, "rad/s"), known=known
-    )
+    published = {"published": (np.tile(eta, len(both)), both.ravel())}
+    plain = (1.0, "rad/s")
+    draw_speed(curves, "turning bar of unit constants", path, unit=plain, speed_unit=plain, known=published)
     return rows

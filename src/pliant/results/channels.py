@@ -27,6 +27,16 @@ WORKS = {
     "dissipated": "energy lost by friction and damping since the start",
 }
 
+STRAIN_WORDS = {
+    "bend_y": "curvature in y, factor of a Legendre polynomial",
+    "bend_z": "curvature in z, factor of a Legendre polynomial",
+    "torsion": "twist, factor of a Legendre polynomial",
+    "axial": "stretch, factor of a Legendre polynomial",
+    "shear_y": "shear in y, factor of a Legendre polynomial",
+    "shear_z": "shear in z, factor of a Legendre polynomial",
+}
+"""Meaning of coordinates that are strains."""
+
 
 class Channel(NamedTuple):
     """A named quantity of a run."""
@@ -40,7 +50,7 @@ class Channel(NamedTuple):
 def all_channels(quantities: Quantities, info: RunInfo) -> dict[str, Channel]:
     """The channels that are listed, by name."""
     found = [
-        *_coordinates(quantities),
+        *coordinate_channels(quantities),
         *_inputs(quantities),
         *_frames(quantities, info),
         *_links(quantities),
@@ -61,14 +71,34 @@ def frame_channel(quantities: Quantities, frame: str, part: str) -> Channel:
 
 
 def coordinate_unit(robot: Robot, name: str) -> str:
-    """Unit of a coordinate: angles of turning joints and of torsion, lengths of all others."""
+    """Unit of a coordinate: angles of turning joints and of torsion, lengths of all others but strains."""
     for link in robot.links:
         if name == link.joint.name:
             return "m" if link.joint.type == "prismatic" else "rad"
         if name in link.joint.coordinates:
             # x, y, z and rx, ry, rz of a floating base
             return "rad" if ".r" in name else "m"
+    family = strain_family(robot, name)
+    if family is not None:
+        return {"bend_y": "1/m", "bend_z": "1/m", "torsion": "rad/m"}.get(family, "")
     return "rad" if ".torsion." in name else "m"
+
+
+def strain_family(robot: Robot, name: str) -> str | None:
+    """The family of a coordinate that is itself a strain: Legendre shapes that are not normalised."""
+    link, _, rest = name.partition(".")
+    beam = robot.link(link).beam if link in robot.link_names else None
+    family = rest.partition(".")[0]
+    if beam is None or beam.modes is None or family not in beam.families:
+        return None
+    given = beam.modes.resolve(family)
+    return family if given.shape == "legendre" and given.normalise == "none" else None
+
+
+def _per_time(unit: str, time: str) -> str:
+    """``rad/s``, ``1/m/s`` as ``1/(m s)``, ``1/s``."""
+    above, _, below = unit.partition("/")
+    return f"{above}/({below} {time})" if below else f"{unit or 1}/{time}"
 
 
 def effort_word(robot: Robot, joint: str) -> tuple[str, str]:
@@ -80,14 +110,17 @@ def _column(array: Floats, i: int) -> Callable[[], Floats]:
     return lambda: array[:, i]
 
 
-def _coordinates(given: Quantities) -> Iterator[Channel]:
+def coordinate_channels(given: Quantities) -> Iterator[Channel]:
+    """Every coordinate, its rate and its acceleration."""
     s, joints = given.samples, set(given.robot.joint_coordinates)
     for i, name in enumerate(given.arm.names):
         unit = coordinate_unit(given.robot, name)
-        meaning = "joint position" if name in joints else "elastic coordinate"
-        yield Channel(name, unit, meaning, _column(s.q, i))
-        yield Channel(f"{name}.rate", f"{unit}/s", "its rate", _column(s.v, i))
-        yield Channel(f"{name}.acceleration", f"{unit}/s^2", "its acceleration", partial(_acceleration, given, i))
+        family = strain_family(given.robot, name)
+        meaning = "elastic coordinate" if family is None else STRAIN_WORDS[family]
+        yield Channel(name, unit, "joint position" if name in joints else meaning, _column(s.q, i))
+        yield Channel(f"{name}.rate", _per_time(unit, "s"), "its rate", _column(s.v, i))
+        acceleration = partial(_acceleration, given, i)
+        yield Channel(f"{name}.acceleration", _per_time(unit, "s^2"), "its acceleration", acceleration)
 
 
 def _acceleration(given: Quantities, i: int) -> Floats:

@@ -123,9 +123,13 @@ class Quantities:
         """Elastic coordinates of a link (N, size)."""
         return self.samples.q[:, self._member(link).elastic]
 
+    def tip_motion(self, link: str) -> tuple[Floats, Floats]:
+        """Displacement and rotation vector of a link's tip against its own frame, link axes (N, 3)."""
+        return deflection(self._member(link).body, "tip", self.elastic(link))
+
     def tip_deflection(self, link: str) -> Floats:
         """Displacement of a link's tip against its own frame, link axes (N, 3)."""
-        return deflection(self._member(link).body, "tip", self.elastic(link))[0]
+        return self.tip_motion(link)[0]
 
     def bending(self, link: str) -> Floats:
         """Displacement of a beam's mid-span against the line from its root to its tip, link axes (N, 3)."""
@@ -138,7 +142,7 @@ class Quantities:
 
     def tip_slope(self, link: str) -> Floats:
         """Rotation vector of a link's tip against its own frame, link axes (N, 3)."""
-        return deflection(self._member(link).body, "tip", self.elastic(link))[1]
+        return self.tip_motion(link)[1]
 
     def strain(self, place: Strain) -> Floats:
         """u' - y u_y'' - z u_z'' at a place of a beam (N,)."""

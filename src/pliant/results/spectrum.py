@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.analysis.modes import vibration_modes
+from pliant.analysis.vibrations import IndefiniteMassError
 
 if TYPE_CHECKING:
     from pliant.results.result import Result
@@ -41,7 +42,11 @@ class Spectrum(NamedTuple):
 def residual_spectrum(run: Result) -> Spectrum:
     """The spectrum of the deviation of the tip from the rigid robot after the motion."""
     start = _rest_begins(run)
-    locked, free = (vibration_modes(run.arm, run.q[-1], locked=held).hertz for held in (True, False))
+    try:
+        locked, free = (vibration_modes(run.arm, run.q[-1], locked=held).hertz for held in (True, False))
+    except IndefiniteMassError:
+        # the warnings of the run say how far its links bend
+        locked = free = np.zeros(0)
     natural = locked, free[free > 0]
     deviation = run["tip.deflection"][start:]
     time = run.time[start:]

@@ -8,8 +8,8 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.analysis.equilibrium import NoEquilibriumError
 from pliant.analysis.modes import modes
+from pliant.analysis.statics import NoEquilibriumError
 from pliant.dynamics import Dynamics
 from pliant.simulation.integrators.integrator import Integrator, Settings
 from pliant.simulation.loads import ElasticStops
@@ -31,6 +31,8 @@ STOPPED_STEPS = 1000
 STIFF = 300.0
 """Ratio of the fastest to the relevant rate from which implicit steps pay (they follow the relevant ones at second
 order, about 75 to a radian)."""
+STIFF_DAMPED = 100.0
+"""The same where the fastest motion is damped away: implicit steps may pass over it, explicit ones may not."""
 FIXED_REACH = 1.0
 """Step times fastest rate of the fixed-step methods when no step is given."""
 
@@ -49,11 +51,46 @@ def fastest_rate(equations: StateEquations, q: Floats, v: Floats) -> float:
     f = equations.rates(0.0, y)
     if n > LARGE:
         return _largest_rate(equations, y, f)
-    # difference quotients: a choice needs few digits, and no derivatives have to be compiled for it
-    A = np.array([(equations.rates(0.0, moved) - f)[:n] for moved in y + DIFFERENCE * np.eye(n, len(y))]) / DIFFERENCE
+    A = _state_matrix(equations, y, f)
     if not np.isfinite(A).all():
         return inf
     return float(np.abs(np.linalg.eigvals(A)).max(initial=0.0)) if n else 0.0
+
+
+def _state_matrix(equations: StateEquations, y: Floats, f: Floats) -> Floats:
+    """Of small motions, by difference quotients: a choice needs few digits, and no derivatives are compiled for it."""
+    n = equations.layout.v.stop
+    moved = y + DIFFERENCE * np.eye(n, len(y))
+    return np.array([(equations.rates(0.0, each) - f)[:n] for each in moved]).T / DIFFERENCE
+
+
+WHY = {
+    "axial": "stretch, whose waves are fast: leave axial modes out unless stretch is wanted",
+    "torsion": "torsion of a thin beam, whose waves are fast",
+    "bend_y": "bending in a fast mode: fewer modes or elements are slower",
+    "bend_z": "bending in a fast mode: fewer modes or elements are slower",
+}
+"""Family of the coordinate that moves fastest -> what it is."""
+DAMPED = 0.7
+"""Part of a pole that is real from which it is damping that makes the motion fast."""
+
+
+def fastest_motion(equations: StateEquations, q: Floats, v: Floats) -> tuple[str, bool]:
+    """What the fastest motion is: the coordinate that carries most of its energy and why, and whether it is damped."""
+    m, y = equations.layout.q.stop, equations.start(q, v)
+    if 2 * m > LARGE or not m:
+        return "", False
+    poles, vectors = np.linalg.eig(_state_matrix(equations, y, equations.rates(0.0, y)))
+    which = int(np.argmax(np.abs(poles)))
+    moving = np.zeros(equations.arm.size, dtype=complex)
+    moving[list(equations.moving)] = vectors[m : 2 * m, which]
+    shares = (moving.conj() * (equations.arm.mass_matrix(q) @ moving)).real
+    name = equations.arm.names[int(np.argmax(np.abs(shares)))]
+    pole = poles[which]
+    if -pole.real > DAMPED * abs(pole):
+        return f", mostly of '{name}', where damping is what makes it fast", True
+    family = name.split(".")[-2] if name.count(".") > 1 else ""
+    return f", mostly of '{name}'" + (f": {WHY[family]}" if family in WHY else ""), False
 
 
 def _largest_rate(equations: StateEquations, y: Floats, f: Floats) -> float:
@@ -126,12 +163,13 @@ def choose(
     relevant = _relevant(equations.arm, q)
     if not np.isfinite(relevant):
         return "dop853", f"{what}, and there are no vibrations to compare it with"
-    if fastest <= STIFF * relevant:
+    why, damped = fastest_motion(equations, q, v)
+    if fastest <= (STIFF_DAMPED if damped else STIFF) * relevant:
         return "dop853", f"{what}, only {fastest / relevant:.3g} times what matters ({relevant:.4g})"
     return (
         "generalised-alpha",
-        f"{what}, {fastest / relevant:.3g} times what matters ({relevant:.4g} rad/s): the model is stiff, and explicit "
-        f"steps would have to be {EXPLICIT_REACH / fastest:.1e} s",
+        f"{what}{why}; it is {fastest / relevant:.3g} times what matters ({relevant:.4g} rad/s): the model is stiff, "
+        f"and explicit steps would have to be {EXPLICIT_REACH / fastest:.1e} s",
     )
 
 

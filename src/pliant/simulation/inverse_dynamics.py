@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pliant.dynamics import Dynamics
 from pliant.formulations.lumped_fe.model import LumpedModel
+from pliant.formulations.lumped_fe.node_matrices import Variant
 from pliant.formulations.lumped_fe.rigid_path import frame_positions
 from pliant.formulations.lumped_fe.skeleton import JointMotion
 from pliant.formulations.lumped_fe.successive import (
@@ -139,6 +140,7 @@ def inverse_dynamics(
     iterations: int = ITERATIONS,
     tolerance: float = TOLERANCE,
     elements: int | None = None,
+    variant: Variant = "complete",
     steps: int | None = None,
     report: Callable[[int, float, Approximation | None], object] | None = None,
 ) -> InverseRun:
@@ -148,6 +150,7 @@ def inverse_dynamics(
     feedback    "band", "static" or "full", see ``successive_approximation``; band in rad/s
     tolerance   m: distance from the path that ends the iteration
     elements    of every bending link; default: as described
+    variant     of the node equations: "absolute" and "printed" are wrong to first order, for study
     steps       of the elastic motion; default: 60 in a period of the lowest vibration
     """
     trajectory = getattr(study.drive, "trajectory", None)
@@ -160,7 +163,7 @@ def inverse_dynamics(
     q0, _ = study.start.state(arm)
     straight = Start(position=study.start.position, q=study.start.q).state(arm)[0]
     path: JointPath = trajectory.bind(Surroundings(arm, straight), q0 @ arm.B, 0.0)
-    model = LumpedModel(study.robot, elements=elements)
+    model = LumpedModel(study.robot, elements=elements, variant=variant)
     first = np.array([straight[arm.names.index(name)] for name in model.joints])
     coarse = model.nominal(JointMotion(*path.many(np.linspace(0.0, study.until, 101))), first)
     frequency = lowest_frequency(model, coarse.q)

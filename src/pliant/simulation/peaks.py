@@ -153,6 +153,6 @@ class _Watched:
         """Deflections and slopes of the links, three columns each, then strains."""
         none = np.zeros((len(q), 0))
         given = Quantities(self.arm.robot, Samples(np.zeros(len(q)), q, none, none, none, none, none), self.arm)
-        vectors = [part(link) for link in self.links for part in (given.tip_deflection, given.tip_slope)]
+        vectors = [part for link in self.links for part in given.tip_motion(link)]
         strains = [given.strain(strain) for strain in self.strains]
         return np.column_stack([*vectors, *strains]) if vectors or strains else none

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
-from pliant.analysis.equilibrium import NoEquilibriumError, settle
+from pliant.analysis.equilibrium import settle
+from pliant.analysis.statics import NoEquilibriumError
 from pliant.dynamics import Dynamics
 from pliant.formulations.loops.errors import LoopError
 from pliant.formulations.loops.selection import RANK

@@ -14,6 +14,8 @@ from pliant.spatial.scalars import Scalar
 
 POINTER = "ptr noalias nocapture"
 ROLE_FIELDS = ("constants", "coordinates", "record")
+MUCH_SHORTER = 0.65
+"""Part of a kernel up to which a kernel for a special case is worth its compilation."""
 
 
 def row_length(program: RolledProgram) -> int:
@@ -120,7 +122,7 @@ def kernel_ir(
     emit(w, kernel.tape, targets, load, lanes, given)
     taken = tuple(array for array in arrays.lanes if array in used)
     parameters = {**dict.fromkeys(taken, POINTER), "row": "ptr noalias nocapture readonly"}
-    return Called(taken, function_text(parameters, w))
+    return Called(taken, function_text(parameters, w, lanes))
 
 
 class Kernels:
@@ -134,8 +136,10 @@ class Kernels:
         self._functions: dict[Called, str] = {}
         self._named: dict[str, Called] = {}
 
-    def add(self, name: str, called: Called) -> None:
-        """Give a kernel a name to be called by."""
+    def add(self, name: str, called: Called, instead_of: str = "") -> None:
+        """Give a kernel a name to be called by; one that would not be much shorter than another is that other."""
+        if instead_of and len(called.text) > MUCH_SHORTER * len(self._named[instead_of].text):
+            called = self._named[instead_of]
         self._named[name] = called
         if called.arrays:
             self._functions.setdefault(called, f"{self._prefix}_{name}")

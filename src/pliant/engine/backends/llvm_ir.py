@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Container, Mapping
 
-from pliant.engine.trace.tape import BINARY, Node, Tape, live
+from pliant.engine.trace.tape import LEAVES, Node, Tape, live
 from pliant.spatial.scalars import Scalar
 
 PACK = 4
@@ -76,46 +76,41 @@ def emit(
                 splats[i] = w.let(f"shufflevector {t} {one}, {t} undef, <{lanes} x i32> zeroinitializer")
         return splats[i]
 
-    def fetch(i: int) -> None:
+    def fetch(i: int) -> bool:
+        """Have the value of an entry; whether it is one per lane."""
         # inputs are loaded where they are first used: registers are scarce
-        if i not in value and (tape.op[i] == "symbol" or i in given):
+        if i not in value:
             pointer, held = load(given[i] if i in given else tape.a[i])
             value[i], wide[i] = w.let(f"load {vector_type(held)}, ptr {pointer}, align 8"), held > 1
+        return wide[i]
 
+    types = {False: "double", True: vector_type(lanes)}
     for i in order:
-        op = tape.op[i]
+        op, a, b = tape.op[i], tape.a[i], tape.b[i]
         if op == "constant":
-            value[i], wide[i] = number(tape.a[i]), False
+            value[i], wide[i] = number(a), False
             continue
         if op == "symbol" or i in given:
             continue
-        a = tape.a[i]
-        operands = [a, tape.b[i]] if op in BINARY else [a]
-        for k in operands:
-            fetch(k)
-        wide[i] = any(wide[k] for k in operands)
-        n = lanes if wide[i] else 1
-        t = vector_type(n)
-        args = [as_vector(k) if wide[i] else value[k] for k in operands]
-        if op in BINARY:
-            value[i] = w.let(f"{OPCODES[op]} contract {t} {args[0]}, {args[1]}")
+        by_lane = fetch(a)
+        if b >= 0:
+            by_lane = fetch(b) or by_lane
+        wide[i], t = by_lane, types[by_lane]
+        x = as_vector(a) if by_lane else value[a]
+        if b >= 0:
+            value[i] = w.let(f"{OPCODES[op]} contract {t} {x}, {as_vector(b) if by_lane else value[b]}")
         elif op == "negate":
-            value[i] = w.let(f"fneg {t} {args[0]}")
+            value[i] = w.let(f"fneg {t} {x}")
         elif op in ("sin", "cos"):
             if a not in sincos:
-                pack = packs.get(a, [a])
-                for k in pack:
-                    fetch(k)
-                angles = {k: value[k] for k in pack if not wide[k]} if n == 1 else {a: args[0]}
-                sincos |= _sines(w, angles, n)
+                together = [] if by_lane else [k for k in packs.get(a, ()) if not fetch(k)]
+                sincos |= _sines(w, {k: value[k] for k in together} or {a: x}, lanes if by_lane else 1)
             value[i] = sincos[a][op == "cos"]
-        elif op == "tanh":
-            value[i] = w.let(f"call {t} @tanh{n}({t} {args[0]})")
-        elif op == "sqrt":
-            suffix = "f64" if n == 1 else f"v{n}f64"
-            value[i] = w.let(f"call {t} @llvm.sqrt.{suffix}({t} {args[0]})")
         else:
-            value[i] = w.let(f"call {t} @{op}_{n}({t} {args[0]})")
+            n = lanes if by_lane else 1
+            suffix = "f64" if n == 1 else f"v{n}f64"
+            name = {"sqrt": f"llvm.sqrt.{suffix}", "tanh": f"tanh{n}"}.get(op, f"{op}_{n}")
+            value[i] = w.let(f"call {t} @{name}({t} {x})")
     for pointer, held, x in results:
         t = vector_type(held)
         if type(x) is not Node:
@@ -131,17 +126,14 @@ def packed_angles(tape: Tape, order: list[int], given: Container[int]) -> tuple[
 
     Angles that need no other sine or cosine wait for each other, in fours: what they need comes first.
     """
-    turned: set[int] = set()
-    angles: dict[int, None] = {}
-    for i in order:
-        op, a = tape.op[i], tape.a[i]
-        if i in given or op in ("constant", "symbol"):
-            continue
-        if op in ("sin", "cos") and a not in turned:
-            angles[a] = None
-        if op in ("sin", "cos") or a in turned or (op in BINARY and tape.b[i] in turned):
+    turns = [i for i in order if tape.op[i] in ("sin", "cos") and i not in given]
+    turned = set(turns)
+    for i in order if turns else ():
+        if tape.op[i] not in LEAVES and i not in given and (tape.a[i] in turned or tape.b[i] in turned):
             turned.add(i)
-    found = list(angles)
+    found = list(dict.fromkeys(tape.a[i] for i in turns if tape.a[i] not in turned))
+    if len(found) < 2:
+        return order, {}
     packs = {a: found[k : k + PACK] for k in range(0, len(found), PACK) for a in found[k : k + PACK]}
     out: dict[int, None] = {}
     for i in order:
@@ -174,12 +166,12 @@ def element(w: Writer, base: str, index: int | str, lanes: int) -> str:
     return w.let(f"getelementptr inbounds {vector_type(lanes)}, ptr {base}, i64 {index}")
 
 
-def function_text(arguments: Mapping[str, str], w: Writer) -> str:
+def function_text(arguments: Mapping[str, str], w: Writer, lanes: int) -> str:
     """A function that returns nothing, from the list of its arguments on.
 
     Vector code keeps its own frame: spilled registers lie on cache lines only in an aligned stack.
     """
     signature = ", ".join(f"{kind} %{argument}" for argument, kind in arguments.items())
     body = "\n".join(w.lines)
-    frame = " noinline alignstack(64)" if "x double>" in body else ""
+    frame = " alignstack(64)" if lanes > 1 else ""
     return f"({signature}) #0{frame} {{\nentry:\n{body}\n  ret void\n}}\n"

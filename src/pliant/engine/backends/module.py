@@ -104,7 +104,7 @@ def program_ir(program: RolledProgram, lanes: int, *, still: bool = False) -> tu
     kernels = Kernels(prefix)
     for each in program.passes:
         for k, kernel in enumerate(each.kernels):
-            name, saved = f"{each.name}_{k}", kernel.saved if program.seeds else {}
+            name, saved = f"{each.name}_{k}", kernel.saved
             values = [(address, x) for address, x in kernel.results if not address.is_tangent]
             moving = [(address, x) for address, x in kernel.results if address.is_tangent]
             if not program.seeds:
@@ -114,8 +114,8 @@ def program_ir(program: RolledProgram, lanes: int, *, still: bool = False) -> tu
             kernels.add(f"primal_{name}", kernel_ir(program, kernel, values, {}, arrays, lanes))
             kernels.add(name, kernel_ir(program, kernel, moving, saved, arrays, lanes))
             if still:
-                carried = kernel.still_results
-                kernels.add(f"still_{name}", kernel_ir(program, kernel, carried, saved, arrays, lanes))
+                carried = kernel_ir(program, kernel, kernel.still_results, saved, arrays, lanes)
+                kernels.add(f"still_{name}", carried, instead_of=name)
     parts = [kernels.text]
     if program.seeds:
         parts.append(loop_ir(program, f"{prefix}_primal", kernels, arrays, kind="primal_"))

@@ -45,7 +45,7 @@ def stages(program: RolledProgram) -> tuple[list[Stage], list[Stage]]:
     for p, each in enumerate(program.passes):
         values, moving = [], []
         for k, kernel in enumerate(each.kernels):
-            name, saved = f"{each.name}_{k}", kernel.saved if program.seeds else {}
+            name, saved = f"{each.name}_{k}", kernel.saved
             constant = [(at, x) for at, x in kernel.results if not at.is_tangent]
             constant += [(at, kernel.tape.nodes[i]) for i, at in saved.items()]
             tangent = [(at, x) for at, x in kernel.results if at.is_tangent]

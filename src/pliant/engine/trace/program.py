@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from pliant.engine.trace.structure import ConstantsPattern
-from pliant.engine.trace.tape import BINARY, Operations, Tape, count, live
+from pliant.engine.trace.tape import LEAVES, Operations, Tape, count, live
 from pliant.spatial.scalars import Scalar
 
 
@@ -50,8 +50,8 @@ class Kernel:
     output_array: str
     patterns: dict[str, Any]
     record: int
-    saved_start: int = 0
     needed: set[Stored] = field(default_factory=set)
+    saved: dict[int, Address] = field(default_factory=dict)
     still: Still | None = None
 
     @property
@@ -83,27 +83,26 @@ class Kernel:
     def operations(self) -> Operations:
         return count([x for _, x in self.results])
 
-    @property
-    def saved(self) -> dict[int, Address]:
-        """Values of the tape that its tangents need: computed once, loaded for every block of directions."""
+    def save(self, start: int = 0) -> int:
+        """Give the values of the tape that its tangents need places from ``start`` on; how many they are.
+
+        They are computed once and loaded for every block of directions.
+        """
+        op, first, second = self.tape.op, self.tape.a, self.tape.b
         moving: set[int] = set()
-        order = live(x for _, x in [*self.results, *self.still_results])
-        out: dict[int, Address] = {}
-        for i in order:
-            op = self.tape.op[i]
-            if op == "constant":
-                continue
-            if op == "symbol":
-                if self.tape.a[i].is_tangent:
+        self.saved = {}
+        for i in live(x for _, x in [*self.results, *self.still_results]):
+            if op[i] == "symbol":
+                if first[i].is_tangent:
                     moving.add(i)
-                continue
-            operands = [self.tape.a[i], self.tape.b[i]] if op in BINARY else [self.tape.a[i]]
-            if any(k in moving for k in operands):
-                moving.add(i)
-                for k in operands:
-                    if k not in moving and k not in out and self.tape.op[k] not in ("constant", "symbol"):
-                        out[k] = Address("saved", "own", self.saved_start + len(out))
-        return out
+            elif op[i] != "constant":
+                operands = (first[i], second[i]) if second[i] >= 0 else (first[i],)
+                if any(k in moving for k in operands):
+                    moving.add(i)
+                    for k in operands:
+                        if k not in moving and k not in self.saved and op[k] not in LEAVES:
+                            self.saved[k] = Address("saved", "own", start + len(self.saved))
+        return len(self.saved)
 
 
 @dataclass(slots=True)

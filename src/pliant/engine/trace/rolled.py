@@ -39,17 +39,15 @@ class _Roller:
         self.gravity = [g if g == 0 else Slot(k) for k, g in enumerate(tree.gravity.tolist())]
         self.split = split_tree(tree)
         self.structure = self._numbered([freeze((s.pattern, link.kind)) for s, link in zip(self.split, self.links)])
-        # parts of other carriers than trees have no body
-        self.bodies = self._numbered(
-            [
-                freeze(
-                    (s.pattern.body, link.kind.size, link.kind.coordinates) if hasattr(s.pattern, "body") else link.kind
-                )
-                for s, link in zip(self.split, self.links)
-            ]
-        )
+        self.bodies = self._numbered([self._body_key(k) for k in range(len(self.links))])
         self.patterns: list[dict[str, Any]] = [{} for _ in self.links]
+        self.frozen: dict[int, tuple[Any, Any, frozenset[int]]] = {}
         self.records = [0] * len(self.links)
+
+    def _body_key(self, i: int) -> Any:
+        """What links with equal bodies share; parts of other carriers than trees have none."""
+        pattern, kind = self.split[i].pattern, self.links[i].kind
+        return freeze((pattern.body, kind.size, kind.coordinates) if hasattr(pattern, "body") else kind)
 
     @staticmethod
     def _numbered(keys: list[Any]) -> list[int]:
@@ -125,11 +123,13 @@ class _Roller:
 
     def _offer(self, j: int, name: str) -> Any:
         """The pattern of a stored value, and which of its slots have tangents."""
-        pattern = freeze(self.patterns[j].get(name))
-        if not self.seeds:
-            return (name, pattern)
-        own = slots(pattern)
-        return (name, pattern, self.active[j] & own, self.active_still[j] & own)
+        held = self.patterns[j].get(name)
+        # links of one class share the pattern itself
+        if id(held) not in self.frozen:
+            pattern = freeze(held)
+            self.frozen[id(held)] = (held, pattern, slots(pattern))
+        _, pattern, own = self.frozen[id(held)]
+        return (name, pattern, self.active[j] & own, self.active_still[j] & own) if self.seeds else (name, pattern)
 
     @staticmethod
     def _carried(kernel: Kernel, each: Pass) -> frozenset[int]:
@@ -234,10 +234,7 @@ class _Roller:
         start = 0
         sizes = [0] * len(self.links)
         for each in passes:
-            counts = []
-            for kernel in each.kernels:
-                kernel.saved_start = start
-                counts.append(len(kernel.saved))
+            counts = [kernel.save(start) for kernel in each.kernels]
             for i, k in enumerate(each.kernel_of):
                 sizes[i] = start + counts[k]
             start += max(counts)
@@ -315,6 +312,7 @@ def one_kernel(
 ) -> RolledProgram:
     """A program of a single kernel: everything is its own, and nothing has to be stored in between."""
     kernel = Kernel("whole", tape, {}, outputs, "dout" if seeds else "out", {}, 0)
+    saved = kernel.save() if seeds else 0
     return RolledProgram(
         name=name,
         inputs=inputs,
@@ -328,7 +326,7 @@ def one_kernel(
         record_start=[0],
         record_size=0,
         saved_start=[0],
-        saved_size=len(kernel.saved) if seeds else 0,
+        saved_size=saved,
         constants=constants,
         outputs=len(outputs),
         size=size,

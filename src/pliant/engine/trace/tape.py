@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 from pliant.spatial.scalars import Scalar
 
 BINARY = ("+", "-", "*", "/")
+LEAVES = ("constant", "symbol")
 FUNCTIONS = ("sin", "cos", "sqrt", "tanh")
 STUMPFF = "stumpff"
 """Operations c_k are named stumpff4, stumpff5, ..."""
@@ -21,7 +23,7 @@ STUMPFF = "stumpff"
 class Tape:
     """Operations in order; entry i is (op, a, b) with a, b earlier entries, a constant's value or a symbol's name."""
 
-    __slots__ = ("a", "b", "nodes", "op", "seen")
+    __slots__ = ("a", "b", "nodes", "op", "reciprocals", "seen")
 
     def __init__(self) -> None:
         self.op: list[str] = []
@@ -29,6 +31,7 @@ class Tape:
         self.b: list[int] = []
         self.nodes: list[Node] = []
         self.seen: dict[tuple[str, Any, int], Node] = {}
+        self.reciprocals: dict[int, Node] = {}
 
     def record(self, op: str, a: Any, b: int = -1) -> Node:
         """The node of an operation, new or already there."""
@@ -178,10 +181,11 @@ def _multiply(x: Scalar, y: Scalar) -> Scalar:
     if minus_x is not None or minus_y is not None:
         out = _multiply(minus_x or x, minus_y or y)
         return out if minus_x is not None and minus_y is not None else _negate(out)
-    for factor, other in ((x, y), (y, x)):
-        cancelled = _without_reciprocal(other, factor)
-        if cancelled is not None:
-            return cancelled
+    if tape.reciprocals:
+        for factor, other in ((x, y), (y, x)):
+            cancelled = _without_reciprocal(other, factor)
+            if cancelled is not None:
+                return cancelled
     i, j = sorted((x.index, y.index))
     return tape.record("*", i, j)
 
@@ -189,7 +193,7 @@ def _multiply(x: Scalar, y: Scalar) -> Scalar:
 def _without_reciprocal(y: Node, x: Node) -> Scalar | None:
     """z where y is z (1/x), or 1 where y is 1/x; else None."""
     tape = y.tape
-    inverse = tape.seen.get(("/", tape.constant(1.0).index, x.index))
+    inverse = tape.reciprocals.get(x.index)
     if inverse is None:
         return None
     if y is inverse:
@@ -227,7 +231,10 @@ def _divide(x: Scalar, y: Scalar) -> Scalar:
     tape = y.tape
     x = _lift(x, tape)
     minus_x, minus_y = _negated(x), _negated(y)
-    out = tape.record("/", (minus_x or x).index, (minus_y or y).index)
+    above, below = (minus_x or x).index, (minus_y or y).index
+    out = tape.record("/", above, below)
+    if tape.op[above] == "constant" and tape.a[above] == 1:
+        tape.reciprocals[below] = out
     return out if (minus_x is None) == (minus_y is None) else _negate(out)
 
 
@@ -237,20 +244,18 @@ def live(outputs: Iterable[Scalar], given: Container[int] = ()) -> list[int]:
     if not nodes:
         return []
     tape = nodes[0].tape
-    marked = bytearray(len(tape.op))
-    stack = [x.index for x in nodes]
-    while stack:
-        i = stack.pop()
-        if marked[i]:
-            continue
-        marked[i] = 1
-        op = tape.op[i]
-        if op in ("constant", "symbol") or i in given:
-            continue
-        stack.append(tape.a[i])
-        if op in BINARY:
-            stack.append(tape.b[i])
-    return [i for i in range(len(tape.op)) if marked[i]]
+    op, first, second = tape.op, tape.a, tape.b
+    last = max(x.index for x in nodes)
+    marked = bytearray(last + 1)
+    for x in nodes:
+        marked[x.index] = 1
+    # what an entry needs stands before it
+    for i in range(last, -1, -1):
+        if marked[i] and op[i] not in LEAVES and i not in given:
+            marked[first[i]] = 1
+            if second[i] >= 0:
+                marked[second[i]] = 1
+    return list(compress(range(last + 1), marked))
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,7 +321,7 @@ def tangents(outputs: Sequence[Scalar], seeds: dict[int, Scalar]) -> list[Scalar
             d[i] = seeds[i]
             continue
         op = tape.op[i]
-        if op in ("constant", "symbol"):
+        if op in LEAVES:
             d[i] = 0.0
             continue
         a, da, x = tape.nodes[tape.a[i]], d[tape.a[i]], tape.nodes[i]

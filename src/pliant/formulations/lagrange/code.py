@@ -135,6 +135,8 @@ _PYTHON_BIAS = '''def bias(q, v, p=PARAMETERS):
 def _python_head(eq: Equations) -> str:
     lines = [f'"""Equations of motion of {_plain(eq.robot)} in closed form, written by `pliant derive`.', ""]
     lines += ["M(q) a + D(q, v) v + U q + F v + preload + G(q) + friction = B tau, SI units.", ""]
+    if eq.scope:
+        lines += [*map(_plain, eq.scope), ""]
     lines += [f"q[{i}]  {c.name:<12} {c.robot_name} ({c.unit})" for i, c in enumerate(eq.coordinates)]
     lines += [f"tau[{i}]  {name}" for i, name in enumerate(eq.inputs)]
     lines += ['"""', "", "from math import cos, sin, tanh  # noqa: F401", ""]
@@ -214,6 +216,8 @@ def _c_head(eq: Equations, prefix: str) -> str:
     n, k = len(eq.coordinates), len(eq.constants)
     lines = [f"/* Equations of motion of {_plain(eq.robot)} in closed form, written by `pliant derive`.", " *"]
     lines += [" * M(q) a + D(q, v) v + U q + F v + preload + G(q) + friction = B tau, SI units.", " *"]
+    if eq.scope:
+        lines += [*(f" * {_plain(line)}" for line in eq.scope), " *"]
     lines += [f" * q[{i}]  {c.name}: {c.robot_name} ({c.unit})" for i, c in enumerate(eq.coordinates)]
     lines += [f" * tau[{i}]  {name}" for i, name in enumerate(eq.inputs)]
     lines += [" *", " * Matrices are filled row by row; nothing is allocated and nothing is kept. */", ""]

@@ -66,7 +66,8 @@ def equations(
         from pliant.formulations.lagrange.closed_forms import with_closed_forms
 
         constants = with_closed_forms(loaded, constants)
-    whole = Equations(loaded.name, tip_rotation, system, names, constants)
+    bent = tuple(link.name for link in loaded.links if link.beam is not None and link.beam.shortens)
+    whole = Equations(loaded.name, tip_rotation, system, names, constants, shortened=bent)
     if parameters == "symbols":
         return whole
     return whole.with_numbers(keep=() if parameters == "numbers" else parameters)
@@ -106,6 +107,8 @@ class Equations:
     names: Names
     table: dict[int, Constant]
     numbers: dict[int, float] = field(default_factory=dict)
+    shortened: tuple[str, ...] = ()
+    """Links that bend to second order, which these equations leave out."""
 
     def __repr__(self) -> str:
         n, terms = len(self.coordinates), self.system.terms
@@ -250,6 +253,20 @@ class Equations:
 
     # ---- for pages and code
 
+    @property
+    def scope(self) -> tuple[str, ...]:
+        """Which terms the robot has beyond these equations, line by line; none where bending is linear."""
+        if not self.shortened:
+            return ()
+        names, bend = ", ".join(self.shortened), "bend" if len(self.shortened) > 1 else "bends"
+        return (
+            f"Equations of small deflections; in the robot itself {names} {bend} to second order.",
+            "Beyond these equations the axis of such a link moves back as it bends: its frames and its mass",
+            "by q^T Gamma q / 2 along it, Gamma = -int w' w'^T dx from the root on with the slopes w' of its shapes.",
+            "So M and D have terms of second and higher order in q, and G has terms Gamma q: gravity, rotation and",
+            "forces along the axis stiffen or soften the link. `pliant export` and pliant.Dynamics have these terms.",
+        )
+
     def writer(self, *, expanded: bool) -> EquationWriter:
         """Writes entries as expressions; ``expanded`` writes abbreviations out."""
         return EquationWriter(self.names, self.table, self.numbers, expanded)
@@ -264,14 +281,14 @@ class Equations:
         """The same equations with other values of some constants."""
         self._must_be_known(values, {c.name for c in self.constants})
         table = {v: replace(c, value=float(values.get(c.name, c.value))) for v, c in self.table.items()}
-        return Equations(self.robot, self.tip_rotation, self.system, self.names, table, self.numbers)
+        return replace(self, table=table)
 
     def with_numbers(self, keep: Iterable[str] = ()) -> Equations:
         """The same equations with numbers instead of constants, but for those that are kept."""
         kept = {keep} if isinstance(keep, str) else set(keep)
         self._must_be_known(kept, {c.name for c in self.constants})
         numbers = {v: c.value for v, c in self.table.items() if c.name not in kept}
-        return Equations(self.robot, self.tip_rotation, self.system, self.names, self.table, numbers)
+        return replace(self, numbers=numbers)
 
     def _must_be_known(self, names: Iterable[str], known: set[str]) -> None:
         for name in names:

@@ -108,6 +108,7 @@ def to_latex_document(eq: Equations) -> str:
     """A document that pdflatex turns into pages; long entries are broken over lines."""
     out = [_LATEX_HEAD, rf"\section*{{Equations of motion of {_latex_text(eq.robot)}}}", ""]
     out += [r"\[", EQUATION, r"\]", ""]
+    out += [_latex_text(line) for line in eq.scope]
     rows = [f"${c.latex}$ & {_latex_text(c.robot_name)} & {_latex_unit(c.unit)}" for c in eq.coordinates]
     out += _latex_table("lll", "symbol & coordinate & unit", rows)
     for part in _parts(eq):
@@ -165,6 +166,8 @@ def _latex_text(text: str) -> str:
 def to_markdown(eq: Equations) -> str:
     """A page for viewers that show LaTeX formulas between dollar signs."""
     out = [f"# Equations of motion of {eq.robot}", "", "$$", EQUATION, "$$", ""]
+    if eq.scope:
+        out += [*eq.scope, ""]
     out += ["| symbol | coordinate | unit |", "|---|---|---|"]
     out += [f"| ${c.latex}$ | `{c.robot_name}` | {c.unit} |" for c in eq.coordinates]
     for part in _parts(eq):
@@ -213,6 +216,8 @@ def to_html(eq: Equations) -> str:
     """A page that browsers show as it is: formulas in MathML, no script and no other file."""
     title = f"Equations of motion of {eq.robot}"
     out = [_HTML_HEAD.format(title=escape(title)), f"<h1>{escape(title)}</h1>", _HTML_EQUATION]
+    if eq.scope:
+        out.append(f"<p>{escape(' '.join(eq.scope))}</p>")
     rows = [(_math(latex_symbol_to_mathml(c.latex)), escape(c.robot_name), escape(c.unit)) for c in eq.coordinates]
     out += _html_table(("symbol", "coordinate", "unit"), rows)
     for part in _parts(eq):
@@ -278,6 +283,8 @@ _HTML_EQUATION = f'<div class="equation">{_math(_html_sum())}</div>'
 def to_plain_text(eq: Equations) -> str:
     """Sections of ``NAME = EXPRESSION`` lines; the expressions are Python's, one entry per line."""
     out = [f"equations of motion of {eq.robot}", "M(q) a + D(q, v) v + U q + F v + G(q) = B tau", ""]
+    if eq.scope:
+        out += [*(f"# {line}" for line in eq.scope), ""]
     out += ["[coordinates]", *(f"{c.name} = {c.robot_name}  # {c.unit}" for c in eq.coordinates), ""]
     for part in _parts(eq):
         out += [f"[{part.title}]", *(f"{entry.text} = {to_text(entry.value)}" for entry in part.entries), ""]

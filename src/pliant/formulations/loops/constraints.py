@@ -28,6 +28,9 @@ Floats = NDArray[np.float64]
 OPEN = 1e-9
 """Scaled gap from which a loop is named as open."""
 
+ROUNDING = 1e-9
+"""Part of the largest motion of a frame per unit of a coordinate below which a coordinate moves none."""
+
 PROJECTED = 1e-15
 """Scaled gap at which a projection stops; rounding of positions is of this size."""
 
@@ -105,7 +108,8 @@ class Constraints:
         _, rates = self._motion
         moved = np.linalg.norm(rates, axis=2) / np.array([self.size, 1.0])[:, None]
         most = moved.max(axis=(0, 1))
-        return 1.0 / np.where(most > 0, most, 1.0)
+        # what rounding leaves of a shape that moves no frame is not a motion
+        return 1.0 / np.where(most > ROUNDING * most.max(initial=0.0), most, 1.0)
 
     def scaled(self, q: Floats) -> Floats:
         """J without units."""

@@ -211,7 +211,8 @@ def _ended(
     now, least = found[-1].largest, min(a.largest for a in found)
     first = frequency / (2 * np.pi)
     if now <= tolerance:
-        return "converged", f"the frame is within {now:.2e} m of its path after {len(found) - 1} iterations"
+        number = f"{len(found) - 1} iteration{'' if len(found) == 2 else 's'}"
+        return "converged", f"the frame is within {now:.2e} m of its path after {number}"
     if len(found) > 2 and (not np.isfinite(now) or now > GROWTH * least):
         why = f"the distance grew from {least:.2e} m to {now:.2e} m; "
         if feedback == "full":

@@ -1,0 +1,167 @@
+"""(i) Links that bend far: operations, time and compilation of exact links; a soft arm in motion against Exudyn.
+
+The two programs do not describe quite the same soft arm: Exudyn's elements stretch, our links do not. Each is therefore
+measured against its own refined motion; how far these are apart is in the table. On the ringing arm, where stretch
+moves nothing, exact links must meet Exudyn's refined motion itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import exudyn_arm
+import numpy as np
+import ringing_arm
+from bench_flexible import _compiled
+from compiled import single
+from peers import NoPeerError
+from report import Goal, Options, Row, Section, Sheet, alone, digits
+from ringing_arm import RINGING, SOFT, Floats, PlanarArm, difference
+from robots import state
+from timing import race, turns
+
+import pliant
+from pliant import Dynamics
+
+FASTER = Goal(">=", 20.0)
+COMPILE = Goal("<=", 1.0)
+MET = Goal(">=", 1.0)
+WANTED = 1500.0
+"""Wanted for the forward dynamics of two planar links with four strains each, ns."""
+FLOOR_LIMIT = 1e-6
+"""Distance of the exact ringing arm from Exudyn's refined one, m."""
+NOTED = {"planar 2 x 4": 4757, "2 + 2 + 2": 7559, "3 + 3 + 3": 12796}
+"""Operations of a first version: of the planar arm, and of one more link in space."""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """An accuracy (m), and the cheapest settings that were found for it: strains and tolerance, elements and steps."""
+
+    limit: float
+    strains: int
+    tolerance: float
+    elements: int
+    steps: int
+    newton: float
+
+
+# searched: 3 to 6 strains, both kinds of shapes; 4 to 32 elements, 1500 to 24000 steps for three seconds
+LEVELS = (Level(1e-4, 4, 1e-4, 12, 10000, 1e-4), Level(1e-5, 5, 1e-4, 20, 40000, 1e-5))
+EXACT = {"bending": "exact", "shape": "legendre"}
+
+
+def measure(options: Options) -> Section:
+    section = Section("large", "Links that bend far")
+    section.add(*_evaluations(options))
+    section.add(*_motion(section))
+    section.add(*_floor(section))
+    return section
+
+
+# ---------------------------------------------------------------- one evaluation
+
+
+def rods(links: int, *, planar: bool, **strains: int) -> pliant.Robot:
+    """A chain of equal rods; in space the joints turn about z and y in turn."""
+    properties = pliant.Properties(mass_per_length=1.0, EIy=20.0, EIz=30.0, GJ=20.0, rhoIy=5e-3, rhoIz=5e-3)
+    modes = pliant.Modes(shape="legendre", **strains)
+    beam = pliant.Beam(length=1.0, properties=properties, bending="exact", modes=modes)
+    axes = ["z" if planar or k % 2 == 0 else "y" for k in range(links)]
+    return pliant.Robot(
+        name="rods",
+        links=tuple(
+            pliant.Link(name=f"rod{k}", joint=pliant.Joint(name=f"joint{k}", axis=axis), beam=beam)
+            for k, axis in enumerate(axes)
+        ),
+    )
+
+
+def _evaluations(options: Options) -> list[Row]:
+    rows = []
+    spatial = {"2 + 2 + 2": 2, "3 + 3 + 3": 3}
+    families = ("bend_y", "bend_z", "torsion")
+    cases = {"planar 2 x 4": (True, {"bend_y": 4})}
+    cases.update({name: (False, dict.fromkeys(families, n)) for name, n in spatial.items()})
+    for name, (planar, strains) in cases.items():
+        arm = Dynamics(rods(2, planar=planar, **strains))
+        compile_time, _, program = _compiled(arm)
+        operations = program.operations.total
+        if not planar:
+            # what one more link costs
+            operations = Dynamics(rods(3, planar=False, **strains)).operations().total - operations
+        work, _ = single(program, state(arm.size, scale=0.1))
+        nanoseconds = race({name: work}, options.seconds)[name]
+        case = f"two rods, {name} strains"
+        rows += [
+            Row(case, "operations", operations, "", "first version", NOTED[name], faster=False),
+            _evaluate(case, nanoseconds, planar=planar),
+            Row(case, "compile", compile_time, "s", "one second", 1.0, faster=False, goal=COMPILE),
+        ]
+    return rows
+
+
+def _evaluate(case: str, nanoseconds: float, *, planar: bool) -> Row:
+    if not planar:
+        return Row(case, "evaluate", nanoseconds, "ns")
+    return Row(case, "evaluate", nanoseconds, "ns", "wanted", WANTED, goal=MET)
+
+
+# ---------------------------------------------------------------- motion
+
+
+def _refined(arm: PlanarArm, elements: int, steps: int) -> Floats:
+    """Exudyn's motion; its method is of second order, so that a third of the last change is left."""
+    coarse, fine = (exudyn_arm.tip(elements, n, tolerance=1e-6, arm=arm) for n in (steps, 2 * steps))
+    return np.asarray(fine + (fine - coarse) / 3)
+
+
+def _motion(section: Section) -> list[Row]:
+    ours = ringing_arm.tip(7, tolerance=1e-9, arm=SOFT, **EXACT)
+    try:
+        theirs = _refined(SOFT, 24, 40000)
+    except NoPeerError as missing:
+        section.notes.append(f"{missing}; no comparison of motions")
+        return []
+    rows, lines = [], []
+    for level in LEVELS:
+        ready = {
+            "Pliant": partial(ringing_arm.prepare, level.strains, tolerance=level.tolerance, arm=SOFT, **EXACT),
+            "Exudyn": partial(exudyn_arm.prepare, level.elements, level.steps, tolerance=level.newton, arm=SOFT),
+        }
+        errors = {name: difference(ready[name]()(), own) for name, own in (("Pliant", ours), ("Exudyn", theirs))}
+        times = turns(ready, 3)
+        settings = {
+            "Pliant": f"{level.strains} strains per link, tolerance {level.tolerance:.0e}",
+            "Exudyn": f"{level.elements} ANCF elements per link, {level.steps} steps",
+        }
+        for name, (prepared, run) in times.items():
+            shown = (digits(1e3 * x) for x in (prepared, run, prepared + run))
+            lines.append((f"{level.limit:.0e}", name, settings[name], f"{errors[name]:.1e}", *shown))
+        peer = f"Exudyn (error {errors['Exudyn']:.0e} m)"
+        what = f"set-up included, error {errors['Pliant']:.0e} m"
+        case, spent = f"soft arm to {level.limit:.0e} m", {name: sum(times[name]) for name in times}
+        rows.append(Row(case, what, spent["Pliant"], "s", peer, spent["Exudyn"], goal=FASTER))
+    columns = ("wanted, m", "program", "settings", "tip error, m", "set-up, ms", "run, ms", "both, ms")
+    apart = f"the refined motions, without and with stretch, are {difference(ours, theirs):.1e} m apart"
+    section.sheets.append(Sheet(f"soft arm, {SOFT.until:g} s; {apart}", columns, lines))
+    return rows
+
+
+def _floor(section: Section) -> list[Row]:
+    """How close the ringing arm comes to Exudyn's, refined, for each kind of bending."""
+    try:
+        common = _refined(RINGING, 8, 40000)
+    except NoPeerError:
+        return []
+    kinds = ("linear", "second-order", "exact")
+    floors = {kind: difference(ringing_arm.tip(5, tolerance=1e-10, bending=kind), common) for kind in kinds}
+    lines = [(kind, f"{floor:.1e}") for kind, floor in floors.items()]
+    section.sheets.append(Sheet("ringing arm, five modes per link", ("bending", "distance from Exudyn, m"), lines))
+    case = "ringing arm, exact links"
+    return [Row(case, "distance from Exudyn", floors["exact"], "m", "wanted", FLOOR_LIMIT, goal=MET)]
+
+
+if __name__ == "__main__":
+    alone(measure)
