@@ -1,6 +1,7 @@
 # Everything here sets up what it needs in .venv; a second run finds it ready.
 #   make demo    a short tour of the program; pictures go to out/
 #   make test    all tests, in parallel
+#   make fuzz    odd files of all kinds and killed runs; SECONDS=600 KILLS=200 SEED=7 for longer, or again
 #   make lint    ruff and mypy
 #   make bench   time measurements, also as JSON in out/
 #   make docs    the pictures and outputs in README and docs, made anew, and the site in out/site
@@ -16,11 +17,11 @@ PLIANT := $(BIN)/pliant
 OUT    := out
 CANDIDATES = $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python)
 
-.PHONY: help demo test lint format bench docs verify clean
+.PHONY: help demo test fuzz lint format bench docs verify clean
 .DEFAULT_GOAL := help
 
 help:
-	@sed -n '2,10s/^# \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
+	@sed -n '2,11s/^# \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
 
 # one stamp per set of packages, renewed when pyproject.toml changes
 $(VENV)/.base: pyproject.toml
@@ -66,6 +67,12 @@ demo: $(VENV)/.base
 
 test: $(VENV)/.dev
 	@$(BIN)/python -m pytest -n auto --timeout 300 $(ARGS)
+
+SECONDS ?= 60
+KILLS   ?= 10
+fuzz: $(VENV)/.dev
+	@$(BIN)/python tests/fuzzing.py --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+	@$(BIN)/python tests/fuzzing.py --kills $(KILLS) $(if $(SEED),--seed $(SEED))
 
 lint: $(VENV)/.dev
 	@$(BIN)/ruff check .

@@ -646,6 +646,35 @@ def floating_beam():
 
 
 @member
+def balls():
+    """Spherical joints in a tree: on the base, on a bending link, with a spring and a damper; a body that floats by."""
+    rng = seed(73)
+    around = {"placement": placement(rng), "child_placement": placement(rng)}
+    links = [
+        Link(name="first", joint=Joint(name="foot", type="spherical", **around), rigid=rigid(rng)),
+        Link(
+            name="arm",
+            joint=Joint(name="elbow", axis="y", parent="first.root", placement=placement(rng)),
+            beam=beam(0.7, modes=Modes(shape="clamped-free", bend_y=1, bend_z=1, torsion=1)),
+        ),
+        Link(
+            name="hand",
+            joint=Joint(
+                name="wrist",
+                type="spherical",
+                child_placement=placement(rng),
+                spring=Spring(stiffness=3.0, damping=0.2),
+                friction=Friction(viscous=0.1),
+            ),
+            beam=beam(0.4, modes=Modes(shape="clamped-free", bend_y=1)),
+        ),
+        Link(name="finger", joint=general_joint(rng, "knuckle"), rigid=rigid(rng)),
+        Link(name="float", joint=Joint(name="float", type="free", parent="arm.tip", **around), rigid=rigid(rng)),
+    ]
+    return Robot(name="balls", links=links)
+
+
+@member
 def forty():
     """Forty bodies of few kinds: a trunk of flexible links, each with a rigid arm."""
     rng = seed(72)

@@ -1,5 +1,6 @@
 """What a file says of itself does not leave its place: no other files, no markup, no signals for the terminal."""
 
+import os
 import re
 
 import h5py
@@ -9,7 +10,7 @@ from typer.testing import CliRunner
 import pliant
 from pliant.cli.app import app
 from pliant.model.errors import printable
-from pliant.model.files import file_name
+from pliant.model.files import file_name, write_file
 from pliant.results.result import Result
 from pliant.simulation.study import load_study
 
@@ -145,3 +146,12 @@ def test_errors_do_not_steer_the_terminal():
     assert printable("a\x1b[2J\tb\n\x07\x9b\u202ec") == "a\\x1b[2J\tb\n\\x07\\x9b\\u202ec"
     done = shown("simulate", "no\x1b]0;title\x07such.h5")
     assert "\x1b" not in done.output
+
+
+def test_what_a_killed_process_left_is_swept_up(tmp_path):
+    old, fresh = tmp_path / ".run.17.tmp.csv", tmp_path / ".run.18.tmp.csv"
+    for path in (old, fresh):
+        path.write_text("half")
+    os.utime(old, (1e9, 1e9))
+    write_file(tmp_path / "run.csv", "whole")
+    assert {path.name for path in tmp_path.iterdir()} == {"run.csv", fresh.name}

@@ -14,6 +14,7 @@ from oracle import STEP, Oracle
 from pliant.dynamics import Dynamics
 from pliant.formulations.recursive import composite, denoc
 from pliant.formulations.recursive.passes import ENERGY, FORWARD, INVERSE, result, run
+from pliant.simulation.losses import Losses
 
 TOLERANCE = 1e-10
 """Of the largest entry: double precision, some thousand operations, condition numbers of M about 1e5."""
@@ -140,18 +141,23 @@ class State:
 
     @cached_property
     def drive_bias(self):
-        """Springs at their rest offset and dry friction: what h has beyond C v + K q + D v + g."""
+        """Springs at rest, dry friction, dampers of turned balls: what h has beyond C v + K q + D v + g."""
         rest = self.points.drive_forces(0 * self.q, 0 * self.v, 0 * self.a)
         dry = np.zeros(self.n)
         for part, row in self.points.motor_rows():
             if part.joint.friction:
                 dry += row * self.points.dry_friction(part.joint.friction, row @ self.v)
-        return rest, dry
+        turned = np.zeros(self.n)
+        for part in self.points.balls():
+            own = part.columns
+            change = self.points.ball_damping(part, self.q) - self.arm.damping[np.ix_(own, own)]
+            turned[own] = change @ self.v[own]
+        return rest, dry, turned
 
     def power(self):
         """Rate of the total energy along the motion, and the power of drives, dampers and friction."""
         rate = self.energy_rates(self.v, self.free_acceleration)[:, :3].sum()
-        dissipated = self.v @ (self.arm.damping @ self.v + self.drive_bias[1])
+        dissipated = Losses.of(self.arm.mechanism).power(self.q, self.v)
         # the parts are much larger than their sum: compare with the largest of them
         kinetic = self.v @ self.M @ self.free_acceleration
         return np.array([rate, kinetic]), np.array([self.tau @ self.arm.B.T @ self.v - dissipated, kinetic])

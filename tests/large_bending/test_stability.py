@@ -35,7 +35,7 @@ MASS = 1e4
 def softest(load):
     """The least stiffness of a tall, thin cantilever under a weight at its tip."""
     properties = Properties(mass_per_length=1.0, EIy=1e4, EIz=1.0, GJ=1.0, rhoIy=1e-3, rhoIz=1e-3)
-    modes = Modes(shape="legendre", normalise="none", bend_y=3, bend_z=1, torsion=3)
+    modes = Modes(shape="legendre", normalise="none", bend_y=4, bend_z=1, torsion=4)
     beam = Beam(length=1.0, properties=properties, bending="exact", modes=modes)
     link = Link(name="strip", joint=Joint(type="fixed", parent="base"), beam=beam, payloads=[RigidPart(mass=MASS)])
     arm = Dynamics(Robot(name="strip", gravity=(0, 0, -load / MASS), links=[link]), compile="never")

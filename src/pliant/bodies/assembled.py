@@ -13,8 +13,10 @@ import numpy as np
 
 from pliant.bodies.carried import CarriedMass, joint_pose, own_masses
 from pliant.bodies.modal_body import Array, Attachment, ModalBody, hat
+from pliant.spatial.attachment_rotation import exponential
 
 if TYPE_CHECKING:
+    from pliant.model.joints import Joint
     from pliant.model.links import Link
     from pliant.model.robot import Robot
 
@@ -67,9 +69,9 @@ def assemble_elastic(robot: Robot, bodies: Mapping[str, ModalBody]) -> ElasticSy
         for name, load in own_masses(link).items():
             at = _frame(own_frame, body.frames[name], mine)
             M += at.J.T @ load_mass(load, at.p) @ at.J
-        if link.joint.spring is not None and link.joint.name in passive:
-            k = passive[link.joint.name]
-            K[k, k] += link.joint.spring.stiffness
+        for name in link.joint.coordinates:
+            if link.joint.spring is not None and name in passive:
+                K[passive[name], passive[name]] += link.joint.spring.stiffness
     return _kept(M, K, own)
 
 
@@ -119,17 +121,14 @@ def _moved(
 ) -> _Placed:
     """The link frame behind a joint at its reference coordinate."""
     joint = link.joint
-    value = robot.pose.get(joint.name or "", 0.0)
-    p, R = joint_pose(joint, value)
+    p, R = joint_pose(joint, robot.pose)
     lever = seat.R @ p
     J = seat.J.copy()
     J[:3] -= hat(lever) @ seat.J[3:]
     here = _Placed(seat.p + lever, seat.R @ R, J)
-    if joint.type == "free":
-        for k, name in enumerate(joint.coordinates):
-            J[k, passive[name]] = 1.0
-        return here
-    if joint.type == "fixed":
+    if joint.type not in ("revolute", "prismatic"):
+        for name, twist in zip(joint.coordinates, _turning_twists(seat, joint, robot.pose, R), strict=True):
+            J[:, passive[name]] += twist
         return here
     axis = seat.R @ joint.placement.matrix() @ joint.axis_vector()
     if joint.type == "prismatic":
@@ -145,6 +144,19 @@ def _moved(
         root = here.R.T @ axis @ body.frames["root"].Phi_r
         J[:, mine] -= np.outer(twist, root)
     return here
+
+
+def _turning_twists(seat: _Placed, joint: Joint, pose: Mapping[str, float], R: Array) -> Array:
+    """Twists (coordinates, 6) of the link frame per rate of the coordinates of a joint that turns any way."""
+    if not joint.coordinates:
+        return np.zeros((0, 6))
+    theta = [pose.get(name, 0.0) for name in joint.coordinates[-3:]]
+    axes = seat.R @ joint.placement.matrix()
+    turns = axes @ np.array(exponential(theta, [0.0] * 3).T)
+    arm = seat.R @ R @ joint.child_placement.matrix().T @ joint.child_placement.vector()
+    twists = np.vstack([-hat(arm) @ turns, turns]).T
+    slides = np.hstack([axes.T, np.zeros((3, 3))])
+    return np.vstack([slides, twists]) if joint.type == "free" else twists
 
 
 def _kept(M: Array, K: Array, own: Mapping[str, slice]) -> ElasticSystem:

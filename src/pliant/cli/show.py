@@ -97,8 +97,9 @@ def _tree(robot: Robot) -> Tree:
 def _joint(joint: Joint) -> str:
     if joint.type == "fixed":
         return "a fixed joint"
-    if joint.type == "free":
-        return f"[bold]{joint.name}[/] (free)"
+    if joint.type in ("spherical", "free"):
+        acting = [key for key in ("friction", "spring") if getattr(joint, key) is not None]
+        return f"[bold]{joint.name}[/] ({', '.join([joint.type, *acting])})"
     axis = joint.axis if isinstance(joint.axis, str) else "(" + ", ".join(number(x, 3) for x in joint.axis) + ")"
     extras = [key for key in ("motor", "friction", "spring", "limits") if getattr(joint, key) is not None]
     drive = [] if joint.actuated else [f"follows {joint.mimic.joint}" if joint.mimic is not None else "passive"]

@@ -6,14 +6,18 @@ import os
 import re
 import shutil
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from glob import escape
 from pathlib import Path
 
 from pliant.model.errors import ModelError, Problem
 
 LONGEST_NAME = 100
 """Characters of a file name that comes from a name in a file."""
+LEFT_OVER = 86400.0
+"""Seconds after which a half-written file belongs to no one."""
 MISSING = "there is no such file"
 RESERVED = {"CON", "PRN", "AUX", "NUL", *(f"{port}{k}" for port in ("COM", "LPT") for k in range(10))}
 
@@ -29,6 +33,7 @@ def written(path: Path) -> Iterator[Path]:
         yield path
         return
     beside = target.with_name(f".{target.stem}.{os.getpid()}.tmp{target.suffix}")
+    _sweep(target)
     try:
         yield beside
         with open(beside, "rb") as stream:
@@ -42,6 +47,14 @@ def written(path: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             beside.unlink(missing_ok=True)
+
+
+def _sweep(target: Path) -> None:
+    """Remove what a process left beside a file that was killed while it wrote."""
+    with suppress(OSError):
+        for old in target.parent.glob(f".{escape(target.stem)}.*.tmp{escape(target.suffix)}"):
+            if time.time() - old.stat().st_mtime > LEFT_OVER:
+                old.unlink()
 
 
 def write_file(path: Path, text: str, newline: str | None = None) -> None:

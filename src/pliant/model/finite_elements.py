@@ -135,6 +135,9 @@ def _refuse(element: str, message: str) -> NoReturn:
 def _matrix(path: str | PathLike[str], name: str) -> csr_array:
     from scipy.io import mmread
 
+    wrong = no_file(path)
+    if wrong:
+        _refuse(name, f"cannot be read: {wrong}")
     try:
         return csr_array(mmread(fspath(path)))
     except (OSError, ValueError, TypeError, IndexError, OverflowError) as error:

@@ -38,6 +38,13 @@ def _gravity(robot: Robot) -> Iterator[str]:
 
 def _pose(robot: Robot) -> Iterator[str]:
     revolute = {link.joint.name for link in robot.links if link.joint.type == "revolute"}
+    for joint in (link.joint for link in robot.links if link.joint.type in ("spherical", "free")):
+        turn = sqrt(sum(robot.pose.get(name, 0.0) ** 2 for name in joint.coordinates[-3:]))
+        if turn > pi:
+            yield (
+                f"joint '{joint.name}': the rotation vector of its reference pose is {turn:.4g} rad long, more than "
+                "half a turn; give the shorter one of the same rotation, or write deg if degrees are meant"
+            )
     for name, value in robot.pose.items():
         if name in revolute and abs(value) > MOST_TURNS * 2 * pi:
             turns = abs(value) / (2 * pi)

@@ -162,7 +162,7 @@ def _draw_joint(canvas: Canvas, robot: Robot, item: PlacedLink) -> None:
     face = INK if joint.actuated else PAPER
     grounded = robot.parent_of(item.link.name)[0] not in robot.link_names
     # a rail on the base is seen as such
-    if grounded and (joint.type in ("revolute", "fixed") or not canvas.view.is_flat):
+    if grounded and (joint.type in ("revolute", "spherical", "fixed") or not canvas.view.is_flat):
         _draw_ground(canvas, item)
     axis = item.axis
     along = abs(float(axis @ canvas.view.towards))
@@ -185,8 +185,11 @@ def _draw_joint(canvas: Canvas, robot: Robot, item: PlacedLink) -> None:
     elif joint.type == "free":
         canvas.mark(item.own.p, "o", points=13, face="none", order=4.0)
         canvas.mark(item.own.p, "x", points=6, face=INK, order=4.1)
+    elif joint.type == "spherical":
+        canvas.mark(place.p, "o", points=15, face=PAPER, order=4.0)
+        canvas.mark(place.p, "o", points=9, face=PALE, order=4.1)
     if joint.type != "fixed":
-        canvas.label(place.p if joint.type == "revolute" else item.own.p, joint.name or "")
+        canvas.label(place.p if joint.type in ("revolute", "spherical") else item.own.p, joint.name or "")
 
 
 def _draw_ground(canvas: Canvas, item: PlacedLink) -> None:

@@ -52,6 +52,11 @@ class Peaks:
         if self._count > PENDING:
             self._flush()
 
+    def interrupt(self) -> None:
+        """Coordinates jump: no polynomial goes on from here."""
+        self._flush()
+        self._times, self._states, self._count = [], [], 0
+
     def extremes(self) -> dict[str, Extreme]:
         """What was found, by name."""
         self._flush()
@@ -137,11 +142,9 @@ class _Watched:
             *(f"strain.{strain.name}" for strain in strains),
         )
         self.lengths = [False] * len(self.joints) + [True] * 2 * len(self.links) + [False] * len(strains)
-        # one column per unit coordinate; what doubles with it is linear and needs no more than a product
-        unit = np.eye(arm.size if arm.size <= LARGE else 0, arm.size)
-        self.map = self._components(unit)
-        doubled = self._components(2 * unit)
-        self.linear = len(unit) == arm.size and np.allclose(doubled, 2 * self.map, rtol=1e-12, atol=0.0)
+        # one column per unit coordinate: what linear bodies do needs no more than a product
+        self.linear = arm.size <= LARGE and all(member.body.large is None for member in arm.mechanism.members)
+        self.map = self._components(np.eye(arm.size)) if self.linear else np.zeros(0)
 
     def __call__(self, q: Floats) -> Floats:
         values = q @ self.map if self.linear else self._components(q)

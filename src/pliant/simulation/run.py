@@ -152,6 +152,7 @@ class Run:
             self.integrator = self._make(0.0, y)
             self.watch.begin(0.0, y)
             self.recorder.first(0.0, y)
+            self._recentre(self.integrator)
         return self.integrator
 
     def _make(self, t: float, y: Floats) -> Integrator:
@@ -192,6 +193,17 @@ class Run:
             return
         self.peaks.look(piece, piece.end)
         self.recorder.take(piece, piece.end)
+        self._recentre(integrator)
+
+    def _recentre(self, integrator: Integrator) -> None:
+        """Go on with shorter rotation vectors where they have become longer than half a turn."""
+        found = self.equations.recentred(integrator.y)
+        if found is None:
+            return
+        integrator.retake(*found)
+        self.peaks.interrupt()
+        if self.watch.before is not None:
+            self.watch.begin(integrator.t, integrator.y)
 
     def give_up(self, error: IntegrationError) -> None:
         """The integrator cannot go on: what was computed is the result."""

@@ -11,7 +11,6 @@ from pliant.formulations.dual_screw.inertia import Orders
 from pliant.formulations.dual_screw.lowering import expand
 from pliant.formulations.dual_screw.model import VARIANTS, forward, inverse
 from pliant.formulations.method import Method, MethodError, Traced
-from pliant.formulations.recursive.lowering import lower
 from pliant.formulations.recursive.passes import Algorithm, NoInertiaError
 from pliant.formulations.recursive.tree import Tree
 from pliant.spatial.vectors import Vector
@@ -68,6 +67,12 @@ class DualScrewMethod(Method):
                 f"robot '{mechanism.name}' has {tree.size} coordinates; method '{self.name}' takes {LARGEST} at the "
                 "most, since its cost grows with their cube; method 'recursive' takes any number"
             )
+        balls = [m.joint for m in mechanism.members if m.joint.kind in ("spherical", "free")]
+        if balls:
+            raise MethodError(
+                f"joint '{balls[0].name}' of robot '{mechanism.name}' is {balls[0].kind}; method '{self.name}' has one "
+                "dual line for each joint: use method 'recursive'"
+            )
         self.kept = VARIANTS[self.variant]
         far = [member.name for member in mechanism.members if member.body.large is not None]
         if self.kept.printed and far:
@@ -77,7 +82,7 @@ class DualScrewMethod(Method):
             )
         if self.kept.reason:
             warnings.warn(f"method '{self.name}': {self.kept.reason}", stacklevel=4)
-        self.linear = expand(lower(mechanism, discs=False), printed=self.kept.printed)
+        self.linear = expand(mechanism, printed=self.kept.printed)
 
     def dynamics(self, what: Literal["forward", "inverse"]) -> Traced:
         """The linearised forward or inverse dynamics."""

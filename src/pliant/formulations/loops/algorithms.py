@@ -111,7 +111,7 @@ class ClosingForce(LoopAlgorithm):
         return cls(_named("closing_force", order, closures), ("q", "a"), (), "", order, closures)
 
     def of_robot(self, robot: LoopInputs) -> Vector:
-        forces = [project(view.kind, *wrench) for view, wrench in self.wrenches(robot)]
+        forces = [project(view.kind, view.connection, *wrench) for view, wrench in self.wrenches(robot)]
         for link, effort in tie_forces(self.closures, list(robot.inputs["a"])):
             forces[link][0] = forces[link][0] + effort
         return self.original([x for part in forces for x in part])
@@ -276,6 +276,4 @@ class LoopCorrection(LoopAlgorithm):
 
 def driving_link(tree: Tree, order: Sequence[int], coordinate: int) -> int:
     """The link of the merged tree whose joint has a coordinate of the robot."""
-    return next(
-        i for i, link in enumerate(tree.links) if link.kind.joint != "fixed" and order[link.start] == coordinate
-    )
+    return next(i for i, link in enumerate(tree.links) if link.kind.has_axis and order[link.start] == coordinate)

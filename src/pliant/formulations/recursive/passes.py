@@ -14,12 +14,18 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from pliant.bodies.constants import GROUND
 from pliant.bodies.terms import BendingBody, FrameTerms
 from pliant.formulations.recursive.articulated import Acceleration, accelerate, articulate
-from pliant.formulations.recursive.connection import Connection, carried_acceleration, connect, elastic
+from pliant.formulations.recursive.connection import (
+    Connection,
+    carried_acceleration,
+    connect,
+    elastic,
+    joint_acceleration,
+)
 from pliant.formulations.recursive.kinematics import Motion, base_motion, energies, flat_motion, move
 from pliant.formulations.recursive.link import LinkConstants, LinkKind
 from pliant.formulations.recursive.newton_euler import collect, inertial
 from pliant.spatial.scalars import is_zero
-from pliant.spatial.vectors import ZERO3, Vector, cross, subtract
+from pliant.spatial.vectors import ZERO3, Vector, add, cross, subtract
 
 if TYPE_CHECKING:
     from pliant.formulations.recursive.tree import Tree
@@ -206,10 +212,8 @@ def _carry(view: LinkView) -> dict[str, Any]:
     """The acceleration of a link whose coordinates have the accelerations a."""
     a = view.inputs["a"]
     a_v, a_w = carried_acceleration(view.connection, *view.parent_acceleration)
-    if view.kind.joint != "fixed":
-        moved = a_w if view.kind.joint == "revolute" else a_v
-        moved[view.kind.axis] = moved[view.kind.axis] + view.kind.sign * a[0]
-    return {"acceleration": Acceleration(a_v, a_w, elastic(view.kind, a))}
+    linear, angular = joint_acceleration(view.kind, view.connection, a)
+    return {"acceleration": Acceleration(add(a_v, linear), add(a_w, angular), elastic(view.kind, a))}
 
 
 def _carry_out(view: LinkView) -> dict[str, Any]:

@@ -80,4 +80,5 @@ class Tree:
     @property
     def joints(self) -> Array:
         """Indices of the joint coordinates."""
-        return np.array([link.start for link in self.links if link.kind.joint != "fixed"], dtype=int)
+        of_links = (range(link.start, link.elastic.start) for link in self.links)
+        return np.array([k for each in of_links for k in each], dtype=int)

@@ -187,6 +187,13 @@ class CompiledIntegrator(Integrator):
             self._stand_in = None
         self._renew()
 
+    def retake(self, y: Floats, carried: Callable[[Floats], Floats]) -> None:
+        self.y = y
+        if self._stand_in is not None:
+            self._stand_in.retake(y, carried)
+        else:
+            self._renew()
+
     def _renew(self) -> None:
         """Forget slopes: the equations or the state have jumped."""
         self.clock[Clock.T], self.clock[Clock.HAS_SLOPE] = self.t, 0.0
@@ -316,6 +323,11 @@ class CompiledGeneralisedAlpha(CompiledIntegrator):
         # accelerations and their filtered twins
         self._tail = np.concatenate([a, a])
         self.clock[Clock.MATRIX_STEP] = 0.0
+
+    def retake(self, y: Floats, carried: Callable[[Floats], Floats]) -> None:
+        filtered = carried(self._tail[self.equations.count :])
+        super().retake(y, carried)
+        self._tail[self.equations.count :] = filtered
 
     def memory(self) -> dict[str, Any]:
         return {**super().memory(), "tail": self._tail}
