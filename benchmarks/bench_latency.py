@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-from report import Options, Row, Section, alone
+from report import Goal, Options, Row, Section, alone
 
 ROUNDS = 5
 TIMED = """
@@ -29,6 +29,31 @@ start = time.process_time()
 arm.forward(zero, zero, tau)
 """
 ROBOTS = ("canadarm", "seven-joint-arm")
+ANALYSES = {
+    "coriolis": "arm.coriolis(zero, zero)",
+    "equilibrium": "pliant.equilibrium(arm)",
+}
+ANALYSIS = """
+import numpy, pliant
+arm = pliant.Dynamics(pliant.load("cibicik-4dof"))
+zero = numpy.zeros(arm.size)
+start = time.process_time()
+{work}
+"""
+SECOND_RUN = """
+import pliant
+from pliant.simulation.run import Run
+study = pliant.Study(name="run", robot=pliant.load("two-link-flexible"), until=0.01)
+Run(study).go()
+best = 1.0
+for _ in range(20):
+    start = time.process_time()
+    Run(study)
+    best = min(best, time.process_time() - start)
+start = time.process_time() - best
+"""
+COMPILED_WITHIN = Goal("<=", 1.0)
+SET_UP_WITHIN = Goal("<=", 3.0)
 
 
 def measure(options: Options) -> Section:
@@ -65,6 +90,13 @@ def measure(options: Options) -> Section:
             Row(robot, "first call, compiled before (disk cache)", min(warm), "s", "empty cache", min(cold)),
             Row(robot, "load the file and assemble", _smallest(LOAD.format(robot=robot), ""), "s"),
         )
+    for what, work in ANALYSES.items():
+        took = _smallest(ANALYSIS.format(work=work), "")
+        label = f"first {what}, empty cache, sections that turn exactly"
+        section.add(Row("cibicik-4dof", label, took, "s", "one second", 1.0, faster=False, goal=COMPILED_WITHIN))
+    took = _smallest(SECOND_RUN, "")
+    label, unit = "set-up of a further run", "one millisecond"
+    section.add(Row("two-link-flexible", label, 1e3 * took, "ms", unit, 1.0, faster=False, goal=SET_UP_WITHIN))
     return section
 
 

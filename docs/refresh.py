@@ -27,6 +27,8 @@ DRAWN = {
     "two-link.png": ("show", EXAMPLE),
     "canadarm-run.png": ("simulate", "canadarm", "--force", "--output", "run.h5", "--report", "report.html"),
 }
+# programs that draw pictures and films of their own
+EXAMPLES = ("spin_up", "rolled_up", "fishing_rod")
 # the report of that run at an instant, as a browser shows it
 REPORT, INSTANT, WINDOW = "canadarm-report.png", 4.0, "1220,1150"
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -77,6 +79,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name, command in DRAWN.items():
             output("-m", "pliant", *command, "--plot", PICTURES / name, folder=Path(folder))
+        for name in EXAMPLES:
+            output(ROOT / "examples" / f"{name}.py", PICTURES, folder=Path(folder))
         screenshot(Path(folder) / "report.html", PICTURES / REPORT, Path(folder) / "profile")
         shutil.copy(EXAMPLE, folder)
         text = EXAMPLE.read_text("utf-8")

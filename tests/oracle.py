@@ -51,9 +51,9 @@ def turn(axis, angle):
 
 
 def exponential(A):
-    """The matrix exponential by its own series: enough terms for two radians."""
+    """The matrix exponential by its own series: enough terms for four radians."""
     term = out = np.eye(3)
-    for k in range(1, 26):
+    for k in range(1, 40):
         term = term @ A / k
         out = out + term
     return out
@@ -315,8 +315,8 @@ class Oracle:
                 p = p + R @ joint.axis_vector() * c[0]
             elif joint.type == "free":
                 p = p + R @ c[:3]
-                for k in range(3):
-                    R = R @ turn(np.eye(3)[k], c[3 + k])
+            if joint.type in ("free", "spherical"):
+                R = R @ exponential(hat(c[-3:]))
             out[part.name] = _then(R, p, joint.child_placement.matrix(), joint.child_placement.vector())
         return out
 
@@ -431,7 +431,24 @@ class Oracle:
             if joint.friction:
                 effort += joint.friction.viscous * rate + self.dry_friction(joint.friction, rate)
             f = f + row * effort
+        for part in self.balls():
+            f[part.columns] += self.ball_damping(part, q) @ v[part.columns]
+            if part.joint.spring:
+                f[part.columns] += part.joint.spring.stiffness * q[part.columns]
         return f
+
+    @staticmethod
+    def ball_damping(part, q):
+        """Forces per rate of a rotation vector (3, 3): a damper feels the angular velocity of the rotation."""
+        R = exponential(hat(q[part.columns]))
+        turned = [exponential(hat(q[part.columns] + 1j * STEP * e)).imag / STEP @ R.T for e in np.eye(3)]
+        T = np.array([[w[2, 1], w[0, 2], w[1, 0]] for w in turned]).T
+        spring, friction = part.joint.spring, part.joint.friction
+        return ((spring.damping if spring else 0.0) + (friction.viscous if friction else 0.0)) * T.T @ T
+
+    def balls(self):
+        """Links on joints that turn any way with a spring or a damper."""
+        return [p for p in self.parts if p.joint.type == "spherical" and (p.joint.spring or p.joint.friction)]
 
     @staticmethod
     def dry_friction(friction, rate):
@@ -464,6 +481,9 @@ class Oracle:
         for part, row in self.motor_rows():
             if part.joint.spring:
                 total += 0.5 * part.joint.spring.stiffness * (row @ q - part.joint.spring.rest) ** 2
+        for part in self.balls():
+            if part.joint.spring:
+                total += 0.5 * part.joint.spring.stiffness * q[part.columns] @ q[part.columns]
         return total
 
     def weight_potential(self, q):
@@ -486,7 +506,7 @@ class Oracle:
         """Joint -> force and moment on all that hangs on it, in the axes of its link, by Newton's law.
 
         The point is the one of the joint axis that is nearest to the link's origin; a sliding or fixed joint
-        has it at the link's origin, a free one at its moving frame.
+        has it at the link's origin, one that turns any way at its moving frame.
         """
         effective = self.masses[:, None] * (self.accelerations(q, v, a) - self.gravity)
         points, poses = self.points(q), self.poses(q)
@@ -501,14 +521,12 @@ class Oracle:
             lever = joint.child_placement.vector()
             if joint.type == "revolute":
                 lever = lever - joint.axis_vector() * (joint.axis_vector() @ lever)
-            elif joint.type != "free":
+            elif joint.type not in ("free", "spherical"):
                 lever = np.zeros(3)
             at = p - R @ joint.child_placement.matrix().T @ lever
             f = effective[rows[part.name]]
             moment = np.cross(points[rows[part.name]] - at, f).sum(axis=0)
-            out[f"{joint.name}.rz" if joint.type == "free" else joint.name] = np.concatenate(
-                [R.T @ f.sum(axis=0), R.T @ moment]
-            )
+            out[joint.name] = np.concatenate([R.T @ f.sum(axis=0), R.T @ moment])
         return out
 
 

@@ -139,12 +139,12 @@ def rigid_20():
 
 @member
 def rigid_tree():
-    """Thirty bodies: revolute, sliding and fixed joints, several children per link, two roots on the base."""
+    """Eighteen bodies: revolute, sliding and fixed joints, several children per link, two roots on the base."""
     rng = seed(30)
     links = []
-    for i in range(30):
+    for i in range(18):
         kind = ("revolute", "revolute", "prismatic", "revolute", "fixed")[i % 5]
-        parent = "base" if i in (0, 17) else f"link{int(rng.integers(max(0, i - 5), i))}"
+        parent = "base" if i in (0, 11) else f"link{int(rng.integers(max(0, i - 5), i))}"
         joint = {"name": f"j{i}", "type": kind, "parent": parent, "placement": placement(rng)}
         if kind != "fixed":
             joint |= {"axis": axis(rng), "child_placement": placement(rng)}
@@ -643,6 +643,35 @@ def floating_beam():
         ),
     ]
     return Robot(name="floating-beam", links=links, attachment_rotation="xyz")
+
+
+@member
+def balls():
+    """Spherical joints in a tree: on the base, on a bending link, with a spring and a damper; a body that floats by."""
+    rng = seed(73)
+    around = {"placement": placement(rng), "child_placement": placement(rng)}
+    links = [
+        Link(name="first", joint=Joint(name="foot", type="spherical", **around), rigid=rigid(rng)),
+        Link(
+            name="arm",
+            joint=Joint(name="elbow", axis="y", parent="first.root", placement=placement(rng)),
+            beam=beam(0.7, modes=Modes(shape="clamped-free", bend_y=1, bend_z=1, torsion=1)),
+        ),
+        Link(
+            name="hand",
+            joint=Joint(
+                name="wrist",
+                type="spherical",
+                child_placement=placement(rng),
+                spring=Spring(stiffness=3.0, damping=0.2),
+                friction=Friction(viscous=0.1),
+            ),
+            beam=beam(0.4, modes=Modes(shape="clamped-free", bend_y=1)),
+        ),
+        Link(name="finger", joint=general_joint(rng, "knuckle"), rigid=rigid(rng)),
+        Link(name="float", joint=Joint(name="float", type="free", parent="arm.tip", **around), rigid=rigid(rng)),
+    ]
+    return Robot(name="balls", links=links)
 
 
 @member

@@ -40,6 +40,7 @@ from pliant.formulations.methods import METHODS as METHODS
 from pliant.model.beams import Beam as Beam
 from pliant.model.beams import Properties as Properties
 from pliant.model.beams import Segment as Segment
+from pliant.model.curvature import Curvature as Curvature
 from pliant.model.discretisation import Damping as Damping
 from pliant.model.discretisation import Elements as Elements
 from pliant.model.discretisation import Family as Family

@@ -170,9 +170,11 @@ class Dynamics(TreeDynamics):
         """Say why accelerations are not finite."""
         for name, x in (("q", q), ("v", v), ("force", f)):
             self.labels.require_finite(name, x)
+        first: Floats = np.atleast_2d(q)[0]
+        loose = self.without_inertia(first)
         raise FloatingPointError(
-            f"the accelerations of robot '{self.robot.name}' are not finite: its mass matrix is singular at this q, "
-            "or the state is out of range"
+            f"the accelerations of robot '{self.robot.name}' are not finite: "
+            + (loose or "its mass matrix is singular at this q, or the state is out of range")
         )
 
     def inverse(self, q: States, v: States, a: States) -> InverseSolution:

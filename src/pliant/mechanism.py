@@ -5,11 +5,12 @@ Members are in tree order, parents first. Their coordinates are the joint's, the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
+from weakref import ReferenceType, WeakKeyDictionary, ref
 
 import numpy as np
 
@@ -19,8 +20,9 @@ from pliant.bodies.modal_body import Array, ModalBody
 if TYPE_CHECKING:
     from pliant.model import Joint, Link, Loop, RigidPart, Robot
 
-JointKind = Literal["revolute", "prismatic", "fixed", "free"]
-FREE_COORDINATES = ("x", "y", "z", "rx", "ry", "rz")
+P = ParamSpec("P")
+T = TypeVar("T")
+JointKind = Literal["revolute", "prismatic", "spherical", "fixed", "free"]
 BASE = -1
 """The parent of a member on the base."""
 
@@ -129,6 +131,7 @@ class Mechanism:
     gravity   m/s^2 (3,)
     actuated  names of the joints with drives, in the order of B's columns
     B         (n, inputs): a motor also drives the root's tangent of pinned shapes
+    drag      (n, n): structural damping that couples links; None: every link has its own alone
     tip       name of the robot's tip frame, LINK.FRAME
     pose      coordinates of the reference pose (n,)
     aliases   further names of frames
@@ -145,6 +148,7 @@ class Mechanism:
     tip: str
     pose: Array
     aliases: Mapping[str, str]
+    drag: Array | None = None
 
     @cached_property
     def coordinates(self) -> tuple[str, ...]:
@@ -197,13 +201,82 @@ class Mechanism:
         return row
 
     @cached_property
+    def attitudes(self) -> tuple[int, ...]:
+        """First coordinate of each rotation vector that a shorter one may replace: no spring counts its turns."""
+        return tuple(
+            m.elastic.start - 3
+            for m in self.members
+            if m.joint.kind in ("spherical", "free") and not m.joint.drive.stiffness
+        )
+
+    @cached_property
+    def ball_members(self) -> tuple[Member, ...]:
+        """Members whose joint turns any way with a spring or a damper."""
+        balls = (m for m in self.members if m.joint.kind == "spherical")
+        return tuple(m for m in balls if m.joint.drive.stiffness or m.joint.drive.damping)
+
+    @cached_property
+    def stiffness(self) -> Array:
+        """K (n, n): strain of the links and springs of the joints."""
+        return self._joint_and_elastic("K_ee", "stiffness")
+
+    @cached_property
+    def damping(self) -> Array:
+        """D (n, n): structural damping, dampers and viscous friction; of spherical joints where they are not turned."""
+        own = self._joint_and_elastic("D_ee", "damping")
+        return own if self.drag is None else own + self.drag
+
+    def _joint_and_elastic(self, body: str, joint: Literal["stiffness", "damping"]) -> Array:
+        out = np.zeros((self.size, self.size))
+        for member in self.members:
+            out[member.elastic, member.elastic] = getattr(member.body, body)
+        for member in self.driven_members:
+            row = self.motor_row(member)
+            out += getattr(member.joint.drive, joint) * np.outer(row, row)
+        for member in self.ball_members:
+            turns = range(member.start, member.start + 3)
+            out[turns, turns] = getattr(member.joint.drive, joint)
+        return out
+
+    @cached_property
     def driven_members(self) -> tuple[Member, ...]:
         """Members whose joint has one coordinate, on which motors, springs and friction act."""
         return tuple(m for m in self.members if m.joint.kind in ("revolute", "prismatic"))
 
 
+_ASSEMBLED: dict[int, tuple[ReferenceType[Robot], Mechanism]] = {}
+"""By the identity of the robots; an entry goes with its robot."""
+
+
 def assemble(robot: Robot) -> Mechanism:
-    """Discretise every link of a robot and put the links together."""
+    """Discretise every link of a robot and put the links together.
+
+    Robots do not change: what was put together for one is put together once.
+    """
+    key = id(robot)
+    held = _ASSEMBLED.get(key)
+    if held is None or held[0]() is not robot:
+        held = ref(robot, lambda _: _ASSEMBLED.pop(key, None)), _assembled(robot)
+        _ASSEMBLED[key] = held
+    return held[1]
+
+
+def once(make: Callable[Concatenate[Mechanism, P], T]) -> Callable[Concatenate[Mechanism, P], T]:
+    """Let a function of a mechanism and of hashable options give the same result again; it goes with the mechanism."""
+    held: WeakKeyDictionary[Mechanism, dict[Any, T]] = WeakKeyDictionary()
+
+    @wraps(make)
+    def found(mechanism: Mechanism, /, *given: P.args, **options: P.kwargs) -> T:
+        own = held.setdefault(mechanism, {})
+        key = given, tuple(options.items())
+        if key not in own:
+            own[key] = make(mechanism, *given, **options)
+        return own[key]
+
+    return found
+
+
+def _assembled(robot: Robot) -> Mechanism:
     from pliant.bodies.build import build_body
 
     members: list[Member] = []
@@ -213,7 +286,7 @@ def assemble(robot: Robot) -> Mechanism:
         body = build_body(link, robot)
         parent, frame = robot.parent_of(link.name)
         joint = _joint(link.joint, body)
-        names = (*_joint_coordinates(link.joint), *(f"{link.name}.{name}" for name in body.names))
+        names = (*link.joint.coordinates, *(f"{link.name}.{name}" for name in body.names))
         member = Member(link.name, index[parent], frame or "", joint, body, _parts(link), start, names)
         index[link.name] = len(members)
         members.append(member)
@@ -226,6 +299,10 @@ def assemble(robot: Robot) -> Mechanism:
     pose = np.zeros(start)
     for name, value in robot.reference_coordinates().items():
         pose[coordinates.index(name)] = value
+    gravity = np.array(robot.gravity, dtype=float)
+    # whoever has the same robot has the same arrays
+    for array in (B, pose, gravity):
+        array.flags.writeable = False
     return Mechanism(
         name=robot.name,
         rule=robot.attachment_rotation,
@@ -235,7 +312,7 @@ def assemble(robot: Robot) -> Mechanism:
             for name, tie in robot.ties.items()
         ),
         loops=tuple(_loop(loop, robot, index) for loop in robot.loops),
-        gravity=np.array(robot.gravity, dtype=float),
+        gravity=gravity,
         actuated=tuple(m.joint.name for m in driven),
         B=B,
         tip=".".join(robot.resolve_frame(robot.tip or robot.links[-1].name)),
@@ -248,20 +325,16 @@ def _unit(member: Member, name: str) -> str:
     kind = member.joint.kind
     if kind in ("revolute", "prismatic") and name == member.joint.name:
         return "rad" if kind == "revolute" else "m"
-    if kind == "free" and name.startswith(f"{member.joint.name}."):
+    if name in member.coordinates[: len(member.coordinates) - member.body.size]:
         return "rad" if name.rpartition(".")[2].startswith("r") else "m"
     return "rad" if ".torsion." in name else "m"
-
-
-def _joint_coordinates(joint: Joint) -> tuple[str, ...]:
-    if joint.type == "free":
-        return tuple(f"{joint.name}.{axis}" for axis in FREE_COORDINATES)
-    return () if joint.type == "fixed" else (joint.name or "",)
 
 
 def _joint(joint: Joint, body: ModalBody) -> MemberJoint:
     axis = joint.axis_vector() if joint.type in ("revolute", "prismatic") else np.array([0.0, 0.0, 1.0])
     R_JB = joint.child_placement.matrix()
+    # a robot is read with its universal joints taken apart
+    assert joint.type != "universal"
     return MemberJoint(
         name=joint.name or "",
         kind=joint.type,
@@ -276,7 +349,7 @@ def _joint(joint: Joint, body: ModalBody) -> MemberJoint:
 
 
 def _drive(joint: Joint, body: ModalBody, axis_B: Array) -> JointDrive:
-    if joint.type not in ("revolute", "prismatic"):
+    if joint.type in ("fixed", "free"):
         return JointDrive.none(body.size)
     motor, spring, friction = joint.motor, joint.spring, joint.friction
     return JointDrive(

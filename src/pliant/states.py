@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.model.errors import did_you_mean
+from pliant.model.joints import coordinates_of
 from pliant.model.units import MEANING, Quantity
 
 Floats = NDArray[np.float64]
@@ -17,6 +18,8 @@ States = ArrayLike | Mapping[str, Any]
 """One state (n,), a batch (count, n), or values by name: numbers, arrays over a batch, or text with a unit."""
 
 SHOWN_NAMES = 12
+WHOLE = ("free", "universal", "spherical")
+"""Joints with several coordinates; a free one has all names of a spherical one, and more."""
 RATES = {"q": "", "v": "/s"}
 """What is added to the unit of a coordinate where text with a unit can be read."""
 
@@ -43,6 +46,7 @@ class Labels:
         # arrays first: to ask whether something is a mapping takes longer than all the rest
         if type(given) is np.ndarray or not isinstance(given, Mapping):
             return as_states(symbol, given, len(self.names), self.robot)
+        given = {name: x for key, value in given.items() for name, x in self._spread(symbol, key, value)}
         entries = {name: self._number(symbol, name, value) for name, value in given.items()}
         shape = np.broadcast_shapes(*(np.shape(x) for x in entries.values()))
         if len(shape) > 1:
@@ -53,6 +57,20 @@ class Labels:
         for name, value in entries.items():
             out[..., self.names.index(name)] = value
         return out
+
+    def _spread(self, symbol: str, key: str, value: Any) -> Iterable[tuple[str, Any]]:
+        """The coordinates of a joint that has several, where it is given as a whole: (count,) or (states, count)."""
+        names = next((names for kind in WHOLE if {*(names := coordinates_of(key, kind))} <= {*self.names}), ())
+        if not names or key in self.names:
+            return [(key, value)]
+        # a list may hold text with units
+        columns = value if isinstance(value, list | tuple) else np.moveaxis(np.asarray(value), -1, 0)
+        if isinstance(value, list | tuple) and value and np.ndim(value[0]):
+            columns = np.moveaxis(np.asarray(value, dtype=float), -1, 0)
+        if len(columns) != len(names):
+            parts = ", ".join(names)
+            raise ValueError(f"{symbol} of '{key}' has {len(columns)} entries; it needs {len(names)}: {parts}")
+        return zip(names, columns, strict=True)
 
     def _number(self, symbol: str, name: str, value: Any) -> Any:
         if name not in self.names:

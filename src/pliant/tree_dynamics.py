@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.bodies.modal_body import ModalBody
 from pliant.engine.backends.function import Function, Variant, make_evaluator
 from pliant.formulations.method import KINEMATICS, Method, Traced, What
 from pliant.formulations.methods import method_class
 from pliant.formulations.recursive.kinematics import MOTION_SIZE, MotionArrays, motion_arrays
-from pliant.formulations.recursive.lowering import lower, rigid_link
+from pliant.formulations.recursive.lowering import lower, lower_with_frames
 from pliant.formulations.recursive.tree import Tree
-from pliant.mechanism import Mechanism, assemble
+from pliant.formulations.robot_damping import damped
+from pliant.mechanism import Mechanism
+from pliant.spatial.attitude import recentred
 from pliant.states import Labels, States
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from pliant.model import Robot
 
 Floats = NDArray[np.float64]
+
+SINGULAR = 1e-14
+"""Least eigenvalue of a mass matrix of unit diagonal, for each coordinate, that is more than rounding."""
 
 
 class Pose(NamedTuple):
@@ -81,7 +84,7 @@ class TreeDynamics:
 
     def __init__(self, robot: Robot, method: str, compiled: bool) -> None:
         self.robot = robot
-        self.mechanism: Mechanism = assemble(robot)
+        self.mechanism: Mechanism = damped(robot)
         self.tree: Tree = lower(self.mechanism)
         self.method: Method = method_class(method)(self.mechanism, robot, self.tree)
         self.compiled = compiled
@@ -114,24 +117,15 @@ class TreeDynamics:
         """Input matrix (n, inputs); a motor also drives the root tangent of a pinned mode."""
         return self.mechanism.B
 
-    @cached_property
+    @property
     def stiffness(self) -> Floats:
         """K (n, n): strain of the links and springs of the joints."""
-        return self._joint_and_elastic("K_ee", "stiffness")
+        return self.mechanism.stiffness
 
-    @cached_property
+    @property
     def damping(self) -> Floats:
-        """D (n, n): structural damping and viscous friction."""
-        return self._joint_and_elastic("D_ee", "damping")
-
-    def _joint_and_elastic(self, body: str, joint: Literal["stiffness", "damping"]) -> Floats:
-        out = np.zeros((self.size, self.size))
-        for member in self.mechanism.members:
-            out[member.elastic, member.elastic] = getattr(member.body, body)
-        for member in self.mechanism.driven_members:
-            row = self.mechanism.motor_row(member)
-            out += getattr(member.joint.drive, joint) * np.outer(row, row)
-        return out
+        """D (n, n): structural damping and viscous friction; that of spherical joints where they are not turned."""
+        return self.mechanism.damping
 
     def reference_pose(self) -> Floats:
         """The pose of the description as coordinates; all that it does not name are zero."""
@@ -251,6 +245,38 @@ class TreeDynamics:
         """M (n, n), symmetric."""
         return self._mass(q, self._nothing, self._nothing)
 
+    def recentred(self, q: States, v: States) -> tuple[Floats, Floats]:
+        """The same state (n,) with rotation vectors no longer than half a turn; simulations do so between steps.
+
+        Joints with springs keep theirs: a spring counts turns.
+        """
+        q, v = self.labels.states("q", q).copy(), self.labels.states("v", v).copy()
+        if q.ndim != 1 or v.ndim != 1:
+            raise ValueError(f"q has shape {q.shape} and v {v.shape}; both must be one state ({self.size},)")
+        for k in self.mechanism.attitudes:
+            own = slice(k, k + 3)
+            if q[own] @ q[own] > np.pi**2:
+                short = recentred(q[own].tolist(), v[own].tolist())
+                q[own], v[own] = short.theta, short.rate
+        return q, v
+
+    def without_inertia(self, q: Floats) -> str:
+        """In words, a motion of the tree that moves no inertia at q (n,); empty if there is none."""
+        M = self.mass_matrix(q)
+        if not np.isfinite(M).all():
+            return "a rotation vector of a full turn has no rates; give the shorter one of the same rotation"
+        size = np.sqrt(np.maximum(np.diag(M), 0.0))
+        size[size == 0.0] = 1.0
+        squares, motions = np.linalg.eigh(M / np.outer(size, size))
+        if squares[0] > SINGULAR * len(M):
+            return ""
+        part = np.abs(motions[:, 0])
+        names = [name for name, share in zip(self.names, part, strict=True) if share > 0.1 * part.max()]
+        return (
+            f"{' and '.join(names)} move{'s' if len(names) == 1 else ' together'} without any inertia; give the link, "
+            "its hub or payload, or a motor some (a beam: rotary_inertia)"
+        )
+
     def coriolis(self, q: States, v: States) -> Floats:
         """C (n, n), the Christoffel matrix: C v are the velocity forces and dM/dt - 2 C is skew."""
         # the velocity forces are quadratic in v with the symmetric Christoffel symbols: C = (d(C v)/dv) / 2
@@ -301,6 +327,11 @@ class TreeDynamics:
         m = self._frame_motion(self._place(frame), q, self._nothing)
         return Pose(m.p, m.R)
 
+    def positions(self, frames: Sequence[str], q: States) -> Floats:
+        """Positions of several frames at once (frames, 3); of a batch, (count, frames, 3)."""
+        flat = self._motion(q, self._nothing)
+        return np.stack([motion_arrays(flat[..., _rows(self._place(name), MOTION_SIZE)]).p for name in frames], axis=-2)
+
     def link_pose(self, link: str, q: States) -> Pose:
         """Pose of a link's own frame B, in which its axis and its elastic displacements are described."""
         index = next((i for i, each in enumerate(self._framed.links) if each.name == link), None)
@@ -330,16 +361,9 @@ class TreeDynamics:
         # linear and angular velocity are the last of a motion
         return np.ascontiguousarray(per_rate[..., -6:, :])
 
-    @cached_property
+    @property
     def _framed(self) -> Tree:
-        """The tree with a massless link at every frame; sections that only turn have no place in it."""
-        tree = lower(self.mechanism, discs=False)
-        nothing = ModalBody.rigid(0.0, np.zeros(3), np.zeros((3, 3)))
-        frames = [
-            rigid_link(f"frame {name}", parent, seat, nothing, self.mechanism.rule, tree.size)
-            for name, (parent, seat) in tree.frames.items()
-        ]
-        return replace(tree, links=(*tree.links, *frames))
+        return lower_with_frames(self.mechanism)
 
     @cached_property
     def _places(self) -> dict[str, int]:

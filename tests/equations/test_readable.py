@@ -220,3 +220,13 @@ def test_numbers():
 def test_a_sum_that_starts_with_a_minus_changes_its_sign():
     difference = Sum((product_of(-1, x), product_of(1, y)))
     assert to_text(product_of(1, x, difference)) == "-x_1*(x_1 - dphi_1)"
+
+
+def test_the_heading_says_what_second_order_links_have_beyond():
+    eq = equations("single-flexible-link")
+    for form in FORMATS:
+        assert "bends to second order" in eq.to(form)
+        assert "stiffen or soften" in eq.to(form)
+    assert not equations("lin-lewis-one-link").scope
+    # numbers keep the heading
+    assert eq.with_numbers().scope == eq.scope

@@ -14,7 +14,14 @@ from oracle import STEP, Oracle
 from pliant.dynamics import Dynamics
 from pliant.formulations.recursive import composite, denoc
 from pliant.formulations.recursive.passes import ENERGY, FORWARD, INVERSE, result, run
+from pliant.simulation.losses import Losses
 
+# robots with what others lack: their derivatives are compiled; those of the others are replayed in NumPy, since the
+# kernels of the compiler are told apart by structure and not by robots
+COMPILED = {
+    "rigid-7", "rigid-20", "rigid-tree", "clamped-mass", "pinned", "rotary-exact", "mixed", "branches-exponential",
+    "prismatic", "drives", "lumped", "satellite", "forty", "second-order", "rods-in-a-plane", "rod-in-space",
+}  # fmt: skip
 TOLERANCE = 1e-10
 """Of the largest entry: double precision, some thousand operations, condition numbers of M about 1e5."""
 
@@ -38,6 +45,7 @@ class State:
     def __init__(self, name):
         self.robot = zoo.robot(name)
         self.arm = Dynamics(self.robot)
+        self.slopes = self.arm if name in COMPILED else Dynamics(self.robot, compile="never")
         self.tree = self.arm.tree
         self.n = self.arm.size
         self.q, self.v, self.a = zoo.state(self.arm)
@@ -49,7 +57,7 @@ class State:
 
     @cached_property
     def M(self):
-        return self.arm.mass_matrix(self.q)
+        return self.slopes.mass_matrix(self.q)
 
     @cached_property
     def scale(self):
@@ -62,7 +70,7 @@ class State:
 
     @cached_property
     def C(self):
-        return self.arm.coriolis(self.q, self.v)
+        return self.slopes.coriolis(self.q, self.v)
 
     @cached_property
     def h(self):
@@ -70,7 +78,7 @@ class State:
 
     @cached_property
     def g(self):
-        return self.arm.gravity(self.q)
+        return self.slopes.gravity(self.q)
 
     @cached_property
     def forces(self):
@@ -87,17 +95,17 @@ class State:
 
     @cached_property
     def derivatives(self):
-        return self.arm.inverse_derivatives(self.q, self.v, self.a)
+        return self.slopes.inverse_derivatives(self.q, self.v, self.a)
 
     @cached_property
     def forward_derivatives(self):
-        return self.arm.derivatives(self.q, self.v, self.tau)
+        return self.slopes.derivatives(self.q, self.v, self.tau)
 
     def inverse_and_forward(self):
         """Efforts for given accelerations of the drives, and what those efforts then do."""
         driven = [self.arm.names.index(name) for name in self.arm.inputs]
         others = np.setdiff1d(np.arange(self.n), driven)
-        tau, rest = self.arm.inverse(self.q, self.v, self.a[driven])
+        tau, rest = self.slopes.inverse(self.q, self.v, self.a[driven])
         a = self.arm.forward(self.q, self.v, tau)
         wanted = np.empty(self.n)
         wanted[driven], wanted[others] = self.a[driven], rest
@@ -140,25 +148,30 @@ class State:
 
     @cached_property
     def drive_bias(self):
-        """Springs at their rest offset and dry friction: what h has beyond C v + K q + D v + g."""
+        """Springs at rest, dry friction, dampers of turned balls: what h has beyond C v + K q + D v + g."""
         rest = self.points.drive_forces(0 * self.q, 0 * self.v, 0 * self.a)
         dry = np.zeros(self.n)
         for part, row in self.points.motor_rows():
             if part.joint.friction:
                 dry += row * self.points.dry_friction(part.joint.friction, row @ self.v)
-        return rest, dry
+        turned = np.zeros(self.n)
+        for part in self.points.balls():
+            own = part.columns
+            change = self.points.ball_damping(part, self.q) - self.arm.damping[np.ix_(own, own)]
+            turned[own] = change @ self.v[own]
+        return rest, dry, turned
 
     def power(self):
         """Rate of the total energy along the motion, and the power of drives, dampers and friction."""
         rate = self.energy_rates(self.v, self.free_acceleration)[:, :3].sum()
-        dissipated = self.v @ (self.arm.damping @ self.v + self.drive_bias[1])
+        dissipated = Losses.of(self.arm.mechanism).power(self.q, self.v)
         # the parts are much larger than their sum: compare with the largest of them
         kinetic = self.v @ self.M @ self.free_acceleration
         return np.array([rate, kinetic]), np.array([self.tau @ self.arm.B.T @ self.v - dissipated, kinetic])
 
     def reactions(self):
         found = self.points.joint_wrenches(self.q, self.v, self.a)
-        given = self.arm.reactions(self.q, self.v, self.a)
+        given = self.slopes.reactions(self.q, self.v, self.a)
         return np.array([given[joint] for joint in found]), np.array(list(found.values()))
 
     # ---- frames
@@ -171,7 +184,7 @@ class State:
     def poses(self):
         ours, theirs = [], []
         for name in self.frame_names():
-            pose = self.arm.pose(name, self.q)
+            pose = self.slopes.pose(name, self.q)
             R, p = self.points.frame(name, self.q)
             ours.append(np.vstack([pose.rotation, pose.position]))
             theirs.append(np.vstack([R, p]))
@@ -179,18 +192,18 @@ class State:
 
     def jacobians(self):
         names = self.frame_names()
-        ours = [self.arm.jacobian(name, self.q) for name in names]
+        ours = [self.slopes.jacobian(name, self.q) for name in names]
         return np.array(ours), np.array([self.points.frame_jacobian(name, self.q) for name in names])
 
     def velocities(self):
         names = self.frame_names()
-        ours = [np.concatenate(self.arm.velocity(name, self.q, self.v)) for name in names]
+        ours = [np.concatenate(self.slopes.velocity(name, self.q, self.v)) for name in names]
         return np.array(ours), np.array([self.points.frame_twist(name, self.q, self.v) for name in names])
 
     def wrench_work(self):
         """A wrench on a frame acts on the accelerations as its power on the velocities."""
         name, wrench = self.frame_names()[-1], np.array([100.0, -200.0, 50.0, 30.0, 20.0, -70.0])
-        pushed = self.arm.forward(self.q, self.v, wrenches={name: wrench}) - self.arm.forward(self.q, self.v)
+        pushed = self.slopes.forward(self.q, self.v, wrenches={name: wrench}) - self.slopes.forward(self.q, self.v)
         return self.M @ pushed, self.points.frame_jacobian(name, self.q).T @ wrench
 
     def udu(self):
@@ -229,7 +242,7 @@ IDENTITIES = {
     "inverse of the drives": lambda s: s.inverse_and_forward(),
     "recursive = dense": lambda s: (
         s.metric(s.free_acceleration),
-        s.metric(s.arm.forward(s.q, s.v, s.tau, solver="dense")),
+        s.metric(s.slopes.forward(s.q, s.v, s.tau, solver="dense")),
     ),
     "M a + h": lambda s: (s.M @ s.a + s.h, s.forces),
     "h = C v + K q + D v + friction + g": lambda s: (

@@ -5,6 +5,7 @@ import pytest
 
 import zoo
 from pliant.dynamics import Dynamics
+from pliant.spatial.attitude import attitude
 
 TOLERANCE = 1e-10
 """Of the largest entry: two programs in double precision, up to thirty bodies."""
@@ -41,19 +42,16 @@ def pinocchio_model(pin, robot):
             M = M * child
         else:
             kinds = {
-                "revolute": [pin.JointModelRevoluteUnaligned(joint.axis_vector())],
-                "prismatic": [pin.JointModelPrismaticUnaligned(joint.axis_vector())],
-                "free": [
-                    *(pin.JointModelPrismaticUnaligned(e) for e in np.eye(3)),
-                    *(pin.JointModelRevoluteUnaligned(e) for e in np.eye(3)),
-                ],
-            }[joint.type]
-            for kind, name in zip(kinds, joint.coordinates, strict=True):
-                number, M = model.addJoint(number, kind, M, name), pin.SE3.Identity()
-                names[name] = model.joints[number].idx_v
+                "revolute": pin.JointModelRevoluteUnaligned(joint.axis_vector()),
+                "prismatic": pin.JointModelPrismaticUnaligned(joint.axis_vector()),
+                "spherical": pin.JointModelSpherical(),
+                "free": pin.JointModelFreeFlyer(),
+            }
+            number, M = model.addJoint(number, kinds[joint.type], M, joint.name), child
+            for k, name in enumerate(joint.coordinates):
+                names[name] = model.joints[number].idx_v + k
                 motor = joint.motor
                 armature[name] = motor.rotor_inertia * motor.gear_ratio**2 if motor else 0.0
-            M = child
         joints[link.name] = (number, M)
         for mass, com, tensor, at in bodies(link):
             model.appendBodyToJoint(number, inertia(mass, com, tensor), M * pin.SE3(at.matrix(), at.vector()))
@@ -62,6 +60,36 @@ def pinocchio_model(pin, robot):
     rotor[order] = [armature[name] for name in robot.joint_coordinates]
     model.armature = rotor
     return model, order
+
+
+class Velocities:
+    """Their state from ours, v_pin = S v: quaternions, and velocities in the axes of the body that turns any way."""
+
+    def __init__(self, pin, model, robot, q, v):
+        self.q, self.S, bias = pin.neutral(model), np.zeros((len(v), len(v))), np.zeros(len(v))
+        start = 0
+        for joint in (link.joint for link in robot.links if link.joint.coordinates):
+            theirs = model.joints[model.getJointId(joint.name)]
+            count = len(joint.coordinates)
+            own, at = slice(start, start + count), slice(theirs.idx_v, theirs.idx_v + count)
+            start += count
+            if count == 1:
+                self.q[theirs.idx_q], self.S[at, own] = q[own][0], 1.0
+                continue
+            turn = attitude(q[own][-3:].tolist(), v[own][-3:].tolist())
+            R, block, drift = np.array(turn.R), np.array(turn.T), np.array(turn.bias)
+            place = pin.Quaternion(R).coeffs()
+            if joint.type == "free":
+                place = np.concatenate([q[own][:3], place])
+                slide = R.T @ v[own][:3]
+                block = np.block([[R.T, np.zeros((3, 3))], [np.zeros((3, 3)), block]])
+                drift = np.concatenate([-np.cross(turn.omega, slide), drift])
+            self.q[theirs.idx_q : theirs.idx_q + len(place)] = place
+            self.S[at, own], bias[at] = block, drift
+        self.v, self.bias = self.S @ v, bias
+
+    def a(self, a):
+        return self.S @ a + self.bias
 
 
 def depth_first(robot, name="base"):
@@ -85,7 +113,7 @@ def pin():
 
 
 def payload_chain():
-    """Motors, hubs and payloads on rigid links, and a free base."""
+    """Motors, hubs and payloads on rigid links, a free base and a ball joint."""
     rng = zoo.seed(90)
     links = [
         zoo.Link(
@@ -103,6 +131,13 @@ def payload_chain():
             )
             for i in range(3)
         ),
+        zoo.Link(
+            name="hand",
+            joint=zoo.Joint(name="wrist", type="spherical", placement=zoo.placement(rng)),
+            rigid=zoo.rigid(rng),
+            payloads=(zoo.part(rng, "tip"),),
+        ),
+        zoo.Link(name="finger", joint=zoo.general_joint(rng, "knuckle"), rigid=zoo.rigid(rng)),
     ]
     return zoo.Robot(name="payload-chain", links=links)
 
@@ -111,20 +146,22 @@ def payload_chain():
 def test_rigid_robots_move_as_in_pinocchio(pin, name):
     robot = payload_chain() if name == "payload-chain" else zoo.robot(name)
     arm = Dynamics(robot)
-    model, order = pinocchio_model(pin, robot)
+    model, _ = pinocchio_model(pin, robot)
     data = model.createData()
     q, v, a = zoo.state(arm)
-    theirs = np.argsort(order)
-    q_pin, v_pin, a_pin = q[theirs], v[theirs], a[theirs]
+    theirs = Velocities(pin, model, robot, q, v)
+    S = theirs.S
 
-    M = pin.crba(model, data, q_pin)
+    M = pin.crba(model, data, theirs.q)
     M = np.triu(M) + np.triu(M, 1).T
-    assert close(arm.mass_matrix(q), M[np.ix_(order, order)])
-    assert close(arm.bias(q, v), pin.nonLinearEffects(model, data, q_pin, v_pin)[order])
-    assert close(arm.gravity(q), pin.computeGeneralizedGravity(model, data, q_pin)[order])
-    forces = pin.rnea(model, data, q_pin, v_pin, a_pin)
-    assert close(arm.forces(q, v, a), forces[order])
-    assert close(arm.forward(q, v, force=forces[order]), pin.aba(model, data, q_pin, v_pin, forces)[order])
+    assert close(arm.mass_matrix(q), S.T @ M @ S)
+    still = pin.rnea(model, data, theirs.q, theirs.v, theirs.a(0 * a))
+    assert close(arm.bias(q, v), S.T @ still)
+    assert close(arm.gravity(q), S.T @ pin.computeGeneralizedGravity(model, data, theirs.q))
+    forces = pin.rnea(model, data, theirs.q, theirs.v, theirs.a(a))
+    assert close(arm.forces(q, v, a), S.T @ forces)
+    found = pin.aba(model, data, theirs.q, theirs.v, forces)
+    assert close(S @ arm.forward(q, v, force=S.T @ forces) + theirs.bias, found)
 
 
 @pytest.mark.parametrize("name", ["rigid-7", "rigid-tree"])

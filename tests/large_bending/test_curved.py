@@ -184,3 +184,20 @@ def test_a_rigid_twin_keeps_the_shape(twisted):
     joints = [twisted.names.index(name) for name in arm.names]
     M = twisted.mass_matrix(np.zeros(n))[np.ix_(joints, joints)]
     assert arm.mass_matrix(np.zeros(arm.size)) == pytest.approx(M, rel=1e-5)
+
+
+@pytest.mark.parametrize(("family", "towards"), [("bend_y", 1), ("bend_z", 2)])
+def test_curvature_is_towards_its_axis(family, towards):
+    """A quarter of a circle: as the family bends with a positive coordinate."""
+    kept = {"length": 1.0, "properties": pliant.Properties(mass_per_length=1.0, EIy=1.0, EIz=1.0), "bending": "exact"}
+    beam = pliant.Beam(**kept, curvature={family: np.pi / 2}, modes={"shape": "legendre", family: 1})
+    p, R = undeformed_pose(beam, 1.0)
+    wanted = np.zeros(3)
+    wanted[[0, towards]] = 2 / np.pi
+    assert p == pytest.approx(wanted, abs=1e-12)
+    assert R[:, 0] == pytest.approx(np.eye(3)[towards], abs=1e-12)
+    joint = pliant.Joint(type="fixed", parent="base")
+    arm = Dynamics(pliant.Robot(name="arc", links=[pliant.Link(name="arc", joint=joint, beam=beam)]), compile="never")
+    start, bent = (arm.pose("arc.tip", np.array([x])).position for x in (0.0, 1e-3))
+    assert start == pytest.approx(wanted, abs=1e-3)
+    assert bent[towards] > start[towards]

@@ -23,7 +23,7 @@ def balanced(arm, tau):
     def rhs(t, x):
         q, v = x[:n], x[n : 2 * n]
         efforts = tau(t)
-        return np.concatenate([v, arm.forward(q, v, efforts), [efforts @ v[driven], losses.power(v)]])
+        return np.concatenate([v, arm.forward(q, v, efforts), [efforts @ v[driven], losses.power(q, v)]])
 
     driven = [arm.names.index(name) for name in arm.inputs]
     return rhs

@@ -64,10 +64,11 @@ def test_a_robot_converges_to_the_recursive_method_with_order_two(name):
 
 
 def test_sparse_and_full_matrices_are_the_same(monkeypatch):
+    """Those of internal forces, too."""
     robot = load("five-bar")
-    full = LumpedModel(robot)
+    full = LumpedModel(robot, stiffening=True)
     monkeypatch.setattr(lumped_model, "FULL_SIZE", 0)
-    sparse = LumpedModel(robot)
+    sparse = LumpedModel(robot, stiffening=True)
     motion = full.at_rest()
     motion = full.nominal(
         JointMotion(motion.q[:, full.skeleton.driven], np.array([[2.0, -1.0]]), np.array([[3.0, 5.0]]))

@@ -37,8 +37,10 @@ def forward(robot, q, frame, tips=None):
         motion = homogeneous(value * joint.axis_vector())
     elif joint.type == "free":
         motion = homogeneous([q.get(f"{joint.name}.{c}", 0.0) for c in "xyz"])
-        for axis, c in zip(np.eye(3), "xyz", strict=True):
-            motion = motion @ homogeneous(np.zeros(3), turn(axis, q.get(f"{joint.name}.r{c}", 0.0)))
+    if joint.type in ("free", "spherical"):
+        theta = np.array([q.get(f"{joint.name}.r{c}", 0.0) for c in "xyz"])
+        if theta.any():
+            motion = motion @ homogeneous(np.zeros(3), turn(theta, np.linalg.norm(theta)))
     B = (
         forward(robot, q, f"{parent}.{at}", tips)
         @ homogeneous(joint.placement.vector(), joint.placement.matrix())

@@ -18,7 +18,12 @@ from pliant.model.finite_elements import finite_elements, read_finite_elements
 
 LENGTH, ELEMENTS = 0.5, 6
 FAMILIES = ("bend_y", "bend_z", "torsion", "axial")
-BAR = {"length": LENGTH, "material": MATERIAL, "section": {"rectangle": {"width": 0.012, "height": 0.02}}}
+BAR = {
+    "length": LENGTH,
+    "material": MATERIAL,
+    "section": {"rectangle": {"width": 0.012, "height": 0.02}},
+    "bending": "linear",
+}
 LUMPED = {"nodes": ELEMENTS, "bend_y": True, "bend_z": True, "torsion": True, "axial": True}
 SAME = 1e-8
 """Relative: both sides are the same lumped beam, one as matrices from outside."""

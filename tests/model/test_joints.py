@@ -74,7 +74,10 @@ def test_a_gear_squares_the_rotor_inertia():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Joint(type="ball"), "type is 'ball'; it must be 'revolute', 'prismatic', 'fixed' or 'free'"),
+        (
+            lambda: Joint(type="ball"),
+            "type is 'ball'; it must be 'revolute', 'prismatic', 'spherical', 'universal', 'fixed' or",
+        ),
         (lambda: Joint(axis="q"), "must be one of x, y, z, -x, -y, -z or a vector"),
         (lambda: Joint(axis=(0, 0, 0)), "must not be zero"),
         (lambda: Joint(axis=(0, 1)), "has 2 entries"),

@@ -207,3 +207,18 @@ def test_bad_ends(loop, message):
     start, end = text.index("type: revolute"), text.index("}\ngravity")
     with pytest.raises(ModelError, match=message):
         read_text(text[:start] + loop + text[end:])
+
+
+def test_strains_are_asked_for_by_the_old_name():
+    """A gauge at a place along the whole beam reads the strain of the piece that is there."""
+    from pliant.simulation.study import Outputs, StrainPoint, Study
+
+    split = arm(3)
+    places = {"root": 0.0, "inner": 0.15, "joint": 0.2, "outer": 0.5}
+    gauges = [StrainPoint(name=name, link="upper", x=x, y=0.002) for name, x in places.items()]
+    study = Study(robot=split, until=0.01, outputs=Outputs(strains=gauges))
+    found = {point.name: point.on(split) for point in study.outputs.strains}
+    assert [found[name].link for name in places] == ["upper_1", "upper_1", "upper_1", "upper_3"]
+    assert [found[name].x for name in places] == pytest.approx([0.0, 0.15, 0.2, 0.1], abs=ROUNDING)
+    with pytest.raises(ModelError, match=r"0\.61 m; the beam is 0\.6 m long"):
+        Study(robot=split, until=0.01, outputs=Outputs(strains=[StrainPoint(name="far", link="upper", x=0.61)]))

@@ -123,7 +123,7 @@ def test_what_a_material_lacks_shows_in_the_robot():
 def test_a_floating_base():
     r = robot(link("hull", type="free"), link("arm"), pose={"hull.z": 1.0, "hull.rx": 0.1, "arm": 0.2})
     assert r.joint_coordinates == ("hull.x", "hull.y", "hull.z", "hull.rx", "hull.ry", "hull.rz", "arm")
-    with pytest.raises(ModelError, match="a free joint floats from the base"):
+    with pytest.raises(ModelError, match="a free joint has no previous link; write its parent"):
         robot(link("a"), link("b", type="free"))
 
 

@@ -12,7 +12,7 @@ from pliant.simulation.losses import Losses
 
 ROUNDING = 1e-11
 """Of the power: forces of inertia and of strain drop out of the difference."""
-ROBOTS = ("drives", "pinned", "prismatic", "rotary-exact")
+ROBOTS = ("drives", "pinned", "prismatic", "rotary-exact", "balls")
 
 
 def lossless(robot):
@@ -20,7 +20,7 @@ def lossless(robot):
 
     def still(link):
         joint, changes = link.joint, {}
-        if joint.type in ("revolute", "prismatic"):
+        if joint.type in ("revolute", "prismatic", "spherical"):
             spring = joint.spring and joint.spring.with_changes(damping=0.0)
             changes["joint"] = joint.with_changes(friction=None, spring=spring)
         if link.beam is not None:
@@ -41,9 +41,9 @@ def case(request):
 
 
 def test_what_is_lost_is_the_power_of_the_lossy_forces(case):
-    _, arm, _, v, power = case
+    _, arm, q, v, power = case
     assert power > 0
-    assert Losses.of(arm.mechanism).power(v) == pytest.approx(power, rel=ROUNDING)
+    assert Losses.of(arm.mechanism).power(q, v) == pytest.approx(power, rel=ROUNDING)
 
 
 def test_compiled_steps_lose_the_same(case):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pliant import Dynamics, Event, simulate
+from pliant import PID, Dynamics, Event, Quintic, Start, simulate
 from pliant.results.result import Result
 from pliant.simulation.run import Run
 from pliant.simulation.study import Outputs, Study
@@ -40,6 +40,27 @@ def test_joints_have_both_ends(released):
     found = released[7].extreme(joint)
     assert found.least == pytest.approx(fine[joint].min(), rel=SAME)
     assert found.most == pytest.approx(fine[joint].max(), abs=SAME)
+
+
+@pytest.fixture(scope="module")
+def driven(arm):
+    """The same arm moved by motors with feedback, whose torques have sharp peaks."""
+    shoulder, elbow = arm.reference_pose()[arm.mechanism.joints]
+    move = Quintic(to={"shoulder": shoulder + 0.02, "elbow": elbow - 0.02}, duration=0.1)
+    drive, still = PID(trajectory=move, kp=400.0, kd=20.0), Start(links="equilibrium")
+    return {n: simulate(arm, until=0.2, drive=drive, start=still, output_step=0.2 / n) for n in (7, 4000)}
+
+
+@pytest.mark.parametrize("name", ["shoulder.torque", "tip.deflection"])
+def test_efforts_and_deviations_are_followed_too(driven, name):
+    coarse, fine = driven[7], driven[4000]
+    values = fine[name] if fine[name].ndim == 1 else np.linalg.norm(fine[name], axis=1)
+    found = coarse.extreme(name)
+    assert found.most == pytest.approx(values.max(), rel=SAME)
+    seen = coarse[name] if coarse[name].ndim == 1 else np.linalg.norm(coarse[name], axis=1)
+    assert seen.max() < (1 - 10 * SAME) * found.most
+    if name.endswith("torque"):
+        assert found.least == pytest.approx(values.min(), rel=SAME)
 
 
 def test_other_channels_are_those_of_the_samples(released):

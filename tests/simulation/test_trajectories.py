@@ -227,3 +227,44 @@ def test_what_cannot_be_read(wrong, words):
 def test_what_a_robot_cannot_follow(around, wrong, words):
     with pytest.raises(pliant.ModelError, match=words):
         wrong.bind(around, START, 0.0)
+
+
+# ---------------------------------------------------------------- many knots
+
+
+def many_knots(count, *, jitter=0.0):
+    """A table of a smooth motion; ``jitter`` makes its times uneven."""
+    t = np.linspace(0.0, 0.5, count + 1)
+    t[1:-1] += jitter * np.sin(7 * np.arange(1, count)) * t[1]
+    wave = START + 0.3 * np.stack([1 - np.cos(4 * np.pi * t), np.sin(4 * np.pi * t) ** 2], axis=1)
+    return TableMotion(time=t, positions=wave)
+
+
+def test_many_even_knots_are_stepped_over(monkeypatch, around):
+    """The same motion with and without an end of a step at every knot, also when a load begins between two of them."""
+    drive = pliant.PID(trajectory=many_knots(200), kp=200.0, kd=20.0)
+    push = pliant.Disturbance(joint="elbow", effort=0.1, start=0.1013, end=0.3)
+
+    def final():
+        study = pliant.Study(robot=around.arm.robot, until=0.5, drive=drive, disturbances=[push], limits="ignore")
+        run = pliant.simulation.run.Run(study, around.arm)
+        run.go()
+        # machine code went on to the end: nothing was left to Python
+        assert run.integrator._stand_in is None
+        return len(run.breaks), run.result()
+
+    count, over = final()
+    monkeypatch.setattr("pliant.simulation.trajectories.joint_moves.MANY_KNOTS", 1000)
+    every, ended = final()
+    assert (count, every) == (2, 200)
+    assert over.info.statistics["evaluations"] < ended.info.statistics["evaluations"]
+    assert over.q[-1] == pytest.approx(ended.q[-1], abs=1e-7)
+
+
+def test_few_or_uneven_knots_end_steps(around):
+    assert len(many_knots(30).bind(around, START, 0.0).breaks) == 31
+    assert len(many_knots(200, jitter=0.2).bind(around, START, 0.0).breaks) == 201
+    path = Sequence(parts=[Hold(duration=0.1), many_knots(200)]).bind(around, START, 0.0)
+    assert len(path.breaks) < 5
+    assert path.knots_after(0.2) == pytest.approx((0.2025, 0.0025))
+    assert path.knots_after(0.05) == (np.inf, np.inf)

@@ -10,7 +10,7 @@ from pliant import ModelError
 from pliant.cli.app import app
 from pliant.cli.terminal import FAILED
 from pliant.verification import verify as module
-from pliant.verification.claims import Claim, Part
+from pliant.verification.claims import Claim, VerificationPart
 from pliant.verification.verify import PARTS, verify
 
 GOOD = Claim("part.good", "a good one", 1.0, 1.0 + 1e-9, 1e-8, "somewhere", "Hz")
@@ -33,7 +33,7 @@ def test_verdicts():
 @pytest.fixture
 def parts(monkeypatch):
     def give(*claims):
-        monkeypatch.setattr(module, "PARTS", (Part("methods", "A part", lambda: iter(claims)),))
+        monkeypatch.setattr(module, "PARTS", (VerificationPart("methods", "A part", lambda: iter(claims)),))
 
     return give
 

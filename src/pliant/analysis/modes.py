@@ -159,6 +159,8 @@ def vibration_modes(
     if arm.loops.rows:
         tau = settle(arm, state, loads=loads, followers=followers).tau
     t = tangent(arm, state, rates, still, tau, dry_friction=False, loads=acting)
+    if len(t.M) and not arm.loops.rows and (loose := arm.without_inertia(state)):
+        raise ValueError(f"robot '{arm.robot.name}' has no modes: {loose}")
     Z = _free_motions(arm, t, locked)
     M, D, K = (Z.T @ x @ Z for x in (t.M, t.D, t.K))
     motions = t.N @ Z

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from math import sqrt
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from pliant.bodies.assembled import assemble_elastic
 from pliant.bodies.beam_modes import BeamModes, family_inertia, mode_set
 from pliant.bodies.carried import CarriedMass, carried, frame_pose, mounted, own_load
 from pliant.bodies.curved_axis import curve_of, curved_inertia
-from pliant.bodies.damping import loaded_mass, modal_damping, modal_ratios, rayleigh_damping, robot_damping
+from pliant.bodies.damping import loaded_mass, modal_damping, modal_ratios, rayleigh_damping
 from pliant.bodies.elements import BendingElements, RodElements, element_set
 from pliant.bodies.families import MOTIONS, CombinedSet, ShapeSet
 from pliant.bodies.foreshortening import Foreshortening, foreshortening, modal_shortening
@@ -212,28 +210,12 @@ def _damping(link: Link, robot: Robot | None, body: ModalBody) -> Array:
     own = link.beam.damping if link.beam is not None else None
     whole = robot.damping if robot is not None and link.name in robot.link_names else None
     damping = own or whole
-    if damping is None or not body.size:
+    # a ratio of the whole robot couples its links: see formulations/robot_damping.py
+    if damping is None or not body.size or (own is None and damping.ratio is not None):
         return np.zeros_like(body.M_ee)
     if damping.rayleigh is not None:
         return rayleigh_damping(body.straight_mass, body.K_ee, damping.rayleigh.mass, damping.rayleigh.stiffness)
-    if own is None and robot is not None:
-        return _robot_damping(robot)[link.name]
     return modal_damping(loaded_mass(body, mounted(link, robot)), body.K_ee, damping.ratio or 0.0)
-
-
-@lru_cache(maxsize=4)
-def _robot_damping(robot: Robot) -> dict[str, Array]:
-    """The damping of every beam of a robot that has a ratio as a whole, and no own one."""
-    ratio = robot.damping.ratio if robot.damping is not None else None
-    bodies = {link.name: _beam_body(link, robot) if link.beam else _plain_body(link) for link in robot.links}
-    sought, given = dict[str, Array](), dict[str, Array]()
-    for link in robot.links:
-        body = bodies[link.name]
-        if link.beam is not None and link.beam.damping is None and body.size:
-            sought[link.name] = loaded_mass(body, mounted(link, robot))
-        elif body.size:
-            given[link.name] = _damping(link, robot, body) if link.beam is not None else body.D_ee
-    return robot_damping(assemble_elastic(robot, bodies), sought, given, ratio or 0.0)
 
 
 def _beam_frame(link: Link, name: str, shapes: Sequence[ShapeSet], profile: BeamProfile) -> Attachment:

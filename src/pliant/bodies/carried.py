@@ -15,7 +15,7 @@ import numpy as np
 
 from pliant.bodies.curved_axis import curved_inertia, undeformed_pose
 from pliant.bodies.invariants import inertia
-from pliant.bodies.modal_body import Array, hat
+from pliant.bodies.modal_body import Array
 from pliant.bodies.profile import beam_profile
 
 if TYPE_CHECKING:
@@ -90,14 +90,6 @@ def mounted(link: Link, robot: Robot | None) -> dict[str, CarriedMass]:
     return dict(_mounted_by_frame(robot)[link.name]) if robot is not None and known else _payloads(link)
 
 
-def own_masses(link: Link) -> dict[str, CarriedMass]:
-    """Hub and payloads of a link by frame, about the link's origin and in its axes."""
-    loads = _payloads(link)
-    if link.hub is not None:
-        loads["root"] = loads.get("root", NOTHING) + _rigid(link.hub)
-    return loads
-
-
 def frame_pose(link: Link, name: str) -> Pose:
     """Position (3,) and rotation (3, 3) of a frame in the undeformed link."""
     frame = link.frame(name)
@@ -107,14 +99,9 @@ def frame_pose(link: Link, name: str) -> Pose:
     return p + R @ frame.vector(), R @ frame.matrix()
 
 
-def joint_pose(joint: Joint, coordinate: float) -> Pose:
-    """Link frame in the frame that carries the joint, at a value of the joint coordinate."""
-    axis, slide, turn = joint.axis_vector(), np.zeros(3), np.eye(3)
-    if joint.type == "prismatic":
-        slide = coordinate * axis
-    elif joint.type == "revolute":
-        K = hat(axis)
-        turn = np.eye(3) + np.sin(coordinate) * K + (1 - np.cos(coordinate)) * K @ K
+def joint_pose(joint: Joint, values: Mapping[str, float]) -> Pose:
+    """Link frame in the frame that carries the joint, at joint coordinates by name."""
+    slide, turn = joint.moved(values)
     R = joint.placement.matrix()
     p = joint.placement.vector() + R @ (slide + turn @ joint.child_placement.vector())
     return p, R @ turn @ joint.child_placement.matrix()
@@ -130,7 +117,7 @@ def _mounted_by_frame(robot: Robot) -> dict[str, dict[str, CarriedMass]]:
         if parent not in links:
             continue
         whole = sum(mounted[link.name].values(), _body(link))
-        pose = joint_pose(link.joint, robot.pose.get(link.joint.name or "", 0.0))
+        pose = joint_pose(link.joint, robot.pose)
         load = whole.seen_from(pose).seen_from(frame_pose(links[parent], frame))
         mounted[parent][frame] = mounted[parent].get(frame, NOTHING) + load
     return mounted

@@ -47,12 +47,12 @@ def deflection(body: ModalBody, frame: str, q_e: Array) -> tuple[Array, Array]:
     from scipy.spatial.transform import Rotation
 
     offset = np.array(offset_of(body, frame))
-    r, R = _place(body, frame, q_e)
-    start, axes = _place(body, frame, np.zeros(body.size))
-    displacement = r - start + (R - axes) @ offset
-    turn = R @ np.swapaxes(axes, -1, -2)
-    angles = Rotation.from_matrix(turn.reshape(-1, 3, 3)).as_rotvec()
-    return np.asarray(displacement), np.asarray(angles).reshape(*r.shape)
+    # the undeformed body is the last state
+    states = np.vstack([q_e.reshape(-1, body.size), np.zeros(body.size)])
+    r, R = _place(body, frame, states)
+    displacement = r[:-1] - r[-1] + (R[:-1] - R[-1]) @ offset
+    angles = Rotation.from_matrix(R[:-1] @ R[-1].T).as_rotvec()
+    return displacement.reshape(*q_e.shape[:-1], 3), np.asarray(angles).reshape(*q_e.shape[:-1], 3)
 
 
 def _place(body: ModalBody, frame: str, q_e: Array) -> tuple[Array, Array]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from itertools import groupby
+from math import pi
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -75,10 +76,19 @@ def _heading(robot: Robot) -> str:
     links, rotations = counted(len(robot.links), "link"), f"{robot.attachment_rotation} rotations"
     tip = f", tip {robot.tip}" if robot.tip is not None else ""
     lines.append(f"{links}, {number(robot.mass)} kg, {gravity}, {rotations}{tip}")
-    if robot.damping is not None and robot.damping.ratio is not None:
-        asked = f"{number(100 * robot.damping.ratio)} % in the modes of the whole robot"
-        lines.append(f"damping: {asked} is asked for; `pliant modes` shows what each one has")
+    if robot.damping is not None and robot.damping.ratio:
+        lines.append(_whole_damping(robot))
     return "\n".join(lines)
+
+
+def _whole_damping(robot: Robot) -> str:
+    """What the modes of the whole robot have."""
+    from pliant.formulations.robot_damping import obtained
+
+    omega, ratios = obtained(robot)
+    hertz = f"{number(float(omega[0]) / (2 * pi))} to {number(float(omega[-1]) / (2 * pi))} Hz"
+    where = "straight, without gravity, its motors held"
+    return f"damping: {_span(100 * ratios)} % in the {len(omega)} modes of the whole robot ({hertz}; {where})"
 
 
 def _tree(robot: Robot) -> Tree:
@@ -97,8 +107,9 @@ def _tree(robot: Robot) -> Tree:
 def _joint(joint: Joint) -> str:
     if joint.type == "fixed":
         return "a fixed joint"
-    if joint.type == "free":
-        return f"[bold]{joint.name}[/] (free)"
+    if joint.type in ("spherical", "free"):
+        acting = [key for key in ("friction", "spring") if getattr(joint, key) is not None]
+        return f"[bold]{joint.name}[/] ({', '.join([joint.type, *acting])})"
     axis = joint.axis if isinstance(joint.axis, str) else "(" + ", ".join(number(x, 3) for x in joint.axis) + ")"
     extras = [key for key in ("motor", "friction", "spring", "limits") if getattr(joint, key) is not None]
     drive = [] if joint.actuated else [f"follows {joint.mimic.joint}" if joint.mimic is not None else "passive"]
@@ -172,7 +183,11 @@ def _damping(link: Link, robot: Robot) -> str:
     found = 100 * damping_ratios(link, robot)
     if not len(found) or not found.any():
         return ""
-    least, most = (number(float(x), 3) for x in (found.min(), found.max()))
+    return _span(found)
+
+
+def _span(values: Any) -> str:
+    least, most = (number(float(x), 3) for x in (values.min(), values.max()))
     return least if least == most else f"{least} to {most}"
 
 

@@ -188,10 +188,12 @@ def _guide(name: str, what: Model) -> list[str]:
 def _coordinates(upper: str, what: Model) -> str:
     remarks: dict[str, str] = {}
     for link in what.tree.links:
+        kind, count = link.kind, link.kind.coordinates - link.kind.size
         for k, coordinate in enumerate(link.coordinates):
-            is_joint = k == 0 and link.kind.joint != "fixed"
-            unit = {"revolute": "rad", "prismatic": "m"}.get(link.kind.joint, "")
-            remarks[coordinate] = f"joint of link '{link.name}', {unit}" if is_joint else "elastic"
+            slides = kind.joint == "prismatic" or (kind.joint == "free" and k < 3)
+            vector = " of the rotation vector" if kind.turns_freely and not slides else ""
+            joint = f"joint of link '{link.name}', {'m' if slides else 'rad'}{vector}"
+            remarks[coordinate] = joint if k < count else "elastic"
     return _enum(f"{upper}_Q_", tuple(remarks), "Coordinates, in the order of q, v, a, f, h, M.", remarks)
 
 

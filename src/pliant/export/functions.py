@@ -309,7 +309,8 @@ def _exported(
     """``marked`` is the tree with its frames as links; only pose and jacobian need it."""
     signature, tree, n = SIGNATURES[name], arm.tree, arm.size
     if name in ("mass_matrix", "jacobian"):
-        short = pairs(tree) <= UNROLL_MATRIX_BELOW if unroll is None else unroll
+        # damping that couples links leaves no loop over them
+        short = tree.drag is not None or (pairs(tree) <= UNROLL_MATRIX_BELOW if unroll is None else unroll)
         if name == "mass_matrix":
             program = composite_mass(tree) if short else rolled(INVERSE, tree, ("a",))
             return Exported(signature, program, (n, n))

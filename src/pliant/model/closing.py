@@ -15,7 +15,7 @@ from pliant.model.element import Array
 from pliant.model.errors import ModelError
 from pliant.model.joints import Anchor, Joint, Loop
 from pliant.model.links import Link
-from pliant.model.placement import Frame, Placement, Rotation, turn_about
+from pliant.model.placement import Frame, Placement, Rotation
 
 if TYPE_CHECKING:
     from pliant.model.robot import Robot
@@ -87,24 +87,12 @@ def frame_in_base(robot: Robot, reference: str | Anchor, q: Mapping[str, float] 
     pose = frame_in_base(robot, BASE if parent == BASE else f"{parent}.{at}", values)
     for step in (
         (link.joint.placement.vector(), link.joint.placement.matrix()),
-        *_motion(link.joint, values),
+        link.joint.moved(values),
         (link.joint.child_placement.vector(), link.joint.child_placement.matrix()),
         (near.vector() + [near.x or 0.0, 0.0, 0.0], near.matrix()),
     ):
         pose = _then(pose, step)
     return pose
-
-
-def _motion(joint: Joint, values: Mapping[str, float]) -> list[Pose]:
-    q = [values.get(name, 0.0) for name in joint.coordinates]
-    if joint.type == "prismatic":
-        return [(q[0] * joint.axis_vector(), np.eye(3))]
-    if joint.type == "revolute":
-        return [(np.zeros(3), turn_about(joint.axis_vector(), q[0]))]
-    if joint.type == "free":
-        turns = [(np.zeros(3), turn_about(np.eye(3)[k], q[3 + k])) for k in range(3)]
-        return [(np.array(q[:3]), np.eye(3)), *turns]
-    return []
 
 
 def _then(outer: Pose, inner: Pose) -> Pose:

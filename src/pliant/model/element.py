@@ -21,6 +21,7 @@ Path = tuple[int | str, ...]
 K = TypeVar("K")
 V = TypeVar("V")
 
+SHOWN_KEYS = 6
 LONGEST_NAME = 100
 LONGEST_TITLE = 200
 _NAME = re.compile(r"\w[\w+-]*")
@@ -296,7 +297,9 @@ def _message(line: Any, path: Path, kind: type[BaseModel]) -> str:
         "model_attributes_type": "a mapping of keys to values",
     }.get(error)
     if wanted:
-        return f"{where or 'it'} is {show(given)}; it must be {wanted}"
+        known = _known_keys(kind, tuple(line["loc"])) if error.startswith("model") else []
+        keys = f": {', '.join(known[:SHOWN_KEYS])}{', ...' if len(known) > SHOWN_KEYS else ''}" if known else ""
+        return f"{where or 'it'} is {show(given)}; it must be {wanted}{keys}"
     return _within(path, str(line["msg"]))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -17,11 +18,11 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-from pydantic_core import PydanticCustomError, core_schema
+from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
 from pliant.model.element import Array, Element, Name, at, of_value, peek, refuse, sequence
 from pliant.model.errors import show
-from pliant.model.placement import AXES, Placement
+from pliant.model.placement import AXES, Placement, turn_about
 from pliant.model.units import (
     Coordinate,
     Effort,
@@ -35,9 +36,17 @@ from pliant.model.units import (
     Speed,
 )
 
-JointType = Literal["revolute", "prismatic", "fixed", "free"]
+JointType = Literal["revolute", "prismatic", "spherical", "universal", "fixed", "free"]
 AXIS_WORDS = (*AXES, *(f"-{axis}" for axis in AXES))
-FREE_COORDINATES = ("x", "y", "z", "rx", "ry", "rz")
+COORDINATES: dict[str, tuple[str, ...]] = {
+    "fixed": (),
+    "spherical": (".rx", ".ry", ".rz"),
+    "universal": ("_1", "_2"),
+    "free": (".x", ".y", ".z", ".rx", ".ry", ".rz"),
+}
+"""What the names of the coordinates add to that of the joint, where they are not just that."""
+PARALLEL = 1e-6
+"""Sine of the angle between two axes below which they are one."""
 DEFAULT_SMOOTHING = 1e-3
 
 
@@ -71,6 +80,17 @@ class _AxisForms:
 
 
 Axis = Annotated[str | tuple[float, float, float], _AxisForms()]
+
+
+def coordinates_of(name: str, kind: str) -> tuple[str, ...]:
+    """The names of the coordinates of a joint."""
+    return tuple(f"{name}{part}" for part in COORDINATES.get(kind, ("",)))
+
+
+def rotation_of(theta: Array) -> Array:
+    """The rotation (3, 3) of a rotation vector (3,)."""
+    angle = float(np.linalg.norm(theta))
+    return turn_about(theta / angle, angle) if angle else np.eye(3)
 
 
 def axis_vector(axis: str | tuple[float, float, float]) -> Array:
@@ -148,22 +168,40 @@ class Mimic(Element):
         return ratio
 
 
+NOT_OF: dict[str, tuple[str, ...]] = {
+    "fixed": ("axis", "axes", "motor", "friction", "spring", "limits", "mimic"),
+    "free": ("axis", "axes", "motor", "friction", "spring", "limits", "mimic"),
+    "spherical": ("axis", "axes", "motor", "limits", "mimic"),
+    "universal": ("axis", "mimic"),
+}
+"""Keys that a joint of a type does not have."""
+
+
 class Joint(Element):
     """The inboard joint of a link.
 
     The joint frame sits in the parent's frame by `placement`; `axis` is given in it. The link frame sits in
     the moving side of the joint by `child_placement`.
+
+    A spherical joint turns any way; its coordinates NAME.rx, NAME.ry, NAME.rz are a rotation vector in the joint frame.
+    A free joint has them after its position NAME.x, NAME.y, NAME.z. A universal joint is a cross: a turn NAME_1 about
+    the first of its `axes` and a turn NAME_2 about the second, which the first one turns.
     """
 
     name: Name | None = Field(
         default=None, description="name of the joint and of its coordinate; default: the link's name"
     )
-    type: JointType = Field(default="revolute", description="revolute, prismatic, fixed, or free (a floating base)")
+    type: JointType = Field(
+        default="revolute", description="revolute, prismatic, spherical, universal, fixed, or free (a floating base)"
+    )
     parent: str | None = Field(
         default=None, description="LINK.FRAME, LINK (its tip) or base; default: the tip of the previous link"
     )
     placement: Placement = Field(default_factory=lambda: Placement(), description="joint frame in the parent's frame")
     axis: Axis = Field(default="z", description="x, y, z, -x, -y, -z or a vector, in the joint frame")
+    axes: Annotated[tuple[Axis, Axis], BeforeValidator(sequence(2, of="axes, such as [x, y]"))] | None = Field(
+        default=None, description="the two axes of a universal joint, in the joint frame; default: [x, y]"
+    )
     child_placement: Placement = Field(
         default_factory=lambda: Placement(), description="link frame in the moving frame of the joint"
     )
@@ -185,31 +223,70 @@ class Joint(Element):
 
     @model_validator(mode="after")
     def _fits_type(self) -> Self:
-        if self.type not in ("fixed", "free"):
+        if self.type in ("revolute", "prismatic"):
+            if self.axes is not None:
+                refuse([at("axes", message=f"a {self.type} joint has one axis; write axis")])
             if self.mimic is not None:
                 if self.actuated and "actuated" in self.model_fields_set:
                     refuse([of_value("actuated", message="is true; a joint that follows another has no drive")])
                 self.__dict__["actuated"] = False
             return self
-        keys = ("axis", "motor", "friction", "spring", "limits", "mimic")
+        keys = NOT_OF[self.type]
         given = [key for key in keys if key in self.model_fields_set and getattr(self, key) is not None]
         problems = [at(key, message=f"a {self.type} joint has no {key}; leave it out") for key in given]
-        if self.actuated and "actuated" in self.model_fields_set:
-            problems.append(of_value("actuated", message=f"is true; a {self.type} joint cannot be actuated"))
+        if self.type == "universal":
+            problems += self._cross_problems()
+        elif self.actuated and "actuated" in self.model_fields_set:
+            remedy = "; act on its link by a wrench, or use revolute joints" if self.type == "spherical" else ""
+            problems.append(of_value("actuated", message=f"is true; a {self.type} joint cannot be actuated{remedy}"))
+        if self.type == "spherical":
+            problems += self._ball_problems()
         refuse(problems)
-        self.__dict__["actuated"] = False
+        if self.type != "universal" or "actuated" not in self.model_fields_set:
+            self.__dict__["actuated"] = False
         return self
+
+    def _cross_problems(self) -> list[InitErrorDetails]:
+        first, second = (axis_vector(axis) for axis in self.cross_axes)
+        if np.linalg.norm(np.cross(first, second)) < PARALLEL:
+            return [of_value("axes", message="are parallel; the axes of a universal joint must differ")]
+        return []
+
+    def _ball_problems(self) -> list[InitErrorDetails]:
+        """What has no one direction to act along."""
+        if self.friction is not None and self.friction.coulomb:
+            return [at("friction", "coulomb", message="a spherical joint has viscous friction only")]
+        if self.spring is not None and self.spring.rest:
+            message = "the spring of a spherical joint rests at zero; turn its placement instead"
+            return [at("spring", "rest", message=message)]
+        return []
 
     def axis_vector(self) -> Array:
         """The unit vector (3,) of the axis in the joint frame."""
         return axis_vector(self.axis)
 
     @property
+    def cross_axes(self) -> tuple[str | tuple[float, float, float], ...]:
+        """The axes of a universal joint."""
+        return self.axes or ("x", "y")
+
+    @property
     def coordinates(self) -> tuple[str, ...]:
         """The names of the joint coordinates."""
-        if self.type == "fixed" or self.name is None:
-            return ()
-        return tuple(f"{self.name}.{c}" for c in FREE_COORDINATES) if self.type == "free" else (self.name,)
+        return () if self.name is None else coordinates_of(self.name, self.type)
+
+    def moved(self, values: Mapping[str, float]) -> tuple[Array, Array]:
+        """Position (3,) and rotation (3, 3) of the moving side in the joint frame, at joint coordinates by name."""
+        q = np.array([values.get(name, 0.0) for name in self.coordinates])
+        if self.type == "revolute":
+            return np.zeros(3), turn_about(self.axis_vector(), q[0])
+        if self.type == "prismatic":
+            return q[0] * self.axis_vector(), np.eye(3)
+        if self.type == "universal":
+            first, second = (turn_about(axis_vector(axis), x) for axis, x in zip(self.cross_axes, q, strict=True))
+            return np.zeros(3), np.asarray(first @ second)
+        turn = rotation_of(q[-3:]) if len(q) else np.eye(3)
+        return (q[:3] if self.type == "free" else np.zeros(3)), turn
 
 
 class Anchor(Placement):

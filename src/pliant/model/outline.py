@@ -16,7 +16,7 @@ from pydantic_core import InitErrorDetails
 
 from pliant.model.element import Path, at, of_value, peek
 from pliant.model.errors import did_you_mean
-from pliant.model.joints import FREE_COORDINATES
+from pliant.model.joints import coordinates_of
 from pliant.model.materials import MATERIALS, unknown_material_hint
 
 BASE = "base"
@@ -91,11 +91,10 @@ class Outline:
     @property
     def coordinates(self) -> list[str]:
         """The names of the joint coordinates."""
-        names = []
+        names: list[str] = []
         for link in self.links:
-            if link.joint is None or link.type == "fixed":
-                continue
-            names.extend([f"{link.joint}.{c}" for c in FREE_COORDINATES] if link.type == "free" else [link.joint])
+            if link.joint is not None:
+                names.extend(coordinates_of(link.joint, link.type))
         return names
 
     @cached_property
@@ -200,14 +199,11 @@ class Outline:
         for i, link in enumerate(self.links):
             if link.parent is None:
                 if i and link.type == "free":
-                    message = "a free joint floats from the base; write parent: base"
+                    message = "a free joint has no previous link; write its parent, for example parent: base"
                     yield at("links", i, "joint", "type", message=message)
                 continue
             if (problem := self._unknown_frame(link.parent)) is not None:
                 yield of_value("links", i, "joint", "parent", message=problem)
-            elif link.type == "free" and self.parent(i)[0] != BASE:
-                message = f"is '{link.parent}'; a free joint floats from the base, write base"
-                yield of_value("links", i, "joint", "parent", message=message)
 
     def _cycles(self) -> Iterator[InitErrorDetails]:
         """Chains of parents that come back to themselves, each reported once."""

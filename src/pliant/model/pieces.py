@@ -7,7 +7,7 @@ at its place. These names are aliases of the robot.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from pliant.model.joints import Joint
 from pliant.model.links import Link
 from pliant.model.placement import Frame
 from pliant.model.sections import Section
+
+if TYPE_CHECKING:
+    from pliant.model.robot import Robot
 
 
 def split_link(link: Link) -> tuple[list[Link], dict[str, str]]:
@@ -52,6 +55,25 @@ def split_link(link: Link) -> tuple[list[Link], dict[str, str]]:
             own["payloads"] = tuple(parts[k])
         out.append(Link(**own))
     return out, aliases
+
+
+def pieces_of(robot: Robot, name: str) -> list[Link]:
+    """The links that a beam became, from the root; a link itself where it is one, none where there is no such link."""
+    if name in robot.link_names:
+        return [robot.link(name)]
+    found: list[Link] = []
+    while (piece := f"{name}_{len(found) + 1}") in robot.link_names and f"{name}.tip" in robot.aliases:
+        found.append(robot.link(piece))
+    return found
+
+
+def place_along(pieces: list[Link], x: float) -> tuple[Link, float]:
+    """The piece at a place along a beam, and the place on it; between two pieces it is the end of the inner one."""
+    for piece in pieces[:-1]:
+        if x <= piece.length * (1 + SAME_LENGTH):
+            return piece, min(x, piece.length)
+        x -= piece.length
+    return pieces[-1], x
 
 
 def _piece(beam: Beam, start: float, end: float) -> Beam:

@@ -21,6 +21,8 @@ MOST_TURNS = 2
 """Turns of a joint in a reference pose."""
 STRONGEST_GRAVITY = 300.0
 """m/s^2; that of the sun is 274."""
+THINNEST = 1e4
+"""Length over height of a beam above which it is a thread: a strip of 0.5 mm would be 5 m long."""
 SLENDER = 4.0
 """Length over height of a beam below which shear adds 5 % and more to its bending."""
 
@@ -38,6 +40,13 @@ def _gravity(robot: Robot) -> Iterator[str]:
 
 def _pose(robot: Robot) -> Iterator[str]:
     revolute = {link.joint.name for link in robot.links if link.joint.type == "revolute"}
+    for joint in (link.joint for link in robot.links if link.joint.type in ("spherical", "free")):
+        turn = sqrt(sum(robot.pose.get(name, 0.0) ** 2 for name in joint.coordinates[-3:]))
+        if turn > pi:
+            yield (
+                f"joint '{joint.name}': the rotation vector of its reference pose is {turn:.4g} rad long, more than "
+                "half a turn; give the shorter one of the same rotation, or write deg if degrees are meant"
+            )
     for name, value in robot.pose.items():
         if name in revolute and abs(value) > MOST_TURNS * 2 * pi:
             turns = abs(value) / (2 * pi)
@@ -81,6 +90,11 @@ def _slenderness(link: Link, beam: Beam) -> Iterator[str]:
             yield (
                 f"link '{link.name}': its section is {height:.3g} m high for {family}, more than its length of "
                 f"{beam.length:g} m; that is no beam: make the link rigid, or check the units of the section"
+            )
+        elif beam.length > THINNEST * height:
+            yield (
+                f"link '{link.name}': its length of {beam.length:g} m is {beam.length / height:.2g} times its height "
+                f"for {family}; check the units of the length and of the section"
             )
         elif beam.length < SLENDER * height and not shear:
             yield (

@@ -75,7 +75,7 @@ class Robot(Element):
     )
     damping: Damping | None = Field(
         default=None,
-        description="structural damping of the whole robot, shared by all beams that have none of their own",
+        description="structural damping of all that has none of its own; a ratio is that of the whole robot's modes",
     )
     materials: Annotated[dict[Name, Material], Frozen] = Field(
         default_factory=FrozenDict, description="materials of the user, by name"
@@ -124,10 +124,9 @@ class Robot(Element):
             refuse(problems, also=error)
             raise
         refuse(problems)
-        if robot.damping is not None and robot.damping.ratio is not None and robot.loops:
-            refuse([at("damping", message="a robot with loops has no ratio as a whole; give it to its links")])
         robot._resolve_materials()
         robot._sort_links(outline)
+        robot._split_crosses()
         robot._split_beams()
         robot._place_anchors()
         return robot
@@ -157,6 +156,25 @@ class Robot(Element):
             links.append(link.model_copy(update={"joint": joint}))
         self.__dict__["links"] = tuple(links)
 
+    def _split_crosses(self) -> None:
+        """Links on universal joints become two, so that every joint turns about one axis."""
+        from pliant.model.crosses import split_cross
+
+        if any(link.joint.type == "universal" for link in self.links):
+            self._now([part for link in self.links for part in split_cross(link)], "universal joints are taken apart")
+
+    def _now(self, links: list[Link], why: str) -> None:
+        """Take other links; their names and those of their joints must differ."""
+        problems = []
+        for what, taken in (("links", [x.name for x in links]), ("joints", [str(x.joint.name) for x in links])):
+            twice = [name for name in dict.fromkeys(taken) if taken.count(name) > 1]
+            problems += [
+                at("links", message=f"there are two {what} '{name}' now that {why}; choose another name")
+                for name in twice
+            ]
+        refuse(problems)
+        self.__dict__["links"] = tuple(links)
+
     def _split_beams(self) -> None:
         """Beams in pieces become links of their own; their frames keep their names as aliases."""
         from pliant.model.pieces import split_link
@@ -168,13 +186,7 @@ class Robot(Element):
             pieces, names = split_link(link)
             links.extend(pieces)
             aliases.update(names)
-        taken = [link.name for link in links]
-        refuse(
-            at("links", message=f"there are two links '{name}' now that beams are in pieces; choose another name")
-            for name in dict.fromkeys(taken)
-            if taken.count(name) > 1
-        )
-        self.__dict__["links"] = tuple(links)
+        self._now(links, "beams are in pieces")
         self.__dict__["aliases"] = FrozenDict(aliases)
         self.model_fields_set.add("aliases")
 

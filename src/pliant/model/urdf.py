@@ -15,7 +15,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -28,7 +27,7 @@ from pliant.model.joints import Joint, Limits, Mimic
 from pliant.model.links import Link
 from pliant.model.outline import BASE, MOST_LINKS
 from pliant.model.placement import Placement
-from pliant.model.urdf_joints import FLOATING, chain, planar
+from pliant.model.urdf_joints import chain, planar
 from pliant.model.urdf_repair import nearest_inertia, words
 from pliant.model.urdf_values import ValueReader
 from pliant.model.visuals import Visual, mesh_path
@@ -358,24 +357,14 @@ class _Reader(ValueReader):
     # ------------------------------------------------------------ the tree
 
     def in_rows(self, urdf: Urdf) -> tuple[list[UrdfLink], list[UrdfJoint]]:
-        """Links and joints with planar joints, and floating ones on moving links, taken apart."""
+        """Links and joints with planar joints taken apart."""
         links, joints = dict(urdf.links), []
         taken = {*urdf.links, *(joint.name for joint in urdf.inboard.values())}
-        still = {urdf.root}
-        for link in _outward(urdf):
-            inboard = urdf.inboard.get(link)
-            if inboard is not None and not inboard.moves and inboard.parent in still:
-                still.add(link)
         for joint in urdf.inboard.values():
-            kind = joint.joint["type"]
-            parts: dict[str, Any] = {}
-            if kind == "planar":
-                parts = planar(joint.joint["axis"])
-            elif kind == "free" and joint.parent not in still:
-                parts = dict(FLOATING)
-            if not parts:
+            if joint.joint["type"] != "planar":
                 joints.append(joint)
                 continue
+            parts = planar(joint.joint["axis"])
             name = joint.name
             while any(f"{name}_{part}" in taken for part in parts):
                 name += "_"

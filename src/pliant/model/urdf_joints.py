@@ -1,4 +1,4 @@
-"""Joints of URDF files that have several coordinates, as joints of one coordinate with massless links between them."""
+"""Planar joints of URDF files, as joints of one coordinate with massless links between them."""
 
 from __future__ import annotations
 
@@ -9,15 +9,6 @@ import numpy as np
 from pliant.model.attach import Plain
 from pliant.model.joints import axis_vector
 
-# coordinate: type and axis, from the parent outwards
-FLOATING = {
-    "x": ("prismatic", "x"),
-    "y": ("prismatic", "y"),
-    "z": ("prismatic", "z"),
-    "rx": ("revolute", "x"),
-    "ry": ("revolute", "y"),
-    "rz": ("revolute", "z"),
-}
 # for a normal along an axis: the two directions of the plane, so that they and the normal are right-handed
 _PLANES = {"x": ("y", "z"), "y": ("z", "x"), "z": ("x", "y"), "-x": ("z", "y"), "-y": ("x", "z"), "-z": ("y", "x")}
 

@@ -280,8 +280,6 @@ class _Merger:
         """Parent frame and placement of a joint of the URDF."""
         if joint.parent not in out:
             return {"parent": "base", "placement": joint.placement}
-        if joint.joint["type"] == "free":
-            return self.floating(joint)
         parent = out[joint.parent]
         position, R = _seen_from(frames[joint.parent], joint.pose())
         if bends(parent) and length_of(parent) is None:
@@ -298,17 +296,6 @@ class _Merger:
             rotation = [] if np.array_equal(R, np.eye(3)) else [{"matrix": R.tolist()}]
         place = placement(offset, rotation)
         return {"parent": f"{joint.parent}.{name}", **({"placement": place} if place else {})}
-
-    def floating(self, joint: UrdfJoint) -> Plain:
-        """The place of a floating joint in the base frame; only fixed joints lie between (else it is no free one)."""
-        p, R = joint.pose()
-        inner = self.urdf.inboard.get(joint.parent)
-        while inner is not None:
-            p_up, R_up = inner.pose()
-            p, R = p_up + R_up @ p, R_up @ R
-            inner = self.urdf.inboard.get(inner.parent)
-        rotation = [] if np.array_equal(R, np.eye(3)) else [{"matrix": R.tolist()}]
-        return {"parent": "base", "placement": placement([float(x) for x in p], rotation)}
 
 
 def _replaced(visual: Plain, frame: Pose) -> Plain:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
@@ -13,12 +14,25 @@ DEEPEST = 100
 
 @dataclass(slots=True)
 class XmlNode:
-    """An XML element: its tag, attributes, children and line."""
+    """An XML element: its tag, attributes, children, text and line."""
 
     tag: str
     attributes: dict[str, str]
     line: int
     children: list[XmlNode] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+
+    @property
+    def words(self) -> list[str]:
+        """The words of its text."""
+        return "".join(self.texts).split()
+
+    def everywhere(self, tag: str) -> Iterator[XmlNode]:
+        """All elements of a tag in it, in their order."""
+        for child in self.children:
+            if child.tag == tag:
+                yield child
+            yield from child.everywhere(tag)
 
     def all(self, tag: str) -> list[XmlNode]:
         """The children of a tag."""
@@ -57,6 +71,7 @@ def parse_xml(content: bytes, file: str) -> XmlNode:
 
     parser.StartElementHandler = start
     parser.EndElementHandler = end
+    parser.CharacterDataHandler = lambda text: stack[-1].texts.append(text)
     parser.StartDoctypeDeclHandler = declaration
     parser.EntityDeclHandler = declaration
     try:

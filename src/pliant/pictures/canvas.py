@@ -171,6 +171,27 @@ class Canvas:
         if hatch:
             self._taken.append(np.concatenate([xy, xy[:1]]))
 
+    def facets(self, triangles: Array, *, colour: str, order: float = 0.3) -> None:
+        """Triangles (n, 3, 3) shaded by how they face the eye, the far ones first."""
+        from matplotlib.collections import PolyCollection
+        from matplotlib.colors import to_rgb
+
+        normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+        size = np.linalg.norm(normals, axis=1)
+        shown = size > 0
+        facing = np.abs(normals[shown] @ self.view.towards) / size[shown]
+        far_first = np.argsort(triangles[shown].mean(axis=1) @ self.view.towards)
+        shade = 1.0 - (1.0 - np.array(to_rgb(colour))) * (1.0 - 0.6 * facing[:, None])
+        faces = PolyCollection(
+            list(self.view.project(triangles[shown])[far_first]),
+            facecolors=shade[far_first],
+            edgecolors="face",
+            linewidths=0.2,
+            zorder=order,
+            rasterized=True,
+        )
+        self.axes.add_collection(faces, autolim=False)
+
     def mark(self, point: Array, marker: str, *, points: float, face: str, edge: str = INK, order: float = 4.0) -> None:
         """A symbol of a size in typographic points."""
         x, y = self.view.project(np.asarray(point))

@@ -27,6 +27,7 @@ from pliant.pictures.canvas import (
     save,
 )
 from pliant.pictures.link_modes import link_modes
+from pliant.pictures.meshes import link_triangles
 from pliant.pictures.reference_pose import FramePose, PlacedLink, place_links
 from pliant.pictures.words import counted
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from pliant.model.robot import Robot
 
 LOOP = "#be185d"
+LOOKS = "#94a3b8"
 # amplitude of the pale swing of a flexible link, as a part of its length
 SWING = 0.08
 # points with which a curved link is drawn
@@ -51,11 +53,15 @@ def draw_robot(robot: Robot, path: Path) -> None:
 def robot_figure(robot: Robot, path: str | Path | None = None) -> Figure:
     """A picture of a robot in its reference pose; written to a file if a path is given."""
     placed = place_links(robot)
-    points = np.concatenate(
-        [np.zeros((1, 3)), *(line for item in placed.values() for line in _lines(robot, placed, item))]
-    )
+    looks = np.concatenate([np.zeros((0, 3, 3)), *(item.own(link_triangles(item.link)) for item in placed.values())])
+    lines = [line for item in placed.values() for line in _lines(robot, placed, item)]
+    points = np.concatenate([np.zeros((1, 3)), *lines])
+    if len(looks):
+        points = np.concatenate([points, looks.min(axis=(0, 1))[None], looks.max(axis=(0, 1))[None]])
     turning = [item.axis for item in placed.values() if item.link.joint.type == "revolute"]
     canvas = Canvas(best_view(points, np.reshape(turning, (-1, 3))), points)
+    if len(looks):
+        canvas.facets(looks, colour=LOOKS)
     for item in placed.values():
         _draw_swing(canvas, robot, item)
         _draw_body(canvas, robot, placed, item)
@@ -162,7 +168,7 @@ def _draw_joint(canvas: Canvas, robot: Robot, item: PlacedLink) -> None:
     face = INK if joint.actuated else PAPER
     grounded = robot.parent_of(item.link.name)[0] not in robot.link_names
     # a rail on the base is seen as such
-    if grounded and (joint.type in ("revolute", "fixed") or not canvas.view.is_flat):
+    if grounded and (joint.type in ("revolute", "spherical", "fixed") or not canvas.view.is_flat):
         _draw_ground(canvas, item)
     axis = item.axis
     along = abs(float(axis @ canvas.view.towards))
@@ -185,8 +191,11 @@ def _draw_joint(canvas: Canvas, robot: Robot, item: PlacedLink) -> None:
     elif joint.type == "free":
         canvas.mark(item.own.p, "o", points=13, face="none", order=4.0)
         canvas.mark(item.own.p, "x", points=6, face=INK, order=4.1)
+    elif joint.type == "spherical":
+        canvas.mark(place.p, "o", points=15, face=PAPER, order=4.0)
+        canvas.mark(place.p, "o", points=9, face=PALE, order=4.1)
     if joint.type != "fixed":
-        canvas.label(place.p if joint.type == "revolute" else item.own.p, joint.name or "")
+        canvas.label(place.p if joint.type in ("revolute", "spherical") else item.own.p, joint.name or "")
 
 
 def _draw_ground(canvas: Canvas, item: PlacedLink) -> None:

@@ -68,7 +68,8 @@ def make_film(arm: Dynamics, time: Floats, q: Floats, pictures: int = MOST_PICTU
     # what has no length is not drawn
     seen = [line for line in lines if np.ptp(line.bent, axis=1).max() > SAME_PLACE]
     moving = [link.name for link in robot.links if link.joint.type != "fixed"]
-    joints = np.stack([bent.position(f"{name}.root") for name in moving], axis=1)
+    # of a robot without joints none
+    joints = np.array([bent.position(f"{name}.root") for name in moving]).reshape(len(moving), len(q), 3).swapaxes(0, 1)
     return Film(time[rows], seen, joints, bent.position("tip"), bent.loads())
 
 

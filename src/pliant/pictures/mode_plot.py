@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SHOWN = 6
 COLUMNS = 3
-STATIONS = 17
+STATIONS = 41
 # largest displacement in a picture, as a part of the size of the robot
 SWING = 0.12
 # of differences, in units of shapes of unit modal mass

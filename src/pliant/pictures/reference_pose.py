@@ -67,18 +67,6 @@ def place_links(robot: Robot) -> dict[str, PlacedLink]:
         parent, frame = robot.parent_of(link.name)
         held = placed[parent].frame(frame) if parent in placed else BASE
         joint = held.placed(link.joint.placement.vector(), link.joint.placement.matrix())
-        if link.joint.type == "free":
-            own = _moved(joint, [robot.pose.get(name, 0.0) for name in link.joint.coordinates])
-            own = own.placed(link.joint.child_placement.vector(), link.joint.child_placement.matrix())
-        else:
-            own = held.placed(*joint_pose(link.joint, robot.pose.get(link.joint.name or "", 0.0)))
+        own = held.placed(*joint_pose(link.joint, robot.pose))
         placed[link.name] = PlacedLink(link, held, joint, own)
     return placed
-
-
-def _moved(joint: FramePose, coordinates: list[float]) -> FramePose:
-    """The moving side of a free joint: a shift, then turns about x and the moved y and z."""
-    from pliant.model.placement import about
-
-    x, y, z, rx, ry, rz = coordinates
-    return joint.placed(np.array([x, y, z]), about("x", rx) @ about("y", ry) @ about("z", rz))

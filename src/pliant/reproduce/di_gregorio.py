@@ -97,6 +97,7 @@ def open_chain(nodes: int = 2) -> Robot:
         "length": 0.5,
         "material": {"E": 70e9, "nu": 0.3, "density": 2700.0},
         "section": {"rectangle": {"width": 0.012, "height": 0.02}},
+        "bending": "linear",
         "lumped": {"nodes": nodes, "bend_y": True, "bend_z": False, "axial": True},
     }
     links = [

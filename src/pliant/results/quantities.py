@@ -99,10 +99,10 @@ class Quantities:
 
     def deviation(self, frame: str) -> Floats:
         """What bending adds to the position of a frame of the rigid robot, base axes (N, 3)."""
-        return np.asarray(self.position(frame) - self.arm.pose(frame, self._unbent).position)
+        return np.asarray(self.position(frame) - self.arm.pose(frame, self.unbent).position)
 
     @cached_property
-    def _unbent(self) -> Floats:
+    def unbent(self) -> Floats:
         """The rigid robot at the same joint positions; with loops at those of the drives (N, n)."""
         arm = self.arm
         joints = np.isin(arm.names, self.robot.joint_coordinates)

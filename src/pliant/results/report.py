@@ -278,9 +278,9 @@ def _facts(run: Result) -> Iterator[tuple[str, ...]]:
 def _followed(run: Result) -> str:
     """Which of them are those of the whole motion."""
     if run.info.extremes:
-        text = (
-            "Joints, links and strains are followed between the samples; efforts and frames are those of the samples."
-        )
+        text = "They are those of the motion between the samples too"
+        sampled = any(f"{frame}.deflection" not in run.info.extremes for frame in run.info.frames)
+        text += ", but for deviations of frames." if sampled else "."
     else:
         text = "These are the values at the samples; between them there may be larger ones."
     return f'<p class="lead">{text}</p>'

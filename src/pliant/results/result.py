@@ -68,7 +68,7 @@ class Result:
     def arm(self) -> Dynamics:
         """The dynamics of the robot, made when first needed."""
         if self._arm is None:
-            self._arm = Dynamics(self.robot)
+            self._arm = Dynamics(self.robot, method=self.info.dynamics)
             if self._arm.size != self.q.shape[1]:
                 raise ValueError(
                     f"the run has {self.q.shape[1]} coordinates; its robot '{self.robot.name}' has {self._arm.size}"
@@ -141,8 +141,8 @@ class Result:
     def extreme(self, name: str) -> Extreme:
         """Least and largest value of a channel, of a vector its length, and when.
 
-        Joint positions, deflections and slopes of links, and strains are followed between the samples too; of all other
-        channels the samples count.
+        Joint positions, efforts, deflections and slopes of links, deviations of the shown frames and strains are
+        followed between the samples too; of all other channels the samples count.
         """
         if name in self.info.extremes:
             return self.info.extremes[name]

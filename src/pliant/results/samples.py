@@ -93,6 +93,7 @@ class RunInfo:
     seconds     processing time of the run, set-up included
     version     of Pliant
     extremes    name -> least and largest value between the samples too; vectors by their length
+    dynamics    the method that computed the motion
     """
 
     name: str
@@ -111,6 +112,7 @@ class RunInfo:
     seconds: float = 0.0
     version: str = ""
     extremes: dict[str, Extreme] = field(default_factory=dict)
+    dynamics: str = "recursive"
 
     @cached_property
     def study(self) -> str:

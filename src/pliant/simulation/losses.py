@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pliant.bodies.joint_drive import JointDrive
 from pliant.mechanism import Mechanism
+from pliant.spatial.attitude import attitude
 
 Floats = NDArray[np.float64]
 
@@ -33,6 +34,7 @@ class Losses:
     drive  of all joints with dampers or friction: its constants are arrays (joints,)
     rows   rates of their motor angles per unit of the coordinates' (joints, n)
     D      structural damping (n, n); none without any
+    balls  joints that turn any way with a damper: the first of the rotation vector's coordinates, and the damping
 
     The matrices of large robots are sparse.
     """
@@ -40,6 +42,7 @@ class Losses:
     drive: JointDrive
     rows: Any
     D: Any
+    balls: tuple[tuple[int, float], ...]
 
     @classmethod
     def of(cls, mechanism: Mechanism) -> Losses:
@@ -56,16 +59,22 @@ class Losses:
         for k, member in enumerate(lossy):
             rows[k] = mechanism.motor_row(member)
         bodies = [member for member in mechanism.members if np.any(member.body.D_ee)]
-        if not bodies:
-            return cls(drive, rows, None)
+        balls = tuple((m.elastic.start - 3, float(m.joint.drive.damping)) for m in mechanism.ball_members)
+        if not bodies and mechanism.drag is None:
+            return cls(drive, rows, None, balls)
         D = _matrix(mechanism.size, mechanism.size)
         for member in bodies:
             D[member.elastic, member.elastic] = member.body.D_ee
-        return cls(drive, rows, D if isinstance(D, np.ndarray) else D.tocsr())
+        if mechanism.drag is not None:
+            D = D + mechanism.drag
+        return cls(drive, rows, D if isinstance(D, np.ndarray) else D.tocsr(), balls)
 
-    def power(self, v: Floats) -> float:
-        """What is lost per second at the rates v (n,)."""
+    def power(self, q: Floats, v: Floats) -> float:
+        """What is lost per second at coordinates q (n,) and their rates v."""
         lost = 0.0 if self.D is None else float(v @ (self.D @ v))
         if self.rows.shape[0]:
             lost += float(self.drive.power(self.rows @ v).sum())
+        for k, damping in self.balls:
+            spin = np.array(attitude(q[k : k + 3].tolist(), v[k : k + 3].tolist()).omega)
+            lost += damping * float(spin @ spin)
         return lost

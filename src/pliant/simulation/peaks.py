@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.dynamics import Dynamics
+from pliant.results.channels import effort_word
 from pliant.results.quantities import Quantities
 from pliant.results.samples import Extreme, Samples, Strain
+from pliant.simulation.drives.kinds import NoDrive
 from pliant.simulation.integrators.integrator import Piece
 from pliant.simulation.state_equations import StateEquations
 
@@ -27,13 +29,18 @@ POINTS, ROUNDS = 17, 2
 
 
 class Peaks:
-    """Extremes of joint positions, of the bending and turning of link tips, and of strains, as a run goes on."""
+    """Extremes of joint positions, bending, strains, deviations of frames and efforts, as a run goes on."""
 
-    def __init__(self, equations: StateEquations, strains: tuple[Strain, ...]) -> None:
+    def __init__(self, equations: StateEquations, strains: tuple[Strain, ...], frames: tuple[str, ...]) -> None:
         self.equations = equations
-        self.watched = _Watched(equations.arm, strains)
+        self.watched = _Watched(equations.arm, strains, frames)
+        robot = equations.arm.robot
+        efforts = tuple(f"{joint}.{effort_word(robot, joint)[0]}" for joint in equations.arm.inputs)
+        self.names = (*self.watched.names, *efforts)
         # least value, its time, largest value, its time
-        self.found = np.tile([np.inf, 0.0, -np.inf, 0.0], (len(self.watched.names), 1))
+        self.found = np.tile([np.inf, 0.0, -np.inf, 0.0], (len(self.names), 1))
+        # of motors that are off nothing is to be found
+        self.driven = bool(efforts) and not isinstance(equations.drive, NoDrive)
         self._times: list[Floats] = []
         self._states: list[Floats] = []
         self._count = 0
@@ -44,6 +51,7 @@ class Peaks:
         if end < piece.end:
             inside = times < end
             times, states = np.append(times[inside], end), np.vstack([states[inside], piece(end)])
+        self._look_at_efforts(piece, times, states)
         # the start is the end of the piece before
         rows = slice(1 if self._times and self._times[-1][-1] >= times[0] else 0, None)
         self._times.append(times[rows])
@@ -52,10 +60,15 @@ class Peaks:
         if self._count > PENDING:
             self._flush()
 
+    def interrupt(self) -> None:
+        """Coordinates jump: no polynomial goes on from here."""
+        self._flush()
+        self._times, self._states, self._count = [], [], 0
+
     def extremes(self) -> dict[str, Extreme]:
         """What was found, by name."""
         self._flush()
-        rows = zip(self.watched.names, self.found, strict=True)
+        rows = zip(self.names, self.found, strict=True)
         return {name: Extreme(*(float(x) for x in row)) for name, row in rows if np.isfinite(row).all()}
 
     def memory(self) -> Floats:
@@ -67,6 +80,31 @@ class Peaks:
         """Go on from what ``memory`` gave."""
         if found.shape == self.found.shape:
             self.found = np.array(found)
+
+    def _look_at_efforts(self, piece: Piece, times: Floats, states: Floats) -> None:
+        """Efforts belong to the interval that the equations are in now: they may jump at its end."""
+        if not self.driven or not np.isfinite(states).all():
+            return
+        first = len(self.watched.names)
+        efforts = self.equations.moments(times, states).tau
+        for column in range(efforts.shape[1]):
+            found = self.found[first + column]
+            for sign, place in ((-1.0, 0), (1.0, 2)):
+                rising = sign * efforts[:, column]
+                k = int(np.argmax(rising))
+                if 2 * rising[k] - rising[max(k - 1, 0) : k + 2].min() <= sign * found[place]:
+                    continue
+                best, when = float(rising[k]), float(times[k])
+                low, high = float(times[max(k - 1, 0)]), float(times[min(k + 1, len(times) - 1)])
+                for _ in range(ROUNDS):
+                    near = np.linspace(low, high, POINTS)
+                    seen = sign * self.equations.moments(near, piece(near)).tau[:, column]
+                    j = int(np.argmax(seen))
+                    if seen[j] > best:
+                        best, when = float(seen[j]), float(near[j])
+                    low, high = near[max(j - 1, 0)], near[min(j + 1, POINTS - 1)]
+                if best > sign * found[place]:
+                    found[place : place + 2] = sign * best, when
 
     def _flush(self) -> None:
         """Look at what waits; the last two step ends stay as the beginning of what comes."""
@@ -105,7 +143,7 @@ class Peaks:
         best, when = -np.inf, low
         for _ in range(ROUNDS):
             near = np.linspace(low, high, POINTS)
-            seen = sign * self.watched(np.asarray(path(near - twice[0])))[:, column]
+            seen = sign * self.watched.column(np.asarray(path(near - twice[0])), column)
             j = int(np.argmax(seen))
             if seen[j] > best:
                 best, when = float(seen[j]), float(near[j])
@@ -126,33 +164,54 @@ class Peaks:
 class _Watched:
     """The quantities that are followed, as a function of the coordinates: (states, n) -> (states, names)."""
 
-    def __init__(self, arm: Dynamics, strains: tuple[Strain, ...]) -> None:
+    def __init__(self, arm: Dynamics, strains: tuple[Strain, ...], frames: tuple[str, ...]) -> None:
         self.arm, self.strains = arm, strains
         joints = set(arm.robot.joint_coordinates)
         self.joints = [i for i, name in enumerate(arm.names) if name in joints]
         self.links = [link.name for link in arm.robot.links if link.is_flexible]
+        # over-constrained loops are closed one state at a time
+        self.frames = () if arm.loops.redundant or not self.links else frames
         self.names = (
             *(arm.names[i] for i in self.joints),
             *(f"{link}.{part}" for link in self.links for part in ("deflection", "slope")),
             *(f"strain.{strain.name}" for strain in strains),
+            *(f"{frame}.deflection" for frame in self.frames),
         )
         self.lengths = [False] * len(self.joints) + [True] * 2 * len(self.links) + [False] * len(strains)
-        # one column per unit coordinate; what doubles with it is linear and needs no more than a product
-        unit = np.eye(arm.size if arm.size <= LARGE else 0, arm.size)
-        self.map = self._components(unit)
-        doubled = self._components(2 * unit)
-        self.linear = len(unit) == arm.size and np.allclose(doubled, 2 * self.map, rtol=1e-12, atol=0.0)
+        self.lengths += [True] * len(self.frames)
+        # one column per unit coordinate: what linear bodies do needs no more than a product
+        self.linear = arm.size <= LARGE and all(member.body.large is None for member in arm.mechanism.members)
+        self.map = self._components(np.eye(arm.size)) if self.linear else np.zeros(0)
 
     def __call__(self, q: Floats) -> Floats:
+        return np.hstack([self._own(q), self._away(q)])
+
+    def column(self, q: Floats, k: int) -> Floats:
+        """One of them alone (states,)."""
+        own = len(self.names) - len(self.frames)
+        return self._own(q)[:, k] if k < own else self._away(q)[:, k - own]
+
+    def _own(self, q: Floats) -> Floats:
+        """Joints, links and strains."""
         values = q @ self.map if self.linear else self._components(q)
         ends = 3 * 2 * len(self.links)
         lengths = np.sqrt((values[:, :ends].reshape(len(q), -1, 3) ** 2).sum(axis=2))
         return np.hstack([q[:, self.joints], lengths, values[:, ends:]])
 
+    def _away(self, q: Floats) -> Floats:
+        """How far each frame is from where the rigid robot has it."""
+        if not self.frames:
+            return np.zeros((len(q), 0))
+        bent, rigid = (self.arm.positions(self.frames, x) for x in (q, self._given(q).unbent))
+        return np.asarray(np.sqrt(((bent - rigid) ** 2).sum(axis=2)))
+
     def _components(self, q: Floats) -> Floats:
         """Deflections and slopes of the links, three columns each, then strains."""
-        none = np.zeros((len(q), 0))
-        given = Quantities(self.arm.robot, Samples(np.zeros(len(q)), q, none, none, none, none, none), self.arm)
+        given, none = self._given(q), np.zeros((len(q), 0))
         vectors = [part for link in self.links for part in given.tip_motion(link)]
         strains = [given.strain(strain) for strain in self.strains]
         return np.column_stack([*vectors, *strains]) if vectors or strains else none
+
+    def _given(self, q: Floats) -> Quantities:
+        none = np.zeros((len(q), 0))
+        return Quantities(self.arm.robot, Samples(np.zeros(len(q)), q, none, none, none, none, none), self.arm)

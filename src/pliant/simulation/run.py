@@ -96,7 +96,9 @@ class Run:
         self._require_room()
         self.recorder = Recorder(self.equations, study.sample_step, study.until)
         self.strains = strain_points(study)
-        self.peaks = Peaks(self.equations, self.strains)
+        frames = (_whole_name(study.robot, frame) for frame in study.outputs.frames)
+        self.frames = tuple(dict.fromkeys(("tip", *frames)))
+        self.peaks = Peaks(self.equations, self.strains, self.frames)
         self.breaks = [t for t in self.equations.breaks if 0 < t < study.until]
         self.segment = (0.0, 0.0)
         self.happenings: list[Happening] = []
@@ -152,6 +154,7 @@ class Run:
             self.integrator = self._make(0.0, y)
             self.watch.begin(0.0, y)
             self.recorder.first(0.0, y)
+            self._recentre(self.integrator)
         return self.integrator
 
     def _make(self, t: float, y: Floats) -> Integrator:
@@ -192,6 +195,17 @@ class Run:
             return
         self.peaks.look(piece, piece.end)
         self.recorder.take(piece, piece.end)
+        self._recentre(integrator)
+
+    def _recentre(self, integrator: Integrator) -> None:
+        """Go on with shorter rotation vectors where they have become longer than half a turn."""
+        found = self.equations.recentred(integrator.y)
+        if found is None:
+            return
+        integrator.retake(*found)
+        self.peaks.interrupt()
+        if self.watch.before is not None:
+            self.watch.begin(integrator.t, integrator.y)
 
     def give_up(self, error: IntegrationError) -> None:
         """The integrator cannot go on: what was computed is the result."""
@@ -218,11 +232,12 @@ class Run:
             finished=self.finished,
             ended=self.stopped or ("reached its end" if self.finished else f"interrupted at {self.t:.6g} s"),
             events=tuple((h.time, h.name, h.value) for h in self.happenings),
-            frames=tuple(dict.fromkeys(("tip", *(_whole_name(study.robot, f) for f in study.outputs.frames)))),
+            frames=self.frames,
             strains=self.strains,
             seconds=self.seconds,
             version=version or str(sys.modules["pliant"].__version__),
             extremes=self.peaks.extremes(),
+            dynamics=self.arm.method.name,
         )
         result = Result(study.robot, samples, info, self.arm)
         # the numbers of a motion that diverged mean nothing
@@ -271,7 +286,7 @@ class Run:
 
 def strain_points(study: Study) -> tuple[Strain, ...]:
     """The places where a study wants strains."""
-    return tuple(Strain(p.name, p.link, p.x, p.y, p.z) for p in study.outputs.strains)
+    return tuple(point.on(study.robot) for point in study.outputs.strains)
 
 
 def _whole_name(robot: Robot, frame: str) -> str:

@@ -8,7 +8,7 @@ Closed loops keep all coordinates. Their accelerations close the loops, gaps tha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -25,6 +25,7 @@ from pliant.simulation.loads import Load
 from pliant.simulation.losses import Losses
 from pliant.simulation.prescribed_dynamics import PrescribedDynamics
 from pliant.simulation.trajectories.path import Path
+from pliant.spatial.attitude import is_far, recentred
 
 if TYPE_CHECKING:
     from pliant.formulations.method import Traced
@@ -33,6 +34,8 @@ Floats = NDArray[np.float64]
 
 DIFFERENCE = 1e-6
 """Relative step of the difference quotients of forces."""
+WOUND = 5.5
+"""Turn of a sprung spherical joint, rad, that is worth mentioning where an integration ends."""
 NEARLY_SINGULAR = 1e4
 """Condition number of the loops that is worth mentioning where an integration ends."""
 
@@ -67,6 +70,8 @@ class StateEquations:
         self.layout = StateLayout(len(self.moving), drive.states)
         self.count, self.states, self.size = self.layout.count, self.layout.states, self.layout.size
         self._q, self._v, self._x = self.layout.q, self.layout.v, self.layout.drive
+        # rotation vectors are never prescribed
+        self.turning = tuple(self.moving.tolist().index(k) for k in arm.mechanism.attitudes)
         self._earliest, self._latest = -np.inf, np.inf
         self.acting = self.loads
         self.astray = ""
@@ -133,7 +138,7 @@ class StateEquations:
         out[self._q] = v
         out[self._v] = self._forward(q, v, f)
         out[self._x] = x_dot
-        out[at.loss] = self.losses.power(v)
+        out[at.loss] = self.losses.power(q, v)
         return out
 
     def _forward(self, q: Floats, v: Floats, f: Floats) -> Floats:
@@ -156,7 +161,7 @@ class StateEquations:
         out[self._q], out[self._v] = y[self._v], a
         out[at.work] = float((self.arm.B @ tau) @ v)
         out[at.loads] = float(force @ v)
-        out[at.loss] = self.losses.power(v)
+        out[at.loss] = self.losses.power(q, v)
         return out
 
     def _loads(self, t: float, q: Floats, v: Floats) -> Floats:
@@ -164,6 +169,24 @@ class StateEquations:
         for load in self.acting:
             load.add(t, q, v, force)
         return force
+
+    def recentred(self, y: Floats) -> tuple[Floats, Callable[[Floats], Floats]] | None:
+        """The same state with shorter rotation vectors, and how accelerations go over; None if none is too long."""
+        far = [k for k in self.turning if is_far(y[k : k + 3].tolist())]
+        if not far:
+            return None
+        out, n, moved = y.copy(), self.count, {}
+        for k in far:
+            moved[k] = recentred(y[k : k + 3].tolist(), y[n + k : n + k + 3].tolist())
+            out[k : k + 3], out[n + k : n + k + 3] = moved[k].theta, moved[k].rate
+
+        def carried(a: Floats) -> Floats:
+            changed = a.copy()
+            for k, each in moved.items():
+                changed[k : k + 3] = each.acceleration(a[k : k + 3].tolist())
+            return changed
+
+        return out, carried
 
     # ---- looking at a state
 
@@ -235,6 +258,8 @@ class StateEquations:
         """Why an integration could not go on, if loops or a linearised method have to do with it; else empty."""
         if not np.isfinite(y).all():
             return ""
+        if wound := self._wound(self._expanded(t, y)[0]):
+            return wound
         if not self.loops.rows:
             return next(iter(linearised_limits(self.arm, self._expanded(t, y)[0])), "")
         if not self.astray:
@@ -249,6 +274,17 @@ class StateEquations:
             return ""
         what = "the loops are" if self.constrained is None else "the pose of the drives is"
         return f"{what} nearly singular there, with condition number {condition:.3g}"
+
+    def _wound(self, q: Floats) -> str:
+        """Which sprung joint has come to a full turn; else empty."""
+        for member in self.arm.mechanism.ball_members:
+            turn = float(np.linalg.norm(q[member.start : member.start + 3]))
+            if member.joint.drive.stiffness and turn > WOUND:
+                return (
+                    f"spherical joint '{member.joint.name}' has turned by {turn:.3g} rad: its spring counts turns, and "
+                    "a rotation vector ends at a full one"
+                )
+        return ""
 
     def _closing(self, q: Floats, v: Floats, a: Floats, f: Floats) -> tuple[Floats, Floats]:
         """Accelerations (n,) that close the loops under forces f, and all forces with those of prescribed joints."""

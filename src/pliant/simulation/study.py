@@ -30,10 +30,12 @@ from pliant.mechanism import assemble
 from pliant.model.element import Element, Frozen, FrozenDict, Text, Title, at, of_value, path_text, refuse
 from pliant.model.errors import ModelError, Problem, did_you_mean, show
 from pliant.model.library import load
+from pliant.model.pieces import pieces_of, place_along
 from pliant.model.robot import Robot
 from pliant.model.units import NON_NEGATIVE, POSITIVE, Length, Quantity
 from pliant.model.yaml_data import Content, line_at
 from pliant.model.yaml_file import Document, read_document
+from pliant.results.samples import Strain
 from pliant.simulation.drives.drive import Drive
 from pliant.simulation.drives.given import GivenTorque
 from pliant.simulation.drives.kinds import AnyDrive
@@ -102,6 +104,11 @@ class StrainPoint(Element):
     x: Length = Field(description="place along the beam")
     y: Length = Field(default=0.0, description="distance from the axis in y")
     z: Length = Field(default=0.0, description="distance from the axis in z")
+
+    def on(self, robot: Robot) -> Strain:
+        """The place on a robot whose beam may be in pieces."""
+        link, x = place_along(pieces_of(robot, self.link), self.x)
+        return Strain(self.name, link.name, x, self.y, self.z)
 
 
 class Outputs(Element):
@@ -322,15 +329,15 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _strain_problems(robot: Robot, point: StrainPoint, place: tuple[Any, ...]) -> Iterator[InitErrorDetails]:
-    if point.link not in robot.link_names:
+    pieces = pieces_of(robot, point.link)
+    length = sum(piece.length for piece in pieces)
+    if not pieces:
         hint = did_you_mean(point.link, robot.link_names)
         yield at(*place, "link", message=f"the robot has no link '{point.link}'{hint}")
-        return
-    beam = robot.link(point.link).beam
-    if beam is None or not beam.is_flexible:
+    elif not all(piece.is_flexible and piece.beam is not None for piece in pieces):
         yield at(*place, "link", message=f"link '{point.link}' does not bend, so it has no strain")
-    elif not 0 <= point.x <= beam.length:
-        yield of_value(*place, "x", message=f"is {point.x:g} m; the beam is {beam.length:g} m long")
+    elif not 0 <= point.x <= length:
+        yield of_value(*place, "x", message=f"is {point.x:g} m; the beam is {length:g} m long")
 
 
 def round_step(largest: float) -> float:

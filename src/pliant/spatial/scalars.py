@@ -14,8 +14,9 @@ import numpy as np
 Scalar = Any
 """A float, a complex number, a NumPy array (a batch) or a traced scalar."""
 
-STUMPFF_DEGREE = 11
-"""Terms kept of the series below: full double precision for rotations up to 3.5 rad, far beyond a linear beam."""
+STUMPFF_DEGREE = 13
+"""Terms kept of the series below: full double precision for rotations up to 4.5 rad: beyond half a turn, where rotation
+vectors of joints are replaced by shorter ones, and the step that went there."""
 
 
 def is_zero(x: Scalar) -> bool:

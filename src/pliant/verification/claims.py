@@ -53,7 +53,7 @@ class Claim:
         return {**asdict(self), "deviation": self.deviation, "verdict": self.verdict}
 
 
-class Part(NamedTuple):
+class VerificationPart(NamedTuple):
     """A part of the verification: its name, what it shows, and what computes it."""
 
     name: str

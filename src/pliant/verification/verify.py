@@ -14,14 +14,14 @@ from typing import Any
 
 from pliant.model.errors import ModelError, did_you_mean
 from pliant.verification import balances, bending, identities, methods, published
-from pliant.verification.claims import Claim, Part
+from pliant.verification.claims import Claim, VerificationPart
 
 PARTS = (
-    Part("methods", "Every method against every other", methods.claims),
-    Part("published", "Published and analytic numbers", published.claims),
-    Part("identities", "Identities at states away from all symmetries", identities.claims),
-    Part("balances", "Energy of the bundled studies", balances.claims),
-    Part("bending", "Geometric stiffening and large deflections", bending.claims),
+    VerificationPart("methods", "Every method against every other", methods.claims),
+    VerificationPart("published", "Published and analytic numbers", published.claims),
+    VerificationPart("identities", "Identities at states away from all symmetries", identities.claims),
+    VerificationPart("balances", "Energy of the bundled studies", balances.claims),
+    VerificationPart("bending", "Geometric stiffening and large deflections", bending.claims),
 )
 PACKAGES = ("numpy", "scipy", "llvmlite", "pydantic", "h5py", "matplotlib")
 

@@ -44,6 +44,7 @@ class DrivenSystem:
         self.tree, self.size, self.channels = tree, tree.size, driving.signals
         self.split, self.layout = Split(tree.size, driving.driven), driving.layout(tree.size)
         self.states = self.layout.size
+        self.turning = rotation_vectors(tree, self.split)
         self.driving, self._programs, self._names = driving, programs, (*SHARED, *context, *TABLE)
         self._drives = [drive_program(tree, driving)]
         if seeds:
@@ -58,7 +59,14 @@ class DrivenSystem:
             return {"plans": [asdict(BufferLayout.of(each)) for each in traced]}, module(traced)
 
         identities = [program.identity for program in self._programs]
-        described = identities, program_ir(self._drives[0], 1), driving.signals, driving.states, driving.driven
+        described = (
+            identities,
+            program_ir(self._drives[0], 1),
+            driving.signals,
+            driving.states,
+            driving.driven,
+            self.turning,
+        )
         description, self._code = stored((kind, *described), make)
         return [BufferLayout(**plan) for plan in description["plans"]]
 
@@ -95,6 +103,12 @@ class DrivenSystem:
             raise ValueError(f"the drive has {self.channels} signals, {signals.channels} were given")
         self._table = signals.table
         self._context[-len(TABLE) :] = self._table.ctypes.data, *signals.coefficients.shape
+
+
+def rotation_vectors(tree: Tree, split: Split) -> tuple[int, ...]:
+    """Where rotation vectors that may be replaced by shorter ones begin in x; a spring counts the turns of its own."""
+    free = (link for link in tree.links if link.kind.turns_freely and not link.drive.stiffness)
+    return tuple(split.moving.index(link.elastic.start - 3) for link in free)
 
 
 def held_in(w: Flow, context: Sequence[str]) -> dict[str, str]:

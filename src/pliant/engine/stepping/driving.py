@@ -77,7 +77,7 @@ def drive_program(tree: Tree, driving: Driving, seeds: tuple[str, ...] = ()) -> 
     load: Vector = [0.0] * n
     for k, i in enumerate(driving.loads):
         load[i] = load[i] + r[driving.channels + k]
-    powers = [dot(f, v), dot(load, v), lost_power(_lossy_links(tree, tape), v)]
+    powers = [dot(f, v), dot(load, v), lost_power(_lossy_links(tree, tape), q, v)]
     f = [a + b for a, b in zip(f, load, strict=True)]
     outputs: list[Scalar] = [*f, *rates, *powers]
     if seeds:
@@ -100,9 +100,10 @@ def _lossy_links(tree: Tree, tape: Tape) -> list[LossyLink]:
         def read(k: int, start: int = start) -> Node:
             return tape.symbol(Address("arm", "own", start + k))
 
-        found, moves = from_slots(split.pattern, read), link.kind.joint != "fixed"
-        elastic = slice(link.own.stop - link.kind.size, link.own.stop)
-        out.append(LossyLink(found.drive, found.body, link.start if moves else None, elastic))
+        found, kind, elastic = from_slots(split.pattern, read), link.kind, link.elastic
+        turning = slice(elastic.start - 3, elastic.start) if kind.turns_freely else None
+        joint = link.start if kind.has_axis else None
+        out.append(LossyLink(found.drive, found.body, joint, elastic, turning, link.own, found.drag))
         start += len(split.values)
     return out
 

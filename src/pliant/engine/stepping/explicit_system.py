@@ -78,8 +78,8 @@ class ExplicitSystem(DrivenSystem):
         text, forward = program_ir(program, 1)
         drive_text, drive_name = program_ir(drive, 1)
         parts += [text, drive_text, signals_ir(), rhs_ir(forward, drive_name, self.split, self.driving, layout)]
-        parts += [dop853_ir(layout.size, layout.controlled), rk4_ir(layout.size)]
-        parts.append(semi_implicit_ir(layout.size, layout.count))
+        parts += [dop853_ir(layout.size, layout.controlled, self.turning), rk4_ir(layout.size, self.turning)]
+        parts.append(semi_implicit_ir(layout.size, layout.count, self.turning))
         evaluate = Flow()
         t = evaluate.get("double", "%time")
         evaluate.do(f"call void @rhs(ptr %context, double {t}, ptr %x, ptr %dx)")

@@ -7,6 +7,8 @@ per coordinate, a register full at a time, and is kept while the iteration conve
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -96,7 +98,7 @@ def lu_ir() -> str:
     return factorise + solve
 
 
-def generalised_alpha_ir(n: int, rest: int) -> str:
+def generalised_alpha_ir(n: int, rest: int, turning: Sequence[int] = ()) -> str:
     """``generalised_alpha``; see ``Stepping`` for its arguments.
 
     x      q, v, further states z (rest; by the trapezoidal rule), a, algorithmic a
@@ -105,7 +107,7 @@ def generalised_alpha_ir(n: int, rest: int) -> str:
 
     Needs ``residual(context, t, q, v, a, z, r, rates)`` and ``newton(context, t, q, v, a, z, c_v, c_a, S)``.
     """
-    w = Stepping()
+    w = Stepping(turning)
     states = 2 * n + rest
     place = iter(np.cumsum([0, n, n, n, n, n, rest, rest, rest, n * n]).tolist())
     q1, v1, a1, aa1, r, z1, trial_rates, rates, S, pivots = (w.at("%work", next(place)) for _ in range(10))

@@ -186,7 +186,8 @@ class ImplicitSystem(DrivenSystem):
             names.append(name)
         parts += [signals_ir(), residual_ir(names[0], names[2], self._equation)]
         parts.append(newton_ir(names[1], names[3], names[2], self._equation, lanes))
-        return "".join([*parts, generalised_alpha_ir(self.layout.count, self.layout.further), ATTRIBUTES])
+        parts.append(generalised_alpha_ir(self.layout.count, self.layout.further, self.turning))
+        return "".join([*parts, ATTRIBUTES])
 
     def advance(self, clock: Floats, x: Floats, tolerance: Floats, knots: Floats) -> Status:
         """Advance x in place until clock[END] or as many steps as there are knots for."""

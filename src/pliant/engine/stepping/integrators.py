@@ -7,7 +7,7 @@ needs is in arrays of the caller.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pliant.engine.backends.flow import Flow
 from pliant.engine.backends.llvm_ir import number
 from pliant.engine.stepping.dormand_prince import ALL_STAGES, STAGES, Tableau, dormand_prince_853
+from pliant.spatial.attitude import FARTHEST
 
 ORDER = 8
 SLOWEST, FASTEST = 0.2, 10.0
@@ -86,10 +87,12 @@ class Stepping(Flow):
 
     knots   (pause + 1, 1 + 2 states): time, x and its slope at the start and after every step of this call
     pause   steps after which to come back
+    turning   places of rotation vectors in x: one that has become too long ends the call, for a shorter one
     """
 
-    def __init__(self) -> None:
+    def __init__(self, turning: Sequence[int] = ()) -> None:
         super().__init__()
+        self.turning = turning
         self.status = self.variable("i64", str(int(Status.FINISHED)))
         self.taken = self.variable("i64", "0")
 
@@ -116,6 +119,12 @@ class Stepping(Flow):
             with self.when(self.let(f"icmp sge i64 {self.get('i64', self.taken)}, %pause")):
                 self.put("i64", str(int(Status.PAUSED)), self.status)
                 self.leave(leave)
+            for first in self.turning:
+                x, y, z = (self.read("%x", first + k) for k in range(3))
+                square = self.fadd(self.fadd(self.fmul(x, x), self.fmul(y, y)), self.fmul(z, z))
+                with self.when(self.less(number(FARTHEST * FARTHEST), square)):
+                    self.put("i64", str(int(Status.PAUSED)), self.status)
+                    self.leave(leave)
             t, end = self.clock(Clock.T), self.clock(Clock.END)
             left = self.fsub(end, t)
             h = self.fmin(size() if size else self.clock(Clock.STEP), self.clock(Clock.LARGEST))
@@ -154,8 +163,8 @@ class Stepping(Flow):
 class Explicit(Stepping):
     """The frame of an explicit method: the slope at x is known, first in ``work``."""
 
-    def __init__(self, states: int) -> None:
-        super().__init__()
+    def __init__(self, states: int, turning: Sequence[int] = ()) -> None:
+        super().__init__(turning)
         self.states = states
         self.slope = self.at("%work", 0)
 
@@ -175,7 +184,7 @@ class Explicit(Stepping):
         self.keep_knot(("%x", self.states), (self.slope, self.states))
 
 
-def dop853_ir(states: int, steering: int) -> str:
+def dop853_ir(states: int, steering: int, turning: Sequence[int] = ()) -> str:
     """``dop853(..., grid, count, next, samples)``; see ``Stepping`` for the arguments before.
 
     The error of a step is the mean over as many states as steer it; the others have an infinite tolerance.
@@ -184,7 +193,7 @@ def dop853_ir(states: int, steering: int) -> str:
     grid      times at which x is wanted; ``next`` is the index of the first one not yet written to ``samples``
     """
     pair = dormand_prince_853()
-    w = Explicit(states)
+    w = Explicit(states, turning)
     m = states
     with w.flushed():
         K = [w.at("%work", i * m) for i in range(ALL_STAGES)]
@@ -296,9 +305,9 @@ def _dense(w: Explicit, pair: Tableau, K: list[str], y: str, t: str, h: str, rea
             w.put("i64", w.iadd(n, 1), "%next")
 
 
-def rk4_ir(m: int) -> str:
+def rk4_ir(m: int, turning: Sequence[int] = ()) -> str:
     """The classical method of fourth order; the slope at the end of a step is the first stage of the next."""
-    w = Explicit(m)
+    w = Explicit(m, turning)
     K = [w.at("%work", i * m) for i in range(4)]
     y = w.at("%work", 4 * m)
 
@@ -325,9 +334,9 @@ def rk4_ir(m: int) -> str:
     return w.entry("rk4")
 
 
-def semi_implicit_ir(m: int, n: int) -> str:
+def semi_implicit_ir(m: int, n: int, turning: Sequence[int] = ()) -> str:
     """Rates first, then positions with the new rates: first order, but it does not pump energy into vibrations."""
-    w = Explicit(m)
+    w = Explicit(m, turning)
     with w.flushed():
         w.begin()
         with w.steps() as (_, h, reach, _):

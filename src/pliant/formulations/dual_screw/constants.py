@@ -84,20 +84,27 @@ class LinearBody(NamedTuple):
 
 
 class DualConstants(NamedTuple):
-    """Seat on the parent, what acts along the joint, and the body."""
+    """Seat on the parent, what acts along the joint, the body, and damping that couples links (see LinkConstants)."""
 
     seat: DualSeat
     drive: JointDrive
     body: LinearBody
+    drag: Matrix
+
+    @staticmethod
+    def roles() -> dict[str, Role]:
+        """Damping takes energy."""
+        return {"drag": "loss"}
 
 
 @dataclass(frozen=True)
 class DualLink(TreeLink):
     """A link of the tree with its linearised constants."""
 
-    expanded: DualConstants
+    expanded: DualConstants | None = None
 
     @cached_property
     def constants(self) -> DualConstants:  # type: ignore[override]
         """Everything in numbers that the linearised equations read."""
+        assert self.expanded is not None
         return self.expanded

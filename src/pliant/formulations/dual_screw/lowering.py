@@ -11,14 +11,18 @@ from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.terms import Body
 from pliant.formulations.dual_screw.constants import DualConstants, DualLink, LinearBody
 from pliant.formulations.dual_screw.expansion import expand_body, expand_seat
+from pliant.formulations.recursive.lowering import lower
 from pliant.formulations.recursive.tree import Tree, TreeLink
+from pliant.mechanism import Mechanism, once
 
 
-def expand(tree: Tree, *, printed: bool = False) -> Tree:
-    """First-order expansion of every link of a tree, at rest and straight.
+@once
+def expand(mechanism: Mechanism, *, printed: bool = False) -> Tree:
+    """First-order expansion of every link of a mechanism's tree, at rest and straight.
 
     printed  whether angular velocities of sections are theta_dot and section inertia does not turn, as in the paper
     """
+    tree = lower(mechanism, discs=False)
     bodies = regrouped(tree)
     terms: list[Body] = [terms_of(body, link.rule) for body, link in zip(bodies, tree.links, strict=True)]
     links: list[TreeLink] = []
@@ -30,7 +34,7 @@ def expand(tree: Tree, *, printed: bool = False) -> Tree:
         if printed:
             seat = seat._replace(turn=np.zeros((3, 3, 3)).tolist())
         given = {each.name: getattr(link, each.name) for each in fields(link)}
-        links.append(DualLink(**given, expanded=DualConstants(seat, link.drive, body)))
+        links.append(DualLink(**given, expanded=DualConstants(seat, link.drive, body, link.constants.drag)))
     return replace(tree, links=tuple(links))
 
 

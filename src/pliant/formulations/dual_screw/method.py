@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from pliant.formulations.dual_screw.constants import DualConstants
 from pliant.formulations.dual_screw.inertia import Orders
 from pliant.formulations.dual_screw.lowering import expand
 from pliant.formulations.dual_screw.model import VARIANTS, forward, inverse
 from pliant.formulations.method import Method, MethodError, Traced
-from pliant.formulations.recursive.lowering import lower
 from pliant.formulations.recursive.passes import Algorithm, NoInertiaError
-from pliant.formulations.recursive.tree import Tree
-from pliant.spatial.vectors import Vector
+from pliant.formulations.recursive.tree import Tree, TreeLink
+from pliant.spatial.vectors import Vector, add, subtract, times
 
 if TYPE_CHECKING:
     from pliant.mechanism import Mechanism
@@ -41,11 +41,18 @@ class DualAlgorithm(Algorithm):
         values: Sequence[Any] = [link.constants for link in tree.links] if constants is None else constants
         down: Vector = tree.gravity.tolist() if gravity is None else gravity
         q, v, last = (list(inputs[name]) for name in self.inputs)
-        function = forward if self.inputs[-1] == "f" else inverse
+        drag = [x for link, own in zip(tree.links, values, strict=True) for x in _drag(link, own, v)]
         try:
-            return function(tree.links, values, down, q, v, last, self.orders)
+            if self.inputs[-1] == "f":
+                return forward(tree.links, values, down, q, v, subtract(last, drag), self.orders)
+            return add(inverse(tree.links, values, down, q, v, last, self.orders), drag)
         except ZeroDivisionError:
             raise NoInertiaError("the mass matrix is singular: a coordinate moves no inertia") from None
+
+
+def _drag(link: TreeLink, own: DualConstants, v: Vector) -> Vector:
+    """Forces of damping that couples a link to others."""
+    return times(own.drag, v) if own.drag else [0.0] * link.kind.coordinates
 
 
 def algorithm(what: Literal["forward", "inverse"], orders: Orders) -> DualAlgorithm:
@@ -68,6 +75,12 @@ class DualScrewMethod(Method):
                 f"robot '{mechanism.name}' has {tree.size} coordinates; method '{self.name}' takes {LARGEST} at the "
                 "most, since its cost grows with their cube; method 'recursive' takes any number"
             )
+        balls = [m.joint for m in mechanism.members if m.joint.kind in ("spherical", "free")]
+        if balls:
+            raise MethodError(
+                f"joint '{balls[0].name}' of robot '{mechanism.name}' is {balls[0].kind}; method '{self.name}' has one "
+                "dual line for each joint: use method 'recursive'"
+            )
         self.kept = VARIANTS[self.variant]
         far = [member.name for member in mechanism.members if member.body.large is not None]
         if self.kept.printed and far:
@@ -77,7 +90,7 @@ class DualScrewMethod(Method):
             )
         if self.kept.reason:
             warnings.warn(f"method '{self.name}': {self.kept.reason}", stacklevel=4)
-        self.linear = expand(lower(mechanism, discs=False), printed=self.kept.printed)
+        self.linear = expand(mechanism, printed=self.kept.printed)
 
     def dynamics(self, what: Literal["forward", "inverse"]) -> Traced:
         """The linearised forward or inverse dynamics."""

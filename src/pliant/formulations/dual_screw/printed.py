@@ -57,6 +57,12 @@ class PrintedArm:
 
     def __init__(self, robot: Robot, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
+        for joint in (member.joint for member in mechanism.members):
+            if joint.kind in ("spherical", "free"):
+                raise MethodError(
+                    f"joint '{joint.name}' is {joint.kind}; the printed procedure has one dual line for each joint: "
+                    "use method 'recursive'"
+                )
         self.links = [ScrewLink(member, _stations(robot, member), not member.body.size) for member in mechanism.members]
         self.size = mechanism.size
 

@@ -129,7 +129,7 @@ def constant_matrix(chain: BodyChain, coordinates: Sequence[int], which: str) ->
         places = [coordinates.index(q) for q in elastic]
         for i, row in zip(places, block, strict=True):
             for k, x in zip(places, row, strict=True):
-                out[i][k] = x
+                out[i][k] = out[i][k] + x
     for drive in chain.drives:
         _add_square(out, drive.row, getattr(drive, which), coordinates)
     return out

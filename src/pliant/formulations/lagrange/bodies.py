@@ -18,7 +18,7 @@ from pliant.formulations.lagrange.names import AXES, Constant, Kind, Names, Orig
 from pliant.formulations.lagrange.series import Series
 
 if TYPE_CHECKING:
-    from pliant.mechanism import Part
+    from pliant.mechanism import Mechanism, Part
     from pliant.model.links import Link
 
 # a part of an inertia that is this small beside the whole is the rounding of a subtraction
@@ -265,7 +265,7 @@ def _moments(
         [
             own.constant(
                 letter, letter, f"{index} {AXES[p] + AXES[q]}" if several else index, S[p, q], unit,
-                f"integral of {text} dm, {_which(which)}", "modal", scales=True, origin=origin,
+                f"integral of {text} dm, {words_of(which)}", "modal", scales=True, origin=origin,
             )
             for q in range(3)
         ]
@@ -318,10 +318,23 @@ def elastic_matrix(
         which = (body.names[i], body.names[k])
         index = f"{index_of(own, i)} {index_of(own, k)}"
         origin = Origin("stiffness", own.link, (i, k)) if kind == "stiffness" else None
-        meaning = f"{text}, {_which(which)}"
+        meaning = f"{text}, {words_of(which)}"
         return own.constant(letter, letter, index, values[i, k], unit_of(unit, *which), meaning, kind, origin=origin)
 
     return mirrored(body.size, entry)
+
+
+def coupled_damping(mechanism: Mechanism, drag: Array, names: Names) -> Matrix:
+    """Damping that couples links (n, n)."""
+    known, units = mechanism.coordinates, mechanism.units
+
+    def entry(i: int, k: int) -> Series:
+        unit = UNITS["N s/m"][(units[i] == "rad") + (units[k] == "rad")]
+        meaning = f"damping, {words_of((known[i], known[k]))}"
+        name, latex = f"D_{i + 1}_{k + 1}", f"D_{{{i + 1} {k + 1}}}"
+        return names.constant(Constant(name, latex, float(drag[i, k]), unit, meaning, "damping"))
+
+    return mirrored(mechanism.size, entry)
 
 
 def unit_of(unit: str, *coordinates: str) -> str:
@@ -329,7 +342,7 @@ def unit_of(unit: str, *coordinates: str) -> str:
     return UNITS[unit][sum(name.startswith("torsion") for name in coordinates)]
 
 
-def _which(coordinates: tuple[str, ...]) -> str:
+def words_of(coordinates: tuple[str, ...]) -> str:
     different = tuple(dict.fromkeys(coordinates))
     return f"coordinate {different[0]}" if len(different) == 1 else f"coordinates {' and '.join(different)}"
 

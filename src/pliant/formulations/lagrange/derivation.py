@@ -52,9 +52,9 @@ def derive(
     """
     _check(robot, way_out)
     if mechanism is None:
-        from pliant.mechanism import assemble as put_together
+        from pliant.formulations.robot_damping import damped
 
-        mechanism = put_together(robot)
+        mechanism = damped(robot)
     names = Names(Algebra(most=float(most_terms) * work_per_term))
     try:
         chain = build_chain(mechanism, robot, names, tip_rotation, linear=linear)

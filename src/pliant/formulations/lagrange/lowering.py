@@ -16,12 +16,11 @@ from pliant.bodies.foreshortening import Foreshortening
 from pliant.bodies.modal_body import Array, ModalBody
 from pliant.formulations.lagrange import sections
 from pliant.formulations.lagrange.bodies import (
-    LATEX_LETTERS,
-    LETTERS,
     FlexibleInertia,
     LinkNames,
     RigidInertia,
     coordinate_marks,
+    coupled_damping,
     elastic_matrix,
     flexible_inertia,
     rigid_inertia,
@@ -37,11 +36,24 @@ from pliant.formulations.lagrange.chain import (
     SymbolicSeat,
     SymbolicTurn,
 )
+from pliant.formulations.lagrange.described import attitude_coordinates, elastic_coordinates, rigid_part
 from pliant.formulations.lagrange.names import AXES, Constant, Coordinate, Kind, Names, Origin
-from pliant.formulations.lagrange.sections import Map, Place, TurningSection, escaped, turn_out, variables_of
+from pliant.formulations.lagrange.sections import (
+    WHOLE,
+    Map,
+    Place,
+    TurningSection,
+    escaped,
+    matrix_map,
+    single_axis,
+    turn_out,
+    variables_of,
+    whole,
+)
 from pliant.formulations.lagrange.series import Series, Vector
 from pliant.formulations.lagrange.shortening import ShortenedInertia, shortened_frame, shortened_inertia, with_points
 from pliant.mechanism import Mechanism, Member, MemberJoint, Part
+from pliant.model.errors import ModelError
 
 if TYPE_CHECKING:
     from pliant.model.links import Link
@@ -49,8 +61,6 @@ if TYPE_CHECKING:
 
 TipRotation = Literal["slope", "chord"]
 
-# entries of fixed rotations this close to a whole number are meant to be it
-WHOLE = 1e-12
 # sine of the angle below which two axes are parallel
 PARALLEL = 1e-9
 # names of the parts of a member: its hub, and payload1, payload2, ...
@@ -96,6 +106,8 @@ def build_chain(
     described = {link.name: link for link in robot.links}
     for number, member in enumerate(mechanism.members, start=1):
         builder.add(number, member, described[member.name])
+    if mechanism.drag is not None:
+        builder.chain.damping.append((tuple(names.coordinates), coupled_damping(mechanism, mechanism.drag, names)))
     return builder.chain
 
 
@@ -135,11 +147,13 @@ class _Builder:
             index = holder.index
         else:
             direction = _Direction(np.eye(3), self._new_group(), np.zeros(3))
+        if member.joint.kind in ("spherical", "free"):
+            index, seat, direction, steps = self._mover(direction, member, own, index, seat, steps)
         direction, joints = self._through_joint(direction, member, own, steps)
-        elastic = tuple(self.names.coordinate(c) for c in _elastic_coordinates(member, own))
+        elastic = tuple(self.names.coordinate(c) for c in elastic_coordinates(member, own))
         inertia: RigidInertia | FlexibleInertia | ShortenedInertia | None = None
         if link.rigid is not None:
-            inertia = rigid_inertia(_rigid_part(body, link), own, "", "")
+            inertia = rigid_inertia(rigid_part(body, link), own, "", "")
         elif body.mass:
             back = body.large if bent else None
             if isinstance(back, Foreshortening):
@@ -206,15 +220,50 @@ class _Builder:
             smoothing=constant("eps", r"\varepsilon", smoothing, ("rad/s", "m/s"), "smoothing of friction", "damping"),
         )
 
+    def _mover(
+        self,
+        direction: _Direction,
+        member: Member,
+        own: LinkNames,
+        parent: int,
+        seat: SymbolicSeat | None,
+        steps: list[Step],
+    ) -> tuple[int, SymbolicSeat, _Direction, list[Step]]:
+        """A joint that turns any way: a body without mass whose frame turns by its rotation vector carries the link."""
+        joint = member.joint
+        if joint.drive.damping:
+            raise ModelError(
+                f"joint '{joint.name}' is spherical with a damper, whose closed form is long; leave it out, or use "
+                "method 'recursive'"
+            )
+        self._shift(own, "o", joint.p_PJ, "the place of the joint", steps)
+        self._fixed_turn(direction, joint.R_PJ, own, "gamma", r"\gamma", "placement", steps)
+        variables = [self.names.coordinate(symbol) for symbol in attitude_coordinates(member, own)]
+        axes = [[self.algebra.number(float(i == k)) for i in range(3)] for k in range(3)]
+        steps += [Slide(variable, e) for variable, e in zip(variables[:-3], axes, strict=False)]
+        theta = tuple(variables[-3:])
+        place = Place(own.number, member.name, "joint", theta)
+        section = sections.exponential(self.names, place, axes, [0, 1, 2])
+        self.chain.bodies.append(ChainBody(f"{member.name} joint", parent, seat, tuple(steps), None, theta))
+        if joint.drive.stiffness:
+            text = f"spring stiffness at joint '{joint.name}'"
+            k = own.constant("ks", "k_{s}", "", joint.drive.stiffness, "N m/rad", text, "stiffness")
+            spring = [[k if i == j else self.zero for i in range(3)] for j in range(3)]
+            self.chain.stiffness.append((theta, spring))
+        nowhere = [self.zero] * 3
+        turned = SymbolicSeat(nowhere, [nowhere] * 3, section)
+        return len(self.chain.bodies) - 1, turned, _Direction(np.eye(3), self._new_group(), np.zeros(3)), []
+
     # ---- through the joint
 
     def _through_joint(
         self, direction: _Direction, member: Member, own: LinkNames, steps: list[Step]
     ) -> tuple[_Direction, list[int]]:
         joint = member.joint
-        self._shift(own, "o", joint.p_PJ, "the place of the joint", steps)
-        direction = self._fixed_turn(direction, joint.R_PJ, own, "gamma", r"\gamma", "placement", steps)
         coordinates: list[int] = []
+        if joint.kind not in ("spherical", "free"):
+            self._shift(own, "o", joint.p_PJ, "the place of the joint", steps)
+            direction = self._fixed_turn(direction, joint.R_PJ, own, "gamma", r"\gamma", "placement", steps)
         for (kind, axis, letter), robot_name in zip(_motions(joint), member.coordinates, strict=False):
             latex, mark = (r"\theta", "") if letter == "theta" else (letter[0], letter[1:])
             unit, word = ("rad", "angle") if kind == "revolute" else ("m", "position")
@@ -243,12 +292,12 @@ class _Builder:
         self, direction: _Direction, R: Array, own: LinkNames, letter: str, latex: str, text: str, steps: list[Step]
     ) -> _Direction:
         """A fixed rotation; a turn about one axis keeps its angle as a symbol unless it is a right angle."""
-        R = _whole(R)
+        R = whole(R)
         if np.array_equal(R, np.eye(3)):
             return direction
-        single = _single_axis(R)
+        single = single_axis(R)
         if single is None:
-            steps.append(SymbolicTurn(_matrix_map(R)))
+            steps.append(SymbolicTurn(matrix_map(R)))
             return _Direction(direction.R @ R, direction.group, direction.axis)
         axis, value = single
         group, normal = self._group(direction, axis)
@@ -375,61 +424,6 @@ class _Builder:
 
 def _motions(joint: MemberJoint) -> list[tuple[str, Array, str]]:
     """The elementary motions of a joint: kind, axis and letter of the coordinate."""
-    if joint.kind == "fixed":
+    if joint.kind not in ("revolute", "prismatic"):
         return []
-    if joint.kind != "free":
-        return [(joint.kind, _whole(joint.axis), "theta" if joint.kind == "revolute" else "d")]
-    kinds = ["prismatic"] * 3 + ["revolute"] * 3
-    letters = ["px", "py", "pz", "rx", "ry", "rz"]
-    return [(kind, np.eye(3)[i % 3], letter) for i, (kind, letter) in enumerate(zip(kinds, letters, strict=True))]
-
-
-def _elastic_coordinates(member: Member, own: LinkNames) -> list[Coordinate]:
-    out = []
-    names = member.coordinates[len(member.coordinates) - member.body.size :]
-    for name, robot_name in zip(member.body.names, names, strict=True):
-        family, _, number = name.rpartition(".")
-        letter, label = LETTERS.get(family, "e"), number
-        if not number.isdigit() or family not in (*LETTERS, "mode"):
-            label = name.replace(".", "_")
-        latex = f"{LATEX_LETTERS.get(letter, letter)}_{{{own.number},{label.replace('_', '.')}}}"
-        unit = "rad" if family == "torsion" else "m"
-        meaning = f"elastic coordinate {name} of {own.link}"
-        out.append(Coordinate(robot_name, f"{letter}_{own.number}_{label}", latex, unit, meaning))
-    return out
-
-
-def _rigid_part(body: ModalBody, link: Link) -> Part:
-    """Mass, centre of mass and inertia about it of a rigid link: as written down where that is this body."""
-    com = body.first / body.mass if body.mass else np.zeros(3)
-    at_com = body.I_rr - body.mass * (com @ com * np.eye(3) - np.outer(com, com))
-    given = link.rigid
-    if given is not None and given.mass == body.mass:
-        # going to the origin and back leaves rounding beside round numbers
-        written, size = given.inertia_matrix(), np.abs(body.I_rr).max(initial=0.0)
-        same_com = np.abs(given.com_vector() - com).max() <= WHOLE * max(np.abs(com).max(), WHOLE)
-        if same_com and np.abs(written - at_com).max() <= WHOLE * size:
-            return Part("", "", body.mass, given.com_vector(), written)
-    return Part("", "", body.mass, com, at_com)
-
-
-def _matrix_map(R: Array) -> Map:
-    def out(x: Vector) -> list[Series]:
-        total = x[0].algebra.total
-        return [total((float(R[d, i]), x[i]) for i in range(3) if R[d, i] and x[i]) for d in range(3)]
-
-    return out
-
-
-def _single_axis(R: Array) -> tuple[Array, float] | None:
-    """(axis, angle) of a turn about a coordinate axis that is no multiple of a right angle."""
-    for k in range(3):
-        if R[k, k] == 1.0:
-            i, j = (k + 1) % 3, (k + 2) % 3
-            angle = float(np.arctan2(R[j, i], R[i, i]))
-            return None if abs(np.sin(2 * angle)) < WHOLE else (np.eye(3)[k], angle)
-    return None
-
-
-def _whole(a: Array) -> Array:
-    return np.where(np.abs(a - np.round(a)) < WHOLE, np.round(a), a) + 0.0
+    return [(joint.kind, whole(joint.axis), "theta" if joint.kind == "revolute" else "d")]

@@ -18,6 +18,9 @@ from pliant.formulations.lagrange.series import Series, Vector, add, cross, inne
 ORDERS = range(1, 8)
 """Functions c_k that can occur: c1 to c4 in M, the others in its derivatives."""
 
+WHOLE = 1e-12
+"""Entries of fixed rotations this close to a whole number are meant to be it."""
+
 Map = Callable[[Vector], list[Series]]
 Parts = list[tuple[float, tuple[int, ...], int]]
 
@@ -191,3 +194,28 @@ def escaped(name: str) -> str:
 def variables_of(monomial: int) -> tuple[int, ...]:
     """The variables of a monomial, each as often as its power."""
     return tuple(i for i, power in powers(monomial) for _ in range(power))
+
+
+def matrix_map(R: Array) -> Map:
+    """A fixed rotation of components."""
+
+    def out(x: Vector) -> list[Series]:
+        total = x[0].algebra.total
+        return [total((float(R[d, i]), x[i]) for i in range(3) if R[d, i] and x[i]) for d in range(3)]
+
+    return out
+
+
+def single_axis(R: Array) -> tuple[Array, float] | None:
+    """(axis, angle) of a turn about a coordinate axis that is no multiple of a right angle."""
+    for k in range(3):
+        if R[k, k] == 1.0:
+            i, j = (k + 1) % 3, (k + 2) % 3
+            angle = float(np.arctan2(R[j, i], R[i, i]))
+            return None if abs(np.sin(2 * angle)) < WHOLE else (np.eye(3)[k], angle)
+    return None
+
+
+def whole(a: Array) -> Array:
+    """Without the rounding beside round numbers."""
+    return np.where(np.abs(a - np.round(a)) < WHOLE, np.round(a), a) + 0.0

@@ -8,8 +8,8 @@ from __future__ import annotations
 import hashlib
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from pliant.formulations.loops.articulated_loops import Outcome, constrained
 from pliant.formulations.loops.closure import Closure, closing, closing_force, gaps_and_rates, tie_forces
@@ -39,8 +39,17 @@ class LoopInputs(NamedTuple):
 class LoopAlgorithm(Algorithm):
     """An algorithm over a merged tree with closures; the name tells all that decides its code."""
 
+    takes: ClassVar[tuple[str, ...]] = ("q", "v", "a")
     order: tuple[int, ...] = ()
     closures: tuple[Closure, ...] = ()
+
+    @classmethod
+    def of(cls, order: tuple[int, ...], closures: tuple[Closure, ...], **decisions: Any) -> Self:
+        """The algorithm for a merged tree, with further decisions by the names of its fields."""
+        made = cls("", cls.takes, (), "", order, closures, **decisions)
+        all_of_them = {field.name: getattr(made, field.name) for field in fields(made)}
+        digest = hashlib.sha256(repr(all_of_them).encode()).hexdigest()
+        return replace(made, name=f"{cls.__name__}_{digest[:16]}")
 
     def evaluate(
         self,
@@ -71,18 +80,9 @@ class LoopAlgorithm(Algorithm):
         return out
 
 
-def _named(kind: str, *decisions: Any) -> str:
-    return f"{kind}_{hashlib.sha256(repr(decisions).encode()).hexdigest()[:16]}"
-
-
 @dataclass(frozen=True, slots=True)
 class Closing(LoopAlgorithm):
     """(q, v, a) -> gaps of all closures, their rates and accelerations."""
-
-    @classmethod
-    def of(cls, order: tuple[int, ...], closures: tuple[Closure, ...]) -> Closing:
-        name = _named("closing", order, closures)
-        return cls(name, ("q", "v", "a"), (), "", order, closures)
 
     def of_robot(self, robot: LoopInputs) -> Vector:
         gaps, rates, accelerations = closing(self.closures, self.motions(robot))
@@ -93,11 +93,6 @@ class Closing(LoopAlgorithm):
 class ClosingAcceleration(Closing):
     """(q, v, a) -> accelerations of the gaps alone, J a + J' v; its derivative by a is J."""
 
-    @classmethod
-    def of(cls, order: tuple[int, ...], closures: tuple[Closure, ...]) -> ClosingAcceleration:
-        name = _named("closing_acceleration", order, closures)
-        return cls(name, ("q", "v", "a"), (), "", order, closures)
-
     def of_robot(self, robot: LoopInputs) -> Vector:
         return closing(self.closures, self.motions(robot))[2]
 
@@ -106,12 +101,10 @@ class ClosingAcceleration(Closing):
 class ClosingForce(LoopAlgorithm):
     """(q, a) -> J^T a, where the leading entries of a are multipliers of the closures' rows."""
 
-    @classmethod
-    def of(cls, order: tuple[int, ...], closures: tuple[Closure, ...]) -> ClosingForce:
-        return cls(_named("closing_force", order, closures), ("q", "a"), (), "", order, closures)
+    takes = ("q", "a")
 
     def of_robot(self, robot: LoopInputs) -> Vector:
-        forces = [project(view.kind, *wrench) for view, wrench in self.wrenches(robot)]
+        forces = [project(view.kind, view.connection, *wrench) for view, wrench in self.wrenches(robot)]
         for link, effort in tie_forces(self.closures, list(robot.inputs["a"])):
             forces[link][0] = forces[link][0] + effort
         return self.original([x for part in forces for x in part])
@@ -143,10 +136,6 @@ def collected(
 class ClosingWrench(ClosingForce):
     """(q, a) -> force and moment that the multipliers in a exert on each link and all it carries, own axes."""
 
-    @classmethod
-    def of(cls, order: tuple[int, ...], closures: tuple[Closure, ...]) -> ClosingWrench:
-        return cls(_named("closing_wrench", order, closures), ("q", "a"), (), "", order, closures)
-
     def of_robot(self, robot: LoopInputs) -> Vector:
         return [x for _, (force, moment, _) in self.wrenches(robot) for x in (*force, *moment)]
 
@@ -156,27 +145,17 @@ MULTIPLIERS = Plan()
 
 @dataclass(frozen=True, slots=True)
 class LoopForward(LoopAlgorithm):
-    """(q, v, f) -> accelerations, then the pivots of the multipliers (``Outcome``)."""
+    """(q, v, f) -> accelerations, then the pivots of the multipliers (``Outcome``).
 
+    driven  only these coordinates have forces (for counts)
+    pivots  whether they follow
+    """
+
+    takes = ("q", "v", "f")
     plan: Plan = MULTIPLIERS
     stabilise: float = 0.0
     driven: tuple[int, ...] | None = None
     pivots: bool = True
-
-    @classmethod
-    def of(
-        cls,
-        order: tuple[int, ...],
-        closures: tuple[Closure, ...],
-        plan: Plan,
-        *,
-        stabilise: float = 0.0,
-        driven: tuple[int, ...] | None = None,
-        pivots: bool = True,
-    ) -> LoopForward:
-        """``driven``: only these coordinates have forces (for counts); ``pivots``: whether they follow."""
-        name = _named("loop_forward", order, closures, plan, stabilise, driven, pivots)
-        return cls(name, ("q", "v", "f"), (), "", order, closures, plan, stabilise, driven, pivots)
 
     def of_robot(self, robot: LoopInputs) -> Vector:
         f = list(robot.inputs["f"])
@@ -200,21 +179,6 @@ class LoopInverse(LoopAlgorithm):
     stabilise: float = 0.0
     forces: bool = False
     pivots: bool = True
-
-    @classmethod
-    def of(
-        cls,
-        order: tuple[int, ...],
-        closures: tuple[Closure, ...],
-        plan: Plan,
-        driven: tuple[int, ...],
-        *,
-        stabilise: float = 0.0,
-        forces: bool = False,
-        pivots: bool = True,
-    ) -> LoopInverse:
-        name = _named("loop_inverse", order, closures, plan, driven, stabilise, forces, pivots)
-        return cls(name, ("q", "v", "a"), (), "", order, closures, plan, driven, stabilise, forces, pivots)
 
     def of_robot(self, robot: LoopInputs) -> Vector:
         tree, inputs, constants, gravity = robot
@@ -242,12 +206,8 @@ class LoopCorrection(LoopAlgorithm):
     zero stays.
     """
 
+    takes = ("q", "v")
     weights: tuple[float, ...] = ()
-
-    @classmethod
-    def of(cls, order: tuple[int, ...], closures: tuple[Closure, ...], weights: tuple[float, ...]) -> LoopCorrection:
-        name = _named("loop_correction", order, closures, weights)
-        return cls(name, ("q", "v"), (), "", order, closures, weights)
 
     def of_robot(self, robot: LoopInputs) -> Vector:
         q, v = list(robot.inputs["q"]), list(robot.inputs["v"])
@@ -276,6 +236,4 @@ class LoopCorrection(LoopAlgorithm):
 
 def driving_link(tree: Tree, order: Sequence[int], coordinate: int) -> int:
     """The link of the merged tree whose joint has a coordinate of the robot."""
-    return next(
-        i for i, link in enumerate(tree.links) if link.kind.joint != "fixed" and order[link.start] == coordinate
-    )
+    return next(i for i, link in enumerate(tree.links) if link.kind.has_axis and order[link.start] == coordinate)

@@ -78,7 +78,7 @@ class ClosedLoops(DenseLoops):
         if (driven, kept) not in self._correctors:
             weights = preferences(self.arm.mechanism) ** 2
             weights[list(driven)] = 0.0
-            algorithm = LoopCorrection.of(self.constraints.order, self.closures(kept), tuple(weights.tolist()))
+            algorithm = LoopCorrection.of(self.constraints.order, self.closures(kept), weights=tuple(weights.tolist()))
             self._correctors[driven, kept] = self.arm.evaluator(Traced(algorithm, self.constraints.tree))
         return self._correctors[driven, kept]
 
@@ -110,8 +110,8 @@ class ClosedLoops(DenseLoops):
     ) -> Algorithm:
         order, closures, rate = self.constraints.order, self.closures(kept), self.stabilise
         if driven:
-            return LoopInverse.of(order, closures, plan, driven, stabilise=rate, forces=True, pivots=pivots)
-        return LoopForward.of(order, closures, plan, stabilise=rate, pivots=pivots)
+            return LoopInverse.of(order, closures, plan=plan, driven=driven, stabilise=rate, forces=True, pivots=pivots)
+        return LoopForward.of(order, closures, plan=plan, stabilise=rate, pivots=pivots)
 
     def traced_forward(self, driven: tuple[int, ...] = ()) -> Traced:
         kept = self.coordinates.selection.kept
@@ -183,7 +183,7 @@ class ClosedLoops(DenseLoops):
     def operations(self, what: Literal["forward", "inverse"]) -> Any:
         """Operations of one evaluation with efforts of the drives alone, the solution included."""
         order, closures, driven = self.constraints.order, self.closures(self.coordinates.selection.kept), self.driven
-        counted: Algorithm = LoopForward.of(order, closures, self.plan(), driven=driven, pivots=False)
+        counted: Algorithm = LoopForward.of(order, closures, plan=self.plan(), driven=driven, pivots=False)
         if what == "inverse":
-            counted = LoopInverse.of(order, closures, self.plan(driven), driven, pivots=False)
+            counted = LoopInverse.of(order, closures, plan=self.plan(driven), driven=driven, pivots=False)
         return self.arm.count(Traced(counted, self.constraints.tree))

@@ -124,7 +124,7 @@ def along(links: Sequence[LinkView], path: Sequence[int]) -> Along:
         c = view.connection
         lever = add(lever, times(R, c.s if step == 0 else add(c.r, c.s)))
         R = product(R, c.R)
-        if view.kind.joint != "fixed":
+        if view.kind.has_axis:
             origins[i], axes[i] = lever, column(R, view.kind.axis)
         if step == 0:
             a_v, a_w = list(c.h_v), list(c.h_w)
@@ -255,7 +255,7 @@ def _can_solve(
 ) -> bool:
     """Whether every row of a closure has an unknown of the cut, or a joint beyond it, that follows from it alone."""
     path = path_of(parents, solved)
-    if set(path) & set(given):
+    if set(path) & set(given) or any(links[i].kind.turns_freely for i in path):
         return False
     R_S = axes_of(links[solved.link])
     tips = tip_coordinates(links[solved.link])

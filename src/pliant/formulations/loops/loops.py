@@ -168,7 +168,7 @@ class Loops:
             return self.arm.traced("forward")
         if driven not in self._prescribed:
             short = merged(self.arm.tree)
-            algorithm = LoopInverse.of(short.order, (), Plan(), driven, forces=True, pivots=False)
+            algorithm = LoopInverse.of(short.order, (), plan=Plan(), driven=driven, forces=True, pivots=False)
             self._prescribed[driven] = Traced(algorithm, short.tree)
         return self._prescribed[driven]
 

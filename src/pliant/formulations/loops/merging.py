@@ -96,7 +96,8 @@ def merged(tree: Tree) -> Merged:
         name: (places[i].group, _moved(seat, places[i], groups[places[i].group].body.size))
         for name, (i, seat) in tree.frames.items()
     }
-    return Merged(replace(tree, links=tuple(links), frames=frames), tuple(order))
+    drag = None if tree.drag is None else tree.drag[np.ix_(order, order)]
+    return Merged(replace(tree, links=tuple(links), frames=frames).with_drag(drag), tuple(order))
 
 
 def _moved(seat: Seat, place: _Place, size: int) -> Seat:

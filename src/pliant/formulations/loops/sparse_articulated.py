@@ -13,7 +13,14 @@ from pliant.bodies.terms import Blocks
 from pliant.formulations.loops.cuts import parents_of, seat_rows, tip_coordinates
 from pliant.formulations.loops.elimination import NoPivotError, QuadraticForm, Relation, Unknown, is_unit, vanishes
 from pliant.formulations.recursive.articulated import Handed, absorb, gather_force, hand_over
-from pliant.formulations.recursive.connection import Connection, carried_acceleration, elastic, motor_force
+from pliant.formulations.recursive.connection import (
+    Connection,
+    carried_acceleration,
+    elastic,
+    joint_coordinates,
+    joint_efforts,
+    motor_force,
+)
 from pliant.formulations.recursive.passes import LinkView, NoInertiaError
 from pliant.spatial.rotations import FactoredRotation, as_turn
 from pliant.spatial.scalars import Scalar
@@ -60,11 +67,15 @@ class SparseArticulated:
         return [("body", i, k) for k in range(6)]
 
     def carried(self, i: int) -> list[Unknown]:
-        """Acceleration of the frame as its parent carries it: without the joint's part along its axis."""
+        """Acceleration of the frame as its parent carries it: without what the joint adds along its axes."""
         names = self.body(i)
-        if self.links[i].kind.joint != "fixed":
-            names[self.axis(i)] = ("carried", i)
+        for k in self.axes(i):
+            names[k] = ("carried", i, k)
         return names
+
+    def joints(self, i: int) -> list[Unknown]:
+        """Accelerations that a link's joint adds along its axes, own axes."""
+        return [("joint", i)] if self.links[i].kind.has_axis else [("joint", i, k) for k in self.axes(i)]
 
     @staticmethod
     def seat(i: int) -> list[Unknown]:
@@ -75,10 +86,13 @@ class SparseArticulated:
         """Accelerations of a link's elastic coordinates."""
         return [("elastic", i, k) for k in range(self.links[i].kind.size)]
 
-    def axis(self, i: int) -> int:
-        """The component of a link's acceleration along its joint's axis."""
+    def axes(self, i: int) -> range:
+        """The components of a link's acceleration along the axes of its joint."""
         kind = self.links[i].kind
-        return kind.axis + (3 if kind.joint == "revolute" else 0)
+        if kind.turns_freely:
+            return range(0 if kind.joint == "free" else 3, 6)
+        first = kind.axis + (3 if kind.joint == "revolute" else 0)
+        return range(first, first + 1) if kind.has_axis else range(0)
 
     # ---- bodies
 
@@ -87,13 +101,16 @@ class SparseArticulated:
         form = self.form
         for i, view in enumerate(self.links):
             kind, link = view.kind, view.link
-            q_e, v_e, f_e = (elastic(kind, x) for x in (view.q, view.v, view.inputs["f"]))
+            q_e, v_e, f_e = (elastic(kind, x) for x in (view.q, view.v, view.force))
             b, bias = link.body.inertia(q_e, v_e, view.connection.w)
             names, modes = self.body(i), self.bending(i)
             self._scatter(names, modes, b)
             self._push([*names, *modes], [*bias.force, *bias.moment, *bias.elastic])
             self._push(modes, [-x for x in f_e])
-            if kind.joint == "fixed":
+            if view.connection.attitude is not None:
+                f = joint_efforts(kind, link, view.connection, view.inputs["f"])
+                self._push(self.joints(i), [-x for x in f])
+            if not kind.has_axis:
                 continue
             # motor, spring and friction act on the motor angle theta + b q_e
             drive = motor_force(kind, link, view.q, view.v)
@@ -102,7 +119,7 @@ class SparseArticulated:
                 form.push(x, k * drive)
                 for y, m in angle[a:]:
                     form.add(x, y, link.drive.inertia * k * m)
-            form.push(("joint", i), -(kind.sign * view.inputs["f"][0]))
+            form.push(("joint", i), -(kind.sign * view.force[0]))
 
     def _push(self, names: Sequence[Unknown], values: Sequence[Scalar]) -> None:
         for x, value in zip(names, values, strict=True):
@@ -133,10 +150,10 @@ class SparseArticulated:
             if self.parents[child] == i:
                 self._cut(child)
         todo = [*self._pending.pop(i, []), *(x for x in self.bending(i) if self.form.holds(x))]
-        if self.links[i].kind.joint != "fixed":
+        if self.axes(i):
             self._joint(i)
             if i not in self.given and i not in self.held:
-                todo.append(self.body(i)[self.axis(i)])
+                todo += [self.body(i)[k] for k in self.axes(i)]
         names = self.carried(i)
         if self.parents[i] < 0:
             self._stand_on_base(i, names)
@@ -154,18 +171,22 @@ class SparseArticulated:
         return i not in self.cuts and self.depth[i] <= self.late and self.depth[i] < active
 
     def _joint(self, i: int) -> None:
-        """The joint's acceleration is the difference along its axis, or given."""
-        joint, total, carried = ("joint", i), self.body(i)[self.axis(i)], ("carried", i)
+        """The joint's acceleration is the difference along its axes, or given."""
+        rows = [
+            (joint, self.body(i)[k], self.carried(i)[k]) for joint, k in zip(self.joints(i), self.axes(i), strict=True)
+        ]
+        if i not in self.given and i not in self.held:
+            self.form.substitute({joint: Relation({total: 1.0, carried: -1.0}) for joint, total, carried in rows})
+            return
+        ((joint, total, carried),) = rows
         if i in self.given:
             # the effort is what the equations of the joint still lack: its motor's and its link's
             self._efforts[i] = [(dict(self.form.rows.get(x, {})), self.form.linear.get(x, 0.0)) for x in (joint, total)]
             known = self.given[i]
             self.form.substitute({joint: Relation({}, known), total: Relation({carried: 1.0}, known)})
-        elif i in self.held:
+        else:
             # the closure decides which unknown it solves for
             self.form.substitute({total: Relation({carried: 1.0, joint: 1.0})})
-        else:
-            self.form.substitute({joint: Relation({total: 1.0, carried: -1.0})})
 
     def _stand_on_base(self, i: int, names: Sequence[Unknown]) -> None:
         """A link on the base: only its joint moves it; gravity is an acceleration of the base."""
@@ -296,13 +317,8 @@ class SparseArticulated:
     def results(self) -> tuple[Vector, Vector]:
         """Accelerations of all coordinates, and efforts of the given joints."""
         wanted: list[Unknown] = []
-        signs: list[float] = []
-        for i, view in enumerate(self.links):
-            if view.kind.joint != "fixed":
-                wanted.append(("joint", i))
-                signs.append(view.kind.sign)
-            wanted += self.bending(i)
-            signs += [1.0] * view.kind.size
+        for i in range(len(self.links)):
+            wanted += self.joints(i) + self.bending(i)
         needs = [x for equations in self._efforts.values() for row, _ in equations for x in row]
         try:
             values = self.form.solve([*wanted, *needs])
@@ -314,7 +330,11 @@ class SparseArticulated:
             for row, force in self._efforts[i]:
                 total = total + force + dot(list(row.values()), [values[x] for x in row])
             efforts.append(self.links[i].kind.sign * total)
-        return [sign * values[x] for sign, x in zip(signs, wanted, strict=True)], efforts
+        out: Vector = []
+        for i, view in enumerate(self.links):
+            along = [values[x] for x in self.joints(i)]
+            out += joint_coordinates(view.kind, view.connection, along) + [values[x] for x in self.bending(i)]
+        return out, efforts
 
 
 def with_turns(c: Connection) -> Connection:

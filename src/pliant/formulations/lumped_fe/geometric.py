@@ -22,7 +22,7 @@ from scipy.sparse import block_diag, csr_array, vstack
 
 from pliant.formulations.lumped_fe.interface import carried_over, node_map
 from pliant.formulations.lumped_fe.mesh import COMPONENTS, SLOPE, LinkMesh
-from pliant.formulations.lumped_fe.node_matrices import Floats, motion_basis, motion_weights, tilde
+from pliant.formulations.lumped_fe.node_matrices import Floats, motion_weights, tilde
 from pliant.formulations.lumped_fe.skeleton import JointMotion, LinkMotion, cross
 from pliant.mechanism import BASE
 
@@ -57,8 +57,7 @@ def nominal_forces(
     lacking = np.zeros((len(motion.q), model.numbering.size))
     for i, (mesh, link) in enumerate(zip(model.meshes, links, strict=True)):
         weights = motion_weights(link.w, link.w_dot, link.a)
-        F = np.stack([part.ravel() for part in motion_basis(mesh.bodies).F])
-        nodes.append((weights @ F).reshape(len(weights), mesh.nodes, 6))
+        nodes.append((weights @ model.links[i].F_n).reshape(len(weights), mesh.nodes, 6))
         on_link, own = weights @ model.links[i].F_w, model.numbering.own[i]
         lacking[:, roots[i].columns] += np.einsum("tij,ti->tj", roots[i].X[0], on_link[:, :6])
         lacking[:, own] += on_link[:, 6:]

@@ -147,7 +147,7 @@ def mesh_link(link: Link, robot: Robot, elements: int | None = None) -> LinkMesh
         active[list(COMPONENTS[family])] = True
     K0 = first_partition(profile, x, beam.families, timoshenko=timoshenko)
     bare = LinkMesh(link.name, bodies, pieces, K0, csr_array(K0.shape), active, frames, beam.bending)
-    return replace(bare, D0=_damping(beam, bare))
+    return replace(bare, D0=_damping(link, robot, bare))
 
 
 def _number(beam: Beam) -> int:
@@ -288,9 +288,12 @@ def _integrate(element: NDArray[np.intp], weights: Floats, strain: Floats, numbe
     return out
 
 
-def _damping(beam: Beam, mesh: LinkMesh) -> csr_array:
-    """Damping of the deformation alone: what the link does as a whole meets no resistance."""
-    given = beam.damping
+def _damping(link: Link, robot: Robot, mesh: LinkMesh) -> csr_array:
+    """Damping of the deformation alone: what the link does as a whole meets no resistance.
+
+    A ratio belongs to the vibrations of the link with all that it carries, its joints held.
+    """
+    given = (link.beam.damping if link.beam is not None else None) or robot.damping
     size = mesh.K0.shape[0]
     if given is None:
         return csr_array((size, size))
@@ -305,15 +308,26 @@ def _damping(beam: Beam, mesh: LinkMesh) -> csr_array:
     if a:
         inner = a * M
     else:
-        from pliant.bodies.damping import modal_damping
+        from pliant.bodies.carried import mounted
+        from pliant.bodies.damping import load_mass, modal_damping
 
+        if link.beam is None or link.beam.damping is None:
+            raise ModelError(
+                f"robot '{robot.name}': a damping ratio of the whole robot couples the nodes of all links, which the "
+                "method lumped_fe keeps apart; give damping to the links, or use the method recursive"
+            )
         if mesh.nodes > MOST_RATIO_NODES:
             raise ModelError(
                 f"link '{mesh.name}': damping by a ratio couples all of its {mesh.nodes} nodes; beyond "
                 f"{MOST_RATIO_NODES} nodes give damping: {{rayleigh: {{stiffness: seconds}}}}"
             )
         K = (spread.T @ mesh.K0 @ spread).toarray()
-        inner = csr_array(modal_damping(M.toarray(), K, given.ratio or 0.0))
+        loaded = M.toarray()
+        for name, load in mounted(link, robot).items():
+            node = mesh.frames[name].node
+            J = spread[6 * node : 6 * node + 6].toarray()
+            loaded += J.T @ load_mass(load, mesh.bodies.x[node]) @ J
+        inner = csr_array(modal_damping(loaded, K, given.ratio or 0.0))
     own = _deformation(mesh)
     return csr_array(D + own.T @ inner @ own)
 

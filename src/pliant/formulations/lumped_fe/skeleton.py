@@ -140,10 +140,10 @@ class Skeleton:
             )
         for member in mechanism.members:
             joint = member.joint
-            if joint.kind == "free":
+            if joint.kind in ("free", "spherical"):
                 raise ModelError(
-                    f"joint '{joint.name}': it is free; the method lumped_fe needs a nominal motion of every joint, "
-                    "which a floating base does not have (use the method recursive)"
+                    f"joint '{joint.name}': it is {joint.kind}; the method lumped_fe needs a nominal motion of every "
+                    "joint, along one coordinate (use the method recursive)"
                 )
             moves = joint.kind != "fixed"
             self.seats.append(

@@ -34,6 +34,7 @@ class LinkEquations:
     C_w     3 x (s, s)   (7.2), by the components of the angular velocity
     K_w     12 x (s, s)  (7.3), by ``motion_weights``
     F_w     (12, s)
+    F_n     (12, 6 n)    the same at the nodes
     """
 
     spread: csr_array
@@ -43,6 +44,7 @@ class LinkEquations:
     C_w: tuple[csr_array, ...]
     K_w: tuple[csr_array, ...]
     F_w: Floats
+    F_n: Floats
 
     @classmethod
     def of(cls, mesh: LinkMesh, variant: Variant = "complete") -> LinkEquations:
@@ -63,6 +65,7 @@ class LinkEquations:
             tuple(onto(C) for C in basis.C),
             tuple(onto(K) for K in basis.K),
             np.stack([S.T @ F.ravel() for F in basis.F]),
+            basis.F.reshape(len(basis.F), -1),
         )
 
     @property

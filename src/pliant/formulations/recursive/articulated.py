@@ -13,6 +13,8 @@ from pliant.formulations.recursive.connection import (
     Connection,
     carried_acceleration,
     elastic,
+    joint_coordinates,
+    joint_efforts,
     motor_force,
 )
 from pliant.formulations.recursive.link import LinkConstants, LinkKind
@@ -27,7 +29,9 @@ from pliant.spatial.vectors import (
     plus,
     plus_symmetric,
     scale,
+    subtract,
     times,
+    transpose,
     transpose_times,
     zeros,
 )
@@ -47,7 +51,8 @@ class Factors(NamedTuple):
     """What the elimination of a link's coordinates leaves for the outward pass.
 
     Elastic: L D L^T of their block, y = L^-1 (force), W = D^-1 L^-1 (coupling to the 6 body accelerations and
-    the joint). Joint: its row g_v, g_w over the pivot, and the force over the pivot.
+    the joint). Joint: its row g_v, g_w over the pivot, and the force over the pivot. Joint that turns any way: the
+    acceleration of the link is free - held a_v in the directions that the joint leaves to it.
     """
 
     L: Matrix
@@ -56,6 +61,8 @@ class Factors(NamedTuple):
     g_v: Vector
     g_w: Vector
     g: Scalar
+    free: Vector
+    held: Matrix
 
 
 class Acceleration(NamedTuple):
@@ -221,7 +228,10 @@ def articulate(
 
     if kind.joint == "fixed":
         handed_on = None if kind.on_base else hand_over(c, A, B, C, p_v, p_w)
-        return handed_on, Factors(L, y, W, [], [], 0.0)
+        return handed_on, Factors(L, y, W, [], [], 0.0, [], [])
+
+    if kind.turns_freely:
+        return _let_go(kind, link, f, c, (A, B, C, p_v, p_w), Factors(L, y, W, [], [], 0.0, [], []))
 
     # eliminate the joint
     k = kind.axis
@@ -238,7 +248,7 @@ def articulate(
     u = kind.sign * (f[0] - drive) - motor_effort - effort
     reciprocal = 1.0 / pivot
     g_v, g_w, g = scale(reciprocal, U_v), scale(reciprocal, U_w), reciprocal * u
-    factors = Factors(L, y, W, g_v, g_w, g)
+    factors = Factors(L, y, W, g_v, g_w, g, [], [])
     if kind.on_base:
         return None, factors
     for a in range(3):
@@ -252,6 +262,36 @@ def articulate(
     p_v = [x + U * g for x, U in zip(p_v, U_v, strict=True)]
     p_w = [x + U * g for x, U in zip(p_w, U_w, strict=True)]
     return hand_over(c, A, B, C, p_v, p_w), factors
+
+
+def _let_go(
+    kind: LinkKind,
+    link: LinkConstants,
+    f: Vector,
+    c: Connection,
+    whole: tuple[Matrix, Matrix, Matrix, Vector, Vector],
+    factors: Factors,
+) -> tuple[Handed | None, Factors]:
+    """Eliminate a joint that turns any way: its link's angular acceleration, of a free joint the linear one too."""
+    A, B, C, p_v, p_w = whole
+    efforts = joint_efforts(kind, link, c, f)
+    force, moment = efforts[:-3], efforts[-3:]
+    if kind.joint == "free":
+        M = [A[i] + B[i] for i in range(3)] + [column(B, i) + C[i] for i in range(3)]
+        free = ldl_solve(*ldl(M), subtract(efforts, [*p_v, *p_w]))
+        # nothing but what acts on its coordinates passes through it
+        handed = None if kind.on_base else hand_over(c, zeros(3, 3), zeros(3, 3), zeros(3, 3), force, moment)
+        return handed, factors._replace(free=free)
+    L, inverse = ldl(C)
+    free = ldl_solve(L, inverse, subtract(moment, p_w))
+    held = transpose([ldl_solve(L, inverse, B[i]) for i in range(3)])
+    factors = factors._replace(free=free, held=held)
+    if kind.on_base:
+        return None, factors
+    for a in range(3):
+        for d in range(a, 3):
+            A[a][d] = A[d][a] = A[a][d] - dot(B[a], column(held, d))
+    return hand_over(c, A, zeros(3, 3), zeros(3, 3), add(p_v, times(B, free)), moment), factors
 
 
 def _clear_joint_lines(kind: LinkKind, A: Matrix, B: Matrix, C: Matrix) -> None:
@@ -283,7 +323,14 @@ def accelerate(kind: LinkKind, c: Connection, factors: Factors, parent: Accelera
     a_v, a_w = carried_acceleration(c, *parent)
     out: Vector = []
     joint: Scalar = 0.0
-    if kind.joint != "fixed":
+    if c.attitude is not None:
+        carried = [*a_v, *a_w]
+        if kind.joint == "free":
+            a_v, a_w = factors.free[:3], factors.free[3:]
+        else:
+            a_w = subtract(factors.free, times(factors.held, a_v))
+        out = joint_coordinates(kind, c, subtract([*a_v, *a_w], carried))
+    if kind.has_axis:
         joint = factors.g - (dot(factors.g_v, a_v) + dot(factors.g_w, a_w))
         moved = a_w if kind.joint == "revolute" else a_v
         moved[kind.axis] = moved[kind.axis] + joint

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from pliant.bodies.terms import Blocks, FrameTerms
 from pliant.formulations.recursive.articulated import Handed, absorb, gather_force, shifted
-from pliant.formulations.recursive.connection import Connection, elastic
-from pliant.formulations.recursive.link import LinkConstants, LinkKind
+from pliant.formulations.recursive.connection import Connection, elastic, joint_acceleration, joint_forces
+from pliant.formulations.recursive.link import COORDINATES, LinkConstants, LinkKind
 from pliant.formulations.recursive.newton_euler import to_seat
 from pliant.formulations.recursive.passes import CONNECT, views
 from pliant.spatial.scalars import is_zero
-from pliant.spatial.vectors import Matrix, Vector, column, zeros
+from pliant.spatial.vectors import Matrix, Vector, add, column, times, transpose_times, zeros
 
 if TYPE_CHECKING:
     from pliant.formulations.recursive.tree import Tree
@@ -43,10 +43,20 @@ def hand_inertia(c: Connection, b: Blocks) -> Handed:
     return Handed(A, B, C, [], [])
 
 
-def own_columns(kind: LinkKind, b: Blocks) -> list[tuple[Vector, Vector, Vector]]:
+def own_columns(kind: LinkKind, c: Connection, b: Blocks) -> list[tuple[Vector, Vector, Vector]]:
     """For each coordinate of the link: force, moment and elastic forces that a unit acceleration of it needs."""
     columns = []
-    if kind.joint != "fixed":
+    for k in range(COORDINATES[kind.joint]) if kind.turns_freely else ():
+        unit = [float(i == k) for i in range(COORDINATES[kind.joint])]
+        a_v, a_w = joint_acceleration(kind, c, unit)
+        columns.append(
+            (
+                add(times(b.A, a_v), times(b.B, a_w)),
+                add(transpose_times(b.B, a_v), times(b.C, a_w)),
+                add(transpose_times(b.E_v, a_v), transpose_times(b.E_w, a_w)),
+            )
+        )
+    if kind.has_axis:
         k = kind.axis
         if kind.joint == "revolute":
             columns.append((column(b.B, k), column(b.C, k), list(b.E_w[k])))
@@ -58,18 +68,17 @@ def own_columns(kind: LinkKind, b: Blocks) -> list[tuple[Vector, Vector, Vector]
     return columns
 
 
-def project(kind: LinkKind, force: Vector, moment: Vector, generalised: Vector) -> Vector:
+def project(kind: LinkKind, c: Connection, force: Vector, moment: Vector, generalised: Vector) -> Vector:
     """The generalised forces on a link's coordinates of a wrench on its frame and forces on its elastic ones."""
-    if kind.joint == "fixed":
-        return list(generalised)
-    along = moment[kind.axis] if kind.joint == "revolute" else force[kind.axis]
-    return [kind.sign * along, *generalised]
+    return [*joint_forces(kind, c, force, moment), *generalised]
 
 
-def own_block(kind: LinkKind, link: LinkConstants, columns: list[tuple[Vector, Vector, Vector]]) -> Matrix:
+def own_block(
+    kind: LinkKind, link: LinkConstants, c: Connection, columns: list[tuple[Vector, Vector, Vector]]
+) -> Matrix:
     """The diagonal block of a link, with its motor's inertia on the motor angle."""
-    block = [project(kind, *c) for c in columns]
-    if kind.joint != "fixed":
+    block = [project(kind, c, *each) for each in columns]
+    if kind.has_axis:
         row = [1.0, *link.drive.row]
         n, motor = len(row), link.drive.inertia
         block = [[block[i][k] + motor * row[i] * row[k] for k in range(n)] for i in range(n)]
@@ -94,8 +103,8 @@ def mass_matrix(tree: Tree, q: Vector, constants: Sequence[LinkConstants] | None
         view, start = links[i], tree.links[i].start
         b = compose(view.kind, view.link, view.q, view.handed("composite"))
         view.store["composite"] = hand_inertia(view.connection, b)
-        columns = own_columns(view.kind, b)
-        for a, line in enumerate(own_block(view.kind, view.link, columns)):
+        columns = own_columns(view.kind, view.connection, b)
+        for a, line in enumerate(own_block(view.kind, view.link, view.connection, columns)):
             for k, x in enumerate(line):
                 M[start + a][start + k] = x
         for a, (force, moment, _) in enumerate(columns):
@@ -103,7 +112,9 @@ def mass_matrix(tree: Tree, q: Vector, constants: Sequence[LinkConstants] | None
             while (parent := tree.links[child].parent) >= 0:
                 size = tree.links[parent].kind.size
                 force, moment, bending = pass_down(links[child].connection, size, force, moment)
-                for k, x in enumerate(project(tree.links[parent].kind, force, moment, bending)):
+                for k, x in enumerate(
+                    project(tree.links[parent].kind, links[parent].connection, force, moment, bending)
+                ):
                     at = tree.links[parent].start + k
                     M[start + a][at] = M[at][start + a] = x
                 child = parent

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.formulations.recursive.connection import elastic
-from pliant.formulations.recursive.link import LinkKind
+from pliant.formulations.recursive.connection import elastic, joint_acceleration
+from pliant.formulations.recursive.link import COORDINATES
 from pliant.formulations.recursive.passes import CONNECT, LinkView, views
 from pliant.spatial.vectors import Matrix
 
@@ -51,9 +51,9 @@ def complement(tree: Tree, q: Array) -> Complement:
             # A_{i,p} times the parent's whole row of N_l
             above = slice(start[link.parent], start[link.parent + 1])
             N_l[rows, : start[link.parent + 1]] = propagation(view) @ N_l[above, : start[link.parent + 1]]
-        N_d[rows, link.own] = joint_propagation(link.kind)
+        N_d[rows, link.own] = joint_propagation(view)
         M[rows, rows] = free_mass(view)
-        if link.kind.joint != "fixed":
+        if link.kind.has_axis:
             row = np.array([1.0, *link.constants.drive.row])
             motors[link.own, link.own] = link.constants.drive.inertia * np.outer(row, row)
     return Complement(N_l, N_d, M, motors)
@@ -72,11 +72,13 @@ def propagation(view: LinkView) -> Array:
     return A
 
 
-def joint_propagation(kind: LinkKind) -> Array:
+def joint_propagation(view: LinkView) -> Array:
     """P_i: the twist that the link's own coordinates cause."""
+    kind = view.kind
     P = np.zeros((6 + kind.size, kind.coordinates))
-    if kind.joint != "fixed":
-        P[kind.axis + (3 if kind.joint == "revolute" else 0), 0] = kind.sign
+    for k in range(COORDINATES[kind.joint]):
+        unit = np.eye(COORDINATES[kind.joint])[k].tolist()
+        P[:6, k] = np.concatenate(joint_acceleration(kind, view.connection, unit))
     P[6:, kind.coordinates - kind.size :] = np.eye(kind.size)
     return P
 

@@ -8,8 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.bodies.terms import FrameTerms, momenta
-from pliant.formulations.recursive.connection import elastic, joint_rates, orient, own_offset
-from pliant.formulations.recursive.link import LinkConstants, LinkKind
+from pliant.formulations.recursive.connection import (
+    elastic,
+    joint_attitude,
+    joint_rates,
+    orient,
+    own_offset,
+    seat_axes,
+)
+from pliant.formulations.recursive.link import COORDINATES, LinkConstants, LinkKind
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import (
     ZERO3,
@@ -67,9 +74,10 @@ def base_motion() -> Motion:
 def move(kind: LinkKind, link: LinkConstants, q: Vector, v: Vector, frame: FrameTerms, parent: Motion) -> Motion:
     """One outward step of the pose and the velocity of a link's frame."""
     joint, rate = joint_rates(kind, q, v)
-    rotation = orient(kind, link.seat, joint, frame.R)
+    at = joint_attitude(kind, q, v)
+    rotation = orient(kind, link.seat, joint, frame.R, at)
     R = rotation.to_matrix()
-    s = own_offset(kind, link.seat, joint, frame.R, rotation)
+    s = own_offset(kind, link.seat, q, frame.R, rotation)
     relative = add(frame.rate_v, cross(frame.rate_w, s))
     spin = list(frame.rate_w)
     axis = scale(rate, column(R, kind.axis))
@@ -77,6 +85,10 @@ def move(kind: LinkKind, link: LinkConstants, q: Vector, v: Vector, frame: Frame
         spin = add(spin, axis)
     elif kind.joint == "prismatic":
         relative = add(relative, axis)
+    elif at is not None:
+        spin = add(spin, times(R, at.omega))
+        if kind.joint == "free":
+            relative = add(relative, times(seat_axes(link.seat, frame.R), v[:3]))
     arm = times(parent.R, add(frame.r, s))
     return Motion(
         R=product(parent.R, R),
@@ -106,7 +118,10 @@ def energies(kind: LinkKind, link: LinkConstants, q: Vector, v: Vector, m: Motio
     strain = body.energy(q_e)
     first = times(m.R, body.first_moment(q_e))
     height = -dot(gravity, add(scale(b.A[0][0], m.p), first))
-    if kind.joint != "fixed":
+    if kind.turns_freely:
+        theta = q[COORDINATES[kind.joint] - 3 : COORDINATES[kind.joint]]
+        strain = strain + 0.5 * link.drive.stiffness * dot(theta, theta)
+    if kind.has_axis:
         angle, spin = (link.drive.on_motor(x[0], elastic(kind, x)) for x in (q, v))
         strain = strain + link.drive.energy(angle)
         kinetic = kinetic + 0.5 * link.drive.inertia * spin * spin

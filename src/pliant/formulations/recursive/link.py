@@ -14,13 +14,15 @@ from pliant.bodies.terms import Body, Role
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import Matrix, Vector
 
-JointType = Literal["revolute", "prismatic", "fixed"]
+JointType = Literal["revolute", "prismatic", "fixed", "spherical", "free"]
+COORDINATES: dict[JointType, int] = {"revolute": 1, "prismatic": 1, "fixed": 0, "spherical": 3, "free": 6}
 
 
 @dataclass(frozen=True, slots=True)
 class LinkKind:
     """The structure of a link: no numbers that a design sweep would change.
 
+    joint  one that turns any way has its rotation vector as coordinates, a free one before it three shifts
     axis   0, 1 or 2: the joint turns about (slides along) this axis of the link's own frame
     sign   +1 or -1: sense of the joint coordinate about that axis
     size   number of elastic coordinates
@@ -35,7 +37,17 @@ class LinkKind:
     @property
     def coordinates(self) -> int:
         """Number of coordinates of the link: its joint's, then its elastic ones."""
-        return self.size + (self.joint != "fixed")
+        return self.size + COORDINATES[self.joint]
+
+    @property
+    def has_axis(self) -> bool:
+        """Whether the joint has one coordinate: a turn about its axis or a slide along it."""
+        return self.joint in ("revolute", "prismatic")
+
+    @property
+    def turns_freely(self) -> bool:
+        """Whether a rotation vector is among the joint's coordinates, the last three of them."""
+        return self.joint in ("spherical", "free")
 
 
 class Seat(NamedTuple):
@@ -59,11 +71,19 @@ class Seat(NamedTuple):
 
 
 class LinkConstants(NamedTuple):
-    """The terms of the body, its seat on the parent and what acts along the joint.
+    """The terms of the body, its seat on the parent, what acts along the joint, and what couples it to other links.
 
     The body stands first, so that equal bodies have their values in equal places.
+
+    drag  damping forces on the link's coordinates per unit rate of all of the robot's (own, n); empty without any
     """
 
     body: Body
     seat: Seat
     drive: JointDrive
+    drag: Matrix
+
+    @staticmethod
+    def roles() -> dict[str, Role]:
+        """Damping takes energy."""
+        return {"drag": "loss"}

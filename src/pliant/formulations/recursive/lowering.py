@@ -20,9 +20,10 @@ from pliant.bodies.rounding import ROUNDING, clean
 from pliant.formulations.recursive.joint_frames import align_frames
 from pliant.formulations.recursive.link import JointType, LinkKind, Seat
 from pliant.formulations.recursive.tree import Tree, TreeLink
-from pliant.mechanism import BASE, Mechanism, Member, Part
+from pliant.mechanism import BASE, Mechanism, Member, Part, once
 
 
+@once
 def lower(mechanism: Mechanism, *, discs: bool = True) -> Tree:
     """The tree of a mechanism; its closures are not part of it.
 
@@ -32,7 +33,20 @@ def lower(mechanism: Mechanism, *, discs: bool = True) -> Tree:
     for member in mechanism.members:
         builder.add(member)
     links, frames = align_frames(builder.links, builder.frames)
-    return Tree(tuple(links), mechanism.gravity, frames)
+    return Tree(tuple(links), mechanism.gravity, frames).with_drag(mechanism.drag)
+
+
+@once
+def lower_with_frames(mechanism: Mechanism) -> Tree:
+    """The tree with a massless link at every frame; sections that only turn have no place in it."""
+    # kinematics know nothing of damping
+    tree = lower(replace(mechanism, drag=None), discs=False)
+    nothing = ModalBody.rigid(0.0, np.zeros(3), np.zeros((3, 3)))
+    frames = [
+        rigid_link(f"frame {name}", parent, seat, nothing, mechanism.rule, tree.size)
+        for name, (parent, seat) in tree.frames.items()
+    ]
+    return replace(tree, links=(*tree.links, *frames))
 
 
 def seat_at(body: ModalBody, frame: str, rule: str) -> Seat:
@@ -71,8 +85,8 @@ class _Builder:
                 late.append(part)
             else:
                 body = merged
-        if member.joint.kind == "free":
-            self._add_free(member, body)
+        if member.joint.kind in ("spherical", "free"):
+            self._add_attitude(member, body)
         else:
             self._add_joint(member, body)
         where = len(self.links) - 1
@@ -95,25 +109,19 @@ class _Builder:
             name = f"{member.name}.section{k + 1}"
             self.links.append(rigid_link(name, where, seat, disc, self.rule, self.start))
 
-    def _add_free(self, member: Member, body: ModalBody) -> None:
-        """Six coordinates: three slides along the joint frame's axes, three turns about the moved x, y, z."""
+    def _add_attitude(self, member: Member, body: ModalBody) -> None:
+        """A joint that turns any way: the dynamics frame is its moved frame."""
         joint = member.joint
+        assert joint.kind == "spherical" or joint.kind == "free"
         parent, seat = self._seat(member, joint.p_PJ, joint.R_PJ)
-        massless = ModalBody.rigid(0.0, np.zeros(3), np.zeros((3, 3)))
-        for k, coordinate in enumerate(member.coordinates[:6]):
-            kind: JointType = "prismatic" if k < 3 else "revolute"
-            if k < 5:
-                name = f"{member.name}.{'xyz'[k % 3]}{'' if k < 3 else '-turn'}"
-                place = np.eye(3), np.zeros(3)
-                self._append(name, (coordinate,), parent, kind, k % 3, 1.0, seat, massless, *place, coordinate)
-                parent, seat = len(self.links) - 1, fixed_seat(np.zeros(3), np.eye(3), 0, self.rule)
-        own = reframe(body, joint.R_JB, joint.p_JB)
-        names, place = member.coordinates[5:], (joint.R_JB, joint.p_JB)
-        self._append(member.name, names, parent, "revolute", 2, 1.0, seat, own, *place, names[0])
+        own, place = reframe(body, joint.R_JB, joint.p_JB), (joint.R_JB, joint.p_JB)
+        names = member.coordinates
+        self._append(member.name, names, parent, joint.kind, 2, 1.0, seat, own, *place, joint.name, joint.drive)
 
     def _add_joint(self, member: Member, body: ModalBody) -> None:
         joint = member.joint
         assert joint.kind != "free"
+        assert joint.kind != "spherical"
         R_c, p_c, axis = joint.R_JB, joint.p_JB, joint.axis
         # the dynamics frame D: origin on the joint axis, one axis along it
         origin = axis * (axis @ p_c) if joint.kind == "revolute" else p_c

@@ -11,8 +11,11 @@ from pliant.bodies.terms import FrameTerms, momenta
 from pliant.formulations.recursive.articulated import Acceleration, gather_force
 from pliant.formulations.recursive.connection import (
     Connection,
+    attitude_moment,
     carried_acceleration,
     elastic,
+    joint_acceleration,
+    joint_forces,
     motor_force,
 )
 from pliant.formulations.recursive.link import LinkConstants, LinkKind
@@ -39,9 +42,8 @@ def inertial(
 ) -> tuple[Wrench, Acceleration]:
     """One outward step: the link's acceleration and the wrench that gives its body this acceleration."""
     a_v, a_w = carried_acceleration(c, *parent)
-    if kind.joint != "fixed":
-        moved = a_w if kind.joint == "revolute" else a_v
-        moved[kind.axis] = moved[kind.axis] + kind.sign * a[0]
+    linear, angular = joint_acceleration(kind, c, a)
+    a_v, a_w = add(a_v, linear), add(a_w, angular)
     a_e = elastic(kind, a)
     q_e, v_e = elastic(kind, q), elastic(kind, v)
     b, bias = link.body.inertia(q_e, v_e, c.w)
@@ -66,7 +68,9 @@ def collect(
         force, moment, generalised = gather_force(force, moment, generalised, handed.force, handed.moment, frame)
     out: Vector = []
     generalised = list(generalised)
-    if kind.joint != "fixed":
+    if c.attitude is not None:
+        out = joint_forces(kind, c, force, add(moment, attitude_moment(link, c.attitude)))
+    if kind.has_axis:
         drive = motor_force(kind, link, q, v) + link.drive.inertia * link.drive.on_motor(a[0], elastic(kind, a))
         generalised = [s + b * drive for s, b in zip(generalised, link.drive.row, strict=True)]
         along = moment[kind.axis] if kind.joint == "revolute" else force[kind.axis]

@@ -14,12 +14,18 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from pliant.bodies.constants import GROUND
 from pliant.bodies.terms import BendingBody, FrameTerms
 from pliant.formulations.recursive.articulated import Acceleration, accelerate, articulate
-from pliant.formulations.recursive.connection import Connection, carried_acceleration, connect, elastic
+from pliant.formulations.recursive.connection import (
+    Connection,
+    carried_acceleration,
+    connect,
+    elastic,
+    joint_acceleration,
+)
 from pliant.formulations.recursive.kinematics import Motion, base_motion, energies, flat_motion, move
 from pliant.formulations.recursive.link import LinkConstants, LinkKind
 from pliant.formulations.recursive.newton_euler import collect, inertial
 from pliant.spatial.scalars import is_zero
-from pliant.spatial.vectors import ZERO3, Vector, cross, subtract
+from pliant.spatial.vectors import ZERO3, Vector, add, cross, subtract, times
 
 if TYPE_CHECKING:
     from pliant.formulations.recursive.tree import Tree
@@ -58,6 +64,12 @@ class LinkView:
     @property
     def v(self) -> Vector:
         return self.inputs["v"]
+
+    @property
+    def force(self) -> Vector:
+        """Given forces on its coordinates, less what damping that couples links takes of them."""
+        f = self.inputs["f"]
+        return subtract(f, self.inputs["drag"]) if "drag" in self.inputs else f
 
     @property
     def seat_motion(self) -> FrameTerms:
@@ -161,7 +173,7 @@ def _connect(view: LinkView) -> dict[str, Any]:
 def _articulate(view: LinkView) -> dict[str, Any]:
     try:
         handed, factors = articulate(
-            view.kind, view.bent, view.q, view.v, view.inputs["f"], view.connection, view.handed("handed")
+            view.kind, view.bent, view.q, view.v, view.force, view.connection, view.handed("handed")
         )
     except ZeroDivisionError:
         raise NoInertiaError(
@@ -195,6 +207,8 @@ def _collect(view: LinkView) -> dict[str, Any]:
         view.store["wrench"],
         view.handed("reaction"),
     )
+    if "drag" in view.inputs:
+        out = add(out, view.inputs["drag"])
     return {"result": out, "reaction": reaction}
 
 
@@ -206,10 +220,8 @@ def _carry(view: LinkView) -> dict[str, Any]:
     """The acceleration of a link whose coordinates have the accelerations a."""
     a = view.inputs["a"]
     a_v, a_w = carried_acceleration(view.connection, *view.parent_acceleration)
-    if view.kind.joint != "fixed":
-        moved = a_w if view.kind.joint == "revolute" else a_v
-        moved[view.kind.axis] = moved[view.kind.axis] + view.kind.sign * a[0]
-    return {"acceleration": Acceleration(a_v, a_w, elastic(view.kind, a))}
+    linear, angular = joint_acceleration(view.kind, view.connection, a)
+    return {"acceleration": Acceleration(add(a_v, linear), add(a_w, angular), elastic(view.kind, a))}
 
 
 def _carry_out(view: LinkView) -> dict[str, Any]:
@@ -326,6 +338,8 @@ def views(
     out: list[LinkView] = []
     for link, values in zip(tree.links, constants, strict=True):
         own = {name: list(x[link.start : link.start + link.kind.coordinates]) for name, x in inputs.items()}
+        if values.drag and "v" in inputs:
+            own["drag"] = times(values.drag, list(inputs["v"]))
         parent = out[link.parent] if link.parent >= 0 else None
         view = LinkView(link.name, link.kind, values, own, gravity, parent)
         if parent is not None:

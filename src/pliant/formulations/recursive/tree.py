@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -21,6 +21,7 @@ class TreeLink:
     drive       what acts along its joint
     body        in the link's dynamics frame D, sections turn by ``rule``
     R_DB, p_DB  the link's own frame B in D
+    drag        damping of its coordinates by the rates of all (own, n); None: by its own body alone
     """
 
     name: str
@@ -35,11 +36,13 @@ class TreeLink:
     start: int
     R_DB: Array
     p_DB: Array
+    drag: Array | None = None
 
     @cached_property
     def constants(self) -> LinkConstants:
         """Everything in numbers that its steps read."""
-        return LinkConstants(terms_of(self.body, self.rule), self.seat, self.drive)
+        drag = [] if self.drag is None else self.drag.tolist()
+        return LinkConstants(terms_of(self.body, self.rule), self.seat, self.drive, drag)
 
     @property
     def own(self) -> slice:
@@ -59,6 +62,23 @@ class Tree:
     links: tuple[TreeLink, ...]
     gravity: Array
     frames: dict[str, tuple[int, Seat]]
+
+    def with_drag(self, drag: Array | None) -> Tree:
+        """The same tree, its coordinates damped by a matrix (n, n) that couples them."""
+        if drag is None:
+            return self
+        rows = [drag[link.own] for link in self.links]
+        links = [replace(link, drag=own if own.any() else None) for link, own in zip(self.links, rows, strict=True)]
+        return replace(self, links=tuple(links))
+
+    @cached_property
+    def drag(self) -> Array | None:
+        """Damping that couples links (n, n); None without any."""
+        if all(link.drag is None for link in self.links):
+            return None
+        none = np.zeros((0, self.size))
+        rows = (np.zeros((link.kind.coordinates, self.size)) if link.drag is None else link.drag for link in self.links)
+        return np.vstack([none, *rows])
 
     @cached_property
     def coordinates(self) -> tuple[str, ...]:
@@ -80,4 +100,5 @@ class Tree:
     @property
     def joints(self) -> Array:
         """Indices of the joint coordinates."""
-        return np.array([link.start for link in self.links if link.kind.joint != "fixed"], dtype=int)
+        of_links = (range(link.start, link.elastic.start) for link in self.links)
+        return np.array([k for each in of_links for k in each], dtype=int)

@@ -20,7 +20,7 @@ from pliant.engine.stepping.explicit_system import ExplicitSystem
 from pliant.engine.stepping.implicit import alpha_clock
 from pliant.engine.stepping.implicit_system import ImplicitSystem
 from pliant.engine.stepping.integrators import SLIVER, Clock, Status, new_clock
-from pliant.engine.stepping.signals import RoughSignalError, Signals
+from pliant.engine.stepping.signals import MOST_PIECES, RoughSignalError, Signals
 from pliant.simulation.drives.law import AnyLaw, compiled_law
 from pliant.simulation.integrators.dop853 import DOP853
 from pliant.simulation.integrators.fixed_step import RK4, SemiImplicit
@@ -36,6 +36,7 @@ from pliant.simulation.integrators.integrator import (
 )
 from pliant.simulation.loads import JointEffort, Load
 from pliant.simulation.state_equations import StateEquations
+from pliant.simulation.trajectories.path import knots_after
 
 STEPS_PER_CALL = 2000
 """Steps after which the machine code comes back for progress and interrupts: some milliseconds."""
@@ -130,6 +131,15 @@ class CompiledIntegrator(Integrator):
 
     def _fit(self, start: float, end: float) -> None:
         pieces = max(1, int(np.ceil((end - start) * PIECES_PER_SECOND)))
+        knot, spacing = knots_after(self.equations.path, start)
+        if spacing < end - start:
+            # pieces end on the knots, as the polynomials of a spline do
+            within = max(1, int(np.ceil(spacing * PIECES_PER_SECOND)))
+            intervals = min(round((end - knot) / spacing), MOST_PIECES // within) + 1
+            # from inside an interval only to its end
+            on_knot = abs(knot - spacing - start) <= SLIVER * spacing
+            last = min(end, knot + (intervals - 1) * spacing)
+            pieces, end = (within * intervals, last) if on_knot else (within, knot)
         self.system.set_signals(Signals.fit(self._signals, start, end, pieces=pieces))
         self._span = (start, end)
 
@@ -186,6 +196,13 @@ class CompiledIntegrator(Integrator):
             self.clock[Clock.STEP] = self._stand_in.step
             self._stand_in = None
         self._renew()
+
+    def retake(self, y: Floats, carried: Callable[[Floats], Floats]) -> None:
+        self.y = y
+        if self._stand_in is not None:
+            self._stand_in.retake(y, carried)
+        else:
+            self._renew()
 
     def _renew(self) -> None:
         """Forget slopes: the equations or the state have jumped."""
@@ -316,6 +333,11 @@ class CompiledGeneralisedAlpha(CompiledIntegrator):
         # accelerations and their filtered twins
         self._tail = np.concatenate([a, a])
         self.clock[Clock.MATRIX_STEP] = 0.0
+
+    def retake(self, y: Floats, carried: Callable[[Floats], Floats]) -> None:
+        filtered = carried(self._tail[self.equations.count :])
+        super().retake(y, carried)
+        self._tail[self.equations.count :] = filtered
 
     def memory(self) -> dict[str, Any]:
         return {**super().memory(), "tail": self._tail}

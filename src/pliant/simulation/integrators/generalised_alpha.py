@@ -14,7 +14,7 @@ as it converges.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -83,6 +83,11 @@ class GeneralisedAlpha(Integrator):
 
     def restart(self, t: float, y: Floats) -> None:
         self._state(t, y)
+
+    def retake(self, y: Floats, carried: Callable[[Floats], Floats]) -> None:
+        filtered = carried(self.s)
+        self._state(self.t, y)
+        self.s = filtered
 
     def memory(self) -> dict[str, Any]:
         own = {"f": self.f, "a": self.a, "s": self.s, "derivatives": self.derivatives}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
 from math import inf
@@ -164,6 +164,10 @@ class Integrator(ABC):
     @abstractmethod
     def restart(self, t: float, y: Floats) -> None:
         """Take another state, or the same one after a jump of the equations."""
+
+    def retake(self, y: Floats, carried: Callable[[Floats], Floats]) -> None:
+        """Take the same state in other coordinates; ``carried`` gives accelerations of the moving ones in them."""
+        self.restart(self.t, y)
 
     @property
     @abstractmethod

@@ -28,6 +28,11 @@ Ramp = Annotated[float, Quantity("", POSITIVE)]
 # an end value that differs from the start by less moves no joint
 STILL = 1e-12
 
+MANY_KNOTS = 40
+"""Knots of a spline up to which every one ends a step; among more of them the kinks of the jerk are small."""
+EVEN = 1e-9
+"""Relative differences of intervals that count as equal."""
+
 
 def fitting_ramp(ramp: float) -> None:
     """Refuse ramps that take more than the whole duration."""
@@ -164,11 +169,30 @@ class MohanSaha(Trajectory):
 
 @dataclass(frozen=True)
 class SmoothPath:
-    """A path given by a function of times (k,), smooth but for its breaks."""
+    """A path given by a function of times (k,), smooth but for its breaks.
+
+    spacing  s: between its first and last break it is a spline whose knots are so far apart; 0: it is smooth there
+    """
 
     function: Callable[[Floats], Desired]
     breaks: tuple[float, ...] = ()
     end: float = inf
+    spacing: float = 0.0
+
+    @classmethod
+    def spline(cls, function: Callable[[Floats], Desired], knots: Floats, end: float) -> SmoothPath:
+        """A curve with continuous accelerations through points; many even knots are stepped over, others are breaks."""
+        spacing = float(knots[-1] - knots[0]) / (len(knots) - 1)
+        if len(knots) > MANY_KNOTS and np.allclose(np.diff(knots), spacing, rtol=EVEN, atol=0.0):
+            return cls(function, (float(knots[0]), float(knots[-1])), end, spacing)
+        return cls(function, tuple(float(t) for t in knots), end)
+
+    def knots_after(self, t: float) -> tuple[float, float]:
+        """The first of its even knots after a time, and their distance; endless where there are none."""
+        if not self.spacing or not self.breaks[0] <= t < self.breaks[-1]:
+            return inf, inf
+        passed = np.floor((t - self.breaks[0]) / self.spacing + EVEN)
+        return float(self.breaks[0] + (passed + 1) * self.spacing), self.spacing
 
     def at(self, t: float) -> Desired:
         return Desired(*(x[0] for x in self.many(np.array([t]))))
@@ -270,7 +294,7 @@ class Spline(Trajectory):
                 np.where(inside, acceleration(kept), 0.0),
             )
 
-        return SmoothPath(many, tuple(float(t) for t in x), float(x[-1]) if not last.any() else inf)
+        return SmoothPath.spline(many, x, float(x[-1]) if not last.any() else inf)
 
 
 class Hold(Trajectory):

@@ -186,4 +186,4 @@ class TableMotion(Trajectory):
             kept = np.clip(times, x[0], x[-1])
             return Desired(curve(kept), np.where(inside, rate(kept), 0.0), np.where(inside, acceleration(kept), 0.0))
 
-        return SmoothPath(many, tuple(float(t) for t in x), float(x[-1]))
+        return SmoothPath.spline(many, x, float(x[-1]))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
-from typing import ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,18 @@ class Path(Protocol):
     def end(self) -> float: ...
     def at(self, t: float) -> Desired: ...
     def many(self, times: Floats) -> Desired: ...
+
+
+@runtime_checkable
+class HasKnots(Protocol):
+    """A path that may have even knots between its breaks, which steps need not end on."""
+
+    def knots_after(self, t: float) -> tuple[float, float]: ...
+
+
+def knots_after(path: Path | None, t: float) -> tuple[float, float]:
+    """The first even knot of a path after a time, and their distance; endless where there are none."""
+    return path.knots_after(t) if isinstance(path, HasKnots) else (inf, inf)
 
 
 @dataclass(frozen=True)
@@ -110,6 +122,10 @@ class Chain:
     @property
     def end(self) -> float:
         return self.paths[-1].end
+
+    def knots_after(self, t: float) -> tuple[float, float]:
+        """Of the path that is followed then."""
+        return knots_after(self.paths[int(np.searchsorted(self.starts[1:], t, side="right"))], t)
 
     def at(self, t: float) -> Desired:
         i = int(np.searchsorted(self.starts[1:], t, side="right"))
