@@ -50,7 +50,7 @@ class Level:
 
 
 # searched: 3 to 6 strains, both kinds of shapes; 4 to 32 elements, 500 to 8000 steps per second
-LEVELS = (Level(1e-4, 4, 1e-4, 13, 12000, 1e-4), Level(1e-5, 5, 1e-4, 18, 36000, 1e-5))
+LEVELS = (Level(1e-4, 4, 1e-4, 13, 12000, 1e-4), Level(1e-5, 5, 1e-4, 19, 38000, 1e-5))
 EXACT = {"bending": "exact", "shape": "legendre"}
 
 

@@ -5,6 +5,7 @@ formulas become MathML, which browsers show without help.
 """
 
 import inspect
+import logging
 import re
 import shutil
 import sys
@@ -17,10 +18,13 @@ DOCS = ROOT / "docs"
 STAGE, SITE = ROOT / "out" / "site-pages", ROOT / "out" / "site"
 TOP = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changes.md"}
 """Pages of the project's root -> what they are called on the site."""
+PROJECT_FILE = r"\[([^\]]+)\]\((?:\.\./)*(?:(?:examples|src|tests|benchmarks)/[^)]*|LICENSE)\)"
+"""A link to a file that is no page: it is named only."""
 
 
 def main() -> None:
     """Stage all pages and build the site."""
+    logging.basicConfig(level=logging.WARNING, format="%(message)s")
     stage(STAGE)
     from mkdocs.commands.build import build
     from mkdocs.config import load_config
@@ -60,6 +64,7 @@ def _inner(text: str, file: Path) -> str:
     up = "../" * (len(file.relative_to(DOCS).parts) - 1)
     for name, page in TOP.items():
         text = re.sub(rf"\]\((?:\.\./)+{re.escape(name)}", f"]({up}{page}", text)
+    text = re.sub(PROJECT_FILE, r"\1", text)
     return text.replace("](index.md", "](overview.md") if file.parent == DOCS else text
 
 
@@ -68,7 +73,7 @@ def _outer(text: str) -> str:
     text = text.replace("](docs/index.md", "](overview.md").replace("](docs/", "](")
     for name, page in TOP.items():
         text = text.replace(f"]({name}", f"]({page}")
-    return re.sub(r"\[([^\]]+)\]\(((?:examples|src|tests|benchmarks)/[^)]*|LICENSE)\)", r"\1", text)
+    return re.sub(PROJECT_FILE, r"\1", text)
 
 
 def mathematics(text: str) -> str:

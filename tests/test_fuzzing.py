@@ -22,8 +22,9 @@ def test_odd_files_are_taken_or_refused(name, monkeypatch):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork.*:DeprecationWarning")
 def test_killed_runs_go_on_to_the_same_end():
-    killed, _ = fuzzing.kills(KILLS, 2)
-    assert killed == KILLS
+    killed, finished = fuzzing.kills(KILLS, 2)
+    assert killed >= KILLS
+    assert finished
 
 
 def test_a_target_that_is_wrong_is_found(monkeypatch):

@@ -10,7 +10,6 @@ from pliant.dynamics import Dynamics
 from pliant.formulations.dual_screw.inertia import mass_matrix
 from pliant.formulations.dual_screw.lowering import expand
 from pliant.formulations.dual_screw.model import bias, forward, inverse
-from pliant.formulations.recursive.lowering import lower
 from serial_chains import chain, state
 
 EXPANSION = 1e-9
@@ -27,7 +26,7 @@ class Case:
 
     def __init__(self, robot, seed=0):
         self.arm = Dynamics(robot, compile="never")
-        self.tree = expand(lower(self.arm.mechanism, discs=False))
+        self.tree = expand(self.arm.mechanism)
         joints = set(self.arm.mechanism.joints.tolist())
         self.elastic = [k for k in range(self.arm.size) if k not in joints]
         self.q, self.v, self.a = state(self.arm.size, self.elastic, seed)

@@ -190,7 +190,7 @@ def test_motors_on_pinned_modes():
 
 def test_operations_are_those_of_the_solution(arm):
     counted = arm.operations("forward")
-    assert 0 < counted.total < 8000
+    assert 0 < counted.total < 6500
 
 
 def test_arrow_shape():

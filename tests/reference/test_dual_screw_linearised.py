@@ -17,7 +17,6 @@ from pliant.formulations.dual_screw.inertia import mass_matrix
 from pliant.formulations.dual_screw.lowering import expand
 from pliant.formulations.dual_screw.model import VARIANTS, bias
 from pliant.formulations.dual_screw.printed import PrintedArm
-from pliant.formulations.recursive.lowering import lower
 
 REFERENCE = json.loads((Path(__file__).parent / "data" / "dual_screw_arm.json").read_text())
 TOLERANCE = 1e-9
@@ -61,7 +60,7 @@ def agrees(ours, theirs):
 def test_linear_rules(arm, layout, rule, number):
     wanted, variant = REFERENCE["states"][number][rule], VARIANTS[RULES[rule]]
     q, u = state(arm, layout, number)
-    tree = expand(lower(arm.mechanism, discs=False), printed=variant.printed)
+    tree = expand(arm.mechanism, printed=variant.printed)
     constants, gravity = [link.constants for link in tree.links], tree.gravity.tolist()
     M = np.array(mass_matrix(tree.links, constants, q.tolist(), variant.orders))
     assert agrees(M[np.ix_(layout, layout)], wanted["M"])

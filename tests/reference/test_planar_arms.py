@@ -28,7 +28,7 @@ def build(case):
         else:
             modes = Modes(shape=given["modes"].replace("_", "-"), bend_y=given["n_modes"], normalise="none")
             properties = Properties(mass_per_length=given["rhoA"], EIz=given["EI"])
-            body = {"beam": Beam(length=given["L"], properties=properties, modes=modes)}
+            body = {"beam": Beam(length=given["L"], properties=properties, modes=modes, bending="linear")}
         links.append(Link(name=f"link{i + 1}", joint=joint, payloads=payloads, **body))
     return Robot(name=case["name"], links=links, gravity=[*case["gravity"], 0.0])
 

@@ -117,7 +117,9 @@ def test_rods_between_two_joints_bend_in_the_middle(parallel):
 
 def test_chords_show_their_middle():
     """A beam whose frame is its chord has no deflection at the tip; its bending is seen all the same."""
-    beam = Beam(length=1.0, properties=PROPERTIES, modes=Modes(shape="pinned-pinned", bend_y=1))
+    # to second order the tip moves back
+    shape = Modes(shape="pinned-pinned", bend_y=1)
+    beam = Beam(length=1.0, properties=PROPERTIES, bending="linear", modes=shape)
     robot = Robot(name="chord", links=[Link(name="bar", joint=Joint(name="pin", axis="z"), beam=beam)])
     arm = Dynamics(robot, compile="never")
     run = simulate(arm, until=0.01, start=({"bar.bend_y.1": 0.01}, {}))

@@ -254,7 +254,8 @@ def test_the_spectrum_finds_the_natural_frequency():
         arm, until=8.0, drive=PrescribedMotion(trajectory=Hold()), start=(q, np.zeros(arm.size)), tolerance=1e-6
     )
     spectrum = residual_spectrum(run)
-    first = modes(arm, q).hertz[0]
+    # that of the state in which it ends: a bent strip is stiffer
+    first = modes(arm, run.q[-1]).hertz[0]
     assert spectrum.locked[0] == pytest.approx(first)
     # 4 s tell frequencies apart by a quarter of a hertz
     assert spectrum.frequency[np.argmax(spectrum.amplitude)] == pytest.approx(first, abs=0.1)
@@ -280,7 +281,7 @@ def test_large_slopes_are_warned_of():
     assert len(told) == len(run.warnings)
     bent = [text for text in run.warnings if "bends until its tip turns by" in text]
     assert len(bent) == 1
-    assert re.search(r"link 'arm' .* beyond 0.2 rad .*pieces:", bent[0])
+    assert re.search(r"link 'arm' .* beyond 0.4 rad .*pieces:", bent[0])
 
 
 # ---------------------------------------------------------------- for other programs

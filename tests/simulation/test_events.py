@@ -60,8 +60,10 @@ def test_a_robot_at_rest_leaks_no_energy(method, recwarn):
 
 
 def test_a_leak_is_told():
+    # linear links bear a step that is too long for a while; links that shorten would throw the run off
+    robot = pliant.load("two-link-flexible").set("upper.beam.bending", "linear").set("forearm.beam.bending", "linear")
     with pytest.warns(SimulationWarning):
-        run = simulate("two-link-flexible", until=1.0, method="rk4", step=4e-3, limits="ignore")
+        run = simulate(robot, until=1.0, method="rk4", step=4e-3, limits="ignore")
     assert "the energy balance is off by" in run.warnings[-1]
 
 

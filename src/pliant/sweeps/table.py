@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.model.errors import ModelError, did_you_mean
+from pliant.model.files import written
 from pliant.model.notebook import html_page, made_by
 from pliant.results.tables import needed
 from pliant.sweeps.work import CaseRow
@@ -177,7 +178,7 @@ class Sweep:
 
         names = [*self.varied, *self.numbers]
         columns = [self[name] for name in names]
-        with open(path, "w", newline="", encoding="utf-8") as stream:
+        with written(Path(path)) as beside, open(beside, "w", newline="", encoding="utf-8") as stream:
             writer = csv.writer(stream)
             writer.writerow([*names, "failed"])
             for k in range(len(self)):

@@ -6,6 +6,7 @@ import json
 from html import escape
 from pathlib import Path
 
+from pliant.model.files import write_file
 from pliant.verification.claims import Claim
 from pliant.verification.verify import PARTS, Verification
 
@@ -27,12 +28,12 @@ def write_page(found: Verification, path: Path) -> None:
     text = (
         f"<!doctype html><html lang=en><meta charset=utf-8><title>Verification of Pliant</title><style>{STYLE}</style>"
     )
-    path.write_text(f"{text}<h1>Verification of Pliant</h1>{''.join(body)}</html>\n", encoding="utf-8")
+    write_file(path, f"{text}<h1>Verification of Pliant</h1>{''.join(body)}</html>\n")
 
 
 def write_data(found: Verification, path: Path) -> None:
     """Write the numbers as JSON."""
-    path.write_text(json.dumps(found.as_data(), indent=1) + "\n", encoding="utf-8")
+    write_file(path, json.dumps(found.as_data(), indent=1) + "\n")
 
 
 def _head(found: Verification) -> str:
