@@ -147,7 +147,8 @@ def split_constants(constants: Any) -> ConstantsPattern:
             return rule(node)
         if node and type(node[0]) is float and not any(node):
             return _nothing(len(node))
-        parts = [split(x, rule) for x in node]
+        # zeros are structure to every rule
+        parts = [0.0 if type(x) is float and x == 0 else split(x, rule) for x in node]
         return Plain(parts) if all(type(x) in (float, Plain) for x in parts) else parts
 
     return ConstantsPattern(split(constants, shared), values)
