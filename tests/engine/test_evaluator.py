@@ -499,7 +499,7 @@ def test_a_configuration_without_inertia():
     ]
     arm = Dynamics(zoo.Robot(name="centre", links=links))
     assert np.isfinite(arm.forward([0.0, 0.5], [0.0, 0.0])).all()
-    with pytest.raises(FloatingPointError, match=r"'centre'.*singular"):
+    with pytest.raises(FloatingPointError, match=r"'centre' are not finite: a moves without any inertia"):
         arm.forward(np.zeros(2), np.zeros(2))
 
 

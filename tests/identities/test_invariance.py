@@ -19,7 +19,7 @@ P_BASE = np.array([0.7, -1.1, 0.4])
 
 LINKS_ENOUGH = [name for name in zoo.ZOO if len(zoo.robot(name).links) > 1]
 # plain modal data carry no dimensions that a walk over the keys could see
-DIMENSIONED = [name for name in zoo.ZOO if name != "imported"]
+DIMENSIONED = [name for name in zoo.ZOO if not name.startswith("imported")]
 
 
 class Plain:

@@ -86,7 +86,7 @@ def test_conservation_laws(rod):
     def rates(t, y):
         return np.concatenate([y[n:], rod.forward(y[:n], y[n:])])
 
-    run = solve_ivp(rates, (0, 5.0), np.concatenate([q, v]), method="DOP853", rtol=1e-10, atol=1e-11)
+    run = solve_ivp(rates, (0, 5.0), np.concatenate([q, v]), method="DOP853", rtol=1e-11, atol=1e-12)
     first, last = (
         np.concatenate([*rod.momentum(*s), [rod.energy(*s).total]]) for s in (np.split(run.y[:, k], 2) for k in (0, -1))
     )

@@ -11,6 +11,7 @@ from pliant.formulations.loops.cuts import Plan, move_frames, plans
 from pliant.formulations.loops.elimination import NoPivotError, QuadraticForm, Relation
 from pliant.formulations.loops.merging import merged
 from pliant.formulations.recursive.passes import INVERSE, NoInertiaError, views
+from small_arms import linear
 
 
 def form_of(M, p):
@@ -89,13 +90,19 @@ def on_stem(rule, rotary):
         Link(
             name="arm",
             joint=Joint(type="fixed", parent="stem.root", placement=askew),
-            beam=Beam(length=0.8, properties=properties, modes=modes, rotary_inertia=rotary),
+            # only linear bodies can be joined
+            beam=Beam(length=0.8, properties=properties, modes=modes, rotary_inertia=rotary, bending="linear"),
         ),
         Link(name="tool", joint=Joint(name="wrist"), rigid=Rigid(mass=0.3, com=(0.05, 0.02, 0), inertia=1e-3)),
         Link(
             name="fin",
             joint=Joint(type="fixed", parent="arm.root", placement=Placement(rotation=[Rotation(z=1.0)])),
-            beam=Beam(length=0.3, properties=properties, modes=Modes(shape="clamped-free", bend_y=1)),
+            beam=Beam(
+                length=0.3,
+                properties=properties,
+                modes=Modes(shape="clamped-free", bend_y=1),
+                bending="linear",
+            ),
         ),
     ]
     return Robot(name="stem", links=links, attachment_rotation=rule)
@@ -132,7 +139,8 @@ def same_forces(tree, short):
 @pytest.mark.parametrize("name", ["dualemps", "three-prs", "closed-frame"])
 def test_all_plans_agree(name):
     """Multipliers, cuts, a free platform, and both orders of elimination, on plain numbers."""
-    arm = Dynamics(name, compile="never")
+    # links that shorten leave fewer ways: their loops hold more coordinates
+    arm = Dynamics(linear(load(name)), compile="never")
     short = merged(arm.tree)
     tree, closures = close(short.tree, arm.mechanism, short.order)
     rng = np.random.default_rng(2)
