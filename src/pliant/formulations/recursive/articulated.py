@@ -205,7 +205,7 @@ def articulate(
         for k in range(i):
             y[i] = y[i] - L[i][k] * y[k]
             coupling[i] = [x - L[i][k] * z for x, z in zip(coupling[i], coupling[k], strict=True)]
-    W = transpose([pivots.under(column(coupling, d)) for d in range(7)])
+    W = pivots.under(coupling)
     for i in range(n):
         U, w = coupling[i], W[i]
         for a in range(3):
@@ -216,7 +216,7 @@ def articulate(
                 B[a][d] = B[a][d] - U[a] * w[3 + d]
         p_v = [x + w[d] * y[i] for d, x in enumerate(p_v)]
         p_w = [x + w[3 + d] * y[i] for d, x in enumerate(p_w)]
-    y = pivots.under(y)
+    y = [x for (x,) in pivots.under([[x] for x in y])]
 
     if kind.joint == "fixed":
         handed_on = None if kind.on_base else hand_over(c, A, B, C, p_v, p_w)

@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeGuard
 
 from pliant.bodies.terms import Bias, Blocks, Body, FrameTerms, WideBody, momenta
 from pliant.spatial.scalars import Scalar, is_zero
-from pliant.spatial.vectors import Matrix, Vector, add, dot, times, transpose_times, zeros
+from pliant.spatial.vectors import Matrix, Vector, add, dot, scale, times, transpose_times, zeros
 
 BORDERED_ABOVE = 12
 """Elastic coordinates of a body up to which a full matrix is cheaper."""
@@ -33,13 +33,13 @@ class Pivots(NamedTuple):
     single: Vector
     pairs: list[tuple[Scalar, Scalar, Scalar]]
 
-    def under(self, x: Vector) -> Vector:
-        """D^-1 x."""
+    def under(self, rows: Matrix) -> Matrix:
+        """D^-1 times a matrix."""
         n = len(self.single)
-        out = [d * y for d, y in zip(self.single, x, strict=False)]
+        out = [scale(d, row) for d, row in zip(self.single, rows, strict=False)]
         for k, (a, b, c) in enumerate(self.pairs):
-            y, z = x[n + 2 * k : n + 2 * k + 2]
-            out += [a * y + b * z, b * y + c * z]
+            y, z = rows[n + 2 * k : n + 2 * k + 2]
+            out += [add(scale(a, y), scale(b, z)), add(scale(b, y), scale(c, z))]
         return out
 
 
@@ -59,9 +59,9 @@ def factor(M: Matrix, single: int) -> tuple[Matrix, Pivots]:
             pivots.single.append(1.0 / LD[first][first])
         else:
             a, b, c = LD[first][first], LD[first + 1][first], LD[first + 1][first + 1]
-            scale = 1.0 / (a * c - b * b)
+            reciprocal = 1.0 / (a * c - b * b)
             LD[first][first + 1] = b
-            pivots.pairs.append((c * scale, -b * scale, a * scale))
+            pivots.pairs.append((c * reciprocal, -b * reciprocal, a * reciprocal))
         for i in range(own.stop, n):
             if first < single:
                 L[i][first] = LD[i][first] * pivots.single[-1]
