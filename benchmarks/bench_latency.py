@@ -40,6 +40,20 @@ zero = numpy.zeros(arm.size)
 start = time.process_time()
 {work}
 """
+ELEMENTS = """
+import numpy, pliant
+bar = {{"length": 1.0, "material": "aluminium", "section": {{"rectangle": {{"width": 0.02, "height": 0.03}}}}}}
+links = [
+    {{"name": "arm", "joint": {{"name": "root", "axis": "z"}}, "beam": {{**bar, "elements": {{"number": 24}}}}}},
+    {{"name": "hand", "joint": {{"name": "hinge", "axis": "y"}}, "beam": {{**bar, "modes": {{"bend_y": 1}}}}}},
+]
+arm = pliant.Dynamics(pliant.Robot(name="elements", links=links[:{links}]))
+zero = numpy.zeros(arm.size)
+start = time.process_time()
+{work}
+"""
+"""An unreduced link of 96 coordinates that bends to second order, alone or with a link that it carries."""
+UNREDUCED = {"forward": "arm.forward(zero, zero)", "forces": "arm.forces(zero, zero, zero)"}
 SECOND_RUN = """
 import pliant
 from pliant.simulation.run import Run
@@ -94,6 +108,11 @@ def measure(options: Options) -> Section:
         took = _smallest(ANALYSIS.format(work=work), "")
         label = f"first {what}, empty cache, sections that turn exactly"
         section.add(Row("cibicik-4dof", label, took, "s", "one second", 1.0, faster=False, goal=COMPILED_WITHIN))
+    for links, case in ((1, "24 elements"), (2, "24 elements and a link on them")):
+        for what, work in UNREDUCED.items():
+            took = _smallest(ELEMENTS.format(work=work, links=links), "")
+            label = f"first {what}, empty cache, 96 coordinates to second order"
+            section.add(Row(case, label, took, "s", "two seconds", 2.0, faster=False, goal=COMPILED_WITHIN))
     took = _smallest(SECOND_RUN, "")
     label, unit = "set-up of a further run", "one millisecond"
     section.add(Row("two-link-flexible", label, 1e3 * took, "ms", unit, 1.0, faster=False, goal=SET_UP_WITHIN))

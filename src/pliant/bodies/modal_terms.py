@@ -175,7 +175,8 @@ def _blocks(body: ModalTerms, q_e: Vector, gradients: list[Matrix]) -> Blocks:
     for a in range(3):
         for k in range(n):
             for i, q in enumerate(q_e):
-                E_w[a][k] = E_w[a][k] + body.lam[i][k][a] * q
+                if not is_zero(body.lam[i][k][a]):
+                    E_w[a][k] = E_w[a][k] + body.lam[i][k][a] * q
     return Blocks(
         A=[[m, 0.0, 0.0], [0.0, m, 0.0], [0.0, 0.0, m]],
         B=[[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]],
@@ -199,7 +200,9 @@ def _bias(body: ModalTerms, q_e: Vector, v_e: Vector, w: Vector, gradients: list
     for i in range(n):
         gyroscopic: Scalar = 0.0
         for k in range(n):
-            gyroscopic = gyroscopic + dot(body.lam[k][i], w) * twice[k]
+            lam = body.lam[k][i]
+            if not (is_zero(lam[0]) and is_zero(lam[1]) and is_zero(lam[2])):
+                gyroscopic = gyroscopic + dot(lam, w) * twice[k]
         s = gyroscopic - dot(w, turned[i])
         s = s + dot(column(body.K_ee, i), q_e) + dot(column(body.D_ee, i), v_e)
         elastic.append(s)

@@ -42,20 +42,22 @@ class SecondOrderTerms(NamedTuple):
 
     def inertia(self, q_e: Vector, v_e: Vector, w: Vector) -> tuple[Blocks, Bias]:
         """Mass blocks and bias on (a_v, a_w, a_e)."""
-        n = len(q_e)
+        whole, (force, moment, rates), G = self.wide_inertia(q_e, v_e, w)
+        blocks = whole._replace(E_v=_pulled(whole.E_v, G), E_w=_pulled(whole.E_w, G), M_e=_pulled_twice(whole.M_e, G))
+        return blocks, Bias(force, moment, _pulled([rates], G)[0])
+
+    def wide_inertia(self, q_e: Vector, v_e: Vector, w: Vector) -> tuple[Blocks, Bias, Matrix]:
+        """Mass blocks and bias on (a_v, a_w, a_e, z), where z = F q . a_e is p_ddot without v^T F v, and F q (k, n)."""
         back = [_Form(F, q_e, v_e) for F in self.forms]
         whole, (force, moment, rates) = self.linear.inertia(
             [*q_e, *(form.value for form in back)], [*v_e, *(form.rate for form in back)], w
         )
-        for j, form in enumerate(back, start=n):
+        for j, form in enumerate(back, start=len(q_e)):
             force, moment, rates = (
                 [x + row[j] * form.bias for x, row in zip(bias, block, strict=True)]
                 for bias, block in ((force, whole.E_v), (moment, whole.E_w), (rates, whole.M_e))
             )
-        blocks = whole._replace(
-            E_v=_pulled(whole.E_v, back), E_w=_pulled(whole.E_w, back), M_e=_pulled_twice(whole.M_e, back)
-        )
-        return blocks, Bias(force, moment, _pulled([rates], back)[0])
+        return whole, Bias(force, moment, rates), [form.gradient for form in back]
 
     def frame(self, section: SecondOrderSection | ModalSection, q_e: Vector, v_e: Vector) -> FrameTerms:
         """Motion of a frame."""
@@ -102,23 +104,23 @@ class _Form:
             self.bias = self.bias + rate * (G[i][i] * rate + dot(G[i][i + 1 :], twice[i + 1 :]))
 
 
-def _pulled(rows: Matrix, back: list[_Form]) -> Matrix:
-    """Rows over (q, p) times J."""
-    n = len(rows[0]) - len(back)
+def _pulled(rows: Matrix, G: Matrix) -> Matrix:
+    """Rows over (q, p) times J = [1; G]."""
+    n = len(rows[0]) - len(G)
     out = [list(row[:n]) for row in rows]
-    for j, form in enumerate(back, start=n):
-        out = [add(row, scale(whole[j], form.gradient)) for row, whole in zip(out, rows, strict=True)]
+    for j, gradient in enumerate(G, start=n):
+        out = [add(row, scale(whole[j], gradient)) for row, whole in zip(out, rows, strict=True)]
     return out
 
 
-def _pulled_twice(M: Matrix, back: list[_Form]) -> Matrix:
+def _pulled_twice(M: Matrix, G: Matrix) -> Matrix:
     """J^T M J, one half of it computed."""
-    half = _pulled(M, back)
-    n = len(M) - len(back)
+    half = _pulled(M, G)
+    n = len(M) - len(G)
     out = [row[:] for row in half[:n]]
     for k in range(n):
         for i in range(k + 1):
-            for row, form in zip(half[n:], back, strict=True):
-                out[i][k] = out[i][k] + form.gradient[i] * row[k]
+            for row, gradient in zip(half[n:], G, strict=True):
+                out[i][k] = out[i][k] + gradient[i] * row[k]
             out[k][i] = out[i][k]
     return out

@@ -116,6 +116,15 @@ class BendingBody(Body, Protocol):
         ...
 
 
+@runtime_checkable
+class WideBody(Body, Protocol):
+    """A body whose inertia is simpler on more accelerations than its coordinates have."""
+
+    def wide_inertia(self, q_e: Vector, v_e: Vector, w: Vector) -> tuple[Blocks, Bias, Matrix]:
+        """Mass blocks and bias on (a_v, a_w, a_e, z), and G with z = G a_e."""
+        ...
+
+
 def momenta(b: Blocks, a_v: Vector, a_w: Vector, a_e: Vector) -> tuple[Vector, Vector, Vector]:
     """Mass matrix times accelerations or rates, for a single body (A is m times identity)."""
     m = b.A[0][0]

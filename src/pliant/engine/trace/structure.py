@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -47,19 +48,28 @@ class Plain(list[Any]):
 
     def __init__(self, values: list[Any]) -> None:
         super().__init__(values)
-        self.frozen = tuple(freeze(value) for value in values)
+        self.frozen = freeze(values)
+
+
+@cache
+def _nothing(n: int) -> Plain:
+    """n zeros."""
+    return Plain([0.0] * n)
 
 
 def map_leaves(tree: Any, f: Callable[[Any], Any]) -> Any:
-    """Apply f to every leaf of nested lists, tuples, named tuples and dicts; slots and None are leaves."""
-    if type(tree) is Plain:
+    """Apply f to the leaves of nested lists, tuples, named tuples and dicts; slots and None are leaves.
+
+    Plain numbers stay as they are: most leaves of a large body are zeros.
+    """
+    if type(tree) in (float, Plain):
         return tree
     if isinstance(tree, (Slot, ConstantSlot)) or tree is None:
         return f(tree)
     if isinstance(tree, dict):
         return {key: map_leaves(value, f) for key, value in tree.items()}
     if isinstance(tree, list):
-        return [map_leaves(value, f) for value in tree]
+        return [x if type(x) is float or type(x) is Plain else map_leaves(x, f) for x in tree]
     if isinstance(tree, tuple):
         values = [map_leaves(value, f) for value in tree]
         return type(tree)(*values) if hasattr(tree, "_fields") else tuple(values)
@@ -73,7 +83,7 @@ def freeze(tree: Any) -> Any:
     if isinstance(tree, dict):
         return tuple((key, freeze(value)) for key, value in tree.items())
     if isinstance(tree, (list, tuple)) and not isinstance(tree, (Slot, ConstantSlot)):
-        return tuple(freeze(value) for value in tree)
+        return tuple([x if type(x) is float else freeze(x) for x in tree])
     # two kinds of slots with equal numbers are different things
     return ("constant", *tree) if isinstance(tree, ConstantSlot) else tree
 
@@ -135,7 +145,10 @@ def split_constants(constants: Any) -> ConstantsPattern:
             return type(node)(*(split(x, rules.get(name, shared)) for name, x in zip(node._fields, node, strict=True)))
         if not isinstance(node, list):
             return rule(node)
-        parts = [split(x, rule) for x in node]
+        if node and type(node[0]) is float and not any(node):
+            return _nothing(len(node))
+        # zeros are structure to every rule
+        parts = [0.0 if type(x) is float and x == 0 else split(x, rule) for x in node]
         return Plain(parts) if all(type(x) in (float, Plain) for x in parts) else parts
 
     return ConstantsPattern(split(constants, shared), values)

@@ -82,7 +82,8 @@ class Node:
         return _multiply(self, other)
 
     def __rmul__(self, other: Scalar) -> Scalar:
-        return _multiply(other, self)
+        # most entries of large arrays are zeros
+        return 0.0 if type(other) is float and other == 0 else _multiply(other, self)
 
     def __truediv__(self, other: Scalar) -> Scalar:
         return _divide(self, other)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pliant.bodies.terms import Blocks, FrameTerms
+from pliant.bodies.terms import Bias, Blocks, FrameTerms
+from pliant.formulations.recursive.bordered import bordered, factor, is_bordered
 from pliant.formulations.recursive.connection import (
     Connection,
     carried_acceleration,
@@ -50,9 +51,9 @@ class Handed(NamedTuple):
 class Factors(NamedTuple):
     """What the elimination of a link's coordinates leaves for the outward pass.
 
-    Elastic: L D L^T of their block, y = L^-1 (force), W = D^-1 L^-1 (coupling to the 6 body accelerations and
-    the joint). Joint: its row g_v, g_w over the pivot, and the force over the pivot. Joint that turns any way: the
-    acceleration of the link is free - held a_v in the directions that the joint leaves to it.
+    Elastic: L D L^T of their block, with its border, y = L^-1 (force), W = D^-1 L^-1 (coupling to the 6 body
+    accelerations and the joint). Joint: its row g_v, g_w over the pivot, and the force over the pivot. Joint that
+    turns any way: the acceleration of the link is free - held a_v in the directions that the joint leaves to it.
     """
 
     L: Matrix
@@ -158,17 +159,8 @@ def gather_force(
 
 def ldl(M: Matrix) -> tuple[Matrix, Vector]:
     """L (unit lower, strict part) and the reciprocals of D with M = L D L^T."""
-    n = len(M)
-    L = zeros(n, n)
-    D: Vector = [0.0] * n
-    inverse: Vector = [0.0] * n
-    for j in range(n):
-        scaled = [L[j][k] * D[k] for k in range(j)]
-        D[j] = M[j][j] - dot(L[j][:j], scaled)
-        inverse[j] = 1.0 / D[j]
-        for i in range(j + 1, n):
-            L[i][j] = (M[i][j] - dot(L[i][:j], scaled)) * inverse[j]
-    return L, inverse
+    L, pivots = factor(M, len(M))
+    return L, pivots.single
 
 
 def ldl_solve(L: Matrix, inverse: Vector, b: Vector) -> Vector:
@@ -192,28 +184,28 @@ def articulate(
     children: list[tuple[Handed, FrameTerms]],
 ) -> tuple[Handed | None, Factors]:
     """One inward step: take the children in, eliminate the link's own coordinates, hand the rest to the parent."""
-    n = kind.size
-    q_e, v_e = elastic(kind, q), elastic(kind, v)
-    b, (p_v, p_w, p_e) = link.body.inertia(q_e, v_e, c.w)
-    for handed, frame in children:
+    b, (p_v, p_w, p_e), frames = _own_terms(kind, link, q, v, c, [frame for _, frame in children])
+    for (handed, _), frame in zip(children, frames, strict=True):
         b = absorb(b, handed, frame)
         p_v, p_w, p_e = gather_force(p_v, p_w, p_e, handed.p_v, handed.p_w, frame)
     A, B, C = ([list(row) for row in m] for m in (b.A, b.B, b.C))
 
     # motor, spring and friction act on the motor angle theta + b q_e
-    row, motor = link.drive.row, link.drive.inertia
+    n, f_e = len(b.M_e), elastic(kind, f)
+    # nothing acts on the unknowns of a border
+    border = [0.0] * (n - kind.size)
+    row, f_e, motor = [*link.drive.row, *border], [*f_e, *border], link.drive.inertia
     drive = motor_force(kind, link, q, v)
     M_e = [[b.M_e[i][k] + motor * row[i] * row[k] for k in range(n)] for i in range(n)]
-    f_e = elastic(kind, f)
     y = [f_e[i] - p_e[i] - row[i] * drive for i in range(n)]
     # eliminate the elastic coordinates: six body rows and the motor's own row couple to them
     coupling = [[*column(b.E_v, i), *column(b.E_w, i), kind.sign * (motor * row[i])] for i in range(n)]
-    L, inverse = ldl(M_e)
+    L, pivots = factor(M_e, kind.size)
     for i in range(n):
         for k in range(i):
             y[i] = y[i] - L[i][k] * y[k]
             coupling[i] = [x - L[i][k] * z for x, z in zip(coupling[i], coupling[k], strict=True)]
-    W = [scale(inverse[i], coupling[i]) for i in range(n)]
+    W = transpose([pivots.under(column(coupling, d)) for d in range(7)])
     for i in range(n):
         U, w = coupling[i], W[i]
         for a in range(3):
@@ -224,7 +216,7 @@ def articulate(
                 B[a][d] = B[a][d] - U[a] * w[3 + d]
         p_v = [x + w[d] * y[i] for d, x in enumerate(p_v)]
         p_w = [x + w[3 + d] * y[i] for d, x in enumerate(p_w)]
-    y = [inverse[i] * y[i] for i in range(n)]
+    y = pivots.under(y)
 
     if kind.joint == "fixed":
         handed_on = None if kind.on_base else hand_over(c, A, B, C, p_v, p_w)
@@ -262,6 +254,16 @@ def articulate(
     p_v = [x + U * g for x, U in zip(p_v, U_v, strict=True)]
     p_w = [x + U * g for x, U in zip(p_w, U_w, strict=True)]
     return hand_over(c, A, B, C, p_v, p_w), factors
+
+
+def _own_terms(
+    kind: LinkKind, link: LinkConstants, q: Vector, v: Vector, c: Connection, frames: list[FrameTerms]
+) -> tuple[Blocks, Bias, list[FrameTerms]]:
+    """Inertia and bias of the body, and frames of it; on a bordered matrix where that is cheaper."""
+    q_e, v_e, body = elastic(kind, q), elastic(kind, v), link.body
+    if is_bordered(body, kind.size):
+        return bordered(body, q_e, v_e, c.w, frames)
+    return *body.inertia(q_e, v_e, c.w), frames
 
 
 def _let_go(
@@ -335,7 +337,7 @@ def accelerate(kind: LinkKind, c: Connection, factors: Factors, parent: Accelera
         moved = a_w if kind.joint == "revolute" else a_v
         moved[kind.axis] = moved[kind.axis] + joint
         out.append(kind.sign * joint)
-    n = kind.size
+    n = len(factors.y)
     a_e = [
         factors.y[i] - (dot(factors.W[i][:3], a_v) + dot(factors.W[i][3:6], a_w) + factors.W[i][6] * joint)
         for i in range(n)
@@ -343,4 +345,5 @@ def accelerate(kind: LinkKind, c: Connection, factors: Factors, parent: Accelera
     for i in reversed(range(n)):
         for k in range(i + 1, n):
             a_e[i] = a_e[i] - factors.L[k][i] * a_e[k]
+    a_e = a_e[: kind.size]
     return out + a_e, Acceleration(a_v, a_w, a_e)

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.bodies.terms import FrameTerms, momenta
+from pliant.bodies.terms import FrameTerms
+from pliant.formulations.recursive.bordered import moved
 from pliant.formulations.recursive.connection import (
     elastic,
     joint_attitude,
@@ -111,13 +112,12 @@ class Energy(NamedTuple):
 def energies(kind: LinkKind, link: LinkConstants, q: Vector, v: Vector, m: Motion, gravity: Vector) -> Energy:
     """Energies and momentum of one link with its joint's spring and motor."""
     q_e, v_e, body = elastic(kind, q), elastic(kind, v), link.body
-    b, _ = body.inertia(q_e, [0.0] * kind.size, [0.0] * 3)
     v_own, w_own = transpose_times(m.R, m.v), transpose_times(m.R, m.w)
-    p_v, p_w, p_e = momenta(b, v_own, w_own, v_e)
+    mass, (p_v, p_w, p_e), _ = moved(body, q_e, [0.0] * kind.size, [0.0] * 3, v_own, w_own, v_e)
     kinetic = 0.5 * (dot(v_own, p_v) + dot(w_own, p_w) + dot(v_e, p_e))
     strain = body.energy(q_e)
     first = times(m.R, body.first_moment(q_e))
-    height = -dot(gravity, add(scale(b.A[0][0], m.p), first))
+    height = -dot(gravity, add(scale(mass, m.p), first))
     if kind.turns_freely:
         theta = q[COORDINATES[kind.joint] - 3 : COORDINATES[kind.joint]]
         strain = strain + 0.5 * link.drive.stiffness * dot(theta, theta)

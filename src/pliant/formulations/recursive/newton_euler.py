@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pliant.bodies.terms import FrameTerms, momenta
+from pliant.bodies.terms import FrameTerms
 from pliant.formulations.recursive.articulated import Acceleration, gather_force
+from pliant.formulations.recursive.bordered import moved
 from pliant.formulations.recursive.connection import (
     Connection,
     attitude_moment,
@@ -46,9 +47,8 @@ def inertial(
     a_v, a_w = add(a_v, linear), add(a_w, angular)
     a_e = elastic(kind, a)
     q_e, v_e = elastic(kind, q), elastic(kind, v)
-    b, bias = link.body.inertia(q_e, v_e, c.w)
-    force, moment, elastic_force = momenta(b, a_v, a_w, a_e)
-    wrench = Wrench(add(force, bias.force), add(moment, bias.moment), add(elastic_force, bias.elastic))
+    _, inertia, bias = moved(link.body, q_e, v_e, c.w, a_v, a_w, a_e)
+    wrench = Wrench(*(add(x, y) for x, y in zip(inertia, bias, strict=True)))
     return wrench, Acceleration(a_v, a_w, a_e)
 
 
