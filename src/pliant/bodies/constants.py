@@ -44,13 +44,16 @@ def deflection(body: ModalBody, frame: str, q_e: Array) -> tuple[Array, Array]:
     at = body.frames[frame]
     if body.large is None:
         return q_e @ at.Phi_d.T, q_e @ at.Phi_r.T
-    from scipy.spatial.transform import Rotation
-
     offset = np.array(offset_of(body, frame))
     # the undeformed body is the last state
     states = np.vstack([q_e.reshape(-1, body.size), np.zeros(body.size)])
     r, R = _place(body, frame, states)
     displacement = r[:-1] - r[-1] + (R[:-1] - R[-1]) @ offset
+    if not isinstance(body.large, Rod):
+        # their sections turn by their rotation shapes, as those of linear bodies
+        return displacement.reshape(*q_e.shape[:-1], 3), q_e @ at.Phi_r.T
+    from scipy.spatial.transform import Rotation
+
     angles = Rotation.from_matrix(R[:-1] @ R[-1].T).as_rotvec()
     return displacement.reshape(*q_e.shape[:-1], 3), np.asarray(angles).reshape(*q_e.shape[:-1], 3)
 

@@ -43,6 +43,7 @@ MANOEUVRE = Steps(
     )
 )
 UNTIL = 6.0
+FIRST = 1e-3
 # processor seconds of the paper: nonlinear, linearised, linearised with optimised code
 PAPER_SECONDS = {"recursive": "3901", "dual_screw": "314; 14 with optimised code"}
 MODELS = {
@@ -108,9 +109,9 @@ def simulate(method: str) -> ManoeuvreRun:
         # that the printed model is not fit for this is what is shown here
         warnings.simplefilter("ignore")
         arm = Dynamics(study.robot, method=method)
+    # a first step compiles
+    Run(study.with_changes(until=FIRST), arm).go()
     job = Run(study, arm)
-    # the first evaluation compiles
-    arm.forward(job.q0, job.v0)
     prepared = time.process_time()
     trouble = ""
     try:

@@ -133,17 +133,14 @@ class Peaks:
 
     def _top(self, times: Floats, q: Floats, v: Floats, k: int, column: int, sign: float) -> tuple[float, float]:
         """The highest point of the motion around a step end, and when."""
-        from scipy.interpolate import KroghInterpolator
-
         first = min(max(k - 1, 0), max(len(times) - 3, 0))
         three = slice(first, first + 3)
-        twice = np.repeat(times[three], 2)
-        path = KroghInterpolator(twice - twice[0], np.stack([q[three], v[three]], axis=1).reshape(len(twice), -1))
+        path = _Osculating(times[three], q[three], v[three])
         low, high = float(times[max(k - 1, 0)]), float(times[min(k + 1, len(times) - 1)])
         best, when = -np.inf, low
         for _ in range(ROUNDS):
             near = np.linspace(low, high, POINTS)
-            seen = sign * self.watched.column(np.asarray(path(near - twice[0])), column)
+            seen = sign * self.watched.column(path(near), column)
             j = int(np.argmax(seen))
             if seen[j] > best:
                 best, when = float(seen[j]), float(near[j])
@@ -159,6 +156,28 @@ class Peaks:
             return q, v
         desired = path.many(times)
         return constrained.expand(desired.q, q), constrained.expand(desired.v, v)
+
+
+class _Osculating:
+    """The polynomial through positions and rates (points, n) at some times, by divided differences."""
+
+    def __init__(self, times: Floats, q: Floats, v: Floats) -> None:
+        self.start = times[0]
+        self.nodes = np.repeat(times - self.start, 2)
+        differences = np.empty((2 * len(times) - 1, q.shape[1]))
+        differences[0::2] = v
+        differences[1::2] = np.diff(q, axis=0) / np.diff(times)[:, None]
+        self.coefficients = [q[0], differences[0]]
+        for order in range(2, len(self.nodes)):
+            differences = np.diff(differences, axis=0) / (self.nodes[order:] - self.nodes[:-order])[:, None]
+            self.coefficients.append(differences[0])
+
+    def __call__(self, times: Floats) -> Floats:
+        since = (times - self.start)[:, None]
+        value: Floats = np.zeros((len(times), len(self.coefficients[0])))
+        for coefficient, node in zip(reversed(self.coefficients), reversed(self.nodes), strict=True):
+            value = value * (since - node) + coefficient
+        return value
 
 
 class _Watched:
