@@ -9,7 +9,7 @@ import typer
 
 from pliant.cli.modes import configuration_of
 from pliant.cli.terminal import RobotArgument, check_picture, emit, number, plain, refuse, table, warn
-from pliant.cli.wrenches import loads_of
+from pliant.cli.wrenches import FollowerOption, loads_of
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -26,9 +26,7 @@ def buckling(
             "Without any, gravity grows."
         ),
     ] = None,
-    follower: Annotated[
-        list[str] | None, typer.Option(help="The same along the axes of the frame, with which it turns.")
-    ] = None,
+    follower: FollowerOption = None,
     dead: Annotated[list[str] | None, typer.Option(help="A load that acts from the beginning.")] = None,
     at: Annotated[
         list[str] | None,

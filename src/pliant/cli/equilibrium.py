@@ -9,7 +9,7 @@ import typer
 
 from pliant.cli.modes import configuration_of
 from pliant.cli.terminal import emit, number, plain, refuse, table, warn
-from pliant.cli.wrenches import loads_of, rates_of
+from pliant.cli.wrenches import FollowerOption, LoadOption, RateOption, loads_of, rates_of
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -24,17 +24,9 @@ def equilibrium(
         list[str] | None,
         typer.Option(help="Joint values of the configuration, such as elbow=-60deg; may be repeated."),
     ] = None,
-    load: Annotated[
-        list[str] | None,
-        typer.Option(help="A load FRAME=FX,FY,FZ[,MX,MY,MZ] along base axes, in N and N m; may be repeated."),
-    ] = None,
-    follower: Annotated[
-        list[str] | None, typer.Option(help="The same along the axes of the frame, with which it turns.")
-    ] = None,
-    rate: Annotated[
-        list[str] | None,
-        typer.Option(help="A joint that turns steadily, JOINT=VALUE in rad/s or with a unit (60rpm); may be repeated."),
-    ] = None,
+    load: LoadOption = None,
+    follower: FollowerOption = None,
+    rate: RateOption = None,
     off: Annotated[
         bool, typer.Option("--off", help="The motors are off and all joints settle; default: the drives hold them.")
     ] = False,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pliant.cli.terminal import RobotArgument, check_picture, emit, number, plain, refuse, table, warn
-from pliant.cli.wrenches import loads_of, rates_of
+from pliant.cli.wrenches import FollowerOption, LoadOption, RateOption, loads_of, rates_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,17 +42,9 @@ def modes(
     convergence: Annotated[
         bool, typer.Option("--convergence", help="Show the frequencies with more modes and elements, too.")
     ] = False,
-    load: Annotated[
-        list[str] | None,
-        typer.Option(help="A load FRAME=FX,FY,FZ[,MX,MY,MZ] along base axes, in N and N m; may be repeated."),
-    ] = None,
-    follower: Annotated[
-        list[str] | None, typer.Option(help="The same along the axes of the frame, with which it turns.")
-    ] = None,
-    rate: Annotated[
-        list[str] | None,
-        typer.Option(help="A joint that turns steadily, JOINT=VALUE in rad/s or with a unit (60rpm); may be repeated."),
-    ] = None,
+    load: LoadOption = None,
+    follower: FollowerOption = None,
+    rate: RateOption = None,
     spin: Annotated[
         str | None,
         typer.Option(help="JOINT=SPEED, such as hub=600rpm: frequencies over the speed of a joint, up to this one."),

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pliant.cli.progress import ProgressBar
 from pliant.cli.terminal import (
     FAILED,
     check_film,
@@ -90,7 +89,7 @@ def simulate(
     job = Job.prepare(study, output, changes, resume=resume, force=force, python=allow_python)
     if not quiet:
         _introduce(job.run, job.study, job.resumed_at)
-    with _Screen(job.run, quiet) as screen:
+    with _RunBar(job.run, quiet) as screen:
         outcome = job.go(screen.update, checkpoint)
     if outcome.trouble:
         tell(outcome.trouble)
@@ -190,43 +189,19 @@ def _write(
             yield path
 
 
-class _Screen:
-    """The progress bar, and the interrupt that ends a run in order."""
+class _RunBar(ProgressBar):
+    """Where a run is."""
 
     def __init__(self, run: Run, quiet: bool) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn
-
-        console = Console(stderr=True, highlight=False)
-        self.interrupted = False
-        self.started = run.t
-        self.shown = 0.0
         columns = (
-            BarColumn(bar_width=30),
-            TextColumn("{task.fields[time]} of {task.fields[until]} s"),
-            TextColumn("step {task.fields[step]}"),
-            TextColumn("{task.fields[factor]} x real time"),
-            TextColumn("{task.fields[left]}"),
+            "{task.fields[time]} of {task.fields[until]} s",
+            "step {task.fields[step]}",
+            "{task.fields[factor]} x real time",
+            "{task.fields[left]}",
         )
-        self.bar = Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal)
-        fields: dict[str, Any] = {"time": "0", "until": f"{run.study.until:g}", "step": "", "factor": "", "left": ""}
-        self.task = self.bar.add_task("", total=run.study.until, **fields)
-
-    def __enter__(self) -> _Screen:
-        self._before = [(s, signal.signal(s, self._interrupt)) for s in (signal.SIGINT, signal.SIGTERM)]
-        self.bar.start()
-        return self
-
-    def __exit__(self, *what: object) -> None:
-        self.bar.stop()
-        for s, handler in self._before:
-            signal.signal(s, handler)
-
-    def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        if self.interrupted:
-            # the second one does not wait
-            raise KeyboardInterrupt
-        self.interrupted = True
+        until = run.study.until
+        super().__init__(quiet, until, *columns, time="0", until=f"{until:g}", step="", factor="", left="")
+        self.started, self.shown = run.t, 0.0
 
     def update(self, at: Progress) -> bool:
         """Show where the run is; True if it shall end."""

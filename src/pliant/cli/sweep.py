@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import shlex
-import signal
 import sys
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pliant.cli.progress import ProgressBar
 from pliant.cli.simulate import INTERRUPTED
-from pliant.cli.terminal import check_folder, check_picture, emit, number, refuse, table, warn
+from pliant.cli.terminal import check_folder, check_picture, emit, number, plain, refuse, table, warn
 
 if TYPE_CHECKING:
     from pliant.sweeps.sweep import SweepProgress
@@ -53,6 +52,7 @@ def sweep(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print warnings and errors only.")] = False,
 ) -> None:
     """Compute a robot or a study many times with other numbers; Ctrl-C keeps what is done, and --resume goes on."""
+    from pliant.model.files import file_name
     from pliant.sweeps.subject import subject_of
     from pliant.sweeps.sweep import SweepInterruptedError
     from pliant.sweeps.sweep import sweep as run_sweep
@@ -61,18 +61,18 @@ def sweep(
     if csv is not None:
         check_folder(csv, (".csv",))
     given = subject_of(subject, do)
-    path = output or Path(f"{given.name}-sweep.h5")
+    path = output or Path(f"{file_name(given.name)}-sweep.h5")
     check_folder(path, (".h5", ".parquet"))
     if path.exists() and not (resume or force or _is_sweep(path)):
         refuse(f"{path} exists and is no sweep; name another file with -o, or --force replaces it")
     options: dict[str, Any] = {"do": do, "outputs": keep or (), "sample": sample, "seed": seed, "cluster": cluster}
-    with _Bar(quiet) as bar:
+    with _SweepBar(quiet) as bar:
         try:
             found = run_sweep(
                 given, _places(vary), jobs=jobs, file=path, resume=resume, force=force, report=bar.update, **options
             )
         except SweepInterruptedError as error:
-            bar.close()
+            bar.bar.stop()
             command = shlex.join(["pliant", *(word for word in sys.argv[1:] if word not in ("--resume", "--force"))])
             typer.secho(f"{error}; go on with: {command} --resume", fg="yellow", err=True)
             raise typer.Exit(INTERRUPTED) from None
@@ -125,45 +125,20 @@ def _summary(found: Sweep) -> None:
         rows.add_row(*(number(x) if isinstance(x, float) else str(x) for x in (column[k] for column in columns)))
     every = f", every {step}th shown" if step > 1 else ""
     failed = f", {found.failed} failed" if found.failed else ""
-    emit(f"[bold]{found.info.name}[/]: {found.info.action}, {len(found)} cases, {found.info.how}{failed}{every}", rows)
+    title = f"[bold]{plain(found.info.name)}[/]: {plain(found.info.action)}"
+    emit(f"{title}, {len(found)} cases, {found.info.how}{failed}{every}", rows)
 
 
 def _titled(found: Sweep, name: str) -> str:
     unit = found.unit(name)
-    return f"{name}\n({unit})" if unit else name
+    return plain(f"{name}\n({unit})" if unit else name)
 
 
-class _Bar:
-    """The progress bar, and the interrupt that ends a sweep in order."""
+class _SweepBar(ProgressBar):
+    """Where a sweep is."""
 
     def __init__(self, quiet: bool) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn
-
-        console = Console(stderr=True, highlight=False)
-        columns = BarColumn(bar_width=30), TextColumn("{task.fields[words]}")
-        self.bar = Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal)
-        self.task = self.bar.add_task("", total=None, words="starting")
-        self.interrupted = False
-
-    def __enter__(self) -> _Bar:
-        self._before = [(s, signal.signal(s, self._interrupt)) for s in (signal.SIGINT, signal.SIGTERM)]
-        self.bar.start()
-        return self
-
-    def __exit__(self, *what: object) -> None:
-        self.close()
-        for s, handler in self._before:
-            signal.signal(s, handler)
-
-    def close(self) -> None:
-        self.bar.stop()
-
-    def _interrupt(self, signum: int, frame: FrameType | None) -> None:
-        if self.interrupted:
-            # the second one does not wait
-            raise KeyboardInterrupt
-        self.interrupted = True
+        super().__init__(quiet, None, "{task.fields[words]}", words="starting")
 
     def update(self, at: SweepProgress) -> bool:
         """Show where the sweep is; True if it shall end."""

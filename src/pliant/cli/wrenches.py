@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from pliant.cli.terminal import refuse
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
+
+LoadOption = Annotated[
+    list[str] | None,
+    typer.Option(help="A load FRAME=FX,FY,FZ[,MX,MY,MZ] along base axes, in N and N m; may be repeated."),
+]
+FollowerOption = Annotated[
+    list[str] | None, typer.Option(help="The same along the axes of the frame, with which it turns.")
+]
+RateOption = Annotated[
+    list[str] | None,
+    typer.Option(help="A joint that turns steadily, JOINT=VALUE in rad/s or with a unit (60rpm); may be repeated."),
+]
 
 
 def loads_of(option: str, given: list[str]) -> dict[str, list[float]]:

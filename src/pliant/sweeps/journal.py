@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from pliant.model.errors import ModelError
+from pliant.model.files import written
 from pliant.sweeps.work import CaseRow
 
 ENDING = ".partial"
@@ -102,9 +102,5 @@ def _whole(file: Path) -> bool:
 
 
 def _write(path: Path, data: bytes) -> None:
-    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with open(beside, "wb") as stream:
-        stream.write(data)
-        stream.flush()
-        os.fsync(stream.fileno())
-    os.replace(beside, path)
+    with written(path) as beside:
+        beside.write_bytes(data)

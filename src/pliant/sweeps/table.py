@@ -14,7 +14,6 @@ Layout of an HDF5 file; the first axis of all arrays is the case:
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -265,37 +264,32 @@ def save_hdf5(
     import h5py
 
     text = h5py.string_dtype()
-    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with h5py.File(beside, "w") as file:
-            file.attrs.update({"kind": KIND, "format": FORMAT, "version": info.version, "how": info.how})
-            file.attrs.update({"name": info.name, "action": info.action, "units": json.dumps(info.units)})
-            file["subject"] = info.subject
-            file.attrs["places"] = json.dumps(list(varied))
-            for k, values in enumerate(varied.values()):
-                data = values if values.dtype != object else np.array(values, dtype=text)
-                file.create_dataset(f"varied/{k}", data=data).attrs["place"] = list(varied)[k]
-            reasons = file.create_dataset("reason", (count,), dtype=text)
-            notes = file.create_dataset("notes", (count,), dtype=text)
-            k, names = 0, list[str]()
-            for chunk in chunks:
-                for row in chunk:
-                    reasons[k], notes[k] = row.reason, "; ".join(row.notes)
-                    for name, value in row.values.items():
-                        if name not in names:
-                            names.append(name)
-                            shape = (count, *_shape(value, time))
-                            made = file.create_dataset(
-                                f"outputs/{len(names) - 1}", shape, dtype="f8", fillvalue=np.nan, chunks=_blocks(shape)
-                            )
-                            made.attrs["name"] = name
-                        put(file[f"outputs/{names.index(name)}"], k, value)
-                    k += 1
-            file.attrs["outputs"] = json.dumps(names)
-            file["time"] = time
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
+    with written(path) as beside, h5py.File(beside, "w") as file:
+        file.attrs.update({"kind": KIND, "format": FORMAT, "version": info.version, "how": info.how})
+        file.attrs.update({"name": info.name, "action": info.action, "units": json.dumps(info.units)})
+        file["subject"] = info.subject
+        file.attrs["places"] = json.dumps(list(varied))
+        for k, values in enumerate(varied.values()):
+            data = values if values.dtype != object else np.array(values, dtype=text)
+            file.create_dataset(f"varied/{k}", data=data).attrs["place"] = list(varied)[k]
+        reasons = file.create_dataset("reason", (count,), dtype=text)
+        notes = file.create_dataset("notes", (count,), dtype=text)
+        k, names = 0, list[str]()
+        for chunk in chunks:
+            for row in chunk:
+                reasons[k], notes[k] = row.reason, "; ".join(row.notes)
+                for name, value in row.values.items():
+                    if name not in names:
+                        names.append(name)
+                        shape = (count, *_shape(value, time))
+                        made = file.create_dataset(
+                            f"outputs/{len(names) - 1}", shape, dtype="f8", fillvalue=np.nan, chunks=_blocks(shape)
+                        )
+                        made.attrs["name"] = name
+                    put(file[f"outputs/{names.index(name)}"], k, value)
+                k += 1
+        file.attrs["outputs"] = json.dumps(names)
+        file["time"] = time
 
 
 def _blocks(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -347,9 +341,5 @@ def save_parquet(sweep: Sweep, path: Path) -> None:
     table = sweep.to_dataframe()
     # attributes of a table are written as JSON, and must be plain
     table.attrs = {key: value if isinstance(value, str | dict) else str(value) for key, value in table.attrs.items()}
-    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
+    with written(path) as beside:
         table.to_parquet(beside)
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
