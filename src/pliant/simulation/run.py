@@ -98,6 +98,7 @@ class Run:
         self.strains = strain_points(study)
         frames = (_whole_name(study.robot, frame) for frame in study.outputs.frames)
         self.frames = tuple(dict.fromkeys(("tip", *frames)))
+        self._require_channels()
         self.peaks = Peaks(self.equations, self.strains, self.frames)
         self.breaks = [t for t in self.equations.breaks if 0 < t < study.until]
         self.segment = (0.0, 0.0)
@@ -115,6 +116,21 @@ class Run:
                 f"{samples:.2g} samples of {self.arm.size} coordinates need {8e-9 * samples * columns:.3g} GB; "
                 f"write outputs.step of at least {step:.2g} s"
             )
+
+    def _require_channels(self) -> None:
+        """Refuse channels that the result will not have, before it is computed."""
+        if not self.study.outputs.channels:
+            return
+        moments = self.equations.moments(np.zeros(1), self.equations.start(self.q0, self.v0)[None])
+        q, v, tau, force, reference = moments
+        info = RunInfo("", str, "", "", 0.0, 0.0, frames=self.frames, strains=self.strains)
+        first = Result(self.study.robot, Samples(np.zeros(1), q, v, tau, force, np.zeros((1, 3)), reference), info, self.arm)
+        for i, name in enumerate(self.study.outputs.channels):
+            with self.study.placed("outputs", "channels", i):
+                try:
+                    first.channel(name)
+                except KeyError as error:
+                    raise ModelError(str(error.args[0])) from None
 
     @property
     def t(self) -> float:
@@ -234,6 +250,7 @@ class Run:
             events=tuple((h.time, h.name, h.value) for h in self.happenings),
             frames=self.frames,
             strains=self.strains,
+            channels=study.outputs.channels,
             seconds=self.seconds,
             version=version or str(sys.modules["pliant"].__version__),
             extremes=self.peaks.extremes(),

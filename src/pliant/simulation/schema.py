@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pliant.model.schema import DIALECT, json_schema, without_titles
-from pliant.simulation.study import Study
+from pliant.simulation.study import NAMES_SCHEMA, Study
 
 
 def study_schema() -> dict[str, Any]:
@@ -18,5 +18,8 @@ def study_schema() -> dict[str, Any]:
     del robot["$schema"]
     given = schema["properties"]["robot"].get("description", "")
     schema["properties"]["robot"] = {"description": given, "anyOf": [{"type": "string"}, robot]}
+    outputs = schema["properties"]["outputs"]
+    forms = [*NAMES_SCHEMA, {"$ref": outputs.pop("$ref")}]
+    schema["properties"]["outputs"] = {"anyOf": forms, **outputs}
     # the name is that of the file where it is not given
     return {"$schema": DIALECT, "title": "Pliant study", **schema, "$defs": definitions}

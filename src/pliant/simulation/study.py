@@ -20,6 +20,7 @@ from pydantic import (
     StrictBool,
     ValidationInfo,
     ValidatorFunctionWrapHandler,
+    WithJsonSchema,
     model_validator,
 )
 from pydantic_core import InitErrorDetails
@@ -111,18 +112,33 @@ class StrainPoint(Element):
         return Strain(self.name, link.name, x, self.y, self.z)
 
 
+NAMES_SCHEMA = [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]
+"""One name, or a list of them."""
+OneOrMore = Annotated[
+    tuple[str, ...],
+    BeforeValidator(lambda value: (value,) if isinstance(value, str) else value),
+    WithJsonSchema({"anyOf": NAMES_SCHEMA}),
+]
+
+
 class Outputs(Element):
     """What the result holds."""
 
     step: Duration | None = Field(default=None, description="time between samples; default: a thousand in the run")
-    frames: Annotated[tuple[str, ...], BeforeValidator(_one_or_more)] = Field(
+    frames: OneOrMore = Field(
         default=(), description="frames beside the tip that plots and tables show"
     )
     strains: tuple[StrainPoint, ...] = Field(default=(), description="places where strains are wanted")
+    channels: OneOrMore = Field(
+        default=(), description="channels that tables show, such as tip.z; default: the usual ones"
+    )
 
 
-def _one_or_more(value: Any) -> Any:
-    return (value,) if isinstance(value, str) else value
+def _as_channels(value: Any) -> Any:
+    """Names alone are those of channels."""
+    names = [value] if isinstance(value, str) else value
+    alone = isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
+    return {"channels": names} if alone else value
 
 
 def _loaded(name: str | os.PathLike[str]) -> Robot:
@@ -164,7 +180,9 @@ class Study(Element):
     integrator: IntegratorOptions = Field(
         default_factory=lambda: IntegratorOptions(), description="method, tolerances and steps"
     )
-    outputs: Outputs = Field(default_factory=lambda: Outputs(), description="what the result holds")
+    outputs: Annotated[Outputs, BeforeValidator(_as_channels)] = Field(
+        default_factory=lambda: Outputs(), description="what the result holds; names alone: its channels"
+    )
     dynamics: str = Field(
         default="recursive",
         description="what computes the equations of motion: recursive, or another method such as dual_screw",
@@ -398,6 +416,8 @@ def study_from(document: Document, folder: str, *, python: bool = True, changes:
         data = data.copy()
         for key, value in (changes or {}).items():
             before = data.get(key, {})
+            if key == "outputs":
+                before = _as_channels(before)
             # what is no mapping is refused with its line
             if isinstance(value, dict):
                 value = {**before, **value} if isinstance(before, dict) else before
