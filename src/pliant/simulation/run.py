@@ -121,10 +121,10 @@ class Run:
         """Refuse channels that the result will not have, before it is computed."""
         if not self.study.outputs.channels:
             return
-        moments = self.equations.moments(np.zeros(1), self.equations.start(self.q0, self.v0)[None])
-        q, v, tau, force, reference = moments
+        q, v, *others, reference = self.equations.moments(np.zeros(1), self.equations.start(self.q0, self.v0)[None])
+        samples = Samples(np.zeros(1), q, v, *others, np.zeros((1, 3)), reference)
         info = RunInfo("", str, "", "", 0.0, 0.0, frames=self.frames, strains=self.strains)
-        first = Result(self.study.robot, Samples(np.zeros(1), q, v, tau, force, np.zeros((1, 3)), reference), info, self.arm)
+        first = Result(self.study.robot, samples, info, self.arm)
         for i, name in enumerate(self.study.outputs.channels):
             with self.study.placed("outputs", "channels", i):
                 try:

@@ -125,9 +125,7 @@ class Outputs(Element):
     """What the result holds."""
 
     step: Duration | None = Field(default=None, description="time between samples; default: a thousand in the run")
-    frames: OneOrMore = Field(
-        default=(), description="frames beside the tip that plots and tables show"
-    )
+    frames: OneOrMore = Field(default=(), description="frames beside the tip that plots and tables show")
     strains: tuple[StrainPoint, ...] = Field(default=(), description="places where strains are wanted")
     channels: OneOrMore = Field(
         default=(), description="channels that tables show, such as tip.z; default: the usual ones"
