@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from pliant.model.schema import DIALECT, json_schema, without_titles
-from pliant.simulation.study import NAMES_SCHEMA, Study
+from pliant.simulation.outputs import NAMES_SCHEMA
+from pliant.simulation.study import Study
 
 
 def study_schema() -> dict[str, Any]:

@@ -20,7 +20,6 @@ from pydantic import (
     StrictBool,
     ValidationInfo,
     ValidatorFunctionWrapHandler,
-    WithJsonSchema,
     model_validator,
 )
 from pydantic_core import InitErrorDetails
@@ -31,18 +30,17 @@ from pliant.mechanism import assemble
 from pliant.model.element import Element, Frozen, FrozenDict, Text, Title, at, of_value, path_text, refuse
 from pliant.model.errors import ModelError, Problem, did_you_mean, show
 from pliant.model.library import load
-from pliant.model.pieces import pieces_of, place_along
 from pliant.model.robot import Robot
-from pliant.model.units import NON_NEGATIVE, POSITIVE, Length, Quantity
+from pliant.model.units import NON_NEGATIVE, POSITIVE, Quantity
 from pliant.model.yaml_data import Content, line_at
 from pliant.model.yaml_file import Document, read_document
-from pliant.results.samples import Strain
 from pliant.simulation.drives.drive import Drive
 from pliant.simulation.drives.given import GivenTorque
 from pliant.simulation.drives.kinds import AnyDrive
 from pliant.simulation.events import Event, read_quantity
 from pliant.simulation.integrators.integrator import SMALLEST_STEP
 from pliant.simulation.loads import Disturbance, Stops
+from pliant.simulation.outputs import Outputs, as_channels, strain_problems
 from pliant.simulation.per_joint import JointMap, entries_of, frame_problem, joint_problems, parts_of, unknown_joint
 from pliant.simulation.signals import parse_signal
 from pliant.simulation.start import Start
@@ -97,48 +95,6 @@ class IntegratorOptions(Element):
         return self
 
 
-class StrainPoint(Element):
-    """A place on a beam where the strain along the beam is wanted, such as a strain gauge."""
-
-    name: Title = Field(description="what its channel is called: strain.NAME")
-    link: str = Field(description="name of the link")
-    x: Length = Field(description="place along the beam")
-    y: Length = Field(default=0.0, description="distance from the axis in y")
-    z: Length = Field(default=0.0, description="distance from the axis in z")
-
-    def on(self, robot: Robot) -> Strain:
-        """The place on a robot whose beam may be in pieces."""
-        link, x = place_along(pieces_of(robot, self.link), self.x)
-        return Strain(self.name, link.name, x, self.y, self.z)
-
-
-NAMES_SCHEMA = [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]
-"""One name, or a list of them."""
-OneOrMore = Annotated[
-    tuple[str, ...],
-    BeforeValidator(lambda value: (value,) if isinstance(value, str) else value),
-    WithJsonSchema({"anyOf": NAMES_SCHEMA}),
-]
-
-
-class Outputs(Element):
-    """What the result holds."""
-
-    step: Duration | None = Field(default=None, description="time between samples; default: a thousand in the run")
-    frames: OneOrMore = Field(default=(), description="frames beside the tip that plots and tables show")
-    strains: tuple[StrainPoint, ...] = Field(default=(), description="places where strains are wanted")
-    channels: OneOrMore = Field(
-        default=(), description="channels that tables show, such as tip.z; default: the usual ones"
-    )
-
-
-def _as_channels(value: Any) -> Any:
-    """Names alone are those of channels."""
-    names = [value] if isinstance(value, str) else value
-    alone = isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
-    return {"channels": names} if alone else value
-
-
 def _loaded(name: str | os.PathLike[str]) -> Robot:
     try:
         return load(name)
@@ -178,7 +134,7 @@ class Study(Element):
     integrator: IntegratorOptions = Field(
         default_factory=lambda: IntegratorOptions(), description="method, tolerances and steps"
     )
-    outputs: Annotated[Outputs, BeforeValidator(_as_channels)] = Field(
+    outputs: Annotated[Outputs, BeforeValidator(as_channels)] = Field(
         default_factory=lambda: Outputs(), description="what the result holds; names alone: its channels"
     )
     dynamics: str = Field(
@@ -222,7 +178,7 @@ class Study(Element):
             for place, value in entries_of(force, ("disturbances", i)):
                 yield from _signal_problems(value, place, window)
         for i, point in enumerate(self.outputs.strains):
-            yield from _strain_problems(robot, point, ("outputs", "strains", i))
+            yield from strain_problems(robot, point, ("outputs", "strains", i))
         yield from self._coordinate_problems()
         yield from self._time_problems()
 
@@ -344,18 +300,6 @@ def _some(names: Sequence[str]) -> str:
     return f"it has {', '.join(names[:SHOWN_NAMES])}{', ...' if len(names) > SHOWN_NAMES else ''}"
 
 
-def _strain_problems(robot: Robot, point: StrainPoint, place: tuple[Any, ...]) -> Iterator[InitErrorDetails]:
-    pieces = pieces_of(robot, point.link)
-    length = sum(piece.length for piece in pieces)
-    if not pieces:
-        hint = did_you_mean(point.link, robot.link_names)
-        yield at(*place, "link", message=f"the robot has no link '{point.link}'{hint}")
-    elif not all(piece.is_flexible and piece.beam is not None for piece in pieces):
-        yield at(*place, "link", message=f"link '{point.link}' does not bend, so it has no strain")
-    elif not 0 <= point.x <= length:
-        yield of_value(*place, "x", message=f"is {point.x:g} m; the beam is {length:g} m long")
-
-
 def round_step(largest: float) -> float:
     """The largest 1, 2 or 5 times a power of ten that is not longer."""
     from math import floor, log10
@@ -415,7 +359,7 @@ def study_from(document: Document, folder: str, *, python: bool = True, changes:
         for key, value in (changes or {}).items():
             before = data.get(key, {})
             if key == "outputs":
-                before = _as_channels(before)
+                before = as_channels(before)
             # what is no mapping is refused with its line
             if isinstance(value, dict):
                 value = {**before, **value} if isinstance(before, dict) else before
