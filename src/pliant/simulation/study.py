@@ -41,7 +41,15 @@ from pliant.simulation.events import Event, read_quantity
 from pliant.simulation.integrators.integrator import SMALLEST_STEP
 from pliant.simulation.loads import Disturbance, Stops
 from pliant.simulation.outputs import Outputs, as_channels, strain_problems
-from pliant.simulation.per_joint import JointMap, entries_of, frame_problem, joint_problems, parts_of, unknown_joint
+from pliant.simulation.per_joint import (
+    JointMap,
+    entries_of,
+    frame_problem,
+    joint_problems,
+    parts_of,
+    undriven,
+    unknown_joint,
+)
 from pliant.simulation.signals import parse_signal
 from pliant.simulation.start import Start
 from pliant.simulation.trajectories.cartesian import Circle, Line
@@ -166,7 +174,7 @@ class Study(Element):
             yield of_value("dynamics", message=f"is {show(self.dynamics)}, which is not known{hint}")
         inputs = [str(link.joint.name) for link in robot.links if link.joint.actuated]
         if self.drive is not None:
-            yield from joint_problems(self.drive, ("drive",), inputs)
+            yield from joint_problems(self.drive, ("drive",), inputs, undriven=undriven(robot))
             yield from _drive_problems(robot, self.drive, inputs, self.until)
         yield from joint_problems(self.start, ("start",), inputs, robot.joint_coordinates, "joint coordinate")
         for i, name in enumerate(self.outputs.frames):
