@@ -12,7 +12,7 @@ from pliant.bodies.curved_axis import undeformed_pose
 from pliant.bodies.modal_body import Array
 from pliant.model.materials import Material
 from pliant.model.outline import BASE as GROUND
-from pliant.pictures.meshes import link_triangles
+from pliant.pictures.meshes import MOST_TRIANGLES, coarser, link_triangles
 from pliant.pictures.outlines import segment_rings
 from pliant.pictures.skeleton import STATIONS, Skeleton
 from pliant.pictures.solids import Ints, Kind, Solid, ball, bar, block, shape, swept, weight
@@ -30,12 +30,14 @@ NEAR = 1e-9
 class RobotSolids:
     """All solids of a robot and the places that carry them.
 
+    stations   sections along a flexible beam
+    triangles  the most of the meshes of a link
     unit  radius of what has no size of its own (rigid links, joints), m
     size  of the robot in its reference pose, m
     """
 
-    def __init__(self, arm: Dynamics, stations: int = STATIONS) -> None:
-        self.arm, self.skeleton = arm, Skeleton(arm, stations)
+    def __init__(self, arm: Dynamics, stations: int = STATIONS, triangles: int = MOST_TRIANGLES) -> None:
+        self.arm, self.skeleton, self._triangles = arm, Skeleton(arm, stations), triangles
         self.size = self._extent()
         self.unit = SYMBOL * self.size
         robot = arm.robot
@@ -75,7 +77,7 @@ class RobotSolids:
             yield swept(link.name, kind, own, rings if len(rings) > 1 else rings * len(own), modulus)
 
     def _looks(self, link: Link) -> Iterator[Solid]:
-        triangles = link_triangles(link)
+        triangles = coarser(link_triangles(link), self._triangles)
         if len(triangles):
             yield shape(link.name, "looks", triangles).on(self.skeleton.link_place(link.name))
 
