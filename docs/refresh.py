@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 PICTURES = ROOT / "docs" / "pictures"
-EXAMPLE = ROOT / "examples" / "two-link.yaml"
+EXAMPLE = ROOT / "examples" / "01_two_link.yaml"
 # the mistakes of the README: a misspelt key, a negative width, a misspelt joint
 MISTAKES = {"length: 0.5 m": "lenght: 0.5 m", "width: 4 mm": "width: -4 mm", "elbow: -80": "elbo: -80"}
 POSE = "shoulder = 40 deg, elbow = -75 deg, wrist = 20 deg"
@@ -27,8 +27,6 @@ DRAWN = {
     "two-link.png": ("show", EXAMPLE),
     "canadarm-run.png": ("simulate", "canadarm", "--force", "--output", "run.h5", "--report", "report.html"),
 }
-# programs that draw pictures and films of their own
-EXAMPLES = ("spin_up", "rolled_up", "fishing_rod")
 # the report of that run at an instant, as a browser shows it
 REPORT, INSTANT, WINDOW = "canadarm-report.png", 4.0, "1220,1150"
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -79,10 +77,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name, command in DRAWN.items():
             output("-m", "pliant", *command, "--plot", PICTURES / name, folder=Path(folder))
-        for name in EXAMPLES:
-            output(ROOT / "examples" / f"{name}.py", PICTURES, folder=Path(folder))
+        # programs that draw pictures and films of their own
+        for script in sorted((ROOT / "examples").glob("[0-9]*.py")):
+            output(script, PICTURES, folder=Path(folder))
         screenshot(Path(folder) / "report.html", PICTURES / REPORT, Path(folder) / "profile")
-        shutil.copy(EXAMPLE, folder)
+        shutil.copy(EXAMPLE, Path(folder) / "two-link.yaml")
         text = EXAMPLE.read_text("utf-8")
         for right, wrong in MISTAKES.items():
             text = text.replace(right, wrong)

@@ -17,7 +17,7 @@ from pliant.dynamics import Dynamics
 from pliant.model.errors import ModelError
 from pliant.model.robot import Robot
 from pliant.simulation.checkpoint import SPARE, Space
-from pliant.simulation.run import sample_times
+from pliant.simulation.recorder import sample_times
 from pliant.simulation.study import Study
 from pliant.sweeps.journal import Journal, plan_digest
 from pliant.sweeps.subject import Subject, changed, subject_of
