@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.bodies.foreshortening import Foreshortening
 from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.modal_terms import ModalSection, ModalTerms
 from pliant.bodies.rod import Rod
@@ -46,7 +47,7 @@ def deflection(body: ModalBody, frame: str, q_e: Array) -> tuple[Array, Array]:
         return _rod_deflection(body.large, frame, q_e)
     linear = q_e @ at.Phi_d.T
     # sections turn by their rotation shapes also where the axis moves back
-    further = 0.0 if body.large is None else body.large.displacement(frame, q_e)
+    further = body.large.displacement(frame, q_e) if isinstance(body.large, Foreshortening) else 0.0
     return np.asarray(linear + further), q_e @ at.Phi_r.T
 
 

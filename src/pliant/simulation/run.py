@@ -6,7 +6,7 @@ import json
 import sys
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any, Literal
@@ -19,7 +19,7 @@ from pliant.model.errors import ModelError
 from pliant.model.robot import Robot
 from pliant.results.result import Result
 from pliant.results.samples import RunInfo, Samples, Strain
-from pliant.simulation.checks import range_warnings
+from pliant.simulation.checks import looked_at, range_warnings
 from pliant.simulation.choice import choose, fastest_rate, make_integrator
 from pliant.simulation.drives.callback import Law
 from pliant.simulation.drives.drive import Drive
@@ -62,9 +62,12 @@ Report = Callable[[Progress], bool | None]
 
 
 class Run:
-    """A run on its way. ``go`` advances it to the end, or until it is interrupted; it can then go on."""
+    """A run on its way. ``go`` advances it to the end, or until it is interrupted; it can then go on.
 
-    def __init__(self, study: Study, arm: Dynamics | None = None) -> None:
+    follow  names of what is followed between the samples beside what its warnings need; None: all that can be
+    """
+
+    def __init__(self, study: Study, arm: Dynamics | None = None, follow: Collection[str] | None = None) -> None:
         began = time.perf_counter()
         self.study = study
         with study.placed("robot"):
@@ -99,7 +102,8 @@ class Run:
         frames = (_whole_name(study.robot, frame) for frame in study.outputs.frames)
         self.frames = tuple(dict.fromkeys(("tip", *frames)))
         self._require_channels()
-        self.peaks = Peaks(self.equations, self.strains, self.frames)
+        wanted = None if follow is None else looked_at(self.arm).union(follow)
+        self.peaks = Peaks(self.equations, self.strains, self.frames, wanted)
         self.breaks = [t for t in self.equations.breaks if 0 < t < study.until]
         self.segment = (0.0, 0.0)
         self.happenings: list[Happening] = []
