@@ -19,9 +19,9 @@ from pliant.results.spectrum import residual_spectrum
 from pliant.simulation.drives.controllers import PID
 from pliant.simulation.drives.given import GivenTorque
 from pliant.simulation.drives.prescribed import PrescribedMotion
+from pliant.simulation.outputs import StrainPoint
 from pliant.simulation.run import SimulationWarning, simulate
 from pliant.simulation.start import Start
-from pliant.simulation.study import StrainPoint
 from pliant.simulation.trajectories.kinds import Hold, Quintic
 
 

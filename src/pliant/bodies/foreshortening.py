@@ -119,6 +119,10 @@ class Foreshortening:
         Gamma = self.frames[frame]
         return SecondOrderSection(linear, listed(Gamma)) if Gamma.any() else linear
 
+    def displacement(self, frame: str, q_e: Array) -> Array:
+        """q^T Gamma q / 2 (..., 3) of a frame."""
+        return np.asarray(0.5 * np.einsum("aik,...i,...k->...a", self.frames[frame], q_e, q_e))
+
     def offset(self, frame: str) -> Array:
         """Frames beside the axis are among the shapes."""
         return np.zeros(3)

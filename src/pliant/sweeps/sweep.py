@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pliant.dynamics import Dynamics
 from pliant.model.errors import ModelError
 from pliant.model.robot import Robot
-from pliant.simulation.run import sample_times
+from pliant.simulation.recorder import sample_times
 from pliant.simulation.study import Study
 from pliant.sweeps.journal import Journal
 from pliant.sweeps.subject import Subject, changed, subject_of

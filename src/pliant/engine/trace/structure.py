@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -225,6 +225,20 @@ def split_tree(tree: Carrier) -> tuple[ConstantsPattern, ...]:
     if tree not in _SPLIT:
         _SPLIT[tree] = tuple(split_constants(link.constants) for link in tree.links)
     return _SPLIT[tree]
+
+
+def constants_from(tree: Carrier, numbers: Sequence[Any]) -> list[Any]:
+    """The constants of every link with other values, or traced ones: all of ``numbers_of`` in their order."""
+    out, start = [], 0
+    for split in split_tree(tree):
+        out.append(from_slots(split.pattern, numbers[start : start + len(split.values)].__getitem__))
+        start += len(split.values)
+    return out
+
+
+def numbers_of(tree: Carrier) -> tuple[float, ...]:
+    """The values of all links' constants."""
+    return tuple(x for split in split_tree(tree) for x in split.values)
 
 
 _KEYS: WeakKeyDictionary[Carrier, str] = WeakKeyDictionary()
