@@ -106,8 +106,8 @@ def rod_line(
     rows = AxisRows(sets, profile, station_numbers(sets, profile, curvature, stations))
     terms = bare_terms(rod(sets, profile, {}, section_inertia=False, stations=stations, curvature=curvature))
     q, none = list(np.moveaxis(q_e, -1, 0)), [0.0] * q_e.shape[-1]
-    tangents = terms.tangents(terms.sections(q, none), q, none)
-    t = np.stack([np.stack(np.broadcast_arrays(*each.t, q[0])[:3], axis=-1) for each in tangents], axis=-2)
+    tangents = [station.tangent.t for station in terms.bent(q, none)]
+    t = np.stack([np.stack(np.broadcast_arrays(*each, q[0])[:3], axis=-1) for each in tangents], axis=-2)
     return np.asarray(rows(x) @ t)
 
 
