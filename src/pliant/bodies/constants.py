@@ -9,6 +9,7 @@ import numpy as np
 from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.modal_terms import ModalSection, ModalTerms
 from pliant.bodies.rod import Rod
+from pliant.bodies.rod_places import rod_deflection
 from pliant.bodies.rounding import clean, listed
 from pliant.bodies.terms import Body
 
@@ -44,24 +45,19 @@ def deflection(body: ModalBody, frame: str, q_e: Array) -> tuple[Array, Array]:
     at = body.frames[frame]
     if body.large is None:
         return q_e @ at.Phi_d.T, q_e @ at.Phi_r.T
+    if isinstance(body.large, Rod):
+        return rod_deflection(body.large, frame, q_e)
     offset = np.array(offset_of(body, frame))
     # the undeformed body is the last state
     states = np.vstack([q_e.reshape(-1, body.size), np.zeros(body.size)])
     r, R = _place(body, frame, states)
     displacement = r[:-1] - r[-1] + (R[:-1] - R[-1]) @ offset
-    if not isinstance(body.large, Rod):
-        # their sections turn by their rotation shapes, as those of linear bodies
-        return displacement.reshape(*q_e.shape[:-1], 3), q_e @ at.Phi_r.T
-    from scipy.spatial.transform import Rotation
-
-    angles = Rotation.from_matrix(R[:-1] @ R[-1].T).as_rotvec()
-    return displacement.reshape(*q_e.shape[:-1], 3), np.asarray(angles).reshape(*q_e.shape[:-1], 3)
+    # sections turn by their rotation shapes, as those of linear bodies
+    return displacement.reshape(*q_e.shape[:-1], 3), q_e @ at.Phi_r.T
 
 
 def _place(body: ModalBody, frame: str, q_e: Array) -> tuple[Array, Array]:
     """Position (..., 3) and rotation (..., 3, 3) of the section of a frame."""
-    if isinstance(body.large, Rod):
-        return body.large.place(frame, q_e)
     lanes, still = q_e.shape[:-1], [0.0] * body.size
     section = section_of(body, frame, "exponential")
     moved = terms_of(body, "exponential").frame(section, list(np.moveaxis(q_e, -1, 0)), still)

@@ -215,7 +215,7 @@ class StateEquations:
             q, v = self.constrained.expand(desired.q, q), self.constrained.expand(desired.v, v)
         q, v = self.loops.corrected(q, v, self._held)
         force = np.zeros((len(times), arm.size if self.loads else 0))
-        for t, q_t, v_t, row in zip(times, q, v, force, strict=True):
+        for t, q_t, v_t, row in zip(times, q, v, force, strict=True) if self.acting else ():
             for load in self.acting:
                 load.add(float(t), q_t, v_t, row)
         if self.constrained is not None:

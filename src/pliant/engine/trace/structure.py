@@ -178,7 +178,8 @@ def fill(pattern: Any, value: Any) -> list[float]:
         elif isinstance(p, (list, tuple)):
             for inner_p, inner_x in zip(p, x, strict=True):
                 walk(inner_p, inner_x)
-        elif p != x:
+        elif p != x and (p or x):
+            # nothing at all is split into a zero
             raise ValueError(f"{x} stands where the structure has {p}")
 
     walk(pattern, value)
@@ -217,16 +218,18 @@ def slots(pattern: Any) -> frozenset[int]:
     return frozenset().union(*map(slots, pattern)) if isinstance(pattern, (tuple, list)) else frozenset()
 
 
-_SPLIT: WeakKeyDictionary[Carrier, tuple[ConstantsPattern, ...]] = WeakKeyDictionary()
+_SPLIT: WeakKeyDictionary[Any, ConstantsPattern] = WeakKeyDictionary()
 
 
 def split_tree(tree: Carrier) -> tuple[ConstantsPattern, ...]:
-    """Structure and values of every link's constants, found once per tree."""
-    if tree not in _SPLIT:
-        _SPLIT[tree] = tuple(split_constants(link.constants) for link in tree.links)
-    return _SPLIT[tree]
+    """Structure and values of every link's constants, found once per link: trees may share them."""
+    for link in tree.links:
+        if link not in _SPLIT:
+            _SPLIT[link] = split_constants(link.constants)
+    return tuple(_SPLIT[link] for link in tree.links)
 
 
+_FROZEN: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 _KEYS: WeakKeyDictionary[Carrier, str] = WeakKeyDictionary()
 
 
@@ -236,7 +239,9 @@ def structure_key(tree: Carrier) -> str:
         known: dict[Any, int] = {}
         links = []
         for link, split in zip(tree.links, split_tree(tree), strict=True):
-            pattern = (link.kind, freeze(split.pattern))
+            if link not in _FROZEN:
+                _FROZEN[link] = freeze(split.pattern)
+            pattern = (link.kind, _FROZEN[link])
             links.append((known.setdefault(pattern, len(known)), link.parent))
         gravity = tuple(g != 0 for g in tree.gravity.tolist())
         _KEYS[tree] = hashlib.sha256(repr((list(known), links, gravity)).encode()).hexdigest()

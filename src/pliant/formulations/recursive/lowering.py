@@ -39,8 +39,9 @@ def lower(mechanism: Mechanism, *, discs: bool = True) -> Tree:
 @once
 def lower_with_frames(mechanism: Mechanism) -> Tree:
     """The tree with a massless link at every frame; sections that only turn have no place in it."""
-    # kinematics know nothing of damping
-    tree = lower(replace(mechanism, drag=None), discs=False)
+    # kinematics know nothing of damping; where there is none that couples links, they share the links of the dynamics
+    plain = mechanism.drag is None and not any(len(member.body.section_turn) for member in mechanism.members)
+    tree = lower(mechanism) if plain else lower(replace(mechanism, drag=None), discs=False)
     nothing = ModalBody.rigid(0.0, np.zeros(3), np.zeros((3, 3)))
     frames = [
         rigid_link(f"frame {name}", parent, seat, nothing, mechanism.rule, tree.size)
