@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from itertools import accumulate
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -45,20 +44,12 @@ class SectionData:
         """Inertia per length about the axis of the beam, kg m."""
         return np.asarray(self.rhoIy + self.rhoIz if self.rhoJ is None else self.rhoJ)
 
-    def repeated(self, shape: tuple[int, ...]) -> SectionData:
-        """The same section at many stations."""
-        values = {name: getattr(self, name) for name in _COLUMNS}
-        return SectionData(**{name: None if x is None else np.full(shape, x) for name, x in values.items()})  # type: ignore[arg-type]
-
     def lever_densities(self) -> tuple[Array, Array, Array]:
         """int rho s^2 for the levers s along x, y and z that make up the inertias rhoJ, rhoIy and rhoIz."""
         Iy, Iz = np.asarray(self.rhoIy), np.asarray(self.rhoIz)
         # a section without thickness has none along x
         along = np.zeros_like(Iy) if self.rhoJ is None else (Iy + Iz - self.rhoJ) / 2
         return along, Iz - along, Iy - along
-
-
-_COLUMNS = tuple(field.name for field in fields(SectionData))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,27 +86,34 @@ class BeamProfile:
     @property
     def breaks(self) -> tuple[float, ...]:
         """Ends of the pieces, from 0 to the length."""
-        return tuple(accumulate((piece.length for piece in self.pieces[:-1]), initial=0.0)) + (self.length,)
+        ends = np.cumsum([0.0, *(piece.length for piece in self.pieces)])
+        return tuple(float(end) for end in ends[:-1]) + (self.length,)
 
     def at(self, x: Sequence[float] | Array) -> SectionData:
         """The section data at stations x; a station on a step belongs to the piece that starts there."""
         x = np.asarray(x, dtype=float)
         if len(self.pieces) == 1 and not callable(self.pieces[0].data):
-            return self.pieces[0].data.repeated(x.shape)
+            return _everywhere(self.pieces[0].data, x)
         breaks = self.breaks
         index = np.searchsorted(np.asarray(breaks[1:-1]), x, side="right")
         parts = [(index == number, piece, breaks[number]) for number, piece in enumerate(self.pieces)]
         sampled = [(here, piece.at((x[here] - start) / piece.length)) for here, piece, start in parts if here.any()]
         columns: dict[str, Array | None] = {}
-        for name in _COLUMNS:
-            values = [getattr(data, name) for _, data in sampled]
+        for field in fields(SectionData):
+            values = [getattr(data, field.name) for _, data in sampled]
             if all(value is None for value in values):
-                columns[name] = None
+                columns[field.name] = None
                 continue
-            columns[name] = column = np.empty_like(x)
+            columns[field.name] = column = np.empty_like(x)
             for (here, data), value in zip(sampled, values, strict=True):
                 column[here] = data.polar if value is None else value
         return SectionData(**columns)  # type: ignore[arg-type]
+
+
+def _everywhere(data: SectionData, x: Array) -> SectionData:
+    """A constant section at every station."""
+    values = {field.name: getattr(data, field.name) for field in fields(SectionData)}
+    return SectionData(**{name: None if value is None else np.full_like(x, value) for name, value in values.items()})  # type: ignore[arg-type]
 
 
 def beam_profile(beam: Beam) -> BeamProfile:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -195,13 +194,8 @@ class Modes(Element):
 
     def families(self) -> dict[str, Family]:
         """The families that have modes, in the order of the coordinates."""
-        return dict(_families(self))
-
-
-@lru_cache(maxsize=256)
-def _families(modes: Modes) -> tuple[tuple[str, Family], ...]:
-    resolved = ((name, modes.resolve(name)) for name in FAMILIES)
-    return tuple((name, family) for name, family in resolved if family.count)
+        resolved = {name: self.resolve(name) for name in FAMILIES if getattr(self, name) is not None}
+        return {name: family for name, family in resolved.items() if family.count}
 
 
 def user_shape(shape: str | ShapeFunction) -> Expression | ShapeFunction:

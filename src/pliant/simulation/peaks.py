@@ -6,12 +6,15 @@ around what may be a new peak, the polynomial through positions and rates at thr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.bodies.centre_line import axial_strain
+from pliant.bodies.constants import deflection
 from pliant.dynamics import Dynamics
 from pliant.results.channels import effort_word
 from pliant.results.quantities import Quantities
@@ -49,18 +52,30 @@ class _Candidate(NamedTuple):
 
 
 class Peaks:
-    """Extremes of joint positions, bending, strains, deviations of frames and efforts, as a run goes on."""
+    """Extremes of joint positions, bending, strains, deviations of frames and efforts, as a run goes on.
 
-    def __init__(self, equations: StateEquations, strains: tuple[Strain, ...], frames: tuple[str, ...]) -> None:
+    wanted  names of those that are looked for; None: all
+    """
+
+    def __init__(
+        self,
+        equations: StateEquations,
+        strains: tuple[Strain, ...],
+        frames: tuple[str, ...],
+        wanted: Collection[str] | None = None,
+    ) -> None:
         self.equations = equations
+        if wanted is not None:
+            frames = tuple(frame for frame in frames if f"{frame}.deflection" in wanted)
         self.watched = _Watched(equations.arm, strains, frames)
         robot = equations.arm.robot
         efforts = tuple(f"{joint}.{effort_word(robot, joint)[0]}" for joint in equations.arm.inputs)
         self.names = (*self.watched.names, *efforts)
         # least value, its time, largest value, its time
         self.found = np.tile([np.inf, 0.0, -np.inf, 0.0], (len(self.names), 1))
+        self.wanted = [wanted is None or name in wanted for name in self.names]
         # of motors that are off nothing is to be found
-        self.driven = bool(efforts) and not isinstance(equations.drive, NoDrive)
+        self.driven = any(self.wanted[len(self.watched.names) :]) and not isinstance(equations.drive, NoDrive)
         self._times: list[Floats] = []
         self._states: list[Floats] = []
         self._count = 0
@@ -105,11 +120,11 @@ class Peaks:
         """Efforts belong to the interval that the equations are in now: they may jump at its end."""
         if not self.driven or not np.isfinite(states).all():
             return
+        first = len(self.watched.names)
 
         def efforts(instants: Floats, states: Floats) -> Floats:
             return self.equations.moments(instants, states).tau
 
-        first = len(self.watched.names)
         found = list(self._candidates(times, efforts(times, states), first))
         self._take(found, lambda near: efforts(near.ravel(), piece(near.ravel())), first)
 
@@ -136,7 +151,7 @@ class Peaks:
     def _candidates(self, times: Floats, values: Floats, first: int) -> Iterator[_Candidate]:
         """Where columns (times, columns) may be beyond what was found, for those from ``first`` on."""
         for column in range(values.shape[1]):
-            for sign, place in SIDES:
+            for sign, place in SIDES if self.wanted[first + column] else ():
                 rising = sign * values[:, column]
                 k = int(np.argmax(rising))
                 # a parabola rises above its highest point by no more than that one above its neighbours
@@ -217,19 +232,18 @@ class _Watched:
         self.lengths += [True] * len(self.frames)
         # one column per unit coordinate: what linear bodies do needs no more than a product
         self.linear = arm.size <= LARGE and all(member.body.large is None for member in arm.mechanism.members)
-        parts = range(len(self.links) + bool(strains))
-        self.maps = [self._components(np.eye(arm.size), part) for part in parts] if self.linear else []
+        self.members = [member for member in arm.mechanism.members if member.name in self.links]
+        self.map = self._components(np.eye(arm.size)) if self.linear else np.zeros(0)
 
     def __call__(self, q: Floats) -> Floats:
-        parts = range(len(self.links) + bool(self.strains))
-        return np.hstack([q[:, self.joints], *(self._part(q, part) for part in parts), self._away(q)])
+        return np.hstack([self._own(q), self._away(q)])
 
-    def _part(self, q: Floats, part: int) -> Floats:
-        """Deflection and slope of a link, or all strains (states, columns)."""
-        values = q @ self.maps[part] if self.linear else self._components(q, part)
-        if part == len(self.links):
-            return values
-        return np.asarray(np.sqrt((values.reshape(len(q), -1, 3) ** 2).sum(axis=2)))
+    def _own(self, q: Floats) -> Floats:
+        """Joints, links and strains."""
+        values = q @ self.map if self.linear else self._components(q)
+        ends = 3 * 2 * len(self.links)
+        lengths = np.sqrt((values[:, :ends].reshape(len(q), -1, 3) ** 2).sum(axis=2))
+        return np.hstack([q[:, self.joints], lengths, values[:, ends:]])
 
     def _away(self, q: Floats) -> Floats:
         """How far each frame is from where the rigid robot has it."""
@@ -238,12 +252,21 @@ class _Watched:
         bent, rigid = (self.arm.positions(self.frames, x) for x in (q, self._given(q).unbent))
         return np.asarray(np.sqrt(((bent - rigid) ** 2).sum(axis=2)))
 
-    def _components(self, q: Floats, part: int) -> Floats:
-        """Deflection and slope of a link, three columns each, or all strains."""
-        given = self._given(q)
-        if part < len(self.links):
-            return np.hstack(given.tip_motion(self.links[part]))
-        return np.column_stack([given.strain(strain) for strain in self.strains])
+    def _components(self, q: Floats) -> Floats:
+        """Deflections and slopes of the links, three columns each, then strains."""
+        vectors = [part for m in self.members for part in deflection(m.body, "tip", q[:, m.elastic])]
+        strains = [q[:, place] @ row for place, row in self._strain_rows]
+        return np.column_stack([*vectors, *strains]) if vectors or strains else np.zeros((len(q), 0))
+
+    @cached_property
+    def _strain_rows(self) -> list[tuple[slice, Floats]]:
+        """Where the coordinates of each strain are, and how much of it each of them makes."""
+        robot, members = self.arm.robot, {member.name: member for member in self.members}
+        found = []
+        for strain in self.strains:
+            member, at = members[strain.link], (strain.x, strain.y, strain.z)
+            found.append((member.elastic, axial_strain(robot.link(strain.link), robot, at, np.eye(member.body.size))))
+        return found
 
     def _given(self, q: Floats) -> Quantities:
         none = np.zeros((len(q), 0))

@@ -172,6 +172,10 @@ class Loops:
             self._prescribed[driven] = Traced(algorithm, short.tree)
         return self._prescribed[driven]
 
+    def traced_correction(self, driven: tuple[int, ...] = ()) -> Traced:
+        """(q, v) -> a Newton step of q towards closed loops, and v along them; ``driven`` coordinates stay."""
+        raise NotImplementedError
+
     @property
     def is_watched(self) -> bool:
         """Whether results of the forward dynamics have to be looked at: a row that is lost at a configuration."""

@@ -39,9 +39,10 @@ def lower(mechanism: Mechanism, *, discs: bool = True) -> Tree:
 @once
 def lower_with_frames(mechanism: Mechanism) -> Tree:
     """The tree with a massless link at every frame; sections that only turn have no place in it."""
-    # kinematics know nothing of damping; where there is none that couples links, they share the links of the dynamics
-    plain = mechanism.drag is None and not any(len(member.body.section_turn) for member in mechanism.members)
-    tree = lower(mechanism) if plain else lower(replace(mechanism, drag=None), discs=False)
+    # kinematics know nothing of damping
+    still = mechanism if mechanism.drag is None else replace(mechanism, drag=None)
+    # links of the tree itself, where they are the same, have their constants already
+    tree = lower(still, discs=False) if any(len(m.body.section_turn) for m in mechanism.members) else lower(still)
     nothing = ModalBody.rigid(0.0, np.zeros(3), np.zeros((3, 3)))
     frames = [
         rigid_link(f"frame {name}", parent, seat, nothing, mechanism.rule, tree.size)
