@@ -6,8 +6,9 @@ around what may be a new peak, the polynomial through positions and rates at thr
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,23 @@ PENDING = 256
 """Step ends that are looked at together."""
 POINTS, ROUNDS = 17, 2
 """Points of a closer look, each round between the neighbours of the best one before: 1/64 of a step at last."""
+
+
+SIDES = ((-1.0, 0), (1.0, 2))
+"""Sign of what is sought, and where it stands in a row of what was found."""
+
+
+class _Candidate(NamedTuple):
+    """A column that may have a new extreme (``sign`` times it is the largest) between two instants, about row k."""
+
+    column: int
+    sign: float
+    place: int
+    k: int
+    best: float
+    when: float
+    low: float
+    high: float
 
 
 class Peaks:
@@ -103,27 +121,12 @@ class Peaks:
         if not self.driven or not np.isfinite(states).all():
             return
         first = len(self.watched.names)
-        efforts = self.equations.moments(times, states).tau
-        for column in range(efforts.shape[1]):
-            if not self.wanted[first + column]:
-                continue
-            found = self.found[first + column]
-            for sign, place in ((-1.0, 0), (1.0, 2)):
-                rising = sign * efforts[:, column]
-                k = int(np.argmax(rising))
-                if 2 * rising[k] - rising[max(k - 1, 0) : k + 2].min() <= sign * found[place]:
-                    continue
-                best, when = float(rising[k]), float(times[k])
-                low, high = float(times[max(k - 1, 0)]), float(times[min(k + 1, len(times) - 1)])
-                for _ in range(ROUNDS):
-                    near = np.linspace(low, high, POINTS)
-                    seen = sign * self.equations.moments(near, piece(near)).tau[:, column]
-                    j = int(np.argmax(seen))
-                    if seen[j] > best:
-                        best, when = float(seen[j]), float(near[j])
-                    low, high = near[max(j - 1, 0)], near[min(j + 1, POINTS - 1)]
-                if best > sign * found[place]:
-                    found[place : place + 2] = sign * best, when
+
+        def efforts(instants: Floats, states: Floats) -> Floats:
+            return self.equations.moments(instants, states).tau
+
+        found = list(self._candidates(times, efforts(times, states), first))
+        self._take(found, lambda near: efforts(near.ravel(), piece(near.ravel())), first)
 
     def _flush(self) -> None:
         """Look at what waits; the last two step ends stay as the beginning of what comes."""
@@ -132,41 +135,49 @@ class Peaks:
             return
         states = np.vstack(self._states)
         q, v = self._expanded(times, states)
-        values = self.watched(q)
-        for column, length in enumerate(self.watched.lengths):
-            if not self.wanted[column]:
-                continue
-            for sign, place in ((-1.0, 0), (1.0, 2)):
-                rising = sign * values[:, column]
-                k = int(np.argmax(rising))
-                near = rising[max(k - 1, 0) : k + 2]
-                # a parabola rises above its highest point by no more than that one above its neighbours
-                if 2 * rising[k] - near.min() <= sign * self.found[column, place]:
-                    continue
-                best, when = float(rising[k]), float(times[k])
-                # the least length of a vector is where it crosses its zero, and of no interest
-                # (and at an end of what was computed there is no top to follow)
-                if (sign > 0 or not length) and 0 < k < len(times) - 1:
-                    best, when = self._top(times, q, v, k, column, sign)
-                if best > sign * self.found[column, place]:
-                    self.found[column, place : place + 2] = sign * best, when
+        found = list(self._candidates(times, self.watched(q), 0))
+        # at an end of what was computed there is no top to follow, and the least length of a vector is where it
+        # crosses its zero, and of no interest
+        inner = [c for c in found if 0 < c.k < len(times) - 1 and (c.sign > 0 or not self.watched.lengths[c.column])]
+        self._take([c for c in found if c not in inner], None, 0)
+        paths = [_Osculating(*(x[c.k - 1 : c.k + 2] for x in (times, q, v))) for c in inner]
+
+        def values(near: Floats) -> Floats:
+            return self.watched(np.vstack([path(row) for path, row in zip(paths, near, strict=True)]))
+
+        self._take(inner, values, 0)
         self._times, self._states, self._count = [times[-2:]], [states[-2:]], 2
 
-    def _top(self, times: Floats, q: Floats, v: Floats, k: int, column: int, sign: float) -> tuple[float, float]:
-        """The highest point of the motion around a step end, and when."""
-        first = min(max(k - 1, 0), max(len(times) - 3, 0))
-        three = slice(first, first + 3)
-        path = _Osculating(times[three], q[three], v[three])
-        low, high = float(times[max(k - 1, 0)]), float(times[min(k + 1, len(times) - 1)])
-        best, when = -np.inf, low
-        for _ in range(ROUNDS):
-            near = np.linspace(low, high, POINTS)
-            seen = sign * self.watched.column(path(near), column)
-            j = int(np.argmax(seen))
-            if seen[j] > best:
-                best, when = float(seen[j]), float(near[j])
-            low, high = near[max(j - 1, 0)], near[min(j + 1, POINTS - 1)]
-        return best, when
+    def _candidates(self, times: Floats, values: Floats, first: int) -> Iterator[_Candidate]:
+        """Where columns (times, columns) may be beyond what was found, for those from ``first`` on."""
+        for column in range(values.shape[1]):
+            for sign, place in SIDES if self.wanted[first + column] else ():
+                rising = sign * values[:, column]
+                k = int(np.argmax(rising))
+                # a parabola rises above its highest point by no more than that one above its neighbours
+                near = rising[max(k - 1, 0) : k + 2]
+                if 2 * rising[k] - near.min() > sign * self.found[first + column, place]:
+                    ends = float(times[max(k - 1, 0)]), float(times[min(k + 1, len(times) - 1)])
+                    yield _Candidate(column, sign, place, k, float(rising[k]), float(times[k]), *ends)
+
+    def _take(self, candidates: list[_Candidate], values: Callable[[Floats], Floats] | None, first: int) -> None:
+        """Keep what is beyond; ``values`` gives all columns at instants (candidates, points), to look closer."""
+        if not candidates:
+            return
+        best, when, low, high = np.array([c[4:] for c in candidates]).T
+        signs, rows = np.array([c.sign for c in candidates]), np.arange(len(candidates))
+        columns = [c.column for c in candidates]
+        for _ in range(ROUNDS if values is not None else 0):
+            assert values is not None
+            near = np.linspace(low, high, POINTS, axis=1)
+            seen = values(near).reshape(len(rows), POINTS, -1)[rows, :, columns] * signs[:, None]
+            j = seen.argmax(axis=1)
+            better = seen[rows, j] > best
+            best, when = np.where(better, seen[rows, j], best), np.where(better, near[rows, j], when)
+            low, high = near[rows, np.maximum(j - 1, 0)], near[rows, np.minimum(j + 1, POINTS - 1)]
+        for c, top, at in zip(candidates, best, when, strict=True):
+            if top > c.sign * self.found[first + c.column, c.place]:
+                self.found[first + c.column, c.place : c.place + 2] = c.sign * top, at
 
     def _expanded(self, times: Floats, states: Floats) -> tuple[Floats, Floats]:
         """All coordinates and rates (times, n), as they are integrated."""
@@ -226,11 +237,6 @@ class _Watched:
 
     def __call__(self, q: Floats) -> Floats:
         return np.hstack([self._own(q), self._away(q)])
-
-    def column(self, q: Floats, k: int) -> Floats:
-        """One of them alone (states,)."""
-        own = len(self.names) - len(self.frames)
-        return self._own(q)[:, k] if k < own else self._away(q)[:, k - own]
 
     def _own(self, q: Floats) -> Floats:
         """Joints, links and strains."""

@@ -195,7 +195,8 @@ def fill(pattern: Any, value: Any) -> list[float]:
         elif isinstance(p, (list, tuple)):
             for inner_p, inner_x in zip(p, x, strict=True):
                 walk(inner_p, inner_x)
-        elif p != x:
+        elif p != x and (p or x):
+            # nothing at all is split into a zero
             raise ValueError(f"{x} stands where the structure has {p}")
 
     walk(pattern, value)
