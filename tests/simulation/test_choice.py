@@ -60,13 +60,13 @@ def test_the_fastest_rate_by_iteration(make, monkeypatch):
     """Without a matrix of all states, to the digits that a choice needs."""
     equations, state = equations_of(make())
     by_matrix = fastest_rate(equations, *state)
-    monkeypatch.setattr("pliant.simulation.choice.LARGE", 2)
+    monkeypatch.setattr("pliant.simulation.choice.ITERATED", 2)
     assert fastest_rate(equations, *state) == pytest.approx(by_matrix, rel=0.05)
 
 
 def test_a_large_model_is_judged_without_its_matrices(monkeypatch):
     equations, state = equations_of(passive_elbow())
-    monkeypatch.setattr("pliant.simulation.choice.LARGE", 2)
+    monkeypatch.setattr("pliant.simulation.choice.ITERATED", 2)
     monkeypatch.setattr("pliant.simulation.choice.MOST_IMPLICIT", 2)
     monkeypatch.setattr("pliant.simulation.choice.modes", lambda *_: pytest.fail("asked for all modes"))
     method, reason = choose(IntegratorOptions(), equations, *state, 1e6)
@@ -79,8 +79,8 @@ def test_a_run_needs_no_matrix_of_all_coordinates(monkeypatch):
     """A large robot has no room for one; what is computed instead is the same."""
     robot = zoo.robot("pinned")
     whole = simulate(robot, until=0.02, method="dop853")
-    for module in ("choice", "losses", "peaks"):
-        monkeypatch.setattr(f"pliant.simulation.{module}.LARGE", 2)
+    monkeypatch.setattr("pliant.simulation.choice.ITERATED", 2)
+    monkeypatch.setattr("pliant.simulation.losses.LARGE", 2)
     for name in ("mass_matrix", "stiffness", "damping"):
         monkeypatch.setattr(Dynamics, name, lambda *_: pytest.fail("asked for a matrix"))
     run = simulate(robot, until=0.02, method="dop853")

@@ -6,8 +6,8 @@ around what may be a new peak, the polynomial through positions and rates at thr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
-from functools import cached_property
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pliant.bodies.centre_line import axial_strain
 from pliant.bodies.constants import deflection
 from pliant.dynamics import Dynamics
+from pliant.mechanism import Member
 from pliant.results.channels import effort_word
 from pliant.results.quantities import Quantities
 from pliant.results.samples import Extreme, Samples, Strain
@@ -24,9 +25,6 @@ from pliant.simulation.integrators.integrator import Piece
 from pliant.simulation.state_equations import StateEquations
 
 Floats = NDArray[np.float64]
-
-LARGE = 1000
-"""Coordinates up to which what is linear in them is a matrix."""
 
 PENDING = 256
 """Step ends that are looked at together."""
@@ -65,17 +63,16 @@ class Peaks:
         wanted: Collection[str] | None = None,
     ) -> None:
         self.equations = equations
-        if wanted is not None:
-            frames = tuple(frame for frame in frames if f"{frame}.deflection" in wanted)
-        self.watched = _Watched(equations.arm, strains, frames)
+        possible = _columns(equations.arm, strains, frames)
+        self.watched = [column for column in possible if wanted is None or column.name in wanted]
         robot = equations.arm.robot
         efforts = tuple(f"{joint}.{effort_word(robot, joint)[0]}" for joint in equations.arm.inputs)
-        self.names = (*self.watched.names, *efforts)
+        self.names = (*(column.name for column in self.watched), *efforts)
         # least value, its time, largest value, its time
         self.found = np.tile([np.inf, 0.0, -np.inf, 0.0], (len(self.names), 1))
-        self.wanted = [wanted is None or name in wanted for name in self.names]
+        self.efforts = [k for k, name in enumerate(efforts) if wanted is None or name in wanted]
         # of motors that are off nothing is to be found
-        self.driven = any(self.wanted[len(self.watched.names) :]) and not isinstance(equations.drive, NoDrive)
+        self.driven = bool(self.efforts) and not isinstance(equations.drive, NoDrive)
         self._times: list[Floats] = []
         self._states: list[Floats] = []
         self._count = 0
@@ -120,38 +117,36 @@ class Peaks:
         """Efforts belong to the interval that the equations are in now: they may jump at its end."""
         if not self.driven or not np.isfinite(states).all():
             return
-        first = len(self.watched.names)
+        first = len(self.watched)
 
         def efforts(instants: Floats, states: Floats) -> Floats:
             return self.equations.moments(instants, states).tau
 
-        found = list(self._candidates(times, efforts(times, states), first))
+        found = list(self._candidates(times, efforts(times, states), first, self.efforts))
         self._take(found, lambda near: efforts(near.ravel(), piece(near.ravel())), first)
 
     def _flush(self) -> None:
         """Look at what waits; the last two step ends stay as the beginning of what comes."""
         times = np.concatenate(self._times) if self._times else np.zeros(0)
-        if len(times) < 2 or not len(self.watched.names):
+        if len(times) < 2 or not self.watched:
             return
         states = np.vstack(self._states)
         q, v = self._expanded(times, states)
-        found = list(self._candidates(times, self.watched(q), 0))
-        # at an end of what was computed there is no top to follow, and the least length of a vector is where it
-        # crosses its zero, and of no interest
-        inner = [c for c in found if 0 < c.k < len(times) - 1 and (c.sign > 0 or not self.watched.lengths[c.column])]
-        self._take([c for c in found if c not in inner], None, 0)
-        paths = [_Osculating(*(x[c.k - 1 : c.k + 2] for x in (times, q, v))) for c in inner]
-
-        def values(near: Floats) -> Floats:
-            return self.watched(np.vstack([path(row) for path, row in zip(paths, near, strict=True)]))
-
-        self._take(inner, values, 0)
+        for number, column in enumerate(self.watched):
+            found = list(self._candidates(times, column.value(q[:, column.places])[:, None], number, (0,)))
+            # at an end of what was computed there is no top to follow, and the least length of a vector is where it
+            # crosses its zero, and of no interest
+            inner = [c for c in found if 0 < c.k < len(times) - 1 and (c.sign > 0 or not column.is_length)]
+            self._take([c for c in found if c not in inner], None, number)
+            near = [slice(c.k - 1, c.k + 2) for c in inner]
+            paths = [_Osculating(times[k], q[k, column.places], v[k, column.places]) for k in near]
+            self._take(inner, partial(column.along, paths), number)
         self._times, self._states, self._count = [times[-2:]], [states[-2:]], 2
 
-    def _candidates(self, times: Floats, values: Floats, first: int) -> Iterator[_Candidate]:
-        """Where columns (times, columns) may be beyond what was found, for those from ``first`` on."""
-        for column in range(values.shape[1]):
-            for sign, place in SIDES if self.wanted[first + column] else ():
+    def _candidates(self, times: Floats, values: Floats, first: int, columns: Iterable[int]) -> Iterator[_Candidate]:
+        """Where columns (times, columns) may be beyond what was found, of some that are found from ``first`` on."""
+        for column in columns:
+            for sign, place in SIDES:
                 rising = sign * values[:, column]
                 k = int(np.argmax(rising))
                 # a parabola rises above its highest point by no more than that one above its neighbours
@@ -212,62 +207,62 @@ class _Osculating:
         return value
 
 
-class _Watched:
-    """The quantities that are followed, as a function of the coordinates: (states, n) -> (states, names)."""
+class _Column(NamedTuple):
+    """A quantity that is followed.
 
-    def __init__(self, arm: Dynamics, strains: tuple[Strain, ...], frames: tuple[str, ...]) -> None:
-        self.arm, self.strains = arm, strains
-        joints = set(arm.robot.joint_coordinates)
-        self.joints = [i for i, name in enumerate(arm.names) if name in joints]
-        self.links = [link.name for link in arm.robot.links if link.is_flexible]
-        # over-constrained loops are closed one state at a time
-        self.frames = () if arm.loops.redundant or not self.links else frames
-        self.names = (
-            *(arm.names[i] for i in self.joints),
-            *(f"{link}.{part}" for link in self.links for part in ("deflection", "slope")),
-            *(f"strain.{strain.name}" for strain in strains),
-            *(f"{frame}.deflection" for frame in self.frames),
-        )
-        self.lengths = [False] * len(self.joints) + [True] * 2 * len(self.links) + [False] * len(strains)
-        self.lengths += [True] * len(self.frames)
-        # one column per unit coordinate: what linear bodies do needs no more than a product
-        self.linear = arm.size <= LARGE and all(member.body.large is None for member in arm.mechanism.members)
-        self.members = [member for member in arm.mechanism.members if member.name in self.links]
-        self.map = self._components(np.eye(arm.size)) if self.linear else np.zeros(0)
+    places    the coordinates that it depends on
+    value     of those at some states (states, places) -> (states,)
+    is_length of a vector
+    """
 
-    def __call__(self, q: Floats) -> Floats:
-        return np.hstack([self._own(q), self._away(q)])
+    name: str
+    places: slice
+    value: Callable[[Floats], Floats]
+    is_length: bool = False
 
-    def _own(self, q: Floats) -> Floats:
-        """Joints, links and strains."""
-        values = q @ self.map if self.linear else self._components(q)
-        ends = 3 * 2 * len(self.links)
-        lengths = np.sqrt((values[:, :ends].reshape(len(q), -1, 3) ** 2).sum(axis=2))
-        return np.hstack([q[:, self.joints], lengths, values[:, ends:]])
+    def along(self, paths: list[_Osculating], times: Floats) -> Floats:
+        """The values (times, 1) on paths, at times (paths, points) of each."""
+        return self.value(np.vstack([path(row) for path, row in zip(paths, times, strict=True)]))[:, None]
 
-    def _away(self, q: Floats) -> Floats:
-        """How far each frame is from where the rigid robot has it."""
-        if not self.frames:
-            return np.zeros((len(q), 0))
-        bent, rigid = (self.arm.positions(self.frames, x) for x in (q, self._given(q).unbent))
-        return np.asarray(np.sqrt(((bent - rigid) ** 2).sum(axis=2)))
 
-    def _components(self, q: Floats) -> Floats:
-        """Deflections and slopes of the links, three columns each, then strains."""
-        vectors = [part for m in self.members for part in deflection(m.body, "tip", q[:, m.elastic])]
-        strains = [q[:, place] @ row for place, row in self._strain_rows]
-        return np.column_stack([*vectors, *strains]) if vectors or strains else np.zeros((len(q), 0))
+def _length(vectors: Floats) -> Floats:
+    return np.asarray(np.sqrt((vectors**2).sum(axis=-1)))
 
-    @cached_property
-    def _strain_rows(self) -> list[tuple[slice, Floats]]:
-        """Where the coordinates of each strain are, and how much of it each of them makes."""
-        robot, members = self.arm.robot, {member.name: member for member in self.members}
-        found = []
-        for strain in self.strains:
-            member, at = members[strain.link], (strain.x, strain.y, strain.z)
-            found.append((member.elastic, axial_strain(robot.link(strain.link), robot, at, np.eye(member.body.size))))
-        return found
 
-    def _given(self, q: Floats) -> Quantities:
-        none = np.zeros((len(q), 0))
-        return Quantities(self.arm.robot, Samples(np.zeros(len(q)), q, none, none, none, none, none), self.arm)
+def _columns(arm: Dynamics, strains: tuple[Strain, ...], frames: tuple[str, ...]) -> Iterator[_Column]:
+    """What can be followed of the coordinates: joints, bending of links, strains, deviations of frames."""
+    robot, joints = arm.robot, set(arm.robot.joint_coordinates)
+    for i, name in enumerate(arm.names):
+        if name in joints:
+            yield _Column(name, slice(i, i + 1), lambda x: x[:, 0])
+    bending = {link.name for link in robot.links if link.is_flexible}
+    members = {member.name: member for member in arm.mechanism.members}
+    for name, member in members.items():
+        if name in bending:
+            for k, part in enumerate(("deflection", "slope")):
+                value = partial(_tip_motion, member, k)
+                yield _Column(f"{name}.{part}", member.elastic, value, is_length=True)
+    for strain in strains:
+        body, place = members[strain.link].body, (strain.x, strain.y, strain.z)
+        row = axial_strain(robot.link(strain.link), robot, place, np.eye(body.size))
+        yield _Column(f"strain.{strain.name}", members[strain.link].elastic, partial(_product, row))
+    # over-constrained loops are closed one state at a time
+    if bending and not arm.loops.redundant:
+        for frame in frames:
+            yield _Column(f"{frame}.deflection", slice(None), partial(_deviation, arm, frame), is_length=True)
+
+
+def _product(row: Floats, x: Floats) -> Floats:
+    return np.asarray(x @ row)
+
+
+def _tip_motion(member: Member, part: int, x: Floats) -> Floats:
+    return _length(deflection(member.body, "tip", x)[part])
+
+
+def _deviation(arm: Dynamics, frame: str, q: Floats) -> Floats:
+    """How far a frame is from where the rigid robot has it."""
+    none = np.zeros((len(q), 0))
+    given = Quantities(arm.robot, Samples(np.zeros(len(q)), q, none, none, none, none, none), arm)
+    bent, rigid = (arm.positions([frame], x)[:, 0] for x in (q, given.unbent))
+    return _length(bent - rigid)
