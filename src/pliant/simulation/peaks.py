@@ -6,7 +6,7 @@ around what may be a new peak, the polynomial through positions and rates at thr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -63,16 +63,19 @@ class Peaks:
         wanted: Collection[str] | None = None,
     ) -> None:
         self.equations = equations
-        possible = _columns(equations.arm, strains, frames)
-        self.watched = [column for column in possible if wanted is None or column.name in wanted]
+        if wanted is not None:
+            frames = tuple(frame for frame in frames if f"{frame}.deflection" in wanted)
+        possible = _groups(equations.arm, strains, frames)
+        self.groups = [each for each in possible if wanted is None or not set(wanted).isdisjoint(each.names)]
+        followed = tuple(name for group in self.groups for name in group.names)
         robot = equations.arm.robot
         efforts = tuple(f"{joint}.{effort_word(robot, joint)[0]}" for joint in equations.arm.inputs)
-        self.names = (*(column.name for column in self.watched), *efforts)
+        self.names, self.count = (*followed, *efforts), len(followed)
         # least value, its time, largest value, its time
         self.found = np.tile([np.inf, 0.0, -np.inf, 0.0], (len(self.names), 1))
-        self.efforts = [k for k, name in enumerate(efforts) if wanted is None or name in wanted]
+        self.wanted = [wanted is None or name in wanted for name in self.names]
         # of motors that are off nothing is to be found
-        self.driven = bool(self.efforts) and not isinstance(equations.drive, NoDrive)
+        self.driven = any(self.wanted[self.count :]) and not isinstance(equations.drive, NoDrive)
         self._times: list[Floats] = []
         self._states: list[Floats] = []
         self._count = 0
@@ -117,36 +120,45 @@ class Peaks:
         """Efforts belong to the interval that the equations are in now: they may jump at its end."""
         if not self.driven or not np.isfinite(states).all():
             return
-        first = len(self.watched)
+        first = self.count
 
         def efforts(instants: Floats, states: Floats) -> Floats:
             return self.equations.moments(instants, states).tau
 
-        found = list(self._candidates(times, efforts(times, states), first, self.efforts))
+        found = list(self._candidates(times, efforts(times, states), first))
         self._take(found, lambda near: efforts(near.ravel(), piece(near.ravel())), first)
 
     def _flush(self) -> None:
         """Look at what waits; the last two step ends stay as the beginning of what comes."""
         times = np.concatenate(self._times) if self._times else np.zeros(0)
-        if len(times) < 2 or not self.watched:
+        if len(times) < 2 or not self.groups:
             return
         states = np.vstack(self._states)
         q, v = self._expanded(times, states)
-        for number, column in enumerate(self.watched):
-            found = list(self._candidates(times, column.value(q[:, column.places])[:, None], number, (0,)))
-            # at an end of what was computed there is no top to follow, and the least length of a vector is where it
-            # crosses its zero, and of no interest
-            inner = [c for c in found if 0 < c.k < len(times) - 1 and (c.sign > 0 or not column.is_length)]
-            self._take([c for c in found if c not in inner], None, number)
-            near = [slice(c.k - 1, c.k + 2) for c in inner]
-            paths = [_Osculating(times[k], q[k, column.places], v[k, column.places]) for k in near]
-            self._take(inner, partial(column.along, paths), number)
+        first = 0
+        for group in self.groups:
+            self._follow(group, first, times, q[:, group.places], v[:, group.places])
+            first += len(group.names)
         self._times, self._states, self._count = [times[-2:]], [states[-2:]], 2
 
-    def _candidates(self, times: Floats, values: Floats, first: int, columns: Iterable[int]) -> Iterator[_Candidate]:
-        """Where columns (times, columns) may be beyond what was found, of some that are found from ``first`` on."""
-        for column in columns:
-            for sign, place in SIDES:
+    def _follow(self, group: _Group, first: int, times: Floats, q: Floats, v: Floats) -> None:
+        """Look at one group, whose rows stand from ``first`` on, over the coordinates that it depends on."""
+        found = list(self._candidates(times, group.values(q), first))
+        # at an end of what was computed there is no top to follow, and the least length of a vector is where it
+        # crosses its zero, and of no interest
+        inner = [c for c in found if 0 < c.k < len(times) - 1 and (c.sign > 0 or not group.lengths)]
+        self._take([c for c in found if c not in inner], None, first)
+        paths = [_Osculating(*(x[c.k - 1 : c.k + 2] for x in (times, q, v))) for c in inner]
+
+        def values(near: Floats) -> Floats:
+            return group.values(np.vstack([path(row) for path, row in zip(paths, near, strict=True)]))
+
+        self._take(inner, values, first)
+
+    def _candidates(self, times: Floats, values: Floats, first: int) -> Iterator[_Candidate]:
+        """Where columns (times, columns) may be beyond what was found, for those from ``first`` on."""
+        for column in range(values.shape[1]):
+            for sign, place in SIDES if self.wanted[first + column] else ():
                 rising = sign * values[:, column]
                 k = int(np.argmax(rising))
                 # a parabola rises above its highest point by no more than that one above its neighbours
@@ -207,62 +219,57 @@ class _Osculating:
         return value
 
 
-class _Column(NamedTuple):
-    """A quantity that is followed.
+class _Group(NamedTuple):
+    """Quantities that are followed together, because they are computed together.
 
-    places    the coordinates that it depends on
-    value     of those at some states (states, places) -> (states,)
-    is_length of a vector
+    names    of them
+    places   the coordinates that they depend on
+    values   of those at some states (states, places) -> (states, names)
+    lengths  whether they are lengths of vectors
     """
 
-    name: str
+    names: tuple[str, ...]
     places: slice
-    value: Callable[[Floats], Floats]
-    is_length: bool = False
-
-    def along(self, paths: list[_Osculating], times: Floats) -> Floats:
-        """The values (times, 1) on paths, at times (paths, points) of each."""
-        return self.value(np.vstack([path(row) for path, row in zip(paths, times, strict=True)]))[:, None]
+    values: Callable[[Floats], Floats]
+    lengths: bool = False
 
 
-def _length(vectors: Floats) -> Floats:
-    return np.asarray(np.sqrt((vectors**2).sum(axis=-1)))
-
-
-def _columns(arm: Dynamics, strains: tuple[Strain, ...], frames: tuple[str, ...]) -> Iterator[_Column]:
+def _groups(arm: Dynamics, strains: tuple[Strain, ...], frames: tuple[str, ...]) -> Iterator[_Group]:
     """What can be followed of the coordinates: joints, bending of links, strains, deviations of frames."""
     robot, joints = arm.robot, set(arm.robot.joint_coordinates)
     for i, name in enumerate(arm.names):
         if name in joints:
-            yield _Column(name, slice(i, i + 1), lambda x: x[:, 0])
+            yield _Group((name,), slice(i, i + 1), lambda x: x)
     bending = {link.name for link in robot.links if link.is_flexible}
     members = {member.name: member for member in arm.mechanism.members}
     for name, member in members.items():
         if name in bending:
-            for k, part in enumerate(("deflection", "slope")):
-                value = partial(_tip_motion, member, k)
-                yield _Column(f"{name}.{part}", member.elastic, value, is_length=True)
+            yield _Group((f"{name}.deflection", f"{name}.slope"), member.elastic, partial(_tip_motion, member), True)
     for strain in strains:
         body, place = members[strain.link].body, (strain.x, strain.y, strain.z)
         row = axial_strain(robot.link(strain.link), robot, place, np.eye(body.size))
-        yield _Column(f"strain.{strain.name}", members[strain.link].elastic, partial(_product, row))
+        yield _Group((f"strain.{strain.name}",), members[strain.link].elastic, partial(_product, row))
     # over-constrained loops are closed one state at a time
-    if bending and not arm.loops.redundant:
-        for frame in frames:
-            yield _Column(f"{frame}.deflection", slice(None), partial(_deviation, arm, frame), is_length=True)
+    if bending and frames and not arm.loops.redundant:
+        names = tuple(f"{frame}.deflection" for frame in frames)
+        yield _Group(names, slice(None), partial(_deviations, arm, frames), True)
 
 
 def _product(row: Floats, x: Floats) -> Floats:
-    return np.asarray(x @ row)
+    return np.asarray(x @ row)[:, None]
 
 
-def _tip_motion(member: Member, part: int, x: Floats) -> Floats:
-    return _length(deflection(member.body, "tip", x)[part])
+def _tip_motion(member: Member, x: Floats) -> Floats:
+    return np.column_stack([_length(vectors) for vectors in deflection(member.body, "tip", x)])
 
 
-def _deviation(arm: Dynamics, frame: str, q: Floats) -> Floats:
-    """How far a frame is from where the rigid robot has it."""
+def _deviations(arm: Dynamics, frames: tuple[str, ...], q: Floats) -> Floats:
+    """How far each frame is from where the rigid robot has it."""
     none = np.zeros((len(q), 0))
     given = Quantities(arm.robot, Samples(np.zeros(len(q)), q, none, none, none, none, none), arm)
-    bent, rigid = (arm.positions([frame], x)[:, 0] for x in (q, given.unbent))
+    bent, rigid = (arm.positions(frames, x) for x in (q, given.unbent))
     return _length(bent - rigid)
+
+
+def _length(vectors: Floats) -> Floats:
+    return np.asarray(np.sqrt((vectors**2).sum(axis=-1)))
