@@ -327,18 +327,33 @@ class TreeDynamics:
         m = self._frame_motion(self._place(frame), q, self._nothing)
         return Pose(m.p, m.R)
 
+    def poses(self, frames: Sequence[str], q: States) -> Pose:
+        """Poses of several frames at once: positions (frames, 3), rotations (frames, 3, 3); of a batch, count first."""
+        flat = self._motion(q, self._nothing)
+        found = [motion_arrays(flat[..., _rows(self._place(name), MOTION_SIZE)]) for name in frames]
+        return Pose(np.stack([m.p for m in found], axis=-2), np.stack([m.R for m in found], axis=-3))
+
     def positions(self, frames: Sequence[str], q: States) -> Floats:
         """Positions of several frames at once (frames, 3); of a batch, (count, frames, 3)."""
-        flat = self._motion(q, self._nothing)
-        return np.stack([motion_arrays(flat[..., _rows(self._place(name), MOTION_SIZE)]).p for name in frames], axis=-2)
+        return self.poses(frames, q).position
 
     def link_pose(self, link: str, q: States) -> Pose:
         """Pose of a link's own frame B, in which its axis and its elastic displacements are described."""
-        index = next((i for i, each in enumerate(self._framed.links) if each.name == link), None)
+        index = next((i for i, each in enumerate(self.robot.links) if each.name == link), None)
         if index is None:
             raise KeyError(f"robot '{self.robot.name}' has no link '{link}'")
-        m, placed = self._frame_motion(index, q, self._nothing), self._framed.links[index]
-        return Pose(m.p + m.R @ placed.p_DB, m.R @ placed.R_DB)
+        every = self.link_poses(q)
+        return Pose(every.position[..., index, :], every.rotation[..., index, :, :])
+
+    def link_poses(self, q: States) -> Pose:
+        """Poses of the own frames B of all links, as those of ``poses``."""
+        flat, own = self._motion(q, self._nothing), {each.name: (i, each) for i, each in enumerate(self._framed.links)}
+        places, axes = [], []
+        for index, placed in (own[link.name] for link in self.robot.links):
+            m = motion_arrays(flat[..., _rows(index, MOTION_SIZE)])
+            places.append(m.p + m.R @ placed.p_DB)
+            axes.append(m.R @ placed.R_DB)
+        return Pose(np.stack(places, axis=-2), np.stack(axes, axis=-3))
 
     def velocity(self, frame: str, q: States, v: States) -> Twist:
         """Velocity of a frame of the deformed robot, of one state or of each of a batch."""

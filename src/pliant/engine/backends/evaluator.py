@@ -39,6 +39,8 @@ _RECENT: dict[str, tuple[dict[str, Any], jit.LoadedCode]] = {}
 """Machine code made or loaded last in this process; robots of one structure share it."""
 _RECENT_LOCK = Lock()
 
+_HELD = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
+
 GROUP = 512
 """Smallest number of states worth a thread of its own."""
 
@@ -50,9 +52,15 @@ def fitting_program(algorithm: Algorithm, tree: Carrier, seeds: tuple[str, ...] 
 
 
 @cache
+def _processors() -> int:
+    """Asking takes longer than evaluating a few states."""
+    return os.cpu_count() or 1
+
+
+@cache
 def _threads() -> ThreadPoolExecutor:
     """One pool for all batches: making threads costs more than most batches."""
-    return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="pliant")
+    return ThreadPoolExecutor(_processors(), thread_name_prefix="pliant")
 
 
 def _after_fork() -> None:
@@ -235,7 +243,7 @@ class Workspace:
         self.arguments = np.array([x if isinstance(x, int) else x.ctypes.data for x in held], dtype=np.int64)
         self._argument = self.arguments.ctypes.data
         # the interpreter lock is kept: the call is shorter than giving it up
-        self._call = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(code.address(plan.entry))
+        self._call = _HELD(code.address(plan.entry))
 
     def run(self) -> Floats:
         """Evaluate the inputs; the result is valid until the next call."""
@@ -299,7 +307,7 @@ class Evaluator:
         out = np.empty((count, plan.outputs))
         call = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address(plan.entry))
         table = np.array(plan.rows, dtype=np.int64)
-        workers = max(1, min(threads or os.cpu_count() or 1, count // GROUP))
+        workers = max(1, min(threads or _processors(), count // GROUP))
         step = -(-count // workers)
         step += -step % plan.lanes
 
