@@ -64,10 +64,14 @@ class Browser:
         self, path: Path, *, width: int = 1200, height: int = 900, dark: bool = False, touch: bool = False
     ) -> None:
         """Show a file in a window of a size, on a light or a dark desktop."""
-        self._ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=touch)
         self.media(dark=dark)
-        self._ask("Page.navigate", url=path.as_uri())
-        while self.run("document.readyState") != "complete" or self.run("location.href") != path.as_uri():
+        self.visit(path.as_uri(), width=width, height=height, touch=touch)
+
+    def visit(self, address: str, *, width: int, height: int, touch: bool = False) -> None:
+        """Show what is at an address."""
+        self._ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=touch)
+        self._ask("Page.navigate", url=address)
+        while self.run("document.readyState") != "complete" or self.run("location.href").rstrip("/") != address:
             time.sleep(0.02)
 
     def media(self, *, dark: bool = False, still: bool = False, kind: str = "") -> None:
