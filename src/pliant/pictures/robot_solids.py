@@ -14,7 +14,7 @@ from pliant.model.materials import Material
 from pliant.model.outline import BASE as GROUND
 from pliant.pictures.meshes import MOST_TRIANGLES, coarser, link_triangles
 from pliant.pictures.outlines import finer, segment_rings
-from pliant.pictures.skeleton import STATIONS, Skeleton
+from pliant.pictures.skeleton import STATIONS, Places
 from pliant.pictures.solids import Ints, Kind, Solid, ball, bar, block, shape, swept, weight
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class RobotSolids:
     def __init__(
         self, arm: Dynamics, stations: int = STATIONS, triangles: int = MOST_TRIANGLES, corners: int = 1
     ) -> None:
-        self.arm, self.skeleton = arm, Skeleton(arm, stations)
+        self.arm, self.skeleton = arm, Places(arm, stations)
         self._triangles, self._corners = triangles, corners
         self.size = self._extent()
         self.unit = SYMBOL * self.size
