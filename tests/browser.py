@@ -97,6 +97,11 @@ class Browser:
         shot = self._ask("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)
         return Image.open(io.BytesIO(base64.b64decode(shot["data"]))).convert("RGB")
 
+    def window(self) -> Image.Image:
+        """What is in the window, without laying the page out anew."""
+        shot = self._ask("Page.captureScreenshot")
+        return Image.open(io.BytesIO(base64.b64decode(shot["data"]))).convert("RGB")
+
     def drag(self, selector: str, start: float, end: float) -> None:
         """Press the mouse on an element and move it; the places are parts of its width."""
         self.run(f"document.querySelector({json.dumps(selector)}).scrollIntoView()")

@@ -201,7 +201,7 @@ def test_runs_are_played_over_each_other(player, run):
     played = play.plot.data[1]
     assert np.count_nonzero(played == play.high) == pytest.approx(len(played) * 2 / 3, abs=2)
     play.choice.value = play.choice.options[1]
-    play._renew()
+    play.renew()
     play.speed.value = "0.5"
     play.toggle()
     player.tick(0.0)
@@ -265,7 +265,7 @@ def test_a_browser_shows_it(viewer, tmp_path):
 
 def _scene(browser):
     """The middle of the scene, without the panel and what lies in the corners."""
-    return browser.picture("canvas").crop((40, 170, 640, 600))
+    return browser.window().crop((40, 170, 640, 600))
 
 
 def _painted(picture):

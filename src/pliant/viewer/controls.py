@@ -12,7 +12,7 @@ from pliant.pictures.words import engineering
 from pliant.results.panels import Panel, panels
 from pliant.viewer.scene import SHADES
 from pliant.viewer.shown import Handle, MovingRun, PosedRobot
-from pliant.viewer.stage import Stage
+from pliant.viewer.stage import Showcase
 
 MOST_POINTS = 400
 """Of a curve beside the scene."""
@@ -34,7 +34,7 @@ def by_hand(control: Any, change: Callable[[], None]) -> None:
 class LookControls:
     """Exaggerated bending, thicker sections, colours and their legend."""
 
-    def __init__(self, gui: Any, stage: Stage) -> None:
+    def __init__(self, gui: Any, stage: Showcase) -> None:
         self.stage = stage
         fields = ["parts", "deflection"]
         fields += ["stress"] if any(each.drawn.stressed for each in stage.shown) else []
@@ -78,7 +78,7 @@ class LookControls:
 class JointControls:
     """A slider for every joint; what cannot be closed is told."""
 
-    def __init__(self, gui: Any, stage: Stage, robot: PosedRobot, changed: Callable[[], None]) -> None:
+    def __init__(self, gui: Any, stage: Showcase, robot: PosedRobot, changed: Callable[[], None]) -> None:
         self.stage, self.robot, self.changed = stage, robot, changed
         self.sliders: dict[str, Any] = {}
         self.handles = {handle.name: handle for handle in robot.handles()}
@@ -131,7 +131,7 @@ class JointControls:
 class ModeControls:
     """Which vibration is shown, how far it swings, and whether the joints are held."""
 
-    def __init__(self, gui: Any, stage: Stage, robot: PosedRobot, look: LookControls) -> None:
+    def __init__(self, gui: Any, stage: Showcase, robot: PosedRobot, look: LookControls) -> None:
         self.stage, self.robot, self.look, self.phase = stage, robot, look, 0.0
         with gui.add_folder("Modes"):
             self.held = gui.add_checkbox("joints held", True)
@@ -181,7 +181,7 @@ class ModeControls:
 class PlayControls:
     """Play, pause, speed and time of runs, and their curves beside the scene."""
 
-    def __init__(self, gui: Any, stage: Stage, runs: list[MovingRun]) -> None:
+    def __init__(self, gui: Any, stage: Showcase, runs: list[MovingRun]) -> None:
         self.gui, self.stage, self.runs = gui, stage, runs
         self.first = min(float(each.run.time[0]) for each in runs)
         self.last = max(float(each.run.time[-1]) for each in runs)
@@ -195,14 +195,15 @@ class PlayControls:
         found = [{(panel.title, panel.unit): panel for panel in panels(each.run)} for each in runs]
         keys = dict.fromkeys(key for each in found for key in each)
         self.panels = {f"{title}, {unit}": [each.get((title, unit)) for each in found] for title, unit in keys}
-        with gui.add_folder("Plots"):
+        self.folder = gui.add_folder("Plots")
+        with self.folder:
             self.choice = gui.add_dropdown("curves", list(self.panels), initial_value=next(iter(self.panels)))
-            self._draw()
+        self._draw()
         if len(runs) > 1:
             self._legend(gui)
         self.button.on_click(lambda _: self.toggle())
         by_hand(self.slider, lambda: self.seek(float(self.slider.value)))
-        by_hand(self.choice, self._renew)
+        by_hand(self.choice, self.renew)
 
     def _legend(self, gui: Any) -> None:
         nodes = zip(self.runs, self.stage.nodes, strict=True)
@@ -268,15 +269,11 @@ class PlayControls:
         for label, colour, run in zip(labels, colours, owners, strict=True):
             series.append({"label": label, "stroke": colour, "width": 1.5, **({"dash": (6, 4)} if run else {})})
         scales = {"x": {"time": False}, "y": {"range": (self.low, self.high), "auto": False}}
-        self.plot = self.gui.add_uplot(
-            (self.times, self._played(), *self.values),
-            tuple(series),
-            title=self.choice.value,
-            scales=scales,
-            aspect=1.3,
-        )
+        data = (self.times, self._played(), *self.values)
+        with self.folder:
+            self.plot = self.gui.add_uplot(data, tuple(series), title=self.choice.value, scales=scales, aspect=1.3)
 
-    def _renew(self) -> None:
+    def renew(self) -> None:
         """Other curves in the same place."""
         with self.stage.lock:
             order = self.plot.order

@@ -33,7 +33,7 @@ class Viewer:
     def __init__(self, shown: Sequence[PosedRobot | MovingRun], *, port: int = PORT, browser: bool = True) -> None:
         viser = _viser()
         from pliant.viewer.controls import JointControls, LookControls, ModeControls, PlayControls
-        from pliant.viewer.stage import FIELD_OF_VIEW, Stage
+        from pliant.viewer.stage import FIELD_OF_VIEW, Showcase
 
         with redirect_stdout(StringIO()):
             self.server: Any = viser.ViserServer(host=HOST, port=port, label="Pliant", verbose=False)
@@ -41,7 +41,7 @@ class Viewer:
         gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(37, 99, 235))
         gui.main_panel.dock_right()
         gui.set_panel_label(" and ".join(dict.fromkeys(each.name for each in shown)))
-        self.stage = Stage(scene, shown)
+        self.stage = Showcase(scene, shown)
         scene.set_up_direction(tuple(self.stage.up))
         self.look = LookControls(gui, self.stage)
         self.joints: JointControls | None = None

@@ -26,7 +26,7 @@ DISTANCE = 1.2
 FIELD_OF_VIEW = 0.75
 
 
-class Stage:
+class Showcase:
     """Robots with their nodes in a scene, and the wishes of the reader.
 
     bending   factor on displacements, 0 for the rigid robot
