@@ -101,7 +101,7 @@ def test_films_and_views(run, tmp_path):
         (("view", "canadarm"), "canadarm is no run; a robot is shown by: pliant view canadarm --live"),
         (("view", "canadarm", "--live", "-o", "a.html"), "--live shows a scene and writes nothing"),
         (("view", "canadarm", "single-link.h5", "--live"), "one robot, or one or more runs, are shown"),
-        (("report", *["single-link.h5"] * 7), "at most 6 can be compared on a page"),
+        (("report", *["single-link.h5"] * 7), "at most 6 can be compared"),
     ):
         refused = run(*words)
         assert (refused.returncode, why in refused.stderr) == (2, True), refused.stderr

@@ -210,7 +210,7 @@ def test_runs_are_played_over_each_other(player, run):
     play.toggle()
     assert play.time >= start + 0.05 - ROUNDING or play.time < start
     assert len(play.plot.data) == 2 + 2 * len(next(p for p in play.panels[play.choice.value]).curves)
-    assert run.info.name in player.play.runs[0].name
+    assert [each.name for each in play.runs] == [run.info.name, f"{run.info.name} (2)"]
 
 
 def test_it_closes(arm):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pliant.cli.report import PAGES, page_path, write_page
+from pliant.cli.report import PAGES, check_number, page_path, write_page
 from pliant.cli.terminal import check_film, check_folder, check_replaced, refuse, robot_names
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ def _scene(shown: list[str], port: int, browser: bool) -> Viewer:
 
     runs = [Path(name) for name in shown if _is_run(name)]
     if len(runs) == len(shown):
+        check_number(runs)
         from pliant.results.result import Result
 
         results = [Result.load(run) for run in runs]

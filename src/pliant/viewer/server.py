@@ -9,6 +9,7 @@ from io import StringIO
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
+from pliant.results.comparison import named
 from pliant.viewer.shown import MovingRun, PosedRobot
 
 if TYPE_CHECKING:
@@ -139,5 +140,5 @@ def view_runs(
 ) -> Viewer:
     """Runs over each other, played together."""
     _viser()
-    shown = [MovingRun(run, name) for run, name in zip(runs, names or [""] * len(runs), strict=True)]
-    return Viewer(shown, port=port, browser=browser)
+    called = named(list(runs), list(names) if names else None) if len(runs) > 1 else {runs[0].info.name: runs[0]}
+    return Viewer([MovingRun(run, name) for name, run in called.items()], port=port, browser=browser)
