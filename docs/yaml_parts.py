@@ -33,7 +33,10 @@ def _around(data: dict[str, Any]) -> dict[str, Any]:
     if key in ("beam", "fe", "rigid"):
         return _with(data)
     if key == "frames":
-        ends = [{"beam" if "x" in frame else "rigid": BEAM if "x" in frame else RIGID, "frames": [frame]} for frame in data[key]]
+        ends = [
+            {"beam" if "x" in frame else "rigid": BEAM if "x" in frame else RIGID, "frames": [frame]}
+            for frame in data[key]
+        ]
         return _with(*ends)
     if key == "loops":
         words = [frame for loop in data[key] for frame in loop["frames"] if isinstance(frame, str)]

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pliant.formulations.loops.coordinates import Choice
     from pliant.formulations.loops.forms import Reduced
     from pliant.model import Robot
+    from pliant.viewer.server import Viewer
 
 __all__ = [
     "Dynamics",
@@ -115,6 +116,14 @@ class Dynamics(TreeDynamics):
         """A picture of the robot in its reference pose; ``path``: PNG, SVG or PDF file to write."""
         figure: Figure = made_by("pictures.drawing", "robot_figure")(self.robot, path)
         return figure
+
+    def view(self, *, port: int = 8080, browser: bool = True) -> Viewer:
+        """The robot in three dimensions in the browser, on this computer only (needs viser: pip install viser).
+
+        Joints are set by sliders, modes swing, colours show deflection and stress.
+        """
+        shown: Viewer = made_by("viewer.server", "view_robot")(self, port=port, browser=browser)
+        return shown
 
     def _repr_html_(self) -> str:
         rows = zip(self.names, self.mechanism.units, self.mechanism.pose, strict=True)
