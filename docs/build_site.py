@@ -25,7 +25,7 @@ TOP = {
     "RELEASING.md": "releasing.md",
 }
 """Pages of the project's root -> what they are called on the site."""
-PROJECT_FILE = r"\[([^\]]+)\]\((?:\.\./)*(?:(?:examples|src|tests|benchmarks)/[^)]*|LICENSE)\)"
+PROJECT_FILE = r"\[([^\]]+)\]\((?:\.\./)*(?:(?:examples|src|tests|benchmarks)/[^)]*|LICENSE|CITATION\.cff)\)"
 """A link to a file that is no page: it is named only."""
 
 
@@ -160,7 +160,10 @@ def python() -> str:
         room = module.removeprefix("pliant.").partition(".")[0]
         rooms.setdefault(room, []).append(_entry(name, thing))
     lines = ["# Python", "", "Everything of `import pliant`, room by room ([the house](../architecture.md)).", ""]
-    lines += ["Numbers are in SI units, shapes of arrays stand in parentheses: `(N, n)` are N samples of n coordinates.", ""]
+    lines += [
+        "Numbers are in SI units, shapes of arrays stand in parentheses: `(N, n)` are N samples of n coordinates.",
+        "",
+    ]
     for room, entries in rooms.items():
         lines += [f"## {room}", "", *entries]
     return "\n".join(lines)
@@ -242,7 +245,13 @@ PICTURE = re.compile(r"!\[(?P<words>[^\]]*)\]\((?P<place>[^)]+\.(?:png|gif|svg))
 
 def gallery(folder: Path) -> str:
     """All pictures, each with the page that tells of it; films last."""
-    lines = ["# Gallery", "", "Every picture was made by the program; the page below it says how.", "", '<div class="gallery">']
+    lines = [
+        "# Gallery",
+        "",
+        "Every picture was made by the program; the page below it says how.",
+        "",
+        '<div class="gallery">',
+    ]
     shown: dict[Path, tuple[str, str, str]] = {}
     for page in sorted(folder.rglob("*.md")):
         text = page.read_text("utf-8")
@@ -264,7 +273,9 @@ def gallery(folder: Path) -> str:
 
 def anchors(text: str) -> set[str]:
     """The anchors of the headings of a page, as Markdown makes them."""
-    found = re.findall(r"^#{1,6} (.+)$", re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
+    found = re.findall(
+        r"^#{1,6} (.+)$", re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL), re.MULTILINE
+    )
     words = [re.sub(r"[^\w\s-]", "", heading.encode("ascii", "ignore").decode()).strip().lower() for heading in found]
     return {re.sub(r"[-\s]+", "-", word) for word in words}
 

@@ -56,7 +56,8 @@ def _pictures(text):
     ("page", "why"),
     [
         ("```python\n1 / 0\n```\n", "does not run"),
-        ("```console\n$ pliant show nobody\n```\n", "is refused"),
+        ("```console\n$ pliant show nobody\n```\n", "there is no robot"),
+        ("```console\n$ pliant show --nonsense\n```\n", "is refused"),
         ("```console\nls\n```\n", "begin with"),
         ("```yaml\nlinks: [{name: a, beam: {lenght: 1}}]\n```\n", "did you mean 'length'"),
         ("```yaml\nfruit: apple\n```\n", "no robot, study"),
@@ -70,7 +71,7 @@ def test_a_block_that_fails_or_is_not_tried_is_told(pages, tmp_path, page, why):
 
 
 def test_markers(pages, tmp_path):
-    text = '<!-- not run: why -->\n```sh\nrm x\n```\n\n<!-- silent -->\n```python\nprint(1)\n```\n'
+    text = "<!-- not run: why -->\n```sh\nrm x\n```\n\n<!-- silent -->\n```python\nprint(1)\n```\n"
     assert pages.executed(text, tmp_path) == text
     wrong = "```python\nprint(1)\n```\n```text\n2\n```\n"
     assert pages.executed(wrong, tmp_path) == wrong.replace("2", "1")
