@@ -43,9 +43,9 @@ TURNS = ("dx", "dy", "dz", "rx", "ry", "rz")
 class FiniteElementLink:
     """A free link of finite elements.
 
-    nodes    (n, 3)  m, in the link frame
-    K, M     stiffness and mass, sparse (n d, n d): unknowns node by node
-    unknowns d: 3 (displacements) or 6 (displacements and turns)
+    nodes     (n, 3)  m, in the link frame
+    K, M      stiffness and mass, sparse (n d, n d): unknowns node by node
+    unknowns  d: 3 (displacements) or 6 (displacements and turns)
     """
 
     nodes: Array
