@@ -14,7 +14,7 @@ from pliant.model.materials import Material
 from pliant.model.outline import BASE as GROUND
 from pliant.pictures.meshes import MOST_TRIANGLES, coarser, link_triangles
 from pliant.pictures.outlines import segment_rings
-from pliant.pictures.skeleton import STATIONS, Skeleton
+from pliant.pictures.skeleton import STATIONS, Places
 from pliant.pictures.solids import Ints, Kind, Solid, ball, bar, block, shape, swept, weight
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class RobotSolids:
     """
 
     def __init__(self, arm: Dynamics, stations: int = STATIONS, triangles: int = MOST_TRIANGLES) -> None:
-        self.arm, self.skeleton, self._triangles = arm, Skeleton(arm, stations), triangles
+        self.arm, self.skeleton, self._triangles = arm, Places(arm, stations), triangles
         self.size = self._extent()
         self.unit = SYMBOL * self.size
         robot = arm.robot

@@ -89,7 +89,7 @@ class BeamPlaces:
         return slice(int(self.pieces[0][0]), int(self.pieces[-1][-1]) + 1)
 
 
-class Skeleton:
+class Places:
     """Numbers the places of a robot and knows where they are."""
 
     def __init__(self, arm: Dynamics, stations: int = STATIONS) -> None:
