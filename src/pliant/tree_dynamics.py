@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.engine.backends.frame_calls import FrameCalls
+from pliant.engine.backends.frame_calls import FrameCalls, FramesByName
 from pliant.engine.backends.function import Function, Variant, declined, make_evaluator
 from pliant.formulations.method import Method, Traced, What
 from pliant.formulations.methods import method_class
@@ -339,7 +339,7 @@ class TreeDynamics:
         """Pose of a frame of the deformed robot; of a batch, positions (count, 3) and rotations (count, 3, 3)."""
         at = self._frame_calls[frame]
         fast: Pose | None = at.quick_pose(q)
-        return Pose(*at.pose(q)) if fast is None else fast
+        return at.pose(q) if fast is None else fast
 
     def positions(self, frames: Sequence[str], q: States) -> Floats:
         """Positions of several frames at once (frames, 3); of a batch, (count, frames, 3)."""
@@ -394,9 +394,8 @@ class TreeDynamics:
         return self._frame_links[f"{self.mechanism.members[member].name}.{name}"]
 
     @cached_property
-    def _frame_calls(self) -> dict[str, FrameCalls]:
-        """Frames by the names under which they have been asked for."""
-        return _Made(lambda frame: FrameCalls(self._places, self._path(self._frame_link(frame)), Pose, Twist))
+    def _frame_calls(self) -> FramesByName:
+        return FramesByName(lambda frame: FrameCalls(self._places, self._path(self._frame_link(frame))))
 
     @cached_property
     def _path(self) -> Callable[[int], WayToBase]:
@@ -420,18 +419,6 @@ class TreeDynamics:
     def _acceleration(self) -> Function:
         # accelerations of frames are those of the motion: gravity is no part of them
         return self._kinematics(ACCELERATION, "weightless")
-
-
-class _Made(dict[str, Any]):
-    """Things by name, each made when it is first asked for."""
-
-    def __init__(self, make: Callable[[str], Any]) -> None:
-        super().__init__()
-        self._make = make
-
-    def __missing__(self, name: str) -> Any:
-        made = self[name] = self._make(name)
-        return made
 
 
 def _rows(index: int, size: int) -> slice:
