@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.engine.backends.function import Function, declined
+from pliant.engine.backends.jit import has_llvm
 from pliant.formulations.loops.closed_loops import loops_of
 from pliant.formulations.loops.loops import DenseForm, Loops, each_state
 from pliant.model.notebook import html_page, made_by
@@ -24,7 +25,7 @@ from pliant.states import (
     Twist,
     as_states,
 )
-from pliant.tree_dynamics import TreeDynamics, has_llvm
+from pliant.tree_dynamics import TreeDynamics
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -341,18 +340,33 @@ class TreeDynamics:
         fast: Pose | None = at.quick_pose(q)
         return at.pose(q) if fast is None else fast
 
+    def poses(self, frames: Sequence[str], q: States) -> Pose:
+        """Poses of several frames at once: positions (frames, 3), rotations (frames, 3, 3); of a batch, count first."""
+        flat = self._places(q)
+        found = [self._frame_calls[name].path.pose(flat) for name in frames]
+        return Pose(np.stack([p for p, _ in found], axis=-2), np.stack([R for _, R in found], axis=-3))
+
     def positions(self, frames: Sequence[str], q: States) -> Floats:
         """Positions of several frames at once (frames, 3); of a batch, (count, frames, 3)."""
-        flat = self._places(q)
-        return np.stack([self._frame_calls[name].path.pose(flat)[0] for name in frames], axis=-2)
+        return self.poses(frames, q).position
 
     def link_pose(self, link: str, q: States) -> Pose:
         """Pose of a link's own frame B, in which its axis and its elastic displacements are described."""
-        index = next((i for i, each in enumerate(self._framed.links) if each.name == link), None)
+        index = next((i for i, each in enumerate(self.robot.links) if each.name == link), None)
         if index is None:
             raise KeyError(f"robot '{self.robot.name}' has no link '{link}'")
-        (p, R), placed = self._path(index).pose(self._places(q)), self._framed.links[index]
-        return Pose(p + R @ placed.p_DB, R @ placed.R_DB)
+        every = self.link_poses(q)
+        return Pose(every.position[..., index, :], every.rotation[..., index, :, :])
+
+    def link_poses(self, q: States) -> Pose:
+        """Poses of the own frames B of all links, as those of ``poses``."""
+        flat, own = self._places(q), {each.name: (i, each) for i, each in enumerate(self._framed.links)}
+        places, axes = [], []
+        for index, placed in (own[link.name] for link in self.robot.links):
+            p, R = self._path(index).pose(flat)
+            places.append(p + R @ placed.p_DB)
+            axes.append(R @ placed.R_DB)
+        return Pose(np.stack(places, axis=-2), np.stack(axes, axis=-3))
 
     def velocity(self, frame: str, q: States, v: States) -> Twist:
         """Velocity of a frame of the deformed robot, of one state or of each of a batch."""
@@ -424,13 +438,3 @@ class TreeDynamics:
 def _rows(index: int, size: int) -> slice:
     """Where the results of a link are."""
     return slice(size * index, size * (index + 1))
-
-
-def has_llvm() -> bool:
-    """Whether there is a compiler; a warning if not."""
-    try:
-        import llvmlite  # noqa: F401
-    except ImportError:
-        warnings.warn("llvmlite is not installed: dynamics run on NumPy, about 100 times slower", stacklevel=4)
-        return False
-    return True

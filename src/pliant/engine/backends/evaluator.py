@@ -41,6 +41,8 @@ _RECENT_LOCK = Lock()
 FIRST_INPUT = 2
 """Place of the inputs among the arguments of a compiled evaluation, after constants and gravity."""
 
+_HELD = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
+
 GROUP = 512
 """Smallest number of states worth a thread of its own."""
 
@@ -52,9 +54,15 @@ def fitting_program(algorithm: Algorithm, tree: Carrier, seeds: tuple[str, ...] 
 
 
 @cache
+def _processors() -> int:
+    """Asking takes longer than evaluating a few states."""
+    return os.cpu_count() or 1
+
+
+@cache
 def _threads() -> ThreadPoolExecutor:
     """One pool for all batches: making threads costs more than most batches."""
-    return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="pliant")
+    return ThreadPoolExecutor(_processors(), thread_name_prefix="pliant")
 
 
 def _after_fork() -> None:
@@ -238,7 +246,7 @@ class Workspace:
         self._argument = self.arguments.ctypes.data
         self.address = code.address(plan.entry)
         # the interpreter lock is kept: the call is shorter than giving it up
-        self._call = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(self.address)
+        self._call = _HELD(self.address)
 
     def run(self) -> Floats:
         """Evaluate the inputs; the result is valid until the next call."""
@@ -283,7 +291,7 @@ class Evaluator:
         out = np.empty((count, plan.outputs))
         call = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address(plan.entry))
         table = np.array(plan.rows, dtype=np.int64)
-        workers = max(1, min(threads or os.cpu_count() or 1, count // GROUP))
+        workers = max(1, min(threads or _processors(), count // GROUP))
         step = -(-count // workers)
         step += -step % plan.lanes
 

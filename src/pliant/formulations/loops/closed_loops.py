@@ -69,11 +69,15 @@ class ClosedLoops(DenseLoops):
 
     def _corrector(self, driven: tuple[int, ...], kept: tuple[int, ...]) -> Any:
         if (driven, kept) not in self._correctors:
-            weights = preferences(self.arm.mechanism) ** 2
-            weights[list(driven)] = 0.0
-            algorithm = LoopCorrection.of(self.constraints.order, self.closures(kept), weights=tuple(weights.tolist()))
-            self._correctors[driven, kept] = self.arm.evaluator(Traced(algorithm, self.constraints.tree))
+            self._correctors[driven, kept] = self.arm.evaluator(self.traced_correction(driven, kept))
         return self._correctors[driven, kept]
+
+    def traced_correction(self, driven: tuple[int, ...] = (), kept: tuple[int, ...] | None = None) -> Traced:
+        kept = self.coordinates.selection.kept if kept is None else kept
+        weights = preferences(self.arm.mechanism) ** 2
+        weights[list(driven)] = 0.0
+        algorithm = LoopCorrection.of(self.constraints.order, self.closures(kept), weights=tuple(weights.tolist()))
+        return Traced(algorithm, self.constraints.tree)
 
     # ---- the way to take the robot apart
 

@@ -183,6 +183,10 @@ class Loops:
         """The same ready to run."""
         return Elimination(self.arm.evaluator(self.traced_forward(driven)), np.zeros(0))
 
+    def traced_correction(self, driven: tuple[int, ...] = ()) -> Traced:
+        """(q, v) -> a Newton step of q towards closed loops, and v along them; ``driven`` coordinates stay."""
+        raise NotImplementedError
+
     def forward(self, q: Floats, v: Floats, f: Floats) -> Floats:
         """Accelerations of all coordinates, consistent with the loops."""
         run = self.arm.evaluator(self.traced_forward())
