@@ -38,14 +38,14 @@ Operand = Floats | Argument
 
 
 @cache
-def border_code() -> jit.LoadedCode:
-    """The machine code of the border and of the steps; the same for all robots."""
+def _code(what: str) -> jit.LoadedCode:
+    """Machine code that is the same for all robots: the border with its small steps, or those on matrices."""
 
     def make() -> tuple[dict[str, Any], str]:
-        return {}, border_ir() + steps_ir() + matrix_steps_ir(jit.lanes()) + ATTRIBUTES
+        text = border_ir() + steps_ir() if what == "border" else matrix_steps_ir(jit.lanes())
+        return {}, text + ATTRIBUTES
 
-    _, code = stored("border", make)
-    return code
+    return stored(what, make)[1]
 
 
 class _MethodDef(ctypes.Structure):
@@ -94,7 +94,9 @@ class QuickCall:
 
     def does(self, step: str, **told: Operand | Words | int) -> None:
         """Run a step of the border's own."""
-        arguments = (ARGUMENTS | MATRIX_ARGUMENTS)[step]
+        code, arguments = _code("border"), ARGUMENTS.get(step, ())
+        if step in MATRIX_ARGUMENTS:
+            code, arguments = _code("matrices"), MATRIX_ARGUMENTS[step]
         words = np.zeros(len(arguments), dtype=np.int64)
         for k, name in enumerate(arguments):
             what = told.pop(name)
@@ -103,8 +105,8 @@ class QuickCall:
             else:
                 self._bind(words, k, what)
         assert not told
-        self._steps += [border_code().address(step), words.ctypes.data]
-        self._kept.append(words)
+        self._steps += [code.address(step), words.ctypes.data]
+        self._kept += [words, code]
 
     def sparse(self, matrix: NDArray[Any], x: Operand, start: Operand | None = None) -> Floats:
         """start + matrix x."""
@@ -184,7 +186,7 @@ class QuickCall:
             "kind": 0 if kind is None else id(kind),
         }
         context = np.array([from_[name] for name in CONTEXT], dtype=np.int64).view(_Context)
-        code = border_code()
+        code = _code("border")
         definition = _MethodDef(b"call", code.address("border"), METH_FASTCALL, None)
         context.kept = (definition, code, kind, words, *self._kept)
         make = ctypes.pythonapi.PyCFunction_NewEx
