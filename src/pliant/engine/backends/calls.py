@@ -21,6 +21,7 @@ from pliant.formulations.recursive.inertia_columns import MassPlan
 
 Floats = NDArray[np.float64]
 Words = NDArray[np.int64]
+Places = NDArray[np.intp]
 BuiltIn = Callable[..., Any]
 
 METH_FASTCALL = 0x80
@@ -111,11 +112,17 @@ class QuickCall:
     def sparse(self, matrix: NDArray[Any], x: Operand, start: Operand | None = None) -> Floats:
         """start + matrix x."""
         row, column = np.nonzero(matrix)
-        y, n = aligned(len(matrix)), len(matrix)
-        tables = {"row": row.astype(np.int64), "column": column.astype(np.int64)}
-        value = np.ascontiguousarray(matrix[row, column], dtype=float)
-        first = np.zeros(n) if start is None else start
-        self.does("sparse", rows=n, start=first, count=len(row), **tables, value=value, x=x, y=y)
+        return self.entries(len(matrix), row, column, matrix[row, column], x, start)
+
+    def entries(
+        self, rows: int, row: Places, column: Places, value: NDArray[Any], x: Operand, start: Operand | None = None
+    ) -> Floats:
+        """The same with a matrix by its entries."""
+        y = aligned(rows)
+        tables = {"row": row.astype(np.int64).ravel(), "column": column.astype(np.int64).ravel()}
+        values = np.broadcast_to(np.asarray(value, dtype=float), row.shape).ravel().copy()
+        first = np.zeros(rows) if start is None else start
+        self.does("sparse", rows=rows, start=first, count=row.size, **tables, value=values, x=x, y=y)
         return y
 
     def guard(self, x: Floats, least: Floats, out: Floats) -> None:
@@ -134,14 +141,17 @@ class QuickCall:
         self.does("mass", **sizes, **tables, flat=flat, momenta=momenta, upper=upper, out=out)
         return out
 
-    def inverted(self, matrix: Floats) -> Floats:
-        """The inverse of a symmetric matrix, of which the upper triangle is read."""
+    def inverted(self, matrix: Floats) -> tuple[Floats, Floats]:
+        """The inverse of a symmetric matrix, of which the upper triangle is read, and its factors.
+
+        These are L on both sides of the diagonal and 1 / D on it, without any exchange of rows.
+        """
         n = len(matrix)
         wide = padded(n, jit.lanes())
         factors, out = (aligned(n * wide).reshape(n, wide) for _ in range(2))
         strides = {"stride": _stride(matrix), "factors_stride": wide, "out_stride": wide}
         self.does("inverse", size=n, **strides, matrix=matrix, factors=factors, out=out)
-        return out[:, :n]
+        return out[:, :n], factors[:, :n]
 
     def minus_product(self, left: Floats, right: Floats) -> Floats:
         """-left right; the rows of ``right`` must be padded, as those of compiled Jacobians are."""

@@ -168,13 +168,7 @@ class ClosedLoops(DenseLoops):
     def _pivot_scale(self, plan: Plan, kept: Sequence[int]) -> Floats:
         """The diagonal of J M^-1 J^T around the reference pose, for the rows that have multipliers."""
         solved = {self.constraints.closures[each.closure].name for each in plan.solved}
-        rows = [k for k in kept if self.constraints.loop_of[k] not in solved]
-        scale = np.zeros(len(rows))
-        for q in self.coordinates.samples:
-            J = self.jacobian(q)[rows]
-            mobility = np.linalg.pinv(self.arm.mass_matrix(q), hermitian=True)
-            scale = np.maximum(scale, np.einsum("ri,ij,rj->r", J, mobility, J))
-        return scale
+        return self.resistance([k for k in kept if self.constraints.loop_of[k] not in solved])
 
     def operations(self, what: Literal["forward", "inverse"]) -> Any:
         """Operations of one evaluation with efforts of the drives alone, the solution included."""
