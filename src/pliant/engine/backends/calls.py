@@ -69,12 +69,14 @@ class QuickCall:
 
     ``takes`` its parameters in order, ``evaluates`` programs and ``does`` steps on what is given and on what has been
     found, and ``gives`` arrays or numbers. Buffers are its own; the interpreter's lock keeps calls apart.
+
+    steps  addresses of functions, each followed by that of its arguments
     """
 
     def __init__(self) -> None:
         self._parameters: list[tuple[int, bool]] = []
         self._places: list[list[int]] = []
-        self._steps: list[int] = []
+        self.steps: list[int] = []
         self._results: list[int] = []
         self._kept: list[object] = []
 
@@ -89,7 +91,7 @@ class QuickCall:
         work = evaluator.workspace()
         for k, x in enumerate(inputs, start=FIRST_INPUT):
             self._bind(work.arguments, k, x)
-        self._steps += [work.address, work.arguments.ctypes.data]
+        self.steps += [work.address, work.arguments.ctypes.data]
         self._kept.append(work)
         return work.out
 
@@ -106,7 +108,7 @@ class QuickCall:
             else:
                 self._bind(words, k, what)
         assert not told
-        self._steps += [code.address(step), words.ctypes.data]
+        self.steps += [code.address(step), words.ctypes.data]
         self._kept += [words, code]
 
     def sparse(self, matrix: NDArray[Any], x: Operand, start: Operand | None = None) -> Floats:
@@ -185,13 +187,13 @@ class QuickCall:
             first = len(places)
             places += own
             rows += [length, buffer.ctypes.data, nothing.ctypes.data if optional else 0, first, len(places)]
-        tables = {"parameters": rows, "places": places, "steps": self._steps, "results": self._results, "made": [0]}
+        tables = {"parameters": rows, "places": places, "steps": self.steps, "results": self._results, "made": [0]}
         words = {name: np.array(table, dtype=np.int64) for name, table in tables.items()}
         from_ = interpreter() | {name: table.ctypes.data for name, table in words.items()}
         from_ |= {
             "least": next((k for k, (_, optional) in enumerate(self._parameters) if optional), len(self._parameters)),
             "most": len(self._parameters),
-            "count_steps": len(self._steps) // 2,
+            "count_steps": len(self.steps) // 2,
             "count_results": len(self._results) // 6,
             "kind": 0 if kind is None else id(kind),
         }
