@@ -46,21 +46,23 @@ LONGEST = 450
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 
-@cache
 def module_name(file):
     parts = file.relative_to(SOURCE.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+KNOWN = {module_name(file) for file in MODULES}
+
+
 @cache
-def parsed(file):
+def syntax(file):
     return ast.parse(file.read_text(encoding="utf-8"))
 
 
 @cache
 def imports(file, *, at_load=False):
     """Names of the pliant modules that a file imports; ``at_load`` leaves out imports inside functions."""
-    tree = parsed(file)
+    tree = syntax(file)
     skipped = set()
     for node in ast.walk(tree):
         typing_only = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
@@ -77,7 +79,7 @@ def imports(file, *, at_load=False):
             assert node.level == 0, f"{file}: write imports in full"
             found.add(node.module)
             found.update(f"{node.module}.{alias.name}" for alias in node.names)
-    return found & {module_name(other) for other in MODULES}
+    return found & KNOWN
 
 
 def layer(name):
@@ -110,7 +112,7 @@ def test_no_module_imports_itself_in_a_circle():
 
 @pytest.mark.parametrize("file", MODULES, ids=module_name)
 def test_every_module_says_what_it_is(file):
-    assert ast.get_docstring(parsed(file))
+    assert ast.get_docstring(syntax(file))
 
 
 @pytest.mark.parametrize("name", sorted(pliant.__all__))
@@ -140,7 +142,7 @@ def test_the_stub_is_the_one_list_of_public_names():
 def test_public_class_names_stand_once():
     homes = {}
     for file in MODULES:
-        for node in parsed(file).body:
+        for node in syntax(file).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes.setdefault(node.name, []).append(module_name(file))
     assert {name: where for name, where in homes.items() if len(where) > 1} == {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -242,8 +243,16 @@ class Result:
 
         return dataset(self, channels)
 
-    def report(self, path: str | Path) -> None:
-        """Write one HTML page with plots, tables and an animation; it needs no network."""
+    def report(self, path: str | Path, beside: Sequence[Result] = ()) -> None:
+        """Write one HTML page with plots, tables and a film in three dimensions; it needs no network.
+
+        beside  further runs: the page then compares them with this one
+        """
+        if beside:
+            from pliant.results.comparison import named, write_comparison
+
+            write_comparison(named([self, *beside]), Path(path))
+            return
         from pliant.results.report import write_report
 
         write_report(self, Path(path))

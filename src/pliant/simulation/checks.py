@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from pliant.analysis.limits import axial_limits, kind_of_bending, linearised_limits, slope_words
+from pliant.dynamics import Dynamics
 from pliant.model.plausible import description_limits
 from pliant.results.result import Result
 from pliant.simulation.drives.saturated import effort_limits
@@ -33,6 +34,12 @@ def range_warnings(run: Result, limits: bool) -> Iterator[str]:
     yield from _energy(run)
 
 
+def looked_at(arm: Dynamics) -> set[str]:
+    """Names of what is followed between the samples for the sake of these warnings."""
+    bent = {f"{link.name}.slope" for link in arm.robot.links if link.is_flexible}
+    return bent | {arm.names[i] for i in position_limits(arm)}
+
+
 def _linearised(run: Result) -> Iterator[str]:
     """What equations of first order cannot tell, at the instants at which the links bend most."""
     if run.arm.method.order is None:
@@ -52,7 +59,8 @@ def _slopes(run: Result) -> Iterator[str]:
     for link in run.robot.links:
         if link.is_flexible:
             turn = run.extreme(f"{link.name}.slope")
-            yield from slope_words(link.name, turn.most, f" (at {turn.most_at:.4g} s)", kind_of_bending(link))
+            when, kind = f" (at {turn.most_at:.4g} s)", kind_of_bending(link)
+            yield from slope_words(link.name, turn.most, when, kind, data=link.beam is None)
 
 
 def _axial(run: Result) -> Iterator[str]:

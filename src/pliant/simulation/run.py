@@ -6,8 +6,8 @@ import json
 import sys
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, Literal
 
@@ -19,7 +19,7 @@ from pliant.model.errors import ModelError
 from pliant.model.robot import Robot
 from pliant.results.result import Result
 from pliant.results.samples import RunInfo, Samples, Strain
-from pliant.simulation.checks import range_warnings
+from pliant.simulation.checks import looked_at, range_warnings
 from pliant.simulation.choice import choose, fastest_rate, make_integrator
 from pliant.simulation.drives.callback import Law
 from pliant.simulation.drives.drive import Drive
@@ -62,9 +62,12 @@ Report = Callable[[Progress], bool | None]
 
 
 class Run:
-    """A run on its way. ``go`` advances it to the end, or until it is interrupted; it can then go on."""
+    """A run on its way. ``go`` advances it to the end, or until it is interrupted; it can then go on.
 
-    def __init__(self, study: Study, arm: Dynamics | None = None) -> None:
+    follow  names of what is followed between the samples beside what its warnings need; None: all that can be
+    """
+
+    def __init__(self, study: Study, arm: Dynamics | None = None, follow: Collection[str] | None = None) -> None:
         began = time.perf_counter()
         self.study = study
         with study.placed("robot"):
@@ -99,7 +102,8 @@ class Run:
         frames = (_whole_name(study.robot, frame) for frame in study.outputs.frames)
         self.frames = tuple(dict.fromkeys(("tip", *frames)))
         self._require_channels()
-        self.peaks = Peaks(self.equations, self.strains, self.frames)
+        wanted = None if follow is None else looked_at(self.arm).union(follow)
+        self.peaks = Peaks(self.equations, self.strains, self.frames, wanted)
         self.breaks = [t for t in self.equations.breaks if 0 < t < study.until]
         self.segment = (0.0, 0.0)
         self.happenings: list[Happening] = []
@@ -259,7 +263,8 @@ class Run:
         result = Result(study.robot, samples, info, self.arm)
         # the numbers of a motion that diverged mean nothing
         found = (self.trouble,) if self.trouble else tuple(range_warnings(result, study.limits != "ignore"))
-        return Result(study.robot, samples, RunInfo(**{**_fields(info), "warnings": found}), self.arm)
+        result.info = replace(info, warnings=found)
+        return result
 
     def memory(self) -> dict[str, Any]:
         """What is needed to go on, as arrays by name; the samples are kept apart."""
@@ -309,10 +314,6 @@ def strain_points(study: Study) -> tuple[Strain, ...]:
 def _whole_name(robot: Robot, frame: str) -> str:
     """``LINK.FRAME`` also for a link's tip, whose short name is that of the link."""
     return frame if frame == "tip" else ".".join(robot.resolve_frame(frame))
-
-
-def _fields(info: RunInfo) -> dict[str, Any]:
-    return {name: getattr(info, name) for name in RunInfo.__dataclass_fields__}
 
 
 def simulate(

@@ -65,6 +65,11 @@ def read_outputs(texts: str | Iterable[str]) -> tuple[Kept, ...]:
     return tuple(found)
 
 
+def followed(kept: Iterable[Kept]) -> set[str]:
+    """The channels whose values between the samples matter."""
+    return {one.channel for one in kept if one.reduction in FOLLOWED}
+
+
 def default_outputs(run: Result, *, still: bool = False) -> tuple[Kept, ...]:
     """What is kept without being asked: the largest deflections and efforts, and where the tip ends."""
     bent = [f"{link.name}.deflection" for link in run.robot.links if link.is_flexible]
