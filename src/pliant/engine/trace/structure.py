@@ -266,7 +266,7 @@ def _split_link(link: Any) -> ConstantsPattern:
 _FROZEN: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
 
-def _frozen(link: Any, pattern: Any) -> Any:
+def frozen_pattern(link: Any, pattern: Any) -> Any:
     """The pattern of a link as a key, made once for a link of several trees."""
     if link not in _FROZEN:
         _FROZEN[link] = freeze(pattern)
@@ -296,7 +296,7 @@ def structure_key(tree: Carrier) -> str:
         known: dict[Any, int] = {}
         links = []
         for link, split in zip(tree.links, split_tree(tree), strict=True):
-            pattern = (link.kind, _frozen(link, split.pattern))
+            pattern = (link.kind, frozen_pattern(link, split.pattern))
             links.append((known.setdefault(pattern, len(known)), link.parent))
         gravity = tuple(g != 0 for g in tree.gravity.tolist())
         _KEYS[tree] = hashlib.sha256(repr((list(known), links, gravity)).encode()).hexdigest()
