@@ -407,4 +407,6 @@ def _robot(given: Any, folder: str, document: Document) -> Any:
     line = line_at(document.data, ("robot",)) if given is not None else 1
     what = "key 'robot' is missing" if given is None else f"robot is {show(given)}"
     message = f"{what}; it must be the name of a bundled robot, the path of a robot file, or a robot written out"
+    if given is None and "links" in document.data:
+        message = f"this is a robot; a study names it, like this: robot: {Path(document.file).name}, until: 5 s"
     raise ModelError(Problem("Study", message, document.file, line))
