@@ -89,7 +89,7 @@ bench: $(VENV)/.peers
 
 docs: $(VENV)/.dev
 	@$(BIN)/python docs/refresh.py
-	@$(BIN)/python docs/pages.py docs/tutorials/*.md
+	@$(BIN)/python docs/pages.py *.md docs/*.md docs/tutorials/*.md docs/theory/*.md
 	@$(BIN)/python docs/build_site.py
 
 # every method, published number, identity and balance

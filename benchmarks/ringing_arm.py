@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pliant
+from pliant.simulation.outputs import Outputs
 from pliant.simulation.run import Run
-from pliant.simulation.study import DEFAULT_TOLERANCE, IntegratorOptions, Outputs
+from pliant.simulation.study import DEFAULT_TOLERANCE, IntegratorOptions
 
 Floats = NDArray[np.float64]
 

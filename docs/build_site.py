@@ -10,13 +10,20 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator
+from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 STAGE, SITE = ROOT / "out" / "site-pages", ROOT / "out" / "site"
-TOP = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changes.md"}
+TOP = {
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changes.md",
+    "RELEASING.md": "releasing.md",
+}
 """Pages of the project's root -> what they are called on the site."""
 PROJECT_FILE = r"\[([^\]]+)\]\((?:\.\./)*(?:(?:examples|src|tests|benchmarks)/[^)]*|LICENSE)\)"
 """A link to a file that is no page: it is named only."""
@@ -40,7 +47,7 @@ def stage(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     for file in sorted(DOCS.rglob("*")):
         place = folder / file.relative_to(DOCS)
-        if file.suffix in (".png", ".svg", ".gif", ".json"):
+        if file.suffix in (".png", ".svg", ".gif", ".json", ".css"):
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(file, place)
         elif file.suffix == ".md":
@@ -121,6 +128,30 @@ def public() -> Iterator[tuple[str, Any]]:
             yield name, getattr(pliant, name)
 
 
+def methods() -> Iterator[tuple[str, str, Any]]:
+    """Class, name and function of every public method and property of the public classes that are no files' parts."""
+    from pydantic import BaseModel
+
+    for owner, thing in public():
+        if inspect.isclass(thing) and not issubclass(thing, BaseModel):
+            for name, method in _own_members(thing):
+                yield owner, name, method
+
+
+def _own_members(thing: type) -> Iterator[tuple[str, Any]]:
+    """Methods and properties, also those of its bases in this package, the class's own first."""
+    seen: set[str] = set()
+    for base in thing.__mro__:
+        if not base.__module__.startswith("pliant"):
+            continue
+        for name, member in vars(base).items():
+            shown = member.__func__ if isinstance(member, classmethod | staticmethod) else member
+            function = inspect.isfunction(shown) or isinstance(shown, property | cached_property)
+            if function and not name.startswith("_") and name not in seen:
+                seen.add(name)
+                yield name, shown
+
+
 def python() -> str:
     """Every public function and class with its signature, what it says of itself, and its methods."""
     rooms: dict[str, list[str]] = {}
@@ -128,7 +159,8 @@ def python() -> str:
         module = str(getattr(thing, "__module__", "pliant.formulations"))
         room = module.removeprefix("pliant.").partition(".")[0]
         rooms.setdefault(room, []).append(_entry(name, thing))
-    lines = ["# Python", "", "Everything of `import pliant`, room by room.", ""]
+    lines = ["# Python", "", "Everything of `import pliant`, room by room ([the house](../architecture.md)).", ""]
+    lines += ["Numbers are in SI units, shapes of arrays stand in parentheses: `(N, n)` are N samples of n coordinates.", ""]
     for room, entries in rooms.items():
         lines += [f"## {room}", "", *entries]
     return "\n".join(lines)
@@ -136,35 +168,60 @@ def python() -> str:
 
 def _entry(name: str, thing: Any) -> str:
     if not callable(thing):
-        return f"### {name}\n\n{_said(thing)}\n"
-    lines = [f"### {name}", "", "```text", f"{name}{_signature(thing)}", "```", "", _said(thing), ""]
+        return f"### {name}\n\n{', '.join(f'`{word}`' for word in thing)}\n"
     from pydantic import BaseModel
 
-    if inspect.isclass(thing) and not issubclass(thing, BaseModel):
-        for inner, method in vars(thing).items():
-            if not inner.startswith("_") and (callable(method) or isinstance(method, property | classmethod)):
-                shown = method.__func__ if isinstance(method, classmethod) else method
-                call = "" if isinstance(shown, property) else _signature(shown)
-                lines += [f"**{name}.{inner}**{_escaped(call)}", "", _said(shown), ""]
+    if inspect.isclass(thing) and issubclass(thing, BaseModel):
+        return f"### {name}\n\n{_said(thing)}\n\nIts keys: [{name}](keys.md#{name.lower()}).\n"
+    error = inspect.isclass(thing) and issubclass(thing, Exception)
+    call = [] if error else ["```python", f"{name}{_signature(thing)}", "```", ""]
+    lines = [f"### {name}", "", *call, _said(thing), ""]
+    if inspect.isclass(thing) and not error:
+        for inner, method in _own_members(thing):
+            given = isinstance(method, property | cached_property)
+            shown = f"{name}.{inner}" if given else f"{name}.{inner}{_signature(method)}"
+            lines += ["```python", shown, "```", "", _said(method), ""]
     return "\n".join(lines)
 
 
 def _signature(thing: Any) -> str:
+    """Without the module names that annotations of strings do not have; several lines where it is long."""
     try:
-        return str(inspect.signature(thing))
+        text = str(inspect.signature(thing))
     except (TypeError, ValueError):
         return "(...)"
+    text = re.sub(r"(?:pliant|numpy|collections|pathlib|typing)(?:\.\w+)*\.(?=\w)", "", text).replace("(self, ", "(")
+    return text.replace("(self)", "()").replace("'", "")
 
 
-def _escaped(text: str) -> str:
-    return f" `{text}`" if text else ""
+LISTED = re.compile(r"^(?P<name>[\w.*/]+(?:, [\w.*/]+)*) {2,}(?P<meaning>\S.*)$")
 
 
 def _said(thing: Any) -> str:
-    """A docstring; its aligned lists keep their shape."""
-    text = inspect.getdoc(thing) or ""
-    head, _, rest = text.partition("\n")
-    return f"{head}\n\n```text\n{rest.strip()}\n```" if rest.strip() else head
+    """A docstring; its aligned lists become tables."""
+    text = inspect.getdoc(thing.func if isinstance(thing, cached_property) else thing) or ""
+    return "\n\n".join(_paragraph(part) for part in text.split("\n\n"))
+
+
+def _paragraph(text: str) -> str:
+    rows: list[list[str]] = []
+    for line in text.splitlines():
+        if found := LISTED.match(line):
+            rows.append([found["name"], found["meaning"]])
+        elif rows and line.startswith("  "):
+            rows[-1][1] += f" {line.strip()}"
+        else:
+            return _plain(text)
+    table = [f"| `{name}` | {_plain(meaning)} |" for name, meaning in rows]
+    return "\n".join(["| | |", "|---|---|", *table])
+
+
+def _plain(text: str) -> str:
+    """Words of a docstring as Markdown; what stands in code stays."""
+    parts = re.split(r"(``?[^`]+``?)", text)
+    for k in range(0, len(parts), 2):
+        parts[k] = re.sub(r"([<|*_$])", lambda m: {"<": "&lt;", "$": "&#36;"}.get(m[1], "\\" + m[1]), parts[k])
+    return "".join(part.replace("``", "`") if k % 2 else part for k, part in enumerate(parts))
 
 
 def keys() -> str:
@@ -180,13 +237,36 @@ def keys() -> str:
     return "\n".join(lines)
 
 
+PICTURE = re.compile(r"!\[(?P<words>[^\]]*)\]\((?P<place>[^)]+\.(?:png|gif|svg))\)")
+
+
 def gallery(folder: Path) -> str:
-    """All pictures; each was made by the program."""
-    lines = ["# Gallery", "", "Every picture was made by the program; `make docs` makes them anew.", ""]
-    for picture in sorted(folder.rglob("*.png")):
-        place = picture.relative_to(folder).as_posix()
-        lines += [f"![{picture.stem.replace('-', ' ')}]({place})", ""]
-    return "\n".join(lines)
+    """All pictures, each with the page that tells of it; films last."""
+    lines = ["# Gallery", "", "Every picture was made by the program; the page below it says how.", "", '<div class="gallery">']
+    shown: dict[Path, tuple[str, str, str]] = {}
+    for page in sorted(folder.rglob("*.md")):
+        text = page.read_text("utf-8")
+        title = text.partition("\n")[0].lstrip("# ")
+        for found in PICTURE.finditer(text):
+            picture = (page.parent / found["place"]).resolve()
+            where = page.relative_to(folder).with_suffix(".html").as_posix()
+            if picture not in shown or where != "index.html":
+                shown[picture] = (found["words"], where, title)
+    for picture, (words, where, title) in sorted(shown.items(), key=lambda each: each[0].suffix != ".png"):
+        place = picture.relative_to(folder.resolve()).as_posix()
+        caption = f'{escape(words)}<br><a href="{where}">{escape(title)}</a>'
+        lines.append(
+            f'<figure><a href="{place}"><img src="{place}" alt="{escape(words)}" loading="lazy"></a>'
+            f"<figcaption>{caption}</figcaption></figure>"
+        )
+    return "\n".join([*lines, "</div>", ""])
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors of the headings of a page, as Markdown makes them."""
+    found = re.findall(r"^#{1,6} (.+)$", re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
+    words = [re.sub(r"[^\w\s-]", "", heading.encode("ascii", "ignore").decode()).strip().lower() for heading in found]
+    return {re.sub(r"[-\s]+", "-", word) for word in words}
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Make the pictures of the documentation anew, and the output that the README shows.
+"""Make the pictures of the documentation anew, and what the examples print.
 
-Run by ``make docs``; tests compare the README with what the program prints.
+Run by ``make docs``; the output of the pages' own blocks is renewed by ``docs/pages.py``.
 """
 
 import os
@@ -13,33 +13,28 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-README = ROOT / "README.md"
+EXAMPLES = ROOT / "docs" / "examples.md"
 PICTURES = ROOT / "docs" / "pictures"
-EXAMPLE = ROOT / "examples" / "two-link.yaml"
-# the mistakes of the README: a misspelt key, a negative width, a misspelt joint
-MISTAKES = {"length: 0.5 m": "lenght: 0.5 m", "width: 4 mm": "width: -4 mm", "elbow: -80": "elbo: -80"}
 POSE = "shoulder = 40 deg, elbow = -75 deg, wrist = 20 deg"
 DRAWN = {
     "canadarm.png": ("show", "canadarm", "--pose", POSE),
     "canadarm-shapes.png": ("shapes", "canadarm"),
     "seven-joint-arm.png": ("show", "seven-joint-arm"),
     "dualemps.png": ("show", "dualemps"),
-    "two-link.png": ("show", EXAMPLE),
+    "two-link.png": ("show", ROOT / "examples" / "01_two_link.yaml"),
     "canadarm-run.png": ("simulate", "canadarm", "--force", "--output", "run.h5", "--report", "report.html"),
 }
-# programs that draw pictures and films of their own
-EXAMPLES = ("spin_up", "rolled_up", "fishing_rod")
 # the report of that run at an instant, as a browser shows it
 REPORT, INSTANT, WINDOW = "canadarm-report.png", 4.0, "1220,1150"
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
 def output(*command: object, folder: Path = ROOT) -> str:
-    """What a Python process prints; exit code 2 is the answer to wrong input and may be shown."""
+    """What a Python process prints."""
     arguments = [sys.executable, *map(str, command)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONUTF8": "1"}
     done = subprocess.run(arguments, cwd=folder, env=environment, stdout=subprocess.PIPE, encoding="utf-8")
-    if done.returncode not in (0, 2) or not done.stdout:
+    if done.returncode or not done.stdout:
         sys.exit(f"{shlex.join(arguments)} failed")
     return done.stdout
 
@@ -55,21 +50,13 @@ def screenshot(page: Path, picture: Path, profile: Path) -> None:
     subprocess.run([BROWSER, *options, *quiet, *shot], check=True, stderr=subprocess.DEVNULL)
 
 
-def refreshed(text: str, folder: Path) -> str:
-    """The README with new output below every command and below its Python code."""
-
-    def console(match: re.Match[str]) -> str:
-        command = shlex.split(match[1])[2:]
-        return f"```console\n{match[1]}\n{output('-m', 'pliant', *command, folder=folder)}```"
-
-    def python(match: re.Match[str]) -> str:
-        return f"```python\n{match[1]}```\n```\n{output('-c', match[1], folder=folder)}```"
-
-    flags = re.MULTILINE | re.DOTALL
-    text = re.sub(r"^```console\n(\$ pliant [^\n]*)\n.*?^```$", console, text, flags=flags)
-    text = re.sub(r"^```python\n(.*?)^```\n```\n.*?^```$", python, text, flags=flags)
+def filled(text: str, name: str, printed: str) -> str:
+    """The page of the examples with what one of them prints."""
     return re.sub(
-        r"^```yaml\n.*?^```$", lambda _: f"```yaml\n{EXAMPLE.read_text('utf-8')}```", text, count=1, flags=flags
+        rf"^<!-- {name} -->\n(?:```text\n.*?^```\n)?",
+        lambda _: f"<!-- {name} -->\n```text\n{printed}```\n",
+        text,
+        flags=re.MULTILINE | re.DOTALL,
     )
 
 
@@ -79,15 +66,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name, command in DRAWN.items():
             output("-m", "pliant", *command, "--plot", PICTURES / name, folder=Path(folder))
-        for name in EXAMPLES:
-            output(ROOT / "examples" / f"{name}.py", PICTURES, folder=Path(folder))
         screenshot(Path(folder) / "report.html", PICTURES / REPORT, Path(folder) / "profile")
-        shutil.copy(EXAMPLE, folder)
-        text = EXAMPLE.read_text("utf-8")
-        for right, wrong in MISTAKES.items():
-            text = text.replace(right, wrong)
-        (Path(folder) / "mistakes.yaml").write_text(text, encoding="utf-8")
-        README.write_text(refreshed(README.read_text("utf-8"), Path(folder)), encoding="utf-8")
+        page = EXAMPLES.read_text("utf-8")
+        for script in sorted((ROOT / "examples").glob("[0-9]*.py")):
+            page = filled(page, script.stem, output(script, PICTURES, folder=Path(folder)))
+        EXAMPLES.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

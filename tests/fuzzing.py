@@ -30,12 +30,14 @@ from pliant.cli.simulation_job import Job
 from pliant.engine.backends import cache
 from pliant.model.library import FOLDER as ROBOTS
 from pliant.model.yaml_file import parse_document, read_text
-from pliant.results import storage
+from pliant.results import sealed
 from pliant.results.result import Result
 from pliant.simulation.checkpoint import CheckpointFile, read_checkpoint
 from pliant.simulation.run import Run, run_study
 from pliant.simulation.study import CONTENT, load_study, study_from
 from pliant.simulation.study import FOLDER as STUDIES
+from pliant.sweeps.journal import Journal
+from pliant.sweeps.work import CaseRow
 
 LONGEST = 60
 """Seconds of one file; the slowest that is taken needs a few."""
@@ -261,23 +263,101 @@ class ForgedRuns(Runs):
     """The same with a seal that fits: refused in words, or loaded; the library must not take the process with it."""
 
     def case(self, random) -> bool:
-        inner = self.whole[storage.SEAL_SIZE :]
-        self.path.write_bytes(storage._sealed(damaged(random, inner)))
-        child = os.fork()
-        if not child:
-            code = 2
-            with contextlib.suppress(BaseException):
-                signal.alarm(LONGEST)
-                try:
-                    Result.load(self.path)
-                    code = 0
-                except pliant.ModelError:
-                    code = 1
-            os._exit(code)
-        _, status = os.waitpid(child, 0)
-        if not os.WIFEXITED(status) or os.WEXITSTATUS(status) == 2:
-            raise Findings(f"a forged file ended its reader with status {status}")
-        return os.WEXITSTATUS(status) == 0
+        inner = self.whole[sealed.SEAL_SIZE :]
+        self.path.write_bytes(sealed.sealed(damaged(random, inner), "run"))
+        return in_a_child(lambda: Result.load(self.path))
+
+
+def in_a_child(read) -> bool:
+    """Whether a file is read, or refused in words, by another process."""
+    child = os.fork()
+    if not child:
+        code = 2
+        with contextlib.suppress(BaseException):
+            signal.alarm(LONGEST)
+            try:
+                read()
+                code = 0
+            except pliant.ModelError:
+                code = 1
+        os._exit(code)
+    _, status = os.waitpid(child, 0)
+    if not os.WIFEXITED(status) or os.WEXITSTATUS(status) == 2:
+        raise Findings(f"a forged file ended its reader with status {status}")
+    return os.WEXITSTATUS(status) == 0
+
+
+class Sweeps:
+    """Tables of sweeps: refused, unless nothing was changed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "sweep.h5"
+        robot = pliant.load("single-flexible-link")
+        vary = {"gravity[2]": [-9.81, 0.0, 3.7], "name": ["a", "b", "c"]}
+        pliant.sweep(robot, vary, do=_numbers, sample="zip", file=self.path)
+        self.whole = self.path.read_bytes()
+
+    def case(self, random) -> bool:
+        content = damaged(random, self.whole)
+        self.path.write_bytes(content)
+        try:
+            self.read()
+        except pliant.ModelError:
+            return False
+        if content != self.whole:
+            raise Findings("a changed file was loaded")
+        return True
+
+    def read(self) -> None:
+        found = pliant.Sweep.load(self.path)
+        for name in (*found.varied, *found.outputs):
+            found[name]
+
+
+def _numbers(arm):
+    if arm.robot.gravity[2] == 0:
+        raise ValueError("weightless")
+    return {"weight": arm.robot.gravity[2], "history": np.arange(4.0)}
+
+
+class ForgedSweeps(Sweeps):
+    """The same with a seal that fits."""
+
+    def case(self, random) -> bool:
+        inner = self.whole[sealed.SEAL_SIZE :]
+        self.path.write_bytes(sealed.sealed(damaged(random, inner), "sweep"))
+        return in_a_child(self.read)
+
+
+class Journals:
+    """Interrupted sweeps: each chunk that counts is the one that was kept."""
+
+    def __init__(self, folder: Path) -> None:
+        self.journal = Journal(folder / "sweep.h5", {"places": ["x"], "values": [1.0]})
+        self.journal.open(resume=False, force=False)
+        self.rows = {k: [CaseRow({"x": k + 0.1, "y": np.arange(k + 2.0)}, "", (f"note {k}",))] for k in range(4)}
+        for k, rows in self.rows.items():
+            self.journal.keep(k, rows)
+        self.journal.close()
+        self.files = {path: path.read_bytes() for path in self.journal.folder.iterdir()}
+
+    def case(self, random) -> bool:
+        for path, content in self.files.items():
+            path.write_bytes(content)
+        path = pick(random, sorted(self.files))
+        other = random.random() < 0.2
+        path.write_bytes(self.files[pick(random, sorted(self.files))] if other else damaged(random, self.files[path]))
+        try:
+            there = self.journal.open(resume=True, force=False)
+        except pliant.ModelError:
+            return False
+        try:
+            for k in there:
+                if repr(self.journal.chunk(k)) != repr(self.rows[k]):
+                    raise Findings("a chunk that was never kept")
+        finally:
+            self.journal.close()
+        return len(there) == len(self.rows)
 
 
 class Entries:
@@ -316,6 +396,9 @@ TARGETS = {
     "checkpoints": Checkpoints,
     "runs": Runs,
     "forged runs": ForgedRuns,
+    "sweeps": Sweeps,
+    "forged sweeps": ForgedSweeps,
+    "interrupted sweeps": Journals,
     "cache entries": Entries,
 }
 

@@ -6,6 +6,7 @@ import inspect
 import re
 import subprocess
 import sys
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -50,9 +51,18 @@ def module_name(file):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+KNOWN = {module_name(file) for file in MODULES}
+
+
+@cache
+def syntax(file):
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
+@cache
 def imports(file, *, at_load=False):
     """Names of the pliant modules that a file imports; ``at_load`` leaves out imports inside functions."""
-    tree = ast.parse(file.read_text(encoding="utf-8"))
+    tree = syntax(file)
     skipped = set()
     for node in ast.walk(tree):
         typing_only = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
@@ -69,8 +79,7 @@ def imports(file, *, at_load=False):
             assert node.level == 0, f"{file}: write imports in full"
             found.add(node.module)
             found.update(f"{node.module}.{alias.name}" for alias in node.names)
-    known = {module_name(other) for other in MODULES}
-    return {name for name in found if name in known}
+    return found & KNOWN
 
 
 def layer(name):
@@ -103,7 +112,7 @@ def test_no_module_imports_itself_in_a_circle():
 
 @pytest.mark.parametrize("file", MODULES, ids=module_name)
 def test_every_module_says_what_it_is(file):
-    assert ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
+    assert ast.get_docstring(syntax(file))
 
 
 @pytest.mark.parametrize("name", sorted(pliant.__all__))
@@ -133,7 +142,7 @@ def test_the_stub_is_the_one_list_of_public_names():
 def test_public_class_names_stand_once():
     homes = {}
     for file in MODULES:
-        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        for node in syntax(file).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes.setdefault(node.name, []).append(module_name(file))
     assert {name: where for name, where in homes.items() if len(where) > 1} == {}

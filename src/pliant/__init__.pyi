@@ -98,13 +98,13 @@ from pliant.simulation.inverse_dynamics import InverseRun as InverseRun
 from pliant.simulation.inverse_dynamics import inverse_dynamics as inverse_dynamics
 from pliant.simulation.loads import Disturbance as Disturbance
 from pliant.simulation.loads import Stops as Stops
+from pliant.simulation.outputs import Outputs as Outputs
+from pliant.simulation.outputs import StrainPoint as StrainPoint
 from pliant.simulation.run import SimulationWarning as SimulationWarning
 from pliant.simulation.run import run_study as run_study
 from pliant.simulation.run import simulate as simulate
 from pliant.simulation.start import Start as Start
 from pliant.simulation.study import IntegratorOptions as IntegratorOptions
-from pliant.simulation.study import Outputs as Outputs
-from pliant.simulation.study import StrainPoint as StrainPoint
 from pliant.simulation.study import Study as Study
 from pliant.simulation.study import load_study as load_study
 from pliant.simulation.trajectories.cartesian import Circle as Circle

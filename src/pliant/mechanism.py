@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
-from weakref import ReferenceType, WeakKeyDictionary, ref
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from pliant.bodies.joint_drive import JointDrive
 from pliant.bodies.modal_body import Array, ModalBody
+from pliant.model.once import once_per_robot
 
 if TYPE_CHECKING:
     from pliant.model import Joint, Link, Loop, RigidPart, Robot
@@ -244,23 +245,6 @@ class Mechanism:
         return tuple(m for m in self.members if m.joint.kind in ("revolute", "prismatic"))
 
 
-_ASSEMBLED: dict[int, tuple[ReferenceType[Robot], Mechanism]] = {}
-"""By the identity of the robots; an entry goes with its robot."""
-
-
-def assemble(robot: Robot) -> Mechanism:
-    """Discretise every link of a robot and put the links together.
-
-    Robots do not change: what was put together for one is put together once.
-    """
-    key = id(robot)
-    held = _ASSEMBLED.get(key)
-    if held is None or held[0]() is not robot:
-        held = ref(robot, lambda _: _ASSEMBLED.pop(key, None)), _assembled(robot)
-        _ASSEMBLED[key] = held
-    return held[1]
-
-
 def once(make: Callable[Concatenate[Mechanism, P], T]) -> Callable[Concatenate[Mechanism, P], T]:
     """Let a function of a mechanism and of hashable options give the same result again; it goes with the mechanism."""
     held: WeakKeyDictionary[Mechanism, dict[Any, T]] = WeakKeyDictionary()
@@ -276,7 +260,9 @@ def once(make: Callable[Concatenate[Mechanism, P], T]) -> Callable[Concatenate[M
     return found
 
 
-def _assembled(robot: Robot) -> Mechanism:
+@once_per_robot
+def assemble(robot: Robot) -> Mechanism:
+    """Discretise every link of a robot and put the links together."""
     from pliant.bodies.build import build_body
 
     members: list[Member] = []

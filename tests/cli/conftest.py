@@ -38,7 +38,7 @@ def run(python):
 @pytest.fixture
 def example():
     """The text of the robot file of the README."""
-    return (ROOT / "examples" / "two-link.yaml").read_text(encoding="utf-8")
+    return (ROOT / "examples" / "01_two_link.yaml").read_text(encoding="utf-8")
 
 
 @pytest.fixture

@@ -160,6 +160,9 @@ def test_a_folder_of_robots_studies_overlays_and_others(run, tmp_path, example):
     assert refused(done)
     assert "until is -2 s; it must be positive" in done.stdout
     assert "2 files, 2 with problems" in done.stdout
+    # what shows only when the study meets its robot
+    (folder / "swing.yaml").write_text("robot: arm.yaml\nuntil: 2 s\noutputs: [tip.z, tipp.z]\n")
+    assert "swing.yaml, line 3: " in run("check", folder / "swing.yaml").stdout
 
 
 def test_bundled_studies_pass(run):

@@ -1,5 +1,13 @@
 """``pliant inverse``: a path of a flexible robot from the command line."""
 
+import signal
+
+import pytest
+from typer.testing import CliRunner
+
+from pliant.cli import inverse
+from pliant.cli.app import app
+
 
 def test_a_path_is_solved_and_written(run, tmp_path):
     picture = tmp_path / "circle.png"
@@ -27,3 +35,21 @@ def test_wrong_words_are_refused(run):
     done = run("inverse", "two-link-circle", "--equations", "mine")
     assert done.returncode == 2
     assert "they must be one of complete, absolute, printed" in done.stderr
+
+
+@pytest.mark.parametrize(("when", "words"), [(0, "there is nothing to keep"), (1, "interrupted: after iteration 0")])
+def test_an_interrupt_keeps_the_iterations_that_are_done(tmp_path, monkeypatch, when, words):
+    update, sent = inverse._InverseBar.update, []
+
+    def interrupting(bar, k, t, at):
+        if k == when and not sent:
+            sent.append(signal.raise_signal(signal.SIGINT))
+        return update(bar, k, t, at)
+
+    monkeypatch.setattr(inverse._InverseBar, "update", interrupting)
+    done = CliRunner().invoke(app, ["inverse", "two-link-circle", "-o", str(tmp_path / "out"), "--confirm"])
+    assert done.exit_code == 130
+    assert words in done.output
+    assert (tmp_path / "out" / "two-link-circle-motion.csv").exists() == bool(when)
+    # the interrupt is the program's own again
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

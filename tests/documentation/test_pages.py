@@ -1,17 +1,15 @@
-"""Tutorials run and print what they say; the site builds; everything public is documented."""
+"""Every block of every page runs and prints what it says; the site builds; links lead somewhere."""
 
 import importlib.util
-import inspect
 import re
 import sys
 from pathlib import Path
 
 import pytest
 
-import pliant
-
 ROOT = Path(__file__).parents[2]
-TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+CODE = re.compile(r"^```.*?^```$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 
 
 def module(name):
@@ -32,21 +30,80 @@ def site():
     return module("build_site")
 
 
-@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
-def test_a_tutorial_prints_what_it_says(pages, tmp_path, page):
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_prints_what_it_says(pages, tmp_path, page):
     text = page.read_text("utf-8")
+    # no block is overlooked
+    assert len(pages.kinds(text)) == len(re.findall(r"^```(?!text\n)[^\n]+\n", text, re.MULTILINE)) + _drawings(text)
+    # nor hidden in the old style
+    assert ">>>" not in text
     assert pages.executed(text, tmp_path) == text
-    # its pictures are those that it makes
-    assert {file.name for file in tmp_path.glob("*.png")} == set(_pictures(text))
+    if page.parent.name == "tutorials":
+        # its pictures are those that it makes
+        assert {file.name for file in tmp_path.glob("*.png")} == set(_pictures(text))
+
+
+def _drawings(text):
+    """Blocks of text that are no output of the block above."""
+    return len(re.findall(r"^(?!```$)[^\n]*\n```text\n", text, re.MULTILINE))
 
 
 def _pictures(text):
     return re.findall(r"!\[[^\]]*\]\(([^)/]+\.png)\)", text)
 
 
-def test_a_block_that_fails_is_told(pages, tmp_path):
-    with pytest.raises(pages.PageError, match="does not run"):
-        pages.executed("```python\n1 / 0\n```\n", tmp_path)
+@pytest.mark.parametrize(
+    ("page", "why"),
+    [
+        ("```python\n1 / 0\n```\n", "does not run"),
+        ("```console\n$ pliant show nobody\n```\n", "is refused"),
+        ("```console\nls\n```\n", "begin with"),
+        ("```yaml\nlinks: [{name: a, beam: {lenght: 1}}]\n```\n", "did you mean 'length'"),
+        ("```yaml\nfruit: apple\n```\n", "no robot, study"),
+        ("```\nmake demo\n```\n", "neither run nor marked"),
+        ("<!-- not run: -->\n```sh\nmake demo\n```\n", "neither run nor marked"),
+    ],
+)
+def test_a_block_that_fails_or_is_not_tried_is_told(pages, tmp_path, page, why):
+    with pytest.raises(pages.PageError, match=why):
+        pages.executed(page, tmp_path)
+
+
+def test_markers(pages, tmp_path):
+    text = "<!-- not run: why -->\n```sh\nrm x\n```\n\n<!-- silent -->\n```python\nprint(1)\n```\n"
+    assert pages.executed(text, tmp_path) == text
+    wrong = "```python\nprint(1)\n```\n```text\n2\n```\n"
+    assert pages.executed(wrong, tmp_path) == wrong.replace("2", "1")
+
+
+def test_the_file_of_the_readme_is_the_example():
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert re.findall(r"^```yaml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[0] == (
+        ROOT / "examples" / "01_two_link.yaml"
+    ).read_text("utf-8")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_links_lead_somewhere(site, page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", CODE.sub("", page.read_text("utf-8"))):
+        if target.startswith("http"):
+            continue
+        file, _, anchor = target.partition("#")
+        there = (page.parent / file).resolve() if file else page
+        assert there.exists(), target
+        if anchor:
+            assert anchor in site.anchors(there.read_text("utf-8")), target
+
+
+def test_every_picture_is_on_a_page():
+    """No picture is left over."""
+    named = {(page.parent / name).resolve() for page in PAGES for name in _all_pictures(page.read_text("utf-8"))}
+    left = {file for file in (ROOT / "docs").rglob("*") if file.suffix in (".png", ".gif", ".svg")} - named
+    assert not left
+
+
+def _all_pictures(text):
+    return re.findall(r"!\[[^\]]*\]\(([^)]+\.(?:png|gif|svg))\)", text)
 
 
 def test_the_site_builds_without_a_warning(site, tmp_path):
@@ -64,31 +121,6 @@ def test_the_site_builds_without_a_warning(site, tmp_path):
     assert (tmp_path / "site" / "search" / "search_index.json").exists()
     # nothing is fetched from elsewhere
     assert 'src="http' not in start
-
-
-def test_every_public_name_is_documented(site):
-    for name, thing in site.public():
-        if inspect.isclass(thing) or inspect.isfunction(thing):
-            assert inspect.getdoc(thing), name
-    assert len(list(site.public())) == len(pliant.__all__) - ("__version__" in pliant.__all__)
-
-
-def test_every_option_of_every_command_is_documented():
-    from typer.main import get_command
-
-    from pliant.cli.app import app
-
-    for name, command in get_command(app).commands.items():
-        assert command.help, name
-        for parameter in command.params:
-            assert getattr(parameter, "help", None), f"pliant {name}: {parameter.name}"
-
-
-def test_every_key_says_what_it_is():
-    from pydantic import BaseModel
-
-    for name in pliant.__all__:
-        thing = getattr(pliant, name)
-        if inspect.isclass(thing) and issubclass(thing, BaseModel):
-            for key, field in thing.model_fields.items():
-                assert field.description, f"{name}.{key}"
+    gallery = (tmp_path / "site" / "gallery.html").read_text("utf-8")
+    for picture in (ROOT / "docs" / "pictures").glob("*.*"):
+        assert picture.name in gallery

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pliant import ModelError, load_study
+from pliant.formulations.lumped_fe.elastic_motion import InterruptedMotionError
 from pliant.simulation.inverse_dynamics import inverse_dynamics
 from pliant.simulation.run import run_study
 
@@ -30,6 +31,17 @@ def test_the_tip_of_an_arm_keeps_its_circle(arm):
     # efforts of the linear model are those of the nonlinear one to first order
     efforts = np.column_stack([np.interp(run.time, found.times, column) for column in found.efforts.T])
     assert np.abs(efforts - run.tau).max() < 0.01 * np.abs(run.tau).max()
+
+
+def test_interrupted_iterations_leave_the_best_one():
+    study = load_study("two-link-circle", changes={"until": 1.5})
+    alone = inverse_dynamics(study, steps=300, iterations=1).solution
+    found = inverse_dynamics(study, steps=300, report=lambda k, t, at: k == 1 and at is not None).solution
+    assert found.outcome == "interrupted"
+    assert found.iterations == alone.iterations
+    np.testing.assert_array_equal(found.reached, alone.reached)
+    with pytest.raises(InterruptedMotionError, match="interrupted at"):
+        inverse_dynamics(study, steps=300, report=lambda k, t, at: True)
 
 
 def test_without_a_band_limit_the_divergence_is_told():

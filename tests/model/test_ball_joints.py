@@ -30,9 +30,12 @@ def test_coordinates():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: ball(actuated=True), "a spherical joint cannot be actuated; act on its link by a wrench"),
+        (lambda: ball(actuated=True), "a spherical joint cannot be actuated; hold it by its spring"),
         (lambda: ball(axis="x"), "a spherical joint has no axis; leave it out"),
-        (lambda: ball(motor=Motor(gear_ratio=2)), "a spherical joint has no motor"),
+        (
+            lambda: ball(motor=Motor(gear_ratio=2)),
+            "a spherical joint has no motor; hold it by its spring, .* or use three revolute joints",
+        ),
         (lambda: ball(limits=Limits(velocity=1)), "a spherical joint has no limits"),
         (lambda: ball(mimic=Mimic(joint="a")), "a spherical joint has no mimic"),
         (lambda: ball(friction=Friction(coulomb=1)), "a spherical joint has viscous friction only"),
@@ -73,6 +76,22 @@ def test_what_acts_along_a_universal_joint_acts_along_both_axes():
     for name in robot.joint_coordinates:
         joint = robot.joint(name)
         assert (joint.friction, joint.limits, joint.actuated) == (given["friction"], given["limits"], True)
+
+
+def test_a_joint_may_follow_one_turn_of_a_universal_joint():
+    """The same as a cross that is written by hand."""
+    follower = body("b", name="j", axis="y", mimic=Mimic(joint="u_1", ratio=2.0))
+    robot = Robot(name="r", links=[body("a", type="universal", name="u"), follower])
+    cross = Link(name="a_cross", joint=Joint(name="u_1", axis="x", actuated=False))
+    hand = [cross, body("a", name="u_2", axis="y", parent="a_cross.root", actuated=False), follower]
+    arms = [Dynamics(each, compile="never") for each in (robot, Robot(name="hand", links=hand))]
+    assert robot.ties["j"].leader == "u_1"
+    q, v = np.array([0.3, -0.4, 0.6]), np.array([0.5, -0.2, 1.0])
+    assert np.abs(arms[0].closure(q)).max() <= ROUNDING
+    assert arms[0].forward(q, v) == pytest.approx(arms[1].forward(q, v), rel=ROUNDING)
+    for name, words in (("u", r"a universal joint; .* followed: u_1 or u_2"), ("u_3", "there is no joint")):
+        with pytest.raises(ModelError, match=words):
+            Robot(name="r", links=[body("a", type="universal", name="u"), body("b", mimic=Mimic(joint=name))])
 
 
 def test_names_that_a_cross_needs_must_be_there():

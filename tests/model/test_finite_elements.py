@@ -153,7 +153,7 @@ def test_a_deformed_link_has_the_inertia_of_the_deformed_beam(word, family):
     assert gained == pytest.approx(wanted, rel=0.05)
 
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "lattice-arm"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "05_lattice_arm.yaml"
 GIRDER = 5e-3
 """Four modes and the interfaces of two frames, beside all 84 unknowns of the girder."""
 
@@ -161,15 +161,15 @@ GIRDER = 5e-3
 @pytest.fixture(scope="module")
 def girder():
     """K, M and nodes of the example."""
-    spec = importlib.util.spec_from_file_location("make", EXAMPLE / "make.py")
-    make = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(make)
-    return make
+    spec = importlib.util.spec_from_file_location("lattice", EXAMPLE.with_suffix(".py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="module")
 def arm():
-    return load(EXAMPLE / "arm.yaml")
+    return load(EXAMPLE)
 
 
 def test_a_robot_file_names_the_matrices(girder, arm, tmp_path):
@@ -186,7 +186,9 @@ def test_a_robot_file_names_the_matrices(girder, arm, tmp_path):
 def test_the_files_of_the_example_are_what_its_script_writes(girder, tmp_path):
     girder.write(tmp_path)
     for name in ("stiffness.mtx", "mass.mtx"):
-        np.testing.assert_allclose(mmread(EXAMPLE / name).toarray(), mmread(tmp_path / name).toarray(), rtol=1e-10)
+        np.testing.assert_allclose(
+            mmread(EXAMPLE.with_suffix("") / name).toarray(), mmread(tmp_path / name).toarray(), rtol=1e-10
+        )
 
 
 @pytest.mark.parametrize(("method", "error"), [("dense", 1e-9), ("dual_screw", 1e-4)])

@@ -211,7 +211,8 @@ def test_bad_ends(loop, message):
 
 def test_strains_are_asked_for_by_the_old_name():
     """A gauge at a place along the whole beam reads the strain of the piece that is there."""
-    from pliant.simulation.study import Outputs, StrainPoint, Study
+    from pliant.simulation.outputs import Outputs, StrainPoint
+    from pliant.simulation.study import Study
 
     split = arm(3)
     places = {"root": 0.0, "inner": 0.15, "joint": 0.2, "outer": 0.5}

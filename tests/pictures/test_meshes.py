@@ -92,10 +92,9 @@ def test_what_cannot_be_read_is_left_out_and_told(name, content, why, tmp_path):
         assert len(visual_triangles(Visual(mesh=path))) == 0
 
 
-def test_fine_meshes_are_made_coarser(monkeypatch):
-    monkeypatch.setattr(meshes, "MOST_TRIANGLES", 200)
+def test_fine_meshes_are_made_coarser():
     fine = visual_triangles(Visual(sphere=0.2))
-    coarse = meshes._coarser(fine)
+    coarse = meshes.coarser(fine, 200)
     assert 0 < len(coarse) <= 200 < len(fine)
     np.testing.assert_allclose(np.abs(coarse).max(axis=(0, 1)), 0.2, atol=0.06)
 

@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import time
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from PIL import Image, ImageChops
 
 from browser import PROGRAM, Browser
 from pliant.pictures.film import make_film
+from pliant.results.comparison import difference
 from pliant.results.result import Result
 from pliant.simulation.run import run_study, simulate
 from pliant.simulation.start import Start
@@ -127,6 +129,13 @@ def slide(browser, name, value):
     )
 
 
+def choose(browser, name, value):
+    browser.run(
+        f"""(() => {{ const input = document.querySelector('.film select[name="{name}"]');
+        input.value = "{value}"; input.dispatchEvent(new Event("change")); }})()"""
+    )
+
+
 @pytest.mark.parametrize("look", ["light", "dark", "narrow"])
 def test_a_browser_shows_the_report(browser, page, look):
     width = 390 if look == "narrow" else 1200
@@ -199,11 +208,72 @@ def test_the_film_obeys(browser, page):
     browser.drag(".film svg", 0.4, 0.6)
     turned = browser.picture(".film svg")
     assert change(at_rest, turned) > 1e-3
-    browser.run("[...document.querySelectorAll('.film button')].at(-1).click()")
+    # the frame of what has been clicked is no part of the film
+    browser.run("document.activeElement.blur(); [...document.querySelectorAll('.film button')].at(-1).click()")
     assert change(at_rest, browser.picture(".film svg")) == 0
     browser.drag(".chart svg", 0.5, 0.5)
     assert browser.run(clock) != "0.20 s"
     assert browser.errors == []
+
+
+def test_solids_are_painted_and_coloured(browser, page):
+    """Sections, hubs and payloads in colours; thicker, closer, by deflection and by stress they look otherwise."""
+    browser.open(page)
+    slide(browser, "time", 0.2)
+    plain = browser.picture(".film svg")
+    # the canvas beneath the lines is not empty where the robot is, and empty elsewhere
+    dots = browser.run(
+        """(() => { const c = document.querySelector('.film canvas'), copy = document.createElement('canvas');
+        [copy.width, copy.height] = [c.width, c.height];
+        const pen = copy.getContext('2d'); pen.drawImage(c, 0, 0);
+        const d = pen.getImageData(0, 0, c.width, c.height).data;
+        let seen = 0; for (let i = 3; i < d.length; i += 4) seen += d[i] > 0;
+        return seen / (c.width * c.height); })()"""
+    )
+    assert 1e-3 < dots < 0.5
+    seen = [plain]
+    slide(browser, "sections", 6)
+    seen.append(browser.picture(".film svg"))
+    for way in ("deflection", "stress"):
+        choose(browser, "colour", way)
+        seen.append(browser.picture(".film svg"))
+        ends = browser.run("document.querySelector('.film .scale').innerText")
+        assert ("MPa" if way == "stress" else "mm") in ends
+    browser.run(
+        """document.querySelector('.film svg').dispatchEvent(new WheelEvent("wheel",
+        { deltaY: -400, ctrlKey: true, clientX: 500, clientY: 200, cancelable: true }))"""
+    )
+    seen.append(browser.picture(".film svg"))
+    for first, second in pairwise(seen):
+        assert change(first, second) > 1e-3
+    assert browser.errors == []
+
+
+def test_runs_are_compared(browser, run, tmp_path):
+    """Another run of the same robot beside it: both films, both curves, and what differs."""
+    later = run_study(load_study("two-link", changes={"until": 0.3, "start": {"position": {"shoulder": 1.0}}}))
+    run.report(tmp_path / "both.html", beside=[later])
+    time, off = difference(run, later, "shoulder")
+    assert off[0] == pytest.approx(abs(later["shoulder"][0] - run["shoulder"][0]), rel=1e-9)
+    assert time[-1] == pytest.approx(0.3, abs=0.01)
+    text = (tmp_path / "both.html").read_text(encoding="utf-8")
+    assert len(text) < LARGEST_PAGE
+    browser.open(tmp_path / "both.html")
+    settled(browser)
+    assert browser.errors == []
+    for part in ("header", ".film .legend", ".chart .legend"):
+        words = browser.run(f"document.querySelector('{part}').innerText")
+        assert "two-link" in words
+        assert "two-link (2)" in words
+    assert browser.run("document.querySelectorAll('.chart')[0].querySelectorAll('.curve').length") == 4
+    rows = browser.run("[...document.querySelectorAll('table.numbers tr')].map((row) => row.innerText)")
+    assert any("tip.deflection" in row for row in rows)
+    assert "until" in browser.run("document.querySelector('pre ins').parentNode.innerText")
+
+
+def test_what_cannot_be_compared_is_refused(run, tmp_path):
+    with pytest.raises(ValueError, match="8 runs to compare; there must be 2 to 6"):
+        run.report(tmp_path / "both.html", beside=[run] * 7)
 
 
 def test_charts_can_be_read_and_zoomed(browser, page):

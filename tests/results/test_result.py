@@ -13,15 +13,15 @@ import pytest
 import pliant
 from pliant.analysis.modes import modes
 from pliant.dynamics import Dynamics
-from pliant.results import storage
+from pliant.results import sealed
 from pliant.results.result import Result
 from pliant.results.spectrum import residual_spectrum
 from pliant.simulation.drives.controllers import PID
 from pliant.simulation.drives.given import GivenTorque
 from pliant.simulation.drives.prescribed import PrescribedMotion
+from pliant.simulation.outputs import StrainPoint
 from pliant.simulation.run import SimulationWarning, simulate
 from pliant.simulation.start import Start
-from pliant.simulation.study import StrainPoint
 from pliant.simulation.trajectories.kinds import Hold, Quintic
 
 
@@ -161,10 +161,10 @@ def test_a_damaged_file_is_called_so(run, tmp_path):
 
 def forged(path, change):
     """A run file changed by someone who knows how its seal is made."""
-    image = io.BytesIO(path.read_bytes()[storage.SEAL_SIZE :])
+    image = io.BytesIO(path.read_bytes()[sealed.SEAL_SIZE :])
     with h5py.File(image, "r+") as file:
         change(file)
-    path.write_bytes(storage._sealed(image.getvalue()))
+    path.write_bytes(sealed.sealed(image.getvalue(), "run"))
 
 
 def replaced(name, values, **options):

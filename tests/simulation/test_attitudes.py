@@ -8,9 +8,10 @@ from scipy.spatial.transform import Rotation
 import zoo
 from pliant import Dynamics, Event, Friction, Joint, Link, Rigid, Robot, Spring, simulate
 from pliant.simulation.integrators.compiled import CompiledIntegrator
+from pliant.simulation.outputs import Outputs
 from pliant.simulation.run import Run
 from pliant.simulation.state_equations import StateEquations
-from pliant.simulation.study import IntegratorOptions, Outputs, Start, Study
+from pliant.simulation.study import IntegratorOptions, Start, Study
 from pliant.spatial.attitude import FARTHEST, attitude, recentred
 
 CONSERVED = 1e-9

@@ -1,10 +1,12 @@
 """What a person writes first works: a robot by its name, a bare function as a drive, one name for one frame."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 import pliant
-from pliant import Dynamics, GivenTorque, ModelError, SetPoint, Steps, Study, run_study, simulate
+from pliant import Dynamics, GivenTorque, ModelError, SetPoint, Steps, Study, load_study, run_study, simulate
 
 UNTIL = 0.02
 CONTROLLED = 1e-7
@@ -79,3 +81,28 @@ def test_public_names_of_a_study():
     options = pliant.IntegratorOptions(method="dop853", tolerance=1e-6)
     study = Study(robot="two-link-flexible", until=UNTIL, drive=drive, integrator=options, compile=False)
     assert run_study(study).finished
+
+
+def test_one_output_is_one_name(arm):
+    """Names alone are the channels that tables show; an entry of a vector and a position of a frame are channels."""
+    run = run_study(Study(robot="two-link-flexible", until=UNTIL, outputs="tip.z", compile=False), arm)
+    assert run.to_dataframe().columns.tolist() == ["tip.z"]
+    assert run.unit("tip.z") == "m"
+    assert np.array_equal(run["tip.z"], run["tip.position"][:, 2])
+    assert np.array_equal(run["elbow.reaction.5"], run["elbow.reaction"][:, 4])
+    assert (run.unit("elbow.reaction.3"), run.unit("elbow.reaction.4")) == ("N", "N m")
+    assert np.array_equal(run["tip.rotation.2"], run["tip.rotation"][:, 0, 1])
+    assert "tip.position.w" not in run
+    assert "elbow.x" not in run
+    assert pickle.loads(pickle.dumps(run)).info.channels == ("tip.z",)
+
+
+def test_outputs_of_a_file_are_names_too(arm, tmp_path):
+    file = tmp_path / "swing.yaml"
+    file.write_text(f"robot: two-link-flexible\nuntil: {UNTIL}\noutputs: tip.z\n")
+    assert load_study(file).outputs.channels == ("tip.z",)
+    # what the command line adds keeps them
+    assert load_study(file, changes={"outputs": {"step": 0.01}}).outputs.channels == ("tip.z",)
+    file.write_text(f"robot: two-link-flexible\nuntil: {UNTIL}\noutputs: [tip.z, upper.deflection, elbw]\n")
+    with pytest.raises(ModelError, match=r"swing.yaml, line 3: .*channels\[2\]: .*did you mean 'elbow'"):
+        run_study(load_study(file), arm)

@@ -5,8 +5,9 @@ import pytest
 
 from pliant import PID, Dynamics, Event, Quintic, Start, simulate
 from pliant.results.result import Result
+from pliant.simulation.outputs import Outputs
 from pliant.simulation.run import Run
-from pliant.simulation.study import Outputs, Study
+from pliant.simulation.study import Study
 
 SAME = 1e-4
 """Extremes of a motion whose step ends lie elsewhere, relative; coarse samples miss by percents."""

@@ -47,7 +47,11 @@ def test_bundled_studies_fit(file, check):
     check.validate(plain(file.read_text(encoding="utf-8")))
 
 
-@pytest.mark.parametrize("text", [GOOD, INLINE], ids=["drive", "robot written out"])
+@pytest.mark.parametrize(
+    "text",
+    [GOOD, INLINE, f"{GOOD}outputs: tip.z", f"{GOOD}outputs: [tip.z, elbow]", f"{GOOD}outputs: {{frames: upper}}"],
+    ids=["drive", "robot written out", "one output", "outputs", "one frame"],
+)
 def test_good_studies_fit_and_are_read(text, check):
     check.validate(plain(text))
     study_from(parse_document(text, "study.yaml", CONTENT), ".")

@@ -1,16 +1,20 @@
 """Sweeps: right numbers, failures as rows, files, interruption, processes and clusters."""
 
+import errno
+import io
 import os
 import signal
 from functools import partial
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 
 import pliant
+from pliant.results import sealed
 from pliant.sweeps.journal import Journal
-from pliant.sweeps.work import run_chunk
+from pliant.sweeps.work import CaseRow, run_chunk
 
 PLACE = "arm.payloads[0].mass"
 # a sweep calls the same functions in the same order; other processes may use other lanes
@@ -171,7 +175,7 @@ def test_a_table_comes_back_from_its_file(robot, tmp_path, ending):
 def test_a_file_that_is_no_sweep_is_told(tmp_path):
     file = tmp_path / "other.h5"
     file.write_bytes(b"nothing")
-    with pytest.raises(pliant.ModelError, match="cannot be read as a sweep"):
+    with pytest.raises(pliant.ModelError, match="not an HDF5 file"):
         pliant.Sweep.load(file)
 
 
@@ -198,11 +202,124 @@ def test_an_interrupted_sweep_goes_on_without_repeating_anything(robot, tmp_path
     assert len(pliant.sweep(robot, vary, file=file, resume=True)) == 24
 
 
-def test_a_chunk_is_there_whole_or_not_at_all(tmp_path, robot):
+def test_a_chunk_is_there_whole_or_not_at_all(tmp_path):
     journal = Journal(tmp_path / "x.h5", {"a": 1})
     assert journal.open(resume=False, force=False) == set()
-    (journal.folder / "00000003.chunk").write_bytes(b"0" * 64 + b"\n[]")
-    assert journal.open(resume=True, force=False) == set()
+    journal.keep(2, [CaseRow({"x": 1.0, "y": np.arange(3.0)}, "", ("note",))])
+    whole = (journal.folder / "00000002.chunk").read_bytes()
+    # damaged, in the place of another one, and of another sweep
+    for name, content in (("3", b"0" * 64 + b"\n[]"), ("4", whole), ("5", whole[:-1])):
+        (journal.folder / f"0000000{name}.chunk").write_bytes(content)
+    journal.close()
+    assert journal.open(resume=True, force=False) == {2}
+    (row,) = journal.chunk(2)
+    assert (row.values["x"], row.notes) == (1.0, ("note",))
+    with pytest.raises(pliant.ModelError, match=r"00000004.*computes its cases anew"):
+        journal.chunk(4)
+    journal.close()
+    other = Journal(tmp_path / "x.h5", {"a": 2})
+    (journal.folder / "plan.json").write_bytes(b"{")
+    assert other.open(resume=True, force=False) == set()
+    other.close()
+
+
+def test_two_processes_cannot_write_one_sweep(tmp_path, robot):
+    journal = Journal(tmp_path / "x.h5", {"a": 1})
+    journal.open(resume=False, force=False)
+    for options in ({}, {"resume": True}, {"force": True}):
+        with pytest.raises(pliant.ModelError, match=rf"x\.h5\.partial: process {os.getpid()} is writing it"):
+            pliant.sweep(robot, {PLACE: [1.0]}, file=tmp_path / "x.h5", **options)
+    journal.remove()
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture
+def table(robot, tmp_path):
+    file = tmp_path / "table.h5"
+    pliant.sweep(robot, {PLACE: [0.1, -1.0, 0.3]}, do=tip_mass, file=file)
+    return file
+
+
+@pytest.mark.parametrize("place", [100, 700, 3000, -10])
+def test_a_changed_table_is_not_loaded(table, place):
+    content = bytearray(table.read_bytes())
+    content[place] ^= 1
+    table.write_bytes(content)
+    with pytest.raises(pliant.ModelError, match=r"damaged|does not hold a sweep"):
+        pliant.Sweep.load(table)
+
+
+def test_a_table_that_changes_while_it_is_read_is_told(table):
+    found = pliant.Sweep.load(table)
+    pliant.Sweep.load(table).save(table)
+    with pytest.raises(pliant.ModelError, match="has changed since it was opened"):
+        found["mass"]
+
+
+def forge(table, change):
+    image = io.BytesIO(table.read_bytes()[sealed.SEAL_SIZE :])
+    with h5py.File(image, "r+") as file:
+        change(file)
+    table.write_bytes(sealed.sealed(image.getvalue(), "sweep"))
+
+
+def huge(file):
+    del file["time"]
+    file.create_dataset("time", (2**45,), dtype="f8", chunks=(2**20,))
+
+
+def elsewhere(file):
+    del file["varied/0"]
+    file["varied/0"] = h5py.ExternalLink("other.h5", "/varied/0")
+
+
+def short(file):
+    del file["notes"]
+    file["notes"] = np.array([b"x"])
+
+
+def no_subject(file):
+    del file["subject"]
+
+
+@pytest.mark.parametrize("change", [huge, elsewhere, short, no_subject])
+def test_a_forged_table_is_refused_in_words(table, change):
+    forge(table, change)
+    with pytest.raises(pliant.ModelError, match="damaged"):
+        pliant.Sweep.load(table)
+
+
+def test_a_finished_file_of_another_sweep_is_not_taken_for_this_one(table, robot):
+    with pytest.raises(pliant.ModelError, match="holds another sweep"):
+        pliant.sweep(robot, {PLACE: [0.2]}, do=tip_mass, file=table, resume=True)
+
+
+def test_a_full_disk_loses_no_case(robot, tmp_path, monkeypatch):
+    file, vary = tmp_path / "table.h5", {PLACE: [0.1, 0.2, 0.3]}
+
+    def full(*given):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(file))
+
+    monkeypatch.setattr("pliant.sweeps.sweep.save_hdf5", full)
+    with pytest.raises(OSError, match="No space left"):
+        pliant.sweep(robot, vary, file=file)
+    monkeypatch.undo()
+    monkeypatch.setattr("pliant.sweeps.workers.run_chunk", full)
+    assert len(pliant.sweep(robot, vary, file=file, resume=True)) == 3
+    # and what does not fit is told at the first chunk, not at the last
+    monkeypatch.undo()
+    monkeypatch.setattr("pliant.sweeps.sweep.SPARE", 2**62)
+    with pytest.raises(OSError, match=r"table2\.h5"):
+        pliant.sweep(robot, vary, file=tmp_path / "table2.h5")
+
+
+def test_runs_of_a_sweep_follow_what_is_asked_and_warn_as_always(study):
+    heavy = study.with_changes(until=0.6, robot=study.robot.set("arm.beam.properties.EIy", 1.5))
+    with pytest.warns(pliant.SimulationWarning):
+        alone = pliant.run_study(heavy)
+    for outputs in ("final(hinge)", "max(arm.deflection)", ()):
+        found = pliant.sweep(heavy, {PLACE: [0.2]}, outputs=outputs)
+        assert found.notes[0] == "; ".join(alone.warnings) != ""
 
 
 def test_processes_give_the_same_table_though_one_is_killed(robot, tmp_path):

@@ -24,6 +24,8 @@ from pliant.bodies.build import shape_sets
 from pliant.bodies.constants import deflection
 from pliant.bodies.profile import beam_profile
 from pliant.bodies.quadrature import TAPER_POINTS, gauss, merge_breaks
+from pliant.mechanism import assemble
+from pliant.model.once import once_per_robot
 from pliant.model.outline import BASE
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
     from pliant.mechanism import Member
     from pliant.model.links import Link
+    from pliant.model.robot import Robot
 
 Floats = NDArray[np.float64]
 
@@ -218,14 +221,13 @@ def axial_changes(
     for link, member in flexible:
         force = reactions.get(member.joint.name or link.name, reactions.get(link.name))
         if force is not None and member.joint.kind != "free":
-            found[link.name] = _change(arm, link, member, float(force[0]), q, v, a, loads)
+            found[link.name] = _change(arm, link, float(force[0]), q, v, a, loads)
     return found
 
 
 def _change(
     arm: Dynamics,
     link: Link,
-    member: Member,
     root: float,
     q: Floats,
     v: Floats,
@@ -233,10 +235,8 @@ def _change(
     loads: Sequence[FrameLoad],
 ) -> AxialChange:
     """Extreme eigenvalues of the geometric stiffness against the stiffness of bending."""
-    assert link.beam is not None
-    profile, shapes = beam_profile(link.beam), shape_sets(link, arm.robot)
-    breaks = merge_breaks(profile.breaks, *(s.breaks for s in shapes), length=profile.length)
-    x, weights = gauss(breaks, max(s.points for s in shapes) + TAPER_POINTS)
+    along = _along(arm.robot, link.name)
+    x, weights = along.x, along.weights
     pose = arm.pose(f"{link.name}.root", q)
     R = pose.rotation
     moving = bool(v.any() or a.any())
@@ -246,19 +246,49 @@ def _change(
     pull = float((R.T @ arm.mechanism.gravity)[0] - own[0])
     spin = float(w[1] ** 2 + w[2] ** 2)
     hub = link.hub.mass if link.hub is not None else 0.0
-    outward = weights * np.broadcast_to(profile.at(x).rhoA, x.shape) * (pull + spin * x)
+    outward = weights * along.rhoA * (pull + spin * x)
     # the joint pulls the root back; what lies between it and x needs its part
     N = -root - hub * pull - (np.cumsum(outward) - outward / 2)
     for end, force in _loads_beyond(arm, link, q, loads):
         N = N + np.where(x <= end, float((R.T @ force)[0]), 0.0)
-    start, least, most, slowest = 0, 0.0, 0.0, np.inf
+    least, most = 0.0, 0.0
+    for slope in along.slopes:
+        squares = np.linalg.eigvalsh((slope * (weights * N)) @ slope.T)
+        least, most = min(least, float(squares[0])), max(most, float(squares[-1]))
+    return AxialChange(least, most, float(np.sqrt(spin)) / along.slowest)
+
+
+class _Along(NamedTuple):
+    """A beam along its axis.
+
+    x, weights  places and weights of a rule of integration over it   m  (places,)
+    rhoA        mass per length there                                 kg/m  (places,)
+    slopes      of the shapes of each plane of bending, combined to unit stiffness  (shapes, places)
+    slowest     first frequency of bending, rad/s
+    """
+
+    x: Floats
+    weights: Floats
+    rhoA: Floats
+    slopes: list[Floats]
+    slowest: float
+
+
+@once_per_robot
+def _along(robot: Robot, name: str) -> _Along:
+    """What the axial force of a link acts on."""
+    link, body = robot.link(name), next(m.body for m in assemble(robot).members if m.name == name)
+    assert link.beam is not None
+    profile, shapes = beam_profile(link.beam.with_materials(robot.materials)), shape_sets(link, robot)
+    breaks = merge_breaks(profile.breaks, *(s.breaks for s in shapes), length=profile.length)
+    x, weights = gauss(breaks, max(s.points for s in shapes) + TAPER_POINTS)
+    start, slowest, slopes = 0, np.inf, list[Floats]()
     for s in shapes:
         place = slice(start, start + s.size)
         start += s.size
         if s.family not in ("bend_y", "bend_z"):
             continue
-        slope = s.sample(x).rotation
-        G, K, M = (slope * (weights * N)) @ slope.T, member.body.K_ee[place, place], member.body.M_ee[place, place]
+        K, M = body.K_ee[place, place], body.M_ee[place, place]
         size = 1.0 / np.sqrt(np.maximum(np.diag(K), np.finfo(float).tiny))
         both = np.outer(size, size)
         # a pinned shape without strain has no bending stiffness of its own
@@ -266,11 +296,10 @@ def _change(
             continue
         # of G x = k K x by the factors of K = L L^T; a solver package would take longer to import
         inverse = np.linalg.inv(np.linalg.cholesky(K * both))
-        squares = np.linalg.eigvalsh(inverse @ (G * both) @ inverse.T)
-        least, most = min(least, float(squares[0])), max(most, float(squares[-1]))
+        slopes.append(inverse @ (size[:, None] * s.sample(x).rotation))
         compliance = float(np.linalg.eigvalsh(inverse @ (M * both) @ inverse.T)[-1])
         slowest = min(slowest, 1.0 / float(np.sqrt(compliance)) if compliance > 0 else np.inf)
-    return AxialChange(least, most, float(np.sqrt(spin)) / slowest)
+    return _Along(x, weights, np.broadcast_to(profile.at(x).rhoA, x.shape), slopes, slowest)
 
 
 def _loads_beyond(

@@ -23,6 +23,7 @@ from pliant.bodies.profile import BeamProfile, beam_profile
 from pliant.bodies.reduction import craig_bampton_basis, static_basis
 from pliant.bodies.rod import Rod
 from pliant.bodies.rod_build import about_its_shape, rod, rooted
+from pliant.model.once import once_per_robot
 
 if TYPE_CHECKING:
     from pliant.model.beams import Beam
@@ -69,6 +70,16 @@ def _plain_body(link: Link) -> ModalBody:
 
 def shape_sets(link: Link, robot: Robot | None = None) -> list[ShapeSet]:
     """The shapes of the elastic coordinates of a beam, one set per family, in their order."""
+    if robot is not None and link.name in robot.link_names and robot.link(link.name) is link:
+        return list(_own_shapes(robot, link.name))
+    beam = _resolved(link, robot)
+    return _shape_sets(link, beam, beam_profile(beam), robot)
+
+
+@once_per_robot
+def _own_shapes(robot: Robot, name: str) -> list[ShapeSet]:
+    """Those of a link of a robot."""
+    link = robot.link(name)
     beam = _resolved(link, robot)
     return _shape_sets(link, beam, beam_profile(beam), robot)
 
@@ -93,7 +104,7 @@ def _beam_body(link: Link, robot: Robot | None) -> ModalBody:
     """A beam without its damping."""
     beam = _resolved(link, robot)
     profile = beam_profile(beam)
-    shapes = _shape_sets(link, beam, profile, robot)
+    shapes = shape_sets(link, robot)
     size = sum(s.size for s in shapes)
     if size > MOST_COORDINATES:
         remedy = "take fewer, or reduce elements with {craig_bampton: number of modes}"

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.bodies.foreshortening import Foreshortening
 from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.modal_terms import ModalSection, ModalTerms
 from pliant.bodies.rod import Rod
@@ -42,32 +43,22 @@ def offset_of(body: ModalBody, frame: str) -> list[float]:
 def deflection(body: ModalBody, frame: str, q_e: Array) -> tuple[Array, Array]:
     """Displacement and rotation vector (..., 3) of a frame against where it is in the undeformed body."""
     at = body.frames[frame]
-    if body.large is None:
-        return q_e @ at.Phi_d.T, q_e @ at.Phi_r.T
-    offset = np.array(offset_of(body, frame))
-    # the undeformed body is the last state
-    states = np.vstack([q_e.reshape(-1, body.size), np.zeros(body.size)])
-    r, R = _place(body, frame, states)
-    displacement = r[:-1] - r[-1] + (R[:-1] - R[-1]) @ offset
-    if not isinstance(body.large, Rod):
-        # their sections turn by their rotation shapes, as those of linear bodies
-        return displacement.reshape(*q_e.shape[:-1], 3), q_e @ at.Phi_r.T
+    if isinstance(body.large, Rod):
+        return _rod_deflection(body.large, frame, q_e)
+    linear = q_e @ at.Phi_d.T
+    # sections turn by their rotation shapes also where the axis moves back
+    further = body.large.displacement(frame, q_e) if isinstance(body.large, Foreshortening) else 0.0
+    return np.asarray(linear + further), q_e @ at.Phi_r.T
+
+
+def _rod_deflection(rod: Rod, frame: str, q_e: Array) -> tuple[Array, Array]:
     from scipy.spatial.transform import Rotation
 
+    # the undeformed rod is the last state
+    r, R = rod.place(frame, np.vstack([q_e.reshape(-1, q_e.shape[-1]), np.zeros(q_e.shape[-1])]))
+    displacement = r[:-1] - r[-1] + (R[:-1] - R[-1]) @ np.array(clean(rod.offset(frame)))
     angles = Rotation.from_matrix(R[:-1] @ R[-1].T).as_rotvec()
     return displacement.reshape(*q_e.shape[:-1], 3), np.asarray(angles).reshape(*q_e.shape[:-1], 3)
-
-
-def _place(body: ModalBody, frame: str, q_e: Array) -> tuple[Array, Array]:
-    """Position (..., 3) and rotation (..., 3, 3) of the section of a frame."""
-    if isinstance(body.large, Rod):
-        return body.large.place(frame, q_e)
-    lanes, still = q_e.shape[:-1], [0.0] * body.size
-    section = section_of(body, frame, "exponential")
-    moved = terms_of(body, "exponential").frame(section, list(np.moveaxis(q_e, -1, 0)), still)
-    R = np.eye(3).tolist() if moved.R is None else moved.R
-    turn = np.stack([np.stack([np.broadcast_to(x, lanes) for x in row], axis=-1) for row in R], axis=-2)
-    return np.stack([np.broadcast_to(x, lanes) for x in moved.r], axis=-1), turn
 
 
 def disc_sections(body: ModalBody, rule: str) -> list[tuple[ModalSection, Array]]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -119,6 +120,10 @@ class Foreshortening:
         Gamma = self.frames[frame]
         return SecondOrderSection(linear, listed(Gamma)) if Gamma.any() else linear
 
+    def displacement(self, frame: str, q_e: Array) -> Array:
+        """q^T Gamma q / 2 (..., 3) of a frame."""
+        return np.asarray(0.5 * np.einsum("aik,...i,...k->...a", self.frames[frame], q_e, q_e))
+
     def offset(self, frame: str) -> Array:
         """Frames beside the axis are among the shapes."""
         return np.zeros(3)
@@ -196,12 +201,15 @@ def _outboard(profile: BeamProfile) -> Callable[[Array], Array]:
     """Mass and first moment of what is outboard of places x (2, places)."""
 
     def beyond(x: Array) -> Array:
-        out = np.zeros((2, len(x)))
-        for j, at in enumerate(x):
-            ends = (float(at), *(b for b in profile.breaks if b > at))
-            places, weights = gauss(ends, 2 + TAPER_POINTS)
-            masses = weights * profile.at(places).rhoA
-            out[:, j] = masses.sum(), masses @ places
+        out, breaks = np.zeros((2, len(x))), profile.breaks
+        nodes, weights = gauss((0.0, 1.0), 2 + TAPER_POINTS)
+        for low, high in pairwise(breaks):
+            # what of this piece is outboard of each place
+            start = np.clip(x, low, high)[:, None]
+            places = start + (high - start) * nodes
+            # of a place on a step the piece that ends there has nothing left
+            masses = (high - start) * weights * np.reshape(profile.at(places.ravel()).rhoA, places.shape)
+            out += np.stack([masses.sum(axis=1), (masses * places).sum(axis=1)])
         return out
 
     return beyond

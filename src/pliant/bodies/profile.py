@@ -92,6 +92,8 @@ class BeamProfile:
     def at(self, x: Sequence[float] | Array) -> SectionData:
         """The section data at stations x; a station on a step belongs to the piece that starts there."""
         x = np.asarray(x, dtype=float)
+        if len(self.pieces) == 1 and not callable(self.pieces[0].data):
+            return _everywhere(self.pieces[0].data, x)
         breaks = self.breaks
         index = np.searchsorted(np.asarray(breaks[1:-1]), x, side="right")
         parts = [(index == number, piece, breaks[number]) for number, piece in enumerate(self.pieces)]
@@ -106,6 +108,12 @@ class BeamProfile:
             for (here, data), value in zip(sampled, values, strict=True):
                 column[here] = data.polar if value is None else value
         return SectionData(**columns)  # type: ignore[arg-type]
+
+
+def _everywhere(data: SectionData, x: Array) -> SectionData:
+    """A constant section at every station."""
+    values = {field.name: getattr(data, field.name) for field in fields(SectionData)}
+    return SectionData(**{name: None if value is None else np.full_like(x, value) for name, value in values.items()})  # type: ignore[arg-type]
 
 
 def beam_profile(beam: Beam) -> BeamProfile:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -162,21 +162,26 @@ class Rod:
         at, lanes = self.frames[frame], q_e.shape[:-1]
         if not at.moves:
             return np.broadcast_to(self.root_p, (*lanes, 3)), np.broadcast_to(np.eye(3), (*lanes, 3, 3))
+        positions, axes = self.sections_at([at], q_e)
+        return positions[..., 0, :], axes[..., 0, :, :] @ at.turned.T
+
+    def sections_at(self, frames: Sequence[RodFrame], q_e: Array) -> tuple[Array, Array]:
+        """Positions (..., frames, 3) and axes (..., frames, 3, 3) of the sections of some frames."""
         from scipy.spatial.transform import Rotation
 
-        n = at.before
-        b0, b1 = np.moveaxis(np.concatenate([self.moments, at.moments[None]]), 1, 0)
-        c0, c1 = np.moveaxis(np.concatenate([self.reference, at.reference[None]]), 1, 0)
+        b0, b1 = np.moveaxis(np.concatenate([self.moments, [at.moments for at in frames]]), 1, 0)
+        c0, c1 = np.moveaxis(np.concatenate([self.reference, [at.reference for at in frames]]), 1, 0)
         u0, u1 = (np.einsum("jak,...k->...ja", b, q_e) + c for b, c in ((b0, c0), (b1, c1)))
         theta = u0 + np.cross(u0, u1)
         turns = Rotation.from_rotvec(theta.reshape(-1, 3)).as_matrix().reshape(*theta.shape, 3)
-        axes = [np.broadcast_to(self.root_R, (*lanes, 3, 3))]
+        axes = [np.broadcast_to(self.root_R, (*q_e.shape[:-1], 3, 3))]
         for j in range(len(self.x)):
             axes.append(axes[-1] @ turns[..., j, :, :])
         strain = np.einsum("jak,...k->...ja", self.strains, q_e) + np.eye(3)[0]
         tangents = np.einsum("...jab,...jb->...ja", np.stack(axes[1:], axis=-3), strain)
-        R = axes[n] @ turns[..., -1, :, :] @ at.turned.T
-        return self.root_p + np.einsum("j,...ja->...a", at.row, tangents), np.asarray(R)
+        R = np.stack([axes[at.before] for at in frames], axis=-3) @ turns[..., len(self.x) :, :, :]
+        rows = np.stack([at.row for at in frames])
+        return self.root_p + np.einsum("fj,...ja->...fa", rows, tangents), np.asarray(R)
 
     def reframed(self, R: Array, p: Array) -> Rod:
         """In a frame where a point at r is at R r + p."""

@@ -93,24 +93,6 @@ def rod(
     return replace(bare, frames=made)
 
 
-def rod_line(
-    sets: Sequence[ShapeSet],
-    profile: BeamProfile,
-    q_e: Array,
-    x: Array,
-    *,
-    stations: int | None = None,
-    curvature: Curve | None = None,
-) -> Array:
-    """Points (..., places, 3) of the bent axis at places x for elastic coordinates (..., n)."""
-    rows = AxisRows(sets, profile, station_numbers(sets, profile, curvature, stations))
-    terms = bare_terms(rod(sets, profile, {}, section_inertia=False, stations=stations, curvature=curvature))
-    q, none = list(np.moveaxis(q_e, -1, 0)), [0.0] * q_e.shape[-1]
-    tangents = [station.tangent.t for station in terms.bent(q, none)]
-    t = np.stack([np.stack(np.broadcast_arrays(*each, q[0])[:3], axis=-1) for each in tangents], axis=-2)
-    return np.asarray(rows(x) @ t)
-
-
 def undeformed_axes(bare: Rod, at: RodFrame) -> Array:
     """The axes of a section of a curved or twisted rod, before it is loaded (3, 3)."""
     n = bare.moments.shape[-1]

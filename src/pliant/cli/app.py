@@ -18,6 +18,7 @@ from pliant.cli import (
     export,
     inverse,
     modes,
+    report,
     reproduce,
     robots,
     schema,
@@ -47,6 +48,7 @@ app.command(name="simulate")(simulate.simulate)
 app.command(name="sweep")(sweep.sweep)
 app.command(name="inverse")(inverse.inverse)
 app.command(name="view")(view.view)
+app.command(name="report")(report.report)
 app.command(name="modes")(modes.modes)
 app.command(name="equilibrium")(equilibrium.equilibrium)
 app.command(name="buckling")(buckling.buckling)

@@ -16,6 +16,7 @@ from pliant.pictures.words import counted
 if TYPE_CHECKING:
     from pliant.model.errors import ModelError, Problem
     from pliant.model.robot import Robot
+    from pliant.simulation.study import Study
 
 YAML_ENDINGS = (".yaml", ".yml")
 ENDINGS = (*YAML_ENDINGS, ".urdf")
@@ -97,9 +98,23 @@ def _study(file: str) -> str:
     study = pliant.load_study(file)
     for problem in _refusals(study.robot):
         raise _located(problem, file)
+    _begin(study, file)
     for text in _at_rest(study.robot):
         warnings.warn(f"{file}: {text}", stacklevel=2)
     return f"a study of {study.robot.name} until {study.until:g} s"
+
+
+def _begin(study: Study, file: str) -> None:
+    """What shows only when the drive, the loads and the wanted channels meet the robot: tried without a step."""
+    import pliant
+    from pliant.simulation.run import Run
+
+    try:
+        Run(study)
+    except pliant.ModelError:
+        raise
+    except ValueError as error:
+        raise _located(pliant.ModelError(str(error)), file) from None
 
 
 def _robot(file: str, strict: bool) -> str:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pliant.cli.progress import ProgressBar
+from pliant.cli.simulate import INTERRUPTED
 from pliant.cli.terminal import FAILED, check_picture, emit, number, plain, refuse, table, tell
 
 if TYPE_CHECKING:
@@ -37,7 +39,10 @@ def inverse(
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the outcome only.")] = False,
 ) -> None:
-    """Keep a frame of the flexible robot on the path of the rigid one: by successive approximation."""
+    """Keep a frame of the flexible robot on the path of the rigid one: by successive approximation.
+
+    Ctrl-C ends the iterations; the best of those that are done is written as usual.
+    """
     if feedback not in FEEDBACKS:
         refuse(f"feedback is '{feedback}'; it must be one of {', '.join(FEEDBACKS)}")
     if equations not in EQUATIONS:
@@ -45,27 +50,33 @@ def inverse(
     check_picture(plot)
     from math import pi
 
+    from pliant.formulations.lumped_fe.elastic_motion import InterruptedMotionError
     from pliant.model.files import file_name
     from pliant.simulation.inverse_dynamics import inverse_dynamics
     from pliant.simulation.study import load_study
 
     job = load_study(study, python=False)
-    with _Bar(job.until, quiet) as bar:
-        run = inverse_dynamics(
-            job,
-            frame=frame,
-            feedback=feedback,  # type: ignore[arg-type]
-            band=None if band is None else 2 * pi * band,
-            iterations=iterations,
-            tolerance=tolerance,
-            elements=elements,
-            variant=equations,  # type: ignore[arg-type]
-            report=bar.update,
-        )
+    with _InverseBar(job.until, quiet) as bar:
+        try:
+            run = inverse_dynamics(
+                job,
+                frame=frame,
+                feedback=feedback,  # type: ignore[arg-type]
+                band=None if band is None else 2 * pi * band,
+                iterations=iterations,
+                tolerance=tolerance,
+                elements=elements,
+                variant=equations,  # type: ignore[arg-type]
+                report=bar.update,
+            )
+        except InterruptedMotionError:
+            bar.bar.stop()
+            tell("interrupted before the first iteration was done: there is nothing to keep", "yellow", err=True)
+            raise typer.Exit(INTERRUPTED) from None
     simulated: tuple[Any, Any] | None = None
     if not quiet:
         _tables(run)
-    if confirm:
+    if confirm and run.solution.outcome != "interrupted":
         result, distances = run.confirm()
         emit(f"simulated on the full model: {1e6 * distances.max():.2f} micrometres from the path at the most")
         simulated = (result.time, distances)
@@ -81,6 +92,8 @@ def inverse(
     solution = run.solution
     good = solution.outcome in ("converged", "stalled")
     tell(f"{solution.outcome}: {solution.words}", "green" if good else "red", err=not good)
+    if solution.outcome == "interrupted":
+        raise typer.Exit(INTERRUPTED)
     if solution.outcome == "diverged":
         raise typer.Exit(FAILED)
 
@@ -97,27 +110,14 @@ def _tables(run: InverseRun) -> None:
     emit(f"{plain(run.study.name)}: frame '{s.frame}' of {plain(run.study.robot.name)}; {frequency}", rows, efforts)
 
 
-class _Bar:
+class _InverseBar(ProgressBar):
     """Progress of the iterations."""
 
     def __init__(self, until: float, quiet: bool) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn
+        super().__init__(quiet, until, "iteration {task.fields[k]}", "{task.fields[at]}", k=0, at="")
 
-        console = Console(stderr=True, highlight=False)
-        columns = (TextColumn("iteration {task.fields[k]}"), BarColumn(bar_width=30), TextColumn("{task.fields[at]}"))
-        self.bar = Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal)
-        fields: dict[str, Any] = {"k": 0, "at": ""}
-        self.task = self.bar.add_task("", total=until, **fields)
-
-    def __enter__(self) -> _Bar:
-        self.bar.start()
-        return self
-
-    def __exit__(self, *what: object) -> None:
-        self.bar.stop()
-
-    def update(self, k: int, t: float, at: Approximation | None) -> None:
-        """Show where the solution is."""
+    def update(self, k: int, t: float, at: Approximation | None) -> bool:
+        """Show where the solution is; True if it shall end."""
         text: dict[str, Any] = {} if at is None else {"at": f"{1e3 * at.largest:.4g} mm from the path"}
         self.bar.update(self.task, completed=t, k=k, **text)
+        return self.interrupted

@@ -105,7 +105,7 @@ def _places(vary: list[str] | None) -> dict[str, str]:
 
 def _is_sweep(path: Path) -> bool:
     from pliant.model.errors import ModelError
-    from pliant.sweeps.table import load_hdf5
+    from pliant.sweeps.table_file import load_hdf5
 
     if path.suffix.lower() != ".h5":
         return False

@@ -194,7 +194,7 @@ class Modes(Element):
 
     def families(self) -> dict[str, Family]:
         """The families that have modes, in the order of the coordinates."""
-        resolved = {name: self.resolve(name) for name in FAMILIES}
+        resolved = {name: self.resolve(name) for name in FAMILIES if getattr(self, name) is not None}
         return {name: family for name, family in resolved.items() if family.count}
 
 

@@ -175,6 +175,12 @@ NOT_OF: dict[str, tuple[str, ...]] = {
     "universal": ("axis", "mimic"),
 }
 """Keys that a joint of a type does not have."""
+UNDRIVEN = {
+    "fixed": "leave it out",
+    "spherical": "hold it by its spring, act on its link by a moment on a frame, or use three revolute joints",
+    "free": "act on its link by forces and moments on a frame",
+}
+"""What to do where a joint has no drive."""
 
 
 class Joint(Element):
@@ -233,12 +239,15 @@ class Joint(Element):
             return self
         keys = NOT_OF[self.type]
         given = [key for key in keys if key in self.model_fields_set and getattr(self, key) is not None]
-        problems = [at(key, message=f"a {self.type} joint has no {key}; leave it out") for key in given]
+        remedy = {"motor": UNDRIVEN.get(self.type, "leave it out")}
+        problems = [
+            at(key, message=f"a {self.type} joint has no {key}; {remedy.get(key, 'leave it out')}") for key in given
+        ]
         if self.type == "universal":
             problems += self._cross_problems()
         elif self.actuated and "actuated" in self.model_fields_set:
-            remedy = "; act on its link by a wrench, or use revolute joints" if self.type == "spherical" else ""
-            problems.append(of_value("actuated", message=f"is true; a {self.type} joint cannot be actuated{remedy}"))
+            message = f"is true; a {self.type} joint cannot be actuated; {UNDRIVEN[self.type]}"
+            problems.append(of_value("actuated", message=message))
         if self.type == "spherical":
             problems += self._ball_problems()
         refuse(problems)

@@ -245,6 +245,13 @@ class Outline:
         """Joints that follow what is not there, does not move by one coordinate, or follows them in turn."""
         leaders = {link.joint: link.follows for link in self.links if link.joint is not None and link.follows}
         types = {link.joint: link.type for link in self.links if link.joint is not None}
+        # the two turns of a universal joint are joints of their own
+        types |= {
+            turn: "revolute"
+            for name, kind in types.items()
+            if kind == "universal"
+            for turn in coordinates_of(name, kind)
+        }
         for i, link in enumerate(self.links):
             if link.follows is None:
                 continue
@@ -253,7 +260,8 @@ class Outline:
                 hint = did_you_mean(leader, types) or f"; joints: {', '.join(list(types)[:20])}"
                 yield of_value(*place, message=f"is '{leader}'; there is no joint of that name{hint}")
             elif types[leader] not in ("revolute", "prismatic"):
-                message = f"is '{leader}', a {types[leader]} joint; one that turns or slides can be followed"
+                turns = f": {' or '.join(coordinates_of(leader, 'universal'))}" if types[leader] == "universal" else ""
+                message = f"is '{leader}', a {types[leader]} joint; one that turns or slides can be followed{turns}"
                 yield of_value(*place, message=message)
             else:
                 chain = [str(link.joint)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.analysis.unbent import unbent
 from pliant.model.outline import BASE
 from pliant.pictures.bent_links import BentLinks
 from pliant.pictures.canvas import Viewpoint, best_view
@@ -58,8 +59,7 @@ def make_film(arm: Dynamics, time: Floats, q: Floats, pictures: int = MOST_PICTU
     """At most so many pictures, evenly spread over the samples: times (N,) and configurations (N, n)."""
     rows = np.unique(np.linspace(0, len(time) - 1, min(pictures, len(time))).round().astype(int))
     q, robot = q[rows], arm.robot
-    of_joints = np.isin(arm.names, robot.joint_coordinates)
-    bent, rigid = BentLinks(arm, q), BentLinks(arm, np.where(of_joints, q, 0.0))
+    bent, rigid = BentLinks(arm, q), BentLinks(arm, unbent(arm, q))
     lines = []
     for link in robot.links:
         pairs = zip(_strokes(bent, link), _strokes(rigid, link), strict=True)

@@ -99,23 +99,23 @@ def _mesh(name: str) -> Array:
         why = error.problems[0].message if isinstance(error, ModelError) else str(error)
         warnings.warn(f"mesh '{name}' is not drawn: {why}", MeshWarning, stacklevel=2)
         return none
-    return _coarser(found[np.isfinite(found).all(axis=(1, 2))])
+    return coarser(found[np.isfinite(found).all(axis=(1, 2))])
 
 
-def _coarser(triangles: Array) -> Array:
+def coarser(triangles: Array, most: int = MOST_TRIANGLES) -> Array:
     """No more than a picture can show: corners move to the points of a grid, and triangles without area go."""
     cells = 128
-    while len(triangles) > MOST_TRIANGLES and cells >= 4:
+    while len(triangles) > most and cells >= 4:
         low = triangles.min(axis=(0, 1))
         step = float((triangles.max(axis=(0, 1)) - low).max()) / cells or 1.0
         places = np.rint((triangles - low) / step).astype(np.int64)
         pairs = ((0, 1), (1, 2), (0, 2))
         flat = np.any([(places[:, a] == places[:, b]).all(axis=1) for a, b in pairs], axis=0)
         kept = np.unique(places[~flat], axis=0)
-        if len(kept) <= MOST_TRIANGLES:
+        if len(kept) <= most:
             return np.asarray(low + step * kept)
         cells //= 2
-    return triangles[:MOST_TRIANGLES]
+    return triangles[:most]
 
 
 def _read_stl(path: Path) -> Array:

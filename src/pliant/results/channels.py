@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from pliant.results.quantities import Quantities
@@ -14,11 +15,11 @@ if TYPE_CHECKING:
     from pliant.results.result import Result
 
 FRAME_PARTS = {
-    "position": ("m", "position in the base frame (3)"),
-    "rotation": ("", "rotation matrix in the base frame (3, 3)"),
-    "velocity": ("m/s", "velocity in base axes (3)"),
-    "acceleration": ("m/s^2", "acceleration in base axes, without gravity (3)"),
-    "deflection": ("m", "what bending adds to the position of the rigid robot, base axes (3)"),
+    "position": ("m", "position in the base frame (3)", (3,)),
+    "rotation": ("", "rotation matrix in the base frame (3, 3)", (3, 3)),
+    "velocity": ("m/s", "velocity in base axes (3)", (3,)),
+    "acceleration": ("m/s^2", "acceleration in base axes, without gravity (3)", (3,)),
+    "deflection": ("m", "what bending adds to the position of the rigid robot, base axes (3)", (3,)),
 }
 ENERGIES = ("kinetic", "strain", "gravity")
 WORKS = {
@@ -39,12 +40,24 @@ STRAIN_WORDS = {
 
 
 class Channel(NamedTuple):
-    """A named quantity of a run."""
+    """A named quantity of a run; ``shape`` is that of one sample."""
 
     name: str
     unit: str
     meaning: str
     compute: Callable[[], Floats]
+    shape: tuple[int, ...] = ()
+
+    def entry(self, part: str, name: str) -> Channel | None:
+        """One entry of a vector, called x, y, z or 1, 2, ..., as a channel with a name; None where there is none."""
+        count = prod(self.shape)
+        known = [text[1:] for text in parts(count)]
+        if not self.shape or part not in known:
+            return None
+        k = known.index(part)
+        units = self.unit.split(", ")
+        unit, meaning = units[k * len(units) // count], f"entry {part} of: {self.meaning}"
+        return Channel(name, unit, meaning, lambda: self.compute().reshape(-1, count)[:, k])
 
 
 def all_channels(quantities: Quantities, info: RunInfo) -> dict[str, Channel]:
@@ -65,9 +78,9 @@ def all_channels(quantities: Quantities, info: RunInfo) -> dict[str, Channel]:
 def frame_channel(quantities: Quantities, frame: str, part: str) -> Channel:
     """A channel of any frame; raises KeyError if there is no such frame."""
     quantities.arm.mechanism.frame(frame)
-    unit, meaning = FRAME_PARTS[part]
+    unit, meaning, shape = FRAME_PARTS[part]
     compute = getattr(quantities, "deviation" if part == "deflection" else part)
-    return Channel(f"{frame}.{part}", unit, meaning, partial(compute, frame))
+    return Channel(f"{frame}.{part}", unit, meaning, partial(compute, frame), shape)
 
 
 def coordinate_unit(robot: Robot, name: str) -> str:
@@ -142,11 +155,11 @@ def _links(given: Quantities) -> Iterator[Channel]:
     for link in given.robot.links:
         if link.is_flexible:
             name = link.name
-            yield Channel(f"{name}.deflection", "m", f"deflection {meaning}", partial(given.tip_deflection, name))
+            yield Channel(f"{name}.deflection", "m", f"deflection {meaning}", partial(given.tip_deflection, name), (3,))
             if link.beam is not None:
                 between = "displacement of mid-span against the line from root to tip, link axes (3)"
-                yield Channel(f"{name}.bending", "m", between, partial(given.bending, name))
-            yield Channel(f"{name}.slope", "rad", f"rotation {meaning}", partial(given.tip_slope, name))
+                yield Channel(f"{name}.bending", "m", between, partial(given.bending, name), (3,))
+            yield Channel(f"{name}.slope", "rad", f"rotation {meaning}", partial(given.tip_slope, name), (3,))
 
 
 def _frames(given: Quantities, info: RunInfo) -> Iterator[Channel]:
@@ -180,7 +193,7 @@ def _reactions(given: Quantities) -> Iterator[Channel]:
     meaning = "force and moment that the joint hands to its link, link axes (6)"
     for link in given.arm.tree.links:
         if link.joint:
-            yield Channel(f"{link.joint}.reaction", "N, N m", meaning, partial(_reaction, given, link.joint))
+            yield Channel(f"{link.joint}.reaction", "N, N m", meaning, partial(_reaction, given, link.joint), (6,))
 
 
 def _reaction(given: Quantities, joint: str) -> Floats:
@@ -210,7 +223,9 @@ def _closing_force(given: Quantities, i: int) -> Floats:
 
 
 def default_channels(run: Result) -> list[str]:
-    """What a table of a run shows without being asked."""
+    """What a table of a run shows without being asked: what the study names, or the usual."""
+    if run.info.channels:
+        return list(run.info.channels)
     names = run.arm.names
     links = [f"{link.name}.deflection" for link in run.robot.links if link.is_flexible]
     frames = [f"{frame}.{part}" for frame in run.info.frames for part in ("position", "deflection")]

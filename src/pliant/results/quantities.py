@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.analysis.unbent import unbent
 from pliant.bodies.centre_line import axial_strain, centre_line
 from pliant.bodies.constants import deflection
 from pliant.dynamics import Dynamics
@@ -104,14 +105,7 @@ class Quantities:
     @cached_property
     def unbent(self) -> Floats:
         """The rigid robot at the same joint positions; with loops at those of the drives (N, n)."""
-        arm = self.arm
-        joints = np.isin(arm.names, self.robot.joint_coordinates)
-        q = np.where(joints, self.samples.q, 0.0)
-        passive = joints & ~np.isin(arm.names, arm.inputs)
-        if not passive.any():
-            return q
-        held = tuple(np.flatnonzero(~passive).tolist())
-        return arm.loops.corrected(q, np.zeros_like(q), held)[0]
+        return unbent(self.arm, self.samples.q)
 
     # ---- links
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from pliant.model.files import write_file
-from pliant.pictures.film import MOST_PICTURES, make_film, view_of
 from pliant.pictures.words import engineering
+from pliant.results.film_data import film_data
+from pliant.results.packing import packed
 from pliant.results.panels import Panel, noise, panels
 from pliant.results.plots import plot_run
 from pliant.results.samples import Extreme
@@ -26,13 +26,9 @@ if TYPE_CHECKING:
     from pliant.results.result import Result
 
 ASSETS = Path(__file__).parent / "assets"
+SCRIPTS = ("page.js", "charts.js", "solids.js", "film.js", "start.js")
 MOST_POINTS = 2000
 """Points of a curve; more cannot be seen."""
-MOST_FILM_NUMBERS = 250_000
-"""Coordinates in the film, which keeps a page below three megabytes."""
-LEAST_PICTURES = 60
-LARGEST = 1e38
-"""A run that diverged is still drawn."""
 SHOWN_FREQUENCIES = 10
 HELP = "Drag to zoom, double-click for everything, click to move the film; names switch curves."
 
@@ -41,8 +37,8 @@ def write_report(run: Result, path: Path) -> None:
     """Write the page."""
     spectrum = residual_spectrum(run)
     data = {
-        "film": _film_data(run),
-        "time": _packed(run.time[_rows(len(run))]),
+        "films": [film_data(run)],
+        "times": [packed(run.time[shown_rows(len(run))])],
         "charts": [*(_chart(panel, len(run)) for panel in panels(run)), *_spectrum_chart(spectrum)],
         "events": [{"time": t, "name": name} for t, name, _ in run.info.events],
     }
@@ -55,26 +51,27 @@ def write_report(run: Result, path: Path) -> None:
         f'<section><h2>Plots</h2><p class="lead screen">{HELP}</p><div id="charts" class="charts"></div>',
         f'<noscript><img alt="{escape(_alternative(run))}" src="data:image/png;base64,{_picture(run)}"></noscript>',
         '</section><div class="tables">',
-        f"<section><h2>Largest values</h2>{_table(_extremes(run))}{_followed(run)}</section>",
-        f"<div><section><h2>How the run went</h2>{_table(_facts(run), head=False)}</section>",
-        f"<section><h2>Natural frequencies at the end</h2>{_table(_frequencies(spectrum))}</section></div>",
+        f"<section><h2>Largest values</h2>{html_table(_extremes(run))}{_followed(run)}</section>",
+        f"<div><section><h2>How the run went</h2>{html_table(facts(run), head=False)}</section>",
+        f"<section><h2>Natural frequencies at the end</h2>{html_table(_frequencies(spectrum))}</section></div>",
         '</div><section class="screen"><h2>What was simulated</h2>',
         f"<details><summary>the study</summary><pre>{escape(run.info.study)}</pre></details>",
         f"<details><summary>the robot</summary><pre>{escape(run.robot.to_yaml())}</pre></details></section>",
         f"<footer>Made by Pliant {escape(run.info.version)}</footer>",
     ]
-    write_file(path, _page(run.info.name, body, data))
+    write_file(path, page(run.info.name, body, data))
 
 
 def write_film_page(run: Result, path: Path) -> None:
     """Write a page with nothing but the film."""
     body = [f"<h1>{escape(run.info.name)}</h1>", '<div id="film"></div>']
-    write_file(path, _page(run.info.name, body, {"film": _film_data(run)}))
+    write_file(path, page(run.info.name, body, {"films": [film_data(run)]}))
 
 
-def _page(title: str, body: Iterable[str], data: dict[str, Any]) -> str:
+def page(title: str, body: Iterable[str], data: dict[str, Any]) -> str:
+    """A whole page that needs nothing else."""
     css = (ASSETS / "report.css").read_text(encoding="utf-8")
-    script = (ASSETS / "report.js").read_text(encoding="utf-8")
+    script = "".join((ASSETS / name).read_text(encoding="utf-8") for name in SCRIPTS)
     # a text of the user must not end the script element, nor begin a comment or another one in it
     inside = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     return "\n".join(
@@ -179,49 +176,16 @@ def _picture(run: Result) -> str:
 # ---------------------------------------------------------------- film and charts
 
 
-def _packed(values: ArrayLike) -> str:
-    """Numbers of single precision, in the letters that a page may hold."""
-    finite = np.clip(np.nan_to_num(values), -LARGEST, LARGEST)
-    return base64.b64encode(finite.astype("<f4").tobytes()).decode()
-
-
-def _rows(n: int) -> Any:
+def shown_rows(n: int) -> Any:
     """Samples that a curve shows."""
     return np.unique(np.linspace(0, n - 1, min(MOST_POINTS, n)).round().astype(int))
 
 
-def _film_data(run: Result) -> dict[str, Any]:
-    sizes = [line.bent.shape[1] + 2 for line in make_film(run.arm, run.time, run.q, 1).lines]
-    pictures = int(np.clip(MOST_FILM_NUMBERS / (3 * sum(sizes)), LEAST_PICTURES, MOST_PICTURES))
-    film = make_film(run.arm, run.time, run.q, pictures)
-    view = view_of(run.arm, film)
-    return {
-        "name": run.info.name,
-        "time": _packed(film.time),
-        "lines": [
-            {
-                "flexible": line.flexible,
-                "points": line.bent.shape[1],
-                "bent": _packed(line.bent),
-                # straight: the ends are enough
-                "rigid": _packed(line.rigid[:, [0, -1]]),
-            }
-            for line in film.lines
-        ],
-        "joints": _packed(film.joints),
-        "tip": _packed(film.tip),
-        "loads": _packed(film.loads),
-        "gravity": list(run.robot.gravity),
-        "turn": float(np.arctan2(-view.right[0], view.right[1])),
-        "tilt": float(np.arcsin(np.clip(view.towards[2], -1.0, 1.0))),
-    }
-
-
 def _chart(panel: Panel, n: int) -> dict[str, Any]:
-    rows = _rows(n)
+    rows = shown_rows(n)
     series = [
-        {"name": name, "y": _packed(y[rows])}
-        | ({"dashed": _packed(panel.dashed[name][rows])} if name in panel.dashed else {})
+        {"name": name, "y": packed(y[rows])}
+        | ({"dashed": packed(panel.dashed[name][rows])} if name in panel.dashed else {})
         for name, y in panel.curves.items()
     ]
     return {"title": panel.heading, "unit": panel.unit, "series": series}
@@ -230,12 +194,12 @@ def _chart(panel: Panel, n: int) -> dict[str, Any]:
 def _spectrum_chart(spectrum: Spectrum) -> Iterator[dict[str, Any]]:
     if not len(spectrum.frequency):
         return
-    rows = _rows(len(spectrum.frequency))
+    rows = shown_rows(len(spectrum.frequency))
     yield {
         "title": f"vibration of the tip after {spectrum.start:.3g} s, m",
         "unit": "m",
-        "x": _packed(spectrum.frequency[rows]),
-        "series": [{"name": "amplitude", "y": _packed(spectrum.amplitude[rows])}],
+        "spectrum": True,
+        "series": [{"name": "amplitude", "x": packed(spectrum.frequency[rows]), "y": packed(spectrum.amplitude[rows])}],
         "marks": [
             {"name": f"natural, joints {word}", "at": natural[natural < spectrum.frequency[-1]].tolist()}
             for word, natural in (("held", spectrum.locked), ("free", spectrum.free))
@@ -246,8 +210,8 @@ def _spectrum_chart(spectrum: Spectrum) -> Iterator[dict[str, Any]]:
 # ---------------------------------------------------------------- tables
 
 
-def _table(rows: Iterable[Sequence[str]], head: bool = True) -> str:
-    """A table whose first row is its head; without one, the second column holds words."""
+def html_table(rows: Iterable[Sequence[str]], head: bool = True, words: bool = False) -> str:
+    """A table whose first row is its head; without one, and if asked for, its columns hold words."""
     lines = []
     for k, (first, *others) in enumerate(rows):
         if head and k == 0:
@@ -255,11 +219,12 @@ def _table(rows: Iterable[Sequence[str]], head: bool = True) -> str:
         else:
             cells = f'<th scope="row">{escape(first)}</th>' + "".join(f"<td>{escape(cell)}</td>" for cell in others)
         lines.append(f"<tr>{cells}</tr>")
-    kind = "numbers" if head else "words"
+    kind = "numbers" if head and not words else "words"
     return f'<div class="wide"><table class="{kind}">{"".join(lines)}</table></div>'
 
 
-def _facts(run: Result) -> Iterator[tuple[str, ...]]:
+def facts(run: Result) -> Iterator[tuple[str, str]]:
+    """How a run went."""
     info, s = run.info, run.info.statistics
     yield "ended", info.ended
     yield "integrator", f"{info.method}: {info.reason}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -161,15 +162,35 @@ class Result:
         return all_channels(self.quantities, self.info)
 
     def channel(self, name: str) -> Channel:
-        """A channel with its unit and meaning; raises KeyError if there is none."""
+        """A channel with its unit and meaning; raises KeyError if there is none.
+
+        Beside the listed ones: those of every frame, an entry of a vector (``upper.deflection.z``), and ``FRAME.x``,
+        ``.y``, ``.z`` for a position.
+        """
+        found = self._found(name)
+        if found is None:
+            from pliant.model.errors import did_you_mean
+
+            raise KeyError(f"the run has no channel '{name}'{did_you_mean(name, self._listed)}")
+        return found
+
+    def _found(self, name: str) -> Channel | None:
         if name in self._listed:
             return self._listed[name]
-        frame, _, part = name.rpartition(".")
+        head, _, part = name.rpartition(".")
         if part in FRAME_PARTS:
-            return frame_channel(self.quantities, frame, part)
-        from pliant.model.errors import did_you_mean
+            return frame_channel(self.quantities, head, part)
+        whole = self._found(head) if head else None
+        if whole is None and part in ("x", "y", "z") and self._is_frame(head):
+            whole = frame_channel(self.quantities, head, "position")
+        return None if whole is None else whole.entry(part, name)
 
-        raise KeyError(f"the run has no channel '{name}'{did_you_mean(name, self._listed)}")
+    def _is_frame(self, name: str) -> bool:
+        try:
+            self.arm.mechanism.frame(name)
+        except KeyError:
+            return False
+        return True
 
     # ---- looking and keeping
 
@@ -222,8 +243,16 @@ class Result:
 
         return dataset(self, channels)
 
-    def report(self, path: str | Path) -> None:
-        """Write one HTML page with plots, tables and an animation; it needs no network."""
+    def report(self, path: str | Path, beside: Sequence[Result] = ()) -> None:
+        """Write one HTML page with plots, tables and a film in three dimensions; it needs no network.
+
+        beside  further runs: the page then compares them with this one
+        """
+        if beside:
+            from pliant.results.comparison import named, write_comparison
+
+            write_comparison(named([self, *beside]), Path(path))
+            return
         from pliant.results.report import write_report
 
         write_report(self, Path(path))

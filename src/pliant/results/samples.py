@@ -90,6 +90,7 @@ class RunInfo:
     warnings    what the user should know
     frames      frames that plots and tables show
     strains     places where strains are wanted
+    channels    what tables show; empty: the usual
     seconds     processing time of the run, set-up included
     version     of Pliant
     extremes    name -> least and largest value between the samples too; vectors by their length
@@ -109,6 +110,7 @@ class RunInfo:
     warnings: tuple[str, ...] = ()
     frames: tuple[str, ...] = ("tip",)
     strains: tuple[Strain, ...] = ()
+    channels: tuple[str, ...] = ()
     seconds: float = 0.0
     version: str = ""
     extremes: dict[str, Extreme] = field(default_factory=dict)
@@ -147,6 +149,6 @@ class RunInfo:
         kept["extremes"] = {
             str(name): Extreme(*(float(x) for x in row)) for name, row in kept.get("extremes", {}).items()
         }
-        for key in ("warnings", "frames"):
+        for key in ("warnings", "frames", "channels"):
             kept[key] = tuple(str(text) for text in kept.get(key, ()))
         return cls(**kept)

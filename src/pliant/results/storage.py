@@ -1,7 +1,7 @@
 """Runs in HDF5 files, and their channels in CSV files.
 
-The first 512 bytes, which HDF5 leaves to others, hold a digest of all that follows. Layout of that; rows of all arrays
-are times, and `time` is the dimension scale of their first axis:
+They are sealed, see ``sealed.py``. Layout of what follows the seal; rows of all arrays are times, and `time` is the
+dimension scale of their first axis:
 
     attributes              kind "pliant run", format, version of Pliant
     time                    s (N,)
@@ -17,7 +17,6 @@ A run is read from everything but `channels`, which are there for other programs
 from __future__ import annotations
 
 import csv
-import hashlib
 import json
 from dataclasses import fields
 from pathlib import Path
@@ -28,6 +27,7 @@ import numpy as np
 from pliant.model.files import no_file, written
 from pliant.results.channels import default_channels, parts
 from pliant.results.samples import Floats, RunInfo, Samples
+from pliant.results.sealed import fixed_text, seal_problem, seal_words, sealed, stored_array
 
 if TYPE_CHECKING:
     from pliant.results.result import Result
@@ -35,13 +35,9 @@ if TYPE_CHECKING:
 FORMAT = 2
 KIND = "pliant run"
 GENERATOR = '<meta name="generator" content="Pliant">'
-SEAL, SEAL_SIZE = "pliant run, HDF5 from byte 512 on, blake2b ", 512
-OWN = {".h5": SEAL, ".csv": "time [s]", ".html": GENERATOR, ".htm": GENERATOR}
+OWN = {".h5": seal_words("run"), ".csv": "time [s]", ".html": GENERATOR, ".htm": GENERATOR}
 """What the files that Pliant writes have at their beginning."""
 BEGINNING = 1000
-HDF5 = b"\x89HDF\r\n\x1a\n"
-MOST_PACKED = 1100
-"""Bytes that one byte can stand for in packed data."""
 LARGE = 1000
 """Arrays with more entries are compressed."""
 
@@ -60,19 +56,18 @@ def _image(run: Result, checkpoint: dict[str, Any], channels: bool) -> bytes:
     """A run as the bytes of a file; made in memory, so that a full disk is met by plain writing only."""
     import h5py
 
-    # texts of fixed length: otherwise a damaged file may keep its reader busy for ever
     with h5py.File("run", "w", driver="core", backing_store=False, libver=("v110", "v110")) as file:
-        file.attrs.update({"kind": _fixed(KIND), "format": FORMAT, "version": _fixed(run.info.version)})
-        file["robot"] = _fixed(run.robot.to_yaml())
-        file["study"] = _fixed(run.info.study)
-        file["info"] = _fixed(json.dumps(run.info.as_data()))
+        file.attrs.update({"kind": fixed_text(KIND), "format": FORMAT, "version": fixed_text(run.info.version)})
+        file["robot"] = fixed_text(run.robot.to_yaml())
+        file["study"] = fixed_text(run.info.study)
+        file["info"] = fixed_text(json.dumps(run.info.as_data()))
         names = file.create_group("names")
         names["coordinates"] = np.array([name.encode() for name in run.arm.names])
         names["inputs"] = np.array([name.encode() for name in run.arm.inputs], dtype=bytes)
         for name, array in run.samples.arrays().items():
             _array(file, name, array)
         file["time"].make_scale("time")
-        file["time"].attrs["unit"] = _fixed("s")
+        file["time"].attrs["unit"] = fixed_text("s")
         for name in (*run.samples.arrays(), *(_write_channels(file, run) if channels else ())):
             if name != "time":
                 file[name].dims[0].label = "time"
@@ -80,7 +75,7 @@ def _image(run: Result, checkpoint: dict[str, Any], channels: bool) -> bytes:
         for name, array in checkpoint.items():
             file[f"checkpoint/{name}"] = array
         file.flush()
-        return _sealed(bytes(file.id.get_file_image()))
+        return sealed(bytes(file.id.get_file_image()), "run")
 
 
 def _array(file: Any, name: str, array: Floats) -> Any:
@@ -99,7 +94,7 @@ def _write_channels(file: Any, run: Result) -> list[str]:
         # a slash would begin a group of its own
         places.append(f"channels/{channel.name.replace('/', '|')}")
         data = _array(file, places[-1], values)
-        data.attrs.update({"unit": _fixed(channel.unit or "1"), "meaning": _fixed(channel.meaning)})
+        data.attrs.update({"unit": fixed_text(channel.unit or "1"), "meaning": fixed_text(channel.meaning)})
     return places
 
 
@@ -114,7 +109,7 @@ def load_run_and_checkpoint(path: Path) -> tuple[Result, dict[str, Any]]:
 
     from pliant.model.errors import ModelError, Problem
 
-    wrong = no_file(path) or _seal_problem(path)
+    wrong = no_file(path) or seal_problem(path, "run")
     if wrong:
         raise ModelError(Problem("", wrong, str(path)))
     try:
@@ -127,27 +122,6 @@ def load_run_and_checkpoint(path: Path) -> tuple[Result, dict[str, Any]]:
         raise ModelError(Problem("", f"the file is damaged: {error}", str(path))) from None
 
 
-def _sealed(image: bytes) -> bytes:
-    """A file with what it is and a digest of all that follows in front, where HDF5 leaves room for others."""
-    return f"{SEAL}{hashlib.blake2b(image).hexdigest()}\n".encode().ljust(SEAL_SIZE) + image
-
-
-def _seal_problem(path: Path) -> str:
-    """Why the content of a file is not what Pliant wrote; nothing if it is."""
-    with open(path, "rb") as stream:
-        seal = stream.read(SEAL_SIZE)
-        if not seal.startswith(SEAL.encode()):
-            if HDF5 not in (seal[:8], stream.read(8)):
-                return "this is not an HDF5 file"
-            return "this HDF5 file does not hold a run of Pliant, or one of its first versions wrote it"
-        digest = hashlib.blake2b()
-        while part := stream.read(2**20):
-            digest.update(part)
-    if seal != f"{SEAL}{digest.hexdigest()}\n".encode().ljust(SEAL_SIZE):
-        return "the file is damaged, or another program changed it: its checksum is not that of its content"
-    return ""
-
-
 def _content(file: Any, path: Path) -> tuple[Result, dict[str, Any]]:
     """What an open file holds; a damaged one may raise nearly anything."""
     import h5py
@@ -156,15 +130,16 @@ def _content(file: Any, path: Path) -> tuple[Result, dict[str, Any]]:
     from pliant.model.yaml_file import read_text
     from pliant.results.result import Result
 
-    if file.attrs.get("kind") != _fixed(KIND):
+    if file.attrs.get("kind") != fixed_text(KIND):
         raise ValueError("it does not hold a run")
     if file.attrs["format"] > FORMAT:
         version = file.attrs["version"].decode()
         raise ModelError(Problem("", f"the run was written by Pliant {version}; this one is older", str(path)))
-    robot = read_text(_read(file, "robot", "S", 0), f"{path}: robot")
-    info = RunInfo.from_data(json.loads(_read(file, "info", "S", 0)))
-    samples = Samples(*(_read(file, f.name, "f", 1 if f.name == "time" else 2) for f in fields(Samples)))
-    if not _fit(samples, len(_read(file, "names/coordinates", "S", 1)), len(_read(file, "names/inputs", "S", 1))):
+    robot = read_text(stored_array(file, "robot", "S", 0), f"{path}: robot")
+    info = RunInfo.from_data(json.loads(stored_array(file, "info", "S", 0)))
+    samples = Samples(*(stored_array(file, f.name, "f", 1 if f.name == "time" else 2) for f in fields(Samples)))
+    coordinates, inputs = (stored_array(file, f"names/{what}", "S", 1) for what in ("coordinates", "inputs"))
+    if not _fit(samples, len(coordinates), len(inputs)):
         raise ValueError("its arrays do not fit together")
     try:
         for frame in info.frames:
@@ -178,24 +153,7 @@ def _content(file: Any, path: Path) -> tuple[Result, dict[str, Any]]:
     if "checkpoint" in file:
         file["checkpoint"].visit(every.append)
     kept = [name for name in every if not isinstance(file[f"checkpoint/{name}"], h5py.Group)]
-    return Result(robot, samples, info), {name: _read(file, f"checkpoint/{name}", "Sfiub") for name in kept}
-
-
-def _read(file: Any, name: str, kinds: str, axes: int | None = None) -> Any:
-    """A dataset that lies in this very file, of a kind of numbers or texts, and no larger than what lies there."""
-    import h5py
-
-    place, _, last = name.rpartition("/")
-    link = (file[place] if place else file).get(last, getlink=True)
-    data = file[name]
-    if not isinstance(link, h5py.HardLink) or not isinstance(data, h5py.Dataset) or data.is_virtual or data.external:
-        raise ValueError(f"'{name}' does not lie in this file")
-    if data.dtype.kind not in kinds or (axes is not None and data.ndim != axes):
-        raise ValueError(f"'{name}' is {data.dtype} {data.shape}")
-    packed = data.id.get_storage_size()
-    if data.size * data.dtype.itemsize > (MOST_PACKED if data.chunks else 1) * packed:
-        raise ValueError(f"'{name}' shall have {data.size} entries, but there are {packed} bytes")
-    return data[()]
+    return Result(robot, samples, info), {name: stored_array(file, f"checkpoint/{name}", "Sfiub") for name in kept}
 
 
 def _fit(samples: Samples, coordinates: int, inputs: int) -> bool:
@@ -208,11 +166,6 @@ def _fit(samples: Samples, coordinates: int, inputs: int) -> bool:
         and all(array.shape[0] == len(samples) and np.isfinite(array).all() for array in arrays.values())
         and all(arrays[name].shape[1] in allowed for name, allowed in widths.items())
     )
-
-
-def _fixed(text: str) -> np.bytes_:
-    """A text as bytes of fixed length; an empty one needs at least one."""
-    return np.bytes_(text.encode() or b"\n")
 
 
 def is_foreign(path: Path) -> bool:

@@ -14,7 +14,6 @@ import io
 import json
 import os
 import struct
-import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator
@@ -27,12 +26,12 @@ import numpy as np
 
 from pliant.model.errors import ModelError, Problem
 from pliant.model.files import no_file
+from pliant.model.lock import OWNER, locked, owner_line
+from pliant.model.lock import holder as lock_holder
 from pliant.results.samples import Samples
 from pliant.simulation.events import Happening
 
 MAGIC = b"pliant checkpoints 2\n"
-OWNER = 32
-"""Bytes of the line that names the process."""
 _HEAD = struct.Struct("<4scQQ")
 _MARK = b"REC\n"
 _BEGINNING, _STATE = b"B", b"S"
@@ -106,10 +105,10 @@ class CheckpointFile:
     @classmethod
     def create(cls, path: Path, header: dict[str, Any]) -> CheckpointFile:
         """A new file; an old one of that name is replaced."""
-        file = cls(path, _locked(path), 0)
+        file = cls(path, locked(path, len(MAGIC)), 0)
         try:
             file.stream.truncate(0)
-            _write(file.stream, MAGIC + _owner())
+            _write(file.stream, MAGIC + owner_line())
             file._append(_BEGINNING, {"header": _text(json.dumps(header))})
         except OSError:
             file.remove()
@@ -119,9 +118,9 @@ class CheckpointFile:
     @classmethod
     def reopen(cls, path: Path, kept: Checkpoint) -> CheckpointFile:
         """An existing file, continued after what was read of it; anything behind that is cut off."""
-        stream = _locked(path)
+        stream = locked(path, len(MAGIC))
         stream.seek(len(MAGIC))
-        _write(stream, _owner())
+        _write(stream, owner_line())
         stream.truncate(kept.end)
         stream.seek(kept.end)
         return cls(path, stream, kept.count)
@@ -170,46 +169,9 @@ def _write(stream: FileIO, data: bytes) -> None:
         view = view[stream.write(view) :]
 
 
-def _owner() -> bytes:
-    return f"process {os.getpid()}".encode().ljust(OWNER - 1) + b"\n"
-
-
 def holder(path: Path) -> str:
     """The process that writes a file of checkpoints just now; nothing if there is none."""
-    try:
-        _locked(path, create=False).close()
-    except BlockingIOError as error:
-        return str(error.strerror)
-    except OSError:
-        pass
-    return ""
-
-
-def _lock(stream: FileIO) -> None:
-    if sys.platform == "win32":
-        return
-    import fcntl
-
-    fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _locked(path: Path, create: bool = True) -> FileIO:
-    """A file that this process alone writes; raises BlockingIOError with the name of the process that does."""
-    while True:
-        stream = FileIO(os.open(path, os.O_RDWR | (os.O_CREAT if create else 0), 0o666), "r+")
-        try:
-            _lock(stream)
-        except BlockingIOError:
-            line = os.pread(stream.fileno(), OWNER, len(MAGIC)).decode("ascii", "replace")
-            stream.close()
-            words = line.split()
-            who = " ".join(words[:2]) if words[:1] == ["process"] else "another process"
-            raise BlockingIOError(errno.EWOULDBLOCK, f"{who} is writing it", str(path)) from None
-        with contextlib.suppress(FileNotFoundError):
-            # a file that was deleted before the lock was ours is no longer at its place
-            if os.path.samestat(os.fstat(stream.fileno()), os.stat(path)):
-                return stream
-        stream.close()
+    return lock_holder(path, len(MAGIC))
 
 
 def read_checkpoint(path: Path) -> Checkpoint:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from pliant.analysis.limits import axial_limits, kind_of_bending, linearised_limits, slope_words
+from pliant.dynamics import Dynamics
 from pliant.model.plausible import description_limits
 from pliant.results.result import Result
 from pliant.simulation.drives.saturated import effort_limits
@@ -31,6 +32,12 @@ def range_warnings(run: Result, limits: bool) -> Iterator[str]:
     if limits:
         yield from _limits(run)
     yield from _energy(run)
+
+
+def looked_at(arm: Dynamics) -> set[str]:
+    """Names of what is followed between the samples for the sake of these warnings."""
+    bent = {f"{link.name}.slope" for link in arm.robot.links if link.is_flexible}
+    return bent | {arm.names[i] for i in position_limits(arm)}
 
 
 def _linearised(run: Result) -> Iterator[str]:

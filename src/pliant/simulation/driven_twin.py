@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from pliant.dynamics import Dynamics
 from pliant.formulations.loops.errors import LoopError
+from pliant.formulations.method import Traced
 from pliant.model.errors import ModelError
 from pliant.simulation.trajectories.path import Surroundings
 
@@ -32,6 +33,9 @@ class DrivenTwin:
         self.inputs = around.twin_indices()
         self.driven = tuple(int(k) for k in self.inputs)
         self.q = self.twin.reference_pose()
+        # the passive joints of the twin, and where they stand among the coordinates of the robot
+        self.passive = [k for k in range(self.twin.size) if k not in self.driven]
+        self.places = [around.arm.names.index(self.twin.names[k]) for k in self.passive]
         self.loops = self.twin.loops
         # welded cells of rigid links have nothing that moves
         self.is_closed = self.loops.rank > 0
@@ -55,30 +59,64 @@ class DrivenTwin:
         except LoopError as error:
             raise ModelError(str(error)) from None
 
+    @property
+    def is_traced(self) -> bool:
+        """Whether it has a tape: the rows that over-constrained loops use may change on the way."""
+        return not self.loops.redundant
+
+    @property
+    def traced_inverse(self) -> Traced:
+        """(q, v, a) -> forces of a tree; efforts of the inputs first, with closed loops."""
+        return self.loops.traced_forward(self.driven) if self.is_closed else self.twin.traced("inverse")
+
+    @property
+    def traced_correction(self) -> Traced:
+        """(q, v) -> a Newton step towards closed loops, with the inputs held."""
+        return self.loops.traced_correction(self.driven)
+
     def configuration(self, q: Floats) -> Floats:
         """All coordinates of the twin (n,) for positions of the inputs."""
         return self.state(q, np.zeros_like(q))[0]
 
-    def state(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """All coordinates and rates of the twin for positions and rates of the inputs."""
-        full, rate = self.q.copy(), np.zeros(self.twin.size)
-        rate[self.inputs] = v
+    def state(self, q: Floats, v: Floats, near: Floats | None = None) -> tuple[Floats, Floats]:
+        """All coordinates and rates of the twin for positions and rates of the inputs, of one state or several.
+
+        near  coordinates of the robot itself: the twin is closed as it is, and else as it was when last asked
+        """
+        full, rate = self._spread(q, self.q), self._spread(v, np.zeros_like(self.q))
         if not self.is_closed:
-            return self._spread(q, full), rate
-        change = q - full[self.inputs]
+            return full, rate
+        if near is not None:
+            full[..., self.passive] = near[..., self.places]
+            full, rate = self.loops.corrected(full, rate, self.driven)
+        if near is None or not self.loops.largest_gap(full) <= CLOSED:
+            full, rate = self._followed(q, v)
+        full[..., self.inputs] = q
+        self.q = full if q.ndim == 1 else full[-1]
+        return full, rate
+
+    def _followed(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """The loops, taken along from where they were to positions of the inputs."""
+        start = self.q[self.inputs]
+        change = q - start
         scaled = np.abs(change / self.loops.column_scale[self.inputs])
         strides = max(float(np.ceil(scaled.max(initial=0.0) / STRIDE)), 1.0)
         if not strides <= MOST_STRIDES:
             self._refuse(q)
-        start = full[self.inputs]
+        full, rate = self._spread(q, self.q), self._spread(v, np.zeros_like(self.q))
         for k in range(1, int(strides) + 1):
-            full[self.inputs] = start + change * (k / strides)
+            full[..., self.inputs] = start + change * (k / strides)
             full, rate = self.loops.corrected(full, rate, self.driven)
             if not self.loops.largest_gap(full) <= CLOSED:
-                self._refuse(q)
-        full[self.inputs] = q
-        self.q = full
+                return self._one_by_one(q, v)
         return full, rate
+
+    def _one_by_one(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """From one state to the next the way is shorter."""
+        if q.ndim == 1:
+            self._refuse(q)
+        pairs = [self.state(*each) for each in zip(q, v, strict=True)]
+        return np.array([x for x, _ in pairs]), np.array([x for _, x in pairs])
 
     def _spread(self, x: Floats, others: Floats) -> Floats:
         """Values of the inputs among those of all coordinates of the twin."""
@@ -87,6 +125,7 @@ class DrivenTwin:
         return out
 
     def _refuse(self, q: Floats) -> NoReturn:
+        q = q.reshape(-1, len(self.driven))[-1]
         positions = ", ".join(f"{self.twin.names[i]} = {x:.4g}" for i, x in zip(self.inputs, q, strict=True))
         raise LoopError(f"the loops of the rigid robot '{self.twin.robot.name}' cannot close with {positions}")
 
@@ -99,24 +138,19 @@ class DrivenTwin:
         out: Floats = self.twin.jacobian(frame, q) @ N
         return out
 
-    def efforts(self, q: Floats, v: Floats, a: Floats) -> Floats:
+    def efforts(self, q: Floats, v: Floats, a: Floats, near: Floats | None = None) -> Floats:
         """Inverse dynamics of the inputs (inputs,), or of several states (states, inputs)."""
         if self.is_closed:
-            if q.ndim == 2:
-                return np.array([self.efforts(*state) for state in zip(q, v, a, strict=True)])
-            return self.loops.inverse(*self.state(q, v), a)[0]
-        rest = np.zeros_like(self.q)
-        full, rate, acceleration = self._spread(q, self.q), self._spread(v, rest), self._spread(a, rest)
-        return self.twin.forces(full, rate, acceleration)[..., self.inputs]
+            return self.loops.inverse(*self.state(q, v, near), a)[0]
+        full, rate = self.state(q, v)
+        return self.twin.forces(full, rate, self._spread(a, np.zeros_like(self.q)))[..., self.inputs]
 
-    def gravity(self, q: Floats) -> Floats:
+    def gravity(self, q: Floats, near: Floats | None = None) -> Floats:
         """Efforts that hold the twin against gravity, at one configuration of the inputs or several."""
+        full, rest = self.state(q, np.zeros_like(q), near)
+        weight = self.twin.gravity(full)
         if not self.is_closed:
-            return self.twin.gravity(self._spread(q, self.q))[..., self.inputs]
-        if q.ndim == 2:
-            return np.array([self.gravity(each) for each in q])
-        full = self.configuration(q)
-        others = [k for k in range(self.twin.size) if k not in self.driven]
-        g, J = self.twin.gravity(full), self.loops.used_rows(full, np.zeros_like(full))[0]
-        # the closures hold the passive joints, g_p = J_p^T lambda
-        return np.asarray(g[self.inputs] - J[:, self.inputs].T @ np.linalg.solve(J[:, others].T, g[others]))
+            return weight[..., self.inputs]
+        # the closures hold the passive joints; springs carry themselves
+        springs = self.twin.forces(full, rest, rest) - weight
+        return self.loops.inverse(full, rest, np.zeros_like(q), springs)[0]

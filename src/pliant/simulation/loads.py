@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from math import inf
 from typing import Annotated, Any, Protocol, Self
 
@@ -11,18 +12,23 @@ from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, model_validator
 
 from pliant.dynamics import Dynamics
+from pliant.engine.stepping.driving import Acting
+from pliant.engine.trace.structure import constants_from, numbers_of
+from pliant.formulations.recursive.frame_forces import frame_forces, frame_link
 from pliant.model.element import Element, rule, sequence
 from pliant.model.errors import ModelError, did_you_mean
 from pliant.model.units import NON_NEGATIVE, POSITIVE, Quantity, Time
 from pliant.simulation.signals import ForceSignal, Function, MomentSignal, signal
+from pliant.spatial.scalars import ramp
+from pliant.spatial.vectors import Vector
 
 Floats = NDArray[np.float64]
 
 three_signals = BeforeValidator(sequence(3, of="numbers or expressions"))
 
 
-class Load(Protocol):
-    """A force on a known robot."""
+class Load(Acting, Protocol):
+    """A force on a known robot; its law is the same on traced scalars."""
 
     @property
     def breaks(self) -> tuple[float, ...]:
@@ -31,8 +37,11 @@ class Load(Protocol):
     def acts(self, start: float, end: float) -> bool:
         """Whether it does anything in an interval between breaks."""
 
-    def add(self, t: float, q: Floats, v: Floats, force: Floats) -> None:
-        """Add its generalised forces (n,)."""
+    def forces(self, times: Floats, q: Floats, v: Floats) -> Floats:
+        """Its generalised forces (times, n) at several instants and states."""
+
+    def signals(self, times: Floats) -> Floats:
+        """What of it depends on time alone (times, channels)."""
 
 
 class Disturbance(Element):
@@ -70,7 +79,7 @@ class Disturbance(Element):
                 raise ModelError(f"disturbance: {error.args[0]}") from None
             zeros = (0.0, 0.0, 0.0)
             parts = [signal(x) for x in (*(self.force or zeros), *(self.moment or zeros))]
-            return _Wrench(arm, self.frame, parts, self.start, end)
+            return FrameWrench(arm, self.frame, parts, self.start, end)
         name = self.joint or ""
         if name not in arm.names:
             raise ModelError(f"disturbance: the robot has no coordinate '{name}'{did_you_mean(name, arm.names)}")
@@ -78,41 +87,67 @@ class Disturbance(Element):
 
 
 class _Window:
-    def __init__(self, start: float, end: float) -> None:
-        self.start, self.end = start, end
+    def __init__(self, parts: Sequence[Function], start: float, end: float) -> None:
+        self.parts, self.start, self.end = parts, start, end
 
     @property
     def breaks(self) -> tuple[float, ...]:
         return tuple(t for t in (self.start, self.end) if 0 < t < inf)
 
+    @property
+    def channels(self) -> int:
+        return len(self.parts)
+
     def acts(self, start: float, end: float) -> bool:
         return self.start < end and start < self.end
 
+    def signals(self, times: Floats) -> Floats:
+        """The parts at several times, zero outside the window."""
+        rows = [[part(t) for part in self.parts] if self.start <= t < self.end else self._nothing for t in times]
+        return np.array(rows, dtype=float).reshape(len(times), self.channels)
 
-class _Wrench(_Window):
+    @cached_property
+    def _nothing(self) -> list[float]:
+        return [0.0] * len(self.parts)
+
+
+class FrameWrench(_Window):
+    """A force and a moment on a frame, as functions of time."""
+
     def __init__(self, arm: Dynamics, frame: str, parts: list[Function], start: float, end: float) -> None:
-        super().__init__(start, end)
-        self.arm, self.frame, self.parts = arm, frame, parts
+        super().__init__(parts, start, end)
+        self.arm, self.frame = arm, frame
+        self.place = frame_link(arm.mechanism, frame)
 
-    def add(self, t: float, q: Floats, v: Floats, force: Floats) -> None:
-        if self.start <= t < self.end:
-            wrench = np.array([part(t) for part in self.parts])
-            force += self.arm.jacobian(self.frame, q).T @ wrench
+    def forces(self, times: Floats, q: Floats, v: Floats) -> Floats:
+        out: Floats = np.einsum("tki,tk->ti", self.arm.jacobian(self.frame, q), self.signals(times))
+        return out
+
+    @property
+    def gains(self) -> tuple[float, ...]:
+        """The constants of the tree with frames: robots of one structure share the code."""
+        return numbers_of(self.place.tree)
+
+    def law(self, q: Vector, v: Vector, r: Vector, gains: Vector) -> Vector:
+        return frame_forces(self.place, q, r[:3], r[3:], constants_from(self.place.tree, gains))
 
 
 class JointEffort(_Window):
     """An effort on one coordinate as a function of time."""
 
+    gains: tuple[float, ...] = ()
+
     def __init__(self, index: int, effort: Function, start: float, end: float) -> None:
-        super().__init__(start, end)
-        self.index, self.effort = index, effort
+        super().__init__([effort], start, end)
+        self.index = index
 
-    def at(self, t: float) -> float:
-        """The effort at a time, zero outside its window."""
-        return self.effort(t) if self.start <= t < self.end else 0.0
+    def forces(self, times: Floats, q: Floats, v: Floats) -> Floats:
+        out = np.zeros_like(q)
+        out[:, self.index] = self.signals(times)[:, 0]
+        return out
 
-    def add(self, t: float, q: Floats, v: Floats, force: Floats) -> None:
-        force[self.index] += self.at(t)
+    def law(self, q: Vector, v: Vector, r: Vector, gains: Vector) -> Vector:
+        return [r[0] if i == self.index else 0.0 for i in range(len(q))]
 
 
 class Stops(Element):
@@ -149,10 +184,15 @@ class ElasticStops:
     """Stops at limits of coordinates."""
 
     breaks: tuple[float, ...] = ()
+    channels = 0
 
     def __init__(self, limits: dict[int, tuple[float, float]], stiffness: float, loss: float) -> None:
         self.limits = [(i, low, high) for i, (low, high) in limits.items()]
         self.stiffness, self.loss = stiffness, loss
+
+    @property
+    def gains(self) -> tuple[float, ...]:
+        return (self.stiffness, self.loss, *(x for _, low, high in self.limits for x in (low, high)))
 
     def rate(self, mobility: Callable[[int], float]) -> float:
         """How fast the robot rings on the hardest stop that it may touch, rad/s; acceleration per force is given."""
@@ -161,12 +201,17 @@ class ElasticStops:
     def acts(self, start: float, end: float) -> bool:
         return True
 
-    def add(self, t: float, q: Floats, v: Floats, force: Floats) -> None:
-        for i, low, high in self.limits:
-            if q[i] > high:
-                force[i] -= self._push(q[i] - high, v[i])
-            elif q[i] < low:
-                force[i] += self._push(low - q[i], -v[i])
+    def signals(self, times: Floats) -> Floats:
+        return np.zeros((len(times), 0))
 
-    def _push(self, depth: float, rate: float) -> float:
-        return float(max(self.stiffness * depth * (1 + self.loss * rate), 0.0))
+    def forces(self, times: Floats, q: Floats, v: Floats) -> Floats:
+        return np.stack(np.broadcast_arrays(*self.law(list(q.T), list(v.T), [], list(self.gains)), q[:, 0])[:-1], -1)
+
+    def law(self, q: Vector, v: Vector, r: Vector, gains: Vector) -> Vector:
+        stiffness, loss, *bounds = gains
+        out: Vector = [0.0] * len(q)
+        for k, (i, _, _) in enumerate(self.limits):
+            low, high = bounds[2 * k : 2 * k + 2]
+            below, above = ramp(low - q[i]), ramp(q[i] - high)
+            out[i] = ramp(stiffness * below * (1.0 - loss * v[i])) - ramp(stiffness * above * (1.0 + loss * v[i]))
+        return out

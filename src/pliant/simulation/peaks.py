@@ -6,9 +6,14 @@ around what may be a new peak, the polynomial through positions and rates at thr
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.bodies.centre_line import axial_strain
+from pliant.bodies.constants import deflection
 from pliant.dynamics import Dynamics
 from pliant.results.channels import effort_word
 from pliant.results.quantities import Quantities
@@ -29,18 +34,30 @@ POINTS, ROUNDS = 17, 2
 
 
 class Peaks:
-    """Extremes of joint positions, bending, strains, deviations of frames and efforts, as a run goes on."""
+    """Extremes of joint positions, bending, strains, deviations of frames and efforts, as a run goes on.
 
-    def __init__(self, equations: StateEquations, strains: tuple[Strain, ...], frames: tuple[str, ...]) -> None:
+    wanted  names of those that are looked for; None: all
+    """
+
+    def __init__(
+        self,
+        equations: StateEquations,
+        strains: tuple[Strain, ...],
+        frames: tuple[str, ...],
+        wanted: Collection[str] | None = None,
+    ) -> None:
         self.equations = equations
+        if wanted is not None:
+            frames = tuple(frame for frame in frames if f"{frame}.deflection" in wanted)
         self.watched = _Watched(equations.arm, strains, frames)
         robot = equations.arm.robot
         efforts = tuple(f"{joint}.{effort_word(robot, joint)[0]}" for joint in equations.arm.inputs)
         self.names = (*self.watched.names, *efforts)
         # least value, its time, largest value, its time
         self.found = np.tile([np.inf, 0.0, -np.inf, 0.0], (len(self.names), 1))
+        self.wanted = [wanted is None or name in wanted for name in self.names]
         # of motors that are off nothing is to be found
-        self.driven = bool(efforts) and not isinstance(equations.drive, NoDrive)
+        self.driven = any(self.wanted[len(self.watched.names) :]) and not isinstance(equations.drive, NoDrive)
         self._times: list[Floats] = []
         self._states: list[Floats] = []
         self._count = 0
@@ -88,6 +105,8 @@ class Peaks:
         first = len(self.watched.names)
         efforts = self.equations.moments(times, states).tau
         for column in range(efforts.shape[1]):
+            if not self.wanted[first + column]:
+                continue
             found = self.found[first + column]
             for sign, place in ((-1.0, 0), (1.0, 2)):
                 rising = sign * efforts[:, column]
@@ -115,6 +134,8 @@ class Peaks:
         q, v = self._expanded(times, states)
         values = self.watched(q)
         for column, length in enumerate(self.watched.lengths):
+            if not self.wanted[column]:
+                continue
             for sign, place in ((-1.0, 0), (1.0, 2)):
                 rising = sign * values[:, column]
                 k = int(np.argmax(rising))
@@ -200,6 +221,7 @@ class _Watched:
         self.lengths += [True] * len(self.frames)
         # one column per unit coordinate: what linear bodies do needs no more than a product
         self.linear = arm.size <= LARGE and all(member.body.large is None for member in arm.mechanism.members)
+        self.members = [member for member in arm.mechanism.members if member.name in self.links]
         self.map = self._components(np.eye(arm.size)) if self.linear else np.zeros(0)
 
     def __call__(self, q: Floats) -> Floats:
@@ -226,10 +248,19 @@ class _Watched:
 
     def _components(self, q: Floats) -> Floats:
         """Deflections and slopes of the links, three columns each, then strains."""
-        given, none = self._given(q), np.zeros((len(q), 0))
-        vectors = [part for link in self.links for part in given.tip_motion(link)]
-        strains = [given.strain(strain) for strain in self.strains]
-        return np.column_stack([*vectors, *strains]) if vectors or strains else none
+        vectors = [part for m in self.members for part in deflection(m.body, "tip", q[:, m.elastic])]
+        strains = [q[:, place] @ row for place, row in self._strain_rows]
+        return np.column_stack([*vectors, *strains]) if vectors or strains else np.zeros((len(q), 0))
+
+    @cached_property
+    def _strain_rows(self) -> list[tuple[slice, Floats]]:
+        """Where the coordinates of each strain are, and how much of it each of them makes."""
+        robot, members = self.arm.robot, {member.name: member for member in self.members}
+        found = []
+        for strain in self.strains:
+            member, at = members[strain.link], (strain.x, strain.y, strain.z)
+            found.append((member.elastic, axial_strain(robot.link(strain.link), robot, at, np.eye(member.body.size))))
+        return found
 
     def _given(self, q: Floats) -> Quantities:
         none = np.zeros((len(q), 0))

@@ -12,6 +12,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
 from pliant.model.element import Element, FrozenDict, at, of_value, refuse
 from pliant.model.errors import ModelError, did_you_mean, show
+from pliant.model.joints import UNDRIVEN
 from pliant.model.outline import BASE
 from pliant.model.robot import Robot
 from pliant.model.units import NON_NEGATIVE, POSITIVE, Quantity
@@ -118,6 +119,23 @@ def unknown_joint(name: object, names: Sequence[str], kind: str = "actuated join
     return f"the robot has no {kind} '{name}'{hint}"
 
 
+def undriven(robot: Robot) -> dict[str, str]:
+    """Joints and coordinates that no drive acts on -> why, and what to do."""
+    found = {}
+    for link in robot.links:
+        joint = link.joint
+        if joint.actuated:
+            continue
+        if joint.mimic is not None:
+            why = f"follows '{joint.mimic.joint}'; drive that one"
+        elif joint.type in UNDRIVEN:
+            why = f"belongs to a {joint.type} joint, which has no drive; {UNDRIVEN[joint.type]}"
+        else:
+            why = "has no drive; write `actuated: true` into its joint"
+        found.update({name: f"'{name}' {why}" for name in (str(joint.name), *joint.coordinates)})
+    return found
+
+
 def wrong_count(values: Sequence[Any], names: Sequence[str]) -> str:
     return f"is a list of {len(values)}; it must have one entry for each input of the robot: {', '.join(names)}"
 
@@ -165,11 +183,13 @@ def joint_problems(
     inputs: Sequence[str],
     names: Sequence[str] | None = None,
     kind: str = "actuated joint",
+    undriven: Mapping[str, str] | None = None,
 ) -> Iterator[InitErrorDetails]:
     """Values per joint anywhere inside an element that do not fit the robot, each with its place.
 
-    inputs  the actuated joints, one for each entry of a list
-    names   what mappings may name, of a kind; default: the inputs
+    inputs    the actuated joints, one for each entry of a list
+    names     what mappings may name, of a kind; default: the inputs
+    undriven  why other joints cannot be named, by name
     """
     known = inputs if names is None else names
     for part, own in parts_of(element, path):
@@ -177,7 +197,8 @@ def joint_problems(
             if isinstance(value, JointMap):
                 for name in value:
                     if name not in known:
-                        yield at(*place, name, message=unknown_joint(name, known, kind))
+                        why = (undriven or {}).get(name) or unknown_joint(name, known, kind)
+                        yield at(*place, name, message=why)
             elif isinstance(value, JointList) and len(value) != len(inputs):
                 yield of_value(*place, message=wrong_count(value, inputs))
 

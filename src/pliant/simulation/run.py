@@ -6,7 +6,7 @@ import json
 import sys
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any, Literal
@@ -19,7 +19,7 @@ from pliant.model.errors import ModelError
 from pliant.model.robot import Robot
 from pliant.results.result import Result
 from pliant.results.samples import RunInfo, Samples, Strain
-from pliant.simulation.checks import range_warnings
+from pliant.simulation.checks import looked_at, range_warnings
 from pliant.simulation.choice import choose, fastest_rate, make_integrator
 from pliant.simulation.drives.callback import Law
 from pliant.simulation.drives.drive import Drive
@@ -27,10 +27,12 @@ from pliant.simulation.drives.kinds import NoDrive
 from pliant.simulation.events import Event, Happening, Watch, limit_events
 from pliant.simulation.integrators.integrator import IntegrationError, Integrator, Piece, Settings, Tolerance
 from pliant.simulation.loads import Disturbance, Stops
+from pliant.simulation.outputs import Outputs, StrainPoint
 from pliant.simulation.peaks import Peaks
+from pliant.simulation.recorder import Recorder
 from pliant.simulation.start import Start
 from pliant.simulation.state_equations import StateEquations
-from pliant.simulation.study import DEFAULT_TOLERANCE, IntegratorOptions, Outputs, StrainPoint, Study
+from pliant.simulation.study import DEFAULT_TOLERANCE, IntegratorOptions, Study
 from pliant.simulation.study_file import file_digests
 from pliant.simulation.trajectories.path import Surroundings
 from pliant.states import States
@@ -39,8 +41,6 @@ Floats = NDArray[np.float64]
 
 MOST_NUMBERS = 1_000_000_000
 """Numbers in the samples of a run, 8 GB."""
-SAME = 1e-9
-"""Sample times closer than this part of the sample step are one."""
 
 
 class SimulationWarning(UserWarning):
@@ -62,9 +62,12 @@ Report = Callable[[Progress], bool | None]
 
 
 class Run:
-    """A run on its way. ``go`` advances it to the end, or until it is interrupted; it can then go on."""
+    """A run on its way. ``go`` advances it to the end, or until it is interrupted; it can then go on.
 
-    def __init__(self, study: Study, arm: Dynamics | None = None) -> None:
+    follow  names of what is followed between the samples beside what its warnings need; None: all that can be
+    """
+
+    def __init__(self, study: Study, arm: Dynamics | None = None, follow: Collection[str] | None = None) -> None:
         began = time.perf_counter()
         self.study = study
         with study.placed("robot"):
@@ -98,7 +101,9 @@ class Run:
         self.strains = strain_points(study)
         frames = (_whole_name(study.robot, frame) for frame in study.outputs.frames)
         self.frames = tuple(dict.fromkeys(("tip", *frames)))
-        self.peaks = Peaks(self.equations, self.strains, self.frames)
+        self._require_channels()
+        wanted = None if follow is None else looked_at(self.arm).union(follow)
+        self.peaks = Peaks(self.equations, self.strains, self.frames, wanted)
         self.breaks = [t for t in self.equations.breaks if 0 < t < study.until]
         self.segment = (0.0, 0.0)
         self.happenings: list[Happening] = []
@@ -115,6 +120,21 @@ class Run:
                 f"{samples:.2g} samples of {self.arm.size} coordinates need {8e-9 * samples * columns:.3g} GB; "
                 f"write outputs.step of at least {step:.2g} s"
             )
+
+    def _require_channels(self) -> None:
+        """Refuse channels that the result will not have, before it is computed."""
+        if not self.study.outputs.channels:
+            return
+        start = Recorder(self.equations, self.study.sample_step, self.study.until)
+        start.first(0.0, self.equations.start(self.q0, self.v0))
+        info = RunInfo("", str, "", "", 0.0, 0.0, frames=self.frames, strains=self.strains)
+        first = Result(self.study.robot, start.samples(), info, self.arm)
+        for i, name in enumerate(self.study.outputs.channels):
+            with self.study.placed("outputs", "channels", i):
+                try:
+                    first.channel(name)
+                except KeyError as error:
+                    raise ModelError(str(error.args[0])) from None
 
     @property
     def t(self) -> float:
@@ -234,6 +254,7 @@ class Run:
             events=tuple((h.time, h.name, h.value) for h in self.happenings),
             frames=self.frames,
             strains=self.strains,
+            channels=study.outputs.channels,
             seconds=self.seconds,
             version=version or str(sys.modules["pliant"].__version__),
             extremes=self.peaks.extremes(),
@@ -296,67 +317,6 @@ def _whole_name(robot: Robot, frame: str) -> str:
 
 def _fields(info: RunInfo) -> dict[str, Any]:
     return {name: getattr(info, name) for name in RunInfo.__dataclass_fields__}
-
-
-def sample_times(step: float, until: float) -> Floats:
-    """The multiples of a step and the end of the run, which is one of them if it is close to one."""
-    times: Floats = np.asarray(np.arange(int(np.ceil(until / step)) + 2) * step, dtype=np.float64)
-    times[times > until - SAME * step] = until
-    return times[: int(np.searchsorted(times, until)) + 1]
-
-
-class Recorder:
-    """Samples a solution at the multiples of a step and at the end."""
-
-    def __init__(self, equations: StateEquations, step: float, until: float) -> None:
-        self.equations, self.step = equations, step
-        self.times = sample_times(step, until)
-        self.next = 0
-        self.parts: list[Samples] = []
-        self.blocks: list[Samples] = []
-
-    def upcoming(self, end: float) -> Floats:
-        """Sample times that are left, up to a time."""
-        return self.times[self.next : int(np.searchsorted(self.times, end, side="right"))]
-
-    def first(self, t: float, y: Floats) -> None:
-        """The sample at the start."""
-        self._keep(np.array([t]), y[None])
-        self.next = 1
-
-    def take(self, piece: Piece, end: float, last: bool = False) -> None:
-        """The samples inside a piece up to a time; with ``last`` also that time itself."""
-        times = self.upcoming(end)
-        times = times[times > piece.start] if self.next else times
-        self.next += len(times)
-        if last and (not len(times) or times[-1] < end):
-            times = np.append(times, end)
-        if len(times):
-            self._keep(times, piece(times))
-
-    def _keep(self, times: Floats, states: Floats) -> None:
-        q, v, tau, force, reference = self.equations.moments(times, states)
-        work = states[:, self.equations.layout.balances].copy()
-        self.blocks.append(Samples(times, q, v, tau, force, work, reference))
-
-    def fresh(self) -> Samples | None:
-        """The samples since the last call."""
-        if not self.blocks:
-            return None
-        part = Samples.join(self.blocks)
-        self.blocks = []
-        self.parts.append(part)
-        return part
-
-    def samples(self) -> Samples:
-        """All samples."""
-        self.fresh()
-        return Samples.join(self.parts)
-
-    def recall(self, samples: Samples) -> None:
-        """Go on after samples that were kept."""
-        self.parts, self.blocks = [samples], []
-        self.next = int(samples.time[-1] / self.step + SAME) + 1
 
 
 def simulate(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pliant.model.schema import DIALECT, json_schema, without_titles
+from pliant.simulation.outputs import NAMES_SCHEMA
 from pliant.simulation.study import Study
 
 
@@ -18,5 +19,8 @@ def study_schema() -> dict[str, Any]:
     del robot["$schema"]
     given = schema["properties"]["robot"].get("description", "")
     schema["properties"]["robot"] = {"description": given, "anyOf": [{"type": "string"}, robot]}
+    outputs = schema["properties"]["outputs"]
+    forms = [*NAMES_SCHEMA, {"$ref": outputs.pop("$ref")}]
+    schema["properties"]["outputs"] = {"anyOf": forms, **outputs}
     # the name is that of the file where it is not given
     return {"$schema": DIALECT, "title": "Pliant study", **schema, "$defs": definitions}

@@ -167,7 +167,7 @@ class StateEquations:
     def _loads(self, t: float, q: Floats, v: Floats) -> Floats:
         force = np.zeros(self.arm.size)
         for load in self.acting:
-            load.add(t, q, v, force)
+            force += load.forces(np.array([t]), q[None], v[None])[0]
         return force
 
     def recentred(self, y: Floats) -> tuple[Floats, Callable[[Floats], Floats]] | None:
@@ -215,9 +215,8 @@ class StateEquations:
             q, v = self.constrained.expand(desired.q, q), self.constrained.expand(desired.v, v)
         q, v = self.loops.corrected(q, v, self._held)
         force = np.zeros((len(times), arm.size if self.loads else 0))
-        for t, q_t, v_t, row in zip(times, q, v, force, strict=True):
-            for load in self.acting:
-                load.add(float(t), q_t, v_t, row)
+        for load in self.acting:
+            force += load.forces(times, q, v)
         if self.constrained is not None:
             assert desired is not None
             tau, _ = self.constrained.solve(q, v, desired.a, force if self.loads else None)

@@ -30,19 +30,26 @@ from pliant.mechanism import assemble
 from pliant.model.element import Element, Frozen, FrozenDict, Text, Title, at, of_value, path_text, refuse
 from pliant.model.errors import ModelError, Problem, did_you_mean, show
 from pliant.model.library import load
-from pliant.model.pieces import pieces_of, place_along
 from pliant.model.robot import Robot
-from pliant.model.units import NON_NEGATIVE, POSITIVE, Length, Quantity
+from pliant.model.units import NON_NEGATIVE, POSITIVE, Quantity
 from pliant.model.yaml_data import Content, line_at
 from pliant.model.yaml_file import Document, read_document
-from pliant.results.samples import Strain
 from pliant.simulation.drives.drive import Drive
 from pliant.simulation.drives.given import GivenTorque
 from pliant.simulation.drives.kinds import AnyDrive
 from pliant.simulation.events import Event, read_quantity
 from pliant.simulation.integrators.integrator import SMALLEST_STEP
 from pliant.simulation.loads import Disturbance, Stops
-from pliant.simulation.per_joint import JointMap, entries_of, frame_problem, joint_problems, parts_of, unknown_joint
+from pliant.simulation.outputs import Outputs, as_channels, strain_problems
+from pliant.simulation.per_joint import (
+    JointMap,
+    entries_of,
+    frame_problem,
+    joint_problems,
+    parts_of,
+    undriven,
+    unknown_joint,
+)
 from pliant.simulation.signals import parse_signal
 from pliant.simulation.start import Start
 from pliant.simulation.trajectories.cartesian import Circle, Line
@@ -96,35 +103,6 @@ class IntegratorOptions(Element):
         return self
 
 
-class StrainPoint(Element):
-    """A place on a beam where the strain along the beam is wanted, such as a strain gauge."""
-
-    name: Title = Field(description="what its channel is called: strain.NAME")
-    link: str = Field(description="name of the link")
-    x: Length = Field(description="place along the beam")
-    y: Length = Field(default=0.0, description="distance from the axis in y")
-    z: Length = Field(default=0.0, description="distance from the axis in z")
-
-    def on(self, robot: Robot) -> Strain:
-        """The place on a robot whose beam may be in pieces."""
-        link, x = place_along(pieces_of(robot, self.link), self.x)
-        return Strain(self.name, link.name, x, self.y, self.z)
-
-
-class Outputs(Element):
-    """What the result holds."""
-
-    step: Duration | None = Field(default=None, description="time between samples; default: a thousand in the run")
-    frames: Annotated[tuple[str, ...], BeforeValidator(_one_or_more)] = Field(
-        default=(), description="frames beside the tip that plots and tables show"
-    )
-    strains: tuple[StrainPoint, ...] = Field(default=(), description="places where strains are wanted")
-
-
-def _one_or_more(value: Any) -> Any:
-    return (value,) if isinstance(value, str) else value
-
-
 def _loaded(name: str | os.PathLike[str]) -> Robot:
     try:
         return load(name)
@@ -164,7 +142,9 @@ class Study(Element):
     integrator: IntegratorOptions = Field(
         default_factory=lambda: IntegratorOptions(), description="method, tolerances and steps"
     )
-    outputs: Outputs = Field(default_factory=lambda: Outputs(), description="what the result holds")
+    outputs: Annotated[Outputs, BeforeValidator(as_channels)] = Field(
+        default_factory=lambda: Outputs(), description="what the result holds; names alone: its channels"
+    )
     dynamics: str = Field(
         default="recursive",
         description="what computes the equations of motion: recursive, or another method such as dual_screw",
@@ -194,7 +174,7 @@ class Study(Element):
             yield of_value("dynamics", message=f"is {show(self.dynamics)}, which is not known{hint}")
         inputs = [str(link.joint.name) for link in robot.links if link.joint.actuated]
         if self.drive is not None:
-            yield from joint_problems(self.drive, ("drive",), inputs)
+            yield from joint_problems(self.drive, ("drive",), inputs, undriven=undriven(robot))
             yield from _drive_problems(robot, self.drive, inputs, self.until)
         yield from joint_problems(self.start, ("start",), inputs, robot.joint_coordinates, "joint coordinate")
         for i, name in enumerate(self.outputs.frames):
@@ -206,7 +186,7 @@ class Study(Element):
             for place, value in entries_of(force, ("disturbances", i)):
                 yield from _signal_problems(value, place, window)
         for i, point in enumerate(self.outputs.strains):
-            yield from _strain_problems(robot, point, ("outputs", "strains", i))
+            yield from strain_problems(robot, point, ("outputs", "strains", i))
         yield from self._coordinate_problems()
         yield from self._time_problems()
 
@@ -328,18 +308,6 @@ def _some(names: Sequence[str]) -> str:
     return f"it has {', '.join(names[:SHOWN_NAMES])}{', ...' if len(names) > SHOWN_NAMES else ''}"
 
 
-def _strain_problems(robot: Robot, point: StrainPoint, place: tuple[Any, ...]) -> Iterator[InitErrorDetails]:
-    pieces = pieces_of(robot, point.link)
-    length = sum(piece.length for piece in pieces)
-    if not pieces:
-        hint = did_you_mean(point.link, robot.link_names)
-        yield at(*place, "link", message=f"the robot has no link '{point.link}'{hint}")
-    elif not all(piece.is_flexible and piece.beam is not None for piece in pieces):
-        yield at(*place, "link", message=f"link '{point.link}' does not bend, so it has no strain")
-    elif not 0 <= point.x <= length:
-        yield of_value(*place, "x", message=f"is {point.x:g} m; the beam is {length:g} m long")
-
-
 def round_step(largest: float) -> float:
     """The largest 1, 2 or 5 times a power of ten that is not longer."""
     from math import floor, log10
@@ -398,6 +366,8 @@ def study_from(document: Document, folder: str, *, python: bool = True, changes:
         data = data.copy()
         for key, value in (changes or {}).items():
             before = data.get(key, {})
+            if key == "outputs":
+                before = as_channels(before)
             # what is no mapping is refused with its line
             if isinstance(value, dict):
                 value = {**before, **value} if isinstance(before, dict) else before

@@ -1,6 +1,6 @@
 """Elementary functions that work on floats, complex numbers, NumPy arrays and traced scalars.
 
-A traced scalar brings its own ``sin``, ``cos``, ``sqrt`` and ``stumpff`` methods; everything else goes to NumPy.
+A traced scalar brings methods of its own for them; everything else goes to NumPy.
 """
 
 from __future__ import annotations
@@ -38,6 +38,16 @@ def sqrt(x: Scalar) -> Scalar:
 
 def tanh(x: Scalar) -> Scalar:
     return x.tanh() if hasattr(x, "tanh") else np.tanh(x)
+
+
+def ramp(x: Scalar) -> Scalar:
+    """max(x, 0); what is not a number stays so."""
+    return x.ramp() if hasattr(x, "ramp") else np.maximum(x, 0.0)
+
+
+def frozen(x: Scalar) -> Scalar:
+    """x, but constant in derivatives."""
+    return x.frozen() if hasattr(x, "frozen") else x
 
 
 @cache

@@ -1,29 +1,32 @@
 """Finished chunks of a sweep, on disk as they come, so that nothing is computed twice and nothing fills the memory.
 
-Each chunk is a file of its own, written beside its place and moved there: a chunk is there whole or not at all.
+Each chunk is a file of its own, written beside its place and moved there: a chunk is there whole or not at all. Its
+digest covers its number and the plan of the sweep, so that it counts for nothing in another place.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-import shutil
 from collections.abc import Iterator
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pliant.model.errors import ModelError
+from pliant.model.errors import ModelError, Problem
 from pliant.model.files import written
+from pliant.model.lock import locked, owner_line
 from pliant.sweeps.work import CaseRow
 
 ENDING = ".partial"
-PLAN = "plan.json"
+PLAN, LOCK = "plan.json", "lock"
 
 
 class Journal:
-    """A folder beside the file of a sweep, FILE.partial.
+    """A folder beside the file of a sweep, FILE.partial; as long as it is open, no other process can write it.
 
     plan  what is computed, as plain data: a journal goes on only with the plan that it was begun with
     """
@@ -31,74 +34,131 @@ class Journal:
     def __init__(self, file: Path, plan: dict[str, Any]) -> None:
         self.folder = file.with_name(file.name + ENDING)
         self.plan = plan
+        self.digest = plan_digest(plan)
+        self._lock: FileIO | None = None
 
     def open(self, *, resume: bool, force: bool) -> set[int]:
         """Make ready; gives the numbers of the chunks that are there already."""
-        there = self.folder.exists()
-        if there and force:
-            shutil.rmtree(self.folder)
-        elif there and not resume:
-            raise ModelError(f"{self.folder} holds an interrupted sweep; resume goes on with it, force starts anew")
-        elif there:
-            self._compare()
-        self.folder.mkdir(exist_ok=True)
-        if not (self.folder / PLAN).exists():
-            _write(self.folder / PLAN, json.dumps(self._told()).encode())
-        return {int(file.stem) for file in self.folder.glob("*.chunk") if file.stem.isdigit() and _whole(file)}
+        self._lock = self._held()
+        try:
+            there = any(file.name != LOCK for file in self.folder.iterdir())
+            if there and force:
+                self._empty()
+            elif there and not resume:
+                raise ModelError(f"{self.folder} holds an interrupted sweep; resume goes on with it, force starts anew")
+            elif there:
+                self._compare()
+            if force or not (self.folder / PLAN).exists():
+                told = {"plan": self.plan, "digest": self.digest}
+                _write(self.folder / PLAN, json.dumps(told, default=str).encode())
+            numbers = [int(file.stem) for file in self.folder.glob("*.chunk") if file.stem.isdigit()]
+            return {number for number in numbers if self._content(number) is not None}
+        except BaseException:
+            self.close()
+            raise
 
-    def _told(self) -> dict[str, Any]:
-        text = json.dumps(self.plan, sort_keys=True, default=str)
-        return {"plan": self.plan, "digest": hashlib.sha256(text.encode()).hexdigest()}
+    def _held(self) -> FileIO:
+        while True:
+            self.folder.mkdir(exist_ok=True)
+            try:
+                stream = locked(self.folder / LOCK)
+            except FileNotFoundError:
+                # another process has just finished and removed the folder
+                continue
+            except BlockingIOError as error:
+                raise ModelError(Problem("", str(error.strerror), str(self.folder))) from None
+            stream.truncate(0)
+            stream.write(owner_line())
+            return stream
 
     def _compare(self) -> None:
         try:
             before = json.loads((self.folder / PLAN).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            if before["digest"] == self.digest and plan_digest(before["plan"]) == self.digest:
+                return
+            old = dict(before["plan"])
+        except (OSError, ValueError, LookupError, TypeError):
+            # a plan that cannot be read is written anew; chunks of another one do not count
+            (self.folder / PLAN).unlink(missing_ok=True)
             return
-        now = json.loads(json.dumps(self._told(), default=str))
-        if before.get("digest") == now["digest"]:
-            return
-        old = before.get("plan", {})
-        differs = [key for key in now["plan"] if old.get(key) != now["plan"][key]]
+        now = json.loads(json.dumps(self.plan, default=str))
+        differs = [key for key in now if old.get(key) != now[key]]
         raise ModelError(f"{self.folder}: the sweep has changed since ({', '.join(differs)}); force starts anew")
 
-    def keep(self, number: int, rows: list[CaseRow]) -> None:
-        """A finished chunk."""
+    def keep(self, number: int, rows: list[CaseRow]) -> int:
+        """A finished chunk; gives its bytes."""
         data = [
             {"values": {k: _plain(x) for k, x in row.values.items()}, "reason": row.reason, "notes": row.notes}
             for row in rows
         ]
         text = json.dumps(data).encode()
-        _write(self.folder / f"{number:08d}.chunk", hashlib.sha256(text).hexdigest().encode() + b"\n" + text)
+        _write(self._path(number), self._seal(number, text) + b"\n" + text)
+        return len(text)
 
     def chunk(self, number: int) -> list[CaseRow]:
-        """A chunk that was kept."""
-        data = json.loads((self.folder / f"{number:08d}.chunk").read_bytes().partition(b"\n")[2])
-        return [
-            CaseRow(
-                {k: np.array(x) if isinstance(x, list) else x for k, x in one["values"].items()},
-                one["reason"],
-                tuple(one["notes"]),
-            )
-            for one in data
-        ]
+        """A chunk that was kept; raises ModelError if it is no longer whole."""
+        text = self._content(number)
+        try:
+            if text is None:
+                raise ValueError("its checksum is not that of its content")
+            return [_row(one) for one in json.loads(text)]
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            remedy = "delete it and resume, which computes its cases anew"
+            raise ModelError(Problem("", f"the chunk is damaged: {error}; {remedy}", str(self._path(number)))) from None
 
     def chunks(self, count: int) -> Iterator[list[CaseRow]]:
         """All chunks in order."""
         return (self.chunk(k) for k in range(count))
 
+    def close(self) -> None:
+        """Let other processes go on with it."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
     def remove(self) -> None:
         """The table is written; the chunks go."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._empty()
+        # deleted while it is still locked: it cannot be another's
+        (self.folder / LOCK).unlink(missing_ok=True)
+        self.close()
+        with contextlib.suppress(OSError):
+            self.folder.rmdir()
+
+    def _empty(self) -> None:
+        for file in self.folder.iterdir():
+            if file.name != LOCK:
+                file.unlink(missing_ok=True)
+
+    def _path(self, number: int) -> Path:
+        return self.folder / f"{number:08d}.chunk"
+
+    def _seal(self, number: int, text: bytes) -> bytes:
+        key = bytes.fromhex(self.digest)
+        return hashlib.blake2b(text, key=key, person=number.to_bytes(8, "big"), digest_size=32).hexdigest().encode()
+
+    def _content(self, number: int) -> bytes | None:
+        """What a chunk holds, if it is whole."""
+        try:
+            seal, _, text = self._path(number).read_bytes().partition(b"\n")
+        except OSError:
+            return None
+        return text if seal == self._seal(number, text) else None
+
+
+def plan_digest(plan: dict[str, Any]) -> str:
+    """A digest of what is computed."""
+    text = json.dumps(plan, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) else float(value)
 
 
-def _whole(file: Path) -> bool:
-    digest, _, text = file.read_bytes().partition(b"\n")
-    return hashlib.sha256(text).hexdigest().encode() == digest
+def _row(one: Any) -> CaseRow:
+    values = {k: np.array(x, dtype=float) if isinstance(x, list) else float(x) for k, x in one["values"].items()}
+    return CaseRow(values, str(one["reason"]), tuple(map(str, one["notes"])))
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -16,7 +16,6 @@ from pliant.results.result import Result
 Floats = NDArray[np.float64]
 
 _CALL = re.compile(r"(\w+)\((.*)\)")
-AXES = {"x": 0, "y": 1, "z": 2}
 
 
 def _rms(values: Floats) -> float:
@@ -66,6 +65,11 @@ def read_outputs(texts: str | Iterable[str]) -> tuple[Kept, ...]:
     return tuple(found)
 
 
+def followed(kept: Iterable[Kept]) -> set[str]:
+    """The channels whose values between the samples matter."""
+    return {one.channel for one in kept if one.reduction in FOLLOWED}
+
+
 def default_outputs(run: Result, *, still: bool = False) -> tuple[Kept, ...]:
     """What is kept without being asked: the largest deflections and efforts, and where the tip ends."""
     bent = [f"{link.name}.deflection" for link in run.robot.links if link.is_flexible]
@@ -82,8 +86,7 @@ def keep(run: Result, kept: Iterable[Kept], *, still: bool = False) -> dict[str,
         if one.reduction:
             found[one.text] = _reduced(run, one)
             continue
-        values = _values(run, one.channel)
-        columns = values.reshape(len(run), -1)
+        columns = run[_known(run, one.channel)].reshape(len(run), -1)
         for k, part in enumerate(parts(columns.shape[1])):
             name = f"{one.text}{part}"
             found[name] = float(columns[-1, k]) if still else np.array(columns[:, k])
@@ -92,43 +95,28 @@ def keep(run: Result, kept: Iterable[Kept], *, still: bool = False) -> dict[str,
 
 def unit_of(run: Result, one: Kept) -> str:
     """The unit of an output."""
-    base, _ = _channel(run, one.channel)
-    return run.unit(base)
+    return run.unit(_known(run, one.channel))
 
 
-def _channel(run: Result, name: str) -> tuple[str, int | None]:
-    """The channel, and which of its entries; raises ModelError."""
-    base, _, last = name.rpartition(".")
-    if name in run:
-        return name, None
-    if base and base in run and (last in AXES or last.isdigit()):
-        return base, AXES.get(last, int(last) - 1 if last.isdigit() else 0)
-    hint = did_you_mean(name, run.channels) or "; `pliant view RUN --channels` lists them"
-    raise ModelError(f"the run has no channel '{name}'{hint}")
-
-
-def _values(run: Result, name: str) -> Floats:
-    base, entry = _channel(run, name)
-    values = run[base]
-    if entry is None:
-        return values
-    columns = values.reshape(len(run), -1)
-    if not 0 <= entry < columns.shape[1] or values.ndim == 1:
-        raise ModelError(f"'{name}': the channel '{base}' has {columns.shape[1]} entries")
-    return columns[:, entry]
+def _known(run: Result, name: str) -> str:
+    """The name of a channel, or of an entry of one; raises ModelError."""
+    if name not in run:
+        hint = did_you_mean(name, run.channels) or "; `pliant view RUN --channels` lists them"
+        raise ModelError(f"the run has no channel '{name}'{hint}")
+    return name
 
 
 def _reduced(run: Result, one: Kept) -> float:
-    base, entry = _channel(run, one.channel)
-    if entry is None and one.reduction in FOLLOWED:
-        found = run.extreme(base)
+    name = _known(run, one.channel)
+    if one.reduction in FOLLOWED:
+        found = run.extreme(name)
         return {
             "max": found.most,
             "min": found.least,
             "peak": max(found.most, -found.least),
             "range": found.most - found.least,
         }[one.reduction]
-    values = _values(run, one.channel)
+    values = run[name]
     # of a vector its length
     size = values if values.ndim == 1 else np.linalg.norm(values.reshape(len(run), -1), axis=1)
     return REDUCTIONS[one.reduction][1](size)

@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 from pliant.dynamics import Dynamics
 from pliant.model.errors import ModelError
 from pliant.model.robot import Robot
-from pliant.simulation.run import sample_times
+from pliant.simulation.checkpoint import SPARE, Space
+from pliant.simulation.recorder import sample_times
 from pliant.simulation.study import Study
-from pliant.sweeps.journal import Journal
+from pliant.sweeps.journal import Journal, plan_digest
 from pliant.sweeps.subject import Subject, changed, subject_of
-from pliant.sweeps.table import ENDINGS, Sweep, SweepInfo, column, gathered, load_hdf5, save_hdf5, save_parquet
+from pliant.sweeps.table import ENDINGS, Sweep, SweepInfo, column, gathered
+from pliant.sweeps.table_file import load_hdf5, save_hdf5, save_parquet
 from pliant.sweeps.variation import Cases, make_cases
 from pliant.sweeps.work import CaseRow, Own, SweepJob
 from pliant.sweeps.workers import Chunk, here, on_cluster, processes, read_jobs
@@ -103,8 +105,16 @@ def sweep(
     if path is not None and path.suffix.lower() not in ENDINGS:
         raise ModelError(f"{path}: a sweep is written to a file that ends in {' or '.join(ENDINGS)}")
     if path is not None and resume and path.exists() and path.suffix.lower() == ".h5":
-        return load_hdf5(path)
+        return _finished(path, plan)
     return _Course(job, cases, plan, path, workers, cluster, report, units).go(resume=resume, force=force)
+
+
+def _finished(path: Path, plan: dict[str, Any]) -> Sweep:
+    """The sweep in a file, if it is the one that is asked for."""
+    found = load_hdf5(path)
+    if found.info.plan != plan_digest(plan):
+        raise ModelError(f"{path} holds another sweep than this one; name another file, or force replaces it")
+    return found
 
 
 class _Course:
@@ -123,22 +133,31 @@ class _Course:
     ) -> None:
         self.job, self.cases, self.path, self.workers, self.dask, self.report = job, cases, path, workers, dask, report
         self.size = int(min(LARGEST_CHUNK, max(1, len(cases) // (CHUNKS_PER_WORKER * max(workers, 1)))))
-        plan["chunk"] = self.size
+        self.plan = plan_digest(plan)
         self.units = {**dict(zip(cases.places, cases.units, strict=True)), **units}
-        self.journal = None if path is None else Journal(path, plan)
+        self.journal = None if path is None else Journal(path, {**plan, "chunk": self.size})
         self.count = -(-len(cases) // self.size)
         self.rows: dict[int, list[CaseRow]] = {}
+        self.space: Space | None = None
 
     def go(self, *, resume: bool, force: bool) -> Sweep:
-        began = time.perf_counter()
         there = self.journal.open(resume=resume, force=force) if self.journal is not None else set()
+        try:
+            return self._go(there)
+        finally:
+            self._release()
+            if self.journal is not None:
+                self.journal.close()
+
+    def _go(self, there: set[int]) -> Sweep:
+        began = time.perf_counter()
         done = fresh = failed = 0
         for number in sorted(there):
             done += self._length(number)
         todo = ((k, self._cases(k)) for k in range(self.count) if k not in there)
         for number, rows in self._work(todo):
             if self.journal is not None:
-                self.journal.keep(number, rows)
+                self._reserve(self.journal.keep(number, rows) / len(rows))
             else:
                 self.rows[number] = rows
             done, fresh = done + len(rows), fresh + len(rows)
@@ -149,6 +168,15 @@ class _Course:
                 kept = f"; {self.journal.folder} keeps what is done" if self.journal is not None else ""
                 raise SweepInterruptedError(f"the sweep was interrupted after {done} of {len(self.cases)} cases{kept}")
         return self._table()
+
+    def _reserve(self, each: float) -> None:
+        """Take the space of the table on the disk, as soon as it is known how much a case needs."""
+        if self.space is None and self.path is not None:
+            self.space = Space(self.path, int(each * len(self.cases)) + SPARE)
+
+    def _release(self) -> None:
+        if self.space is not None:
+            self.space.release()
 
     def _length(self, number: int) -> int:
         return min(self.size, len(self.cases) - number * self.size)
@@ -169,6 +197,7 @@ class _Course:
         if self.journal is None or self.path is None:
             return gathered(varied, (self.rows[k] for k in range(self.count)), len(self.cases), times, info)
         chunks = self.journal.chunks(self.count)
+        self._release()
         if self.path.suffix.lower() == ".parquet":
             found = gathered(varied, chunks, len(self.cases), times, info)
             save_parquet(found, self.path)
@@ -187,7 +216,7 @@ class _Course:
     def _info(self) -> SweepInfo:
         subject, action = self.job.subject, self.job.do if isinstance(self.job.do, str) else _name(self.job.do)
         version = str(sys.modules["pliant"].__version__)
-        return SweepInfo(subject.to_yaml(), subject.name, action, self.cases.how, self.units, version)
+        return SweepInfo(subject.to_yaml(), subject.name, action, self.cases.how, self.units, version, self.plan)
 
 
 def _name(function: Own) -> str:

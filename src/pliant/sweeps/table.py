@@ -1,29 +1,16 @@
-"""The table that a sweep makes: one row per case, in memory or in an HDF5 or Parquet file.
-
-Layout of an HDF5 file; the first axis of all arrays is the case:
-
-    attributes       kind "pliant sweep", format, version of Pliant, how (latin:1000, seed 0), name, action;
-                     places, outputs and units as JSON
-    varied/K         the values that varied, attribute place
-    outputs/K        numbers (N,) or histories (N, T), nan where a case failed, attribute name
-    time             s (T,), where there are histories
-    reason, notes    why a case failed (empty: it did not), and the warnings of its run
-    subject          the robot or study as YAML, before anything was changed
-"""
+"""The table that a sweep makes: one row per case, in memory or in an HDF5 or Parquet file."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.model.errors import ModelError, did_you_mean
+from pliant.model.errors import did_you_mean
 from pliant.model.files import written
 from pliant.model.notebook import html_page, made_by
 from pliant.results.tables import needed
@@ -36,7 +23,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-KIND, FORMAT = "pliant sweep", 1
 ENDINGS = (".h5", ".parquet")
 MOST_SHOWN = 20
 
@@ -51,6 +37,7 @@ class SweepInfo:
     how      how the cases came about: grid, or drawn with their seed
     units    output -> unit
     version  of Pliant
+    plan     digest of what was computed
     """
 
     subject: str
@@ -59,6 +46,7 @@ class SweepInfo:
     how: str
     units: dict[str, str] = field(default_factory=dict)
     version: str = ""
+    plan: str = ""
 
 
 class Sweep:
@@ -186,6 +174,8 @@ class Sweep:
     def save(self, path: str | Path) -> None:
         """Write the table to an HDF5 or Parquet file; Parquet holds the numbers without the histories."""
         file = Path(path)
+        from pliant.sweeps.table_file import save_hdf5, save_parquet
+
         if file.suffix.lower() == ".parquet":
             save_parquet(self, file)
             return
@@ -198,6 +188,8 @@ class Sweep:
     @classmethod
     def load(cls, path: str | Path) -> Sweep:
         """Read a sweep from an HDF5 file; columns are read when they are asked for."""
+        from pliant.sweeps.table_file import load_hdf5
+
         return load_hdf5(Path(path))
 
 
@@ -225,12 +217,12 @@ def gathered(
     for k, row in enumerate(row for chunk in chunks for row in chunk):
         reasons[k], notes[k] = row.reason, "; ".join(row.notes)
         for name, value in row.values.items():
-            place = outputs.setdefault(name, np.full((count, *_shape(value, time)), np.nan))
+            place = outputs.setdefault(name, np.full((count, *shape_of(value, time)), np.nan))
             put(place, k, value)
     return Sweep(varied, outputs, reasons, notes, time if _any_history(outputs) else np.zeros(0), info)
 
 
-def _shape(value: Any, time: Floats) -> tuple[int, ...]:
+def shape_of(value: Any, time: Floats) -> tuple[int, ...]:
     if np.ndim(value) == 0:
         return ()
     return (max(len(time), len(value)),)
@@ -247,99 +239,3 @@ def put(place: Any, k: int, value: Any) -> None:
 
 def _any_history(outputs: dict[str, Any]) -> bool:
     return any(np.ndim(values) == 2 for values in outputs.values())
-
-
-# ---------------------------------------------------------------- files
-
-
-def save_hdf5(
-    path: Path,
-    varied: dict[str, NDArray[Any]],
-    chunks: Iterable[list[CaseRow]],
-    count: int,
-    time: Floats,
-    info: SweepInfo,
-) -> None:
-    """Write a table chunk by chunk; first beside its place, then moved there."""
-    import h5py
-
-    text = h5py.string_dtype()
-    with written(path) as beside, h5py.File(beside, "w") as file:
-        file.attrs.update({"kind": KIND, "format": FORMAT, "version": info.version, "how": info.how})
-        file.attrs.update({"name": info.name, "action": info.action, "units": json.dumps(info.units)})
-        file["subject"] = info.subject
-        file.attrs["places"] = json.dumps(list(varied))
-        for k, values in enumerate(varied.values()):
-            data = values if values.dtype != object else np.array(values, dtype=text)
-            file.create_dataset(f"varied/{k}", data=data).attrs["place"] = list(varied)[k]
-        reasons = file.create_dataset("reason", (count,), dtype=text)
-        notes = file.create_dataset("notes", (count,), dtype=text)
-        k, names = 0, list[str]()
-        for chunk in chunks:
-            for row in chunk:
-                reasons[k], notes[k] = row.reason, "; ".join(row.notes)
-                for name, value in row.values.items():
-                    if name not in names:
-                        names.append(name)
-                        shape = (count, *_shape(value, time))
-                        made = file.create_dataset(
-                            f"outputs/{len(names) - 1}", shape, dtype="f8", fillvalue=np.nan, chunks=_blocks(shape)
-                        )
-                        made.attrs["name"] = name
-                    put(file[f"outputs/{names.index(name)}"], k, value)
-                k += 1
-        file.attrs["outputs"] = json.dumps(names)
-        file["time"] = time
-
-
-def _blocks(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return (min(shape[0], 1024),) if len(shape) == 1 else (1, shape[1])
-
-
-def load_hdf5(path: Path) -> Sweep:
-    """A table from a file; raises ModelError where it is none."""
-    import h5py
-
-    try:
-        with h5py.File(path, "r") as file:
-            if file.attrs.get("kind") != KIND:
-                raise ModelError(f"{path} is no sweep")
-            places, names = json.loads(file.attrs["places"]), json.loads(file.attrs["outputs"])
-            varied = {place: _read(file[f"varied/{k}"]) for k, place in enumerate(places)}
-            info = SweepInfo(
-                subject=file["subject"].asstr()[()],
-                name=str(file.attrs["name"]),
-                action=str(file.attrs["action"]),
-                how=str(file.attrs["how"]),
-                units=json.loads(file.attrs["units"]),
-                version=str(file.attrs["version"]),
-            )
-            texts = [list(file[key].asstr()[()]) for key in ("reason", "notes")]
-            time = np.array(file["time"])
-    except (OSError, KeyError, ValueError, TypeError) as error:
-        if isinstance(error, ModelError | FileNotFoundError):
-            raise
-        raise ModelError(f"{path} cannot be read as a sweep: {error}") from None
-    outputs: dict[str, Any] = {name: partial(_column_of, path, k) for k, name in enumerate(names)}
-    return Sweep(varied, outputs, texts[0], texts[1], time, info)
-
-
-def _read(data: Any) -> NDArray[Any]:
-    return np.array(data) if data.dtype.kind == "f" else np.array(data.asstr()[()], dtype=object)
-
-
-def _column_of(path: Path, k: int) -> Floats:
-    import h5py
-
-    with h5py.File(path, "r") as file:
-        return np.array(file[f"outputs/{k}"])
-
-
-def save_parquet(sweep: Sweep, path: Path) -> None:
-    """The numbers of a sweep as Parquet, for other programs."""
-    needed("pyarrow", "a Parquet file")
-    table = sweep.to_dataframe()
-    # attributes of a table are written as JSON, and must be plain
-    table.attrs = {key: value if isinstance(value, str | dict) else str(value) for key, value in table.attrs.items()}
-    with written(path) as beside:
-        table.to_parquet(beside)

@@ -20,7 +20,7 @@ from pliant.results.samples import Floats, RunInfo, Samples, Strain
 from pliant.simulation.integrators.integrator import IntegrationError
 from pliant.simulation.run import Run, strain_points
 from pliant.simulation.study import Study
-from pliant.sweeps.outputs import Kept, default_outputs, keep, read_outputs, unit_of
+from pliant.sweeps.outputs import Kept, default_outputs, followed, keep, read_outputs, unit_of
 from pliant.sweeps.subject import Subject, changed
 
 Values = dict[str, float | Floats]
@@ -91,7 +91,7 @@ class SweepJob:
         return self._rest(arm)
 
     def _run(self, study: Study) -> tuple[Values, tuple[str, ...]]:
-        run = Run(study)
+        run = Run(study, follow=followed(read_outputs(self.outputs)) if self.outputs else None)
         try:
             run.go()
         except IntegrationError as error:

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from pliant.engine.backends import cache as disk
 from pliant.engine.backends import jit
-from pliant.engine.backends.fastcall import fast_function, layout_is_known
 from pliant.engine.backends.kernels import rows
 from pliant.engine.backends.lanes import padded
 from pliant.engine.backends.module import module_ir
@@ -39,6 +38,11 @@ _RECENT: dict[str, tuple[dict[str, Any], jit.LoadedCode]] = {}
 """Machine code made or loaded last in this process; robots of one structure share it."""
 _RECENT_LOCK = Lock()
 
+_HELD = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
+
+FIRST_INPUT = 2
+"""Place of the inputs among the arguments of a compiled evaluation, after constants and gravity."""
+
 GROUP = 512
 """Smallest number of states worth a thread of its own."""
 
@@ -50,9 +54,15 @@ def fitting_program(algorithm: Algorithm, tree: Carrier, seeds: tuple[str, ...] 
 
 
 @cache
+def _processors() -> int:
+    """Asking takes longer than evaluating a few states."""
+    return os.cpu_count() or 1
+
+
+@cache
 def _threads() -> ThreadPoolExecutor:
     """One pool for all batches: making threads costs more than most batches."""
-    return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="pliant")
+    return ThreadPoolExecutor(_processors(), thread_name_prefix="pliant")
 
 
 def _after_fork() -> None:
@@ -222,7 +232,7 @@ def _jacobian_arrays(
 class Workspace:
     """Buffers of one thread, and the compiled function bound to them: for one state, or for a Jacobian."""
 
-    __slots__ = ("_argument", "_call", "_keep", "arguments", "inputs", "out")
+    __slots__ = ("_argument", "_call", "_keep", "address", "arguments", "inputs", "out")
 
     def __init__(self, program: Program, constants: Floats, gravity: Floats) -> None:
         plan, code = program.load(program.mode)
@@ -239,8 +249,9 @@ class Workspace:
         self._keep = (*held, code)
         self.arguments = np.array([x if isinstance(x, int) else x.ctypes.data for x in held], dtype=np.int64)
         self._argument = self.arguments.ctypes.data
+        self.address = code.address(plan.entry)
         # the interpreter lock is kept: the call is shorter than giving it up
-        self._call = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(code.address(plan.entry))
+        self._call = _HELD(self.address)
 
     def run(self) -> Floats:
         """Evaluate the inputs; the result is valid until the next call."""
@@ -274,25 +285,6 @@ class Evaluator:
         self._free.append(work)
         return out
 
-    def fast(self, driven: NDArray[np.int64] | None = None) -> Callable[..., Any] | None:
-        """The same on plain arrays, without conversions; the last array drives the given entries of the last input.
-
-        The function gives None if the arrays are not plain ones of the right shape or the result is not finite.
-        """
-        if not layout_is_known():
-            return None
-        work = self.workspace()
-        _, code = self.program.load(self.program.mode)
-        return fast_function(
-            code.address("fastcall"),
-            arguments=work.arguments,
-            last=work.inputs[-1],
-            out=work.out,
-            driven=np.arange(self.size) if driven is None else driven,
-            size=self.size,
-            keep=(work, code),
-        )
-
     def batch(self, *inputs: Floats, threads: int | None = None) -> Floats:
         """Evaluate many states, inputs (count, size) each; groups of states share vector registers and cores."""
         plan, code = self.program.load("batch")
@@ -304,7 +296,7 @@ class Evaluator:
         out = np.empty((count, plan.outputs))
         call = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address(plan.entry))
         table = np.array(plan.rows, dtype=np.int64)
-        workers = max(1, min(threads or os.cpu_count() or 1, count // GROUP))
+        workers = max(1, min(threads or _processors(), count // GROUP))
         step = -(-count // workers)
         step += -step % plan.lanes
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Container, Mapping
 
-from pliant.engine.trace.tape import LEAVES, Node, Tape, live
+from pliant.engine.trace.tape import FROZEN, LEAVES, PIECEWISE, Node, Tape, live
 from pliant.spatial.scalars import Scalar
 
 PACK = 4
@@ -106,6 +106,14 @@ def emit(
                 together = [] if by_lane else [k for k in packs.get(a, ()) if not fetch(k)]
                 sincos |= _sines(w, {k: value[k] for k in together} or {a: x}, lanes if by_lane else 1)
             value[i] = sincos[a][op == "cos"]
+        elif op == FROZEN:
+            value[i] = x
+        elif op in PIECEWISE:
+            zero, n = "zeroinitializer" if by_lane else number(0.0), lanes if by_lane else 1
+            # what is not a number stays so
+            under = w.let(f"fcmp ole {t} {x}, {zero}")
+            above = x if op == "ramp" else splat(1.0, n)
+            value[i] = w.let(f"select {'i1' if n == 1 else f'<{n} x i1>'} {under}, {t} {zero}, {t} {above}")
         else:
             n = lanes if by_lane else 1
             suffix = "f64" if n == 1 else f"v{n}f64"

@@ -60,6 +60,9 @@ def python_function(program: RolledProgram) -> Callable[..., list[Any]]:
             "cos": np.cos,
             "sqrt": np.sqrt,
             "tanh": np.tanh,
+            "ramp": scalars.ramp,
+            "step": lambda x: np.heaviside(x, 0.0),
+            "frozen": scalars.frozen,
             "stumpff": scalars.stumpff,
         }
         scope.update(zip(names, arrays, strict=True))

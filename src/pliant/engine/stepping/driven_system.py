@@ -74,7 +74,7 @@ class DrivenSystem:
         """Make the shared arrays, for so many levels of the coordinates' derivatives, and the context of all."""
         driving, tree, n = self.driving, self.tree, self.size
         self.constants, self.gravity = self._programs[0].constants, np.array(tree.gravity, dtype=float)
-        self.gains = np.array([*driving.gains, 0.0])
+        self.gains = np.array([*driving.numbers, 0.0])
         self._f = aligned(n + self.layout.further)
         self._arrays: dict[str, NDArray[Any]] = {
             "constants": self.constants,

@@ -1,6 +1,6 @@
-"""What acts on a robot in compiled code: the drive's law, efforts of loads, and the power that is lost.
+"""What acts on a robot in compiled code: the drive's law, loads, and the power that is lost.
 
-The law is traced like the dynamics, and runs in one kernel with the powers that the energy balance needs. Coordinates
+Laws are traced like the dynamics, and run in one kernel with the powers that the energy balance needs. Coordinates
 may be driven: their motion comes from signals, and the state holds the others.
 """
 
@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.bodies.losses import LossyLink, lost_power
 from pliant.engine.backends.flow import Flow
-from pliant.engine.backends.llvm_ir import number
 from pliant.engine.stepping.layout import StateLayout
 from pliant.engine.trace.program import Address, RolledProgram
 from pliant.engine.trace.rolled import one_kernel
@@ -29,6 +29,16 @@ Law = Callable[[Vector, Vector, Vector, Vector], Vector]
 """law(q, v, signals and states of the drive, gains) -> generalised forces (n), rates of those states."""
 
 
+class Acting(Protocol):
+    """What acts besides the drive: its law gives generalised forces (n,) from its own signals and numbers."""
+
+    @property
+    def gains(self) -> tuple[float, ...]: ...
+    @property
+    def channels(self) -> int: ...
+    def law(self, q: Vector, v: Vector, r: Vector, gains: Vector) -> Vector: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Driving:
     """What acts on a robot.
@@ -36,8 +46,8 @@ class Driving:
     law       the drive's law
     gains     numbers that it takes
     channels  signals that it takes
-    states    its own continuous states, which follow the signals
-    loads     coordinates on which further signals act, as efforts that are not the drive's
+    states    its own continuous states, which follow all signals
+    loads     what acts besides; their numbers and signals follow those of the law
     driven    coordinates whose positions, rates and accelerations are the first signals; the law gives their
               accelerations in the place of forces
     """
@@ -46,12 +56,17 @@ class Driving:
     gains: Sequence[float] = ()
     channels: int = 0
     states: int = 0
-    loads: tuple[int, ...] = ()
+    loads: tuple[Acting, ...] = ()
     driven: tuple[int, ...] = ()
 
     @property
     def signals(self) -> int:
-        return self.channels + len(self.loads)
+        return self.channels + sum(load.channels for load in self.loads)
+
+    @property
+    def numbers(self) -> list[float]:
+        """Those of the law and of all loads."""
+        return [*self.gains, *(x for load in self.loads for x in load.gains)]
 
     def layout(self, n: int) -> StateLayout:
         """Of the state of a robot with n coordinates."""
@@ -63,7 +78,7 @@ def drive_program(tree: Tree, driving: Driving, seeds: tuple[str, ...] = ()) -> 
 
     With seeds: the tangents of the forces.
     """
-    gains = driving.gains
+    numbers = driving.numbers
     tape = Tape()
     n = tree.size
 
@@ -72,12 +87,21 @@ def drive_program(tree: Tree, driving: Driving, seeds: tuple[str, ...] = ()) -> 
 
     q, v, r = symbols("q", n), symbols("v", n), symbols("r", driving.signals + driving.states)
     own = [*r[: driving.channels], *r[driving.signals :]]
-    found = list(driving.law(q, v, own, symbols("constants", len(gains))))
+    gains = symbols("constants", len(numbers))
+    found = list(driving.law(q, v, own, gains[: len(driving.gains)]))
     f, rates = found[:n], found[n:]
     load: Vector = [0.0] * n
-    for k, i in enumerate(driving.loads):
-        load[i] = load[i] + r[driving.channels + k]
+    first, first_gain = driving.channels, len(driving.gains)
+    for each in driving.loads:
+        ends = first + each.channels, first_gain + len(each.gains)
+        pushed = each.law(q, v, r[first : ends[0]], gains[first_gain : ends[1]])
+        load = [a + b for a, b in zip(load, pushed, strict=True)]
+        first, first_gain = ends
     powers = [dot(f, v), dot(load, v), lost_power(_lossy_links(tree, tape), q, v)]
+    if driving.driven:
+        # what loads do on driven coordinates their motors take up
+        powers[0] = -dot([load[i] for i in driving.driven], [v[i] for i in driving.driven])
+        load = [0.0 if i in driving.driven else x for i, x in enumerate(load)]
     f = [a + b for a, b in zip(f, load, strict=True)]
     outputs: list[Scalar] = [*f, *rates, *powers]
     if seeds:
@@ -88,7 +112,7 @@ def drive_program(tree: Tree, driving: Driving, seeds: tuple[str, ...] = ()) -> 
             for k, node in enumerate(inputs[name])
         }
         outputs = tangents(f, given)
-    return one_kernel("drive", ("q", "v", "r", "arm"), tape, outputs, list(gains), n, seeds)
+    return one_kernel("drive", ("q", "v", "r", "arm"), tape, outputs, numbers, n, seeds)
 
 
 def _lossy_links(tree: Tree, tape: Tape) -> list[LossyLink]:
@@ -139,9 +163,8 @@ class Split:
             out.append(target)
         return out
 
-    def work(self, w: Flow, efforts: Sequence[str], v: str) -> str:
-        """Power of the drives."""
-        power = number(0.0)
+    def work(self, w: Flow, efforts: Sequence[str], v: str, power: str) -> str:
+        """Power of the drives: of the efforts that the motion needs, besides what loads give."""
         for effort, k in zip(efforts, self.driven, strict=True):
             power = w.fadd(power, w.fmul(effort, w.read(v, k)))
         return power

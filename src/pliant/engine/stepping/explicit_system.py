@@ -48,7 +48,7 @@ def rhs_ir(forward: str, drive: str, split: Split, driving: Driving, layout: Sta
     if m:
         for j, k in enumerate(split.moving):
             w.write(w.read(out, m + k), dv, j)
-        w.write(split.work(w, [w.read(out, k) for k in range(m)], v), "%dx", layout.work)
+        w.write(split.work(w, [w.read(out, k) for k in range(m)], v, w.read("%dx", layout.work)), "%dx", layout.work)
     return w.text("rhs", "ptr %context, double %t, ptr %x, ptr %dx", attributes="internal")
 
 

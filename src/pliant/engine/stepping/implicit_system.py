@@ -81,8 +81,9 @@ def residual_ir(program: str, drive: str, equation: Equation) -> str:
     for k in range(layout.further):
         w.write(w.read(f, n + k), "%rates", k)
     if equation.split.driven:
-        work = equation.split.work(w, [w.read(out, k) for k in equation.efforts], v)
-        w.write(work, "%rates", layout.work - layout.rest.start)
+        place = layout.work - layout.rest.start
+        work = equation.split.work(w, [w.read(out, k) for k in equation.efforts], v, w.read("%rates", place))
+        w.write(work, "%rates", place)
     arguments = "ptr %context, double %t, ptr %q, ptr %v, ptr %a, ptr %z, ptr %r, ptr %rates"
     return w.text("residual", arguments, attributes="internal")
 

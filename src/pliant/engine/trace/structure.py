@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -246,13 +246,44 @@ def slots(pattern: Any) -> frozenset[int]:
 
 
 _SPLIT: WeakKeyDictionary[Carrier, tuple[ConstantsPattern, ...]] = WeakKeyDictionary()
+_SPLIT_LINKS: WeakKeyDictionary[Any, ConstantsPattern] = WeakKeyDictionary()
 
 
 def split_tree(tree: Carrier) -> tuple[ConstantsPattern, ...]:
-    """Structure and values of every link's constants, found once per tree."""
+    """Structure and values of every link's constants, found once per tree, and once for a link of several trees."""
     if tree not in _SPLIT:
-        _SPLIT[tree] = tuple(split_constants(link.constants) for link in tree.links)
+        _SPLIT[tree] = tuple(_split_link(link) for link in tree.links)
     return _SPLIT[tree]
+
+
+def _split_link(link: Any) -> ConstantsPattern:
+    if link not in _SPLIT_LINKS:
+        _SPLIT_LINKS[link] = split_constants(link.constants)
+    return _SPLIT_LINKS[link]
+
+
+_FROZEN: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+
+
+def _frozen(link: Any, pattern: Any) -> Any:
+    """The pattern of a link as a key, made once for a link of several trees."""
+    if link not in _FROZEN:
+        _FROZEN[link] = freeze(pattern)
+    return _FROZEN[link]
+
+
+def constants_from(tree: Carrier, numbers: Sequence[Any]) -> list[Any]:
+    """The constants of every link with other values, or traced ones: all of ``numbers_of`` in their order."""
+    out, start = [], 0
+    for split in split_tree(tree):
+        out.append(from_slots(split.pattern, numbers[start : start + len(split.values)].__getitem__))
+        start += len(split.values)
+    return out
+
+
+def numbers_of(tree: Carrier) -> tuple[float, ...]:
+    """The values of all links' constants."""
+    return tuple(x for split in split_tree(tree) for x in split.values)
 
 
 _KEYS: WeakKeyDictionary[Carrier, str] = WeakKeyDictionary()
@@ -264,7 +295,7 @@ def structure_key(tree: Carrier) -> str:
         known: dict[Any, int] = {}
         links = []
         for link, split in zip(tree.links, split_tree(tree), strict=True):
-            pattern = (link.kind, freeze(split.pattern))
+            pattern = (link.kind, _frozen(link, split.pattern))
             links.append((known.setdefault(pattern, len(known)), link.parent))
         gravity = tuple(g != 0 for g in tree.gravity.tolist())
         _KEYS[tree] = hashlib.sha256(repr((list(known), links, gravity)).encode()).hexdigest()

@@ -16,6 +16,10 @@ from pliant.spatial.scalars import Scalar
 BINARY = ("+", "-", "*", "/")
 LEAVES = ("constant", "symbol")
 FUNCTIONS = ("sin", "cos", "sqrt", "tanh")
+PIECEWISE = ("ramp", "step")
+"""max(x, 0) and its slope, 1 where x is positive and else 0: limits and stops of drives."""
+FROZEN = "frozen"
+"""A value that counts as constant in derivatives: an iteration's start, of which its end does not depend."""
 STUMPFF = "stumpff"
 """Operations c_k are named stumpff4, stumpff5, ..."""
 
@@ -113,6 +117,15 @@ class Node:
     def tanh(self) -> Scalar:
         inner = _negated(self)
         return self.tape.record("tanh", self.index) if inner is None else -inner.tanh()
+
+    def ramp(self) -> Scalar:
+        return self.tape.record("ramp", self.index)
+
+    def step(self) -> Scalar:
+        return self.tape.record("step", self.index)
+
+    def frozen(self) -> Scalar:
+        return self.tape.record(FROZEN, self.index)
 
     def stumpff(self, k: int) -> Scalar:
         return self.tape.record(f"{STUMPFF}{k}", self.index)
@@ -305,7 +318,7 @@ def count(outputs: Sequence[Scalar]) -> Operations:
             counts["mul"] += 1
         elif op == "/":
             counts["div"] += 1
-        elif op in FUNCTIONS or op.startswith(STUMPFF):
+        elif op in FUNCTIONS or op in PIECEWISE or op.startswith(STUMPFF):
             counts["fun"] += 1
     return Operations(counts["add"], counts["mul"], counts["div"], counts["fun"], sum(counts.values()))
 
@@ -351,6 +364,10 @@ def tangents(outputs: Sequence[Scalar], seeds: dict[int, Scalar]) -> list[Scalar
             d[i] = (0.5 / x) * da
         elif op == "tanh":
             d[i] = (1.0 - x * x) * da
+        elif op == "ramp":
+            d[i] = a.step() * da
+        elif op in ("step", FROZEN):
+            d[i] = 0.0
         else:
             k = int(op[len(STUMPFF) :])
             d[i] = (0.5 * (k * a.stumpff(k + 2) - a.stumpff(k + 1))) * da

@@ -97,7 +97,7 @@ class DualConstants(NamedTuple):
         return {"drag": "loss"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DualLink(TreeLink):
     """A link of the tree with its linearised constants."""
 

@@ -30,7 +30,7 @@ class FormKind(NamedTuple):
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class FormPart:
     """The only part of a carrier: all coordinates and all constants."""
 

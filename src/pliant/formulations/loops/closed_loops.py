@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from pliant.formulations.loops.coordinates import Choice, Coordinates
 from pliant.formulations.loops.cuts import Plan, move_frames, plans
 from pliant.formulations.loops.dense_loops import DenseLoops
 from pliant.formulations.loops.legs import preferences
-from pliant.formulations.loops.loops import Floats, Loops, OpenTree
+from pliant.formulations.loops.loops import Elimination, Floats, Loops, OpenTree
 from pliant.formulations.loops.selection import SINGULAR
 from pliant.formulations.method import Traced
 from pliant.formulations.recursive.passes import Algorithm, views
@@ -34,13 +34,6 @@ def loops_of(arm: OpenTree, independent: Choice = "auto", stabilise: float = 0.0
         return Loops(arm)
     constraints = Constraints(arm)
     return ClosedLoops(constraints, Coordinates(constraints, independent), stabilise)
-
-
-class Elimination(NamedTuple):
-    """A compiled elimination and the least pivots with which its results are good."""
-
-    run: Any
-    least_pivots: Floats
 
 
 class ClosedLoops(DenseLoops):
@@ -76,11 +69,15 @@ class ClosedLoops(DenseLoops):
 
     def _corrector(self, driven: tuple[int, ...], kept: tuple[int, ...]) -> Any:
         if (driven, kept) not in self._correctors:
-            weights = preferences(self.arm.mechanism) ** 2
-            weights[list(driven)] = 0.0
-            algorithm = LoopCorrection.of(self.constraints.order, self.closures(kept), weights=tuple(weights.tolist()))
-            self._correctors[driven, kept] = self.arm.evaluator(Traced(algorithm, self.constraints.tree))
+            self._correctors[driven, kept] = self.arm.evaluator(self.traced_correction(driven, kept))
         return self._correctors[driven, kept]
+
+    def traced_correction(self, driven: tuple[int, ...] = (), kept: tuple[int, ...] | None = None) -> Traced:
+        kept = self.coordinates.selection.kept if kept is None else kept
+        weights = preferences(self.arm.mechanism) ** 2
+        weights[list(driven)] = 0.0
+        algorithm = LoopCorrection.of(self.constraints.order, self.closures(kept), weights=tuple(weights.tolist()))
+        return Traced(algorithm, self.constraints.tree)
 
     # ---- the way to take the robot apart
 
@@ -117,11 +114,10 @@ class ClosedLoops(DenseLoops):
         kept = self.coordinates.selection.kept
         return Traced(self._algorithm(self.plan(driven), driven, kept, pivots=False), self.constraints.tree)
 
-    @property
-    def is_watched(self) -> bool:
-        return len(self.plan().solved) < len(self.constraints.closures)
-
     # ---- dynamics
+
+    def elimination(self, driven: tuple[int, ...] = ()) -> Elimination:
+        return self._elimination(driven, self.coordinates.selection.kept)
 
     def forward(self, q: Floats, v: Floats, f: Floats) -> Floats:
         return self._with_driven((), q, v, f)

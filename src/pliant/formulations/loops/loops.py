@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,13 @@ class OpenTree(Protocol):
     def inverse_derivatives(self, q: Any, v: Any, a: Any) -> Any: ...
     def jacobian(self, frame: str, q: Any) -> Floats: ...
     def acceleration(self, frame: str, q: Any, v: Any, a: Any) -> Any: ...
+
+
+class Elimination(NamedTuple):
+    """A compiled elimination and the least pivots, behind its results, with which they are good."""
+
+    run: Any
+    least_pivots: Floats
 
 
 class Loops:
@@ -171,6 +178,14 @@ class Loops:
             algorithm = LoopInverse.of(short.order, (), plan=Plan(), driven=driven, forces=True, pivots=False)
             self._prescribed[driven] = Traced(algorithm, short.tree)
         return self._prescribed[driven]
+
+    def elimination(self, driven: tuple[int, ...] = ()) -> Elimination:
+        """The same ready to run."""
+        return Elimination(self.arm.evaluator(self.traced_forward(driven)), np.zeros(0))
+
+    def traced_correction(self, driven: tuple[int, ...] = ()) -> Traced:
+        """(q, v) -> a Newton step of q towards closed loops, and v along them; ``driven`` coordinates stay."""
+        raise NotImplementedError
 
     @property
     def is_watched(self) -> bool:

@@ -61,6 +61,10 @@ def solve_static(model: LumpedModel, assembled: AssembledMotion, t: int) -> Floa
     return np.asarray(splu(csc_array(K)).solve(-f))
 
 
+class InterruptedMotionError(RuntimeError):
+    """The user ended the computation of a motion."""
+
+
 def elastic_motion(
     model: LumpedModel,
     nominal: Nominal,
@@ -74,7 +78,7 @@ def elastic_motion(
 
     second_order  the centrifugal wrenches F_C(gamma) of (4.4) too: of all terms of second order the only ones in the
                   paper, which also says that they may be left out
-    report        called with the time that is reached
+    report        called with the time that is reached; ``True`` ends the motion with an InterruptedMotionError
     """
     first = model.assemble(nominal(times[:1]))
     z, v = start if start is not None else (solve_static(model, first, 0), np.zeros(model.size))
@@ -92,8 +96,8 @@ def elastic_motion(
         z = z + h * v + h * h * (A2[2] @ a)
         v = v + h * (RADAU_A[2] @ a)
         rows.append((z, v, a[2]))
-        if report is not None:
-            report(float(times[k + 1]))
+        if report is not None and report(float(times[k + 1])):
+            raise InterruptedMotionError(f"the motion was interrupted at {times[k + 1]:.6g} s")
     columns = [np.array([row[i] for row in rows]) for i in range(3)]
     return ElasticMotion(times, ElasticState(*columns))
 

@@ -19,7 +19,12 @@ from typing import Literal
 
 import numpy as np
 
-from pliant.formulations.lumped_fe.elastic_motion import ElasticMotion, elastic_motion, solve_static
+from pliant.formulations.lumped_fe.elastic_motion import (
+    ElasticMotion,
+    InterruptedMotionError,
+    elastic_motion,
+    solve_static,
+)
 from pliant.formulations.lumped_fe.frequencies import natural_frequencies
 from pliant.formulations.lumped_fe.model import AssembledMotion, LumpedModel
 from pliant.formulations.lumped_fe.node_matrices import Floats
@@ -66,7 +71,7 @@ class PathSolution:
     nominal             motion of the joints, to be commanded
     elastic             displacements beside it
     iterations          distances from the path, the first without any correction
-    outcome             converged, stalled, diverged, or out of iterations; ``words`` say why
+    outcome             converged, stalled, diverged, interrupted or out of iterations; ``words`` say why
     frequency   rad/s   the lowest along the path
     """
 
@@ -78,7 +83,7 @@ class PathSolution:
     nominal: SampledMotion
     elastic: ElasticMotion
     iterations: tuple[Approximation, ...]
-    outcome: Literal["converged", "stalled", "diverged", "out of iterations"]
+    outcome: Literal["converged", "stalled", "diverged", "interrupted", "out of iterations"]
     words: str
     frequency: float
     _kept: list[Reactions] = field(default_factory=list)
@@ -160,7 +165,8 @@ def successive_approximation(
                 frequency); static: quasi-static ones only; full: everything, which diverges on most paths
     iterations  the most that are tried
     tolerance   m: distance from the path that is good enough
-    report      called with iteration, time that is reached, and at its end the distance
+    report      called with iteration, time that is reached, and at its end the distance; ``True`` ends the iterations
+                with the best of the finished ones, or with an InterruptedMotionError if there is none
     """
     path = frame_positions(model, q, frame)
     frequency = lowest_frequency(model, q)
@@ -172,22 +178,26 @@ def successive_approximation(
     for k in range(iterations + 1):
         nominal = SampledMotion(model, times, q)
 
-        def at(t: float, k: int = k) -> None:
-            if report is not None:
-                report(k, t, None)
+        def at(t: float, k: int = k) -> object:
+            return report is not None and report(k, t, None)
 
-        elastic = elastic_motion(model, nominal, times, report=at)
+        try:
+            elastic = elastic_motion(model, nominal, times, report=at)
+        except InterruptedMotionError:
+            if best is None:
+                raise
+            outcome, words = _interrupted(found)
+            break
         quasi = feedback == "static" or (feedback == "band" and not k)
         displaced, still = _displacements(model, nominal, elastic, frame, static=quasi)
         reached = frame_positions(model, q, frame) + displaced
         error = reached - path
         size = np.linalg.norm(error, axis=1)
         found.append(Approximation(float(size.max()), float(np.sqrt((size**2).mean()))))
-        if report is not None:
-            report(k, float(times[-1]), found[-1])
+        stop = report is not None and report(k, float(times[-1]), found[-1])
         if best is None or found[-1].largest < best[0].largest:
             best = (found[-1], nominal, elastic, reached)
-        ended = _ended(found, tolerance, feedback, frequency, limit)
+        ended = _ended(found, tolerance, feedback, frequency, limit) or (_interrupted(found) if stop else None)
         if ended is not None:
             outcome, words = ended
             break
@@ -203,6 +213,11 @@ def successive_approximation(
     return PathSolution(
         model, frame, times, path, reached, nominal, elastic, tuple(found), outcome, words, frequency  # type: ignore[arg-type]
     )  # fmt: skip
+
+
+def _interrupted(found: list[Approximation]) -> tuple[str, str]:
+    done, least = len(found) - 1, min(a.largest for a in found)
+    return "interrupted", f"after iteration {done}; the best one, which comes within {least:.2e} m of the path, is kept"
 
 
 def _ended(

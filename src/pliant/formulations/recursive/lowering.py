@@ -40,7 +40,9 @@ def lower(mechanism: Mechanism, *, discs: bool = True) -> Tree:
 def lower_with_frames(mechanism: Mechanism) -> Tree:
     """The tree with a massless link at every frame; sections that only turn have no place in it."""
     # kinematics know nothing of damping
-    tree = lower(replace(mechanism, drag=None), discs=False)
+    still = mechanism if mechanism.drag is None else replace(mechanism, drag=None)
+    # links of the tree itself, where they are the same, have their constants already
+    tree = lower(still, discs=False) if any(len(m.body.section_turn) for m in mechanism.members) else lower(still)
     nothing = ModalBody.rigid(0.0, np.zeros(3), np.zeros((3, 3)))
     frames = [
         rigid_link(f"frame {name}", parent, seat, nothing, mechanism.rule, tree.size)

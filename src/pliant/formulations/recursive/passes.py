@@ -65,7 +65,8 @@ class LinkView:
 
     @property
     def v(self) -> Vector:
-        return self.inputs["v"]
+        """Zeros where no rates are given."""
+        return self.inputs["v"] if "v" in self.inputs else [0.0] * self.kind.coordinates
 
     @property
     def force(self) -> Vector:

@@ -13,7 +13,7 @@ from pliant.bodies.modal_body import Array, ModalBody
 from pliant.formulations.recursive.link import LinkConstants, LinkKind, Seat
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TreeLink:
     """A link in the tree: ``start`` is its first coordinate, ``parent`` an index or -1 for the base.
 

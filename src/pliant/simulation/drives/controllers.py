@@ -68,7 +68,7 @@ class ActivePID(ActiveDrive):
         measured = q @ self.B
         tau = self.pull(desired, measured, v @ self.B)
         if self.measured_weight is not None:
-            tau = tau + self.measured_weight.gravity(measured)
+            tau = tau + self.measured_weight.gravity(measured, q)
         return tau + self.ki * x if self.states else tau, desired.q - measured
 
 
@@ -102,4 +102,4 @@ class ActiveComputedTorque(ActiveDrive):
         """Efforts at one instant or several."""
         measured, rate = q @ self.B, v @ self.B
         a = desired.a + self.kd * (desired.v - rate) + self.kp * (desired.q - measured)
-        return self.model.efforts(measured, rate, a)
+        return self.model.efforts(measured, rate, a, q)

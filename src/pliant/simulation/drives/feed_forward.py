@@ -45,7 +45,7 @@ class FeedForward(Controller):
         path = self.trajectory.bind(around, q0, 0.0)
         if self.torques is not None:
             return _GivenFeedForward(self, around, path, self.torques.bind(around, q0))
-        kind = _RigidFeedForward if self.model == "rigid" else _ElasticFeedForward
+        kind = _RigidFeedForward if self.model == "rigid" else ActiveElasticFeedForward
         return kind(self, around, path)
 
 
@@ -89,20 +89,25 @@ class _GivenFeedForward(_Feedback):
 
     @property
     def breaks(self) -> tuple[float, ...]:
-        return tuple(sorted({*self.path.breaks, *self.torques.breaks})) if self.path is not None else ()
+        return tuple(sorted({*self.path.breaks, *self.torques.breaks}))
 
     def linear_gains(self, inputs: int) -> tuple[Floats, Floats] | None:
         return self.kp, self.kd
 
     def act(self, t: float, q: Floats, v: Floats, x: Floats) -> Action:
-        desired = self.path.at(t) if self.path is not None else None
-        tau = self.torques.act(t, q, v, x).tau
-        if self.feedback and desired is not None:
+        return Action(self._law(self.path.at(t), self.torques.act(t, q, v, x).tau, q, v), NO_RATES)
+
+    def efforts(self, times: Floats, q: Floats, v: Floats, x: Floats) -> Floats:
+        return self._law(self.path.many(times), self.torques.efforts(times, q, v, x), q, v)
+
+    def _law(self, desired: Desired, tau: Floats, q: Floats, v: Floats) -> Floats:
+        """Efforts at one instant or several."""
+        if self.feedback:
             tau = tau + self.kp * (desired.q - q @ self.B) + self.kd * (desired.v - v @ self.B)
-        return Action(tau, NO_RATES)
+        return tau
 
 
-class _ElasticFeedForward(_Feedback):
+class ActiveElasticFeedForward(_Feedback):
     """Its states are the elastic coordinates and rates of a model whose joints follow the path exactly."""
 
     def __init__(self, law: FeedForward, around: Surroundings, path: Path) -> None:
@@ -119,10 +124,17 @@ class _ElasticFeedForward(_Feedback):
         return np.concatenate([q[self.model.free], np.zeros(len(self.model.free))])
 
     def act(self, t: float, q: Floats, v: Floats, x: Floats) -> Action:
-        desired = self.path.at(t)
+        tau, a_free = self._law(self.path.at(t), q, v, x)
+        return Action(tau, np.concatenate([x[len(self.model.free) :], a_free]))
+
+    def efforts(self, times: Floats, q: Floats, v: Floats, x: Floats) -> Floats:
+        return self._law(self.path.many(times), q, v, x)[0]
+
+    def _law(self, desired: Desired, q: Floats, v: Floats, x: Floats) -> tuple[Floats, Floats]:
+        """Efforts and accelerations of the model's free coordinates, at one instant or several."""
         n = len(self.model.free)
-        full, rate = self.model.expand(desired.q, x[:n]), self.model.expand(desired.v, x[n:])
+        full, rate = self.model.expand(desired.q, x[..., :n]), self.model.expand(desired.v, x[..., n:])
         tau, a_free = self.model.solve(full, rate, desired.a)
         if self.feedback:
             tau = tau + self.kp * (full @ self.B - q @ self.B) + self.kd * (rate @ self.B - v @ self.B)
-        return Action(tau, np.concatenate([x[n:], a_free]))
+        return tau, a_free

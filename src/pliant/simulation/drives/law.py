@@ -1,24 +1,28 @@
-"""A drive in a form that can be compiled: feedback on signals of time, computed torque, or a motion."""
+"""A drive in a form that can be compiled: feedback on signals of time, models, limits, or a motion."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.engine.trace.structure import from_slots, split_tree
-from pliant.formulations.method import Traced
 from pliant.simulation.drives.controllers import ActiveComputedTorque, ActivePID
+from pliant.simulation.drives.drive import ActiveDrive
+from pliant.simulation.drives.feed_forward import ActiveElasticFeedForward
+from pliant.simulation.drives.saturated import SaturatedDrive
+from pliant.simulation.drives.traced_model import TracedModel, TracedTwin
+from pliant.spatial.scalars import Scalar, ramp
 from pliant.spatial.vectors import Vector, dot
 
 if TYPE_CHECKING:
-    from pliant.simulation.driven_twin import DrivenTwin
+    from pliant.simulation.prescribed_dynamics import PrescribedDynamics
     from pliant.simulation.state_equations import StateEquations
 
 Floats = NDArray[np.float64]
+Signal = Callable[[Floats], Floats]
 
 
 def applied(B: Floats, tau: Vector) -> Vector:
@@ -29,55 +33,78 @@ def applied(B: Floats, tau: Vector) -> Vector:
     return out
 
 
+def measured(B: Floats, x: Vector) -> Vector:
+    """What the motors see of coordinates or rates (inputs,)."""
+    columns: list[Vector] = B.T.tolist()
+    return [dot(column, x) for column in columns]
+
+
+class Efforts(NamedTuple):
+    """Efforts of the inputs, and the rates of the law's own states."""
+
+    tau: Vector
+    rates: Vector
+
+
+class EffortLaw(Protocol):
+    """Efforts of the inputs as a function of state, signals of time and gains; r are signals, then own states."""
+
+    @property
+    def B(self) -> Floats: ...
+    @property
+    def gains(self) -> tuple[float, ...]: ...
+    @property
+    def channels(self) -> int: ...
+    @property
+    def states(self) -> int: ...
+    def signals(self, t: Floats) -> Floats: ...
+    def efforts(self, q: Vector, v: Vector, r: Vector, gains: Vector) -> Efforts: ...
+
+
 @dataclass(frozen=True, slots=True)
-class TracedTwin:
-    """The inverse dynamics of the rigid twin of a tree, traced.
+class DriveLaw:
+    """Forces of a law of efforts, cut at limits (inputs,) where they are given."""
 
-    The twin's gravity and constants are among the gains, so that robots of one structure share the code.
-    """
-
-    model: DrivenTwin
-
-    @property
-    def traced(self) -> Traced:
-        """The twin's inverse dynamics."""
-        return self.model.twin.traced("inverse")
+    inner: EffortLaw
+    limits: Floats | None = None
+    driven: tuple[int, ...] = ()
 
     @property
-    def numbers(self) -> tuple[float, ...]:
-        tree = self.traced.carrier
-        return (*tree.gravity.tolist(), *(x for split in split_tree(tree) for x in split.values))
+    def channels(self) -> int:
+        return self.inner.channels
 
-    def efforts(self, q: Vector, v: Vector, a: Vector, numbers: Vector) -> Vector:
-        """Of the inputs, for their positions, rates and accelerations."""
-        return self._inverse(q, v, a, numbers, weight=True)
+    @property
+    def states(self) -> int:
+        return self.inner.states
 
-    def gravity(self, q: Vector, numbers: Vector) -> Vector:
-        """Efforts of the inputs that hold the twin against gravity."""
-        rest: Vector = [0.0] * len(q)
-        whole, springs = (self._inverse(q, rest, rest, numbers, weight=weight) for weight in (True, False))
-        return [x - y for x, y in zip(whole, springs, strict=True)]
+    @property
+    def gains(self) -> tuple[float, ...]:
+        return self.inner.gains if self.limits is None else (*self.limits.tolist(), *self.inner.gains)
 
-    def _inverse(self, q: Vector, v: Vector, a: Vector, numbers: Vector, *, weight: bool) -> Vector:
-        (algorithm, tree), driven = self.traced, self.model.driven
-        state: dict[str, Vector] = {"q": self.model.q.tolist(), "v": [0.0] * tree.size, "a": [0.0] * tree.size}
-        for name, values in zip("qva", (q, v, a), strict=True):
-            for i, value in zip(driven, values, strict=True):
-                state[name][i] = value
-        gravity = [numbers[k] if g and weight else 0.0 for k, g in enumerate(tree.gravity.tolist())]
-        constants, start = [], 3
-        for split in split_tree(tree):
-            constants.append(from_slots(split.pattern, numbers[start : start + len(split.values)].__getitem__))
-            start += len(split.values)
-        tau = algorithm.evaluate(tree, state, constants, gravity)
-        return [tau[i] for i in driven]
+    def signals(self, t: Floats) -> Floats:
+        """What the law follows at several times (times, channels)."""
+        return self.inner.signals(t)
+
+    def force(self, q: Vector, v: Vector, r: Vector, gains: Vector) -> Vector:
+        """Generalised forces (n,) and rates of the law's states."""
+        count = 0 if self.limits is None else len(self.limits)
+        tau, rates = self.inner.efforts(q, v, r, gains[count:])
+        if self.limits is not None:
+            known = zip(tau, gains, np.isfinite(self.limits), strict=False)
+            tau = [cut(x, limit) if is_limited else x for x, limit, is_limited in known]
+        return [*applied(self.inner.B, tau), *rates]
+
+
+def cut(x: Scalar, limit: Scalar) -> Scalar:
+    """x between -limit and limit; exactly that beyond them."""
+    return ramp(limit - ramp(limit - x) + limit) - limit
 
 
 @dataclass(frozen=True, slots=True)
 class FeedbackLaw:
-    """tau = efforts(t) - kp B^T q - kd B^T v + ki x + g(B^T q), with x' = reference(t) - B^T q.
+    """tau = desired(t) - kp B^T q - kd B^T v + ki x + g(B^T q), with x' = reference(t) - B^T q.
 
-    efforts    of the undeflected, resting robot at several times (times, inputs)
+    desired    efforts of the undeflected, resting robot at several times (times, inputs)
     reference  desired positions, if there is an integral
     weight     the rigid twin whose gravity g is compensated
     """
@@ -85,11 +112,10 @@ class FeedbackLaw:
     B: Floats
     kp: Floats
     kd: Floats
-    efforts: Callable[[Floats], Floats]
+    desired: Signal
     ki: Floats | None = None
-    reference: Callable[[Floats], Floats] | None = None
+    reference: Signal | None = None
     weight: TracedTwin | None = None
-    driven: tuple[int, ...] = ()
 
     @property
     def states(self) -> int:
@@ -106,25 +132,23 @@ class FeedbackLaw:
 
     def signals(self, t: Floats) -> Floats:
         """Efforts and desired positions at several times (times, channels)."""
-        return self.efforts(t) if self.reference is None else np.hstack([self.efforts(t), self.reference(t)])
+        return self.desired(t) if self.reference is None else np.hstack([self.desired(t), self.reference(t)])
 
-    def force(self, q: Vector, v: Vector, r: Vector, gains: Vector) -> Vector:
-        """Generalised forces (n,) and rates of the integrals; r are signals, then integrals."""
+    def efforts(self, q: Vector, v: Vector, r: Vector, gains: Vector) -> Efforts:
+        """Efforts and rates of the integrals; r are signals, then integrals."""
         m, tau = len(self.kp), list(r[: len(self.kp)])
-        columns: list[Vector] = self.B.T.tolist()
-        measured = [dot(column, q) for column in columns]
-        for k, column in enumerate(columns):
+        seen, rate = measured(self.B, q), measured(self.B, v)
+        for k in range(m):
             if self.kp[k]:
-                tau[k] = tau[k] - gains[k] * measured[k]
+                tau[k] = tau[k] - gains[k] * seen[k]
             if self.kd[k]:
-                tau[k] = tau[k] - gains[m + k] * dot(column, v)
+                tau[k] = tau[k] - gains[m + k] * rate[k]
             if self.ki is not None and self.ki[k]:
                 tau[k] = tau[k] + gains[2 * m + k] * r[2 * m + k]
         if self.weight is not None:
-            weight = self.weight.gravity(measured, gains[2 * m + self.states :])
+            weight = self.weight.gravity(q, seen, gains[2 * m + self.states :])
             tau = [x + y for x, y in zip(tau, weight, strict=True)]
-        rates = [r[m + k] - measured[k] for k in range(self.states)]
-        return [*applied(self.B, tau), *rates]
+        return Efforts(tau, [r[m + k] - seen[k] for k in range(self.states)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +156,7 @@ class PrescribedLaw:
     """Coordinates that follow a path: positions, rates, accelerations as signals, the last in the place of forces."""
 
     driven: tuple[int, ...]
-    motion: Callable[[Floats], Floats]
+    motion: Signal
     gains: tuple[float, ...] = ()
     states: int = 0
 
@@ -160,9 +184,8 @@ class ComputedTorqueLaw:
     kp: Floats
     kd: Floats
     twin: TracedTwin
-    motion: Callable[[Floats], Floats]
+    motion: Signal
     states: int = 0
-    driven: tuple[int, ...] = ()
 
     @property
     def channels(self) -> int:
@@ -176,49 +199,124 @@ class ComputedTorqueLaw:
         """Desired positions, rates and accelerations at several times (times, 3 inputs)."""
         return self.motion(t)
 
-    def force(self, q: Vector, v: Vector, r: Vector, gains: Vector) -> Vector:
-        """Generalised forces (n,)."""
+    def efforts(self, q: Vector, v: Vector, r: Vector, gains: Vector) -> Efforts:
         m = len(self.kp)
-        columns: list[Vector] = self.B.T.tolist()
-        measured, rate = [dot(column, q) for column in columns], [dot(column, v) for column in columns]
-        a = [r[2 * m + k] + gains[m + k] * (r[m + k] - rate[k]) + gains[k] * (r[k] - measured[k]) for k in range(m)]
-        return applied(self.B, self.twin.efforts(measured, rate, a, gains[2 * m :]))
+        seen, rate = measured(self.B, q), measured(self.B, v)
+        a = [r[2 * m + k] + gains[m + k] * (r[m + k] - rate[k]) + gains[k] * (r[k] - seen[k]) for k in range(m)]
+        return Efforts(self.twin.efforts(q, seen, rate, a, gains[2 * m :]), [])
 
 
-AnyLaw = ComputedTorqueLaw | FeedbackLaw | PrescribedLaw
+@dataclass(frozen=True, slots=True)
+class ElasticLaw:
+    """tau = ID(q_m, v_m, a_d) + kp B^T (q_m - q) + kd B^T (v_m - v) of a model whose joints move as desired.
+
+    Its states are the free coordinates of the model and their rates.
+    """
+
+    B: Floats
+    kp: Floats
+    kd: Floats
+    model: PrescribedDynamics
+    motion: Signal
+
+    @property
+    def inverse(self) -> TracedModel:
+        return TracedModel(self.model.loops.traced_forward(tuple(self.model.driven.tolist())))
+
+    @property
+    def states(self) -> int:
+        return 2 * len(self.model.free)
+
+    @property
+    def channels(self) -> int:
+        return 3 * len(self.kp)
+
+    @property
+    def gains(self) -> tuple[float, ...]:
+        return (*self.kp.tolist(), *self.kd.tolist(), *self.inverse.numbers)
+
+    def signals(self, t: Floats) -> Floats:
+        """Desired positions, rates and accelerations at several times (times, 3 inputs)."""
+        return self.motion(t)
+
+    def efforts(self, q: Vector, v: Vector, r: Vector, gains: Vector) -> Efforts:
+        m, free = len(self.kp), self.model.free.tolist()
+        x = r[3 * m :]
+        parts = x[: len(free)], x[len(free) :], [0.0] * len(free)
+        full, rate, given = (self._whole(r[k * m : (k + 1) * m], part) for k, part in enumerate(parts))
+        inverse = self.inverse
+        out = inverse(dict(zip(inverse.traced.algorithm.inputs, (full, rate, given), strict=True)), gains[2 * m :])
+        tau = out[:m]
+        for level, (model, robot, feedback) in enumerate(((full, q, self.kp), (rate, v, self.kd))):
+            errors = [a - b for a, b in zip(measured(self.B, model), measured(self.B, robot), strict=True)]
+            tau = [
+                x + gains[level * m + k] * error if feedback[k] else x
+                for k, (x, error) in enumerate(zip(tau, errors, strict=True))
+            ]
+        return Efforts(tau, [*parts[1], *(out[m + i] for i in free)])
+
+    def _whole(self, driven: Vector, free: Vector) -> Vector:
+        """Values of all coordinates of the model."""
+        known = dict(zip([*self.model.driven.tolist(), *self.model.free.tolist()], [*driven, *free], strict=True))
+        return [known[i] for i in range(len(known))]
+
+
+AnyLaw = DriveLaw | PrescribedLaw
 
 
 def compiled_law(equations: StateEquations) -> AnyLaw | None:
     """The law of a drive that needs no Python during a step; None for all others."""
-    drive, arm, path = equations.drive, equations.arm, equations.path
+    drive: ActiveDrive = equations.drive
+    limits: Floats | None = None
+    if equations.constrained is not None:
+        return PrescribedLaw(tuple(int(k) for k in equations.constrained.driven), _motion(equations))
+    if isinstance(drive, SaturatedDrive):
+        limits, drive = drive.limits, drive.inner
+    inner = _effort_law(equations, drive)
+    return None if inner is None else DriveLaw(inner, limits)
+
+
+def _motion(equations: StateEquations) -> Signal:
+    """Desired positions, rates and accelerations of the inputs, one after the other."""
+    path = equations.path
 
     def motion(t: Floats) -> Floats:
         assert path is not None
         return np.hstack(path.many(equations.clocks(t)))
 
-    if isinstance(drive, ActiveComputedTorque) and not drive.model.is_closed:
-        return ComputedTorqueLaw(arm.B, drive.kp, drive.kd, TracedTwin(drive.model), motion)
+    return motion
+
+
+def _effort_law(equations: StateEquations, drive: ActiveDrive) -> EffortLaw | None:
+    arm = equations.arm
+    if isinstance(drive, ActiveComputedTorque):
+        if not drive.model.is_traced:
+            return None
+        return ComputedTorqueLaw(arm.B, drive.kp, drive.kd, TracedTwin(drive.model), _motion(equations))
     if isinstance(drive, ActivePID):
         return _pid_law(equations, drive)
-    if equations.constrained is not None:
-        return PrescribedLaw(tuple(int(k) for k in equations.constrained.driven), motion)
+    if isinstance(drive, ActiveElasticFeedForward):
+        loops = drive.model.loops
+        if not loops.inverse_is_traced or loops.redundant:
+            return None
+        return ElasticLaw(arm.B, drive.kp, drive.kd, drive.model, _motion(equations))
     gains = drive.linear_gains(len(arm.inputs))
     if gains is None or drive.states:
         return None
 
-    def efforts(t: Floats) -> Floats:
+    def desired(t: Floats) -> Floats:
         rest = np.zeros((len(t), arm.size))
         return drive.efforts(equations.clocks(t), rest, rest, rest[:, :0])
 
-    return FeedbackLaw(arm.B, *gains, efforts)
+    return FeedbackLaw(arm.B, *gains, desired)
 
 
 def _pid_law(equations: StateEquations, drive: ActivePID) -> FeedbackLaw | None:
     weight = drive.measured_weight
-    if weight is not None and weight.is_closed:
+    if weight is not None and not weight.is_traced:
         return None
 
-    def efforts(t: Floats) -> Floats:
+    def desired(t: Floats) -> Floats:
         return drive.pull(drive.path.many(equations.clocks(t)), 0.0, 0.0)
 
     def reference(t: Floats) -> Floats:
@@ -228,7 +326,7 @@ def _pid_law(equations: StateEquations, drive: ActivePID) -> FeedbackLaw | None:
         drive.B,
         drive.kp,
         drive.kd,
-        efforts,
+        desired,
         drive.ki if drive.states else None,
         reference if drive.states else None,
         None if weight is None else TracedTwin(weight),

@@ -36,3 +36,6 @@ class SaturatedDrive(ActiveDrive):
     def act(self, t: float, q: Floats, v: Floats, x: Floats) -> Action:
         tau, x_dot = self.inner.act(t, q, v, x)
         return Action(np.clip(tau, -self.limits, self.limits), x_dot)
+
+    def efforts(self, times: Floats, q: Floats, v: Floats, x: Floats) -> Floats:
+        return np.clip(self.inner.efforts(times, q, v, x), -self.limits, self.limits)

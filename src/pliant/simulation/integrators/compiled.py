@@ -1,14 +1,13 @@
 """Integrators whose inner loop, dynamics and drive are one piece of machine code.
 
-They stand in for the methods of the same names wherever Python has no part in a step: a robot whose drive is a built-in
-law or a motion of its joints, and whose loads are efforts on joints. For intervals in which another load acts, or a
-signal is not smooth, they hand over to those.
+They stand in for the methods of the same names wherever Python has no part in a step: for all drives but callbacks, and
+all loads. For intervals in which a signal is not smooth they hand over to those.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -34,7 +33,6 @@ from pliant.simulation.integrators.integrator import (
     Settings,
     hermite,
 )
-from pliant.simulation.loads import JointEffort, Load
 from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.trajectories.path import knots_after
 
@@ -55,8 +53,6 @@ def compilable(equations: StateEquations) -> AnyLaw | None:
     arm = equations.arm
     if not arm.compiled or not equations.count:
         return None
-    if any(not load.breaks for load in _in_python(equations, equations.loads)):
-        return None
     if arm.loops.redundant:
         # which constraints are kept may have to change on the way
         return None
@@ -65,11 +61,6 @@ def compilable(equations: StateEquations) -> AnyLaw | None:
     if arm.method.function("forward") is None:
         return None
     return compiled_law(equations)
-
-
-def _in_python(equations: StateEquations, loads: Sequence[Load]) -> list[Load]:
-    """Those of the loads that are not compiled."""
-    return [load for load in loads if equations.constrained is not None or not isinstance(load, JointEffort)]
 
 
 class CompiledIntegrator(Integrator):
@@ -81,10 +72,8 @@ class CompiledIntegrator(Integrator):
     def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AnyLaw) -> None:
         super().__init__(equations, t, y, settings)
         self.law = law
-        efforts = equations.loads if equations.constrained is None else ()
-        self.efforts = [load for load in efforts if isinstance(load, JointEffort)]
-        loads = tuple(load.index for load in self.efforts)
-        self.system = self._build(Driving(law.force, law.gains, law.channels, law.states, loads, law.driven))
+        driving = Driving(law.force, law.gains, law.channels, law.states, equations.loads, law.driven)
+        self.system = self._build(driving)
         self._tolerance = np.ascontiguousarray(settings.tolerance.absolute)
         self._knots = np.zeros((STEPS_PER_CALL + 1, 1 + 2 * self.system.states))
         self._span = (np.inf, -np.inf)
@@ -118,8 +107,6 @@ class CompiledIntegrator(Integrator):
 
     def _follow(self, until: float) -> bool:
         """Give the signals to the machine code, for the span to come; False if only Python can follow."""
-        if self._loaded:
-            return False
         start, end = self._span
         if start <= self.t < min(until, end):
             return True
@@ -144,17 +131,9 @@ class CompiledIntegrator(Integrator):
         self._span = (start, end)
 
     def _signals(self, t: Floats) -> Floats:
-        """Those of the law, then the efforts of loads (times, channels)."""
-        own = self.law.signals(t)
-        if not self.efforts:
-            return own
-        times = self.equations.clocks(t).tolist()
-        return np.hstack([own, [[load.at(x) for load in self.efforts] for x in times]])
-
-    @property
-    def _loaded(self) -> bool:
-        """Whether a load acts now that only Python knows."""
-        return bool(_in_python(self.equations, self.equations.acting))
+        """Those of the law, then those of loads (times, channels)."""
+        own, times = self.law.signals(t), self.equations.clocks(t)
+        return np.hstack([own, *(load.signals(times) for load in self.equations.loads)])
 
     def memory(self) -> dict[str, Any]:
         own = {"span": np.array(self._span), "clock": self.clock.copy(), "work": self.system.work.copy()}
@@ -177,7 +156,7 @@ class CompiledIntegrator(Integrator):
             self.statistics = self._stand_in.statistics
 
     def _advance_plainly(self, until: float, wanted: Floats) -> Piece:
-        """Go on in Python until the next interval: a load acts, or signals have kinks that step control must find."""
+        """Go on in Python until the next interval: signals have kinks that step control must find."""
         if self._stand_in is None:
             settings = replace(self.settings, step=self.step)
             self._stand_in = type(self).plain(self.equations, self.t, self.y, settings)
@@ -190,9 +169,6 @@ class CompiledIntegrator(Integrator):
         self.t, self.y = t, y
         self._span = (np.inf, -np.inf)
         if self._stand_in is not None:
-            if self._loaded:
-                self._stand_in.restart(t, y)
-                return
             self.clock[Clock.STEP] = self._stand_in.step
             self._stand_in = None
         self._renew()

@@ -103,8 +103,9 @@ class Tolerance:
         layout = equations.layout
         every = np.full(layout.size, common)
         every[layout.q] = every[layout.v] = values
-        # the energies follow the motion; they do not steer the step
-        every[layout.balances] = inf
+        # the energies follow the motion; they steer the step only where every motion is prescribed
+        if layout.size > BALANCES:
+            every[layout.balances] = inf
         return cls(relative, every)
 
     def norm(self, error: Floats, before: Floats, after: Floats) -> float:

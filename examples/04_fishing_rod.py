@@ -1,6 +1,6 @@
 """A cast with a fishing rod: the wrist swings it back and forward, and the rod bends far under its lure.
 
-    python examples/fishing_rod.py [FOLDER]
+    python examples/04_fishing_rod.py [FOLDER]
 
 writes fishing-rod.png, the rod on its way, and the film fishing-rod.gif.
 """

@@ -1,6 +1,6 @@
 """A cantilever that a moment at its tip rolls up into a full circle, and springs open again.
 
-    python examples/rolled_up.py [FOLDER]
+    python examples/03_rolled_up.py [FOLDER]
 
 writes rolled-up.png, the way into the circle, and the film rolled-up.gif of the strip when it is let go.
 """

@@ -1,6 +1,6 @@
 """Spin-up of a flexible arm: exact and second-order links agree, a linear link diverges.
 
-    python examples/spin_up.py [FOLDER]
+    python examples/02_spin_up.py [FOLDER]
 
 writes spin-up.png, with the lag of the tip, and the film spin-up.gif.
 """

@@ -1,0 +1,52 @@
+"""``pliant report``: the page of a run, or a comparison of several."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pliant.cli.terminal import check_folder, check_replaced, refuse
+
+PAGES = (".html", ".htm")
+
+Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="HDF5 files of runs; several are compared.")]
+
+
+def report(
+    runs: Runs,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The page to write; default: beside the first run."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is not Pliant's.")] = False,
+) -> None:
+    """Write one page about a run, or one that lays several over each other: films, curves, differences."""
+    typer.echo(f"written to {write_page(runs, output, force)}")
+
+
+def page_path(runs: list[Path], output: Path | None) -> Path:
+    """Where the page of runs goes if nothing else is said."""
+    if output is not None:
+        return output
+    return runs[0].with_name("-".join(dict.fromkeys(run.stem for run in runs)) + PAGES[0])
+
+
+def write_page(runs: list[Path], output: Path | None, force: bool) -> Path:
+    """Write the page of one run or of several; returns where it is."""
+    from pliant.results.comparison import MOST_RUNS, named, write_comparison
+    from pliant.results.result import Result
+
+    path = page_path(runs, output)
+    check_folder(path, PAGES)
+    check_replaced(path, force)
+    if len(runs) > MOST_RUNS:
+        refuse(f"{len(runs)} runs are given; at most {MOST_RUNS} can be compared on a page")
+    results = [Result.load(run) for run in runs]
+    if len(results) == 1:
+        results[0].report(path)
+    else:
+        own = [result.info.name for result in results]
+        write_comparison(named(results, own if len(set(own)) == len(own) else [run.stem for run in runs]), path)
+    return path

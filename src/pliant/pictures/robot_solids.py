@@ -1,0 +1,192 @@
+"""A robot as solids on its places: beams with their true sections, other links, joints, hubs, payloads, looks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pliant.bodies.carried import frame_pose
+from pliant.bodies.curved_axis import undeformed_pose
+from pliant.bodies.modal_body import Array
+from pliant.model.materials import Material
+from pliant.model.outline import BASE as GROUND
+from pliant.pictures.meshes import MOST_TRIANGLES, coarser, link_triangles
+from pliant.pictures.outlines import segment_rings
+from pliant.pictures.skeleton import STATIONS, Places
+from pliant.pictures.solids import Ints, Kind, Solid, ball, bar, block, shape, swept, weight
+
+if TYPE_CHECKING:
+    from pliant.dynamics import Dynamics
+    from pliant.mechanism import Member
+    from pliant.model.links import Link
+
+SYMBOL = 0.014
+"""Radius of what has no size of its own, as a part of the size of the robot."""
+NEAR = 1e-9
+
+
+class RobotSolids:
+    """All solids of a robot and the places that carry them.
+
+    stations   sections along a flexible beam
+    triangles  the most of the meshes of a link
+    unit  radius of what has no size of its own (rigid links, joints), m
+    size  of the robot in its reference pose, m
+    """
+
+    def __init__(self, arm: Dynamics, stations: int = STATIONS, triangles: int = MOST_TRIANGLES) -> None:
+        self.arm, self.skeleton, self._triangles = arm, Places(arm, stations), triangles
+        self.size = self._extent()
+        self.unit = SYMBOL * self.size
+        robot = arm.robot
+        self.solids: list[Solid] = [block("", "ground", np.full(3, 2.4 * self.unit)).on(self.skeleton.base)]
+        for link, member in zip(robot.links, self._members(), strict=True):
+            parts = [*self._beams(link), *self._looks(link)]
+            if link.beam is None and not parts:
+                parts += self._bars(link)
+            parts += [*self._offsets(link), *self._carried(link, member), *self._joint(link, member)]
+            self.solids += parts
+
+    @property
+    def stressed(self) -> bool:
+        """Whether the stress of some beam is known."""
+        return any(solid.modulus is not None for solid in self.solids)
+
+    def _members(self) -> list[Member]:
+        found = {member.name: member for member in self.arm.mechanism.members}
+        return [found[link.name] for link in self.arm.robot.links]
+
+    def _extent(self) -> float:
+        positions, _ = self.skeleton.places(self.arm.reference_pose())
+        return float(np.linalg.norm(np.ptp(positions, axis=0))) or 1.0
+
+    # ---- links
+
+    def _beams(self, link: Link) -> Iterator[Solid]:
+        """The sections of every piece, swept along it."""
+        if link.beam is None:
+            return
+        kind: Kind = "flexible" if link.is_flexible else "rigid"
+        beam, places = link.beam.with_materials(self.arm.robot.materials), self.skeleton.beams[link.name]
+        for part, own in zip(beam.parts(), places.pieces, strict=True):
+            fractions = np.linspace(0.0, 1.0, len(own))
+            rings = [segment_rings(part, float(s)) for s in (fractions if part.taper_to is not None else [0.0])]
+            modulus = part.material.E if isinstance(part.material, Material) and link.is_flexible else None
+            yield swept(link.name, kind, own, rings if len(rings) > 1 else rings * len(own), modulus)
+
+    def _looks(self, link: Link) -> Iterator[Solid]:
+        triangles = coarser(link_triangles(link), self._triangles)
+        if len(triangles):
+            yield shape(link.name, "looks", triangles).on(self.skeleton.link_place(link.name))
+
+    def _bars(self, link: Link) -> Iterator[Solid]:
+        """A link without sections: bars from its root to what hangs on it, each end moving with its frame."""
+        robot = self.arm.robot
+        used = [robot.parent_of(child)[1] for child in robot.children_of(link.name)]
+        ends = [robot.resolve_frame(frame) for loop in robot.loops for frame in loop.frames]
+        used += [frame for on, frame in ends if on == link.name]
+        used += [*link.modal.frames] if link.modal is not None else []
+        kind: Kind = "flexible" if link.is_flexible else "rigid"
+        for name in dict.fromkeys(used or ["tip"]):
+            p, R = frame_pose(link, name)
+            if np.linalg.norm(p) < NEAR:
+                continue
+            root = self.skeleton.link_place(link.name)
+            if not link.is_flexible:
+                yield bar(link.name, kind, np.array([np.zeros(3), p]), self.unit, (root, root))
+                continue
+            # in the axes of the link; what belongs to the frame is then given in those of the frame
+            drawn = bar(link.name, kind, np.array([np.zeros(3), p]), self.unit, (root, self._place(link, name)))
+            far = drawn.places != root
+            offsets = np.where(far[:, None], (drawn.offsets - p) @ R, drawn.offsets)
+            yield Solid(link.name, kind, drawn.places, offsets, drawn.faces)
+
+    def _place(self, link: Link, frame: str) -> int:
+        return self.skeleton.frame_place(link, frame)
+
+    def _offsets(self, link: Link) -> Iterator[Solid]:
+        """What leads from the axis of a beam to frames beside it, and from frames to the joints that they carry."""
+        robot, radius = self.arm.robot, 0.7 * self.unit
+        children = [robot.link(child) for child in robot.children_of(link.name)]
+        busy = {robot.parent_of(child.name)[1] for child in children}
+        for frame in link.frames if link.beam is not None else ():
+            if np.linalg.norm(frame.vector()) > NEAR and (frame.name in busy or self._is_end(link.name, frame.name)):
+                p, R = frame_pose(link, frame.name)
+                foot = (undeformed_pose(link.beam, frame.x or 0.0)[0] - p) @ R  # type: ignore[arg-type]
+                yield self._bar(link.name, self._place(link, frame.name), foot, np.zeros(3), radius)
+        for child in children:
+            yield from self._post(link.name, self._place(link, robot.parent_of(child.name)[1]), child)
+        if robot.parent_of(link.name)[0] == GROUND:
+            yield from self._post("", self.skeleton.base, link)
+
+    def _is_end(self, link: str, frame: str) -> bool:
+        robot = self.arm.robot
+        return any(robot.resolve_frame(end) == (link, frame) for loop in robot.loops for end in loop.frames)
+
+    def _post(self, link: str, place: int, child: Link) -> Iterator[Solid]:
+        """From a place to the joint of a link, and the rail of a sliding one."""
+        joint, radius = child.joint, 0.7 * self.unit
+        at = joint.placement.vector()
+        if joint.type != "free" and np.linalg.norm(at) > NEAR:
+            yield self._bar(link, place, np.zeros(3), at, radius)
+        if joint.type == "prismatic":
+            low, high = (joint.limits.position if joint.limits else None) or (-0.5 * self.size, 0.5 * self.size)
+            low, high = max(low, -self.size), min(high, self.size)
+            axis = joint.placement.matrix() @ joint.axis_vector()
+            yield self._bar(link, place, at + low * axis, at + high * axis, 0.5 * self.unit, "joint")
+
+    def _bar(self, link: str, place: int, a: Array, b: Array, radius: float, kind: Kind = "rigid") -> Solid:
+        return bar(link, kind, np.array([a, b]), radius, (place, place))
+
+    # ---- what they carry
+
+    def _carried(self, link: Link, member: Member) -> Iterator[Solid]:
+        """Hubs and payloads about their centres of mass."""
+        for part in member.parts:
+            place = self._place(link, part.frame)
+            drawn, axes = weight(link.name, part.mass, part.inertia, self.unit)
+            yield drawn.on(place, part.com, axes)
+            if np.linalg.norm(part.com) > np.linalg.norm(drawn.offsets, axis=1).max():
+                yield self._bar(link.name, place, np.zeros(3), part.com, 0.4 * self.unit, "load")
+
+    def _joint(self, link: Link, member: Member) -> Iterator[Solid]:
+        """A drum about the axis, a block on its rail, or a ball; as large as what it holds."""
+        joint, place = member.joint, self.skeleton.link_place(link.name)
+        origin = -joint.R_JB.T @ joint.p_JB
+        size = max(1.5 * self.unit, 1.1 * self._thickness(link))
+        if joint.kind == "revolute":
+            half = 1.15 * size * joint.axis_B
+            yield bar(link.name, "joint", np.array([origin - half, origin + half]), size, (place, place))
+        elif joint.kind == "prismatic":
+            yield block(link.name, "joint", np.full(3, 2 * size)).on(place, origin, joint.R_JB.T)
+        elif joint.kind == "spherical":
+            yield ball(link.name, "joint", 1.2 * size).on(place, origin)
+
+    def _thickness(self, link: Link) -> float:
+        """Half the size of a beam at its root."""
+        if link.beam is None:
+            return 0.0
+        return float(np.linalg.norm(segment_rings(link.beam.parts()[0], 0.0)[0], axis=1).max())
+
+
+def drawn_size(vertices: Array) -> tuple[Array, float]:
+    """Middle (3,) and radius of what is drawn."""
+    flat = vertices.reshape(-1, 3)
+    middle = (flat.min(axis=0) + flat.max(axis=0)) / 2
+    return middle, float(np.linalg.norm(flat - middle, axis=1).max()) or 1.0
+
+
+def joined(solids: list[Solid], kinds: tuple[Kind, ...]) -> Solid:
+    """The solids of some kinds as one."""
+    chosen = [solid for solid in solids if solid.kind in kinds]
+    starts = np.cumsum([0, *(len(solid.offsets) for solid in chosen)])
+    none: Ints = np.zeros(0, dtype=int)
+    return Solid(
+        "",
+        kinds[0],
+        np.concatenate([none, *(solid.places for solid in chosen)]),
+        np.concatenate([np.zeros((0, 3)), *(solid.offsets for solid in chosen)]),
+        np.concatenate([np.zeros((0, 3), dtype=int), *(s.faces + n for s, n in zip(chosen, starts, strict=False))]),
+    )

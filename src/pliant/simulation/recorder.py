@@ -1,0 +1,73 @@
+"""The samples of a run: when they are taken, and what is kept of each."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant.results.samples import Floats, Samples
+from pliant.simulation.integrators.integrator import Piece
+from pliant.simulation.state_equations import StateEquations
+
+SAME = 1e-9
+"""Sample times closer than this part of the sample step are one."""
+
+
+def sample_times(step: float, until: float) -> Floats:
+    """The multiples of a step and the end of the run, which is one of them if it is close to one."""
+    times: Floats = np.asarray(np.arange(int(np.ceil(until / step)) + 2) * step, dtype=np.float64)
+    times[times > until - SAME * step] = until
+    return times[: int(np.searchsorted(times, until)) + 1]
+
+
+class Recorder:
+    """Samples a solution at the multiples of a step and at the end."""
+
+    def __init__(self, equations: StateEquations, step: float, until: float) -> None:
+        self.equations, self.step = equations, step
+        self.times = sample_times(step, until)
+        self.next = 0
+        self.parts: list[Samples] = []
+        self.blocks: list[Samples] = []
+
+    def upcoming(self, end: float) -> Floats:
+        """Sample times that are left, up to a time."""
+        return self.times[self.next : int(np.searchsorted(self.times, end, side="right"))]
+
+    def first(self, t: float, y: Floats) -> None:
+        """The sample at the start."""
+        self._keep(np.array([t]), y[None])
+        self.next = 1
+
+    def take(self, piece: Piece, end: float, last: bool = False) -> None:
+        """The samples inside a piece up to a time; with ``last`` also that time itself."""
+        times = self.upcoming(end)
+        times = times[times > piece.start] if self.next else times
+        self.next += len(times)
+        if last and (not len(times) or times[-1] < end):
+            times = np.append(times, end)
+        if len(times):
+            self._keep(times, piece(times))
+
+    def _keep(self, times: Floats, states: Floats) -> None:
+        q, v, tau, force, reference = self.equations.moments(times, states)
+        work = states[:, self.equations.layout.balances].copy()
+        self.blocks.append(Samples(times, q, v, tau, force, work, reference))
+
+    def fresh(self) -> Samples | None:
+        """The samples since the last call."""
+        if not self.blocks:
+            return None
+        part = Samples.join(self.blocks)
+        self.blocks = []
+        self.parts.append(part)
+        return part
+
+    def samples(self) -> Samples:
+        """All samples."""
+        self.fresh()
+        return Samples.join(self.parts)
+
+    def recall(self, samples: Samples) -> None:
+        """Go on after samples that were kept."""
+        self.parts, self.blocks = [samples], []
+        self.next = int(samples.time[-1] / self.step + SAME) + 1

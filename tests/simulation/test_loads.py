@@ -1,0 +1,153 @@
+"""Loads: one law in numbers, in machine code and in derivatives; stops that are hard, and forces that arrive."""
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant.dynamics import Dynamics
+from pliant.engine.backends.replay import python_function
+from pliant.engine.stepping.driving import Driving, constants_of, drive_program
+from pliant.simulation.drives.controllers import PID, ComputedTorque
+from pliant.simulation.drives.law import compiled_law
+from pliant.simulation.drives.saturated import SaturatedDrive
+from pliant.simulation.integrators import compiled
+from pliant.simulation.loads import Disturbance, ElasticStops, Stops
+from pliant.simulation.run import simulate
+from pliant.simulation.start import Start
+from pliant.simulation.state_equations import StateEquations
+from pliant.simulation.trajectories.kinds import Quintic
+from pliant.simulation.trajectories.path import Surroundings
+from zoo import robot, state
+
+ROUNDING = 1e-11
+"""Of the largest generalised force: sums of a few dozen terms."""
+DIFFERENCE = 1e-6
+"""Step of the central differences; their error is its square and rounding over it, about 1e-8 of the largest."""
+
+
+@pytest.mark.parametrize(
+    "name", ["rigid-tree", "pinned", "branches-xyz", "prismatic", "satellite", "balls", "second-order", "rod-in-space"]
+)
+def test_forces_on_frames_from_link_to_link(name):
+    """What is handed down to the base is J^T w of the frame's Jacobian, whatever joints and bodies are on the way."""
+    arm = Dynamics(robot(name), compile="never")
+    q, v = state(arm)[:2]
+    for frame in (arm.frames[0], arm.frames[-1]):
+        push = Disturbance(frame=frame, force=[1.0, -2.0, 0.5], moment=[0.3, 0.1, -0.7]).bind(arm)
+        wanted = push.forces(np.array([0.1]), q[None], v[None])[0]
+        found = push.law(q.tolist(), v.tolist(), [1.0, -2.0, 0.5, 0.3, 0.1, -0.7], list(push.gains))
+        assert np.array(found, dtype=float) == pytest.approx(wanted, abs=ROUNDING * max(np.abs(wanted).max(), 1.0))
+
+
+def test_a_stop_pushes_back_and_never_pulls():
+    """Hunt & Crossley: k d (1 + c d'), and nothing where that is negative or where the stop is not touched."""
+    stops = ElasticStops({1: (-0.5, 0.25)}, 100.0, 2.0)
+    q = np.array([[9.0, 0.2], [9.0, 0.35], [9.0, 0.35], [9.0, 0.35], [9.0, -0.7], [9.0, -0.7]])
+    v = np.array([[9.0, 3.0], [9.0, 0.0], [9.0, 1.0], [9.0, -1.0], [9.0, 0.0], [9.0, -0.25]])
+    found = stops.forces(np.zeros(6), q, v)
+    assert found[:, 1] == pytest.approx([0.0, -10.0, -30.0, 0.0, 20.0, 30.0], abs=1e-12)
+    assert not found[:, 0].any()
+
+
+def acting(name):
+    """A robot, what acts on it, and a state in which stops are touched and a motor is at its limit."""
+    arm = Dynamics(name)
+    q0 = arm.assemble()
+    move = Quintic(to={each: q0[arm.names.index(each)] + 0.3 for each in arm.inputs}, duration=0.25)
+    drive = ComputedTorque(trajectory=move, kp=400.0, kd=30.0, saturate=True) if arm.loops.rows else None
+    drive = drive or PID(trajectory=move, kp=400.0, kd=30.0, ki=10.0, gravity="measured", saturate=True)
+    active = drive.bind(Surroundings(arm, q0), q0 @ arm.B)
+    rng = np.random.default_rng(3)
+    q, v = q0 + 0.01 * rng.standard_normal(arm.size), 0.3 * rng.standard_normal(arm.size)
+    first = arm.names.index(arm.inputs[0])
+    stops = ElasticStops({first: (q[first] + 0.02, q[first] + 0.4), 2: (q[2] - 0.4, q[2] - 0.01)}, 1e3, 0.1)
+    hit = Disturbance(frame="tip", force=[1.0, -2.0, 0.5], moment=[0.3, 0.1, -0.7]).bind(arm)
+    return arm, active, (stops, hit), q, v
+
+
+@pytest.mark.parametrize("is_cut", [False, True])
+@pytest.mark.parametrize("name", ["two-link-flexible", "four-bar"])
+def test_derivatives_of_all_that_acts(name, is_cut):
+    """Laws, models, closed twins, limits, stops and forces on frames: tangents against central differences."""
+    arm, active, loads, q, v = acting(name)
+    assert isinstance(active, SaturatedDrive)
+    limit = np.abs(active.inner.act(0.1, q, v, active.initial()).tau)
+    active.limits = (0.5 if is_cut else 2.0) * limit
+    equations = StateEquations(arm, active, loads)
+    equations.enter(0.0, 0.25)
+    law = compiled_law(equations)
+    driving = Driving(law.force, law.gains, law.channels, law.states, loads)
+    times = np.array([0.1])
+    r = np.hstack([law.signals(times), *(load.signals(times) for load in loads), np.zeros((1, law.states))])[0]
+    given = np.array(driving.numbers), np.array(arm.tree.gravity)
+    value = python_function(drive_program(arm.tree, driving))
+
+    def forces(q, v):
+        return np.array(value(*given, q, v, r, constants_of(arm.tree))[: arm.size], dtype=float)
+
+    wanted = arm.B @ active.act(0.1, q, v, active.initial()).tau + sum(
+        load.forces(times, q[None], v[None])[0] for load in loads
+    )
+    assert forces(q, v) == pytest.approx(wanted, abs=1e-10 * np.abs(wanted).max())
+    slope = python_function(drive_program(arm.tree, driving, ("q", "v")))
+    for k in range(2 * arm.size):
+        d = np.eye(1, 2 * arm.size, k)[0]
+        dq, dv = np.split(d, 2)
+        found = np.array(slope(*given, q, v, r, constants_of(arm.tree), dq, dv), dtype=float)
+        ahead, behind = (forces(q + h * dq, v + h * dv) for h in (DIFFERENCE, -DIFFERENCE))
+        difference = (ahead - behind) / (2 * DIFFERENCE)
+        assert found == pytest.approx(difference, abs=1e-6 * max(np.abs(difference).max(), np.abs(wanted).max()))
+
+
+def bounced(method="dop853", stiffness=1e4, **options):
+    """An arm that runs into its stops, on which it rings, with a force on its tip."""
+    arm = pliant.load("two-link-flexible").set("elbow.limits", {"position": (-2.0, -1.5)})
+    hit = Disturbance(frame="tip", force=["2*sin(30*t)", -2.0, 0.0], start=0.01, end=0.05)
+    start = Start(velocity={"elbow": 2.0})
+    stops = Stops(stiffness=stiffness, loss=0.2)
+    return simulate(
+        arm, until=0.1, start=start, stops=stops, disturbances=[hit], method=method, limits="ignore", **options
+    )
+
+
+def test_stops_in_machine_code_and_in_python(monkeypatch):
+    """Kinks are found by step control: the same motion at a tight tolerance, with as many steps."""
+    fast = bounced(tolerance=1e-11)
+    assert fast["elbow"].max() > -1.5
+    monkeypatch.setattr(compiled, "compilable", lambda equations: None)
+    slow = bounced(tolerance=1e-11)
+    assert np.abs(fast.q - slow.q).max() < 1e-9
+    assert fast["work.loads"] == pytest.approx(slow["work.loads"], abs=1e-9)
+    assert fast.info.statistics["evaluations"] < 2 * slow.info.statistics["evaluations"]
+
+
+@pytest.mark.filterwarnings("ignore:the energy balance is off")
+def test_hard_stops_by_explicit_and_implicit_steps():
+    """A stop that rings a hundred times as fast as the arm: implicit steps come to the explicit motion."""
+    exact = bounced(stiffness=1e8, tolerance=1e-10)
+    errors = [
+        np.abs(bounced("generalised-alpha", stiffness=1e8, tolerance=tolerance).q - exact.q).max()
+        for tolerance in (1e-6, 1e-8)
+    ]
+    # the touch is a kink, which costs more than the tolerance of a step
+    assert errors[0] < 1e-3
+    assert errors[1] < 5e-5
+    assert exact["work.loads"][-1] < 0
+
+
+@pytest.mark.filterwarnings("ignore:the energy balance is off")
+def test_an_arm_on_a_hard_stop_comes_to_rest_by_implicit_steps():
+    """Pressed against a stop of 1e10 N m/rad, it rests where k d carries the motor's torque."""
+    stiffness, torque = 1e10, 3.0
+    arm = pliant.load("two-link-flexible").set("elbow.limits", {"position": (-2.0, -1.5)})
+    arm = arm.set("gravity", [0.0, 0.0, 0.0])
+    drive = pliant.PID(kp={"shoulder": 400.0, "elbow": 0.0}, kd={"shoulder": 40.0, "elbow": 5.0})
+    push = Disturbance(joint="elbow", effort=torque)
+    options = {"until": 6.0, "stops": Stops(stiffness=stiffness), "limits": "ignore", "disturbances": [push]}
+    run = simulate(arm, drive=drive, start=Start(position={"elbow": -1.501}), **options)
+    assert run.info.method == "generalised-alpha"
+    assert "a touched stop rings at" in run.info.reason
+    assert "a hundred times as soft" in run.info.reason
+    assert run["elbow"][-1] + 1.5 == pytest.approx(torque / stiffness, rel=1e-3)
+    # explicit steps follow its ringing all the time, ten of them to a period
+    assert run.info.statistics["steps"] < 0.1 * 6.0 * 1.8e5
