@@ -112,7 +112,7 @@ def test_mass_sums_are_those_of_the_points(bent):
 
 @pytest.mark.parametrize(("family", "along"), [("axial", 0), ("shear_y", 1), ("shear_z", 2)])
 def test_stretch_and_shear_move_the_tip_their_own_way(tapered, family, along):
-    """A positive coordinate makes the axis longer, or shifts its end towards +y or +z, by the integral of its strain."""
+    """A positive coordinate lengthens the axis, or shifts its end towards +y or +z, by the integral of its strain."""
     sets = shapes(tapered, {family: 2}, "legendre")
     body = rod(sets, tapered, {"tip": (tapered.length, np.zeros(3))}, section_inertia=False)
     frame = terms_of(body, np.eye(2)).frame(body.section("tip", None), [0.0] * 2, [0.0] * 2)
