@@ -29,6 +29,9 @@ ZOO = (
     "pinned",
     "elements",
     "rotary-exact",
+    "second-order",
+    "rods-in-a-plane",
+    "rod-in-space",
     "forty",
     "chain-30",
 )

@@ -195,7 +195,8 @@ def fill(pattern: Any, value: Any) -> list[float]:
         elif isinstance(p, (list, tuple)):
             for inner_p, inner_x in zip(p, x, strict=True):
                 walk(inner_p, inner_x)
-        elif p != x:
+        elif p != x and (p or x):
+            # nothing at all is split into a zero
             raise ValueError(f"{x} stands where the structure has {p}")
 
     walk(pattern, value)
@@ -265,7 +266,7 @@ def _split_link(link: Any) -> ConstantsPattern:
 _FROZEN: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
 
-def _frozen(link: Any, pattern: Any) -> Any:
+def frozen_pattern(link: Any, pattern: Any) -> Any:
     """The pattern of a link as a key, made once for a link of several trees."""
     if link not in _FROZEN:
         _FROZEN[link] = freeze(pattern)
@@ -295,7 +296,7 @@ def structure_key(tree: Carrier) -> str:
         known: dict[Any, int] = {}
         links = []
         for link, split in zip(tree.links, split_tree(tree), strict=True):
-            pattern = (link.kind, _frozen(link, split.pattern))
+            pattern = (link.kind, frozen_pattern(link, split.pattern))
             links.append((known.setdefault(pattern, len(known)), link.parent))
         gravity = tuple(g != 0 for g in tree.gravity.tolist())
         _KEYS[tree] = hashlib.sha256(repr((list(known), links, gravity)).encode()).hexdigest()
