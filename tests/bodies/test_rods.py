@@ -107,9 +107,10 @@ def test_mass_sums_are_those_of_the_points(bent):
     terms = terms_of(body, K)
     q = np.random.default_rng(9).normal(size=len(K))
     none = [0.0] * len(q)
-    tangents = np.array([t.t for t in terms.tangents(terms.sections(list(q), none), list(q), none)])
+    tangents = np.array([station.tangent.t for station in terms.bent(list(q), none)])
     r = body.rows @ tangents
-    blocks, _ = terms._replace(discs=[]).inertia(list(q), none, [0.0] * 3)
+    without = [station._replace(disc=[]) for station in terms.stations]
+    blocks, _ = terms._replace(stations=without).inertia(list(q), none, [0.0] * 3)
     inertia = np.einsum("p,pab->ab", body.masses, [x @ x * np.eye(3) - np.outer(x, x) for x in r])
     assert np.array(blocks.C) == pytest.approx(inertia, rel=1e-11, abs=ROUNDING)
     assert terms.first_moment(list(q)) == pytest.approx(body.masses @ r, rel=1e-11, abs=ROUNDING)

@@ -17,7 +17,7 @@ TOLERANCE = 1e-12
 BUNDLED = ("canadarm", "lin-lewis-rfr", "seven-joint-arm", "six-dof", "two-link-flexible")
 BENT = ("second-order", "rods-in-a-plane")
 LOOPS = ("branches-cayley", "satellite", "drives", "chain-30", "rod-in-space")
-"""Several children per link, a floating base, friction, many links, a rod: kernels in loops over the links."""
+"""Several children per link, a floating base, friction, many links, stations: kernels in loops over the links."""
 
 
 @pytest.mark.parametrize("name", [*BUNDLED, *BENT])

@@ -20,6 +20,7 @@ ZOO = (
     "branches-cayley",
     "branches-xyz",
     "satellite",
+    "rod-in-space",
     "floating-beam",
     "prismatic",
     "fixed",
