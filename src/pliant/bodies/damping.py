@@ -68,9 +68,13 @@ def rayleigh_damping(M: Array, K: Array, mass: float, stiffness: float) -> Array
 
 def _blocks(M: Array, K: Array) -> Iterator[NDArray[np.intp]]:
     # coordinates that M or K couple; working by blocks keeps the zeros between them exact
+    coupled = (M != 0) | (K != 0)
+    if coupled.all():
+        yield np.arange(len(M))
+        return
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    count, label = connected_components(csr_array((M != 0) | (K != 0)), directed=False)
+    count, label = connected_components(csr_array(coupled), directed=False)
     for number in range(count):
         yield np.flatnonzero(label == number)
