@@ -70,7 +70,7 @@ def test_a_block_that_fails_or_is_not_tried_is_told(pages, tmp_path, page, why):
 
 
 def test_markers(pages, tmp_path):
-    text = '<!-- not run: why -->\n```sh\nrm x\n```\n\n<!-- silent -->\n```python\nprint(1)\n```\n'
+    text = "<!-- not run: why -->\n```sh\nrm x\n```\n\n<!-- silent -->\n```python\nprint(1)\n```\n"
     assert pages.executed(text, tmp_path) == text
     wrong = "```python\nprint(1)\n```\n```text\n2\n```\n"
     assert pages.executed(wrong, tmp_path) == wrong.replace("2", "1")
