@@ -1,4 +1,4 @@
-"""YAML of the pages, checked as what it is: a robot, a study, an overlay of a URDF, or a part of a robot in its place."""
+"""YAML of the pages, checked as what it is: a robot, a study, an overlay of a URDF, or a part of a robot."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory

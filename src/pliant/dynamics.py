@@ -195,7 +195,8 @@ class Dynamics(TreeDynamics):
 
     @property
     def _is_quick(self) -> bool:
-        return self._inverse.is_quick
+        # rows that follow from others are chosen anew at every state
+        return self._inverse.is_quick and not self.loops.redundant
 
     def _accelerations(self, call: QuickCall, q: Operand, v: Operand, f: Operand) -> Floats:
         """The step of a call that finds accelerations; a lost row of the loops makes them no numbers."""

@@ -392,7 +392,11 @@ def simulate(
 
 
 def run_study(study: Study, arm: Dynamics | None = None, report: Report | None = None) -> Result:
-    """Run a study to its end; what the result needs care with is also warned of."""
+    """Run a study to its end; what the result needs care with is also warned of.
+
+    arm     the dynamics of its robot, if they are there already
+    report  called now and then with the ``Progress``; ends the run if it gives True
+    """
     run = Run(study, arm)
     try:
         run.go(report)
