@@ -14,6 +14,7 @@ import pliant.tree_dynamics as tree_dynamics
 import zoo
 from pliant.dynamics import Dynamics
 from pliant.engine.backends.calls import QuickCall, padded_rows
+from pliant.engine.backends.loop_calls import LoopSlopes
 from pliant.formulations.method import Traced
 from pliant.formulations.recursive.inertia_columns import COMPOSITES, mass_matrix_of, mass_plan
 
@@ -269,12 +270,22 @@ def test_closed_loops_are_quick_too(closed, what):
 
 def test_a_lost_row_is_declined():
     """A folded parallelogram may go on in two ways: nothing that is compiled decides for one."""
-    arm = Dynamics(closed_robots.four_bar(lengths=(0.4, 0.2, 0.4, 0.2)))
-    q, v = arm.assemble(np.array([1.0, -1.0, 1.0]), hold=[]), np.zeros(3)
-    assert arm._quick_derivatives(q, v) is not None
-    folded = arm.assemble(np.zeros(3), hold=[])
-    assert np.abs(np.sin(folded)).max() < 1e-6
-    assert arm._quick_derivatives(folded, v) is None
+    arm, n = Dynamics(closed_robots.four_bar(lengths=(0.4, 0.2, 0.4, 0.2))), 3
+    call, still = QuickCall(), np.zeros(n)
+    q = call.takes(n)
+    slopes = [call.evaluates(arm.evaluator(arm.traced("inverse"), seed), q, still, still) for seed in "qv"]
+    inverse, _ = LoopSlopes(arm.loops, call).closed(q, still, still, arm._mass_step(call, q), still, slopes)
+    call.gives(inverse)
+    bordered = call.built()
+
+    def opened(angle):
+        return arm.assemble(np.array([angle, -angle, angle]), hold=[arm.names[0]])
+
+    assert bordered(opened(1.0)) is not None
+    assert arm._quick_derivatives(opened(1.0), still) is not None
+    # what is left of the row is squared, and still a number
+    assert bordered(opened(1e-7)) is None
+    assert arm._quick_derivatives(opened(1e-7), still) is None
 
 
 @pytest.mark.parametrize("decay", [0.0, 4.0])
