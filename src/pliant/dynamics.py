@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from pliant.formulations.loops.coordinates import Choice
     from pliant.formulations.loops.forms import Reduced
     from pliant.model import Robot
+    from pliant.viewer.server import Viewer
 
 __all__ = [
     "Dynamics",
@@ -118,6 +119,14 @@ class Dynamics(TreeDynamics):
         figure: Figure = made_by("pictures.drawing", "robot_figure")(self.robot, path)
         return figure
 
+    def view(self, *, port: int = 8080, browser: bool = True) -> Viewer:
+        """The robot in three dimensions in the browser, on this computer only (needs viser: pip install viser).
+
+        Joints are set by sliders, modes swing, colours show deflection and stress.
+        """
+        shown: Viewer = made_by("viewer.server", "view_robot")(self, port=port, browser=browser)
+        return shown
+
     def _repr_html_(self) -> str:
         rows = zip(self.names, self.mechanism.units, self.mechanism.pose, strict=True)
         drives = set(self.inputs)
@@ -188,7 +197,8 @@ class Dynamics(TreeDynamics):
 
     @property
     def _is_quick(self) -> bool:
-        return self._inverse.is_quick
+        # rows that follow from others are chosen anew at every state
+        return self._inverse.is_quick and not self.loops.redundant
 
     def _accelerations(self, call: QuickCall, q: Operand, v: Operand, f: Operand) -> Floats:
         """The step of a call that finds accelerations; a lost row of the loops makes them no numbers."""

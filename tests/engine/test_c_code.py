@@ -139,7 +139,7 @@ def test_stumpff_polynomial(k):
 # ---- the table of the links
 
 
-@pytest.mark.parametrize("name", ["branches-exponential", "satellite", "rigid-tree"])
+@pytest.mark.parametrize("name", ["branches-exponential", "satellite", "rigid-tree", "rod-in-space"])
 def test_rows_point_at_every_neighbour(name):
     tree = Dynamics(zoo.robot(name)).tree
     program = rolled(INVERSE, tree, ("a",))

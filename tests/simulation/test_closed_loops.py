@@ -7,7 +7,7 @@ from scipy.special import ellipk
 
 import pliant
 from closed_robots import ALIGNED, PLANE, bar, five_bar, four_bar, pendulum_ring
-from pliant import Dynamics, Joint, Loop, Placement, Robot
+from pliant import Dynamics, Joint, Link, Loop, Placement, Rigid, Robot
 from pliant.simulation.choice import choose
 from pliant.simulation.drives.kinds import NoDrive
 from pliant.simulation.integrators import compiled
@@ -406,3 +406,38 @@ def test_a_study_file_with_loops(tmp_path):
     run = run_study(load_study(tmp_path / "own.yaml"))
     assert run.finished
     assert run["loops.gap"].max() < GAP
+
+
+def turntable(**loop):
+    """A rigid four-bar on a table that turns about the vertical: no two rows along base axes serve in every plane."""
+    plain = four_bar(loop=loop)
+    table = Link(
+        name="table",
+        joint=Joint(name="turn", parent="base", axis=(0.0, 1.0, 0.0), actuated=False),
+        rigid=Rigid(mass=1.0, com=(0.0, 0.0, 0.0), inertia=0.1, length=0.4),
+    )
+    links = [
+        link.with_changes(joint=link.joint.with_changes(parent="table")) if link.joint.parent == "base" else link
+        for link in plain.links
+    ]
+    return plain.with_changes(links=[table, *links])
+
+
+def test_rows_of_an_over_constrained_loop_change_in_machine_code(monkeypatch):
+    """The plane of a loop that is closed in space turns by half a turn, through where its rows are lost."""
+    arm = Dynamics(turntable(planar=None))
+    assert len(arm.loops.redundant) == 3
+    made, rebuild = [], compiled.CompiledIntegrator._rebuild
+    monkeypatch.setattr(compiled.CompiledIntegrator, "_rebuild", lambda self: made.append(self.t) or rebuild(self))
+    options = {"until": 1.1, "start": Start(velocity={"turn": 3.0}), "limits": "ignore", "tolerance": 1e-8}
+    fast = simulate(arm, method="dop853", **options)
+    assert made
+    assert fast["turn"][-1] > np.pi
+    assert fast["loops.gap"].max() < GAP
+    balance = np.abs(fast["energy.balance"]).max()
+    assert balance < BALANCE * moved_energy(fast)
+    implicit = simulate(arm, method="generalised-alpha", **options)
+    assert np.abs(implicit.q - fast.q).max() < 1e-3
+    monkeypatch.setattr(compiled, "compilable", lambda equations: None)
+    slow = simulate(arm, method="dop853", **options)
+    assert np.abs(fast.q - slow.q).max() < 1e-6

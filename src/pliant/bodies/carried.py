@@ -69,7 +69,7 @@ NOTHING = CarriedMass(0.0, np.zeros(3), np.zeros((3, 3)))
 
 
 def carried(robot: Robot, link_name: str) -> CarriedMass:
-    """Mass and inertia on the tip of a link, about the tip and in the axes of the link.
+    """Mass (kg) and inertia (kg m^2) on the tip of the link ``link_name``, about the tip and in the axes of the link.
 
     ``inertia[2, 2]`` loads bending in y, ``inertia[1, 1]`` bending in z, ``inertia[0, 0]`` torsion.
     """

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from pliant.dynamics import Dynamics
 from pliant.formulations.loops.errors import LoopError
+from pliant.formulations.loops.loops import Rows
 from pliant.formulations.method import Traced
 from pliant.model.errors import ModelError
 from pliant.simulation.trajectories.path import Surroundings
@@ -60,19 +61,21 @@ class DrivenTwin:
             raise ModelError(str(error)) from None
 
     @property
-    def is_traced(self) -> bool:
-        """Whether it has a tape: the rows that over-constrained loops use may change on the way."""
-        return not self.loops.redundant
-
-    @property
     def traced_inverse(self) -> Traced:
         """(q, v, a) -> forces of a tree; efforts of the inputs first, with closed loops."""
-        return self.loops.traced_forward(self.driven) if self.is_closed else self.twin.traced("inverse")
+        if not self.is_closed:
+            return self.twin.traced("inverse")
+        return self.loops.traced_forward(self.driven, self.rows)
+
+    @property
+    def rows(self) -> Rows | None:
+        """Those that over-constrained loops use in machine code."""
+        return self.loops.rows_at(self.q) if self.loops.redundant else None
 
     @property
     def traced_correction(self) -> Traced:
         """(q, v) -> a Newton step towards closed loops, with the inputs held."""
-        return self.loops.traced_correction(self.driven)
+        return self.loops.traced_correction(self.driven, None if self.rows is None else self.rows.kept)
 
     def configuration(self, q: Floats) -> Floats:
         """All coordinates of the twin (n,) for positions of the inputs."""

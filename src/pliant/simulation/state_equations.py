@@ -28,6 +28,7 @@ from pliant.simulation.trajectories.path import Path
 from pliant.spatial.attitude import is_far, recentred
 
 if TYPE_CHECKING:
+    from pliant.formulations.loops.loops import Rows
     from pliant.formulations.method import Traced
 
 Floats = NDArray[np.float64]
@@ -74,6 +75,7 @@ class StateEquations:
         self.turning = tuple(self.moving.tolist().index(k) for k in arm.mechanism.attitudes)
         self._earliest, self._latest = -np.inf, np.inf
         self.acting = self.loads
+        self.rows: Rows | None = None
         self.astray = ""
 
     @property
@@ -110,7 +112,19 @@ class StateEquations:
     @property
     def traced_forward(self) -> Traced:
         """What gives the accelerations; where joints are prescribed, their efforts first."""
-        return self.loops.traced_forward(self._held)
+        return self.loops.traced_forward(self._held, self.rows)
+
+    def change_rows(self, t: float, y: Floats) -> bool:
+        """Let ``traced_forward`` use the rows of over-constrained loops that are best at a state; False if it does."""
+        if not self.loops.redundant or not np.isfinite(y).all():
+            return False
+        before, best = self.rows, self.loops.rows_at(self._expanded(t, y)[0])
+        if before is not None and before.kept == best.kept:
+            if before.is_last:
+                return False
+            best = before.to_the_end()
+        self.rows = best
+        return True
 
     # ---- first order
 

@@ -352,8 +352,9 @@ def load_study(
 ) -> Study:
     """Read a study; all its problems come in one ModelError with their lines.
 
-    python   whether the study may name Python code to run
-    changes  keys of the study that are replaced, such as {"until": 5}
+    name_or_path  a bundled study, or a file
+    python        whether the study may name Python code to run
+    changes       keys of the study that are replaced, such as {"until": 5}
     """
     path = find_study(name_or_path)
     return study_from(read_document(path, CONTENT), str(path.parent), python=python, changes=changes)

@@ -45,6 +45,11 @@ def ramp(x: Scalar) -> Scalar:
     return x.ramp() if hasattr(x, "ramp") else np.maximum(x, 0.0)
 
 
+def step(x: Scalar) -> Scalar:
+    """1 where x is positive, else 0: the slope of the ramp."""
+    return x.step() if hasattr(x, "step") else np.heaviside(x, 0.0)
+
+
 def frozen(x: Scalar) -> Scalar:
     """x, but constant in derivatives."""
     return x.frozen() if hasattr(x, "frozen") else x

@@ -38,10 +38,10 @@ _RECENT: dict[str, tuple[dict[str, Any], jit.LoadedCode]] = {}
 """Machine code made or loaded last in this process; robots of one structure share it."""
 _RECENT_LOCK = Lock()
 
+_HELD = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
+
 FIRST_INPUT = 2
 """Place of the inputs among the arguments of a compiled evaluation, after constants and gravity."""
-
-_HELD = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 
 GROUP = 512
 """Smallest number of states worth a thread of its own."""
@@ -90,10 +90,11 @@ def _source_version() -> str:
 
 @dataclass(frozen=True, slots=True)
 class BufferLayout:
-    """What the buffers of a program must look like; stored beside the compiled code."""
+    """What the buffers of a program must look like, and the link of each row; stored beside the compiled code."""
 
     entry: str
     rows: list[list[int]]
+    owners: list[int]
     record_size: int
     saved_size: int
     outputs: int
@@ -101,7 +102,8 @@ class BufferLayout:
 
     @classmethod
     def of(cls, program: RolledProgram, entry: str = "") -> BufferLayout:
-        return cls(entry, rows(program).tolist(), program.record_size, program.saved_size, program.outputs, jit.lanes())
+        sizes = program.record_size, program.saved_size, program.outputs
+        return cls(entry, rows(program).tolist(), program.owners, *sizes, jit.lanes())
 
 
 def stored(parts: object, make: Callable[[], tuple[dict[str, Any], str]]) -> tuple[dict[str, Any], jit.LoadedCode]:
@@ -208,7 +210,7 @@ def _jacobian_arrays(
     program: Program, plan: BufferLayout, table: NDArray[np.int64], directions: int
 ) -> tuple[list[NDArray[Any] | int], Floats]:
     """The arguments of a compiled Jacobian after its inputs, and the matrix (outputs, directions) that it fills."""
-    lanes, links = plan.lanes, len(table)
+    lanes, links = plan.lanes, plan.owners[-1] + 1
     units = aligned((2 * directions + lanes) * lanes)
     units.reshape(-1, lanes)[directions : directions + lanes] = np.eye(lanes)
     # a program of a single kernel has one link for all
@@ -219,8 +221,11 @@ def _jacobian_arrays(
     width = padded(directions, lanes)
     matrix = aligned(plan.outputs * width)
     held: list[NDArray[Any] | int] = [units, aligned(plan.record_size), aligned(plan.record_size * lanes)]
-    held += [aligned(plan.saved_size), aligned(plan.outputs * lanes), table, links]
-    held += [first, still_links(parents, moved, lanes), matrix, directions, plan.outputs]
+    # stations rest with their link, and stand before it
+    still = np.ascontiguousarray(still_links(parents, moved, lanes)[:, plan.owners])
+    rows_first = np.searchsorted(plan.owners, first)
+    held += [aligned(plan.saved_size), aligned(plan.outputs * lanes), table, len(table)]
+    held += [rows_first, still, matrix, directions, plan.outputs]
     return held, matrix.reshape(plan.outputs, width)[:, :directions]
 
 

@@ -61,7 +61,7 @@ def python_function(program: RolledProgram) -> Callable[..., list[Any]]:
             "sqrt": np.sqrt,
             "tanh": np.tanh,
             "ramp": scalars.ramp,
-            "step": lambda x: np.heaviside(x, 0.0),
+            "step": scalars.step,
             "frozen": scalars.frozen,
             "stumpff": scalars.stumpff,
         }

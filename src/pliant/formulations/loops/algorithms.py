@@ -19,7 +19,7 @@ from pliant.formulations.recursive.composite import project
 from pliant.formulations.recursive.link import LinkConstants
 from pliant.formulations.recursive.newton_euler import to_seat
 from pliant.formulations.recursive.passes import FRAMES, MOTION, Algorithm, LinkView, run, views
-from pliant.spatial.scalars import Scalar
+from pliant.spatial.scalars import Scalar, step
 from pliant.spatial.vectors import Matrix, Vector, dot
 
 if TYPE_CHECKING:
@@ -149,6 +149,7 @@ class LoopForward(LoopAlgorithm):
 
     driven  only these coordinates have forces (for counts)
     pivots  whether they follow
+    least   pivots below which the results are made not to be numbers, for code that does not look at them
     """
 
     takes = ("q", "v", "f")
@@ -156,6 +157,7 @@ class LoopForward(LoopAlgorithm):
     stabilise: float = 0.0
     driven: tuple[int, ...] | None = None
     pivots: bool = True
+    least: tuple[float, ...] = ()
 
     def of_robot(self, robot: LoopInputs) -> Vector:
         f = list(robot.inputs["f"])
@@ -164,7 +166,8 @@ class LoopForward(LoopAlgorithm):
         links = views(robot.tree, self.merged({**robot.inputs, "f": f}), robot.constants, robot.gravity)
         move_frames(links)
         outcome = constrained(links, self.closures, self.plan, stabilise=self.stabilise)
-        return [*self.original(outcome.accelerations), *(outcome.pivots if self.pivots else [])]
+        accelerations = guarded(self.original(outcome.accelerations), outcome.pivots, self.least)
+        return [*accelerations, *(outcome.pivots if self.pivots else [])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +182,7 @@ class LoopInverse(LoopAlgorithm):
     stabilise: float = 0.0
     forces: bool = False
     pivots: bool = True
+    least: tuple[float, ...] = ()
 
     def of_robot(self, robot: LoopInputs) -> Vector:
         tree, inputs, constants, gravity = robot
@@ -192,10 +196,18 @@ class LoopInverse(LoopAlgorithm):
             given[link] = tree.links[link].kind.sign * a[coordinate]
         outcome: Outcome = constrained(links, self.closures, self.plan, given=given, stabilise=self.stabilise)
         return [
-            *outcome.efforts,
-            *self.original(outcome.accelerations),
+            *guarded(outcome.efforts, outcome.pivots, self.least),
+            *guarded(self.original(outcome.accelerations), outcome.pivots, self.least),
             *(outcome.pivots if self.pivots else []),
         ]
+
+
+def guarded(results: Vector, pivots: Vector, least: Sequence[float]) -> Vector:
+    """Results, or what is no number where a pivot is too small for them."""
+    good: Scalar = 1.0
+    for pivot, bound in zip(pivots, least, strict=False):
+        good = good * step(pivot - bound)
+    return [x / good for x in results] if least else results
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from pliant.formulations.loops.coordinates import Choice, Coordinates
 from pliant.formulations.loops.cuts import Plan, move_frames, plans
 from pliant.formulations.loops.dense_loops import DenseLoops
 from pliant.formulations.loops.legs import preferences
-from pliant.formulations.loops.loops import Elimination, Floats, Loops, OpenTree
-from pliant.formulations.loops.selection import SINGULAR
+from pliant.formulations.loops.loops import FAINT, Elimination, Floats, Loops, OpenTree, Rows
+from pliant.formulations.loops.selection import SINGULAR, independent_rows
 from pliant.formulations.method import Traced
 from pliant.formulations.recursive.passes import Algorithm, views
 
@@ -23,6 +23,9 @@ DECAY = 10.0
 
 CORRECTED = 1e-14
 """Scaled change at which corrections end."""
+
+CLOSED = 1e-10
+"""Scaled gap of redundant rows, and part of the rates by which they slip, where the kept ones hold them as well."""
 
 CORRECTIONS = 6
 """Newton steps that a state may need which is nearly closed."""
@@ -54,10 +57,23 @@ class ClosedLoops(DenseLoops):
         Passive joints take what they can: the gaps of a simulation are no reason to bend a link.
         """
         if self.redundant and q.ndim == 2:
+            together = self._corrected(q, v, driven, self.coordinates.selection.kept)
+            if self._holds(*together):
+                return together
             # each state may need rows of its own
             pairs = [self.corrected(*state, driven) for state in zip(q, v, strict=True)]
             return np.array([x for x, _ in pairs]), np.array([x for _, x in pairs])
-        run = self._corrector(driven, self.coordinates.selection.kept if q.ndim == 2 else self.coordinates.kept_at(q))
+        return self._corrected(q, v, driven, self.coordinates.kept_at(q))
+
+    def _holds(self, q: Floats, v: Floats) -> bool:
+        """Whether all rows are closed and do not slip, also those that follow from others."""
+        slips = self.constraints.closing(q, v)[1]
+        rates = np.abs(v / self.column_scale).max(axis=1, initial=0.0)
+        slips = np.abs(slips / self.constraints.row_scale).max(axis=1, initial=0.0)
+        return self.largest_gap(q) <= CLOSED and bool(np.all(slips <= CLOSED * np.maximum(rates, 1.0)))
+
+    def _corrected(self, q: Floats, v: Floats, driven: tuple[int, ...], kept: tuple[int, ...]) -> tuple[Floats, Floats]:
+        run = self._corrector(driven, kept)
         n, limit = self.arm.size, CORRECTED * self.column_scale
         for _ in range(CORRECTIONS):
             out = run.batch(q, v) if q.ndim == 2 else run(q, v)
@@ -102,17 +118,21 @@ class ClosedLoops(DenseLoops):
         counts = [self.arm.count(Traced(algorithm, tree)).total for algorithm in algorithms]
         return candidates[int(np.argmin(counts))]
 
-    def _algorithm(
-        self, plan: Plan, driven: tuple[int, ...], kept: tuple[int, ...], *, pivots: bool = True
-    ) -> Algorithm:
-        order, closures, rate = self.constraints.order, self.closures(kept), self.stabilise
+    def _algorithm(self, plan: Plan, driven: tuple[int, ...], kept: tuple[int, ...], **decisions: Any) -> Algorithm:
+        order, decided = self.constraints.order, {"plan": plan, "stabilise": self.stabilise, **decisions}
         if driven:
-            return LoopInverse.of(order, closures, plan=plan, driven=driven, stabilise=rate, forces=True, pivots=pivots)
-        return LoopForward.of(order, closures, plan=plan, stabilise=rate, pivots=pivots)
+            return LoopInverse.of(order, self.closures(kept), driven=driven, forces=True, **decided)
+        return LoopForward.of(order, self.closures(kept), **decided)
 
-    def traced_forward(self, driven: tuple[int, ...] = ()) -> Traced:
-        kept = self.coordinates.selection.kept
-        return Traced(self._algorithm(self.plan(driven), driven, kept, pivots=False), self.constraints.tree)
+    def traced_forward(self, driven: tuple[int, ...] = (), rows: Rows | None = None) -> Traced:
+        kept, bounds, _ = Rows(self.coordinates.selection.kept, ()) if rows is None else rows
+        plan = self.plan(driven, kept)
+        least = tuple(bounds[kept.index(k)] for k in self._multiplied(plan, kept)) if bounds else ()
+        return Traced(self._algorithm(plan, driven, kept, pivots=False, least=least), self.constraints.tree)
+
+    def rows_at(self, q: Floats) -> Rows:
+        kept = independent_rows(self.constraints.scaled(q), self.rank)[0]
+        return Rows(kept, tuple((FAINT * self.row_mobility(q, kept)).tolist()))
 
     # ---- dynamics
 
@@ -126,7 +146,12 @@ class ClosedLoops(DenseLoops):
         self, driven: tuple[int, ...], q: Floats, v: Floats, x: Floats, kept: tuple[int, ...] | None = None
     ) -> Floats:
         """Evaluate; a state in which a multiplier's row is lost goes the careful way."""
-        elimination = self._elimination(driven, self.coordinates.selection.kept if kept is None else kept)
+        if kept is None:
+            fit = [self.coordinates.kept_at(each) for each in q.reshape(-1, q.shape[-1])] if self.redundant else []
+            if len(set(fit)) > 1:
+                return np.array([self._with_driven(driven, *each) for each in zip(q, v, x, fit, strict=True)])
+            kept = fit[0] if fit else self.coordinates.selection.kept
+        elimination = self._elimination(driven, kept)
         # a vanishing pivot comes with the results, and its quotient is never used
         with np.errstate(divide="ignore", invalid="ignore"):
             out: Floats = elimination.run.batch(q, v, x) if q.ndim == 2 else elimination.run(q, v, x)
@@ -138,19 +163,14 @@ class ClosedLoops(DenseLoops):
             for k in np.flatnonzero(~good.all(axis=1)):
                 out[k, :head] = self._with_driven(driven, q[k], v[k], x[k], kept)
             return out[:, :head]
-        return self._careful(driven, q, v, x, kept)
+        return self._careful(driven, q, v, x)
 
-    def _careful(
-        self, driven: tuple[int, ...], q: Floats, v: Floats, x: Floats, kept: tuple[int, ...] | None
-    ) -> Floats:
-        """With other rows where those of the reference pose are dependent, else through scaled dense matrices."""
+    def _careful(self, driven: tuple[int, ...], q: Floats, v: Floats, x: Floats) -> Floats:
+        """Through scaled dense matrices."""
         if not np.isfinite(q).all():
             bad = int(np.argmin(np.isfinite(q)))
             raise ValueError(f"q of '{self.arm.names[bad]}' is {q[bad]}")
         self.coordinates.require_regular(q)
-        fit = self.coordinates.kept_at(q)
-        if kept is None and fit != self.coordinates.selection.kept:
-            return self._with_driven(driven, q, v, x, fit)
         if not driven:
             return self.forward_dense("dense", q, v, x)
         self.coordinates.require_driven(q, driven)
@@ -166,9 +186,13 @@ class ClosedLoops(DenseLoops):
         return self._eliminations[driven, kept]
 
     def _pivot_scale(self, plan: Plan, kept: Sequence[int]) -> Floats:
-        """The diagonal of J M^-1 J^T around the reference pose, for the rows that have multipliers."""
+        """The largest diagonal of J M^-1 J^T around the reference pose, for the rows that have multipliers."""
+        return self.resistance(self._multiplied(plan, kept))
+
+    def _multiplied(self, plan: Plan, kept: Sequence[int]) -> list[int]:
+        """The rows that have multipliers."""
         solved = {self.constraints.closures[each.closure].name for each in plan.solved}
-        return self.resistance([k for k in kept if self.constraints.loop_of[k] not in solved])
+        return [k for k in kept if self.constraints.loop_of[k] not in solved]
 
     def operations(self, what: Literal["forward", "inverse"]) -> Any:
         """Operations of one evaluation with efforts of the drives alone, the solution included."""

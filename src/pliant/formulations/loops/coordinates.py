@@ -28,6 +28,12 @@ Choice = Literal["auto", "elastic"] | Sequence[str]
 SAMPLES = 4
 """Configurations at which the rank is looked at: the reference pose may be a special one."""
 
+FIT = 100.0
+"""Condition number of the kept rows of over-constrained loops from which others are looked for ..."""
+
+BETTER = 0.1
+"""... that are better by so much."""
+
 NEARBY = 0.05
 """Their scaled distance from the reference pose."""
 
@@ -53,12 +59,18 @@ class Coordinates:
         return self._split(best, rank)
 
     def kept_at(self, q: Floats) -> tuple[int, ...]:
-        """The rows that are used at q: those of the selection, or others where they are dependent there."""
+        """The rows that are used at q: those of the selection, or others where they say the same much better."""
         kept = self.selection.kept
         if not self.selection.redundant:
             return kept
+        if not np.isfinite(q).all():
+            return kept
         J = self.constraints.scaled(q)
-        return kept if condition_of(J[list(kept)], len(kept)) <= WORST else independent_rows(J, len(kept))[0]
+        condition = condition_of(J[list(kept)], len(kept))
+        if condition <= FIT:
+            return kept
+        others = independent_rows(J, len(kept))[0]
+        return others if condition_of(J[list(others)], len(kept)) < BETTER * condition else kept
 
     def names(self, coordinates: Sequence[int]) -> tuple[str, ...]:
         return tuple(self.arm.names[k] for k in coordinates)

@@ -232,13 +232,14 @@ class DenseLoops(Loops):
         return Traced(ClosingForce.of(self.constraints.order, self.closures(kept)), self.constraints.tree)
 
     def resistance(self, rows: Sequence[int]) -> Floats:
-        """The diagonal of J M^-1 J^T of some rows around the reference pose."""
-        scale = np.zeros(len(rows))
-        for q in self.coordinates.samples:
-            J = self.jacobian(q)[list(rows)]
-            mobility = np.linalg.pinv(self.arm.mass_matrix(q), hermitian=True)
-            scale = np.maximum(scale, np.einsum("ri,ij,rj->r", J, mobility, J))
-        return scale
+        """The largest diagonal of J M^-1 J^T of some rows around the reference pose (rows,)."""
+        return np.asarray(np.max([self.row_mobility(q, rows) for q in self.coordinates.samples], axis=0))
+
+    def row_mobility(self, q: Floats, rows: Sequence[int]) -> Floats:
+        """The diagonal of J M^-1 J^T (rows,)."""
+        J = self.jacobian(q)[list(rows)]
+        mobility = np.linalg.pinv(self.arm.mass_matrix(q), hermitian=True)
+        return np.asarray(np.einsum("ri,ij,rj->r", J, mobility, J))
 
     def acceleration_slope(self, q: Floats, a: Floats) -> Floats:
         by_q: Floats = self.arm.evaluator(self.constraints.levels, "q")(q, np.zeros_like(q), a)

@@ -16,6 +16,7 @@ from pliant.formulations.loops.algorithms import LoopInverse
 from pliant.formulations.loops.cuts import Plan
 from pliant.formulations.loops.forms import Reduced
 from pliant.formulations.loops.merging import merged
+from pliant.formulations.loops.selection import SINGULAR
 from pliant.formulations.method import Traced
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 DenseForm = Literal["dense", "minimal", "platform"]
+
+FAINT = 1e-2
+"""Part of a constraint, squared, that the others must leave of it where other rows may say the same better."""
 
 LARGEST = 150
 """Coordinates of a tree up to which an inverse whose code grows with the tree is worth its compilation."""
@@ -60,6 +64,18 @@ class Elimination(NamedTuple):
 
     run: Any
     least_pivots: Floats
+
+
+class Rows(NamedTuple):
+    """Numbers of rows that serve about a state, and the least pivots down to which they do."""
+
+    kept: tuple[int, ...]
+    least: tuple[float, ...]
+    is_last: bool = False
+
+    def to_the_end(self) -> Rows:
+        """The same rows as long as they are independent at all, where no others serve better."""
+        return Rows(self.kept, tuple(SINGULAR / FAINT * x for x in self.least), is_last=True)
 
 
 class Loops:
@@ -166,10 +182,11 @@ class Loops:
 
     # ---- dynamics
 
-    def traced_forward(self, driven: tuple[int, ...] = ()) -> Traced:
+    def traced_forward(self, driven: tuple[int, ...] = (), rows: Rows | None = None) -> Traced:
         """(q, v, f) -> accelerations that close the loops.
 
-        ``driven`` coordinates have their accelerations in f, and their efforts come first in the result.
+        ``driven`` coordinates have their accelerations in f, and their efforts come first in the result. ``rows`` of
+        over-constrained loops may become dependent on the way: the results are no numbers there.
         """
         if not driven:
             return self.arm.traced("forward")
@@ -183,7 +200,11 @@ class Loops:
         """The same ready to run."""
         return Elimination(self.arm.evaluator(self.traced_forward(driven)), np.zeros(0))
 
-    def traced_correction(self, driven: tuple[int, ...] = ()) -> Traced:
+    def rows_at(self, q: Floats) -> Rows:
+        """The rows that are most independent at q."""
+        return Rows((), ())
+
+    def traced_correction(self, driven: tuple[int, ...] = (), kept: tuple[int, ...] | None = None) -> Traced:
         """(q, v) -> a Newton step of q towards closed loops, and v along them; ``driven`` coordinates stay."""
         raise NotImplementedError
 

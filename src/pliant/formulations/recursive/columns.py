@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.bodies.constants import GROUND
-from pliant.bodies.terms import BendingBody
 from pliant.formulations.recursive.connection import elastic, joint_attitude, joint_rates, orient, own_offset, seat_axes
 from pliant.formulations.recursive.link import COORDINATES
-from pliant.formulations.recursive.passes import Algorithm, LinkView, Pass
+from pliant.formulations.recursive.passes import FOLLOW_AT_REST, Algorithm, LinkView, Pass
 from pliant.spatial.vectors import ZERO3, Matrix, Vector, add, column, cross, identity3, product, scale, times
 
 if TYPE_CHECKING:
@@ -37,12 +36,6 @@ class LinkPlace(NamedTuple):
 
     R: Matrix
     p: Vector
-
-
-def _bend(view: LinkView) -> dict[str, Any]:
-    body = view.link.body
-    at_rest = [0.0] * view.kind.size
-    return {"bent": body.bent(elastic(view.kind, view.q), at_rest)} if isinstance(body, BendingBody) else {}
 
 
 def _place(view: LinkView) -> dict[str, Any]:
@@ -80,12 +73,11 @@ def _placed(view: LinkView) -> dict[str, Any]:
     return {"result": flat + [x for v, w in view.store["columns"] for x in (*v, *w)]}
 
 
-BEND_AT_REST = Pass("bend", "outward", _bend, of_body=True)
 PLACE = Pass("place", "outward", _place, reads=("place", "bent"))
 PLACES = Algorithm(
     "places",
     ("q",),
-    (BEND_AT_REST, PLACE, Pass("placed", "outward", _placed, own=("place", "arm", "columns"))),
+    (FOLLOW_AT_REST, PLACE, Pass("placed", "outward", _placed, own=("place", "arm", "columns"))),
     "result",
 )
 """For every link: rotation, position, arm, columns."""

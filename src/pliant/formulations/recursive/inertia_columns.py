@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.formulations.recursive.columns import (
-    BEND_AT_REST,
     COLUMN,
     PLACE,
     column_coordinates,
@@ -97,14 +96,13 @@ COMPOSITES = Algorithm(
     "composites",
     ("q",),
     (
-        BEND_AT_REST,
         PLACE,
         Pass(
             "compose",
             "inward",
             _compose,
             reads=("composite", "arm", "columns"),
-            own=("place", "arm", "columns", "bent"),
+            own=("place", "arm", "columns", "bent", "sums"),
         ),
     ),
     "result",

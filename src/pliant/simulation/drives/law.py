@@ -18,6 +18,7 @@ from pliant.spatial.scalars import Scalar, ramp
 from pliant.spatial.vectors import Vector, dot
 
 if TYPE_CHECKING:
+    from pliant.formulations.loops.loops import Rows
     from pliant.simulation.prescribed_dynamics import PrescribedDynamics
     from pliant.simulation.state_equations import StateEquations
 
@@ -57,6 +58,11 @@ class EffortLaw(Protocol):
     def channels(self) -> int: ...
     @property
     def states(self) -> int: ...
+    @property
+    def may_refuse(self) -> bool:
+        """Whether there are states in which only Python finds the efforts; they are no numbers there."""
+        ...
+
     def signals(self, t: Floats) -> Floats: ...
     def efforts(self, q: Vector, v: Vector, r: Vector, gains: Vector) -> Efforts: ...
 
@@ -76,6 +82,10 @@ class DriveLaw:
     @property
     def states(self) -> int:
         return self.inner.states
+
+    @property
+    def may_refuse(self) -> bool:
+        return self.inner.may_refuse
 
     @property
     def gains(self) -> tuple[float, ...]:
@@ -122,6 +132,10 @@ class FeedbackLaw:
         return 0 if self.ki is None else len(self.ki)
 
     @property
+    def may_refuse(self) -> bool:
+        return self.weight is not None and self.weight.may_refuse
+
+    @property
     def channels(self) -> int:
         return len(self.kp) + self.states
 
@@ -159,6 +173,7 @@ class PrescribedLaw:
     motion: Signal
     gains: tuple[float, ...] = ()
     states: int = 0
+    may_refuse: bool = False
 
     @property
     def channels(self) -> int:
@@ -186,6 +201,10 @@ class ComputedTorqueLaw:
     twin: TracedTwin
     motion: Signal
     states: int = 0
+
+    @property
+    def may_refuse(self) -> bool:
+        return self.twin.may_refuse
 
     @property
     def channels(self) -> int:
@@ -218,14 +237,19 @@ class ElasticLaw:
     kd: Floats
     model: PrescribedDynamics
     motion: Signal
+    rows: Rows | None = None
 
     @property
     def inverse(self) -> TracedModel:
-        return TracedModel(self.model.loops.traced_forward(tuple(self.model.driven.tolist())))
+        return TracedModel(self.model.loops.traced_forward(tuple(self.model.driven.tolist()), self.rows))
 
     @property
     def states(self) -> int:
         return 2 * len(self.model.free)
+
+    @property
+    def may_refuse(self) -> bool:
+        return self.rows is not None
 
     @property
     def channels(self) -> int:
@@ -290,16 +314,15 @@ def _motion(equations: StateEquations) -> Signal:
 def _effort_law(equations: StateEquations, drive: ActiveDrive) -> EffortLaw | None:
     arm = equations.arm
     if isinstance(drive, ActiveComputedTorque):
-        if not drive.model.is_traced:
-            return None
         return ComputedTorqueLaw(arm.B, drive.kp, drive.kd, TracedTwin(drive.model), _motion(equations))
     if isinstance(drive, ActivePID):
         return _pid_law(equations, drive)
     if isinstance(drive, ActiveElasticFeedForward):
-        loops = drive.model.loops
-        if not loops.inverse_is_traced or loops.redundant:
+        if not drive.model.loops.inverse_is_traced:
             return None
-        return ElasticLaw(arm.B, drive.kp, drive.kd, drive.model, _motion(equations))
+        loops = drive.model.loops
+        rows = loops.rows_at(drive.start) if loops.redundant else None
+        return ElasticLaw(arm.B, drive.kp, drive.kd, drive.model, _motion(equations), rows)
     gains = drive.linear_gains(len(arm.inputs))
     if gains is None or drive.states:
         return None
@@ -311,10 +334,8 @@ def _effort_law(equations: StateEquations, drive: ActiveDrive) -> EffortLaw | No
     return FeedbackLaw(arm.B, *gains, desired)
 
 
-def _pid_law(equations: StateEquations, drive: ActivePID) -> FeedbackLaw | None:
+def _pid_law(equations: StateEquations, drive: ActivePID) -> FeedbackLaw:
     weight = drive.measured_weight
-    if weight is not None and not weight.is_traced:
-        return None
 
     def desired(t: Floats) -> Floats:
         return drive.pull(drive.path.many(equations.clocks(t)), 0.0, 0.0)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pliant.engine.trace.structure import constants_from, numbers_of
 from pliant.formulations.method import Traced
-from pliant.spatial.scalars import frozen
+from pliant.spatial.scalars import Scalar, frozen, step
 from pliant.spatial.vectors import Vector
 
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 CLOSING_STEPS = 4
 """Newton steps from the passive joints of the bent robot to those of its rigid twin. An error e becomes about e^2/2:
 0.1 rad ends below rounding."""
+
+LARGEST_CLOSING = 1e-5
+"""Scaled change of the last of them: what is left is its square."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,11 @@ class TracedTwin:
     def __init__(self, model: DrivenTwin) -> None:
         self.model, self.inverse = model, TracedModel(model.traced_inverse)
         self.correction = TracedModel(model.traced_correction) if model.is_closed else None
+
+    @property
+    def may_refuse(self) -> bool:
+        """Whether its results are no numbers where the twin cannot be closed from the robot's own joints."""
+        return self.correction is not None
 
     @cached_property
     def numbers(self) -> tuple[float, ...]:
@@ -75,12 +83,17 @@ class TracedTwin:
         for i, k in zip(self.model.passive, self.model.places, strict=True):
             full[i] = near[k]
         n = len(full)
+        left: Scalar = 1.0
         for _ in range(CLOSING_STEPS):
             # a step from closed loops has their exact derivatives: those of the steps before have no part in it
-            full = self._spread(q, [frozen(x) for x in full])
-            out = self.correction({"q": full, "v": rate}, numbers, weight=False)
+            before = self._spread(q, [frozen(x) for x in full])
+            out = self.correction({"q": before, "v": rate}, numbers, weight=False)
             full = out[:n]
-        return full, out[n:]
+        for i, scale in zip(self.model.passive, self.model.loops.column_scale[self.model.passive], strict=True):
+            change = frozen((full[i] - before[i]) / scale)
+            left = left * step(LARGEST_CLOSING**2 - change * change)
+        # no number where the twin is too far from the robot to be closed like this
+        return full, [x / left for x in out[n:]]
 
     def _efforts(self, full: Vector, rate: Vector, a: Vector, numbers: Vector, *, weight: bool = True) -> Vector:
         inputs = {"q": full, "v": rate, "a": self._spread(a, [0.0] * len(full))}

@@ -20,6 +20,7 @@ from pliant.engine.stepping.implicit import alpha_clock
 from pliant.engine.stepping.implicit_system import ImplicitSystem
 from pliant.engine.stepping.integrators import SLIVER, Clock, Status, new_clock
 from pliant.engine.stepping.signals import MOST_PIECES, RoughSignalError, Signals
+from pliant.formulations.loops.loops import Rows
 from pliant.simulation.drives.law import AnyLaw, compiled_law
 from pliant.simulation.integrators.dop853 import DOP853
 from pliant.simulation.integrators.fixed_step import RK4, SemiImplicit
@@ -42,19 +43,21 @@ COUNTERS = np.array([Clock.STEPS, Clock.REJECTED, Clock.CALLS, Clock.MATRICES])
 """What the machine code counts for the statistics."""
 MOST_SAMPLES = 20 * STEPS_PER_CALL
 """Samples that one call may give."""
+FIRST_STEP = 1e-4
 PIECES_PER_SECOND = 16
 """Polynomial pieces of the drive's signals to begin with ..."""
 LONGEST_SPAN = 64.0
 """... for so many seconds at a time."""
 
 
+MOST_COMPILED = 1000
+"""Coordinates up to which a drive is worth one kernel: a step of more takes longer than its way through Python."""
+
+
 def compilable(equations: StateEquations) -> AnyLaw | None:
     """The drive's law if a run can stay in machine code, else None."""
     arm = equations.arm
-    if not arm.compiled or not equations.count:
-        return None
-    if arm.loops.redundant:
-        # which constraints are kept may have to change on the way
+    if not arm.compiled or not equations.count or arm.size > MOST_COMPILED:
         return None
     if equations.constrained is not None and not equations.loops.inverse_is_traced:
         return None
@@ -72,8 +75,9 @@ class CompiledIntegrator(Integrator):
     def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AnyLaw) -> None:
         super().__init__(equations, t, y, settings)
         self.law = law
-        driving = Driving(law.force, law.gains, law.channels, law.states, equations.loads, law.driven)
-        self.system = self._build(driving)
+        self.driving = Driving(law.force, law.gains, law.channels, law.states, equations.loads, law.driven)
+        equations.change_rows(t, y)
+        self.system = self._build(self.driving)
         self._tolerance = np.ascontiguousarray(settings.tolerance.absolute)
         self._knots = np.zeros((STEPS_PER_CALL + 1, 1 + 2 * self.system.states))
         self._span = (np.inf, -np.inf)
@@ -96,7 +100,12 @@ class CompiledIntegrator(Integrator):
         if len(grid) > MOST_SAMPLES:
             grid = grid[:MOST_SAMPLES]
             until = float(grid[-1])
-        steps, samples = self._steps(until, grid)
+        try:
+            steps, samples = self._steps(until, grid)
+        except IntegrationError:
+            if not self._recovers():
+                raise
+            return self.advance(until, wanted)
         knots = self._knots[: steps + 1].copy()
         sizes = knots[1:, 0] - knots[:-1, 0]
         if len(sizes):
@@ -104,6 +113,32 @@ class CompiledIntegrator(Integrator):
             self.statistics.largest_step = max(self.statistics.largest_step, float(sizes.max()))
         self.t = float(knots[-1, 0])
         return KnotPiece(knots, self.equations.count, grid[: len(samples)], samples)
+
+    def _recovers(self) -> bool:
+        """After a step that could not be taken: with other rows of over-constrained loops, or in Python."""
+        is_other = self.equations.change_rows(self.t, self.y)
+        if not is_other and not self.law.may_refuse:
+            return False
+        # what was tried in vain says nothing about steps
+        self.clock[Clock.STEP] = min(self.settings.step or FIRST_STEP, self.settings.max_step)
+        self.clock[Clock.ERROR_BEFORE] = 0.0
+        if is_other:
+            self._rebuild()
+            self._renew()
+        else:
+            self._stand_in = self._plainly()
+        return True
+
+    def _rebuild(self) -> None:
+        """The machine code for the rows that are kept now."""
+        self.system = self._build(self.driving)
+        self._span = (np.inf, -np.inf)
+
+    def _plainly(self) -> Integrator:
+        """The method of the same name in Python, here."""
+        stand_in = type(self).plain(self.equations, self.t, self.y, replace(self.settings, step=self.step))
+        stand_in.statistics = self.statistics
+        return stand_in
 
     def _follow(self, until: float) -> bool:
         """Give the signals to the machine code, for the span to come; False if only Python can follow."""
@@ -138,12 +173,18 @@ class CompiledIntegrator(Integrator):
     def memory(self) -> dict[str, Any]:
         own = {"span": np.array(self._span), "clock": self.clock.copy(), "work": self.system.work.copy()}
         kept = {**super().memory(), **own}
+        if (rows := self.equations.rows) is not None:
+            kept["rows"], kept["least"] = np.array(rows.kept, dtype=np.int64), np.array([*rows.least, rows.is_last])
         if self._stand_in is not None:
             kept.update({f"plain.{key}": x for key, x in self._stand_in.memory().items()})
         return kept
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         super().recall(memory)
+        if "rows" in memory:
+            *least, is_last = memory["least"].tolist()
+            self.equations.rows = Rows(tuple(int(k) for k in memory["rows"]), tuple(least), bool(is_last))
+            self._rebuild()
         self.clock[:], self.system.work[:] = memory["clock"], memory["work"]
         start, end = (float(x) for x in memory["span"])
         if start < end:
@@ -158,9 +199,7 @@ class CompiledIntegrator(Integrator):
     def _advance_plainly(self, until: float, wanted: Floats) -> Piece:
         """Go on in Python until the next interval: signals have kinks that step control must find."""
         if self._stand_in is None:
-            settings = replace(self.settings, step=self.step)
-            self._stand_in = type(self).plain(self.equations, self.t, self.y, settings)
-            self._stand_in.statistics = self.statistics
+            self._stand_in = self._plainly()
         piece = self._stand_in.advance(until, wanted)
         self.t, self.y = self._stand_in.t, self._stand_in.y
         return piece
@@ -213,7 +252,7 @@ class _CompiledExplicit(CompiledIntegrator):
 
     def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AnyLaw) -> None:
         super().__init__(equations, t, y, settings, law)
-        first = settings.step if settings.step is not None else 1e-4
+        first = settings.step if settings.step is not None else FIRST_STEP
         relative = settings.tolerance.relative
         self.clock = new_clock(t, t, step=first, largest=settings.max_step, relative=relative)
 
@@ -287,7 +326,7 @@ class CompiledGeneralisedAlpha(CompiledIntegrator):
         super().__init__(equations, t, y, settings, law)
         self.clock = alpha_clock(
             t,
-            step=settings.step if settings.step is not None else min(1e-4, settings.max_step),
+            step=settings.step if settings.step is not None else min(FIRST_STEP, settings.max_step),
             largest=settings.max_step,
             relative=settings.tolerance.relative,
             radius=settings.radius,
