@@ -66,10 +66,14 @@ class Browser:
         self, path: Path, *, width: int = 1200, height: int = 900, dark: bool = False, touch: bool = False
     ) -> None:
         """Show a file in a window of a size, on a light or a dark desktop."""
-        self._ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=touch)
         self.media(dark=dark)
-        self._ask("Page.navigate", url=path.as_uri())
-        while self.run("document.readyState") != "complete" or self.run("location.href") != path.as_uri():
+        self.visit(path.as_uri(), width=width, height=height, touch=touch)
+
+    def visit(self, address: str, *, width: int, height: int, touch: bool = False) -> None:
+        """Show what is at an address."""
+        self._ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=touch)
+        self._ask("Page.navigate", url=address)
+        while self.run("document.readyState") != "complete" or self.run("location.href").rstrip("/") != address:
             time.sleep(0.02)
 
     def reload(self) -> None:
@@ -100,6 +104,11 @@ class Browser:
         )
         clip = {"x": x, "y": y, "width": width, "height": height, "scale": 1}
         shot = self._ask("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)
+        return Image.open(io.BytesIO(base64.b64decode(shot["data"]))).convert("RGB")
+
+    def window(self) -> Image.Image:
+        """What is in the window, without laying the page out anew."""
+        shot = self._ask("Page.captureScreenshot")
         return Image.open(io.BytesIO(base64.b64decode(shot["data"]))).convert("RGB")
 
     def drag(self, selector: str, start: float, end: float) -> None:

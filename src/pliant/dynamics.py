@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.engine.backends.function import Function, declined
+from pliant.engine.backends.jit import has_llvm
 from pliant.formulations.loops.closed_loops import loops_of
+from pliant.formulations.loops.dense_loops import DenseLoops
 from pliant.formulations.loops.loops import DenseForm, Loops, each_state
 from pliant.model.notebook import html_page, made_by
 from pliant.states import (
@@ -24,7 +26,7 @@ from pliant.states import (
     Twist,
     as_states,
 )
-from pliant.tree_dynamics import TreeDynamics, has_llvm
+from pliant.tree_dynamics import TreeDynamics
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from pliant.formulations.loops.coordinates import Choice
     from pliant.formulations.loops.forms import Reduced
     from pliant.model import Robot
+    from pliant.viewer.server import Viewer
 
 __all__ = [
     "Dynamics",
@@ -115,6 +118,14 @@ class Dynamics(TreeDynamics):
         """A picture of the robot in its reference pose; ``path``: PNG, SVG or PDF file to write."""
         figure: Figure = made_by("pictures.drawing", "robot_figure")(self.robot, path)
         return figure
+
+    def view(self, *, port: int = 8080, browser: bool = True) -> Viewer:
+        """The robot in three dimensions in the browser, on this computer only (needs viser: pip install viser).
+
+        Joints are set by sliders, modes swing, colours show deflection and stress.
+        """
+        shown: Viewer = made_by("viewer.server", "view_robot")(self, port=port, browser=browser)
+        return shown
 
     def _repr_html_(self) -> str:
         rows = zip(self.names, self.mechanism.units, self.mechanism.pose, strict=True)
@@ -288,18 +299,24 @@ class Dynamics(TreeDynamics):
 
     @cached_property
     def _quick_derivatives(self) -> Callable[..., Any]:
-        if not self._is_quick or self.loops.rows:
+        if not self._is_quick:
             return declined
         from pliant.engine.backends.calls import QuickCall, padded_rows
+        from pliant.engine.backends.loop_calls import LoopSlopes
 
         call, n = QuickCall(), self.size
         q, v, tau = call.takes(n), call.takes(n), call.takes(len(self.inputs), optional=True)
-        a = self._accelerations(call, q, v, call.sparse(self.B, tau))
-        mobility = call.inverted(self._mass_step(call, q))
-        slopes = (call.evaluates(self._inverse.by(seed).evaluator, q, v, a) for seed in "qv")
+        f = call.sparse(self.B, tau)
+        a, mass = self._accelerations(call, q, v, f), self._mass_step(call, q)
+        slopes = [call.evaluates(self._inverse.by(seed).evaluator, q, v, a) for seed in "qv"]
+        if isinstance(self.loops, DenseLoops):
+            missing = call.sparse(-np.eye(n), f, call.evaluates(self._inverse.evaluator, q, v, a))
+            mobility, slopes = LoopSlopes(self.loops, call).closed(q, v, a, mass, missing, slopes)
+        else:
+            mobility, _ = call.inverted(mass)
         call.gives(*(call.minus_product(mobility, right) for right in slopes))
-        is_whole = np.array_equal(self.B, np.eye(n))
-        call.gives(mobility if is_whole else call.minus_product(mobility, padded_rows(-self.B)))
+        by_f = mobility[:, :n]
+        call.gives(by_f if np.array_equal(self.B, np.eye(n)) else call.minus_product(by_f, padded_rows(-self.B)))
         return call.built(ForwardDerivatives)
 
     def operations(self, what: Literal["forward", "inverse"] = "forward") -> Operations:

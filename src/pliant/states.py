@@ -147,6 +147,7 @@ class Energies(NamedTuple):
 
     @property
     def total(self) -> float:
+        """Their sum, J."""
         return self.kinetic + self.strain + self.gravity
 
 

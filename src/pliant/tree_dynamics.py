@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.engine.backends.frame_calls import FrameCalls
+from pliant.engine.backends.frame_calls import FrameCalls, FramesByName
 from pliant.engine.backends.function import Function, Variant, declined, make_evaluator
 from pliant.formulations.method import Method, Traced, What
 from pliant.formulations.methods import method_class
@@ -339,13 +338,13 @@ class TreeDynamics:
         """Pose of a frame of the deformed robot; of a batch, positions (count, 3) and rotations (count, 3, 3)."""
         at = self._frame_calls[frame]
         fast: Pose | None = at.quick_pose(q)
-        return Pose(*at.pose(q)) if fast is None else fast
+        return at.pose(q) if fast is None else fast
 
     def poses(self, frames: Sequence[str], q: States) -> Pose:
         """Poses of several frames at once: positions (frames, 3), rotations (frames, 3, 3); of a batch, count first."""
         flat = self._places(q)
-        places, axes = zip(*(self._frame_calls[name].path.pose(flat) for name in frames), strict=True)
-        return Pose(np.stack(places, axis=-2), np.stack(axes, axis=-3))
+        found = [self._frame_calls[name].path.pose(flat) for name in frames]
+        return Pose(np.stack([p for p, _ in found], axis=-2), np.stack([R for _, R in found], axis=-3))
 
     def positions(self, frames: Sequence[str], q: States) -> Floats:
         """Positions of several frames at once (frames, 3); of a batch, (count, frames, 3)."""
@@ -409,9 +408,8 @@ class TreeDynamics:
         return self._frame_links[f"{self.mechanism.members[member].name}.{name}"]
 
     @cached_property
-    def _frame_calls(self) -> dict[str, FrameCalls]:
-        """Frames by the names under which they have been asked for."""
-        return _Made(lambda frame: FrameCalls(self._places, self._path(self._frame_link(frame)), Pose, Twist))
+    def _frame_calls(self) -> FramesByName:
+        return FramesByName(lambda frame: FrameCalls(self._places, self._path(self._frame_link(frame))))
 
     @cached_property
     def _path(self) -> Callable[[int], WayToBase]:
@@ -437,28 +435,6 @@ class TreeDynamics:
         return self._kinematics(ACCELERATION, "weightless")
 
 
-class _Made(dict[str, Any]):
-    """Things by name, each made when it is first asked for."""
-
-    def __init__(self, make: Callable[[str], Any]) -> None:
-        super().__init__()
-        self._make = make
-
-    def __missing__(self, name: str) -> Any:
-        made = self[name] = self._make(name)
-        return made
-
-
 def _rows(index: int, size: int) -> slice:
     """Where the results of a link are."""
     return slice(size * index, size * (index + 1))
-
-
-def has_llvm() -> bool:
-    """Whether there is a compiler; a warning if not."""
-    try:
-        import llvmlite  # noqa: F401
-    except ImportError:
-        warnings.warn("llvmlite is not installed: dynamics run on NumPy, about 100 times slower", stacklevel=4)
-        return False
-    return True

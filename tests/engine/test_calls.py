@@ -14,6 +14,7 @@ import pliant.tree_dynamics as tree_dynamics
 import zoo
 from pliant.dynamics import Dynamics
 from pliant.engine.backends.calls import QuickCall, padded_rows
+from pliant.engine.backends.loop_calls import LoopSlopes
 from pliant.formulations.method import Traced
 from pliant.formulations.recursive.inertia_columns import COMPOSITES, mass_matrix_of, mass_plan
 
@@ -249,7 +250,7 @@ def test_inverses_and_products(n):
     A[-1, -1] -= 2 / np.linalg.inv(A)[-1, -1] if n > 1 else 0.0
     call = QuickCall()
     call.takes(1)
-    inverse = call.inverted(padded_rows(A))
+    inverse, _ = call.inverted(padded_rows(A))
     call.gives(inverse, call.minus_product(inverse, padded_rows(right)))
     found, product = call.built(tuple)([0.0])
     assert close(found, np.linalg.inv(A), SOLVED)
@@ -265,3 +266,40 @@ def test_closed_loops_are_quick_too(closed, what):
     a = np.linspace(0.1, 0.4, closed.size)
     assert close(CALLS[what](closed, q, v, a), CALLS[what](closed, strided(q), v, a), SOLVED)
     assert closed._quick_forward(q, v) is not None
+
+
+def test_a_lost_row_is_declined():
+    """A folded parallelogram may go on in two ways: nothing that is compiled decides for one."""
+    arm, n = Dynamics(closed_robots.four_bar(lengths=(0.4, 0.2, 0.4, 0.2))), 3
+    call, still = QuickCall(), np.zeros(n)
+    q = call.takes(n)
+    slopes = [call.evaluates(arm.evaluator(arm.traced("inverse"), seed), q, still, still) for seed in "qv"]
+    inverse, _ = LoopSlopes(arm.loops, call).closed(q, still, still, arm._mass_step(call, q), still, slopes)
+    call.gives(inverse)
+    bordered = call.built()
+
+    def opened(angle):
+        return arm.assemble(np.array([angle, -angle, angle]), hold=[arm.names[0]])
+
+    assert bordered(opened(1.0)) is not None
+    assert arm._quick_derivatives(opened(1.0), still) is not None
+    # what is left of the row is squared, and still a number
+    assert bordered(opened(1e-7)) is None
+    assert arm._quick_derivatives(opened(1e-7), still) is None
+
+
+@pytest.mark.parametrize("decay", [0.0, 4.0])
+def test_derivatives_with_loops_are_slopes(decay):
+    """Differences of the accelerations along the loops, with and without what closes gaps."""
+    arm = Dynamics(closed_robots.five_bar(), stabilise=decay)
+    q, v = closed_robots.state(arm)
+    tau, step = np.array([0.3, -0.2]), 1e-6
+    by_q, by_v, by_tau = arm._quick_derivatives(q, v, tau)
+    for k in range(arm.size):
+        unit = step * np.eye(arm.size)[k]
+        along_q = arm.forward(q + unit, v, tau) - arm.forward(q - unit, v, tau)
+        along_v = arm.forward(q, v + unit, tau) - arm.forward(q, v - unit, tau)
+        assert np.allclose(by_q[:, k], along_q / (2 * step), rtol=1e-6, atol=1e-6 * np.abs(by_q).max())
+        assert np.allclose(by_v[:, k], along_v / (2 * step), rtol=1e-6, atol=1e-6 * np.abs(by_v).max())
+    pushed = arm.forward(q, v, tau + 1.0) - arm.forward(q, v, tau)
+    assert close(by_tau.sum(axis=1), pushed, SOLVED)

@@ -7,6 +7,7 @@ import pytest
 
 import pliant
 from pliant.dynamics import Dynamics
+from pliant.engine.stepping.esdirk import DIAGONAL, esdirk4
 from pliant.simulation.choice import choose
 from pliant.simulation.drives.controllers import PID
 from pliant.simulation.drives.drive import Sampling
@@ -51,6 +52,7 @@ def error(run, exact):
         ("rk4", {"step": 2e-4}, 1e-7),
         ("semi-implicit", {"step": 1e-4}, 1e-3),
         ("generalised-alpha", {"tolerance": 1e-7}, 1e-4),
+        ("esdirk", {"tolerance": 1e-8}, 1e-7),
         ("scipy:LSODA", {}, 1e-6),
         ("scipy:Radau", {"tolerance": 1e-6}, 1e-6),
         ("scipy:RK45", {"tolerance": 1e-6}, 1e-5),
@@ -88,8 +90,50 @@ def test_generalised_alpha_is_of_second_order(strip, exact, radius):
     assert np.log2(coarse / fine) == pytest.approx(2, abs=0.35)
 
 
+def test_the_coefficients_of_esdirk_satisfy_the_order_conditions():
+    """All trees up to order 4 for the weights, up to 3 for the embedded ones; stage order 2; L-stable."""
+    A, c, error, guess = esdirk4()
+    b = A[-1]
+    embedded = b - error
+
+    def trees(b):
+        third = [(b @ c**2, 1 / 3), (b @ A @ c, 1 / 6)]
+        fourth = [(b @ c**3, 1 / 4), (b @ (c * (A @ c)), 1 / 8), (b @ A @ c**2, 1 / 12), (b @ A @ A @ c, 1 / 24)]
+        return [(b.sum(), 1.0), (b @ c, 1 / 2), *third], fourth
+
+    low, high = trees(b)
+    for value, wanted in (*low, *high, *trees(embedded)[0]):
+        assert value == pytest.approx(wanted, abs=1e-14)
+    assert all(abs(value - wanted) > 1e-4 for value, wanted in trees(embedded)[1])
+    assert A @ c == pytest.approx(c**2 / 2, abs=1e-14)
+    assert np.diag(A)[1:] == pytest.approx(DIAGONAL, abs=0)
+
+    def growth(z):
+        return 1 + z * b @ np.linalg.solve(np.eye(6) - z * A, np.ones(6))
+
+    assert abs(growth(-1e9)) < 1e-6
+    assert max(abs(growth(1j * y)) for y in np.geomspace(1e-2, 1e6, 200)) <= 1.0
+    # guesses are exact for what changes linearly in time
+    for s in range(2, 6):
+        assert guess[s].sum() == pytest.approx(1.0, abs=1e-14)
+        assert guess[s] @ c == pytest.approx(c[s], abs=1e-14)
+
+
+def test_esdirk_is_of_fourth_order_on_a_flexible_arm():
+    """With its integral, its energies and moving references; the largest step decides, Newton's iterations do not."""
+    # without compensation the arm sags, which is motion enough to be far from rounding
+    drive = PULL.model_copy(update={"gravity": "none"})
+    options = {"until": 0.06, "drive": drive, "start": Start(links="equilibrium"), "limits": "ignore"}
+    arm = Dynamics("two-link-flexible")
+    exact = simulate(arm, method="dop853", tolerance=1e-12, **options)
+    runs = [simulate(arm, method="esdirk", tolerance=1e-9, max_step=h, step=h, **options) for h in (2e-4, 1e-4)]
+    coarse, fine = (error(run, exact) for run in runs)
+    assert np.log2(coarse / fine) == pytest.approx(4, abs=0.3)
+    assert all(np.abs(run["energy.balance"]).max() < 1e-9 for run in runs)
+
+
 @pytest.mark.parametrize(("limit", "value"), [("LONGEST_SPAN", 0.013), ("MOST_SAMPLES", 7), ("STEPS_PER_CALL", 5)])
-@pytest.mark.parametrize("method", ["dop853", "generalised-alpha"])
+@pytest.mark.parametrize("method", ["dop853", "esdirk", "generalised-alpha"])
 def test_long_runs_come_back_to_python_without_harm(strip, method, limit, value, monkeypatch):
     """Signals, samples and steps of one call are limited; the motion is the same."""
     options = {"until": UNTIL, "drive": DRIVE, "method": method, "tolerance": 1e-8, "output_step": 1e-3}
@@ -160,6 +204,7 @@ def test_a_step_that_is_too_large_is_said(strip):
 
 METHODS = {
     "dop853": {"tolerance": 1e-8},
+    "esdirk": {"tolerance": 1e-7},
     "generalised-alpha": {"tolerance": 1e-6},
     "rk4": {"step": 4e-4},
     "semi-implicit": {"step": 3e-4},
@@ -206,7 +251,8 @@ def in_python(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("method", "largest"), [("dop853", 1e-9), ("generalised-alpha", 2e-5), ("rk4", 1e-9), ("semi-implicit", 1e-9)]
+    ("method", "largest"),
+    [("dop853", 1e-9), ("esdirk", 1e-6), ("generalised-alpha", 2e-5), ("rk4", 1e-9), ("semi-implicit", 1e-9)],
 )
 @coarse_steps
 def test_machine_code_and_python_agree(method, largest, monkeypatch):

@@ -55,7 +55,7 @@ from pliant.simulation.start import Start
 from pliant.simulation.trajectories.cartesian import Circle, Line
 from pliant.simulation.trajectories.joint_moves import Duration
 
-METHODS = ("auto", "dop853", "rk4", "semi-implicit", "generalised-alpha", "sundials")
+METHODS = ("auto", "dop853", "esdirk", "generalised-alpha", "rk4", "semi-implicit", "sundials")
 SCIPY_METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 Tolerances = Annotated[float, Quantity("", POSITIVE)]
 DEFAULT_TOLERANCE = 1e-8
@@ -72,7 +72,7 @@ class IntegratorOptions(Element):
 
     method: str = Field(
         default="auto",
-        description="auto, dop853, generalised-alpha, rk4, semi-implicit, sundials, or scipy:NAME",
+        description="auto, dop853, esdirk, generalised-alpha, rk4, semi-implicit, sundials, or scipy:NAME",
     )
     tolerance: Tolerances = Field(default=DEFAULT_TOLERANCE, description="relative error of a step")
     absolute: Tolerances | None = Field(
@@ -352,8 +352,9 @@ def load_study(
 ) -> Study:
     """Read a study; all its problems come in one ModelError with their lines.
 
-    python   whether the study may name Python code to run
-    changes  keys of the study that are replaced, such as {"until": 5}
+    name_or_path  a bundled study, or a file
+    python        whether the study may name Python code to run
+    changes       keys of the study that are replaced, such as {"until": 5}
     """
     path = find_study(name_or_path)
     return study_from(read_document(path, CONTENT), str(path.parent), python=python, changes=changes)

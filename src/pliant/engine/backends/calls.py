@@ -21,6 +21,7 @@ from pliant.formulations.recursive.inertia_columns import MassPlan
 
 Floats = NDArray[np.float64]
 Words = NDArray[np.int64]
+Places = NDArray[np.intp]
 BuiltIn = Callable[..., Any]
 
 METH_FASTCALL = 0x80
@@ -38,14 +39,14 @@ Operand = Floats | Argument
 
 
 @cache
-def border_code() -> jit.LoadedCode:
-    """The machine code of the border and of the steps; the same for all robots."""
+def _code(what: str) -> jit.LoadedCode:
+    """Machine code that is the same for all robots: the border with its small steps, or those on matrices."""
 
     def make() -> tuple[dict[str, Any], str]:
-        return {}, border_ir() + steps_ir() + matrix_steps_ir(jit.lanes()) + ATTRIBUTES
+        text = border_ir() + steps_ir() if what == "border" else matrix_steps_ir(jit.lanes())
+        return {}, text + ATTRIBUTES
 
-    _, code = stored("border", make)
-    return code
+    return stored(what, make)[1]
 
 
 class _MethodDef(ctypes.Structure):
@@ -68,12 +69,14 @@ class QuickCall:
 
     ``takes`` its parameters in order, ``evaluates`` programs and ``does`` steps on what is given and on what has been
     found, and ``gives`` arrays or numbers. Buffers are its own; the interpreter's lock keeps calls apart.
+
+    steps  addresses of functions, each followed by that of its arguments
     """
 
     def __init__(self) -> None:
         self._parameters: list[tuple[int, bool]] = []
         self._places: list[list[int]] = []
-        self._steps: list[int] = []
+        self.steps: list[int] = []
         self._results: list[int] = []
         self._kept: list[object] = []
 
@@ -88,13 +91,15 @@ class QuickCall:
         work = evaluator.workspace()
         for k, x in enumerate(inputs, start=FIRST_INPUT):
             self._bind(work.arguments, k, x)
-        self._steps += [work.address, work.arguments.ctypes.data]
+        self.steps += [work.address, work.arguments.ctypes.data]
         self._kept.append(work)
         return work.out
 
     def does(self, step: str, **told: Operand | Words | int) -> None:
         """Run a step of the border's own."""
-        arguments = (ARGUMENTS | MATRIX_ARGUMENTS)[step]
+        code, arguments = _code("border"), ARGUMENTS.get(step, ())
+        if step in MATRIX_ARGUMENTS:
+            code, arguments = _code("matrices"), MATRIX_ARGUMENTS[step]
         words = np.zeros(len(arguments), dtype=np.int64)
         for k, name in enumerate(arguments):
             what = told.pop(name)
@@ -103,17 +108,23 @@ class QuickCall:
             else:
                 self._bind(words, k, what)
         assert not told
-        self._steps += [border_code().address(step), words.ctypes.data]
-        self._kept.append(words)
+        self.steps += [code.address(step), words.ctypes.data]
+        self._kept += [words, code]
 
     def sparse(self, matrix: NDArray[Any], x: Operand, start: Operand | None = None) -> Floats:
         """start + matrix x."""
         row, column = np.nonzero(matrix)
-        y, n = aligned(len(matrix)), len(matrix)
-        tables = {"row": row.astype(np.int64), "column": column.astype(np.int64)}
-        value = np.ascontiguousarray(matrix[row, column], dtype=float)
-        first = np.zeros(n) if start is None else start
-        self.does("sparse", rows=n, start=first, count=len(row), **tables, value=value, x=x, y=y)
+        return self.entries(len(matrix), row, column, matrix[row, column], x, start)
+
+    def entries(
+        self, rows: int, row: Places, column: Places, value: NDArray[Any], x: Operand, start: Operand | None = None
+    ) -> Floats:
+        """The same with a matrix by its entries."""
+        y = aligned(rows)
+        tables = {"row": row.astype(np.int64).ravel(), "column": column.astype(np.int64).ravel()}
+        values = np.broadcast_to(np.asarray(value, dtype=float), row.shape).ravel().copy()
+        first = np.zeros(rows) if start is None else start
+        self.does("sparse", rows=rows, start=first, count=row.size, **tables, value=values, x=x, y=y)
         return y
 
     def guard(self, x: Floats, least: Floats, out: Floats) -> None:
@@ -132,14 +143,17 @@ class QuickCall:
         self.does("mass", **sizes, **tables, flat=flat, momenta=momenta, upper=upper, out=out)
         return out
 
-    def inverted(self, matrix: Floats) -> Floats:
-        """The inverse of a symmetric matrix, of which the upper triangle is read."""
+    def inverted(self, matrix: Floats) -> tuple[Floats, Floats]:
+        """The inverse of a symmetric matrix, of which the upper triangle is read, and its factors.
+
+        These are L on both sides of the diagonal and 1 / D on it, without any exchange of rows.
+        """
         n = len(matrix)
         wide = padded(n, jit.lanes())
         factors, out = (aligned(n * wide).reshape(n, wide) for _ in range(2))
         strides = {"stride": _stride(matrix), "factors_stride": wide, "out_stride": wide}
         self.does("inverse", size=n, **strides, matrix=matrix, factors=factors, out=out)
-        return out[:, :n]
+        return out[:, :n], factors[:, :n]
 
     def minus_product(self, left: Floats, right: Floats) -> Floats:
         """-left right; the rows of ``right`` must be padded, as those of compiled Jacobians are."""
@@ -173,18 +187,18 @@ class QuickCall:
             first = len(places)
             places += own
             rows += [length, buffer.ctypes.data, nothing.ctypes.data if optional else 0, first, len(places)]
-        tables = {"parameters": rows, "places": places, "steps": self._steps, "results": self._results, "made": [0]}
+        tables = {"parameters": rows, "places": places, "steps": self.steps, "results": self._results, "made": [0]}
         words = {name: np.array(table, dtype=np.int64) for name, table in tables.items()}
         from_ = interpreter() | {name: table.ctypes.data for name, table in words.items()}
         from_ |= {
             "least": next((k for k, (_, optional) in enumerate(self._parameters) if optional), len(self._parameters)),
             "most": len(self._parameters),
-            "count_steps": len(self._steps) // 2,
+            "count_steps": len(self.steps) // 2,
             "count_results": len(self._results) // 6,
             "kind": 0 if kind is None else id(kind),
         }
         context = np.array([from_[name] for name in CONTEXT], dtype=np.int64).view(_Context)
-        code = border_code()
+        code = _code("border")
         definition = _MethodDef(b"call", code.address("border"), METH_FASTCALL, None)
         context.kept = (definition, code, kind, words, *self._kept)
         make = ctypes.pythonapi.PyCFunction_NewEx

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.engine.backends.function import Function, declined
 from pliant.formulations.recursive.columns import ARM, COLUMNS, POSITION, WayToBase
-from pliant.states import States
+from pliant.states import Pose, States, Twist
 
 if TYPE_CHECKING:
     from pliant.engine.backends.calls import BuiltIn, Operand, QuickCall
@@ -18,20 +19,29 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
+class FramesByName(dict[str, "FrameCalls"]):
+    """Frames by the names under which they are asked for, each made at its first time."""
+
+    def __init__(self, make: Callable[[str], FrameCalls]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, name: str) -> FrameCalls:
+        made = self[name] = self._make(name)
+        return made
+
+
 class FrameCalls:
     """A frame of a robot: the places of all links are evaluated, and the way from the frame to the base is walked."""
 
-    def __init__(
-        self, places: Function, path: WayToBase, pose: type[tuple[Any, ...]], twist: type[tuple[Any, ...]]
-    ) -> None:
+    def __init__(self, places: Function, path: WayToBase) -> None:
         self.places, self.path = places, path
-        self.pose_type, self.twist_type = pose, twist
 
     # ---- any states
 
-    def pose(self, q: States) -> tuple[Floats, Floats]:
+    def pose(self, q: States) -> Pose:
         """Position and rotation, of one state or of each of a batch."""
-        return self.path.pose(self.places(q))
+        return Pose(*self.path.pose(self.places(q)))
 
     def jacobian(self, q: States) -> Floats:
         """J (6, n)."""
@@ -47,7 +57,7 @@ class FrameCalls:
         call, flat, _ = self._begin()
         own = flat[self.path.start : self.path.start + ARM]
         call.gives(own[POSITION:], own[:POSITION].reshape(3, 3))
-        return call.built(self.pose_type)
+        return call.built(Pose)
 
     @cached_property
     def quick_jacobian(self) -> BuiltIn:
@@ -69,7 +79,7 @@ class FrameCalls:
         out = np.zeros(6)
         self._walk(call, "twist", flat, call.takes(self.path.size), nothing, out)
         call.gives(out[:3], out[3:])
-        return call.built(self.twist_type)
+        return call.built(Twist)
 
     @cached_property
     def quick_pull(self) -> BuiltIn:

@@ -132,7 +132,7 @@ class ClosedLoops(DenseLoops):
 
     def rows_at(self, q: Floats) -> Rows:
         kept = independent_rows(self.constraints.scaled(q), self.rank)[0]
-        return Rows(kept, tuple((FAINT * self._mobility(q, kept)).tolist()))
+        return Rows(kept, tuple((FAINT * self.mobility(q, kept)).tolist()))
 
     # ---- dynamics
 
@@ -187,19 +187,12 @@ class ClosedLoops(DenseLoops):
 
     def _pivot_scale(self, plan: Plan, kept: Sequence[int]) -> Floats:
         """The largest diagonal of J M^-1 J^T around the reference pose, for the rows that have multipliers."""
-        rows = self._multiplied(plan, kept)
-        return np.asarray(np.max([self._mobility(q, rows) for q in self.coordinates.samples], axis=0))
+        return self.resistance(self._multiplied(plan, kept))
 
     def _multiplied(self, plan: Plan, kept: Sequence[int]) -> list[int]:
         """The rows that have multipliers."""
         solved = {self.constraints.closures[each.closure].name for each in plan.solved}
         return [k for k in kept if self.constraints.loop_of[k] not in solved]
-
-    def _mobility(self, q: Floats, rows: Sequence[int]) -> Floats:
-        """The diagonal of J M^-1 J^T (rows,)."""
-        J = self.jacobian(q)[list(rows)]
-        mobility = np.linalg.pinv(self.arm.mass_matrix(q), hermitian=True)
-        return np.asarray(np.einsum("ri,ij,rj->r", J, mobility, J))
 
     def operations(self, what: Literal["forward", "inverse"]) -> Any:
         """Operations of one evaluation with efforts of the drives alone, the solution included."""
