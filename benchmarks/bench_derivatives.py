@@ -7,10 +7,12 @@ from report import Goal, Options, Row, Section, alone
 from robots import FAMILIES, flexible_chain, rigid_chain, state
 from timing import Looped, calls, race
 
+import pliant
 from pliant import Dynamics, Robot
 from pliant.formulations.recursive.passes import FORWARD, INVERSE
 
 DERIVATIVES = Goal("<=", 16.0)
+LOOPS = ("five-bar", "three-prs")
 
 
 def measure(options: Options) -> Section:
@@ -23,7 +25,19 @@ def measure(options: Options) -> Section:
     ]
     for name, robot in robots:
         section.add(*_rows(name, Dynamics(robot), options))
+    for name in LOOPS:
+        section.add(_closed(name, Dynamics(pliant.load(name)), options))
     return section
+
+
+def _closed(name: str, arm: Dynamics, options: Options) -> Row:
+    """A robot with loops, both sides called from Python."""
+    q, v = arm.assemble(), [0.0] * arm.size
+    tau = [0.1] * len(arm.inputs)
+    t = race(
+        {"derivatives": calls(arm.derivatives, q, v, tau), "forward": calls(arm.forward, q, v, tau)}, options.seconds
+    )
+    return Row(name, "arm.derivatives with loops", t["derivatives"], "ns", "arm.forward", t["forward"], faster=False)
 
 
 def _rows(name: str, arm: Dynamics, options: Options) -> list[Row]:

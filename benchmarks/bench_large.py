@@ -1,14 +1,16 @@
 """(i) Links that bend far: operations, time and compilation of exact links; a soft arm in motion against Exudyn.
 
-The two programs do not describe quite the same soft arm: Exudyn's elements stretch, our links do not. Each is therefore
-measured against its own refined motion; how far these are apart is in the table. On the ringing arm, where stretch
-moves nothing, exact links must meet Exudyn's refined motion itself.
+The two programs do not describe quite the same soft arm: Exudyn's elements stretch, our links need not. Each is
+therefore measured against the refined motion of its own physics: rods without and with stretch. That the latter is
+Exudyn's own limit, and how far stretch moves the tip, is in the table. On the ringing arm, where stretch moves nothing,
+exact links must meet Exudyn's refined motion itself.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import exudyn_arm
 import numpy as np
@@ -39,19 +41,25 @@ NOTED = {"planar 2 x 4": 4757, "2 + 2 + 2": 7559, "3 + 3 + 3": 12796}
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """An accuracy (m), and the cheapest settings that were found for it: strains and tolerance, elements and steps."""
+    """An accuracy (m) and settings that reach it: strains per bar; elements, steps and Newton's tolerance of Exudyn.
+
+    Of Exudyn's the one that takes least time counts.
+    """
 
     limit: float
-    strains: int
-    tolerance: float
-    elements: int
-    steps: int
-    newton: float
+    strains: tuple[int, int]
+    theirs: tuple[tuple[int, int, float], ...]
 
 
-# searched: 3 to 6 strains, both kinds of shapes; 4 to 32 elements, 500 to 8000 steps per second
-LEVELS = (Level(1e-4, 4, 1e-4, 13, 12000, 1e-4), Level(1e-5, 5, 1e-4, 19, 38000, 1e-5))
-EXACT = {"bending": "exact", "shape": "legendre"}
+# searched: 3 to 6 strains, both kinds of shapes; 8 to 48 elements, 5000 to 80000 steps, tolerances 1e-3 to 1e-6;
+# errors of elements and of steps differ in sign: the best settings are those where they make up for each other
+LEVELS = (
+    Level(1e-4, (4, 4), ((11, 7000, 1e-3), (12, 8000, 1e-4), (13, 9000, 1e-4))),
+    Level(1e-5, (4, 5), ((18, 30000, 1e-5), (19, 38000, 1e-5))),
+)
+EXACT: dict[str, Any] = {"bending": "exact", "shape": "legendre"}
+LOOSE = 1e-3
+"""Tolerance of a step: stability, not accuracy, decides how long it is."""
 
 
 def measure(options: Options) -> Section:
@@ -129,33 +137,45 @@ def _refined(arm: PlanarArm, elements: int, steps: int) -> Floats:
 
 def _motion(section: Section) -> list[Row]:
     ours = ringing_arm.tip(7, tolerance=1e-9, arm=SOFT, **EXACT)
+    # two more digits than are asked for: 8e-7 m with three modes of stretch
+    stretched = ringing_arm.tip(7, tolerance=1e-8, arm=SOFT, stretch=2, **EXACT)
     try:
-        theirs = _refined(SOFT, 24, 40000)
+        refined = _refined(SOFT, 24, 40000)
     except NoPeerError as missing:
         section.notes.append(f"{missing}; no comparison of motions")
         return []
     rows, lines = [], []
     for level in LEVELS:
-        ready = {
-            "Pliant": partial(ringing_arm.prepare, level.strains, tolerance=level.tolerance, arm=SOFT, **EXACT),
-            "Exudyn": partial(exudyn_arm.prepare, level.elements, level.steps, tolerance=level.newton, arm=SOFT),
-        }
-        errors = {name: difference(ready[name]()(), own) for name, own in (("Pliant", ours), ("Exudyn", theirs))}
+        our = {"tolerance": LOOSE, "arm": SOFT, "spare": 1, **EXACT}
+        settings = {"Pliant": f"{level.strains[0]} and {level.strains[1]} strains, explicit steps"}
+        ready = {"Pliant": partial(ringing_arm.prepare, level.strains, **our)}
+        known = {"Pliant": ours}
+        for elements, steps, newton in level.theirs:
+            name = f"Exudyn, {elements} x {steps}"
+            settings[name] = f"{elements} ANCF elements per link, {steps} steps, Newton {newton:.0e}"
+            ready[name] = partial(exudyn_arm.prepare, elements, steps, tolerance=newton, arm=SOFT)
+            known[name] = stretched
+        errors = {name: difference(ready[name]()(), known[name]) for name in ready}
         times = turns(ready, 3)
-        settings = {
-            "Pliant": f"{level.strains} strains per link, tolerance {level.tolerance:.0e}",
-            "Exudyn": f"{level.elements} ANCF elements per link, {level.steps} steps",
-        }
         for name, (prepared, run) in times.items():
             shown = (digits(1e3 * x) for x in (prepared, run, prepared + run))
-            lines.append((f"{level.limit:.0e}", name, settings[name], f"{errors[name]:.1e}", *shown))
-        peer = f"Exudyn (error {errors['Exudyn']:.0e} m)"
+            lines.append((f"{level.limit:.0e}", name.split(",")[0], settings[name], f"{errors[name]:.1e}", *shown))
+        spent = {name: sum(times[name]) for name in times}
+        good = [name for name in spent if name != "Pliant" and errors[name] <= level.limit]
+        best = min(good or [name for name in spent if name != "Pliant"], key=lambda name: spent[name])
+        peer = f"Exudyn, {settings[best]} (error {errors[best]:.0e} m)"
         what = f"set-up included, error {errors['Pliant']:.0e} m"
-        case, spent = f"soft arm to {level.limit:.0e} m", {name: sum(times[name]) for name in times}
-        rows.append(Row(case, what, spent["Pliant"], "s", peer, spent["Exudyn"], goal=FASTER))
+        case = f"soft arm to {level.limit:.0e} m"
+        rows.append(Row(case, what, spent["Pliant"], "s", peer, spent[best], goal=FASTER))
     columns = ("wanted, m", "program", "settings", "tip error, m", "set-up, ms", "run, ms", "both, ms")
-    apart = f"the refined motions, without and with stretch, are {difference(ours, theirs):.1e} m apart"
-    section.sheets.append(Sheet(f"soft arm, {SOFT.until:g} s; {apart}", columns, lines))
+    turned = ringing_arm.slopes(5, tolerance=1e-6, arm=SOFT, **EXACT)
+    slopes = " and ".join(f"{slope:.2f}" for slope in turned.values())
+    title = f"soft arm, {SOFT.until:g} s, slopes to {slopes} rad; refined motions"
+    apart = (
+        f"with and without stretch {difference(ours, stretched):.1e} m apart, "
+        f"with stretch {difference(stretched, refined):.1e} m from Exudyn's"
+    )
+    section.sheets.append(Sheet(f"{title} {apart}", columns, lines))
     return rows
 
 
@@ -169,8 +189,10 @@ def _floor(section: Section) -> list[Row]:
     floors = {kind: difference(ringing_arm.tip(5, tolerance=1e-10, bending=kind), common) for kind in kinds}
     lines = [(kind, f"{floor:.1e}") for kind, floor in floors.items()]
     section.sheets.append(Sheet("ringing arm, five modes per link", ("bending", "distance from Exudyn, m"), lines))
-    case = "ringing arm, exact links"
-    return [Row(case, "distance from Exudyn", floors["exact"], "m", "wanted", FLOOR_LIMIT, goal=MET)]
+    return [
+        Row(f"ringing arm, {kind} links", "distance from Exudyn", floors[kind], "m", "wanted", FLOOR_LIMIT, goal=MET)
+        for kind in ("second-order", "exact")
+    ]
 
 
 if __name__ == "__main__":

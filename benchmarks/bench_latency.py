@@ -53,7 +53,11 @@ start = time.process_time()
 {work}
 """
 """An unreduced link of 96 coordinates that bends to second order, alone or with a link that it carries."""
-UNREDUCED = {"forward": "arm.forward(zero, zero)", "forces": "arm.forces(zero, zero, zero)"}
+UNREDUCED = {
+    "forward": "arm.forward(zero, zero)",
+    "forces": "arm.forces(zero, zero, zero)",
+    "mass_matrix": "arm.mass_matrix(zero)",
+}
 SECOND_RUN = """
 import pliant
 from pliant.simulation.run import Run
@@ -66,6 +70,32 @@ for _ in range(20):
     best = min(best, time.process_time() - start)
 start = time.process_time() - best
 """
+README_RUN = """
+import pliant, sys
+arm = pliant.Dynamics("two-link-flexible")
+move = pliant.Quintic(to={"shoulder": 0.6, "elbow": -0.5}, duration=1.0)
+drive = pliant.PID(trajectory=move, kp=[400, 120], kd=[40, 8], gravity="desired")
+run = pliant.simulate(arm, until=2.0, drive=drive, start=pliant.Start(links="equilibrium"))
+run["energy.balance"], run["tip.position"]
+start -= start
+print(*sorted(name for name in sys.modules if name != "__main__"))
+"""
+"""The first simulation of the README in a process of its own, the start of Python included."""
+IMPORTS = """
+import contextlib, importlib
+for name in {names!r}.split():
+    with contextlib.suppress(ImportError):
+        importlib.import_module(name)
+start -= start
+"""
+CLOSED = """
+import numpy, pliant
+arm = pliant.Dynamics(pliant.load("three-prs"))
+q = arm.assemble()
+start = time.process_time()
+arm.forward(q, numpy.zeros(arm.size))
+"""
+COLD_WITHIN, WARM_WITHIN = Goal("<=", 4.0), Goal("<=", 2.0)
 COMPILED_WITHIN = Goal("<=", 1.0)
 SET_UP_WITHIN = Goal("<=", 3.0)
 
@@ -104,6 +134,10 @@ def measure(options: Options) -> Section:
             Row(robot, "first call, compiled before (disk cache)", min(warm), "s", "empty cache", min(cold)),
             Row(robot, "load the file and assemble", _smallest(LOAD.format(robot=robot), ""), "s"),
         )
+    section.add(*_readme())
+    took = _smallest(CLOSED, "")
+    label = "first forward with loops, empty cache"
+    section.add(Row("three-prs", label, took, "s", "one second", 1.0, faster=False, goal=COMPILED_WITHIN))
     for what, work in ANALYSES.items():
         took = _smallest(ANALYSIS.format(work=work), "")
         label = f"first {what}, empty cache, sections that turn exactly"
@@ -117,6 +151,22 @@ def measure(options: Options) -> Section:
     label, unit = "set-up of a further run", "one millisecond"
     section.add(Row("two-link-flexible", label, 1e3 * took, "ms", unit, 1.0, faster=False, goal=SET_UP_WITHIN))
     return section
+
+
+def _readme() -> list[Row]:
+    """A whole process, cold and warm, in units of the imports alone."""
+    cold, warm, imports = [], [], []
+    for _ in range(ROUNDS):
+        with tempfile.TemporaryDirectory() as folder:
+            names, seconds = _lines(README_RUN, folder)[-2:]
+            cold.append(float(seconds))
+            warm.append(_run(README_RUN, folder))
+        imports.append(_run(IMPORTS.format(names=names), ""))
+    unit = ("its imports alone", min(imports))
+    return [
+        Row("first run of the README", "whole process, empty cache", min(cold), "s", *unit, False, COLD_WITHIN),
+        Row("first run of the README", "whole process, compiled before", min(warm), "s", *unit, False, WARM_WITHIN),
+    ]
 
 
 HELP = """
@@ -137,11 +187,16 @@ def _smallest(work: str, cache: str) -> float:
 
 def _run(work: str, cache: str) -> float:
     """Seconds of processor time of some statements in a new process."""
+    return float(_lines(work, cache)[-1])
+
+
+def _lines(work: str, cache: str) -> list[str]:
+    """What a new process prints, the seconds of processor time last."""
     environment = {**os.environ, "PLIANT_CACHE": cache or os.devnull}
     script = TIMED.format(work=work)
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    return float(done.stdout.splitlines()[-1])
+    return done.stdout.splitlines()
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pliant.engine.backends.calls import QuickCall
     from pliant.formulations.recursive.tree import Tree
 
 REPEAT = """
@@ -50,6 +51,52 @@ def loop(function: int, context: int, *keep: object) -> Looped:
 
     def work(count: int, keep: tuple[object, ...] = keep) -> None:
         repeat(function, context, count)
+
+    return work
+
+
+REPEAT_STEPS = """
+define void @repeat_steps(ptr %steps, i64 %links, i64 %count) {
+entry:
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %entry ], [ %k1, %again ]
+  br label %step
+step:
+  %i = phi i64 [ 0, %loop ], [ %i1, %step ]
+  %at = mul i64 %i, 2
+  %fa = getelementptr inbounds ptr, ptr %steps, i64 %at
+  %ca = getelementptr inbounds ptr, ptr %fa, i64 1
+  %function = load ptr, ptr %fa
+  %context = load ptr, ptr %ca
+  call void %function(ptr %context)
+  %i1 = add i64 %i, 1
+  %left = icmp slt i64 %i1, %links
+  br i1 %left, label %step, label %again
+again:
+  %k1 = add i64 %k, 1
+  %more = icmp slt i64 %k1, %count
+  br i1 %more, label %loop, label %end
+end:
+  ret void
+}
+"""
+
+
+@cache
+def _repeat_steps() -> tuple[Any, jit.LoadedCode]:
+    code = jit.LoadedCode(jit.machine_code(REPEAT_STEPS))
+    kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+    return kind(code.address("repeat_steps")), code
+
+
+def steps(call: QuickCall) -> Looped:
+    """The steps of a call whose operands are all arrays, again and again."""
+    repeat, _ = _repeat_steps()
+    table = np.array(call.steps, dtype=np.int64)
+
+    def work(count: int, keep: object = call) -> None:
+        repeat(table.ctypes.data, len(table) // 2, count)
 
     return work
 

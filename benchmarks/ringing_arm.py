@@ -105,9 +105,21 @@ def times(arm: PlanarArm = RINGING) -> Floats:
 
 
 def robot(
-    modes: int = 2, *, bending: str = "linear", shape: str = "clamped-mass", arm: PlanarArm = RINGING
+    modes: int | tuple[int, int] = 2,
+    *,
+    bending: str = "linear",
+    shape: str = "clamped-mass",
+    arm: PlanarArm = RINGING,
+    stretch: int = 0,
+    spare: int | None = None,
 ) -> pliant.Robot:
-    """Clamped modes of each bar that carry what is beyond its tip, or other shapes."""
+    """Clamped modes of each bar that carry what is beyond its tip, or other shapes.
+
+    modes    of every bar, or of each
+    stretch  modes of stretch, which bars of exact bending may have
+    spare    stations of an exact bar beyond its modes; default: those of the program
+    """
+    counts = (modes, modes) if isinstance(modes, int) else modes
     links = [
         pliant.Link(
             name=bar.name,
@@ -116,15 +128,19 @@ def robot(
             beam=pliant.Beam(
                 length=bar.length,
                 properties=pliant.Properties(
-                    mass_per_length=bar.mass_per_length, EIy=bar.bending_stiffness, EIz=bar.bending_stiffness
+                    mass_per_length=bar.mass_per_length,
+                    EIy=bar.bending_stiffness,
+                    EIz=bar.bending_stiffness,
+                    EA=bar.axial_stiffness,
                 ),
                 bending=bending,
-                modes=pliant.Modes(shape=shape, bend_y=modes),
+                modes=pliant.Modes(shape=shape, bend_y=count, **({"axial": stretch} if stretch else {})),
+                **({} if spare is None else {"stations": count + spare}),
                 damping=pliant.Damping(rayleigh={"stiffness": arm.damping}),
             ),
             payloads=({"frame": "tip", "mass": bar.tip_mass, "inertia": bar.tip_inertia},),
         )
-        for bar, joint in zip(arm.bars, JOINTS, strict=True)
+        for bar, joint, count in zip(arm.bars, JOINTS, counts, strict=True)
     ]
     return pliant.Robot(name=arm.name, links=tuple(links), gravity=(0, -arm.gravity, 0))
 
@@ -133,16 +149,16 @@ Solve = Callable[[], Floats]
 """What is left to do once an arm is built; gives the positions of the tip in the plane (samples, 2)."""
 
 
-def prepare(
-    modes: int = 2,
+def started(
+    modes: int | tuple[int, int] = 2,
     *,
     method: str = "dop853",
     tolerance: float = DEFAULT_TOLERANCE,
     until: float | None = None,
     arm: PlanarArm = RINGING,
-    **kind: str,
-) -> Solve:
-    """Everything from the numbers to a run that can start; ``kind`` is the bending and the shape of its modes."""
+    **kind: Any,
+) -> Run:
+    """Everything from the numbers to a run that can start; ``kind`` is how the bars bend (``robot``)."""
     move = pliant.Cycloidal(to=dict(zip(JOINTS, arm.to, strict=True)), duration=arm.move)
     study = pliant.Study(
         name=arm.name,
@@ -155,6 +171,12 @@ def prepare(
     run = Run(study)
     # the integrator belongs to the set-up: it brings the machine code
     run._begin()
+    return run
+
+
+def prepare(modes: int | tuple[int, int] = 2, **options: Any) -> Solve:
+    """The same, as what is left to do."""
+    run = started(modes, **options)
 
     def solve() -> Floats:
         run.go()
@@ -163,7 +185,15 @@ def prepare(
     return solve
 
 
-def tip(modes: int = 2, **options: Any) -> Floats:
+def slopes(modes: int | tuple[int, int] = 2, **options: Any) -> dict[str, float]:
+    """The largest turn of each bar's tip against its root, rad, by bar."""
+    run = started(modes, **options)
+    run.go()
+    result = run.result()
+    return {link.name: result.extreme(f"{link.name}.slope").most for link in result.robot.links}
+
+
+def tip(modes: int | tuple[int, int] = 2, **options: Any) -> Floats:
     """Positions of the tip in the plane (samples, 2)."""
     return prepare(modes, **options)()
 

@@ -25,7 +25,7 @@ TOP = {
     "RELEASING.md": "releasing.md",
 }
 """Pages of the project's root -> what they are called on the site."""
-PROJECT_FILE = r"\[([^\]]+)\]\((?:\.\./)*(?:(?:examples|src|tests|benchmarks)/[^)]*|LICENSE)\)"
+PROJECT_FILE = r"\[([^\]]+)\]\((?:\.\./)*(?:(?:examples|src|tests|benchmarks)/[^)]*|LICENSE|CITATION\.cff)\)"
 """A link to a file that is no page: it is named only."""
 
 
@@ -160,7 +160,10 @@ def python() -> str:
         room = module.removeprefix("pliant.").partition(".")[0]
         rooms.setdefault(room, []).append(_entry(name, thing))
     lines = ["# Python", "", "Everything of `import pliant`, room by room ([the house](../architecture.md)).", ""]
-    lines += ["Numbers are in SI units, shapes of arrays stand in parentheses: `(N, n)` are N samples of n coordinates.", ""]
+    lines += [
+        "Numbers are in SI units, shapes of arrays stand in parentheses: `(N, n)` are N samples of n coordinates.",
+        "",
+    ]
     for room, entries in rooms.items():
         lines += [f"## {room}", "", *entries]
     return "\n".join(lines)
@@ -191,9 +194,18 @@ def _signature(thing: Any) -> str:
     except (TypeError, ValueError):
         return "(...)"
     text = re.sub(r"(?:pliant|numpy|collections|pathlib|typing)(?:\.\w+)*\.(?=\w)", "", text).replace("(self, ", "(")
-    return text.replace("(self)", "()").replace("'", "")
+    # annotations are texts; defaults keep their quotes
+    text = re.sub(r"""(: |-> )(?:'([^']*)'|"([^"]*)")""", lambda m: m[1] + (m[2] or m[3]), text.replace("(self)", "()"))
+    if len(text) <= SHORT:
+        return text
+    # one argument per line; commas inside brackets stay
+    inner, _, gives = text[1:].rpartition(")")
+    arguments = re.split(r", (?![^\[(]*[\])])", inner)
+    return "(\n    " + ",\n    ".join(arguments) + f",\n){gives}"
 
 
+SHORT = 76
+"""Characters of a signature on one line."""
 LISTED = re.compile(r"^(?P<name>[\w.*/]+(?:, [\w.*/]+)*) {2,}(?P<meaning>\S.*)$")
 
 
@@ -213,7 +225,7 @@ def _paragraph(text: str) -> str:
         else:
             return _plain(text)
     table = [f"| `{name}` | {_plain(meaning)} |" for name, meaning in rows]
-    return "\n".join(["| | |", "|---|---|", *table])
+    return "\n".join(["| name | what it is |", "|---|---|", *table])
 
 
 def _plain(text: str) -> str:
@@ -242,16 +254,23 @@ PICTURE = re.compile(r"!\[(?P<words>[^\]]*)\]\((?P<place>[^)]+\.(?:png|gif|svg))
 
 def gallery(folder: Path) -> str:
     """All pictures, each with the page that tells of it; films last."""
-    lines = ["# Gallery", "", "Every picture was made by the program; the page below it says how.", "", '<div class="gallery">']
+    lines = [
+        "# Gallery",
+        "",
+        "Every picture was made by the program; the page below it says how.",
+        "",
+        '<div class="gallery">',
+    ]
     shown: dict[Path, tuple[str, str, str]] = {}
-    for page in sorted(folder.rglob("*.md")):
+    # the examples first; a page tells more of a picture than the start page does
+    pages = sorted(folder.rglob("*.md"), key=lambda page: (page.name != "examples.md", page.name == "index.md", page))
+    for page in pages:
         text = page.read_text("utf-8")
         title = text.partition("\n")[0].lstrip("# ")
         for found in PICTURE.finditer(text):
             picture = (page.parent / found["place"]).resolve()
             where = page.relative_to(folder).with_suffix(".html").as_posix()
-            if picture not in shown or where != "index.html":
-                shown[picture] = (found["words"], where, title)
+            shown.setdefault(picture, (found["words"], where, title))
     for picture, (words, where, title) in sorted(shown.items(), key=lambda each: each[0].suffix != ".png"):
         place = picture.relative_to(folder.resolve()).as_posix()
         caption = f'{escape(words)}<br><a href="{where}">{escape(title)}</a>'
@@ -264,7 +283,9 @@ def gallery(folder: Path) -> str:
 
 def anchors(text: str) -> set[str]:
     """The anchors of the headings of a page, as Markdown makes them."""
-    found = re.findall(r"^#{1,6} (.+)$", re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
+    found = re.findall(
+        r"^#{1,6} (.+)$", re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL), re.MULTILINE
+    )
     words = [re.sub(r"[^\w\s-]", "", heading.encode("ascii", "ignore").decode()).strip().lower() for heading in found]
     return {re.sub(r"[-\s]+", "-", word) for word in words}
 

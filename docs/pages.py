@@ -28,7 +28,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 BLOCK = re.compile(
-    r"(?P<head>^[^\n`][^\n]*\n\n?)?^```(?P<kind>[^\n`]*)\n(?P<body>.*?)^```\n(?P<output>```text\n.*?^```\n)?",
+    r"(?P<head>^(?!```)[^\n]+\n\n?)?^```(?P<kind>[^\n`]*)\n(?P<body>.*?)^```\n(?P<output>```text\n.*?^```\n)?",
     flags=re.MULTILINE | re.DOTALL,
 )
 FILE = re.compile(r"`([\w./-]+\.ya?ml)`[^`\n]*:\s*$")

@@ -44,7 +44,14 @@ def screenshot(page: Path, picture: Path, profile: Path) -> None:
     if BROWSER is None:
         sys.stderr.write(f"{picture.name} is left as it is: there is no Chromium\n")
         return
-    options = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={profile}")
+    options = (
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--enable-unsafe-swiftshader",
+        "--hide-scrollbars",
+        f"--user-data-dir={profile}",
+    )
     quiet = ("--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync")
     shot = (f"--window-size={WINDOW}", f"--screenshot={picture}", f"{page.as_uri()}#t={INSTANT:g}")
     subprocess.run([BROWSER, *options, *quiet, *shot], check=True, stderr=subprocess.DEVNULL)
@@ -67,6 +74,7 @@ def main() -> None:
         for name, command in DRAWN.items():
             output("-m", "pliant", *command, "--plot", PICTURES / name, folder=Path(folder))
         screenshot(Path(folder) / "report.html", PICTURES / REPORT, Path(folder) / "profile")
+        sys.stderr.write(output(ROOT / "docs" / "refresh_viewer.py", folder=Path(folder)))
         page = EXAMPLES.read_text("utf-8")
         for script in sorted((ROOT / "examples").glob("[0-9]*.py")):
             page = filled(page, script.stem, output(script, PICTURES, folder=Path(folder)))

@@ -1,4 +1,4 @@
-"""YAML of the pages, checked as what it is: a robot, a study, an overlay of a URDF, or a part of a robot in its place."""
+"""YAML of the pages, checked as what it is: a robot, a study, an overlay of a URDF, or a part of a robot."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,7 +33,10 @@ def _around(data: dict[str, Any]) -> dict[str, Any]:
     if key in ("beam", "fe", "rigid"):
         return _with(data)
     if key == "frames":
-        ends = [{"beam" if "x" in frame else "rigid": BEAM if "x" in frame else RIGID, "frames": [frame]} for frame in data[key]]
+        ends = [
+            {"beam" if "x" in frame else "rigid": BEAM if "x" in frame else RIGID, "frames": [frame]}
+            for frame in data[key]
+        ]
         return _with(*ends)
     if key == "loops":
         words = [frame for loop in data[key] for frame in loop["frames"] if isinstance(frame, str)]

@@ -539,16 +539,19 @@ def main() -> int:
     say(f"seed {seed}")
     if given.kills:
         killed, finished = kills(given.kills, seed)
-        say(f"{killed} processes killed, {finished} runs finished, all the same to the last bit")
+        say(f"SEED={seed}: {killed} processes killed, {finished} runs finished, all the same to the last bit")
         return 0
     if given.first is not None:
         with tempfile.TemporaryDirectory() as folder:
             say(look(TARGETS[given.only](Path(folder)), given.only, seed, given.first))
         return 0
     counts, findings = fuzz(given.seconds, seed, [given.only] if given.only else list(TARGETS))
+    # rows of the table in docs/robustness.md
+    say("| files | made | taken | refused in words |\n|---|---|---|---|")
     for name, count in counts.items():
-        parts = ", ".join(f"{count[key]} {key}" for key in ("taken", "refused", "findings"))
-        say(f"{name:14} {sum(count.values()):8} files: {parts}")
+        say(f"| {name} | {sum(count.values())} | {count['taken']} | {count['refused']} |")
+    made = sum(sum(count.values()) for count in counts.values())
+    say(f"SEED={seed}, {given.seconds:.0f} s: {made} files, {len(findings)} findings")
     say("\n".join(findings[:20]))
     return 1 if findings else 0
 

@@ -30,6 +30,7 @@ LAYERS = [
     {"analysis"},
     {"pictures"},
     {"results"},
+    {"viewer"},
     {"simulation"},
     {"sweeps"},
     {"export"},
@@ -38,7 +39,7 @@ LAYERS = [
     {"cli"},
 ]
 # packages that a plain `import pliant` or `pliant --help` must not load
-HEAVY = {"numpy", "scipy", "pydantic", "ruamel", "matplotlib", "llvmlite", "h5py", "sympy", "casadi"}
+HEAVY = {"numpy", "scipy", "pydantic", "ruamel", "matplotlib", "llvmlite", "h5py", "sympy", "casadi", "viser"}
 
 # lines of a module that is still one idea
 LONGEST = 450

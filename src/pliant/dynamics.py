@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -10,30 +10,35 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.engine.backends.function import Function, declined
+from pliant.engine.backends.jit import has_llvm
 from pliant.formulations.loops.closed_loops import loops_of
+from pliant.formulations.loops.dense_loops import DenseLoops
 from pliant.formulations.loops.loops import DenseForm, Loops, each_state
 from pliant.model.notebook import html_page, made_by
-from pliant.states import InverseSolution, States, as_states
-from pliant.tree_dynamics import (
+from pliant.states import (
     Energies,
     FrameAcceleration,
     InverseDerivatives,
+    InverseSolution,
     Momentum,
     Pose,
-    TreeDynamics,
+    States,
     Twist,
-    has_llvm,
+    as_states,
 )
+from pliant.tree_dynamics import TreeDynamics
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from matplotlib.figure import Figure
 
+    from pliant.engine.backends.calls import Operand, QuickCall
     from pliant.engine.trace.tape import Operations
     from pliant.formulations.loops.coordinates import Choice
     from pliant.formulations.loops.forms import Reduced
     from pliant.model import Robot
+    from pliant.viewer.server import Viewer
 
 __all__ = [
     "Dynamics",
@@ -114,6 +119,14 @@ class Dynamics(TreeDynamics):
         figure: Figure = made_by("pictures.drawing", "robot_figure")(self.robot, path)
         return figure
 
+    def view(self, *, port: int = 8080, browser: bool = True) -> Viewer:
+        """The robot in three dimensions in the browser, on this computer only (needs viser: pip install viser).
+
+        Joints are set by sliders, modes swing, colours show deflection and stress.
+        """
+        shown: Viewer = made_by("viewer.server", "view_robot")(self, port=port, browser=browser)
+        return shown
+
     def _repr_html_(self) -> str:
         rows = zip(self.names, self.mechanism.units, self.mechanism.pose, strict=True)
         drives = set(self.inputs)
@@ -143,8 +156,11 @@ class Dynamics(TreeDynamics):
         solver    "recursive": the method's own forward dynamics; "dense": Cholesky of M, of loops with multipliers;
                   of loops also "minimal": independent coordinates, "platform": a platform's twist among them
         """
-        if force is None and wrenches is None and solver == "recursive":
-            fast: Floats | None = self._fast_forward(q, v, tau)
+        if solver == "recursive":
+            if wrenches is None:
+                fast: Floats | None = self._quick_forward(q, v, tau, force)
+            else:
+                fast = self._quick_with_wrenches(q, v, tau, force, wrenches)
             if fast is not None:
                 return fast
         q, v = self._state(q, v)
@@ -157,14 +173,39 @@ class Dynamics(TreeDynamics):
             self._explain(q, v, f)
         return a
 
+    def _quick_with_wrenches(
+        self, q: States, v: States, tau: States | None, force: Any, wrenches: Mapping[str, ArrayLike]
+    ) -> Floats | None:
+        for frame, wrench in wrenches.items():
+            force = self._frame_calls[frame].quick_pull(q, wrench, force)
+            if force is None:
+                return None
+        fast: Floats | None = self._quick_forward(q, v, tau, force)
+        return fast
+
     @cached_property
-    def _fast_forward(self) -> Callable[..., Any]:
-        """A built-in function for plain arrays of one state; declines where a motor drives more than its own joint."""
-        simple = np.count_nonzero(self.B) == len(self.inputs) and np.all(self.B[self._driven].diagonal() == 1)
-        if not simple or self.loops.is_watched:
+    def _quick_forward(self) -> Callable[..., Any]:
+        """A built-in function for plain arrays of one state: q, v, and if there are any tau and further forces."""
+        if not self._is_quick:
             return declined
-        traced = self.loops.traced_forward()
-        return Function(traced, self.labels, self._nothing, compiled=self.compiled).driven(self._driven)
+        from pliant.engine.backends.calls import QuickCall
+
+        call, n = QuickCall(), self.size
+        q, v, tau = call.takes(n), call.takes(n), call.takes(len(self.inputs), optional=True)
+        call.gives(self._accelerations(call, q, v, call.sparse(self.B, tau, call.takes(n, optional=True))))
+        return call.built()
+
+    @property
+    def _is_quick(self) -> bool:
+        # rows that follow from others are chosen anew at every state
+        return self._inverse.is_quick and not self.loops.redundant
+
+    def _accelerations(self, call: QuickCall, q: Operand, v: Operand, f: Operand) -> Floats:
+        """The step of a call that finds accelerations; a lost row of the loops makes them no numbers."""
+        run, least = self.loops.elimination()
+        out = call.evaluates(run, q, v, f)
+        call.guard(out[self.size :], least, out)
+        return out[: self.size]
 
     def _explain(self, q: Floats, v: Floats, f: Floats) -> None:
         """Say why accelerations are not finite."""
@@ -182,12 +223,29 @@ class Dynamics(TreeDynamics):
 
         The other coordinates (elastic ones, passive joints) move as the equations of motion and the loops say.
         """
+        fast: tuple[Floats, Floats] | None = self._quick_inverse_solution(q, v, a)
+        if fast is not None:
+            return InverseSolution.of(*fast, self.inputs, self._other_names)
         q, v = self._state(q, v)
         given = self.input_labels.states("a", a)
         if given.shape[:-1] != q.shape[:-1]:
             raise ValueError(f"q has shape {q.shape} and a {given.shape}; both must be one state or a batch")
         tau, every = self.loops.inverse(q, v, given)
-        return InverseSolution.of(tau, every[..., self._others], self.inputs, self.others)
+        return InverseSolution.of(tau, every[..., self._others], self.inputs, self._other_names)
+
+    @cached_property
+    def _quick_inverse_solution(self) -> Callable[..., Any]:
+        if not (self._is_quick and self.loops.inverse_is_traced):
+            return declined
+        from pliant.engine.backends.calls import QuickCall
+
+        call, n, m, every = QuickCall(), self.size, len(self.inputs), np.eye(self.size)
+        q, v, a = call.takes(n), call.takes(n), call.takes(m)
+        run, least = self.loops.elimination(tuple(self._driven.tolist()))
+        out = call.evaluates(run, q, v, call.sparse(every[:, self._driven], a))
+        call.guard(out[m + n :], least, out)
+        call.gives(out[:m], call.sparse(every[self._others], out[m:]))
+        return call.built(tuple)
 
     @cached_property
     def _driven(self) -> NDArray[np.int_]:
@@ -196,6 +254,10 @@ class Dynamics(TreeDynamics):
     @property
     def others(self) -> tuple[str, ...]:
         """Names of the coordinates without a motor: elastic ones and passive joints."""
+        return self._other_names
+
+    @cached_property
+    def _other_names(self) -> tuple[str, ...]:
         return tuple(self.names[k] for k in self._others)
 
     @cached_property
@@ -223,20 +285,39 @@ class Dynamics(TreeDynamics):
         return self._function("reaction")
 
     def derivatives(self, q: States, v: States, tau: States | None = None) -> ForwardDerivatives:
-        """Exact derivatives of ``forward``: -M^-1 times those of the inverse dynamics at the accelerations."""
+        """Exact derivatives of ``forward``: -M^-1 times those of the inverse dynamics at the accelerations.
+
+        With loops, of the equations of motion together with those of the loops.
+        """
+        fast: ForwardDerivatives | None = self._quick_derivatives(q, v, tau)
+        if fast is not None:
+            return fast
         q, v = self._state(q, v, batch=False)
         a = self.forward(q, v, tau)
-        if self.loops.rows:
-            by_q, by_v, by_f = self.loops.sensitivities(q, v, a, self._generalised(q, tau, None, None))
-            return ForwardDerivatives(by_q, by_v, by_f @ self.B)
-        # accelerations are linear in forces: their derivative by them, by recursion, is M^-1
-        mobility = self._forward.by("f")(q, v, self._nothing)
-        by_q, by_v = (-mobility @ self.force_derivative(seed, q, v, a) for seed in "qv")
-        return ForwardDerivatives(by_q, by_v, mobility @ self.B)
+        by_q, by_v, by_f = self.loops.sensitivities(q, v, a, self._generalised(q, tau, None, None))
+        return ForwardDerivatives(by_q, by_v, by_f @ self.B)
 
     @cached_property
-    def _forward(self) -> Function:
-        return self._function("forward")
+    def _quick_derivatives(self) -> Callable[..., Any]:
+        if not self._is_quick:
+            return declined
+        from pliant.engine.backends.calls import QuickCall, padded_rows
+        from pliant.engine.backends.loop_calls import LoopSlopes
+
+        call, n = QuickCall(), self.size
+        q, v, tau = call.takes(n), call.takes(n), call.takes(len(self.inputs), optional=True)
+        f = call.sparse(self.B, tau)
+        a, mass = self._accelerations(call, q, v, f), self._mass_step(call, q)
+        slopes = [call.evaluates(self._inverse.by(seed).evaluator, q, v, a) for seed in "qv"]
+        if isinstance(self.loops, DenseLoops):
+            missing = call.sparse(-np.eye(n), f, call.evaluates(self._inverse.evaluator, q, v, a))
+            mobility, slopes = LoopSlopes(self.loops, call).closed(q, v, a, mass, missing, slopes)
+        else:
+            mobility, _ = call.inverted(mass)
+        call.gives(*(call.minus_product(mobility, right) for right in slopes))
+        by_f = mobility[:, :n]
+        call.gives(by_f if np.array_equal(self.B, np.eye(n)) else call.minus_product(by_f, padded_rows(-self.B)))
+        return call.built(ForwardDerivatives)
 
     def operations(self, what: Literal["forward", "inverse"] = "forward") -> Operations:
         """Arithmetic operations of one evaluation."""

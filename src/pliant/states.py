@@ -1,4 +1,4 @@
-"""Vectors of a robot by name: the one place where ``{"elbow": 0.5}`` becomes an array."""
+"""Vectors of a robot by name, the one place where ``{"elbow": 0.5}`` becomes an array, and what is found for them."""
 
 from __future__ import annotations
 
@@ -115,6 +115,55 @@ def as_states(name: str, x: ArrayLike, n: int, robot: str) -> Floats:
     if array.ndim not in (1, 2) or array.shape[-1] != n:
         raise ValueError(f"{name} has shape {array.shape}; robot '{robot}' needs ({n},) or a batch (count, {n})")
     return array
+
+
+class Pose(NamedTuple):
+    """Position (m) and rotation matrix of a frame in the base frame."""
+
+    position: Floats
+    rotation: Floats
+
+
+class Twist(NamedTuple):
+    """Velocity of a frame's origin (m/s) and angular velocity (rad/s), base axes."""
+
+    linear: Floats
+    angular: Floats
+
+
+class FrameAcceleration(NamedTuple):
+    """Acceleration of a frame's origin (m/s^2) and angular acceleration (rad/s^2), base axes."""
+
+    linear: Floats
+    angular: Floats
+
+
+class Energies(NamedTuple):
+    """Kinetic energy, strain energy of links and joint springs, potential of gravity (J)."""
+
+    kinetic: float
+    strain: float
+    gravity: float
+
+    @property
+    def total(self) -> float:
+        """Their sum, J."""
+        return self.kinetic + self.strain + self.gravity
+
+
+class Momentum(NamedTuple):
+    """Linear momentum (kg m/s) and angular momentum about the base's origin (kg m^2/s)."""
+
+    linear: Floats
+    angular: Floats
+
+
+class InverseDerivatives(NamedTuple):
+    """Derivatives of the generalised forces by q, v and a (n, n); the last is the mass matrix."""
+
+    q: Floats
+    v: Floats
+    a: Floats
 
 
 class _Solved(NamedTuple):

@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.engine.backends.function import Function, Variant, make_evaluator
-from pliant.formulations.method import KINEMATICS, Method, Traced, What
+from pliant.engine.backends.frame_calls import FrameCalls, FramesByName
+from pliant.engine.backends.function import Function, Variant, declined, make_evaluator
+from pliant.formulations.method import Method, Traced, What
 from pliant.formulations.methods import method_class
-from pliant.formulations.recursive.kinematics import MOTION_SIZE, MotionArrays, motion_arrays
+from pliant.formulations.recursive.columns import PLACES, WayToBase, paths
+from pliant.formulations.recursive.inertia_columns import COMPOSITES, mass_plan
+from pliant.formulations.recursive.kinematics import MOTION_SIZE, motion_arrays
 from pliant.formulations.recursive.lowering import lower, lower_with_frames
+from pliant.formulations.recursive.passes import ACCELERATION, MOTION, Algorithm
 from pliant.formulations.recursive.tree import Tree
 from pliant.formulations.robot_damping import damped
 from pliant.mechanism import Mechanism
 from pliant.spatial.attitude import recentred
-from pliant.states import Labels, States
+from pliant.states import (
+    Energies,
+    FrameAcceleration,
+    InverseDerivatives,
+    Labels,
+    Momentum,
+    Pose,
+    States,
+    Twist,
+)
 
 if TYPE_CHECKING:
+    from pliant.engine.backends.calls import Operand, QuickCall
     from pliant.engine.trace.tape import Operations
     from pliant.model import Robot
 
@@ -31,52 +44,10 @@ SINGULAR = 1e-14
 """Least eigenvalue of a mass matrix of unit diagonal, for each coordinate, that is more than rounding."""
 
 
-class Pose(NamedTuple):
-    """Position (m) and rotation matrix of a frame in the base frame."""
-
-    position: Floats
-    rotation: Floats
-
-
-class Twist(NamedTuple):
-    """Velocity of a frame's origin (m/s) and angular velocity (rad/s), base axes."""
-
-    linear: Floats
-    angular: Floats
-
-
-class FrameAcceleration(NamedTuple):
-    """Acceleration of a frame's origin (m/s^2) and angular acceleration (rad/s^2), base axes."""
-
-    linear: Floats
-    angular: Floats
-
-
-class Energies(NamedTuple):
-    """Kinetic energy, strain energy of links and joint springs, potential of gravity (J)."""
-
-    kinetic: float
-    strain: float
-    gravity: float
-
-    @property
-    def total(self) -> float:
-        return self.kinetic + self.strain + self.gravity
-
-
-class Momentum(NamedTuple):
-    """Linear momentum (kg m/s) and angular momentum about the base's origin (kg m^2/s)."""
-
-    linear: Floats
-    angular: Floats
-
-
-class InverseDerivatives(NamedTuple):
-    """Derivatives of the generalised forces by q, v and a (n, n); the last is the mass matrix."""
-
-    q: Floats
-    v: Floats
-    a: Floats
+MANY_LINKS = 12
+"""Links from which composite bodies are the quickest way to the mass matrix."""
+FEW_MODES = 12
+"""Elastic coordinates of a link up to which its block of the mass matrix is worth code of its own."""
 
 
 class TreeDynamics:
@@ -210,8 +181,34 @@ class TreeDynamics:
         return self._inverse.quick
 
     @cached_property
-    def _quick_slopes(self) -> tuple[Callable[..., Any], ...]:
-        return tuple(self._inverse.by(seed).quick for seed in "qva")
+    def _quick_slopes(self) -> Callable[..., Any]:
+        if not self._inverse.is_quick:
+            return declined
+        from pliant.engine.backends.calls import QuickCall
+
+        call = QuickCall()
+        state = [call.takes(self.size) for _ in "qva"]
+        by_q, by_v = (call.evaluates(self._inverse.by(seed).evaluator, *state) for seed in "qv")
+        call.gives(by_q, by_v, self._mass_step(call, state[0]))
+        return call.built(InverseDerivatives)
+
+    @cached_property
+    def _quick_mass(self) -> Callable[..., Any]:
+        if not self._inverse.is_quick:
+            return declined
+        from pliant.engine.backends.calls import QuickCall
+
+        call = QuickCall()
+        call.gives(self._mass_step(call, call.takes(self.size)))
+        return call.built()
+
+    def _mass_step(self, call: QuickCall, q: Operand) -> Floats:
+        """The step of a call that finds M: composite bodies for many links, else tangents of the inverse dynamics."""
+        sizes = [link.kind.size for link in self.tree.links]
+        if len(sizes) < MANY_LINKS or max(sizes) > FEW_MODES or self.method.name != "recursive":
+            return call.evaluates(self._mass.evaluator, q, self._nothing, self._nothing)
+        flat = call.evaluates(self.evaluator(Traced(COMPOSITES, self.tree)), q)
+        return call.mass_matrix(flat, mass_plan(self.tree))
 
     @cached_property
     def _mass(self) -> Function:
@@ -243,7 +240,8 @@ class TreeDynamics:
 
     def mass_matrix(self, q: States) -> Floats:
         """M (n, n), symmetric."""
-        return self._mass(q, self._nothing, self._nothing)
+        fast: Floats | None = self._quick_mass(q)
+        return self._mass(q, self._nothing, self._nothing) if fast is None else fast
 
     def recentred(self, q: States, v: States) -> tuple[Floats, Floats]:
         """The same state (n,) with rotation vectors no longer than half a turn; simulations do so between steps.
@@ -293,10 +291,9 @@ class TreeDynamics:
 
     def inverse_derivatives(self, q: States, v: States, a: States) -> InverseDerivatives:
         """Exact derivatives of ``forces``."""
-        by_q, by_v, by_a = self._quick_slopes
-        d_q, d_v, d_a = by_q(q, v, a), by_v(q, v, a), by_a(q, v, a)
-        if d_q is not None and d_v is not None and d_a is not None:
-            return InverseDerivatives(d_q, d_v, d_a)
+        fast: InverseDerivatives | None = self._quick_slopes(q, v, a)
+        if fast is not None:
+            return fast
         return InverseDerivatives(*(self.force_derivative(seed, q, v, a) for seed in "qva"))
 
     def force_derivative(self, by: str, q: States, v: States, a: States) -> Floats:
@@ -305,9 +302,24 @@ class TreeDynamics:
 
     def energy(self, q: States, v: States) -> Energies:
         """Energies of a state, numbers; of a batch, arrays."""
+        fast: Energies | None = self._quick_energy(q, v)
+        if fast is not None:
+            return fast
         total = self._energies(q, v)
         parts = total[..., 0], total[..., 1], total[..., 2]
         return Energies(*(float(x) for x in parts) if total.ndim == 1 else parts)
+
+    @cached_property
+    def _quick_energy(self) -> Callable[..., Any]:
+        if not self._energy.is_quick:
+            return declined
+        from pliant.engine.backends.calls import QuickCall
+
+        call = QuickCall()
+        per_link = call.evaluates(self._energy.evaluator, call.takes(self.size), call.takes(self.size))
+        total = call.sparse(np.tile(np.eye(3, 9), len(self.tree.links)), per_link)
+        call.gives(*(total[k : k + 1].reshape(()) for k in range(3)))
+        return call.built(Energies)
 
     def momentum(self, q: States, v: States) -> Momentum:
         """Momentum of a state or of each state of a batch."""
@@ -324,14 +336,15 @@ class TreeDynamics:
 
     def pose(self, frame: str, q: States) -> Pose:
         """Pose of a frame of the deformed robot; of a batch, positions (count, 3) and rotations (count, 3, 3)."""
-        m = self._frame_motion(self._place(frame), q, self._nothing)
-        return Pose(m.p, m.R)
+        at = self._frame_calls[frame]
+        fast: Pose | None = at.quick_pose(q)
+        return at.pose(q) if fast is None else fast
 
     def poses(self, frames: Sequence[str], q: States) -> Pose:
         """Poses of several frames at once: positions (frames, 3), rotations (frames, 3, 3); of a batch, count first."""
-        flat = self._motion(q, self._nothing)
-        found = [motion_arrays(flat[..., _rows(self._place(name), MOTION_SIZE)]) for name in frames]
-        return Pose(np.stack([m.p for m in found], axis=-2), np.stack([m.R for m in found], axis=-3))
+        flat = self._places(q)
+        found = [self._frame_calls[name].path.pose(flat) for name in frames]
+        return Pose(np.stack([p for p, _ in found], axis=-2), np.stack([R for _, R in found], axis=-3))
 
     def positions(self, frames: Sequence[str], q: States) -> Floats:
         """Positions of several frames at once (frames, 3); of a batch, (count, frames, 3)."""
@@ -347,22 +360,26 @@ class TreeDynamics:
 
     def link_poses(self, q: States) -> Pose:
         """Poses of the own frames B of all links, as those of ``poses``."""
-        flat, own = self._motion(q, self._nothing), {each.name: (i, each) for i, each in enumerate(self._framed.links)}
+        flat, own = self._places(q), {each.name: (i, each) for i, each in enumerate(self._framed.links)}
         places, axes = [], []
         for index, placed in (own[link.name] for link in self.robot.links):
-            m = motion_arrays(flat[..., _rows(index, MOTION_SIZE)])
-            places.append(m.p + m.R @ placed.p_DB)
-            axes.append(m.R @ placed.R_DB)
+            p, R = self._path(index).pose(flat)
+            places.append(p + R @ placed.p_DB)
+            axes.append(R @ placed.R_DB)
         return Pose(np.stack(places, axis=-2), np.stack(axes, axis=-3))
 
     def velocity(self, frame: str, q: States, v: States) -> Twist:
         """Velocity of a frame of the deformed robot, of one state or of each of a batch."""
-        m = self._frame_motion(self._place(frame), q, v)
+        at = self._frame_calls[frame]
+        fast: Twist | None = at.quick_twist(q, v)
+        if fast is not None:
+            return fast
+        m = motion_arrays(self._motion(q, v)[..., _rows(self._frame_link(frame), MOTION_SIZE)])
         return Twist(m.v, m.w)
 
     def acceleration(self, frame: str, q: States, v: States, a: States) -> FrameAcceleration:
         """Acceleration of a frame at accelerations a of the coordinates, of one state or of each of a batch."""
-        rows = _rows(self._place(frame), MOTION_SIZE + 9)
+        rows = _rows(self._frame_link(frame), MOTION_SIZE + 9)
         flat = self._acceleration(q, v, a)[..., rows]
         R, a_v, a_w = motion_arrays(flat).R, flat[..., -6:-3, None], flat[..., -3:, None]
         return FrameAcceleration((R @ a_v)[..., 0], (R @ a_w)[..., 0])
@@ -372,53 +389,52 @@ class TreeDynamics:
 
         Of a batch, (count, 6, n).
         """
-        per_rate = self._motion.by("v")(q, self._nothing)[..., _rows(self._place(frame), MOTION_SIZE), :]
-        # linear and angular velocity are the last of a motion
-        return np.ascontiguousarray(per_rate[..., -6:, :])
+        at = self._frame_calls[frame]
+        fast: Floats | None = at.quick_jacobian(q)
+        return at.jacobian(q) if fast is None else fast
 
     @property
     def _framed(self) -> Tree:
         return lower_with_frames(self.mechanism)
 
     @cached_property
-    def _places(self) -> dict[str, int]:
+    def _frame_links(self) -> dict[str, int]:
         """LINK.FRAME -> its link in the tree with frames."""
         framed = self._framed
         return {name: len(framed.links) - len(framed.frames) + k for k, name in enumerate(framed.frames)}
 
-    def _place(self, frame: str) -> int:
+    def _frame_link(self, frame: str) -> int:
         member, name = self.mechanism.frame(frame)
-        return self._places[f"{self.mechanism.members[member].name}.{name}"]
+        return self._frame_links[f"{self.mechanism.members[member].name}.{name}"]
 
-    def _kinematics(self, what: Literal["motion", "acceleration"], variant: Variant = "") -> Function:
+    @cached_property
+    def _frame_calls(self) -> FramesByName:
+        return FramesByName(lambda frame: FrameCalls(self._places, self._path(self._frame_link(frame))))
+
+    @cached_property
+    def _path(self) -> Callable[[int], WayToBase]:
+        """The ways from the links of the tree with frames to the base."""
+        return paths(self._framed)
+
+    def _kinematics(self, algorithm: Algorithm, variant: Variant = "") -> Function:
         """Of all links and frames; the same for all methods."""
-        traced = Traced(KINEMATICS[what], self._framed)
+        traced = Traced(algorithm, self._framed)
         return Function(traced, self.labels, self._nothing, compiled=self.compiled, variant=variant)
 
     @cached_property
+    def _places(self) -> Function:
+        return self._kinematics(PLACES)
+
+    @cached_property
     def _motion(self) -> Function:
-        return self._kinematics("motion")
+        return self._kinematics(MOTION)
 
     @cached_property
     def _acceleration(self) -> Function:
         # accelerations of frames are those of the motion: gravity is no part of them
-        return self._kinematics("acceleration", "weightless")
-
-    def _frame_motion(self, index: int, q: States, v: States) -> MotionArrays:
-        """Pose and velocity of a link of the tree with frames."""
-        return motion_arrays(self._motion(q, v)[..., _rows(index, MOTION_SIZE)])
+        return self._kinematics(ACCELERATION, "weightless")
 
 
 def _rows(index: int, size: int) -> slice:
     """Where the results of a link are."""
     return slice(size * index, size * (index + 1))
-
-
-def has_llvm() -> bool:
-    """Whether there is a compiler; a warning if not."""
-    try:
-        import llvmlite  # noqa: F401
-    except ImportError:
-        warnings.warn("llvmlite is not installed: dynamics run on NumPy, about 100 times slower", stacklevel=4)
-        return False
-    return True

@@ -1,5 +1,6 @@
 """The limits of the model: known loads reach them where theory says, and every analysis tells."""
 
+import re
 import warnings
 from html import unescape
 
@@ -12,6 +13,7 @@ from pliant.analysis.limits import ModelLimitWarning, axial_changes, slope_words
 from pliant.analysis.linearise import linearise
 from pliant.analysis.modes import modes
 from pliant.analysis.statics import wrenches
+from pliant.bodies.build import build_body
 from pliant.dynamics import Dynamics
 
 L, EI = 1.2, 25.0
@@ -218,3 +220,48 @@ def test_loads_press_too():
     loads = wrenches({"tip": [-half, 0, 0]})
     assert axial_changes(arm, still, still, still, loads)["mast"].least == pytest.approx(-0.5, rel=CONVERGED)
     assert "50 % of its buckling load" in state_limits(arm, still, loads=loads)[0]
+
+
+# ---------------------------------------------------------------- modal data and matrices of finite elements
+
+
+def as_data(bending, shapes):
+    """A steel strip of 1 m as modal data, with its geometric constants where it is of second order."""
+    beam = {"length": 1.0, "properties": {"mass_per_length": 1.0, "EIy": 1.0, "EIz": 1.0}, "modes": shapes}
+    body = build_body(Link(name="strip", joint=Joint(name="hub"), beam={**beam, "bending": bending}))
+    keys = ("first", "first_modal", "beta", "lam", "I_rr", "I_re", "I_ee", "M_ee", "K_ee")
+    at, large = body.frames["tip"], body.large
+    bent = {} if large is None else {"Gamma_first": large.first, "Gamma_second": large.second}
+    tip = {"position": at.position.tolist(), "Phi_d": at.Phi_d, "Phi_r": at.Phi_r}
+    if large is not None:
+        tip["Gamma"] = large.frames["tip"]
+    data = {"mass": body.mass, "length": 1.0, "frames": {"tip": tip}, **{key: getattr(body, key) for key in keys}}
+    return Link(name="strip", joint=Joint(name="hub", axis="z"), modal={**data, **bent})
+
+
+def said(bending, *, gravity=(0, 0, 0), rate=0.0, shapes=None):
+    link = as_data(bending, shapes or {"bend_y": 1, "bend_z": 1})
+    arm = Dynamics(Robot(name="arm", links=[link], gravity=gravity), compile="never")
+    v = np.eye(1, arm.size)[0] * rate
+    return state_limits(arm, np.zeros(arm.size), v)
+
+
+def test_linear_data_tell_what_they_do_not_know():
+    """A link of modal data turns and is pressed as a beam is; its cure is another, since it has no key."""
+    (turning,) = said("linear", rate=2.0)
+    assert "turns at 56.9 % of its first bending frequency" in turning
+    assert "give Gamma_first and Gamma_second with the modal data, or describe the link as a beam" in turning
+    # a mast under its own weight: 7.84 EI / L^2 is what buckles it
+    (pressed,) = said("linear", gravity=(-4.0, 0, 0))
+    share = float(re.search(r"with ([\d.]+) % of its buckling load", pressed)[1])
+    assert share == pytest.approx(100 * 4.0 / 7.837, rel=0.03)
+    assert not said("linear", gravity=(0, -0.1, 0))
+
+
+def test_data_of_second_order_know_it():
+    assert not said("second-order", rate=2.0)
+    assert not said("second-order", gravity=(-4.0, 0, 0))
+    (buckled,) = said("second-order", gravity=(-9.0, 0, 0))
+    assert "describe the link as a beam with bending: exact" in buckled
+    assert "bending: exact has no such limit" in next(iter(slope_words("arm", 2.0, bending="linear", data=True)))
+    assert "Gamma_first" in next(iter(slope_words("arm", 0.3, bending="linear", data=True)))

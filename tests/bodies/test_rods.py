@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import body_checks
 from pliant.bodies.beam_modes import mode_set
 from pliant.bodies.invariants import assemble, attachment, stiffness
 from pliant.bodies.profile import BeamProfile, SectionData
+from pliant.bodies.quadrature import gauss
 from pliant.bodies.rod_build import rod, rooted
+from pliant.bodies.rod_places import rod_deflection
 
 ROUNDING = 1e-12
 # of random coordinates: links turn by some radians, and less than pi from station to station
@@ -87,11 +90,16 @@ def test_places_without_derivatives(bent):
     body = body.reframed(turned(rng), rng.normal(size=3))
     q = SIZE * rng.normal(size=(2, len(K)))
     for name in ("tip", "middle"):
-        r, R = body.place(name, q)
-        for k, each in enumerate(q):
-            frame = terms_of(body, K).frame(body.section(name, None), list(each), [0.0] * len(K))
-            assert r[k] == pytest.approx(frame.r, abs=ROUNDING)
-            assert R[k] == pytest.approx(np.array(frame.R), abs=ROUNDING)
+        moved, turns = rod_deflection(body, name, q)
+        undeformed, *states = (
+            terms_of(body, K).frame(body.section(name, None), list(each), [0.0] * len(K))
+            for each in (np.zeros(len(K)), *q)
+        )
+        for frame, r, turn in zip(states, moved, turns, strict=True):
+            R, R_0 = np.array(frame.R), np.array(undeformed.R, dtype=float)
+            offset = (R - R_0) @ np.array(body.offset(name))
+            assert r == pytest.approx(np.array(frame.r) - undeformed.r + offset, abs=ROUNDING)
+            assert Rotation.from_rotvec(turn).as_matrix() == pytest.approx(R @ R_0.T, abs=ROUNDING)
 
 
 def test_mass_sums_are_those_of_the_points(bent):
@@ -100,12 +108,26 @@ def test_mass_sums_are_those_of_the_points(bent):
     terms = terms_of(body, K)
     q = np.random.default_rng(9).normal(size=len(K))
     none = [0.0] * len(q)
-    tangents = np.array([t.t for t in terms.tangents(terms.sections(list(q), none), list(q), none)])
+    tangents = np.array([station.tangent.t for station in terms.bent(list(q), none)])
     r = body.rows @ tangents
-    blocks, _ = terms._replace(discs=[]).inertia(list(q), none, [0.0] * 3)
+    without = [station._replace(disc=[]) for station in terms.stations]
+    blocks, _ = terms._replace(stations=without).inertia(list(q), none, [0.0] * 3)
     inertia = np.einsum("p,pab->ab", body.masses, [x @ x * np.eye(3) - np.outer(x, x) for x in r])
     assert np.array(blocks.C) == pytest.approx(inertia, rel=1e-11, abs=ROUNDING)
     assert terms.first_moment(list(q)) == pytest.approx(body.masses @ r, rel=1e-11, abs=ROUNDING)
+
+
+@pytest.mark.parametrize(("family", "along"), [("axial", 0), ("shear_y", 1), ("shear_z", 2)])
+def test_stretch_and_shear_move_the_tip_their_own_way(tapered, family, along):
+    """A positive coordinate lengthens the axis, or shifts its end towards +y or +z, by the integral of its strain."""
+    sets = shapes(tapered, {family: 2}, "legendre")
+    body = rod(sets, tapered, {"tip": (tapered.length, np.zeros(3))}, section_inertia=False)
+    frame = terms_of(body, np.eye(2)).frame(body.section("tip", None), [0.0] * 2, [0.0] * 2)
+    x, weights = gauss(tapered.breaks, 4)
+    expected = np.zeros((3, 2))
+    expected[along] = sets[0].sample(x).strain @ weights
+    assert expected[along, 0] > 0.1
+    assert np.array(frame.J_v, dtype=float) == pytest.approx(expected, abs=ROUNDING)
 
 
 @pytest.mark.parametrize("shape", ["clamped-free", "clamped-mass", "pinned-pinned", "polynomial", "legendre"])

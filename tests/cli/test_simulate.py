@@ -91,6 +91,20 @@ def test_films_and_views(run, tmp_path):
         assert done.stdout == f"written to {name}\n", done.stderr
         assert (tmp_path / name).stat().st_size > 1000
     assert (tmp_path / "again.gif").read_bytes() == (tmp_path / "run.gif").read_bytes()
+    (tmp_path / "other.h5").write_bytes((tmp_path / "single-link.h5").read_bytes())
+    done = run("report", "single-link.h5", "other.h5")
+    assert done.stdout == "written to single-link-other.html\n", done.stderr
+    page = (tmp_path / "single-link-other.html").read_text("utf-8")
+    assert "<h1>single-link and other</h1>" in page
+    for words, why in (
+        (("view", "single-link.h5", "other.h5", "-o", "both.gif"), "several runs are compared on a page only"),
+        (("view", "canadarm"), "canadarm is no run; a robot is shown by: pliant view canadarm --live"),
+        (("view", "canadarm", "--live", "-o", "a.html"), "--live shows a scene and writes nothing"),
+        (("view", "canadarm", "single-link.h5", "--live"), "one robot, or one or more runs, are shown"),
+        (("report", *["single-link.h5"] * 7), "at most 6 can be compared"),
+    ):
+        refused = run(*words)
+        assert (refused.returncode, why in refused.stderr) == (2, True), refused.stderr
     refused = run("view", "single-link.h5", "-o", "run.txt")
     assert refused.returncode == 2
     assert "must end in .html, .htm, .png" in refused.stderr

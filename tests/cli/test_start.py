@@ -7,7 +7,7 @@ import pytest
 
 COMMANDS = (
     *("robots", "check", "show", "shapes", "schema", "modes"),
-    *("simulate", "view", "derive", "export", "reproduce", "bench"),
+    *("simulate", "view", "report", "derive", "export", "reproduce", "bench"),
 )
 # seconds; what a user takes for instantaneous
 INSTANT = 0.5

@@ -56,7 +56,8 @@ def _pictures(text):
     ("page", "why"),
     [
         ("```python\n1 / 0\n```\n", "does not run"),
-        ("```console\n$ pliant show nobody\n```\n", "is refused"),
+        ("```console\n$ pliant show nobody\n```\n", "there is no robot"),
+        ("```console\n$ pliant show --nonsense\n```\n", "is refused"),
         ("```console\nls\n```\n", "begin with"),
         ("```yaml\nlinks: [{name: a, beam: {lenght: 1}}]\n```\n", "did you mean 'length'"),
         ("```yaml\nfruit: apple\n```\n", "no robot, study"),

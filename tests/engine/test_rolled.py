@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import zoo
+from pliant.bodies.terms import BendingBody
 from pliant.dynamics import Dynamics
 from pliant.engine.backends import evaluator
 from pliant.engine.backends.evaluator import Evaluator, Program, still_links
@@ -39,14 +40,15 @@ def close(left, right, tolerance=TOLERANCE):
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS.values(), ids=lambda each: each.name)
-@pytest.mark.parametrize("name", ["mixed", "branches-cayley", "satellite"])
+@pytest.mark.parametrize("name", ["mixed", "branches-cayley", "satellite", "rod-in-space"])
 def test_rolled_is_whole(name, algorithm, always_rolled):
     """Compiled kernels in a loop, against the replay of a single tape and against the passes on floats."""
     arm = Dynamics(zoo.robot(name), compile="never")
     inputs = inputs_of(algorithm, arm)
     program = Program(algorithm, arm.tree)
     ours = Evaluator(program)(*inputs.values())
-    assert len(program.load("single")[0].rows) == len(arm.tree.links)
+    rods = [link.constants.body for link in arm.tree.links if isinstance(link.constants.body, BendingBody)]
+    assert len(program.load("single")[0].rows) == len(arm.tree.links) + sum(len(rod.stations) for rod in rods)
     one_piece = ReplayEvaluator(whole(algorithm, arm.tree), arm.tree.gravity, arm.size)(*inputs.values())
     plain = np.array(result(algorithm, run(algorithm, arm.tree, {k: x.tolist() for k, x in inputs.items()})))
     assert close(ours, one_piece)
@@ -86,6 +88,9 @@ CASES = [
     ("branches-cayley", INVERSE, "q"),
     ("branches-cayley", FORWARD, "v"),
     ("branches-cayley", ENERGY, "q"),
+    ("rod-in-space", INVERSE, "constants"),
+    ("rod-in-space", FORWARD, "q"),
+    ("rod-in-space", ENERGY, "v"),
 ]
 
 
@@ -151,6 +156,55 @@ def test_the_code_does_not_grow_with_the_robot(algorithm):
     assert [len(each.kernels) for each in short.passes] == [len(each.kernels) for each in long.passes]
     assert program_ir(short, 1)[0] == program_ir(long, 1)[0]
     assert len(long.parents) == 20
+
+
+def rods(stations, links=2):
+    """Rods that bend both ways and twist, one on the other."""
+    modes = zoo.Modes(shape="legendre", bend_y=2, bend_z=2, torsion=1)
+    beam = zoo.beam(0.7, modes=modes, bending="exact", stations=stations)
+    joints = [zoo.Joint(name=f"j{i}", axis="zy"[i % 2]) for i in range(links)]
+    return zoo.Robot(
+        name="rods", links=[zoo.Link(name=f"r{i}", joint=each, beam=beam) for i, each in enumerate(joints)]
+    )
+
+
+@pytest.mark.parametrize("seeds", [(), ("q",)], ids=["values", "tangents"])
+def test_the_code_does_not_grow_with_the_stations(seeds):
+    """A rod's stations are a loop over the first and all others; only the momenta of a station know all of them."""
+    short, long = (rolled(INVERSE, zoo.tree_of(rods(n)), seeds) for n in (4, 8))
+    of_stations = [each for each in short.passes if "bend" in each.name]
+    assert [len(each.kernels) for each in short.passes] == [len(each.kernels) for each in long.passes]
+    assert [len(each.kernels) for each in of_stations] == [3, 3]
+    code = [sum(k.operations.total for each in program.passes for k in each.kernels) for program in (short, long)]
+    assert code[1] <= 1.7 * code[0]
+    assert long.operations.total >= 2.0 * short.operations.total
+
+
+@pytest.mark.parametrize("seed", ["q", "v", "constants"])
+def test_stations_rest_with_their_link(seed):
+    """Blocks of directions that move one rod of three leave the stations of the others as they are."""
+    tree = zoo.tree_of(rods(3, links=3))
+    rng = np.random.default_rng(4)
+    inputs = {name: 0.2 * rng.standard_normal(tree.size) for name in INVERSE.inputs}
+    evaluate = Evaluator(Program(INVERSE, tree, (seed,)))
+    wanted = tangent(INVERSE, tree, inputs, seed)
+    for _ in range(2):
+        assert close(evaluate(*inputs.values()), wanted)
+
+
+@pytest.mark.parametrize(("algorithm", "seed"), [(FORWARD, ""), (INVERSE, "v"), (INVERSE, "q"), (FORWARD, "v")])
+def test_damping_that_couples_links(algorithm, seed, always_rolled):
+    """A link takes the rates of all: also of those that a block of directions moves far away from it."""
+    rng = np.random.default_rng(5)
+    tree = chain(8)
+    D = rng.standard_normal((tree.size, tree.size))
+    tree = tree.with_drag(D @ D.T)
+    inputs = {name: 0.2 * rng.standard_normal(tree.size) for name in algorithm.inputs}
+    program = Program(algorithm, tree, (seed,) if seed else ())
+    ours = Evaluator(program)(*inputs.values())
+    one_piece = ReplayEvaluator(whole(algorithm, tree, program.seeds), tree.gravity, tree.size)(*inputs.values())
+    assert close(ours, one_piece)
+    assert len(program.traced.parents) == len(tree.links)
 
 
 @pytest.mark.parametrize("algorithm", [FORWARD, INVERSE], ids=lambda each: each.name)

@@ -15,11 +15,12 @@ TOLERANCE = 1e-12
 """Of the largest entry: the same operations, but for the compiler's contractions and the library's sine."""
 
 BUNDLED = ("canadarm", "lin-lewis-rfr", "seven-joint-arm", "six-dof", "two-link-flexible")
-LOOPS = ("branches-cayley", "satellite", "drives", "chain-30")
-"""Several children per link, a floating base, friction, many links: kernels in loops over the links."""
+BENT = ("second-order", "rods-in-a-plane")
+LOOPS = ("branches-cayley", "satellite", "drives", "chain-30", "rod-in-space")
+"""Several children per link, a floating base, friction, many links, stations: kernels in loops over the links."""
 
 
-@pytest.mark.parametrize("name", BUNDLED)
+@pytest.mark.parametrize("name", [*BUNDLED, *BENT])
 def test_equals_the_engine(arm, build, expected, error, name):
     c = build(arm(name))
     for function in FUNCTIONS:

@@ -16,15 +16,18 @@ DERIVATIVE_TOLERANCE = 1e-11
 """Derivatives sum some more terms of different sizes."""
 
 
+BENT = ("second-order", "rods-in-a-plane")
+
+
 @pytest.mark.parametrize("function", FUNCTIONS)
-@pytest.mark.parametrize("name", ["lin-lewis-rfr", "six-dof", "branches-exponential", "drives"])
+@pytest.mark.parametrize("name", ["lin-lewis-rfr", "six-dof", "branches-exponential", "drives", *BENT])
 def test_equals_the_engine(arm, expected, error, name, function):
     inputs, out = expected(arm(name), function)
     found = np.array(casadi_function(arm(name), function)(*inputs))
     assert error(found.T if function == "pose" else found, out) < TOLERANCE
 
 
-@pytest.mark.parametrize("name", ["two-link-flexible", "six-dof", "branches-cayley"])
+@pytest.mark.parametrize("name", ["two-link-flexible", "six-dof", "branches-cayley", *BENT])
 def test_derivatives_of_inverse_dynamics(arm, expected, error, name):
     robot = arm(name)
     f = casadi_function(robot, "inverse")

@@ -20,6 +20,7 @@ ZOO = (
     "branches-cayley",
     "branches-xyz",
     "satellite",
+    "rod-in-space",
     "floating-beam",
     "prismatic",
     "fixed",
@@ -28,6 +29,9 @@ ZOO = (
     "pinned",
     "elements",
     "rotary-exact",
+    "second-order",
+    "rods-in-a-plane",
+    "rod-in-space",
     "forty",
     "chain-30",
 )

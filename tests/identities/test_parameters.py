@@ -24,6 +24,11 @@ CASES = [
     ("drives", "one.joint.motor.rotor_inertia"),
     ("drives", "one.joint.friction.coulomb"),
     ("rotary-exact", "bar.beam.properties.rhoIy"),
+    ("second-order", "arm.beam.length"),
+    ("second-order", "boom.beam.properties.mass_per_length"),
+    ("rods-in-a-plane", "one.beam.length"),
+    ("rods-in-a-plane", "three.beam.properties.mass_per_length"),
+    ("rod-in-space", "rod.beam.properties.GJ"),
 ]
 
 

@@ -2,64 +2,87 @@
 
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
 
-from pliant import Beam, Dynamics, Joint, Link, Modes, Properties, RigidPart, Robot, simulate
+from pliant import Beam, Dynamics, Joint, Link, Modes, PrescribedMotion, Properties, RigidPart, Robot, simulate
+from pliant.simulation.run import SimulationWarning
 
 # ---------------------------------------------------------------- spin-up of Simo & Vu-Quoc
 
-SPEED, RAMP = 6.0, 15.0
-# displacement of the tip across the arm (m) of an inextensible rod, estimated error 4e-8
-DEFLECTION = {
-    1.0: -0.020543219,
-    2.0: -0.102374593,
-    3.0: -0.217257458,
-    4.0: -0.342258974,
-    5.0: -0.468444294,
-    6.0: -0.543549023,
-    6.5: -0.569886325,
+SPEED, RAMP, UNTIL = 6.0, 15.0, 20.0
+# along and across the arm (m) and turn (rad) of the tip of an inextensible rod; estimated errors 1e-9, 4e-8 and 4e-9
+TIP = {
+    0.5: (-1.88e-07, -0.001815185, -0.000241046),
+    1.0: (-2.4364e-05, -0.020543219, -0.002792913),
+    2.0: (-0.000605945, -0.102374593, -0.013958468),
+    3.0: (-0.002729231, -0.217257458, -0.02962451),
+    4.0: (-0.006771261, -0.342258974, -0.046635777),
+    5.0: (-0.012672641, -0.468444294, -0.063715799),
+    6.0: (-0.017016837, -0.543549023, -0.073596962),
+    6.5: (-0.01866973, -0.569886325, -0.076914758),
+    7.0: (-0.018710497, -0.571230968, -0.076774343),
+    8.0: (-0.016789772, -0.54273856, -0.072226714),
+    9.0: (-0.011987934, -0.460149024, -0.060548823),
+    10.0: (-0.007401742, -0.362680529, -0.047224039),
 }
+LARGEST, LARGEST_AT = 0.573761980, 6.76165
+ALONG = 0.0188
+"""How far the tip has come back along the arm about that time, m."""
 WITHIN = {"exact": 6e-5, "second-order": 5.7e-3}
 """m; one per cent of the largest deflection for second order."""
+STEP = 0.5
 
 
-def ramp(t):
-    """Angle, rate and acceleration of the hub while it is brought to speed."""
-    turn = 2 * np.pi * t / RAMP
-    angle = SPEED / RAMP * (t**2 / 2 + (RAMP / (2 * np.pi)) ** 2 * (np.cos(turn) - 1))
-    rate = SPEED / RAMP * (t - RAMP / (2 * np.pi) * np.sin(turn))
-    return angle, rate, SPEED / RAMP * (1 - np.cos(turn))
-
-
-def spun_up(bending, times):
-    """Deflection of the tip at some times, with four Legendre strains."""
+def spun_up(bending, strains=4, until=UNTIL):
+    """The hub is brought to speed; Legendre strains, samples at every STEP."""
     properties = Properties(mass_per_length=1.2, EIz=1.4e4, rhoIy=6e-4, rhoIz=6e-4)
-    modes = Modes(shape="legendre", bend_y=4)
+    modes = Modes(shape="legendre", bend_y=strains)
     beam = Beam(length=10.0, properties=properties, rotary_inertia=True, bending=bending, modes=modes)
-    arm = Dynamics(Robot(name="arm", gravity=(0, 0, 0), links=[Link(name="arm", joint=Joint(name="hub"), beam=beam)]))
+    arm = Robot(name="arm", gravity=(0, 0, 0), links=[Link(name="arm", joint=Joint(name="hub"), beam=beam)])
+    motion = f"{SPEED / RAMP} * (t^2/2 + ({RAMP}/(2*pi))^2 * (cos(2*pi*t/{RAMP}) - 1))"
+    parts = [
+        {"expression": {"joints": {"hub": motion}, "duration": RAMP}},
+        {"rate": {"rate": {"hub": SPEED}, "duration": UNTIL - RAMP}},
+    ]
+    drive = PrescribedMotion(trajectory={"sequence": {"parts": parts}})
+    return simulate(arm, until=until, drive=drive, method="dop853", tolerance=1e-7, output_step=STEP)
 
-    def rates(t, y):
-        angle, rate, acceleration = ramp(t)
-        q, v = np.array([angle, *y[:4]]), np.array([rate, *y[4:]])
-        # the torque that gives the hub its acceleration: accelerations are affine in it
-        free = arm.forward(q, v, np.zeros(1))
-        per_torque = arm.forward(q, v, np.ones(1)) - free
-        a = free + per_torque * (acceleration - free[0]) / per_torque[0]
-        return np.concatenate([y[4:], a[1:]])
 
-    run = solve_ivp(rates, (0, times[-1]), np.zeros(8), method="DOP853", rtol=1e-7, atol=1e-9, t_eval=times)
-    return [arm.pose("arm.tip", np.array([0.0, *y])).position[1] for y in run.y[:4].T]
+@pytest.fixture(scope="module")
+def fine():
+    """A rod with two strains more, for the time after the published one."""
+    return spun_up("exact", 6)
+
+
+def across(run):
+    return run.quantities.tip_deflection("arm")[:, 1]
 
 
 @pytest.mark.parametrize("bending", WITHIN)
-def test_spin_up(bending):
-    found = spun_up(bending, list(DEFLECTION))
-    assert found == pytest.approx(list(DEFLECTION.values()), abs=WITHIN[bending])
+def test_spin_up(bending, fine):
+    run = spun_up(bending)
+    places = [round(t / STEP) for t in TIP]
+    moved, turned = run.quantities.tip_motion("arm")
+    known = np.array(list(TIP.values()))
+    assert moved[places, 1] == pytest.approx(known[:, 1], abs=WITHIN[bending])
+    assert moved[places, 0] == pytest.approx(known[:, 0], abs=WITHIN[bending])
+    assert turned[places, 2] == pytest.approx(known[:, 2], abs=WITHIN[bending])
+    peak = run.extreme("arm.deflection")
+    assert peak.most == pytest.approx(np.hypot(LARGEST, ALONG), abs=WITHIN[bending])
+    # twice the time for which numbers are known, and speed that stays
+    assert across(run) == pytest.approx(across(fine), abs=WITHIN[bending])
+
+
+def test_the_finer_rod_is_the_published_one(fine):
+    """To the digits that were printed; its largest deflection between two samples as well."""
+    places = [round(t / STEP) for t in TIP]
+    assert across(fine)[places] == pytest.approx([y for _, y, _ in TIP.values()], abs=1e-7)
+    assert fine.extreme("arm.deflection").most_at == pytest.approx(LARGEST_AT, abs=1e-3)
 
 
 def test_a_linear_arm_diverges():
     """So that nobody measures the wrong thing."""
-    assert abs(spun_up("linear", [11.0])[0]) > 10.0
+    with pytest.warns(SimulationWarning):
+        assert np.abs(across(spun_up("linear", until=11.0))).max() > 10.0
 
 
 # ---------------------------------------------------------------- free flight

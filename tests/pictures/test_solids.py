@@ -12,6 +12,7 @@ from pliant import (
     CProfile,
     Curvature,
     Dynamics,
+    Elements,
     Ellipse,
     GeneralSection,
     IBeam,
@@ -27,6 +28,7 @@ from pliant import (
     Segment,
     Tube,
     ZProfile,
+    equilibrium,
 )
 from pliant.bodies.centre_line import axial_strain
 from pliant.pictures.robot_solids import RobotSolids, joined
@@ -197,6 +199,23 @@ def test_fibres_are_strained_as_the_beam_says(bent):
         x = places.beam.x[solid.places[v] - places.own.start]
         expected = axial_strain(link, arm.robot, (x, *solid.offsets[v, 1:]), q[:, places.elastic])
         assert strains[:, v] == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_stress_of_a_cantilever_is_that_of_the_books():
+    """A force F at the tip: F L c / I at the root, pressed on the side to which it bends, nothing at the tip."""
+    F, L, width, height = 50.0, 1.0, 0.02, 0.03
+    beam = {"length": L, "section": Rectangle(width=width, height=height), "material": STEEL}
+    link = Link(name="bar", joint=Joint(type="fixed"), beam=Beam(elements=Elements(number=2), bending="linear", **beam))
+    arm = Dynamics(Robot(name="cantilever", links=[link], gravity=(0, 0, 0)), compile="never")
+    found = equilibrium(arm, loads={"tip": [0.0, F, 0.0]})
+    drawn = RobotSolids(arm)
+    solid = next(s for s in drawn.solids if s.kind == "flexible")
+    stress = solid.modulus * solid.fibres(drawn.skeleton.strains(found.q))
+    expected = -F * L * (width / 2) / (height * width**3 / 12)
+    for ends, bending in ((solid.places.min(), expected), (solid.places.max(), 0.0)):
+        for side in (1.0, -1.0):
+            corners = (solid.places == ends) & (np.sign(solid.offsets[:, 1]) == side)
+            assert stress[corners] == pytest.approx(side * bending, abs=1e-6 * abs(expected))
 
 
 def test_sections_of_an_exact_beam_follow_its_axis():

@@ -15,6 +15,8 @@ from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.study import IntegratorOptions
 
 NO_GRAVITY = (0.0, 0.0, 0.0)
+CHAIN = 160
+"""Links whose states are more than those that a choice makes a matrix of."""
 
 
 def flexible(name, EI, parent=None, **joint):
@@ -60,13 +62,13 @@ def test_the_fastest_rate_by_iteration(make, monkeypatch):
     """Without a matrix of all states, to the digits that a choice needs."""
     equations, state = equations_of(make())
     by_matrix = fastest_rate(equations, *state)
-    monkeypatch.setattr("pliant.simulation.choice.LARGE", 2)
+    monkeypatch.setattr("pliant.simulation.choice.ITERATED", 2)
     assert fastest_rate(equations, *state) == pytest.approx(by_matrix, rel=0.05)
 
 
 def test_a_large_model_is_judged_without_its_matrices(monkeypatch):
     equations, state = equations_of(passive_elbow())
-    monkeypatch.setattr("pliant.simulation.choice.LARGE", 2)
+    monkeypatch.setattr("pliant.simulation.choice.ITERATED", 2)
     monkeypatch.setattr("pliant.simulation.choice.MOST_IMPLICIT", 2)
     monkeypatch.setattr("pliant.simulation.choice.modes", lambda *_: pytest.fail("asked for all modes"))
     method, reason = choose(IntegratorOptions(), equations, *state, 1e6)
@@ -79,8 +81,8 @@ def test_a_run_needs_no_matrix_of_all_coordinates(monkeypatch):
     """A large robot has no room for one; what is computed instead is the same."""
     robot = zoo.robot("pinned")
     whole = simulate(robot, until=0.02, method="dop853")
-    for module in ("choice", "losses", "peaks"):
-        monkeypatch.setattr(f"pliant.simulation.{module}.LARGE", 2)
+    monkeypatch.setattr("pliant.simulation.choice.ITERATED", 2)
+    monkeypatch.setattr("pliant.simulation.losses.LARGE", 2)
     for name in ("mass_matrix", "stiffness", "damping"):
         monkeypatch.setattr(Dynamics, name, lambda *_: pytest.fail("asked for a matrix"))
     run = simulate(robot, until=0.02, method="dop853")
@@ -88,6 +90,28 @@ def test_a_run_needs_no_matrix_of_all_coordinates(monkeypatch):
     assert run.warnings == whole.warnings
     for name, extreme in whole.info.extremes.items():
         assert run.info.extremes[name] == pytest.approx(extreme, rel=1e-9, abs=1e-12)
+
+
+def test_a_long_chain_is_run_by_iteration_and_link_by_link(monkeypatch):
+    """With its real limits: nothing is asked for that grows with the square of the coordinates."""
+    part = Rigid(mass=0.1, com=(0.05, 0.0, 0.0), inertia=1e-4, length=0.1)
+    links = [Link(name=f"l{k}", joint=Joint(name=f"j{k}", actuated=False), rigid=part) for k in range(CHAIN)]
+    arm = Dynamics(Robot(name="chain", gravity=(0.0, -9.81, 0.0), links=links))
+    for owner, name in (
+        (Dynamics, "mass_matrix"),
+        (Dynamics, "stiffness"),
+        (Dynamics, "damping"),
+        (np.linalg, "eigvals"),
+    ):
+        monkeypatch.setattr(owner, name, lambda *_: pytest.fail("asked for a matrix"))
+    monkeypatch.setattr("pliant.simulation.losses.LARGE", CHAIN - 1)
+    monkeypatch.setattr("pliant.simulation.integrators.compiled.compiled_law", lambda *_: pytest.fail("one kernel"))
+    monkeypatch.setattr("pliant.simulation.integrators.compiled.MOST_COMPILED", CHAIN - 1)
+    run = simulate(arm, until=0.02, output_step=0.01)
+    assert "rad/s" in run.info.reason
+    # from rest, link by link: what falls is what moves
+    assert run["energy.kinetic"][-1] == pytest.approx(run["energy.gravity"][0] - run["energy.gravity"][-1], rel=1e-6)
+    assert not run.warnings
 
 
 def test_losses_of_a_large_robot(monkeypatch):

@@ -6,9 +6,10 @@ from itertools import islice
 import pytest
 from typer.testing import CliRunner
 
-from pliant import ModelError
+from pliant import ModelError, load
 from pliant.cli.app import app
 from pliant.cli.terminal import FAILED
+from pliant.verification import benchmark, bending, exudyn_cases, mujoco_cases, published
 from pliant.verification import verify as module
 from pliant.verification.claims import Claim, VerificationPart
 from pliant.verification.verify import PARTS, verify
@@ -36,6 +37,12 @@ def parts(monkeypatch):
         monkeypatch.setattr(module, "PARTS", (VerificationPart("methods", "A part", lambda: iter(claims)),))
 
     return give
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch):
+    """Other programs are asked only where a test says so."""
+    monkeypatch.setattr(benchmark, "PEERS", {})
 
 
 METHOD = Claim("methods.dense.canadarm.forces", "forces by dense", 1e-13, 0.0, 1e-10)
@@ -80,6 +87,42 @@ def test_wrong_questions_are_told(tmp_path):
     (tmp_path / "x.json").write_text("[1]")
     with pytest.raises(ModelError, match="holds no results"):
         module.read_beside(tmp_path / "x.json")
+
+
+def test_programs_that_are_installed_stand_beside(parts, monkeypatch):
+    parts(METHOD)
+    there = ("numpy", lambda: {METHOD.case: 3.0, "another.case": 1.0})
+    monkeypatch.setattr(benchmark, "PEERS", {"There": there, "Missing": ("no-such-package", dict)})
+    ((label, numbers),) = verify().beside.items()
+    assert label.startswith("There ")
+    assert numbers == {METHOD.case: 3.0}
+    assert not verify(peers=False).beside
+
+
+def test_cases_for_other_programs(parts, tmp_path):
+    claims = [*islice(published.claims(), 2), next(bending._elastica()), METHOD]
+    parts(*claims)
+    done = CliRunner().invoke(app, ["verify", "--out", str(tmp_path), "--cases", str(tmp_path / "cases")])
+    assert done.exit_code == 0, done.output
+    assert "3 cases and 2 robots" in done.output
+    first, _, elastica = json.loads((tmp_path / "cases" / "cases.json").read_text())["cases"]
+    assert first["reference"] == pytest.approx(3.5160153, rel=1e-6)
+    assert elastica["given"] == {"loads": {"tip": [0.0, 1.0, 0.0]}}
+    robot = load(tmp_path / "cases" / elastica["robot"])
+    assert robot.links[0].beam.bending == "exact"
+
+
+@pytest.mark.parametrize(
+    ("package", "results", "within"), [("exudyn", exudyn_cases.results, 1e-4), ("mujoco", mujoco_cases.results, 4e-3)]
+)
+def test_other_programs_come_close(package, results, within):
+    """By the size of their elements and segments; where they are installed."""
+    pytest.importorskip(package)
+    known = {claim.case: claim.theirs for claim in islice(published.claims(), 18)}
+    found = {case: x for case, x in results().items() if case in known}
+    assert len(found) > 10
+    for case, value in found.items():
+        assert value == pytest.approx(known[case], rel=within), case
 
 
 @pytest.mark.parametrize("part", [part for part in PARTS if part.name != "balances"], ids=lambda part: part.name)

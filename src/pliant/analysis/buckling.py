@@ -45,15 +45,15 @@ BEYOND = 5.0
 class Buckling:
     """Critical loads of a robot.
 
-    factor   times the load at which the first critical state is met on the path of equilibria; inf if none is
-    kind     "bifurcation" (it leaves sideways), "limit point" (it snaps through) or "none"
-    shape    motion at that state (n,), its largest displacement one (reach of the robot, or a radian)
-    q        that state (n,)
-    factors  critical factors of the linear problem about the state without the load, the lowest first (k,)
-    shapes   their shapes (n, k)
-    path     the states from no load to the critical one
-    names    coordinates
-    warnings what is beyond the limits of the model, in words
+    factor    times the load at which the first critical state is met on the path of equilibria; inf if none is
+    kind      "bifurcation" (it leaves sideways), "limit point" (it snaps through) or "none"
+    shape     motion at that state (n,), its largest displacement one (reach of the robot, or a radian)
+    q         that state (n,)
+    factors   critical factors of the linear problem about the state without the load, the lowest first (k,)
+    shapes    their shapes (n, k)
+    path      the states from no load to the critical one
+    names     coordinates
+    warnings  what is beyond the limits of the model, in words
     """
 
     arm: Dynamics

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.bodies.build import shape_sets
+from pliant.bodies.build import own_profile, shape_sets
 from pliant.bodies.constants import deflection
-from pliant.bodies.profile import beam_profile
+from pliant.bodies.data_slopes import data_slopes
 from pliant.bodies.quadrature import TAPER_POINTS, gauss, merge_breaks
 from pliant.mechanism import assemble
 from pliant.model.once import once_per_robot
@@ -30,6 +30,7 @@ from pliant.model.outline import BASE
 
 if TYPE_CHECKING:
     from pliant.analysis.statics import FrameLoad
+    from pliant.bodies.modal_body import ModalBody
     from pliant.dynamics import Dynamics
     from pliant.mechanism import Member
     from pliant.model.links import Link
@@ -51,6 +52,11 @@ CURE = {
     "linear": "write bending: second-order or exact, or split the beam with pieces:",
     "second-order": "write bending: exact, or split the beam with pieces:",
 }
+CURE_OF_DATA = {
+    "linear": "give Gamma_first and Gamma_second with the modal data, or describe the link as a beam",
+    "second-order": "describe the link as a beam with bending: exact",
+}
+"""Of modal data and matrices of finite elements, which have no key for their bending."""
 
 
 class ModelLimitWarning(UserWarning):
@@ -122,28 +128,32 @@ def slope_limits(arm: Dynamics, q: Floats, when: str = "") -> Iterator[str]:
     """Links that bend further than their kind of bending holds."""
     for link, member in _flexible(arm):
         turn = float(np.linalg.norm(deflection(member.body, "tip", q[member.elastic])[1]))
-        yield from slope_words(link.name, turn, when, kind_of_bending(link))
+        yield from slope_words(link.name, turn, when, kind_of_bending(link), data=link.beam is None)
 
 
 def kind_of_bending(link: Link) -> str:
-    """Of a beam, or of modal data, which is linear."""
+    """Of a beam, or of modal data, which bends linearly unless it brings its geometric constants."""
+    if link.modal is not None:
+        return "second-order" if link.modal.shortens else "linear"
     return "linear" if link.beam is None else str(link.beam.bending)
 
 
-def slope_words(link: str, turn: float, when: str = "", bending: str = "linear") -> Iterator[str]:
-    """What to say about the turn of a link's tip."""
+def slope_words(
+    link: str, turn: float, when: str = "", bending: str = "linear", *, data: bool = False
+) -> Iterator[str]:
+    """What to say about the turn of a link's tip; ``data``: it is given by modal data."""
     if bending == "exact":
         return
     if turn > NO_SENSE:
         yield (
             f"link '{link}' would have to bend until its tip turns by {turn:.3g} rad{when}; beyond {NO_SENSE:g} rad "
             f"{bending} bending says nothing about it: the result means nothing, the link is too soft or its load too "
-            "large; bending: exact has no such limit"
+            f"large; {'a beam with ' if data else ''}bending: exact has no such limit"
         )
     elif turn > LARGEST_SLOPE[bending]:
         yield (
             f"link '{link}' bends until its tip turns by {turn:.3g} rad{when}; beyond {LARGEST_SLOPE[bending]} rad "
-            f"{bending} bending is only a rough model: {CURE[bending]}"
+            f"{bending} bending is only a rough model: {(CURE_OF_DATA if data else CURE)[bending]}"
         )
 
 
@@ -170,22 +180,23 @@ def axial_limits(
         changes = axial_changes(arm, q, v, a, loads)
     except (FloatingPointError, np.linalg.LinAlgError):
         return
-    kinds = {link.name: kind_of_bending(link) for link in arm.robot.links}
+    links = {link.name: link for link in arm.robot.links}
     for name, change in changes.items():
-        if kinds[name] == "second-order":
+        cures = CURE if links[name].beam is not None else CURE_OF_DATA
+        if kind_of_bending(links[name]) == "second-order":
             # ends that loops hold, and loads that follow, have other critical loads: those are seen in the tangent
             if change.least <= -1.0 and not arm.loops.rows and not any(load.follows for load in loads):
                 yield (
                     f"link '{name}' is pressed along its axis with {-change.least:.3g} times its buckling load{when}: "
-                    "it buckles, and second-order bending does not know where it comes to rest; write bending: exact"
+                    "it buckles, and second-order bending does not know where it comes to rest; "
+                    f"{cures['second-order'].partition(', or')[0]}"
                 )
             continue
-        yield from _linear_words(name, change, when)
+        yield from _linear_words(name, change, when, f"; {cures['linear']}")
 
 
-def _linear_words(name: str, change: AxialChange, when: str) -> Iterator[str]:
+def _linear_words(name: str, change: AxialChange, when: str, cure: str) -> Iterator[str]:
     """What linear bending does not know."""
-    cure = f"; {CURE['linear']}"
     if change.least <= -1.0:
         yield (
             f"link '{name}' is pressed along its axis with {-change.least:.3g} times its buckling load{when}; linear "
@@ -212,7 +223,7 @@ def _linear_words(name: str, change: AxialChange, when: str) -> Iterator[str]:
 def axial_changes(
     arm: Dynamics, q: Floats, v: Floats, a: Floats, loads: Sequence[FrameLoad] = ()
 ) -> dict[str, AxialChange]:
-    """Link -> what its axial force does, of beams whose bending is not exact."""
+    """Link -> what its axial force does, of beams whose bending is not exact and of modal data."""
     flexible = [(link, member) for link, member in _flexible(arm) if _bends(link)]
     if not flexible:
         return {}
@@ -278,8 +289,9 @@ class _Along(NamedTuple):
 def _along(robot: Robot, name: str) -> _Along:
     """What the axial force of a link acts on."""
     link, body = robot.link(name), next(m.body for m in assemble(robot).members if m.name == name)
-    assert link.beam is not None
-    profile, shapes = beam_profile(link.beam.with_materials(robot.materials)), shape_sets(link, robot)
+    if link.beam is None:
+        return _along_data(body)
+    profile, shapes = own_profile(robot, name), shape_sets(link, robot)
     breaks = merge_breaks(profile.breaks, *(s.breaks for s in shapes), length=profile.length)
     x, weights = gauss(breaks, max(s.points for s in shapes) + TAPER_POINTS)
     start, slowest, slopes = 0, np.inf, list[Floats]()
@@ -297,9 +309,26 @@ def _along(robot: Robot, name: str) -> _Along:
         # of G x = k K x by the factors of K = L L^T; a solver package would take longer to import
         inverse = np.linalg.inv(np.linalg.cholesky(K * both))
         slopes.append(inverse @ (size[:, None] * s.sample(x).rotation))
-        compliance = float(np.linalg.eigvalsh(inverse @ (M * both) @ inverse.T)[-1])
-        slowest = min(slowest, 1.0 / float(np.sqrt(compliance)) if compliance > 0 else np.inf)
+        slowest = min(slowest, _slowest(inverse @ (M * both) @ inverse.T))
     return _Along(x, weights, np.broadcast_to(profile.at(x).rhoA, x.shape), slopes, slowest)
+
+
+def _slowest(compliances: Floats) -> float:
+    """First frequency of shapes of unit stiffness, rad/s."""
+    most = float(np.linalg.eigvalsh(compliances)[-1])
+    return 1.0 / float(np.sqrt(most)) if most > 0 else np.inf
+
+
+def _along_data(body: ModalBody) -> _Along:
+    """The same of modal data, roughly: its mass is spread evenly up to its last frame."""
+    found = data_slopes(body)
+    values, vectors = np.linalg.eigh(body.K_ee)
+    # motions without stiffness are no vibrations
+    stiff = values > 1e-12 * values.max(initial=0.0)
+    unit = (vectors[:, stiff] / np.sqrt(values[stiff])).T
+    slowest = _slowest(unit @ body.M_ee @ unit.T) if stiff.any() else np.inf
+    rhoA = np.full(len(found.x), body.mass / found.weights.sum() if len(found.x) else 0.0)
+    return _Along(found.x, found.weights, rhoA, [unit @ slope for slope in found.planes if stiff.any()], slowest)
 
 
 def _loads_beyond(
@@ -331,5 +360,7 @@ def _flexible(arm: Dynamics) -> Iterator[tuple[Link, Member]]:
 
 
 def _bends(link: Link) -> bool:
-    """Whether a link is a beam whose bending knows axial forces not at all, or not to the end."""
+    """Whether a link is a beam, or modal data, whose bending knows axial forces not at all, or not to the end."""
+    if link.modal is not None:
+        return True
     return link.beam is not None and link.beam.bending != "exact" and bool({"bend_y", "bend_z"} & {*link.beam.families})

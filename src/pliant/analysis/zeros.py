@@ -31,6 +31,7 @@ UNDAMPED = 1e-14
 def zeros(model: LinearModel, output: str | Sequence[str], input: str | Sequence[str] | None = None) -> Complexes:
     """Zeros (1/s) from inputs to outputs, sorted by size.
 
+    model   from ``linearise``
     output  such as "tip.y", a joint or "JOINT.motor"; see LinearModel.output_row. As many outputs as inputs
     input   actuated joints; default: the joints that are named as outputs, or the only input
     """

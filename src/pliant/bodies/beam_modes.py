@@ -12,7 +12,7 @@ from pliant.bodies.families import ShapeSamples
 from pliant.bodies.modal_body import Array
 from pliant.bodies.profile import BeamProfile
 from pliant.bodies.quadrature import TAPER_POINTS, equal_breaks, gauss, merge_breaks
-from pliant.bodies.shapes import Given, Shape, ShapeFunction, bending_shapes, rod_shapes
+from pliant.bodies.shapes import Given, Shape, ShapeFunction, bending_shapes, rod_shapes, sampled
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,7 @@ class BeamModes:
         x = np.asarray(x, dtype=float)
         none = np.zeros((self.size, len(x)))
         orders = 3 if self.family in ("bend_y", "bend_z") else 2
-        rows = [
-            np.stack([shape(x, order) for shape in self.shapes]) if self.shapes else none for order in range(orders)
-        ]
+        rows = [sampled(self.shapes, x, order) if self.shapes else none for order in range(orders)]
         match self.family:
             case "torsion":
                 return ShapeSamples(none, rows[0], rows[1], none)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +16,7 @@ from pliant.bodies.curved_axis import curved_inertia, undeformed_pose
 from pliant.bodies.invariants import inertia
 from pliant.bodies.modal_body import Array
 from pliant.bodies.profile import beam_profile
+from pliant.model.once import once_per_robot
 
 if TYPE_CHECKING:
     from pliant.model.inertia import RigidMass
@@ -69,7 +69,7 @@ NOTHING = CarriedMass(0.0, np.zeros(3), np.zeros((3, 3)))
 
 
 def carried(robot: Robot, link_name: str) -> CarriedMass:
-    """Mass and inertia on the tip of a link, about the tip and in the axes of the link.
+    """Mass (kg) and inertia (kg m^2) on the tip of the link ``link_name``, about the tip and in the axes of the link.
 
     ``inertia[2, 2]`` loads bending in y, ``inertia[1, 1]`` bending in z, ``inertia[0, 0]`` torsion.
     """
@@ -107,7 +107,7 @@ def joint_pose(joint: Joint, values: Mapping[str, float]) -> Pose:
     return p, R @ turn @ joint.child_placement.matrix()
 
 
-@lru_cache(maxsize=4)
+@once_per_robot
 def _mounted_by_frame(robot: Robot) -> dict[str, dict[str, CarriedMass]]:
     """Per link and frame: payloads and outboard links, in the link frame; one pass from the tips inwards."""
     mounted = {link.name: _payloads(link) for link in robot.links}

@@ -10,6 +10,7 @@ from pliant.bodies.foreshortening import Foreshortening
 from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.modal_terms import ModalSection, ModalTerms
 from pliant.bodies.rod import Rod
+from pliant.bodies.rod_places import rod_deflection
 from pliant.bodies.rounding import clean, listed
 from pliant.bodies.terms import Body
 
@@ -44,21 +45,11 @@ def deflection(body: ModalBody, frame: str, q_e: Array) -> tuple[Array, Array]:
     """Displacement and rotation vector (..., 3) of a frame against where it is in the undeformed body."""
     at = body.frames[frame]
     if isinstance(body.large, Rod):
-        return _rod_deflection(body.large, frame, q_e)
+        return rod_deflection(body.large, frame, q_e)
     linear = q_e @ at.Phi_d.T
     # sections turn by their rotation shapes also where the axis moves back
     further = body.large.displacement(frame, q_e) if isinstance(body.large, Foreshortening) else 0.0
     return np.asarray(linear + further), q_e @ at.Phi_r.T
-
-
-def _rod_deflection(rod: Rod, frame: str, q_e: Array) -> tuple[Array, Array]:
-    from scipy.spatial.transform import Rotation
-
-    # the undeformed rod is the last state
-    r, R = rod.place(frame, np.vstack([q_e.reshape(-1, q_e.shape[-1]), np.zeros(q_e.shape[-1])]))
-    displacement = r[:-1] - r[-1] + (R[:-1] - R[-1]) @ np.array(clean(rod.offset(frame)))
-    angles = Rotation.from_matrix(R[:-1] @ R[-1].T).as_rotvec()
-    return displacement.reshape(*q_e.shape[:-1], 3), np.asarray(angles).reshape(*q_e.shape[:-1], 3)
 
 
 def disc_sections(body: ModalBody, rule: str) -> list[tuple[ModalSection, Array]]:

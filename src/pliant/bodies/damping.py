@@ -39,9 +39,7 @@ def load_mass(load: CarriedMass, at: Array) -> Array:
 
 def modal_ratios(M: Array, K: Array, D: Array) -> Array:
     """Damping ratios of the modes of (K, M), lowest first; modes without stiffness have none."""
-    from scipy.linalg import eigh
-
-    squares, V = eigh(K, M)
+    squares, V = _modes(K, M)
     omega = np.sqrt(np.maximum(squares, 0.0))
     damped = np.einsum("ik,ij,jk->k", V, D, V)
     return np.asarray(damped[omega > 0] / (2 * omega[omega > 0]))
@@ -49,12 +47,10 @@ def modal_ratios(M: Array, K: Array, D: Array) -> Array:
 
 def modal_damping(M: Array, K: Array, ratio: float) -> Array:
     """D = M V diag(2 zeta omega) V^T M with the mass-normalised modes V of (K, M)."""
-    from scipy.linalg import eigh
-
     D = np.zeros_like(M)
     for block in _blocks(M, K):
         at = np.ix_(block, block)
-        squares, V = eigh(K[at], M[at])
+        squares, V = _modes(K[at], M[at])
         MV = M[at] @ V
         part = (MV * (2 * ratio * np.sqrt(np.maximum(squares, 0.0)))) @ MV.T
         D[at] = (part + part.T) / 2
@@ -66,11 +62,21 @@ def rayleigh_damping(M: Array, K: Array, mass: float, stiffness: float) -> Array
     return mass * M + stiffness * K
 
 
+def _modes(K: Array, M: Array) -> tuple[Array, Array]:
+    """Squares of the frequencies, lowest first, and mass-normalised modes; every robot needs them, few need scipy."""
+    L = np.linalg.cholesky(M)
+    A = np.linalg.solve(L, np.linalg.solve(L, K).T)
+    squares, V = np.linalg.eigh((A + A.T) / 2)
+    return squares, np.linalg.solve(L.T, V)
+
+
 def _blocks(M: Array, K: Array) -> Iterator[NDArray[np.intp]]:
     # coordinates that M or K couple; working by blocks keeps the zeros between them exact
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    count, label = connected_components(csr_array((M != 0) | (K != 0)), directed=False)
-    for number in range(count):
-        yield np.flatnonzero(label == number)
+    coupled = (M != 0) | (K != 0)
+    left = np.ones(len(M), dtype=bool)
+    while left.any():
+        block = np.arange(len(M)) == np.argmax(left)
+        while (wider := block | coupled[block].any(axis=0)).sum() > block.sum():
+            block = wider
+        yield np.flatnonzero(block)
+        left &= ~block

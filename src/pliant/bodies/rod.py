@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.modal_terms import ModalSection, ModalTerms
 from pliant.bodies.reframe import reframe
 from pliant.bodies.rod_motion import RodStep
+from pliant.bodies.rod_station import RodStation
 from pliant.bodies.rod_terms import RodSection, RodTerms
 from pliant.bodies.rounding import clean, listed
 from pliant.spatial.vectors import Matrix
@@ -108,16 +110,20 @@ class Rod:
         """The terms with a given stiffness and damping."""
         gathered = np.cumsum if self.plane else _as_they_are
         moments, reference = gathered(self.moments, axis=0), gathered(self.reference, axis=0)
+        G = mass_gram(self.masses, self.rows)
         return RodTerms(
             mass=self.root.mass + float(self.masses.sum()),
             first=listed(self.root.first),
             I_rr=listed(self.root.inertia),
             root_R=clean(self.root_R),
             root_p=clean(self.root_p),
-            steps=[_step(b, c) for b, c in zip(moments, reference, strict=True)],
-            strains=self.strains.tolist() if self.strains.any() else [],
-            masses=mass_gram(self.masses, self.rows).tolist(),
-            discs=self._discs().tolist() if self.sections.any() else [],
+            axis_mass=float(G[0, 0]),
+            stations=[
+                RodStation(_step(b, c), strain, masses, disc)
+                for b, c, strain, masses, disc in zip(
+                    moments, reference, _if_any(self.strains), G[1:].tolist(), _if_any(self._discs()), strict=True
+                )
+            ],
             K_ee=K_ee,
             D_ee=D_ee,
             plane=self.plane,
@@ -207,6 +213,11 @@ def mass_gram(masses: Array, rows: Array) -> Array:
 
 def _as_they_are(a: Array, axis: int) -> Array:
     return a
+
+
+def _if_any(arrays: Array) -> list[Any]:
+    """An array of each station, or none where all of them are zero."""
+    return arrays.tolist() if arrays.any() else [[]] * len(arrays)
 
 
 def _step(moments: Array, reference: Array) -> RodStep:

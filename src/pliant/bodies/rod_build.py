@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 
@@ -71,12 +70,12 @@ def rod(
     section = profile.at(x)
     fine, weights = gauss(profile.breaks, len(x) + max((s.points for s in sets), default=2) + TAPER_POINTS)
     ends = np.concatenate([[0.0], x])
-    steps = [strain_moments(sets, profile, curvature, a, b) for a, b in pairwise(ends.tolist())]
+    moments, reference = strain_moments(sets, profile, curvature, ends.tolist())
     inertia = np.stack(np.broadcast_arrays(section.polar, section.rhoIy, section.rhoIz), axis=1)
     bare = Rod(
         x=x,
-        moments=np.array([s[0] for s in steps]),
-        reference=np.array([s[1] for s in steps]),
+        moments=moments,
+        reference=reference,
         strains=stretches(sets, x),
         masses=weights * profile.at(fine).rhoA,
         rows=rows(fine),
@@ -85,9 +84,9 @@ def rod(
     made = {}
     for name, (at, offset) in frames.items():
         before = int(np.searchsorted(x, at, side="left"))
-        moments, reference = strain_moments(sets, profile, curvature, float(ends[before]), at)
+        (after,), (bent,) = strain_moments(sets, profile, curvature, (float(ends[before]), at))
         row = rows(np.array([at]))[0]
-        straight = RodFrame(at, np.asarray(offset, dtype=float), np.eye(3), row, before, moments, reference)
+        straight = RodFrame(at, np.asarray(offset, dtype=float), np.eye(3), row, before, after, bent)
         turned = np.eye(3) if curvature is None else undeformed_axes(bare, straight)
         made[name] = replace(straight, offset=turned @ straight.offset, turned=turned)
     return replace(bare, frames=made)

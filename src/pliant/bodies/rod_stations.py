@@ -7,6 +7,7 @@ from itertools import pairwise
 from math import ceil
 
 import numpy as np
+from numpy.polynomial.legendre import legvander
 
 from pliant.bodies.curved_axis import Curve
 from pliant.bodies.families import MOTIONS, ShapeSet
@@ -64,79 +65,73 @@ class AxisRows:
         self.x = np.concatenate([p[0] for p in parts])
         self.weights = np.concatenate([p[1] for p in parts])
         self.bending = [s for s in sets if MOTIONS[s.family].shear is not None]
-        slopes, _ = self._slopes(self.x)
-        weighted = slopes * np.sqrt(self.weights)
+        self.roots = [s.sample(np.zeros(1)) for s in self.bending]
+        found = [s.sample(self.x).rotation - r.rotation for s, r in zip(self.bending, self.roots, strict=True)]
+        self.sizes = [np.abs(each).max(axis=1, keepdims=True) for each in found]
+        scaled = (each / size for each, size in zip(found, self.sizes, strict=True))
+        self.slopes = np.vstack([np.ones((1, len(self.x))), *scaled])
+        weighted = self.slopes * np.sqrt(self.weights)
         # slopes that the stations cannot tell apart are left to the polynomials
-        self.slopes, self.inverse = slopes, np.linalg.pinv(weighted @ weighted.T, rcond=DISTINCT, hermitian=True)
+        self.inverse = np.linalg.pinv(weighted @ weighted.T, rcond=DISTINCT, hermitian=True)
 
     def __call__(self, x: Array) -> Array:
         rows = self._interpolating(x)
-        _, integrals = self._slopes(x)
+        integrals = self._integrals(x)
         missing = integrals - self.slopes @ rows.T
         missing[np.abs(missing) < ROUNDING * np.abs(integrals).max(axis=1, keepdims=True)] = 0.0
         return np.asarray(rows + (self.weights[:, None] * self.slopes.T @ (self.inverse @ missing)).T)
 
-    def _slopes(self, x: Array) -> tuple[Array, Array]:
-        """1 and the slopes that grow from a clamped root, scaled to the length, and their integrals from 0 to x."""
-        slopes, integrals = [np.ones((1, len(x)))], [x[None]]
-        for s in self.bending:
-            root, here = s.sample(np.zeros(1)), s.sample(x)
-            size = np.abs(s.sample(self.x).rotation - root.rotation).max(axis=1, keepdims=True)
-            slopes.append((here.rotation - root.rotation) / size)
-            integrals.append((here.value - root.value - root.rotation * x) / size)
-        return np.vstack(slopes), np.vstack(integrals)
+    def _integrals(self, x: Array) -> Array:
+        """Of 1 and of the slopes that grow from a clamped root, scaled as at the stations, from 0 to x."""
+        out = [x[None]]
+        for s, root, size in zip(self.bending, self.roots, self.sizes, strict=True):
+            out.append((s.sample(x).value - root.value - root.rotation * x) / size)
+        return np.vstack(out)
 
     def _interpolating(self, x: Array) -> Array:
-        out = np.zeros((len(x), len(self.x)))
-        start = 0
+        """int_0^x l_k dX: l_k = sum_n (n + 1/2) w_k P_n(x_k) P_n, int P_n = (P_n+1 - P_n-1) / (2 n + 1)."""
+        parts, start = [], 0
         for a, b, n in zip(self.breaks[:-1], self.breaks[1:], self.points, strict=True):
-            nodes = self.x[start : start + n]
-            for j, at in enumerate(x):
-                if at >= b:
-                    out[j, start : start + n] = self.weights[start : start + n]
-                elif at > a:
-                    places, weights = gauss((a, float(at)), n)
-                    out[j, start : start + n] = weights @ _lagrange(nodes, places)
+            own = slice(start, start + n)
+            at_nodes = legvander((2 * self.x[own] - a - b) / (b - a), n - 1)
+            P = legvander(np.clip((2 * x - a - b) / (b - a), -1.0, 1.0), n)
+            # 2 n + 1 times the integrals of P_n
+            steps = np.hstack([P[:, :1] + P[:, 1:2], P[:, 2:] - P[:, :-2]])
+            parts.append(steps @ (at_nodes.T * self.weights[own]) / 2)
             start += n
-        return out
-
-
-def _lagrange(nodes: Array, x: Array) -> Array:
-    """The Lagrange polynomials of the nodes at places x, (places, nodes)."""
-    out = np.ones((len(x), len(nodes)))
-    for k, node in enumerate(nodes):
-        others = np.delete(nodes, k)
-        out[:, k] = np.prod((x[:, None] - others) / (node - others), axis=1)
-    return out
+        return np.hstack(parts)
 
 
 def strain_moments(
-    sets: Sequence[ShapeSet], profile: BeamProfile, curvature: Curve | None, a: float, b: float
+    sets: Sequence[ShapeSet], profile: BeamProfile, curvature: Curve | None, ends: Sequence[float]
 ) -> tuple[Array, Array]:
-    """b0, b1 (2, 3, n) and c0, c1 (2, 3) of an interval."""
-    n = sum(s.size for s in sets)
-    moments, reference = np.zeros((2, 3, n)), np.zeros((2, 3))
-    if b <= a:
-        return moments, reference
+    """b0, b1 (intervals, 2, 3, n) and c0, c1 (intervals, 2, 3) of the intervals between successive ends."""
+    n, a, b = sum(s.size for s in sets), np.array(ends[:-1]), np.array(ends[1:])
+    moments, reference = np.zeros((len(a), 2, 3, n)), np.zeros((len(a), 2, 3))
     inner = merge_breaks(profile.breaks, *(s.breaks for s in sets), length=profile.length)
-    ends = (a, *(e for e in inner if a < e < b), b)
-    x, weights = gauss(ends, max((s.points for s in sets), default=2) + MOMENT_POINTS)
-    lever = (x - (a + b) / 2) / (b - a)
+    cuts = sorted({*ends, *(e for e in inner if ends[0] < e < ends[-1])})
+    if len(cuts) < 2:
+        return moments, reference
+    x, weights = gauss(cuts, max((s.points for s in sets), default=2) + MOMENT_POINTS)
+    # the interval of every point; those without length have none
+    inside = (x[:, None] > a) & (x[:, None] < b)
+    lever = np.where(inside, x[:, None] - (a + b) / 2, 0.0) / np.where(b > a, b - a, 1.0)
+    first, second = weights[:, None] * inside, weights[:, None] * lever
     start = 0
     for s in sets:
         motion = MOTIONS[s.family]
         if motion.rotation is not None:
             axis, sign = motion.rotation
             strain = sign * s.sample(x).strain
-            moments[0, axis, start : start + s.size] = strain @ weights
-            moments[1, axis, start : start + s.size] = strain @ (weights * lever)
+            moments[:, 0, axis, start : start + s.size] = (strain @ first).T
+            moments[:, 1, axis, start : start + s.size] = (strain @ second).T
         start += s.size
     if curvature is None:
         return moments, reference
     bent = curvature(x)
-    reference[0], reference[1] = weights @ bent, (weights * lever) @ bent
+    reference[:, 0], reference[:, 1] = first.T @ bent, second.T @ bent
     # what only rounding left of a constant curvature is zero
-    reference[1][np.abs(reference[1]) < 1e-14 * np.abs(reference[0])] = 0.0
+    reference[:, 1][np.abs(reference[:, 1]) < 1e-14 * np.abs(reference[:, 0])] = 0.0
     return moments, reference
 
 

@@ -18,6 +18,7 @@ from functools import cache
 from math import ceil, cos, cosh, exp, factorial, pi, sin
 
 import numpy as np
+from numpy.polynomial.legendre import legval
 
 from pliant.bodies import roots
 from pliant.bodies.modal_body import Array
@@ -230,6 +231,30 @@ def rod_shapes(kind: str, count: int, length: float, *, ratio: float = 0.0) -> l
         case "legendre":
             return [_strain_polynomial(k, 1, length, (0,)) for k in range(count)]
     raise ValueError(f"unknown rod shape {kind!r}")
+
+
+def sampled(shapes: Sequence[Shape], x: Array, order: int) -> Array:
+    """A derivative of several shapes at places x (shapes, places); strain polynomials go through one recurrence."""
+    first, kinds = shapes[0], {type(shape) for shape in shapes}
+    if kinds != {StrainPolynomial} or not isinstance(first, StrainPolynomial):
+        return np.stack([shape(x, order) for shape in shapes])
+    # the shapes of a set are those of one beam and one family
+    degrees = tuple(shape.degree for shape in shapes if isinstance(shape, StrainPolynomial))
+    raw = legval(2 * x / first.length - 1, _coefficients(degrees, first.integrals - order))
+    values = np.array([shape.scale for shape in shapes])[:, None] / first.length**order * raw
+    if order in first.root_zeros:
+        values[:, x == 0.0] = 0.0
+    return np.asarray(values)
+
+
+@cache
+def _coefficients(degrees: tuple[int, ...], integrals: int) -> Array:
+    """Legendre coefficients of several strain polynomials, one column each."""
+    columns = [_legendre(degree, integrals).coef for degree in degrees]
+    out = np.zeros((max(len(c) for c in columns), len(columns)))
+    for k, column in enumerate(columns):
+        out[: len(column), k] = column
+    return out
 
 
 @cache

@@ -10,9 +10,10 @@ from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import Matrix, Vector, add, column, cross, dot, product, scale, times
 
-Role = Literal["exact", "alone", "loss"]
+Role = Literal["exact", "alone", "loss", "alike"]
 """What the structure of a field of constants is: exact, where 0 and +-1 are structure (elsewhere only 0 is); alone,
-numbers that share no slot with equal ones, so that they can be changed by themselves; loss, alone and taking energy.
+numbers that share no slot with equal ones, so that they can be changed by themselves; loss, alone and taking energy;
+alike, a list of things of one structure, whose numbers are zero only where those of all are.
 A named tuple of constants may say it of its fields by a method ``roles``."""
 
 
@@ -105,14 +106,27 @@ class Body(Protocol):
 
 @runtime_checkable
 class BendingBody(Body, Protocol):
-    """A body whose frames and inertia share so much that it is found once for a state."""
+    """A body that is followed from station to station, once for a state: its frames and its inertia share that.
 
-    def bent(self, q_e: Vector, v_e: Vector) -> Any:
-        """What they share."""
+    stations  constants of the stations
+    looped    whether compiled code is to be a loop over them
+    """
+
+    @property
+    def stations(self) -> list[Any]: ...
+    @property
+    def looped(self) -> bool: ...
+
+    def bend(self, station: Any, before: Any, q_e: Vector, v_e: Vector) -> Any:
+        """A station at a state, from the one before it (None: it is the first)."""
         ...
 
-    def at(self, bent: Any) -> Body:
-        """The body where everything is wanted at the state of ``bent``."""
+    def load(self, station: Any, here: Any, every: list[Any], before: Any) -> Any:
+        """What inertia needs of the stations up to one, from all that were bent and what is known up to the last."""
+        ...
+
+    def at(self, stations: list[Any], sums: Any) -> Body:
+        """The body where everything is wanted at the state of its stations, and of what inertia needs (or None)."""
         ...
 
 

@@ -33,16 +33,23 @@ def page_path(runs: list[Path], output: Path | None) -> Path:
     return runs[0].with_name("-".join(dict.fromkeys(run.stem for run in runs)) + PAGES[0])
 
 
+def check_number(runs: list[Path]) -> None:
+    """Refuse more runs than can be told apart."""
+    from pliant.results.comparison import MOST_RUNS
+
+    if len(runs) > MOST_RUNS:
+        refuse(f"{len(runs)} runs are given; at most {MOST_RUNS} can be compared")
+
+
 def write_page(runs: list[Path], output: Path | None, force: bool) -> Path:
     """Write the page of one run or of several; returns where it is."""
-    from pliant.results.comparison import MOST_RUNS, named, write_comparison
+    from pliant.results.comparison import named, write_comparison
     from pliant.results.result import Result
 
     path = page_path(runs, output)
     check_folder(path, PAGES)
     check_replaced(path, force)
-    if len(runs) > MOST_RUNS:
-        refuse(f"{len(runs)} runs are given; at most {MOST_RUNS} can be compared on a page")
+    check_number(runs)
     results = [Result.load(run) for run in runs]
     if len(results) == 1:
         results[0].report(path)

@@ -24,9 +24,15 @@ def verify(
         Path | None,
         typer.Option(help='Results of other programs to show beside ours: JSON {"program": {"case": 1.5}}.'),
     ] = None,
+    cases: Annotated[
+        Path | None,
+        typer.Option(help="Folder to which the cases are written for other programs: robots, loads, references."),
+    ] = None,
+    peers: Annotated[bool, typer.Option(help="Let Exudyn and MuJoCo compute their cases too, if installed.")] = True,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print what differs only.")] = False,
 ) -> None:
     """Check every method, published number, identity and balance; exit code 1 if something is not as it should be."""
+    from pliant.verification.benchmark import write_cases
     from pliant.verification.page import write_data, write_page
     from pliant.verification.verify import read_beside
     from pliant.verification.verify import verify as run
@@ -34,11 +40,14 @@ def verify(
     others = read_beside(beside) if beside is not None else None
     out.mkdir(parents=True, exist_ok=True)
     with _Status(quiet) as status:
-        found = run(only, beside=others, report=status.update)
+        found = run(only, beside=others, peers=peers, report=status.update)
     write_data(found, out / "verification.json")
     write_page(found, out / "verification.html")
+    written = None if cases is None else write_cases(found.all_claims, cases)
     if not quiet:
         _summary(found)
+        if written is not None:
+            typer.echo(f"{written[0]} cases and {written[1]} robots for other programs are in {cases}")
         typer.echo(f"written to {out / 'verification.html'} and {out / 'verification.json'}")
     for claim in found.differing:
         theirs = f", theirs {claim.theirs:.8g}" if claim.theirs else ""
@@ -66,6 +75,11 @@ def _summary(found: Verification) -> None:
         rows.add_row(titles[part], *counts, f"{number(100 * worst, 2)} %", number(found.seconds[part], 3))
     words = "all as they should be" if found.passed else f"{len(found.differing)} differ"
     emit(rows, f"{len(found.all_claims)} claims: {words}")
+    for program, numbers in found.beside.items():
+        shared = [claim for claim in found.all_claims if claim.case in numbers and claim.theirs]
+        apart = [abs(numbers[claim.case] / claim.theirs - 1) for claim in shared]
+        if apart:
+            typer.echo(f"{program}: {len(apart)} cases, at most {number(100 * max(apart), 2)} % from the references")
 
 
 class _Status:

@@ -74,7 +74,7 @@ def _first(each: Pass, count: int) -> Pass:
 
 def _of_frames(start: int, stop: int) -> Step:
     """The part of a frame's (R, p, v, w), nothing for a real link."""
-    give = MOTION.passes[1].step
+    give = MOTION.passes[-1].step
 
     def step(view: LinkView) -> dict[str, Any]:
         if not isinstance(view.kind, FrameKind):
@@ -85,11 +85,11 @@ def _of_frames(start: int, stop: int) -> Step:
     return step
 
 
-MOVE, GIVE = MOTION.passes
+*FOLLOWED, GIVE = MOTION.passes
 BIAS = Algorithm("bias", ("q", "v"), tuple(_at_rest(each) for each in INVERSE.passes), INVERSE.output)
-ENERGIES = replace(ENERGY, passes=(ENERGY.passes[0], _first(ENERGY.passes[1], 3)))
-POSE = replace(MOTION, name="pose", passes=(MOVE, replace(GIVE, step=_of_frames(0, 12))))
-TWIST = replace(MOTION, name="twist", passes=(MOVE, replace(GIVE, step=_of_frames(12, 18))))
+ENERGIES = replace(ENERGY, passes=(*ENERGY.passes[:-1], _first(ENERGY.passes[-1], 3)))
+POSE = replace(MOTION, name="pose", passes=(*FOLLOWED, replace(GIVE, step=_of_frames(0, 12))))
+TWIST = replace(MOTION, name="twist", passes=(*FOLLOWED, replace(GIVE, step=_of_frames(12, 18))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,11 @@ def generate_python(
     frames: Sequence[str] = ("tip",),
     unroll: bool | None = None,
 ) -> Path:
-    """Write a Python module with the functions of an arm and return its path; arguments as in generate_c.
+    """Write a Python module with the functions of an arm and return its path.
+
+    functions  which of them, such as "forward" and "inverse"
+    frames     frames whose kinematics are written
+    unroll     True: one straight line of code; False: kernels in loops over equal links; default: what is shorter
 
     The module needs nothing but the standard library. With ``lib=numpy`` every entry of q, v, ... may be an
     array: a batch of states in one call.

@@ -43,9 +43,9 @@ TURNS = ("dx", "dy", "dz", "rx", "ry", "rz")
 class FiniteElementLink:
     """A free link of finite elements.
 
-    nodes    (n, 3)  m, in the link frame
-    K, M     stiffness and mass, sparse (n d, n d): unknowns node by node
-    unknowns d: 3 (displacements) or 6 (displacements and turns)
+    nodes     (n, 3)  m, in the link frame
+    K, M      stiffness and mass, sparse (n d, n d): unknowns node by node
+    unknowns  d: 3 (displacements) or 6 (displacements and turns)
     """
 
     nodes: Array
@@ -97,7 +97,9 @@ def read_finite_elements(
 ) -> FiniteElementLink:
     """A link from two Matrix Market files and a CSV file of coordinates x, y, z (m), one node per line.
 
-    names  what errors call the three; default: their paths
+    stiffness, mass  of the free link, 3 or 6 unknowns per node, SI
+    nodes            their places in the axes of the link
+    names            what errors call the three; default: their paths
     """
     paths = (stiffness, mass, nodes)
     called = tuple(names) if names is not None else tuple(fspath(path) for path in paths)
@@ -108,7 +110,12 @@ def read_finite_elements(
 def finite_elements(
     K: Any, M: Any, nodes: ArrayLike, *, names: tuple[str, str, str] = ("stiffness", "mass", "nodes")
 ) -> FiniteElementLink:
-    """A link from matrices (full or sparse) and coordinates (n, 3), checked."""
+    """A link from matrices (full or sparse) and coordinates (n, 3), checked.
+
+    K, M   stiffness (N/m) and mass (kg) of the free link, 3 or 6 unknowns per node, node by node
+    nodes  places x, y, z in m (n, 3)
+    names  what errors call the three
+    """
     places = np.asarray(nodes, dtype=float)
     if places.ndim != 2 or places.shape[1] != 3 or not np.isfinite(places).all():
         _refuse(names[2], f"have the shape {places.shape}; they must be rows of three finite coordinates")

@@ -61,6 +61,16 @@ def section_rings(section: Section, given: dict[str, Array]) -> Rings:
     return [_ellipse(2 * float(constants.Iz / constants.A) ** 0.5, 2 * float(constants.Iy / constants.A) ** 0.5)]
 
 
+def finer(rings: Rings, least: int) -> Rings:
+    """The same outline with sides divided evenly, so that every ring has at least so many points."""
+    out = []
+    for ring in rings:
+        parts = np.arange(-(-least // len(ring))) / -(-least // len(ring))
+        after = np.roll(ring, -1, axis=0)
+        out.append((ring[:, None] + parts[:, None] * (after - ring)[:, None]).reshape(-1, 2))
+    return out
+
+
 def _gyration(part: Segment) -> tuple[float, float]:
     """Half axes of the ellipse of a segment by its constants: of a solid one they are two radii of gyration."""
     p, out = part.properties, []

@@ -13,7 +13,7 @@ from pliant.bodies.modal_body import Array
 from pliant.model.materials import Material
 from pliant.model.outline import BASE as GROUND
 from pliant.pictures.meshes import MOST_TRIANGLES, coarser, link_triangles
-from pliant.pictures.outlines import segment_rings
+from pliant.pictures.outlines import finer, segment_rings
 from pliant.pictures.skeleton import STATIONS, Places
 from pliant.pictures.solids import Ints, Kind, Solid, ball, bar, block, shape, swept, weight
 
@@ -32,22 +32,26 @@ class RobotSolids:
 
     stations   sections along a flexible beam
     triangles  the most of the meshes of a link
+    corners    the least points around a section, for colours that change from corner to corner
     unit  radius of what has no size of its own (rigid links, joints), m
     size  of the robot in its reference pose, m
     """
 
-    def __init__(self, arm: Dynamics, stations: int = STATIONS, triangles: int = MOST_TRIANGLES) -> None:
-        self.arm, self.skeleton, self._triangles = arm, Places(arm, stations), triangles
+    def __init__(
+        self, arm: Dynamics, stations: int = STATIONS, triangles: int = MOST_TRIANGLES, corners: int = 1
+    ) -> None:
+        self.arm, self.skeleton = arm, Places(arm, stations)
+        self._triangles, self._corners = triangles, corners
         self.size = self._extent()
         self.unit = SYMBOL * self.size
         robot = arm.robot
         self.solids: list[Solid] = [block("", "ground", np.full(3, 2.4 * self.unit)).on(self.skeleton.base)]
         for link, member in zip(robot.links, self._members(), strict=True):
-            parts = [*self._beams(link), *self._looks(link)]
-            if link.beam is None and not parts:
-                parts += self._bars(link)
-            parts += [*self._offsets(link), *self._carried(link, member), *self._joint(link, member)]
-            self.solids += parts
+            looks = [*self._looks(link)]
+            self.solids += [*self._beams(link), *looks, *self._carried(link, member), *self._joint(link, member)]
+            # what a mesh shows needs no bars
+            if not looks:
+                self.solids += [*self._offsets(link), *(self._bars(link) if link.beam is None else ())]
 
     @property
     def stressed(self) -> bool:
@@ -72,7 +76,10 @@ class RobotSolids:
         beam, places = link.beam.with_materials(self.arm.robot.materials), self.skeleton.beams[link.name]
         for part, own in zip(beam.parts(), places.pieces, strict=True):
             fractions = np.linspace(0.0, 1.0, len(own))
-            rings = [segment_rings(part, float(s)) for s in (fractions if part.taper_to is not None else [0.0])]
+            rings = [
+                finer(segment_rings(part, float(s)), self._corners)
+                for s in (fractions if part.taper_to is not None else [0.0])
+            ]
             modulus = part.material.E if isinstance(part.material, Material) and link.is_flexible else None
             yield swept(link.name, kind, own, rings if len(rings) > 1 else rings * len(own), modulus)
 

@@ -7,10 +7,13 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
+from pliant.model.once import once_per_robot
 from pliant.results.quantities import Quantities
 from pliant.results.samples import Floats, RunInfo
 
 if TYPE_CHECKING:
+    from pliant.model.beams import Beam
+    from pliant.model.joints import Joint
     from pliant.model.robot import Robot
     from pliant.results.result import Result
 
@@ -85,27 +88,38 @@ def frame_channel(quantities: Quantities, frame: str, part: str) -> Channel:
 
 def coordinate_unit(robot: Robot, name: str) -> str:
     """Unit of a coordinate: angles of turning joints and of torsion, lengths of all others but strains."""
-    for link in robot.links:
-        if name == link.joint.name:
-            return "m" if link.joint.type == "prismatic" else "rad"
-        if name in link.joint.coordinates:
-            # x, y, z and rx, ry, rz of a floating base
-            return "rad" if ".r" in name else "m"
+    joint = _joints(robot).get(name)
+    if joint is not None:
+        if name == joint.name:
+            return "m" if joint.type == "prismatic" else "rad"
+        # x, y, z and rx, ry, rz of a floating base
+        return "rad" if ".r" in name else "m"
     family = strain_family(robot, name)
     if family is not None:
         return {"bend_y": "1/m", "bend_z": "1/m", "torsion": "rad/m"}.get(family, "")
     return "rad" if ".torsion." in name else "m"
 
 
+@once_per_robot
+def _joints(robot: Robot) -> dict[str, Joint]:
+    """The joints by their names and by those of their coordinates."""
+    return {name: link.joint for link in robot.links for name in (link.joint.name or "", *link.joint.coordinates)}
+
+
 def strain_family(robot: Robot, name: str) -> str | None:
     """The family of a coordinate that is itself a strain: Legendre shapes that are not normalised."""
     link, _, rest = name.partition(".")
-    beam = robot.link(link).beam if link in robot.link_names else None
+    beam = _beams(robot).get(link)
     family = rest.partition(".")[0]
     if beam is None or beam.modes is None or family not in beam.families:
         return None
     given = beam.modes.resolve(family)
     return family if given.shape == "legendre" and given.normalise == "none" else None
+
+
+@once_per_robot
+def _beams(robot: Robot) -> dict[str, Beam | None]:
+    return {link.name: link.beam for link in robot.links}
 
 
 def _per_time(unit: str, time: str) -> str:

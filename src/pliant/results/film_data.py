@@ -28,6 +28,7 @@ MOST_TRIANGLES = 1500
 """Of the meshes of a link; a page is no place for more."""
 BESIDE = 0.28
 """rad: beside the plane of a plane motion."""
+DIRECTIONS = 200
 SEEN = 40
 """Pictures of which every corner is looked at for what the window has to hold."""
 STILL = 1e-12
@@ -67,11 +68,20 @@ def film_data(run: Result, films: int = 1) -> dict[str, Any]:
         "solids": _solids(drawn),
         "lines": [places.tolist() for each in skeleton.beams.values() for places in each.pieces],
         "tip": packed(arm.pose("tip", q).position),
-        "box": [corners.min(axis=0).tolist(), corners.max(axis=0).tolist()],
+        "cloud": packed(_outermost(corners)),
         "gravity": list(run.robot.gravity),
         "turn": turn,
         "tilt": tilt,
     }
+
+
+def _outermost(points: Floats) -> Floats:
+    """The points that lie farthest in many directions: what a window has to hold from wherever one looks."""
+    k = np.arange(DIRECTIONS) + 0.5
+    height, angle = 1 - 2 * k / DIRECTIONS, np.pi * (1 + 5**0.5) * k
+    around = np.sqrt(1 - height**2)
+    directions = np.stack([around * np.cos(angle), around * np.sin(angle), height])
+    return np.asarray(points[np.unique((points @ directions).argmax(axis=0))])
 
 
 def _first_view(points: Floats, axes: Floats) -> tuple[float, float]:

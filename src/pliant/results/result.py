@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.dynamics import Dynamics
-from pliant.model.notebook import html_page
+from pliant.model.notebook import html_page, made_by
 from pliant.results.channels import FRAME_PARTS, Channel, all_channels, default_channels, effort_word, frame_channel
 from pliant.results.quantities import Quantities
 from pliant.results.samples import Extreme, Floats, RunInfo, Samples
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
     from pliant.model.robot import Robot
+    from pliant.viewer.server import Viewer
 
 
 class Result:
@@ -256,6 +257,16 @@ class Result:
         from pliant.results.report import write_report
 
         write_report(self, Path(path))
+
+    def view(self, *others: Result, port: int = 8080, browser: bool = True) -> Viewer:
+        """Play the run in three dimensions in the browser, on this computer only (needs viser: pip install viser).
+
+        others   further runs, played over it in other colours
+        port     where the scene is served; the next free one if it is taken
+        browser  whether the browser is opened; otherwise ``url`` of what is returned has the address
+        """
+        shown: Viewer = made_by("viewer.server", "view_runs")([self, *others], port=port, browser=browser)
+        return shown
 
     def animate(self, path: str | Path, *, seconds: float | None = None) -> None:
         """Write a film of the moving robot: GIF, MP4 (needs ffmpeg) or HTML.

@@ -59,7 +59,8 @@ def _slopes(run: Result) -> Iterator[str]:
     for link in run.robot.links:
         if link.is_flexible:
             turn = run.extreme(f"{link.name}.slope")
-            yield from slope_words(link.name, turn.most, f" (at {turn.most_at:.4g} s)", kind_of_bending(link))
+            when, kind = f" (at {turn.most_at:.4g} s)", kind_of_bending(link)
+            yield from slope_words(link.name, turn.most, when, kind, data=link.beam is None)
 
 
 def _axial(run: Result) -> Iterator[str]:

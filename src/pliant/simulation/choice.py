@@ -35,7 +35,9 @@ FIXED_REACH = 1.0
 """Step times fastest rate of the fixed-step methods when no step is given."""
 
 LARGE = 800
-"""States up to which the linearised model is a matrix; the rates of larger ones are found by iteration ..."""
+"""States up to which the linearised model is a matrix."""
+ITERATED = 300
+"""States from which on the fastest rate is found by iteration, which is sooner done than all of them ..."""
 ROUGHLY = 1e-2
 """... to so many digits."""
 MOST_IMPLICIT = 4000
@@ -47,7 +49,7 @@ def fastest_rate(equations: StateEquations, q: Floats, v: Floats) -> float:
     n = equations.layout.v.stop
     y = equations.start(q, v)
     f = equations.rates(0.0, y)
-    if n > LARGE:
+    if n > ITERATED:
         return _largest_rate(equations, y, f)
     A = _state_matrix(equations, y, f)
     if not np.isfinite(A).all():

@@ -146,12 +146,15 @@ def inverse_dynamics(
 ) -> InverseRun:
     """Efforts and motions of the drives that keep a frame on the path which the study's trajectory means.
 
+    study       with a drive that has a trajectory
     frame       default: the one that the trajectory leads, else the tip
     feedback    "band", "static" or "full", see ``successive_approximation``; band in rad/s
+    iterations  at most so many
     tolerance   m: distance from the path that ends the iteration
     elements    of every bending link; default: as described
     variant     of the node equations: "absolute" and "printed" are wrong to first order, for study
     steps       of the elastic motion; default: 60 in a period of the lowest vibration
+    report      called after every iteration with its number, the distance (m) and the solution
     """
     trajectory = getattr(study.drive, "trajectory", None)
     if trajectory is None:

@@ -6,8 +6,9 @@ around what may be a new peak, the polynomial through positions and rates at thr
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from functools import cached_property
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from pliant.bodies.centre_line import axial_strain
 from pliant.bodies.constants import deflection
 from pliant.dynamics import Dynamics
+from pliant.mechanism import Member
 from pliant.results.channels import effort_word
 from pliant.results.quantities import Quantities
 from pliant.results.samples import Extreme, Samples, Strain
@@ -24,13 +26,27 @@ from pliant.simulation.state_equations import StateEquations
 
 Floats = NDArray[np.float64]
 
-LARGE = 1000
-"""Coordinates up to which what is linear in them is a matrix."""
-
 PENDING = 256
 """Step ends that are looked at together."""
 POINTS, ROUNDS = 17, 2
 """Points of a closer look, each round between the neighbours of the best one before: 1/64 of a step at last."""
+
+
+SIDES = ((-1.0, 0), (1.0, 2))
+"""Sign of what is sought, and where it stands in a row of what was found."""
+
+
+class _Candidate(NamedTuple):
+    """A column that may have a new extreme (``sign`` times it is the largest) between two instants, about row k."""
+
+    column: int
+    sign: float
+    place: int
+    k: int
+    best: float
+    when: float
+    low: float
+    high: float
 
 
 class Peaks:
@@ -49,15 +65,17 @@ class Peaks:
         self.equations = equations
         if wanted is not None:
             frames = tuple(frame for frame in frames if f"{frame}.deflection" in wanted)
-        self.watched = _Watched(equations.arm, strains, frames)
+        possible = _groups(equations.arm, strains, frames)
+        self.groups = [each for each in possible if wanted is None or not set(wanted).isdisjoint(each.names)]
+        followed = tuple(name for group in self.groups for name in group.names)
         robot = equations.arm.robot
         efforts = tuple(f"{joint}.{effort_word(robot, joint)[0]}" for joint in equations.arm.inputs)
-        self.names = (*self.watched.names, *efforts)
+        self.names, self.count = (*followed, *efforts), len(followed)
         # least value, its time, largest value, its time
         self.found = np.tile([np.inf, 0.0, -np.inf, 0.0], (len(self.names), 1))
         self.wanted = [wanted is None or name in wanted for name in self.names]
         # of motors that are off nothing is to be found
-        self.driven = any(self.wanted[len(self.watched.names) :]) and not isinstance(equations.drive, NoDrive)
+        self.driven = any(self.wanted[self.count :]) and not isinstance(equations.drive, NoDrive)
         self._times: list[Floats] = []
         self._states: list[Floats] = []
         self._count = 0
@@ -102,71 +120,71 @@ class Peaks:
         """Efforts belong to the interval that the equations are in now: they may jump at its end."""
         if not self.driven or not np.isfinite(states).all():
             return
-        first = len(self.watched.names)
-        efforts = self.equations.moments(times, states).tau
-        for column in range(efforts.shape[1]):
-            if not self.wanted[first + column]:
-                continue
-            found = self.found[first + column]
-            for sign, place in ((-1.0, 0), (1.0, 2)):
-                rising = sign * efforts[:, column]
-                k = int(np.argmax(rising))
-                if 2 * rising[k] - rising[max(k - 1, 0) : k + 2].min() <= sign * found[place]:
-                    continue
-                best, when = float(rising[k]), float(times[k])
-                low, high = float(times[max(k - 1, 0)]), float(times[min(k + 1, len(times) - 1)])
-                for _ in range(ROUNDS):
-                    near = np.linspace(low, high, POINTS)
-                    seen = sign * self.equations.moments(near, piece(near)).tau[:, column]
-                    j = int(np.argmax(seen))
-                    if seen[j] > best:
-                        best, when = float(seen[j]), float(near[j])
-                    low, high = near[max(j - 1, 0)], near[min(j + 1, POINTS - 1)]
-                if best > sign * found[place]:
-                    found[place : place + 2] = sign * best, when
+        first = self.count
+
+        def efforts(instants: Floats, states: Floats) -> Floats:
+            return self.equations.moments(instants, states).tau
+
+        found = list(self._candidates(times, efforts(times, states), first))
+        self._take(found, lambda near: efforts(near.ravel(), piece(near.ravel())), first)
 
     def _flush(self) -> None:
         """Look at what waits; the last two step ends stay as the beginning of what comes."""
         times = np.concatenate(self._times) if self._times else np.zeros(0)
-        if len(times) < 2 or not len(self.watched.names):
+        if len(times) < 2 or not self.groups:
             return
         states = np.vstack(self._states)
         q, v = self._expanded(times, states)
-        values = self.watched(q)
-        for column, length in enumerate(self.watched.lengths):
-            if not self.wanted[column]:
-                continue
-            for sign, place in ((-1.0, 0), (1.0, 2)):
-                rising = sign * values[:, column]
-                k = int(np.argmax(rising))
-                near = rising[max(k - 1, 0) : k + 2]
-                # a parabola rises above its highest point by no more than that one above its neighbours
-                if 2 * rising[k] - near.min() <= sign * self.found[column, place]:
-                    continue
-                best, when = float(rising[k]), float(times[k])
-                # the least length of a vector is where it crosses its zero, and of no interest
-                # (and at an end of what was computed there is no top to follow)
-                if (sign > 0 or not length) and 0 < k < len(times) - 1:
-                    best, when = self._top(times, q, v, k, column, sign)
-                if best > sign * self.found[column, place]:
-                    self.found[column, place : place + 2] = sign * best, when
+        first = 0
+        for group in self.groups:
+            self._follow(group, first, times, q[:, group.places], v[:, group.places])
+            first += len(group.names)
         self._times, self._states, self._count = [times[-2:]], [states[-2:]], 2
 
-    def _top(self, times: Floats, q: Floats, v: Floats, k: int, column: int, sign: float) -> tuple[float, float]:
-        """The highest point of the motion around a step end, and when."""
-        first = min(max(k - 1, 0), max(len(times) - 3, 0))
-        three = slice(first, first + 3)
-        path = _Osculating(times[three], q[three], v[three])
-        low, high = float(times[max(k - 1, 0)]), float(times[min(k + 1, len(times) - 1)])
-        best, when = -np.inf, low
-        for _ in range(ROUNDS):
-            near = np.linspace(low, high, POINTS)
-            seen = sign * self.watched.column(path(near), column)
-            j = int(np.argmax(seen))
-            if seen[j] > best:
-                best, when = float(seen[j]), float(near[j])
-            low, high = near[max(j - 1, 0)], near[min(j + 1, POINTS - 1)]
-        return best, when
+    def _follow(self, group: _Group, first: int, times: Floats, q: Floats, v: Floats) -> None:
+        """Look at one group, whose rows stand from ``first`` on, over the coordinates that it depends on."""
+        found = list(self._candidates(times, group.values(q), first))
+        # at an end of what was computed there is no top to follow, and the least length of a vector is where it
+        # crosses its zero, and of no interest
+        inner = [c for c in found if 0 < c.k < len(times) - 1 and (c.sign > 0 or not group.lengths)]
+        self._take([c for c in found if c not in inner], None, first)
+        paths = [_Osculating(*(x[c.k - 1 : c.k + 2] for x in (times, q, v))) for c in inner]
+
+        def values(near: Floats) -> Floats:
+            return group.values(np.vstack([path(row) for path, row in zip(paths, near, strict=True)]))
+
+        self._take(inner, values, first)
+
+    def _candidates(self, times: Floats, values: Floats, first: int) -> Iterator[_Candidate]:
+        """Where columns (times, columns) may be beyond what was found, for those from ``first`` on."""
+        for column in range(values.shape[1]):
+            for sign, place in SIDES if self.wanted[first + column] else ():
+                rising = sign * values[:, column]
+                k = int(np.argmax(rising))
+                # a parabola rises above its highest point by no more than that one above its neighbours
+                near = rising[max(k - 1, 0) : k + 2]
+                if 2 * rising[k] - near.min() > sign * self.found[first + column, place]:
+                    ends = float(times[max(k - 1, 0)]), float(times[min(k + 1, len(times) - 1)])
+                    yield _Candidate(column, sign, place, k, float(rising[k]), float(times[k]), *ends)
+
+    def _take(self, candidates: list[_Candidate], values: Callable[[Floats], Floats] | None, first: int) -> None:
+        """Keep what is beyond; ``values`` gives all columns at instants (candidates, points), to look closer."""
+        if not candidates:
+            return
+        best, when, low, high = np.array([c[4:] for c in candidates]).T
+        signs, rows = np.array([c.sign for c in candidates]), np.arange(len(candidates))
+        columns = [c.column for c in candidates]
+        for _ in range(ROUNDS if values is not None else 0):
+            assert values is not None
+            near = np.linspace(low, high, POINTS, axis=1)
+            seen = values(near).reshape(len(rows), POINTS, -1)[rows, :, columns] * signs[:, None]
+            j = seen.argmax(axis=1)
+            better = seen[rows, j] > best
+            best, when = np.where(better, seen[rows, j], best), np.where(better, near[rows, j], when)
+            low, high = near[rows, np.maximum(j - 1, 0)], near[rows, np.minimum(j + 1, POINTS - 1)]
+        for c, top, at in zip(candidates, best, when, strict=True):
+            if top > c.sign * self.found[first + c.column, c.place]:
+                self.found[first + c.column, c.place : c.place + 2] = c.sign * top, at
 
     def _expanded(self, times: Floats, states: Floats) -> tuple[Floats, Floats]:
         """All coordinates and rates (times, n), as they are integrated."""
@@ -201,67 +219,57 @@ class _Osculating:
         return value
 
 
-class _Watched:
-    """The quantities that are followed, as a function of the coordinates: (states, n) -> (states, names)."""
+class _Group(NamedTuple):
+    """Quantities that are followed together, because they are computed together.
 
-    def __init__(self, arm: Dynamics, strains: tuple[Strain, ...], frames: tuple[str, ...]) -> None:
-        self.arm, self.strains = arm, strains
-        joints = set(arm.robot.joint_coordinates)
-        self.joints = [i for i, name in enumerate(arm.names) if name in joints]
-        self.links = [link.name for link in arm.robot.links if link.is_flexible]
-        # over-constrained loops are closed one state at a time
-        self.frames = () if arm.loops.redundant or not self.links else frames
-        self.names = (
-            *(arm.names[i] for i in self.joints),
-            *(f"{link}.{part}" for link in self.links for part in ("deflection", "slope")),
-            *(f"strain.{strain.name}" for strain in strains),
-            *(f"{frame}.deflection" for frame in self.frames),
-        )
-        self.lengths = [False] * len(self.joints) + [True] * 2 * len(self.links) + [False] * len(strains)
-        self.lengths += [True] * len(self.frames)
-        # one column per unit coordinate: what linear bodies do needs no more than a product
-        self.linear = arm.size <= LARGE and all(member.body.large is None for member in arm.mechanism.members)
-        self.members = [member for member in arm.mechanism.members if member.name in self.links]
-        self.map = self._components(np.eye(arm.size)) if self.linear else np.zeros(0)
+    names    of them
+    places   the coordinates that they depend on
+    values   of those at some states (states, places) -> (states, names)
+    lengths  whether they are lengths of vectors
+    """
 
-    def __call__(self, q: Floats) -> Floats:
-        return np.hstack([self._own(q), self._away(q)])
+    names: tuple[str, ...]
+    places: slice
+    values: Callable[[Floats], Floats]
+    lengths: bool = False
 
-    def column(self, q: Floats, k: int) -> Floats:
-        """One of them alone (states,)."""
-        own = len(self.names) - len(self.frames)
-        return self._own(q)[:, k] if k < own else self._away(q)[:, k - own]
 
-    def _own(self, q: Floats) -> Floats:
-        """Joints, links and strains."""
-        values = q @ self.map if self.linear else self._components(q)
-        ends = 3 * 2 * len(self.links)
-        lengths = np.sqrt((values[:, :ends].reshape(len(q), -1, 3) ** 2).sum(axis=2))
-        return np.hstack([q[:, self.joints], lengths, values[:, ends:]])
+def _groups(arm: Dynamics, strains: tuple[Strain, ...], frames: tuple[str, ...]) -> Iterator[_Group]:
+    """What can be followed of the coordinates: joints, bending of links, strains, deviations of frames."""
+    robot, joints = arm.robot, set(arm.robot.joint_coordinates)
+    for i, name in enumerate(arm.names):
+        if name in joints:
+            yield _Group((name,), slice(i, i + 1), lambda x: x)
+    bending = {link.name for link in robot.links if link.is_flexible}
+    members = {member.name: member for member in arm.mechanism.members}
+    for name, member in members.items():
+        if name in bending:
+            yield _Group((f"{name}.deflection", f"{name}.slope"), member.elastic, partial(_tip_motion, member), True)
+    for strain in strains:
+        body, place = members[strain.link].body, (strain.x, strain.y, strain.z)
+        row = axial_strain(robot.link(strain.link), robot, place, np.eye(body.size))
+        yield _Group((f"strain.{strain.name}",), members[strain.link].elastic, partial(_product, row))
+    # over-constrained loops are closed one state at a time
+    if bending and frames and not arm.loops.redundant:
+        names = tuple(f"{frame}.deflection" for frame in frames)
+        yield _Group(names, slice(None), partial(_deviations, arm, frames), True)
 
-    def _away(self, q: Floats) -> Floats:
-        """How far each frame is from where the rigid robot has it."""
-        if not self.frames:
-            return np.zeros((len(q), 0))
-        bent, rigid = (self.arm.positions(self.frames, x) for x in (q, self._given(q).unbent))
-        return np.asarray(np.sqrt(((bent - rigid) ** 2).sum(axis=2)))
 
-    def _components(self, q: Floats) -> Floats:
-        """Deflections and slopes of the links, three columns each, then strains."""
-        vectors = [part for m in self.members for part in deflection(m.body, "tip", q[:, m.elastic])]
-        strains = [q[:, place] @ row for place, row in self._strain_rows]
-        return np.column_stack([*vectors, *strains]) if vectors or strains else np.zeros((len(q), 0))
+def _product(row: Floats, x: Floats) -> Floats:
+    return np.asarray(x @ row)[:, None]
 
-    @cached_property
-    def _strain_rows(self) -> list[tuple[slice, Floats]]:
-        """Where the coordinates of each strain are, and how much of it each of them makes."""
-        robot, members = self.arm.robot, {member.name: member for member in self.members}
-        found = []
-        for strain in self.strains:
-            member, at = members[strain.link], (strain.x, strain.y, strain.z)
-            found.append((member.elastic, axial_strain(robot.link(strain.link), robot, at, np.eye(member.body.size))))
-        return found
 
-    def _given(self, q: Floats) -> Quantities:
-        none = np.zeros((len(q), 0))
-        return Quantities(self.arm.robot, Samples(np.zeros(len(q)), q, none, none, none, none, none), self.arm)
+def _tip_motion(member: Member, x: Floats) -> Floats:
+    return np.column_stack([_length(vectors) for vectors in deflection(member.body, "tip", x)])
+
+
+def _deviations(arm: Dynamics, frames: tuple[str, ...], q: Floats) -> Floats:
+    """How far each frame is from where the rigid robot has it."""
+    none = np.zeros((len(q), 0))
+    given = Quantities(arm.robot, Samples(np.zeros(len(q)), q, none, none, none, none, none), arm)
+    bent, rigid = (arm.positions(frames, x) for x in (q, given.unbent))
+    return _length(bent - rigid)
+
+
+def _length(vectors: Floats) -> Floats:
+    return np.asarray(np.sqrt((vectors**2).sum(axis=-1)))

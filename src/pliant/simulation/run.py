@@ -7,7 +7,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, Literal
 
@@ -263,7 +263,8 @@ class Run:
         result = Result(study.robot, samples, info, self.arm)
         # the numbers of a motion that diverged mean nothing
         found = (self.trouble,) if self.trouble else tuple(range_warnings(result, study.limits != "ignore"))
-        return Result(study.robot, samples, RunInfo(**{**_fields(info), "warnings": found}), self.arm)
+        result.info = replace(info, warnings=found)
+        return result
 
     def memory(self) -> dict[str, Any]:
         """What is needed to go on, as arrays by name; the samples are kept apart."""
@@ -313,10 +314,6 @@ def strain_points(study: Study) -> tuple[Strain, ...]:
 def _whole_name(robot: Robot, frame: str) -> str:
     """``LINK.FRAME`` also for a link's tip, whose short name is that of the link."""
     return frame if frame == "tip" else ".".join(robot.resolve_frame(frame))
-
-
-def _fields(info: RunInfo) -> dict[str, Any]:
-    return {name: getattr(info, name) for name in RunInfo.__dataclass_fields__}
 
 
 def simulate(
@@ -395,7 +392,11 @@ def simulate(
 
 
 def run_study(study: Study, arm: Dynamics | None = None, report: Report | None = None) -> Result:
-    """Run a study to its end; what the result needs care with is also warned of."""
+    """Run a study to its end; what the result needs care with is also warned of.
+
+    arm     the dynamics of its robot, if they are there already
+    report  called now and then with the ``Progress``; ends the run if it gives True
+    """
     run = Run(study, arm)
     try:
         run.go(report)

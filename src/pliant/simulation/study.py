@@ -352,8 +352,9 @@ def load_study(
 ) -> Study:
     """Read a study; all its problems come in one ModelError with their lines.
 
-    python   whether the study may name Python code to run
-    changes  keys of the study that are replaced, such as {"until": 5}
+    name_or_path  a bundled study, or a file
+    python        whether the study may name Python code to run
+    changes       keys of the study that are replaced, such as {"until": 5}
     """
     path = find_study(name_or_path)
     return study_from(read_document(path, CONTENT), str(path.parent), python=python, changes=changes)
@@ -406,4 +407,6 @@ def _robot(given: Any, folder: str, document: Document) -> Any:
     line = line_at(document.data, ("robot",)) if given is not None else 1
     what = "key 'robot' is missing" if given is None else f"robot is {show(given)}"
     message = f"{what}; it must be the name of a bundled robot, the path of a robot file, or a robot written out"
+    if given is None and "links" in document.data:
+        message = f"this is a robot; a study names it, like this: robot: {Path(document.file).name}, until: 5 s"
     raise ModelError(Problem("Study", message, document.file, line))

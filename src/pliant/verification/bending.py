@@ -44,6 +44,8 @@ def _rotating() -> Iterator[Claim]:
                     value,
                     5e-4,
                     "power series in 40 digits",
+                    robot=arm.robot,
+                    given={"rates": {"hub": speed}},
                 )
 
 
@@ -67,6 +69,7 @@ def _columns() -> Iterator[Claim]:
             float(np.pi**2 * np.sqrt(1 - part)),
             5e-3,
             "omega_0 sqrt(1 - N/N_cr)",
+            robot=arm.robot,
         )
     for bending in BOTH:
         yield Claim(
@@ -119,6 +122,8 @@ def _elastica() -> Iterator[Claim]:
                 1e-8,
                 "elliptic integrals",
                 absolute=True,
+                robot=robot,
+                given={"loads": {"tip": [0.0, load, 0.0]}},
             )
 
 
@@ -161,4 +166,6 @@ def _spin_up() -> Iterator[Claim]:
                 "inextensible rod, error 4e-8 m",
                 "m",
                 absolute=True,
+                robot=robot,
+                given={"motion": {"hub": SPIN}, "time": t},
             )

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field, fields
 from math import isfinite
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from pliant.model.robot import Robot
 
 Verdict = Literal["agrees", "differs", "known error"]
 
@@ -22,6 +25,8 @@ class Claim:
     source     where theirs is from
     unit       of both
     wrong      why a published number is wrong; ours must then differ from it
+    robot      whose number it is, for other programs; none where our own methods are compared
+    given      what acts on it: loads on frames (N, N m), rates or motions of joints (rad/s, formulas in t)
     """
 
     case: str
@@ -33,6 +38,8 @@ class Claim:
     unit: str = ""
     absolute: bool = False
     wrong: str = ""
+    robot: Robot | None = None
+    given: dict[str, Any] = field(default_factory=dict)
 
     @property
     def deviation(self) -> float:
@@ -50,7 +57,8 @@ class Claim:
 
     def as_data(self) -> dict[str, Any]:
         """Plain data for a file."""
-        return {**asdict(self), "deviation": self.deviation, "verdict": self.verdict}
+        plain = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "robot"}
+        return {**plain, "deviation": self.deviation, "verdict": self.verdict}
 
 
 class VerificationPart(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from pliant.analysis.modes import vibration_modes
 from pliant.analysis.zeros import zeros
 from pliant.dynamics import Dynamics
 from pliant.model.library import load
+from pliant.model.robot import Robot
 from pliant.reproduce import dualemps, lin_lewis
 from pliant.simulation.run import run_study
 from pliant.simulation.study import load_study
@@ -40,8 +40,8 @@ def claims() -> Iterator[Claim]:
         yield from part()
 
 
-def _frequencies(**given: Any) -> np.ndarray:
-    arm = Dynamics(beam_robot(**given), compile="never")
+def _frequencies(robot: Robot) -> np.ndarray:
+    arm = Dynamics(robot, compile="never")
     return np.asarray(vibration_modes(arm, np.zeros(arm.size)).frequencies)
 
 
@@ -51,7 +51,8 @@ def _beams() -> Iterator[Claim]:
         "pinned-pinned": (np.pi, 2 * np.pi),
     }
     for shape, values in roots.items():
-        found = _frequencies(modes={"shape": shape, "bend_y": len(values)})
+        robot = beam_robot(modes={"shape": shape, "bend_y": len(values)})
+        found = _frequencies(robot)
         for k, value in enumerate(values):
             yield Claim(
                 f"published.beam.{shape}.{k + 1}",
@@ -60,6 +61,7 @@ def _beams() -> Iterator[Claim]:
                 value**2,
                 1e-7,
                 "roots of Euler-Bernoulli beams",
+                robot=robot,
             )
 
 
@@ -71,7 +73,8 @@ def _tip_masses() -> Iterator[Claim]:
     }
     for (mass, inertia), values in cases.items():
         payload = {"mass": max(mass, 1e-12), "inertia": [0.0, inertia, inertia]} if inertia else {"mass": mass}
-        found = _frequencies(payload=payload, modes={"shape": "clamped-mass", "bend_y": 4})
+        robot = beam_robot(payload=payload, modes={"shape": "clamped-mass", "bend_y": 4})
+        found = _frequencies(robot)
         for k, value in enumerate(values):
             yield Claim(
                 f"published.tip-mass.{mass:g}.{inertia:g}.{k + 1}",
@@ -80,6 +83,7 @@ def _tip_masses() -> Iterator[Claim]:
                 value,
                 2e-6,
                 "roots of loaded beams, six decimals",
+                robot=robot,
             )
 
 
@@ -124,6 +128,8 @@ def _de_luca() -> Iterator[Claim]:
             2e-4,
             "finite elements; arm of De Luca & Siciliano 1991",
             "Hz",
+            robot=arm.robot,
+            given={"held": list(arm.inputs)},
         )
 
 
@@ -146,6 +152,8 @@ def _mohan_saha() -> Iterator[Claim]:
                 "brute-force integration of Mohan & Saha's Canadarm",
                 "rad",
                 absolute=True,
+                robot=run.robot,
+                given={"study": "canadarm", "time": second},
             )
     counted = Dynamics("canadarm", compile="never").operations("forward").total
     printed = (9874 + 7699) * 3 / 8

@@ -14,6 +14,7 @@ from typing import Any
 
 from pliant.model.errors import ModelError, did_you_mean
 from pliant.verification import balances, bending, identities, methods, published
+from pliant.verification.benchmark import peers as other_programs
 from pliant.verification.claims import Claim, VerificationPart
 
 PARTS = (
@@ -83,12 +84,14 @@ def verify(
     only: Iterable[str] | None = None,
     *,
     beside: Mapping[str, Mapping[str, float]] | None = None,
+    peers: bool = True,
     report: Report | None = None,
 ) -> Verification:
     """Compute everything that proves the program, or some parts of it.
 
     only    parts: methods, published, identities, balances, bending
     beside  program -> case -> number: results of other programs for the table
+    peers   whether Exudyn and MuJoCo compute their cases too, where they are installed
     report  called with the part and the claim when it is there
     """
     known = [part.name for part in PARTS]
@@ -108,6 +111,8 @@ def verify(
             if report is not None:
                 report(part.title, claim)
         found.seconds[part.name] = time.perf_counter() - began
+    if peers:
+        found.beside = {**other_programs(claim.case for claim in found.all_claims), **found.beside}
     return found
 
 

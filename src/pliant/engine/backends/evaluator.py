@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from pliant.engine.backends import cache as disk
 from pliant.engine.backends import jit
-from pliant.engine.backends.fastcall import fast_function, layout_is_known
 from pliant.engine.backends.kernels import rows
 from pliant.engine.backends.lanes import padded
 from pliant.engine.backends.module import module_ir
@@ -38,6 +37,9 @@ MOST_RECENT = 64
 _RECENT: dict[str, tuple[dict[str, Any], jit.LoadedCode]] = {}
 """Machine code made or loaded last in this process; robots of one structure share it."""
 _RECENT_LOCK = Lock()
+
+FIRST_INPUT = 2
+"""Place of the inputs among the arguments of a compiled evaluation, after constants and gravity."""
 
 _HELD = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 
@@ -88,10 +90,11 @@ def _source_version() -> str:
 
 @dataclass(frozen=True, slots=True)
 class BufferLayout:
-    """What the buffers of a program must look like; stored beside the compiled code."""
+    """What the buffers of a program must look like, and the link of each row; stored beside the compiled code."""
 
     entry: str
     rows: list[list[int]]
+    owners: list[int]
     record_size: int
     saved_size: int
     outputs: int
@@ -99,7 +102,8 @@ class BufferLayout:
 
     @classmethod
     def of(cls, program: RolledProgram, entry: str = "") -> BufferLayout:
-        return cls(entry, rows(program).tolist(), program.record_size, program.saved_size, program.outputs, jit.lanes())
+        sizes = program.record_size, program.saved_size, program.outputs
+        return cls(entry, rows(program).tolist(), program.owners, *sizes, jit.lanes())
 
 
 def stored(parts: object, make: Callable[[], tuple[dict[str, Any], str]]) -> tuple[dict[str, Any], jit.LoadedCode]:
@@ -206,7 +210,7 @@ def _jacobian_arrays(
     program: Program, plan: BufferLayout, table: NDArray[np.int64], directions: int
 ) -> tuple[list[NDArray[Any] | int], Floats]:
     """The arguments of a compiled Jacobian after its inputs, and the matrix (outputs, directions) that it fills."""
-    lanes, links = plan.lanes, len(table)
+    lanes, links = plan.lanes, plan.owners[-1] + 1
     units = aligned((2 * directions + lanes) * lanes)
     units.reshape(-1, lanes)[directions : directions + lanes] = np.eye(lanes)
     # a program of a single kernel has one link for all
@@ -217,15 +221,18 @@ def _jacobian_arrays(
     width = padded(directions, lanes)
     matrix = aligned(plan.outputs * width)
     held: list[NDArray[Any] | int] = [units, aligned(plan.record_size), aligned(plan.record_size * lanes)]
-    held += [aligned(plan.saved_size), aligned(plan.outputs * lanes), table, links]
-    held += [first, still_links(parents, moved, lanes), matrix, directions, plan.outputs]
+    # stations rest with their link, and stand before it
+    still = np.ascontiguousarray(still_links(parents, moved, lanes)[:, plan.owners])
+    rows_first = np.searchsorted(plan.owners, first)
+    held += [aligned(plan.saved_size), aligned(plan.outputs * lanes), table, len(table)]
+    held += [rows_first, still, matrix, directions, plan.outputs]
     return held, matrix.reshape(plan.outputs, width)[:, :directions]
 
 
 class Workspace:
     """Buffers of one thread, and the compiled function bound to them: for one state, or for a Jacobian."""
 
-    __slots__ = ("_argument", "_call", "_keep", "arguments", "inputs", "out")
+    __slots__ = ("_argument", "_call", "_keep", "address", "arguments", "inputs", "out")
 
     def __init__(self, program: Program, constants: Floats, gravity: Floats) -> None:
         plan, code = program.load(program.mode)
@@ -242,8 +249,9 @@ class Workspace:
         self._keep = (*held, code)
         self.arguments = np.array([x if isinstance(x, int) else x.ctypes.data for x in held], dtype=np.int64)
         self._argument = self.arguments.ctypes.data
+        self.address = code.address(plan.entry)
         # the interpreter lock is kept: the call is shorter than giving it up
-        self._call = _HELD(code.address(plan.entry))
+        self._call = _HELD(self.address)
 
     def run(self) -> Floats:
         """Evaluate the inputs; the result is valid until the next call."""
@@ -276,25 +284,6 @@ class Evaluator:
         out = work.run().copy()
         self._free.append(work)
         return out
-
-    def fast(self, driven: NDArray[np.int64] | None = None) -> Callable[..., Any] | None:
-        """The same on plain arrays, without conversions; the last array drives the given entries of the last input.
-
-        The function gives None if the arrays are not plain ones of the right shape or the result is not finite.
-        """
-        if not layout_is_known():
-            return None
-        work = self.workspace()
-        _, code = self.program.load(self.program.mode)
-        return fast_function(
-            code.address("fastcall"),
-            arguments=work.arguments,
-            last=work.inputs[-1],
-            out=work.out,
-            driven=np.arange(self.size) if driven is None else driven,
-            size=self.size,
-            keep=(work, code),
-        )
 
     def batch(self, *inputs: Floats, threads: int | None = None) -> Floats:
         """Evaluate many states, inputs (count, size) each; groups of states share vector registers and cores."""

@@ -65,10 +65,6 @@ class Function:
         fast: Floats | None = self.quick(*inputs)
         return self._general(inputs) if fast is None else fast
 
-    def driven(self, driven: NDArray[np.int_]) -> Callable[..., Any]:
-        """A built-in function whose last input holds only the driven entries; it gives None where it declines."""
-        return (self.evaluator.fast(driven) if self.compiled and self.size else None) or declined
-
     @cached_property
     def evaluator(self) -> Any:
         """What evaluates."""
@@ -81,10 +77,21 @@ class Function:
             evaluator.constants[dissipative_slots(self.traced.carrier)] = 0.0
         return evaluator
 
+    @property
+    def is_quick(self) -> bool:
+        """Whether built-in functions can be made of it."""
+        from pliant.engine.backends.border import layout_is_known
+
+        return self.compiled and self.size > 0 and layout_is_known()
+
     @cached_property
     def quick(self) -> Callable[..., Any]:
         """The built-in function on plain arrays of one state; it gives None for all else."""
-        return (self.evaluator.fast() if self.compiled and self.size else None) or declined
+        if not self.is_quick:
+            return declined
+        from pliant.engine.backends.calls import quick
+
+        return quick(self.evaluator, [self.size] * len(self.traced.algorithm.inputs))
 
     def _general(self, inputs: tuple[States, ...]) -> Floats:
         names = self.traced.algorithm.inputs

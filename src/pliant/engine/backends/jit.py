@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import warnings
 from functools import cache
 from threading import Lock
 from typing import Any
@@ -18,6 +19,16 @@ def renew_lock() -> None:
     """After a fork: the thread that compiled is not here to give the lock back."""
     global _LOCK
     _LOCK = Lock()
+
+
+def has_llvm() -> bool:
+    """Whether there is a compiler; a warning if not."""
+    try:
+        import llvmlite  # noqa: F401
+    except ImportError:
+        warnings.warn("llvmlite is not installed: dynamics run on NumPy, about 100 times slower", stacklevel=4)
+        return False
+    return True
 
 
 @cache

@@ -7,7 +7,6 @@ of the same classes of links.
 from __future__ import annotations
 
 from pliant.engine.backends.elementary import prelude
-from pliant.engine.backends.fastcall import fastcall_ir
 from pliant.engine.backends.flow import Flow
 from pliant.engine.backends.kernels import (
     POINTER,
@@ -254,7 +253,5 @@ def module_ir(program: RolledProgram, mode: str, lanes: int) -> tuple[str, str]:
         parts.append(jacobian_ir(program, name, lanes))
         name, parameters = f"{name}_jacobian", jacobian_parameters(program, lanes)
     parts.append(entry_ir(name, parameters))
-    if mode != "batch":
-        parts.append(fastcall_ir(f"{name}_call", len(program.inputs), width))
     parts.append(ATTRIBUTES)
     return "".join(parts), f"{name}_call"

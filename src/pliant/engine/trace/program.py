@@ -107,7 +107,7 @@ class Kernel:
 
 @dataclass(slots=True)
 class LoopPass:
-    """A pass with the kernel of every link."""
+    """A pass with the kernel of every row."""
 
     name: str
     direction: str
@@ -117,7 +117,13 @@ class LoopPass:
 
 @dataclass(slots=True)
 class RolledProgram:
-    """Everything that a back end needs: passes, offsets of every link in the arrays, constants."""
+    """Everything that a back end needs: passes, offsets of every row in the arrays, constants.
+
+    A row is a link, or a station of its body: stations stand before their link, which is their only child, and their
+    parent is the station before them.
+
+    owners  the link of every row
+    """
 
     name: str
     inputs: tuple[str, ...]
@@ -136,6 +142,7 @@ class RolledProgram:
     outputs: int
     size: int
     patterns: Sequence[ConstantsPattern]
+    owners: list[int]
 
     @property
     def operations(self) -> Operations:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -137,18 +137,35 @@ def split_constants(constants: Any) -> ConstantsPattern:
         values.append(x)
         return Slot(len(values) - 1)
 
+    def alike(nodes: list[Any]) -> list[Any]:
+        """Patterns of things of one structure: those of a number have neighbouring slots."""
+        if isinstance(nodes[0], (list, tuple)):
+            parts = [alike(list(each)) for each in zip(*nodes, strict=True)]
+            own = [[each[k] for each in parts] for k in range(len(nodes))]
+            return [type(nodes[0])(*x) if hasattr(nodes[0], "_fields") else x for x in own]
+        if isinstance(nodes[0], str) or not any(nodes):
+            return nodes
+        values.extend(nodes)
+        return [Slot(k) for k in range(len(values) - len(nodes), len(values))]
+
     def split(node: Any, rule: Callable[[float], float | Slot]) -> Any:
         if isinstance(node, str):
             return node
         if hasattr(node, "_fields"):
-            rules = {name: exact if role == "exact" else alone for name, role in _roles(node).items()}
-            return type(node)(*(split(x, rules.get(name, shared)) for name, x in zip(node._fields, node, strict=True)))
+            roles = _roles(node)
+            rules = {name: exact if role == "exact" else alone for name, role in roles.items()}
+            return type(node)(
+                *(
+                    alike(x) if x and roles.get(name) == "alike" else split(x, rules.get(name, shared))
+                    for name, x in zip(node._fields, node, strict=True)
+                )
+            )
         if not isinstance(node, list):
             return rule(node)
         if node and type(node[0]) is float and not any(node):
             return _nothing(len(node))
         # zeros are structure to every rule
-        parts = [0.0 if type(x) is float and x == 0 else split(x, rule) for x in node]
+        parts = [(rule(x) if x else 0.0) if type(x) is float else split(x, rule) for x in node]
         return Plain(parts) if all(type(x) in (float, Plain) for x in parts) else parts
 
     return ConstantsPattern(split(constants, shared), values)
@@ -178,7 +195,8 @@ def fill(pattern: Any, value: Any) -> list[float]:
         elif isinstance(p, (list, tuple)):
             for inner_p, inner_x in zip(p, x, strict=True):
                 walk(inner_p, inner_x)
-        elif p != x:
+        elif p != x and (p or x):
+            # nothing at all is split into a zero
             raise ValueError(f"{x} stands where the structure has {p}")
 
     walk(pattern, value)
@@ -210,6 +228,17 @@ def pack(value: Any, start: int, constant: Callable[[Node], int | None]) -> tupl
     return map_leaves(value, leaf), nodes
 
 
+def shifted(pattern: Any, shift: int, *, stride: int = 1, constants: int = 0) -> Any:
+    """A pattern whose slots are a stride apart and further by a shift, those of constants by another one."""
+
+    def leaf(x: Any) -> Any:
+        if isinstance(x, ConstantSlot):
+            return x._replace(index=x.index + constants)
+        return x._replace(index=stride * x.index + shift) if isinstance(x, Slot) else x
+
+    return map_leaves(pattern, leaf)
+
+
 def slots(pattern: Any) -> frozenset[int]:
     """All slots of a pattern but those of constants."""
     if isinstance(pattern, Slot):
@@ -237,7 +266,7 @@ def _split_link(link: Any) -> ConstantsPattern:
 _FROZEN: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
 
-def _frozen(link: Any, pattern: Any) -> Any:
+def frozen_pattern(link: Any, pattern: Any) -> Any:
     """The pattern of a link as a key, made once for a link of several trees."""
     if link not in _FROZEN:
         _FROZEN[link] = freeze(pattern)
@@ -258,6 +287,12 @@ def numbers_of(tree: Carrier) -> tuple[float, ...]:
     return tuple(x for split in split_tree(tree) for x in split.values)
 
 
+@lru_cache(maxsize=256)
+def _pattern_digest(kind: Any, frozen: Any) -> str:
+    """A digest of a pattern: other robots of one structure have the same, and to compare is faster than to write."""
+    return hashlib.sha256(repr((kind, frozen)).encode()).hexdigest()
+
+
 _KEYS: WeakKeyDictionary[Carrier, str] = WeakKeyDictionary()
 
 
@@ -267,7 +302,7 @@ def structure_key(tree: Carrier) -> str:
         known: dict[Any, int] = {}
         links = []
         for link, split in zip(tree.links, split_tree(tree), strict=True):
-            pattern = (link.kind, _frozen(link, split.pattern))
+            pattern = _pattern_digest(link.kind, frozen_pattern(link, split.pattern))
             links.append((known.setdefault(pattern, len(known)), link.parent))
         gravity = tuple(g != 0 for g in tree.gravity.tolist())
         _KEYS[tree] = hashlib.sha256(repr((list(known), links, gravity)).encode()).hexdigest()

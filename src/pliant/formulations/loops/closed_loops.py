@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from pliant.formulations.loops.coordinates import Choice, Coordinates
 from pliant.formulations.loops.cuts import Plan, move_frames, plans
 from pliant.formulations.loops.dense_loops import DenseLoops
 from pliant.formulations.loops.legs import preferences
-from pliant.formulations.loops.loops import FAINT, Floats, Loops, OpenTree, Rows
+from pliant.formulations.loops.loops import FAINT, Elimination, Floats, Loops, OpenTree, Rows
 from pliant.formulations.loops.selection import SINGULAR, independent_rows
 from pliant.formulations.method import Traced
 from pliant.formulations.recursive.passes import Algorithm, views
@@ -37,13 +37,6 @@ def loops_of(arm: OpenTree, independent: Choice = "auto", stabilise: float = 0.0
         return Loops(arm)
     constraints = Constraints(arm)
     return ClosedLoops(constraints, Coordinates(constraints, independent), stabilise)
-
-
-class Elimination(NamedTuple):
-    """A compiled elimination and the least pivots with which its results are good."""
-
-    run: Any
-    least_pivots: Floats
 
 
 class ClosedLoops(DenseLoops):
@@ -139,13 +132,12 @@ class ClosedLoops(DenseLoops):
 
     def rows_at(self, q: Floats) -> Rows:
         kept = independent_rows(self.constraints.scaled(q), self.rank)[0]
-        return Rows(kept, tuple((FAINT * self._mobility(q, kept)).tolist()))
-
-    @property
-    def is_watched(self) -> bool:
-        return len(self.plan().solved) < len(self.constraints.closures)
+        return Rows(kept, tuple((FAINT * self.mobility(q, kept)).tolist()))
 
     # ---- dynamics
+
+    def elimination(self, driven: tuple[int, ...] = ()) -> Elimination:
+        return self._elimination(driven, self.coordinates.selection.kept)
 
     def forward(self, q: Floats, v: Floats, f: Floats) -> Floats:
         return self._with_driven((), q, v, f)
@@ -195,19 +187,12 @@ class ClosedLoops(DenseLoops):
 
     def _pivot_scale(self, plan: Plan, kept: Sequence[int]) -> Floats:
         """The largest diagonal of J M^-1 J^T around the reference pose, for the rows that have multipliers."""
-        rows = self._multiplied(plan, kept)
-        return np.asarray(np.max([self._mobility(q, rows) for q in self.coordinates.samples], axis=0))
+        return self.resistance(self._multiplied(plan, kept))
 
     def _multiplied(self, plan: Plan, kept: Sequence[int]) -> list[int]:
         """The rows that have multipliers."""
         solved = {self.constraints.closures[each.closure].name for each in plan.solved}
         return [k for k in kept if self.constraints.loop_of[k] not in solved]
-
-    def _mobility(self, q: Floats, rows: Sequence[int]) -> Floats:
-        """The diagonal of J M^-1 J^T (rows,)."""
-        J = self.jacobian(q)[list(rows)]
-        mobility = np.linalg.pinv(self.arm.mass_matrix(q), hermitian=True)
-        return np.asarray(np.einsum("ri,ij,rj->r", J, mobility, J))
 
     def operations(self, what: Literal["forward", "inverse"]) -> Any:
         """Operations of one evaluation with efforts of the drives alone, the solution included."""

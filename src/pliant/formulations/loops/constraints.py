@@ -49,7 +49,7 @@ class Constraints:
         self.rows: tuple[str, ...] = tuple(f"{c.name}.{row.label}" for c in self.closures for row in c.rows)
         self.loop_of = tuple(c.name for c in self.closures for _ in c.rows)
         self.levels = Traced(Closing.of(self.order, self.closures), self.tree)
-        self._acceleration = Traced(ClosingAcceleration.of(self.order, self.closures), self.tree)
+        self.acceleration = Traced(ClosingAcceleration.of(self.order, self.closures), self.tree)
 
     # ---- levels
 
@@ -68,7 +68,7 @@ class Constraints:
     def jacobian(self, q: Floats) -> Floats:
         """J (rows, n): relative velocities of the closures' frames per unit rate of each coordinate."""
         still = np.zeros_like(q)
-        J: Floats = self.arm.evaluator(self._acceleration, "a")(q, still, still)
+        J: Floats = self.arm.evaluator(self.acceleration, "a")(q, still, still)
         return J
 
     # ---- scales

@@ -16,7 +16,7 @@ from pliant.formulations.loops.closure import Closure
 from pliant.formulations.loops.elimination import is_unit, vanishes
 from pliant.formulations.recursive.connection import carried_acceleration
 from pliant.formulations.recursive.kinematics import Motion
-from pliant.formulations.recursive.passes import CONNECT, MOTION, LinkView
+from pliant.formulations.recursive.passes import CONNECT, MOVE, LinkView
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import (
     AFTER,
@@ -59,7 +59,7 @@ class Plan:
 
 def move_frames(links: Sequence[LinkView]) -> None:
     """Positions, velocities and connections of all links."""
-    for each in (CONNECT, MOTION.passes[0]):
+    for each in (CONNECT, MOVE):
         for view in links:
             view.store.update(each.step(view))
 

@@ -220,13 +220,26 @@ class DenseLoops(Loops):
 
     def closing_stiffness(self, q: Floats, multipliers: Floats) -> Floats:
         """Derivative by q (n, n) of the closing forces J^T lambda at constant ``kept_multipliers`` (rows,)."""
-        c, kept = self.constraints, self.kept_at(q)
+        kept = self.kept_at(q)
         # the compiled code takes them as a vector like q: there are never more of them
         held = np.zeros(self.arm.size)
         held[: len(kept)] = multipliers[kept]
-        traced = Traced(ClosingForce.of(c.order, self.closures(kept)), c.tree)
-        pull: Floats = self.arm.evaluator(traced, "q")(q, held)
+        pull: Floats = self.arm.evaluator(self.traced_pull(kept), "q")(q, held)
         return pull
+
+    def traced_pull(self, kept: Sequence[int]) -> Traced:
+        """(q, multipliers of some rows) -> J^T lambda."""
+        return Traced(ClosingForce.of(self.constraints.order, self.closures(kept)), self.constraints.tree)
+
+    def resistance(self, rows: Sequence[int]) -> Floats:
+        """The largest diagonal of J M^-1 J^T of some rows around the reference pose."""
+        return np.asarray(np.max([self.mobility(q, rows) for q in self.coordinates.samples], axis=0))
+
+    def mobility(self, q: Floats, rows: Sequence[int]) -> Floats:
+        """The diagonal of J M^-1 J^T of some rows (rows,)."""
+        J = self.jacobian(q)[list(rows)]
+        mobility = np.linalg.pinv(self.arm.mass_matrix(q), hermitian=True)
+        return np.asarray(np.einsum("ri,ij,rj->r", J, mobility, J))
 
     def acceleration_slope(self, q: Floats, a: Floats) -> Floats:
         by_q: Floats = self.arm.evaluator(self.constraints.levels, "q")(q, np.zeros_like(q), a)

@@ -59,6 +59,13 @@ class OpenTree(Protocol):
     def acceleration(self, frame: str, q: Any, v: Any, a: Any) -> Any: ...
 
 
+class Elimination(NamedTuple):
+    """A compiled elimination and the least pivots, behind its results, with which they are good."""
+
+    run: Any
+    least_pivots: Floats
+
+
 class Rows(NamedTuple):
     """Numbers of rows that serve about a state, and the least pivots down to which they do."""
 
@@ -189,6 +196,10 @@ class Loops:
             self._prescribed[driven] = Traced(algorithm, short.tree)
         return self._prescribed[driven]
 
+    def elimination(self, driven: tuple[int, ...] = ()) -> Elimination:
+        """The same ready to run."""
+        return Elimination(self.arm.evaluator(self.traced_forward(driven)), np.zeros(0))
+
     def rows_at(self, q: Floats) -> Rows:
         """The rows that are most independent at q."""
         return Rows((), ())
@@ -196,11 +207,6 @@ class Loops:
     def traced_correction(self, driven: tuple[int, ...] = (), kept: tuple[int, ...] | None = None) -> Traced:
         """(q, v) -> a Newton step of q towards closed loops, and v along them; ``driven`` coordinates stay."""
         raise NotImplementedError
-
-    @property
-    def is_watched(self) -> bool:
-        """Whether results of the forward dynamics have to be looked at: a row that is lost at a configuration."""
-        return False
 
     def forward(self, q: Floats, v: Floats, f: Floats) -> Floats:
         """Accelerations of all coordinates, consistent with the loops."""

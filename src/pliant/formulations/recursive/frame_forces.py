@@ -9,7 +9,7 @@ from pliant.formulations.recursive.composite import pass_down, project
 from pliant.formulations.recursive.kinematics import Motion
 from pliant.formulations.recursive.link import LinkConstants
 from pliant.formulations.recursive.lowering import lower_with_frames
-from pliant.formulations.recursive.passes import CONNECT, MOTION, views
+from pliant.formulations.recursive.passes import CONNECT, FOLLOW, MOVE, views
 from pliant.spatial.vectors import Vector, transpose_times
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def frame_forces(
     carriers = [tip]
     while tree.links[carriers[-1]].parent >= 0:
         carriers.append(tree.links[carriers[-1]].parent)
-    for each in (CONNECT, MOTION.passes[0]):
+    for each in (FOLLOW, CONNECT, MOVE):
         for i in reversed(carriers):
             links[i].store.update(each.step(links[i]))
     motion: Motion = links[tip].store["motion"]

@@ -54,8 +54,10 @@ class LinkView:
     @property
     def bent(self) -> LinkConstants:
         """Its constants, with the body at the state of the link where that has been found."""
-        known, body = self.store.get("bent"), self.link.body
-        return self.link._replace(body=body.at(known)) if known and isinstance(body, BendingBody) else self.link
+        known, sums, body = self.store.get("bent"), self.store.get("sums"), self.link.body
+        if not known or not isinstance(body, BendingBody):
+            return self.link
+        return self.link._replace(body=body.at(known, sums[-1] if sums else None))
 
     @property
     def q(self) -> Vector:
@@ -63,7 +65,8 @@ class LinkView:
 
     @property
     def v(self) -> Vector:
-        return self.inputs["v"]
+        """Zeros where no rates are given."""
+        return self.inputs["v"] if "v" in self.inputs else [0.0] * self.kind.coordinates
 
     @property
     def force(self) -> Vector:
@@ -98,11 +101,22 @@ class LinkView:
         return [(child.store[name], child.connection.frame) for child in self.children]
 
 
+@dataclass(slots=True)
+class StationView:
+    """One station of a link's body: its constants, what it has stored and what the one before it has (None: first)."""
+
+    link: LinkView
+    station: Any
+    here: dict[str, Any]
+    before: dict[str, Any] | None
+
+
 class NoInertiaError(ValueError):
     """The forward dynamics of a robot are not determined."""
 
 
 Step = Callable[[LinkView], dict[str, Any]]
+StationStep = Callable[[StationView], dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +124,11 @@ class Pass:
     """A step applied to every link, parents first (outward) or children first (inward).
 
     ``reads`` names what the step takes from the stores of the parent (outward) or the children (inward), and
-    ``own`` what it takes from the link's own store. A step that is ``of_body`` knows the body and its coordinates
-    alone: links with equal bodies share its code, wherever they hang.
+    ``own`` what it takes from the link's own store.
+
+    A pass may instead have steps of ``stations``, one after the other for all stations of a link's body. They know the
+    body and its coordinates alone: links with equal bodies share their code, wherever they hang. A link stores what
+    they give as lists.
     """
 
     name: str
@@ -119,7 +136,7 @@ class Pass:
     step: Step
     reads: tuple[str, ...] = ()
     own: tuple[str, ...] = ()
-    of_body: bool = False
+    stations: tuple[StationStep, ...] = ()
 
 
 class Carrier(Protocol):
@@ -159,10 +176,39 @@ class Algorithm:
         return result(self, run(self, tree, inputs, constants, gravity))
 
 
-def _bend(view: LinkView) -> dict[str, Any]:
-    body = view.link.body
-    q_e, v_e = elastic(view.kind, view.q), elastic(view.kind, view.v)
-    return {"bent": body.bent(q_e, v_e)} if isinstance(body, BendingBody) else {}
+def _bend(view: StationView) -> dict[str, Any]:
+    link, body = view.link, view.link.link.body
+    assert isinstance(body, BendingBody)
+    before = None if view.before is None else view.before["bent"]
+    return {"bent": body.bend(view.station, before, elastic(link.kind, link.q), elastic(link.kind, link.v))}
+
+
+def _load(view: StationView) -> dict[str, Any]:
+    body = view.link.link.body
+    assert isinstance(body, BendingBody)
+    before = None if view.before is None else view.before["sums"]
+    return {"sums": body.load(view.station, view.here["bent"], view.link.store["bent"], before)}
+
+
+def follow(steps: Sequence[StationStep]) -> Step:
+    """Steps of stations as one of the link: all stations in turn, for each step."""
+
+    def step(view: LinkView) -> dict[str, Any]:
+        body = view.link.body
+        if not isinstance(body, BendingBody):
+            return {}
+        stores: list[dict[str, Any]] = [{} for _ in body.stations]
+        for each in steps:
+            for k, (station, here) in enumerate(zip(body.stations, stores, strict=True)):
+                here.update(each(StationView(view, station, here, stores[k - 1] if k else None)))
+            view.store.update({name: [here[name] for here in stores] for name in stores[0]})
+        return {name: view.store[name] for name in stores[0]}
+
+    return step
+
+
+def _stations(name: str, *steps: StationStep) -> Pass:
+    return Pass(name, "outward", follow(steps), stations=steps)
 
 
 def _connect(view: LinkView) -> dict[str, Any]:
@@ -249,20 +295,23 @@ def _move(view: LinkView) -> dict[str, Any]:
 
 
 def _energies(view: LinkView) -> dict[str, Any]:
-    e = energies(view.kind, view.link, view.q, view.v, view.store["motion"], view.gravity)
+    e = energies(view.kind, view.bent, view.q, view.v, view.store["motion"], view.gravity)
     return {"result": [e.kinetic, e.elastic, e.gravity, *e.linear, *e.angular]}
 
 
-BEND = Pass("bend", "outward", _bend, of_body=True)
-"""What is found once for a state; for bodies whose terms share nothing it is empty, and costs nothing."""
+FOLLOW = _stations("follow", _bend)
+"""What frames need of bodies that have stations; for others it is empty, and costs nothing."""
+BEND = _stations("bend", _bend, _load)
+"""What inertia needs of them too."""
 CONNECT = Pass("connect", "outward", _connect, reads=("connection", "bent"))
+MOVE = Pass("move", "outward", _move, reads=("motion", "bent"))
 FORWARD = Algorithm(
     "forward",
     ("q", "v", "f"),
     (
         BEND,
         CONNECT,
-        Pass("articulate", "inward", _articulate, reads=("handed", "connection"), own=("connection", "bent")),
+        Pass("articulate", "inward", _articulate, reads=("handed", "connection"), own=("connection", "bent", "sums")),
         Pass("accelerate", "outward", _accelerate, reads=("acceleration",), own=("connection", "factors")),
     ),
     "result",
@@ -272,7 +321,7 @@ INVERSE = Algorithm(
     ("q", "v", "a"),
     (
         BEND,
-        Pass("inertial", "outward", _inertial, reads=("connection", "acceleration", "bent"), own=("bent",)),
+        Pass("inertial", "outward", _inertial, reads=("connection", "acceleration", "bent"), own=("bent", "sums")),
         Pass("collect", "inward", _collect, reads=("reaction", "connection"), own=("connection", "wrench")),
     ),
     "result",
@@ -281,8 +330,9 @@ ENERGY = Algorithm(
     "energy",
     ("q", "v"),
     (
-        Pass("move", "outward", _move, reads=("motion",)),
-        Pass("energies", "outward", _energies, own=("motion",)),
+        BEND,
+        MOVE,
+        Pass("energies", "outward", _energies, own=("motion", "bent", "sums")),
     ),
     "result",
 )
@@ -292,7 +342,8 @@ MOTION = Algorithm(
     "motion",
     ("q", "v"),
     (
-        Pass("move", "outward", _move, reads=("motion",)),
+        FOLLOW,
+        MOVE,
         Pass("output", "outward", _move_out, own=("motion",)),
     ),
     "result",
@@ -301,9 +352,10 @@ FRAMES = Algorithm(
     "frames",
     INVERSE.inputs,
     (
+        FOLLOW,
         CONNECT,
         Pass("carry", "outward", _carry, reads=("acceleration",), own=("connection",)),
-        MOTION.passes[0],
+        MOVE,
     ),
     "motion",
 )

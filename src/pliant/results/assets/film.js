@@ -29,7 +29,7 @@ class Film {
     this.robots = films.map((film, k) => new MovingRobot(film, k));
     this.first = Math.min(...this.robots.map(({ times }) => times[0]));
     this.last = Math.max(...this.robots.map(({ times }) => times[times.length - 1]));
-    this.box = [0, 1].map((end) => [0, 1, 2].map((a) => (end ? Math.max : Math.min)(...films.map(({ box }) => box[end][a]))));
+    this.cloud = films.flatMap(({ cloud }) => { const all = numbers(cloud); return Array.from({ length: all.length / 3 }, (_, i) => all.subarray(3 * i, 3 * i + 3)); });
     const largest = this.robots.map((robot) => robot.largest());
     this.most = Object.fromEntries(Object.keys(SHADES).map((name) => [name, Math.max(...largest.map((each) => each[name]))]));
     this.shades = Object.fromEntries(Object.entries(SHADES).map(([name, colours]) => [name, colours.map(rgb)]));
@@ -211,16 +211,20 @@ class Film {
     const ct = Math.cos(this.turn), st = Math.sin(this.turn), ce = Math.cos(this.tilt), se = Math.sin(this.tilt);
     const right = [-st, ct, 0], up = [-se * ct, -se * st, ce], towards = [ce * ct, ce * st, se];
     const along = (axis, p) => axis[0] * p[0] + axis[1] * p[1] + axis[2] * p[2];
-    const centre = this.box[0].map((low, a) => (low + this.box[1][a]) / 2);
-    const half = (axis) => [0, 1, 2].reduce((sum, a) => sum + (Math.abs(axis[a]) * (this.box[1][a] - this.box[0][a])) / 2, 0) || 1e-9;
-    const scale = this.zoom * Math.min((width / 2 - 24) / half(right), (height / 2 - 46) / half(up));
-    const origin = [width / 2 + this.move[0] - scale * along(right, centre), height / 2 - 20 + this.move[1] + scale * along(up, centre)];
+    const extent = (axis) => {
+      let low = Infinity, high = -Infinity;
+      for (const p of this.cloud) { const place = along(axis, p); low = Math.min(low, place); high = Math.max(high, place); }
+      return [(low + high) / 2, (high - low) / 2 || 1e-9];
+    };
+    const [[x, wide], [y, high], [middle, deep]] = [right, up, towards].map(extent);
+    const scale = this.zoom * Math.min((width / 2 - 24) / wide, (height / 2 - 46) / high);
+    const origin = [width / 2 + this.move[0] - scale * x, height / 2 - 20 + this.move[1] + scale * y];
     const point = (p, i) => {
       const q = [p[i], p[i + 1], p[i + 2]];
       return [origin[0] + scale * along(right, q), origin[1] - scale * along(up, q)];
     };
-    const depth = 4 * Math.hypot(...this.box[0].map((low, a) => this.box[1][a] - low)) + 1e-9;
-    return { right, up, towards, scale, origin, middle: along(towards, centre), depth, point };
+    // room in depth for what is exaggerated
+    return { right, up, towards, scale, origin, middle, depth: 4 * (wide + high + deep), point };
   }
 
   draw() {

@@ -51,10 +51,14 @@ LONGEST_SPAN = 64.0
 """... for so many seconds at a time."""
 
 
+MOST_COMPILED = 1000
+"""Coordinates up to which a drive is worth one kernel: a step of more takes longer than its way through Python."""
+
+
 def compilable(equations: StateEquations) -> AnyLaw | None:
     """The drive's law if a run can stay in machine code, else None."""
     arm = equations.arm
-    if not arm.compiled or not equations.count:
+    if not arm.compiled or not equations.count or arm.size > MOST_COMPILED:
         return None
     if equations.constrained is not None and not equations.loops.inverse_is_traced:
         return None
