@@ -1,6 +1,6 @@
 # Everything here sets up what it needs in .venv; a second run finds it ready.
 #   make demo    a short tour of the program; pictures go to out/
-#   make test    all tests, in parallel
+#   make test    all tests, in parallel; the tests of one file share what was compiled
 #   make fuzz    odd files of all kinds and killed runs; SECONDS=600 KILLS=200 SEED=7 for longer, or again
 #   make lint    ruff and mypy
 #   make bench   time measurements, also as JSON in out/
@@ -66,7 +66,7 @@ demo: $(VENV)/.base
 	@printf 'Next: pliant --help, README.md, docs/index.md\n'
 
 test: $(VENV)/.dev
-	@$(BIN)/python -m pytest -n auto --timeout 300 $(ARGS)
+	@$(BIN)/python -m pytest -n auto --dist loadfile --timeout 300 $(ARGS)
 
 SECONDS ?= 60
 KILLS   ?= 10

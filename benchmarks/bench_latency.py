@@ -53,7 +53,11 @@ start = time.process_time()
 {work}
 """
 """An unreduced link of 96 coordinates that bends to second order, alone or with a link that it carries."""
-UNREDUCED = {"forward": "arm.forward(zero, zero)", "forces": "arm.forces(zero, zero, zero)"}
+UNREDUCED = {
+    "forward": "arm.forward(zero, zero)",
+    "forces": "arm.forces(zero, zero, zero)",
+    "mass_matrix": "arm.mass_matrix(zero)",
+}
 SECOND_RUN = """
 import pliant
 from pliant.simulation.run import Run

@@ -9,6 +9,7 @@ from pathlib import Path
 from report import Row, Section, Sheet, digits, machine
 
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
+HEADING = "\n### "
 # what the page shows of a long section
 SHOWN: dict[str, Callable[[Row], bool]] = {
     "rigid": lambda row: "workspace" not in row.what,
@@ -22,33 +23,44 @@ PICTURES = {
 
 
 def update(page: Path, sections: list[Section], out: Path) -> None:
-    """Replace what stands between the marks, and the pictures beside the page."""
+    """Replace what stands between the marks, but keep sections that were not measured, and the pictures beside."""
     text = page.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
-    _, after = rest.split(END)
-    page.write_text(f"{before}{BEGIN}\n\n{figures(sections)}\n{END}{after}", encoding="utf-8")
+    old, after = rest.split(END)
+    measured = {section.title for section in sections}
+    head, *parts = old.split(HEADING)
+    kept = [part for part in parts if part.partition("\n")[0] not in measured]
+    # what was measured elsewhere keeps its head, and what is new says where it comes from
+    beginning = head.strip() if kept else measured_on()
+    blocks = [block(section, "" if beginning == measured_on() else measured_on()) for section in sections]
+    whole = HEADING.join([f"{beginning}\n", *blocks, *(part.rstrip() + "\n" for part in kept)])
+    page.write_text(f"{before}{BEGIN}\n\n{whole}\n{END}{after}", encoding="utf-8")
     for section in sections:
         _, picture = PICTURES.get(section.name, ("", ""))
         if picture and (out / picture).exists():
             shutil.copy(out / picture, page.parent / "pictures" / picture)
 
 
-def figures(sections: list[Section]) -> str:
+def measured_on() -> str:
+    """The processor and the versions."""
     known = machine()
     names = [name for name in ("python", "numpy", "llvm", "pin", "scipy", "exudyn", "mujoco") if name in known]
     versions = ", ".join(f"{name} {known[name]}" for name in names)
-    parts = [f"Processor type {known['processor']}, vectors of {known['lanes']} numbers; {versions}.\n"]
-    for section in sections:
-        wanted = SHOWN.get(section.name, lambda row: True)
-        parts.append(f"### {section.title}\n")
-        if section.name == "flexible":
-            parts.append(_lengths(section))
-        parts.append(_table(filter(wanted, section.rows)))
-        parts += [_sheet(sheet) for sheet in section.sheets]
-        if section.name in PICTURES:
-            parts.append("![{}](pictures/{})\n".format(*PICTURES[section.name]))
-        if section.sheets and section.notes:
-            parts.append("\n".join(f"- {note}" for note in section.notes) + "\n")
+    return f"Processor type {known['processor']}, vectors of {known['lanes']} numbers; {versions}."
+
+
+def block(section: Section, where: str) -> str:
+    """One section, from its title on."""
+    wanted = SHOWN.get(section.name, lambda row: True)
+    parts = [f"{section.title}\n", *([f"{where}\n"] if where else [])]
+    if section.name == "flexible":
+        parts.append(_lengths(section))
+    parts.append(_table(filter(wanted, section.rows)))
+    parts += [_sheet(sheet) for sheet in section.sheets]
+    if section.name in PICTURES:
+        parts.append("![{}](pictures/{})\n".format(*PICTURES[section.name]))
+    if section.sheets and section.notes:
+        parts.append("\n".join(f"- {note}" for note in section.notes) + "\n")
     return "\n".join(parts)
 
 

@@ -32,14 +32,12 @@ def loads(real, file, **options):
 
 def difference(real, file, robot):
     """Largest difference of accelerations to Pinocchio's, relative to the largest of them."""
-    arm = real.pliant.Dynamics(real.without_friction(robot), compile="never")
-    peer = real.Peer(file, arm.names)
-    q, v, tau = np.random.default_rng(1).uniform(-1, 1, (3, arm.size))
+    arm, peer, (q, v, tau) = real.meeting(file, robot)
     try:
         ours = arm.forward(q, v, force=tau)
     except ValueError:
         return "moving links without mass"
-    theirs = peer.forward(q, v, tau)
+    theirs = real.expected(robot, peer, q, v, tau)
     return f"{max(np.abs(ours - theirs).max() / np.abs(theirs).max(), 1e-16):.0e}"
 
 

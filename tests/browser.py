@@ -25,6 +25,8 @@ OPTIONS = (
 PATIENCE = 60
 # file descriptors that the program reads and writes
 READS, WRITES = 3, 4
+# what is said of a page that goes
+LEFT = "Inspected target navigated or closed"
 
 
 class Browser:
@@ -74,6 +76,10 @@ class Browser:
         while self.run("document.readyState") != "complete" or self.run("location.href").rstrip("/") != address:
             time.sleep(0.02)
 
+    def reload(self) -> None:
+        """Show the page anew."""
+        self._ask("Page.reload")
+
     def media(self, *, dark: bool = False, still: bool = False, kind: str = "") -> None:
         """What the desktop asks for: dark colours, no motion, ``kind`` "print" as on paper."""
         wishes = {"color-scheme": "dark" if dark else "light", "reduced-motion": "reduce" if still else "no-preference"}
@@ -82,7 +88,10 @@ class Browser:
 
     def run(self, code: str) -> Any:
         """The value of a JavaScript expression; promises are waited for."""
-        answer = self._ask("Runtime.evaluate", expression=code, returnByValue=True, awaitPromise=True)
+        answer = None
+        while answer is None:
+            # a page that another one replaces does not answer: that one is asked
+            answer = self._ask("Runtime.evaluate", LEFT, expression=code, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
@@ -117,7 +126,8 @@ class Browser:
         """The page as PDF."""
         return base64.b64decode(self._ask("Page.printToPDF", printBackground=True)["data"])
 
-    def _ask(self, method: str, **arguments: Any) -> Any:
+    def _ask(self, method: str, fault: str = "", /, **arguments: Any) -> Any:
+        """The answer; None where it is an expected fault."""
         self._count += 1
         message = {"id": self._count, "method": method, "params": arguments}
         if self._session:
@@ -126,6 +136,8 @@ class Browser:
         while True:
             answer = self._next()
             if answer.get("id") == self._count:
+                if fault and fault in answer.get("error", {}).get("message", ""):
+                    return None
                 assert "error" not in answer, (method, answer["error"])
                 return answer["result"]
             self._note(answer.get("method", ""), answer.get("params", {}))

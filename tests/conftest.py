@@ -1,5 +1,6 @@
 """What all tests share: the helpers beside this file, and a cache of compiled code of their own."""
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -7,11 +8,18 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+# threads that wait for small matrices take the time of the other workers; said before anything loads NumPy
+for library in ("OPENBLAS", "MKL", "OMP"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+# traced code is many small objects that stay; looking through them all the time took a tenth of it
+gc.set_threshold(50_000, 20, 50)
+
 # a busy machine is no fault of an example
-settings.register_profile("anywhere", deadline=None)
+settings.register_profile("anywhere", deadline=None, max_examples=25)
 settings.load_profile("anywhere")
 
-# zoo.py and oracle.py are plain modules, not packages
+# zoo, oracle and the other helpers are imported by their plain names
 sys.path.insert(0, str(Path(__file__).parent))
 
 

@@ -66,8 +66,8 @@ def test_missing_peer_says_how_to_get_it(arm, monkeypatch, name):
         module.load()
 
 
-def test_tables_of_their_own_reach_the_page(arm):
-    from page import figures
+def test_tables_of_their_own_reach_the_page(arm, tmp_path):
+    from page import BEGIN, END, update
     from report import Row, Section, Sheet
     from timing import turns
 
@@ -75,9 +75,16 @@ def test_tables_of_their_own_reach_the_page(arm):
     assert set(taken) == {"nothing"}
     sheet = Sheet("Errors", ("program", "error, m"), [("Pliant", "5e-06")])
     row = Row("arm", "set-up included", 0.5, "s", "peer", 1.0)
-    text = figures([Section("simulation", "Motion", [row], ["said once"], [sheet])])
+    page = tmp_path / "page.md"
+    page.write_text(f"Text\n{BEGIN}\n\nOne machine.\n\n### Other\n\nkept\n\n### Motion\n\nold\n\n{END}\nEnd\n")
+    update(page, [Section("simulation", "Motion", [row], ["said once"], [sheet])], tmp_path)
+    text = page.read_text()
     for part in ("### Motion", "| Pliant | 5e-06 |", "2.00 x faster", "pictures/work-precision.png", "- said once"):
         assert part in text
+    # what was not measured stays, with the machine that it comes from
+    assert text.startswith(f"Text\n{BEGIN}\n\nOne machine.\n\n### Motion\n\nProcessor type")
+    assert text.endswith(f"### Other\n\nkept\n\n{END}\nEnd\n")
+    assert "old" not in text
 
 
 def test_every_section_is_there(arm):

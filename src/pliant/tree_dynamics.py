@@ -343,8 +343,8 @@ class TreeDynamics:
     def poses(self, frames: Sequence[str], q: States) -> Pose:
         """Poses of several frames at once: positions (frames, 3), rotations (frames, 3, 3); of a batch, count first."""
         flat = self._places(q)
-        places, axes = zip(*(self._frame_calls[name].path.pose(flat) for name in frames), strict=True)
-        return Pose(np.stack(places, axis=-2), np.stack(axes, axis=-3))
+        found = [self._frame_calls[name].path.pose(flat) for name in frames]
+        return Pose(np.stack([p for p, _ in found], axis=-2), np.stack([R for _, R in found], axis=-3))
 
     def positions(self, frames: Sequence[str], q: States) -> Floats:
         """Positions of several frames at once (frames, 3); of a batch, (count, frames, 3)."""

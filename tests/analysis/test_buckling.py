@@ -25,6 +25,7 @@ FIXED = Joint(type="fixed", parent="base")
 UNIT = Properties(mass_per_length=1.0, EIz=1.0)
 
 
+@cache
 def column(bending, root=FIXED, end=None, count=6, **robot):
     """A column of EI = L = 1 along x; its upper end is free, or slides on a rail with a hinge or a weld."""
     beam = Beam(length=1.0, properties=UNIT, bending=bending, modes=Modes(shape="legendre", bend_y=count))
@@ -188,6 +189,7 @@ def test_large_loads_are_reached_step_by_step():
             lambda _, y: [y[1], -50.0 * np.cos(y[0]), np.cos(y[0]), np.sin(y[0])],
             (0, 1),
             [0, slope, 0, 0],
+            method="DOP853",
             rtol=1e-11,
             atol=1e-13,
         ).y[:, -1]

@@ -8,6 +8,7 @@ import body_checks
 from pliant.bodies.beam_modes import mode_set
 from pliant.bodies.invariants import assemble, attachment, stiffness
 from pliant.bodies.profile import BeamProfile, SectionData
+from pliant.bodies.quadrature import gauss
 from pliant.bodies.rod_build import rod, rooted
 from pliant.bodies.rod_places import rod_deflection
 
@@ -114,6 +115,19 @@ def test_mass_sums_are_those_of_the_points(bent):
     inertia = np.einsum("p,pab->ab", body.masses, [x @ x * np.eye(3) - np.outer(x, x) for x in r])
     assert np.array(blocks.C) == pytest.approx(inertia, rel=1e-11, abs=ROUNDING)
     assert terms.first_moment(list(q)) == pytest.approx(body.masses @ r, rel=1e-11, abs=ROUNDING)
+
+
+@pytest.mark.parametrize(("family", "along"), [("axial", 0), ("shear_y", 1), ("shear_z", 2)])
+def test_stretch_and_shear_move_the_tip_their_own_way(tapered, family, along):
+    """A positive coordinate lengthens the axis, or shifts its end towards +y or +z, by the integral of its strain."""
+    sets = shapes(tapered, {family: 2}, "legendre")
+    body = rod(sets, tapered, {"tip": (tapered.length, np.zeros(3))}, section_inertia=False)
+    frame = terms_of(body, np.eye(2)).frame(body.section("tip", None), [0.0] * 2, [0.0] * 2)
+    x, weights = gauss(tapered.breaks, 4)
+    expected = np.zeros((3, 2))
+    expected[along] = sets[0].sample(x).strain @ weights
+    assert expected[along, 0] > 0.1
+    assert np.array(frame.J_v, dtype=float) == pytest.approx(expected, abs=ROUNDING)
 
 
 @pytest.mark.parametrize("shape", ["clamped-free", "clamped-mass", "pinned-pinned", "polynomial", "legendre"])

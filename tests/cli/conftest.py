@@ -1,13 +1,18 @@
-"""The program as a user runs it: a real process in a folder of its own."""
+"""The program as a user runs it: in a folder of its own, in this process or in one of its own."""
 
+import io
 import os
 import subprocess
 import sys
+import traceback
+import warnings
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 
 import pliant
+from pliant.cli.app import main
 
 ROOT = Path(__file__).parents[2]
 SOURCE = Path(pliant.__file__).parents[1]
@@ -30,9 +35,34 @@ def python(tmp_path):
 
 
 @pytest.fixture
-def run(python):
+def process(python):
     """Run ``pliant ARGUMENTS...`` in the same way."""
     return lambda *arguments: python("-m", "pliant", *arguments)
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """``pliant ARGUMENTS...`` with the same result, without the start of a process: most tests are not about that."""
+
+    def run(*arguments):
+        out, err = io.StringIO(), io.StringIO()
+        with monkeypatch.context() as patch, warnings.catch_warnings():
+            warnings.simplefilter("error")
+            patch.chdir(tmp_path)
+            patch.setattr(sys, "argv", ["pliant", *map(str, arguments)])
+            code = 0
+            with redirect_stdout(out), redirect_stderr(err):
+                try:
+                    main()
+                except SystemExit as end:
+                    code = end.code or 0
+                except Exception:
+                    # what the interpreter would do
+                    traceback.print_exc()
+                    code = 1
+        return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+
+    return run
 
 
 @pytest.fixture

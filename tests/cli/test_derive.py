@@ -60,10 +60,10 @@ def test_wrong_input(run, arguments, words):
     assert "Traceback" not in done.stderr
 
 
-def test_without_sympy(run, tmp_path):
+def test_without_sympy(process, tmp_path):
     """A package of that name that cannot be imported stands for one that is not there."""
     (tmp_path / "sympy.py").write_text("raise ImportError('none here')\n")
-    done = run("lin-lewis-rfr")
+    done = process("derive", "lin-lewis-rfr")
     assert done.returncode == 1
     assert "pip install sympy" in done.stderr
     assert "Traceback" not in done.stderr

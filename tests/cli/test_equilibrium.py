@@ -17,6 +17,14 @@ def test_sag_and_holding_efforts(run):
     assert "-0.2218, -14.57, 0" in done.stdout
 
 
+def test_rigid_robots_have_no_table_of_bending(run, tmp_path):
+    (tmp_path / "rod.yaml").write_text("name: rod\nlinks: [{name: a, joint: {axis: y}, rigid: {mass: 1, length: 1}}]\n")
+    done = run("rod.yaml")
+    assert done.returncode == 0, done.stderr
+    assert "no link bends" in done.stdout
+    assert "tip deflection" not in done.stdout
+
+
 def test_limits_are_told(run):
     done = run("two-link-flexible", "--load", "tip=0,0,-200")
     assert done.returncode == 0

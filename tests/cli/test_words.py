@@ -152,9 +152,9 @@ def test_a_start_at_a_singular_loop_is_named():
 def test_stiff_stops_are_for_implicit_steps():
     arm = Dynamics("two-link-flexible")
     state = Start().state(arm)
-    for stiffness, method in ((1e3, "dop853"), (1e10, "generalised-alpha")):
+    for stiffness, method in ((1e3, "dop853"), (1e10, "esdirk")):
         equations = StateEquations(arm, NoDrive(2), [Stops(stiffness=stiffness).bind(arm)])
-        chosen, reason = choose(IntegratorOptions(), equations, *state, 0.6)
+        chosen, reason = choose(IntegratorOptions(), equations, *state, 6.0)
         assert chosen == method
     assert "a touched stop rings at" in reason
 

@@ -83,7 +83,7 @@ def replayed(tape, x, values):
     return done[x.index] if type(x) is Node else float(x)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(EXPRESSIONS, min_size=1, max_size=3))
 def test_statements_keep_every_bit(trees):
     """Parentheses in the right places: not one rounding differs from the tape's."""

@@ -192,6 +192,21 @@ def test_stations_rest_with_their_link(seed):
         assert close(evaluate(*inputs.values()), wanted)
 
 
+@pytest.mark.parametrize(("algorithm", "seed"), [(FORWARD, ""), (INVERSE, "v"), (INVERSE, "q"), (FORWARD, "v")])
+def test_damping_that_couples_links(algorithm, seed, always_rolled):
+    """A link takes the rates of all: also of those that a block of directions moves far away from it."""
+    rng = np.random.default_rng(5)
+    tree = chain(8)
+    D = rng.standard_normal((tree.size, tree.size))
+    tree = tree.with_drag(D @ D.T)
+    inputs = {name: 0.2 * rng.standard_normal(tree.size) for name in algorithm.inputs}
+    program = Program(algorithm, tree, (seed,) if seed else ())
+    ours = Evaluator(program)(*inputs.values())
+    one_piece = ReplayEvaluator(whole(algorithm, tree, program.seeds), tree.gravity, tree.size)(*inputs.values())
+    assert close(ours, one_piece)
+    assert len(program.traced.parents) == len(tree.links)
+
+
 @pytest.mark.parametrize("algorithm", [FORWARD, INVERSE], ids=lambda each: each.name)
 def test_kernels_know_the_structural_zeros(algorithm):
     """Zeros travel along the chain: the loop costs hardly more than the tape of the whole robot."""

@@ -77,7 +77,7 @@ def trace(*functions):
 
 
 @given(f=expressions, g=expressions, values=numbers)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_a_traced_expression_is_the_float_expression(f, g, values):
     _, _, outputs = trace(f, g)
     found = replay(outputs, dict(zip(SYMBOLS, values, strict=True)))
@@ -87,7 +87,7 @@ def test_a_traced_expression_is_the_float_expression(f, g, values):
 
 
 @given(f=expressions, values=numbers, direction=numbers)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_tangents_are_the_derivatives(f, values, direction):
     tape, symbols, outputs = trace(f)
     seeds = {s.index: tape.symbol(f"d{name}") for s, name in zip(symbols, SYMBOLS, strict=True)}
@@ -99,7 +99,7 @@ def test_tangents_are_the_derivatives(f, values, direction):
 
 
 @given(f=expressions)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_no_operation_is_done_twice(f):
     """Tracing the same expression again adds nothing to the tape."""
     tape, symbols, outputs = trace(f, f)

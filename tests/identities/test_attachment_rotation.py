@@ -27,7 +27,7 @@ def rotated(theta, size):
 
 @pytest.mark.parametrize("rule", MAPS)
 @given(direction=components, size=st.floats(0.0, LARGEST), rate=components)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_a_proper_rotation_with_its_true_rate(rule, direction, size, rate):
     theta, rate = rotated(direction, size), 3 * rate
     turn = MAPS[rule](theta.tolist(), rate.tolist())

@@ -94,7 +94,7 @@ def shot(load):
     def end(moment):
         y = np.array([0.0, 0.0, 0.0, moment])
         for a, b in ((0.0, 0.4), (0.4, 0.7), (0.7, 1.0)):
-            y = solve_ivp(rates, (a, b), y, rtol=1e-10, atol=1e-12).y[:, -1]
+            y = solve_ivp(rates, (a, b), y, method="DOP853", rtol=1e-10, atol=1e-12).y[:, -1]
         return y
 
     return end(fsolve(lambda m: end(m[0])[3], [load[1]])[0])

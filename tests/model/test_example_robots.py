@@ -119,6 +119,23 @@ class Peer:
         return pin.aba(self.model, self.data, *self.state(q, v, tau))[self.order]
 
 
+def meeting(file, robot):
+    """Our dynamics, Pinocchio's, and a random state that obeys the ties, with random efforts."""
+    arm = pliant.Dynamics(without_friction(robot), compile="never")
+    rng = np.random.default_rng(1)
+    T, q_0 = tie_matrix(robot.joint_coordinates, robot.ties)
+    u, w = rng.uniform(-1, 1, (2, T.shape[1]))
+    return arm, Peer(file, arm.names), (T @ u + q_0, T @ w, rng.uniform(-1, 1, arm.size))
+
+
+def expected(robot, peer, q, v, tau):
+    """Pinocchio's accelerations; its recursion knows no ties: its matrices, with the tied coordinates eliminated."""
+    if not robot.ties:
+        return peer.forward(q, v, tau)
+    T, _ = tie_matrix(robot.joint_coordinates, robot.ties)
+    return T @ np.linalg.solve(T.T @ peer.mass_matrix(q) @ T, T.T @ (tau - peer.bias(q, v)))
+
+
 def close(ours, theirs):
     np.testing.assert_allclose(ours, theirs, rtol=EQUAL, atol=EQUAL * (np.abs(theirs).max() or 1.0))
 
@@ -138,24 +155,14 @@ def test_a_real_robot_has_the_dynamics_of_its_file(name):
     if not robot.joint_coordinates:
         assert robot.mass > 0  # a drone: one body
         return
-    arm = pliant.Dynamics(without_friction(robot), compile="never")
-    peer = Peer(file, arm.names)
-    rng = np.random.default_rng(1)
-    T, q_0 = tie_matrix(robot.joint_coordinates, robot.ties)
-    u, w = rng.uniform(-1, 1, (2, T.shape[1]))
-    q, v, tau = T @ u + q_0, T @ w, rng.uniform(-1, 1, arm.size)
+    arm, peer, (q, v, tau) = meeting(file, robot)
     close(arm.mass_matrix(q), peer.mass_matrix(q))
     close(arm.bias(q, v), peer.bias(q, v))
     if name in MASSLESS:
         with pytest.raises(ValueError, match="moves no inertia"):
             arm.forward(q, v, force=tau)
         return
-    expected = peer.forward(q, v, tau)
-    if robot.ties:
-        # Pinocchio's own recursion knows no ties: its matrices, with the tied coordinates eliminated
-        M, h = peer.mass_matrix(q), peer.bias(q, v)
-        expected = T @ np.linalg.solve(T.T @ M @ T, T.T @ (tau - h))
-    close(arm.forward(q, v, force=tau), expected)
+    close(arm.forward(q, v, force=tau), expected(robot, peer, q, v, tau))
 
 
 # Pinocchio takes only joints that follow one before them

@@ -129,7 +129,7 @@ def test_what_is_not_finite_stays_quiet(text):
     assert not np.isfinite(values).all()
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(st.text(alphabet="xLpi0123456789.+-*/^() sincoeqrtah", max_size=60) | st.text(max_size=60))
 def test_any_text_gives_a_shape_or_an_expression_error(text):
     try:
@@ -151,7 +151,7 @@ trees = st.recursive(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(trees)
 def test_derivatives_agree_with_complex_steps(text):
     """f(x + ih) gives the first derivative to full precision, by Python's own arithmetic."""

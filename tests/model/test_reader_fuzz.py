@@ -36,7 +36,7 @@ def survives(content):
         assert all(problem.file for problem in result.problems)
 
 
-@settings(fuzz, max_examples=200)
+@settings(fuzz, max_examples=50)
 @given(st.binary(max_size=200))
 def test_random_bytes(content):
     survives(content)
@@ -45,7 +45,7 @@ def test_random_bytes(content):
 YAML_SIGNS = ":-?[]{},&*!|>'\"%@`#~<=\\ \n\t0.1eabnul_"
 
 
-@settings(fuzz, max_examples=200)
+@settings(fuzz, max_examples=50)
 @given(st.text(alphabet=YAML_SIGNS, max_size=120))
 def test_random_signs_of_yaml(text):
     survives(text)
@@ -81,7 +81,7 @@ def edited(content, edit):
     return b"".join(lines)
 
 
-@settings(fuzz, max_examples=200)
+@settings(fuzz, max_examples=50)
 @given(st.lists(edits, min_size=1, max_size=4))
 def test_mutations_of_a_good_file(changes):
     content = GOOD
@@ -132,7 +132,7 @@ values = st.recursive(
 )
 
 
-@settings(fuzz, max_examples=200)
+@settings(fuzz, max_examples=50)
 @given(st.dictionaries(st.sampled_from(sorted(Robot.model_fields)), values, max_size=9))
 def test_random_structures(data):
     assert str(outcome(lambda: Document("fuzz.yaml", data).build(Robot)))
@@ -143,7 +143,7 @@ bodies = {"joint": joints, "rigid": values, "beam": values, "modal": values, "hu
 links_of_fuzz = st.lists(st.fixed_dictionaries({"name": st.sampled_from("abc")}, optional=bodies), max_size=4)
 
 
-@settings(fuzz, max_examples=120)
+@settings(fuzz, max_examples=40)
 @given(links_of_fuzz, values)
 def test_random_links(links, pose):
     data = {"name": "fuzz", "links": links, "pose": pose}
@@ -164,7 +164,7 @@ EXTREMES = [1e308, -1e308, 5e-324, 1e-200, 1e29, 0, -0.0, 10**400, True, None, "
 EXTREMES += [".", "upper.", "1e300 km", "exp(exp(1000*x))", "1/(x - L/2)", {"x": 1e29}, [None], "auto", "steel", "x^2"]
 
 
-@settings(fuzz, max_examples=120)
+@settings(fuzz, max_examples=40)
 @given(st.lists(st.tuples(st.sampled_from(PATHS), st.sampled_from(EXTREMES) | scalars), min_size=1, max_size=3))
 def test_extreme_values_in_a_good_file(changes):
     """Warnings are errors here: nothing may overflow on the way to a robot."""

@@ -62,7 +62,7 @@ def test_a_default_parent_survives_sorting():
     assert r.parent_of("second") == ("first", "tip")
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(st.integers(1, 12).flatmap(lambda n: st.tuples(st.permutations(range(n)), st.randoms(use_true_random=False))))
 def test_any_order_of_a_tree_gives_the_same_parents(case):
     order, random = case

@@ -10,6 +10,7 @@ from pliant.model.visuals import Cylinder, Visual
 from pliant.pictures import meshes
 from pliant.pictures.drawing import robot_figure
 from pliant.pictures.meshes import MeshWarning, link_triangles, visual_triangles
+from pliant.pictures.robot_solids import RobotSolids
 
 # a wedge: two sides that share an edge, one of them a quadrilateral in formats that have such
 POINTS = np.array([[0, 0, 0], [0.2, 0, 0], [0.2, 0.1, 0], [0, 0.1, 0], [0, 0, 0.3]])
@@ -108,6 +109,9 @@ def test_a_drawing_shows_them(tmp_path):
     )
     robot = pliant.load(tmp_path / "arm.urdf")
     assert len(link_triangles(robot.link("arm"))) == 3
+    # and so do solids, without bars in their place
+    solids = RobotSolids(pliant.Dynamics(robot, compile="never")).solids
+    assert [(len(s.faces), s.link) for s in solids if s.kind in ("looks", "rigid")] == [(3, "arm")]
     figure = robot_figure(robot, tmp_path / "arm.png")
     faces = [each for each in figure.axes[0].collections if len(each.get_paths()) == 3]
     assert len(faces) == 1

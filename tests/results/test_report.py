@@ -298,7 +298,8 @@ def test_the_page_prints_and_keeps_still_if_asked(browser, page, tmp_path):
     browser.media(kind="print", dark=True)
     assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     browser.media(still=True)
-    browser.run("window.before = true; location.reload()")
+    browser.run("window.before = true")
+    browser.reload()
     label = "document.querySelector('.film .play')?.textContent ?? ''"
     assert sometime(lambda: "play" in browser.run(f"window.before ? '' : {label}"))
     browser.media()

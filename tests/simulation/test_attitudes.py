@@ -79,6 +79,7 @@ def test_a_racket_flips_for_hundreds_of_turns_and_keeps_its_momenta(racket):
         ("scipy:Radau", {"tolerance": 1e-9}, 1e-6),
         ("rk4", {"step": 2e-3}, 1e-7),
         ("generalised-alpha", {"tolerance": 1e-6}, 2e-3),
+        ("esdirk", {"tolerance": 1e-8}, 1e-5),
     ],
 )
 def test_every_kind_of_step_crosses_half_turns(racket, method, options, bound):
@@ -243,7 +244,12 @@ def study(method, **options):
 
 @pytest.mark.parametrize(
     ("method", "options"),
-    [("dop853", {}), ("rk4", {"step": 1e-3}), ("generalised-alpha", {"tolerance": 1e-5})],
+    [
+        ("dop853", {}),
+        ("rk4", {"step": 1e-3}),
+        ("generalised-alpha", {"tolerance": 1e-5}),
+        ("esdirk", {"tolerance": 1e-6}),
+    ],
 )
 def test_a_run_resumed_between_changes_is_the_same_to_the_last_bit(method, options):
     whole, first, second = (Run(study(method, **options)) for _ in range(3))

@@ -26,6 +26,7 @@ drive: {given: {joints: {slide: 3 N}}}
 """
 BAD = {
     "no robot": (GOOD.replace("robot: single-flexible-link", ""), "key 'robot' is missing"),
+    "a robot": ("name: arm\nlinks: []\n", "this is a robot; a study names it, like this: robot: own.yaml, until: 5 s"),
     "unknown robot": (GOOD.replace("single-flexible-link", "single-flexible-lick"), "did you mean"),
     "negative time": (GOOD.replace("20 ms", "-20 ms"), "line 4: Study 'own': until is -20 ms; it must be positive"),
     "wrong unit": (GOOD.replace("20 ms", "20 mm"), "line 4: Study 'own': until is '20 mm'; its unit is wrong"),

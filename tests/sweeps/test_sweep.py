@@ -1,9 +1,11 @@
 """Sweeps: right numbers, failures as rows, files, interruption, processes and clusters."""
 
 import errno
+import gc
 import io
 import os
 import signal
+import tracemalloc
 from functools import partial
 from pathlib import Path
 
@@ -14,11 +16,13 @@ import pytest
 import pliant
 from pliant.results import sealed
 from pliant.sweeps.journal import Journal
-from pliant.sweeps.work import CaseRow, run_chunk
+from pliant.sweeps.work import CaseRow, SweepJob, run_chunk
 
 PLACE = "arm.payloads[0].mass"
 # a sweep calls the same functions in the same order; other processes may use other lanes
 SAME = 1e-12
+# bytes that twelve cases may leave behind: one robot with its run takes ten times as many
+KEPT = 100_000
 
 
 @pytest.fixture(scope="module")
@@ -311,6 +315,26 @@ def test_a_full_disk_loses_no_case(robot, tmp_path, monkeypatch):
     monkeypatch.setattr("pliant.sweeps.sweep.SPARE", 2**62)
     with pytest.raises(OSError, match=r"table2\.h5"):
         pliant.sweep(robot, vary, file=tmp_path / "table2.h5")
+
+
+def test_memory_does_not_grow_with_the_cases(study):
+    """What is kept for a robot goes with it."""
+    job = SweepJob(study, "simulate", ("final(hinge)",))
+
+    def robots_after(cases):
+        for mass in np.linspace(0.1, 0.5, cases):
+            assert not job.row({PLACE: float(mass)}).reason
+        gc.collect()
+        return sum(isinstance(thing, pliant.Robot) for thing in gc.get_objects())
+
+    few = robots_after(2)
+    tracemalloc.start()
+    robots_after(2)
+    before = tracemalloc.get_traced_memory()[0]
+    assert robots_after(12) == few
+    grown = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert grown < KEPT
 
 
 def test_runs_of_a_sweep_follow_what_is_asked_and_warn_as_always(study):

@@ -70,18 +70,28 @@ def _plain_body(link: Link) -> ModalBody:
 
 def shape_sets(link: Link, robot: Robot | None = None) -> list[ShapeSet]:
     """The shapes of the elastic coordinates of a beam, one set per family, in their order."""
-    if robot is not None and link.name in robot.link_names and robot.link(link.name) is link:
+    if robot is not None and _is_of(link, robot):
         return list(_own_shapes(robot, link.name))
     beam = _resolved(link, robot)
     return _shape_sets(link, beam, beam_profile(beam), robot)
+
+
+def _is_of(link: Link, robot: Robot) -> bool:
+    """Whether a link is one of a robot's."""
+    return link.name in robot.link_names and robot.link(link.name) is link
 
 
 @once_per_robot
 def _own_shapes(robot: Robot, name: str) -> list[ShapeSet]:
     """Those of a link of a robot."""
     link = robot.link(name)
-    beam = _resolved(link, robot)
-    return _shape_sets(link, beam, beam_profile(beam), robot)
+    return _shape_sets(link, _resolved(link, robot), own_profile(robot, name), robot)
+
+
+@once_per_robot
+def own_profile(robot: Robot, name: str) -> BeamProfile:
+    """The sections of a beam of a robot."""
+    return beam_profile(_resolved(robot.link(name), robot))
 
 
 def frequencies(body: ModalBody) -> Array:
@@ -103,7 +113,7 @@ def frequencies(body: ModalBody) -> Array:
 def _beam_body(link: Link, robot: Robot | None) -> ModalBody:
     """A beam without its damping."""
     beam = _resolved(link, robot)
-    profile = beam_profile(beam)
+    profile = own_profile(robot, link.name) if robot is not None and _is_of(link, robot) else beam_profile(beam)
     shapes = shape_sets(link, robot)
     size = sum(s.size for s in shapes)
     if size > MOST_COORDINATES:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +16,7 @@ from pliant.bodies.curved_axis import curved_inertia, undeformed_pose
 from pliant.bodies.invariants import inertia
 from pliant.bodies.modal_body import Array
 from pliant.bodies.profile import beam_profile
+from pliant.model.once import once_per_robot
 
 if TYPE_CHECKING:
     from pliant.model.inertia import RigidMass
@@ -107,7 +107,7 @@ def joint_pose(joint: Joint, values: Mapping[str, float]) -> Pose:
     return p, R @ turn @ joint.child_placement.matrix()
 
 
-@lru_cache(maxsize=4)
+@once_per_robot
 def _mounted_by_frame(robot: Robot) -> dict[str, dict[str, CarriedMass]]:
     """Per link and frame: payloads and outboard links, in the link frame; one pass from the tips inwards."""
     mounted = {link.name: _payloads(link) for link in robot.links}

@@ -87,7 +87,7 @@ class RodTerms(NamedTuple):
     root_R     axes and origin of the rod's root in the body
     root_p
     axis_mass  G_00, what the axis carries
-    stations   all of one structure
+    stations   their constants
     plane      "x", "y", "z": the one axis about which sections turn; "" for any
     known      the rod at the state of which terms are wanted, where it has been found before
     """
@@ -104,10 +104,10 @@ class RodTerms(NamedTuple):
     plane: str
     known: BentRod | Sequence[None] = ()
 
-    @staticmethod
-    def roles() -> dict[str, Role]:
-        """Damping takes energy; axes are structure."""
-        return {"D_ee": "loss", "root_R": "exact", "stations": "alike"}
+    def roles(self) -> dict[str, Role]:
+        """Damping takes energy; axes are structure; the stations of a loop have one structure."""
+        own: dict[str, Role] = {"D_ee": "loss", "root_R": "exact"}
+        return {**own, "stations": "alike"} if self.looped else own
 
     @property
     def looped(self) -> bool:

@@ -53,8 +53,11 @@ def equilibrium(
     how += "".join(f", {name} turns at {number(value)} rad/s" for name, value in rates.items())
     straight = np.where(np.isin(arm.names, loaded.joint_coordinates), found.q, 0.0)
     sag = 1e3 * (arm.pose("tip", found.q).position - arm.pose("tip", straight).position)
-    moved = f"bending moves the tip by ({_listed(sag)}) mm, base axes"
-    emit(f"[bold]{plain(loaded.name)}[/]: equilibrium, {how}; {moved}", _joints(arm, found), _links(arm, found))
+    bends = any(link.is_flexible for link in loaded.links)
+    moved = f"bending moves the tip by ({_listed(sag)}) mm, base axes" if bends else "no link bends"
+    tables = [_joints(arm, found)] if loaded.joint_coordinates else []
+    tables += [_links(arm, found)] if bends else []
+    emit(f"[bold]{plain(loaded.name)}[/]: equilibrium, {how}; {moved}", *tables)
     warn([*description_limits(loaded), *found.warnings])
 
 

@@ -94,7 +94,8 @@ def modes(
     how += [word for word, on in (("straight links", straight), ("without gravity", weightless)) if on]
     how += [f"{name} turns at {number(value)} rad/s" for name, value in rates.items()]
     title = f"[bold]{plain(loaded.name)}[/]: natural modes, {', '.join(how)}"
-    emit(title, _configuration(arm, found), _rows(found, count))
+    where = [_configuration(arm, found)] if arm.robot.joint_coordinates else []
+    emit(title, *where, _rows(found, count))
     # finer links are compared at rest
     finer = [] if rates or loads or followers else _convergence(arm, at or [], free, convergence, count)
     warn([*description_limits(loaded), *found.warnings, *finer])

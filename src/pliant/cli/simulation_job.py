@@ -127,8 +127,11 @@ class Job:
             return JobOutcome(trouble=f"{self.partial}: {error.strerror} at t = {self.run.t:.6g} s; {where}")
         except Exception:
             # a file without a checkpoint is of no use, and would be in the way of the next run
+            self.space.release()
             if self.kept is None and not self.saved:
                 log.remove()
+            else:
+                log.close()
             raise
         # not yet on the disk, should the result not get there either
         self.unsaved.append(self.run.recorder.fresh())

@@ -309,7 +309,7 @@ class Beam(Element):
     def families(self) -> tuple[str, ...]:
         """The elastic families of the beam, in the order of the coordinates."""
         if self.modes is not None:
-            return tuple(self.modes.families())
+            return self.modes.family_names
         method = self.elements or self.lumped
         return method.families() if method is not None else ()
 

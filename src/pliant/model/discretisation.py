@@ -194,8 +194,20 @@ class Modes(Element):
 
     def families(self) -> dict[str, Family]:
         """The families that have modes, in the order of the coordinates."""
-        resolved = {name: self.resolve(name) for name in FAMILIES if getattr(self, name) is not None}
-        return {name: family for name, family in resolved.items() if family.count}
+        return {name: self.resolve(name) for name in self.family_names}
+
+    @property
+    def family_names(self) -> tuple[str, ...]:
+        """Their names, without what they are."""
+        return tuple(name for name in FAMILIES if self._count(name))
+
+    def _count(self, name: str) -> int:
+        own: Family | None = getattr(self, name)
+        if own is None:
+            return 0
+        if own.count is None and (own.shape or self.shape) == "user":
+            return len(own.expressions or self.expressions or ())
+        return own.count or 0
 
 
 def user_shape(shape: str | ShapeFunction) -> Expression | ShapeFunction:

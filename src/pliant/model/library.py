@@ -71,6 +71,16 @@ def load(
     if path.suffix.lower() not in YAML_ENDINGS:
         endings = ", ".join((*YAML_ENDINGS, URDF_ENDING))
         raise ModelError(Problem("", f"the name of a robot file must end in one of {endings}", text))
+    if path.parent == FOLDER:
+        return _kept(path, path.stat().st_mtime_ns)
+    from pliant.model.yaml_file import read_robot
+
+    return read_robot(path)
+
+
+@lru_cache(maxsize=64)
+def _kept(path: Path, changed: int) -> Robot:
+    """A robot that comes with the package, the same one until its file changes: what is made of it is made once."""
     from pliant.model.yaml_file import read_robot
 
     return read_robot(path)

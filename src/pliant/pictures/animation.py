@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.model.files import written
-from pliant.pictures.canvas import FLEXIBLE_EDGE, GREY, INK, LOAD, LOAD_EDGE, PALE, PAPER, RIGID_EDGE, TRACE
+from pliant.pictures.canvas import FLEXIBLE_EDGE, GREY, INK, LOAD, PALE, PAPER, RIGID, RIGID_EDGE, TRACE
 from pliant.pictures.film import Film, make_film, view_of
+from pliant.pictures.robot_solids import RobotSolids
+from pliant.pictures.solids import Kind
 from pliant.pictures.words import as_written
 
 if TYPE_CHECKING:
@@ -28,6 +30,16 @@ LONGEST = 20.0
 # pictures per second and dots per inch: a GIF must stay small, an MP4 is small anyhow
 QUALITY = {".gif": (20, 90), ".mp4": (30, 150)}
 GIF_COLOURS = 64
+STATIONS, TRIANGLES = 13, 1500
+"""Sections along a beam, and triangles of the meshes of a link."""
+PAINT: dict[Kind, str] = {
+    "flexible": FLEXIBLE_EDGE,
+    "rigid": PALE,
+    "joint": RIGID_EDGE,
+    "load": LOAD,
+    "looks": RIGID,
+    "ground": GREY,
+}
 WIDTH, HEIGHT, HEAD, MARGIN = 6.4, 4.8, 0.5, 0.3
 
 
@@ -48,7 +60,7 @@ def draw_film(arm: Dynamics, time: Floats, q: Floats, path: Path, seconds: float
     ending = path.suffix.lower()
     rate, dots = QUALITY[ending]
     film = make_film(arm, time, q, max(round(seconds * rate), 2))
-    scene = _Scene(film, view_of(arm, film), title)
+    scene = _Scene(film, _Faces(arm, film, view_of(arm, film)), title)
     scene.figure.set_dpi(dots)
     # a run with few samples gives fewer pictures, each shown for longer
     with written(path) as beside:
@@ -79,13 +91,42 @@ def _write_mp4(scene: _Scene, path: Path, rate: float) -> None:
             writer.grab_frame()
 
 
-class _Scene:
-    """A figure with the strokes of a film, moved from picture to picture."""
+class _Faces:
+    """The solids of a robot in the pictures of a film: the triangles that face the eye, the far ones first."""
 
-    def __init__(self, film: Film, view: Viewpoint, title: str) -> None:
+    def __init__(self, arm: Dynamics, film: Film, view: Viewpoint) -> None:
+        from matplotlib.colors import to_rgb
+
+        self.view = view
+        drawn = RobotSolids(arm, STATIONS, TRIANGLES)
+        self.solids = [(solid, np.array(to_rgb(PAINT[solid.kind]))) for solid in drawn.solids if len(solid.faces)]
+        self.positions, self.axes = drawn.skeleton.places(film.q)
+
+    def corners(self) -> Floats:
+        """All of them, in all pictures (n, 3)."""
+        every = [solid.vertices(self.positions, self.axes).reshape(-1, 3) for solid, _ in self.solids]
+        return np.concatenate(every)
+
+    def at(self, k: int) -> tuple[Floats, Floats]:
+        """Corners in the picture (n, 3, 2) and colours (n, 3) at one instant."""
+        places = self.positions[k], self.axes[k]
+        triangles = np.concatenate([solid.vertices(*places)[solid.faces] for solid, _ in self.solids])
+        colours = np.concatenate([np.tile(colour, (len(solid.faces), 1)) for solid, colour in self.solids])
+        normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+        facing = normals @ self.view.towards / np.maximum(np.linalg.norm(normals, axis=1), 1e-300)
+        seen = np.flatnonzero(facing > 0)
+        seen = seen[np.argsort(triangles[seen].mean(axis=1) @ self.view.towards)]
+        return self.view.project(triangles[seen]), colours[seen] * (0.6 + 0.4 * facing[seen, None])
+
+
+class _Scene:
+    """A figure with the strokes and the faces of a film, moved from picture to picture."""
+
+    def __init__(self, film: Film, faces: _Faces, title: str) -> None:
+        from matplotlib.collections import PolyCollection
         from matplotlib.figure import Figure
 
-        self.film, self.view = film, view
+        self.film, self.faces, self.view = film, faces, faces.view
         self.figure: Figure = Figure(figsize=(WIDTH, HEIGHT), facecolor=PAPER)
         axes: Any = self.figure.add_axes((0.0, 0.0, 1.0, 1.0))
         axes.axis("off")
@@ -94,18 +135,19 @@ class _Scene:
         self.ghosts = [axes.plot([], [], color=PALE, lw=1.0, ls="--")[0] for _ in film.lines]
         round_ends: dict[str, Any] = {"solid_capstyle": "round", "solid_joinstyle": "round"}
         self.strokes = [
-            axes.plot([], [], color=FLEXIBLE_EDGE if line.flexible else RIGID_EDGE, lw=4.0, **round_ends)[0]
+            axes.plot([], [], color=FLEXIBLE_EDGE if line.flexible else PALE, lw=1.6, **round_ends)[0]
             for line in film.lines
         ]
-        (self.joints,) = axes.plot([], [], ls="none", marker="o", ms=5.5, mfc=PAPER, mec=INK, mew=1.3)
-        (self.loads,) = axes.plot([], [], ls="none", marker="o", ms=8.0, mfc=LOAD, mec=LOAD_EDGE, mew=1.0)
+        # beams that are thinner than a line are still seen
+        self.solids: Any = PolyCollection([], linewidths=0.2, zorder=3)
+        axes.add_collection(self.solids, autolim=False)
         head = 1 - 0.25 / HEIGHT
         self.figure.text(0.3 / WIDTH, head, as_written(title), weight="bold", color=INK, va="center")
         self.clock = self.figure.text(1 - 0.3 / WIDTH, head, "", ha="right", color=GREY, va="center")
 
     def _fit(self, axes: Any) -> None:
         """Limits that hold the whole motion below the head, to one scale."""
-        xy = self.view.project(self.film.points)
+        xy = self.view.project(np.concatenate([self.film.points, self.faces.corners()]))
         low, high = xy.min(axis=0), xy.max(axis=0)
         free = WIDTH - 2 * MARGIN, HEIGHT - HEAD - 2 * MARGIN
         inch = max(float((high - low)[0]) / free[0], float((high - low)[1]) / free[1], 1e-9)
@@ -121,8 +163,10 @@ class _Scene:
             ghost.set_data(*project(line.rigid[k]).T)
             stroke.set_data(*project(line.bent[k]).T)
         self.trace.set_data(*project(film.tip[: k + 1]).T)
-        self.joints.set_data(*project(film.joints[k]).T)
-        self.loads.set_data(*project(film.loads[k]).T)
+        corners, colours = self.faces.at(k)
+        self.solids.set_verts(list(corners))
+        self.solids.set_facecolor(colours)
+        self.solids.set_edgecolor(colours)
         self.clock.set_text(f"{film.time[k]:.2f} s")
 
     def picture(self, k: int) -> NDArray[np.uint8]:

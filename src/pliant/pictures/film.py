@@ -37,15 +37,15 @@ class Film(NamedTuple):
     """Pictures of a run.
 
     time    of the pictures, s (pictures,)
+    q       configurations (pictures, n)
     lines   the strokes
-    joints  where links begin that move against what carries them, base frame (pictures, links, 3)
     tip     the path of the tip (pictures, 3)
     loads   centres of hubs and payloads (pictures, parts, 3)
     """
 
     time: Floats
+    q: Floats
     lines: list[Stroke]
-    joints: Floats
     tip: Floats
     loads: Floats
 
@@ -67,10 +67,7 @@ def make_film(arm: Dynamics, time: Floats, q: Floats, pictures: int = MOST_PICTU
         lines += [Stroke(link.name, link.is_flexible and k == 0, a, b) for k, (a, b) in enumerate(pairs)]
     # what has no length is not drawn
     seen = [line for line in lines if np.ptp(line.bent, axis=1).max() > SAME_PLACE]
-    moving = [link.name for link in robot.links if link.joint.type != "fixed"]
-    # of a robot without joints none
-    joints = np.array([bent.position(f"{name}.root") for name in moving]).reshape(len(moving), len(q), 3).swapaxes(0, 1)
-    return Film(time[rows], seen, joints, bent.position("tip"), bent.loads())
+    return Film(time[rows], q, seen, bent.position("tip"), bent.loads())
 
 
 def view_of(arm: Dynamics, film: Film) -> Viewpoint:

@@ -47,11 +47,11 @@ class RobotSolids:
         robot = arm.robot
         self.solids: list[Solid] = [block("", "ground", np.full(3, 2.4 * self.unit)).on(self.skeleton.base)]
         for link, member in zip(robot.links, self._members(), strict=True):
-            parts = [*self._beams(link), *self._looks(link)]
-            if link.beam is None and not parts:
-                parts += self._bars(link)
-            parts += [*self._offsets(link), *self._carried(link, member), *self._joint(link, member)]
-            self.solids += parts
+            looks = [*self._looks(link)]
+            self.solids += [*self._beams(link), *looks, *self._carried(link, member), *self._joint(link, member)]
+            # what a mesh shows needs no bars
+            if not looks:
+                self.solids += [*self._offsets(link), *(self._bars(link) if link.beam is None else ())]
 
     @property
     def stressed(self) -> bool:

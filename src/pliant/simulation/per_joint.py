@@ -86,6 +86,20 @@ class PerJoint:
         return read
 
 
+class PerCoordinate(PerJoint):
+    """The pydantic reading of numbers by the names of elastic coordinates, each in the unit that it has."""
+
+    def __init__(self) -> None:
+        super().__init__(Quantity(""), single=False)
+
+    def read(self, value: Any, given: Any) -> FrozenDict[str, Any]:
+        if not isinstance(value, Mapping):
+            words = "is {given}; it must be a mapping of elastic coordinates, such as arm.bend_y.1, to numbers"
+            raise PydanticCustomError("value", words, {"given": show(value)})
+        context = given if isinstance(given, dict) else {}
+        return FrozenDict(self._entries([(k, entry, False) for k, entry in value.items()], context))
+
+
 def spread(value: Any, names: Sequence[str], default: Any = None, what: str = "value") -> list[Any]:
     """One entry per name; joints that a mapping leaves out get the default."""
     if isinstance(value, Mapping):
@@ -205,6 +219,7 @@ def joint_problems(
 
 _COORDINATE = Quantity("rad", sliding="m")
 Coordinates = Annotated[PerJointValue, PerJoint(_COORDINATE, single=False)]
+Shapes = Annotated[Mapping[str, float], PerCoordinate()]
 Speeds = Annotated[PerJointValue, PerJoint(Quantity("rad/s", sliding="m/s"), single=False)]
 SpeedLimits = Annotated[PerJointValue, PerJoint(Quantity("rad/s", POSITIVE, sliding="m/s"))]
 Plain = Annotated[PerJointValue, PerJoint(Quantity("", NON_NEGATIVE))]

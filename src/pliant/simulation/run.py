@@ -349,7 +349,7 @@ def simulate(
     events        thresholds that stop the run or are recorded
     limits        joints that pass their limits: "ignore", "warn" or "stop"
     stops         elastic stops at the position limits
-    method        "auto", "dop853", "generalised-alpha", "rk4", "semi-implicit", "sundials" or "scipy:NAME"
+    method        "auto", "dop853", "esdirk", "generalised-alpha", "rk4", "semi-implicit", "sundials" or "scipy:NAME"
     tolerance     relative error of a step; ``absolute`` is a hundredth of it by default
     groups        absolute errors of "joints", "elastic" or patterns of coordinate names
     max_step      largest step, s; ``step`` is that of fixed-step methods

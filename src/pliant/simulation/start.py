@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from pliant.analysis.equilibrium import settle
 from pliant.analysis.statics import NoEquilibriumError
 from pliant.dynamics import Dynamics
 from pliant.formulations.loops.errors import LoopError
 from pliant.formulations.loops.selection import RANK
-from pliant.model.element import Element
-from pliant.model.errors import ModelError, Problem
-from pliant.model.units import Number
-from pliant.simulation.per_joint import Coordinates, Speeds
+from pliant.model.element import Element, Frozen, rule
+from pliant.model.errors import ModelError, Problem, did_you_mean
+from pliant.model.units import Number, Quantity
+from pliant.simulation.per_joint import Coordinates, Shapes, Speeds
 
 if TYPE_CHECKING:
     from pliant.formulations.loops.loops import Loops
 
 Floats = NDArray[np.float64]
 
+LoadForce = Annotated[float, Quantity("N")]
 NEARLY = 1e-6
 """Scaled gap and rate up to which a given state counts as closed; it is then put onto the loops."""
 
@@ -37,6 +39,14 @@ class Start(Element):
     links: Literal["straight", "equilibrium"] = Field(
         default="straight", description="shape of the links: straight, or bent as gravity and springs bend them at rest"
     )
+    shape: Shapes | None = Field(
+        default=None,
+        description="elastic coordinates by name, instead of links: arm.bend_y.1; the others are zero; strains in 1/m",
+    )
+    loads: Annotated[dict[str, tuple[LoadForce, LoadForce, LoadForce]], Frozen] | None = Field(
+        default=None,
+        description="frames to forces along the base axes that bend the links, with links: equilibrium, and let go",
+    )
     q: tuple[Number, ...] | None = Field(default=None, description="all coordinates, instead of position and links")
     v: tuple[Number, ...] | None = Field(default=None, description="all rates, instead of velocity")
 
@@ -44,6 +54,15 @@ class Start(Element):
     @classmethod
     def _lists(cls, value: Any) -> Any:
         return value.tolist() if isinstance(value, np.ndarray) else value
+
+    @model_validator(mode="after")
+    def _one_shape(self) -> Self:
+        """Links are straight, at rest or of a given shape; loads bend them at rest."""
+        if self.shape is not None and (self.links == "equilibrium" or self.q is not None):
+            raise rule("give one of shape, links: equilibrium and q")
+        if self.loads is not None and self.links != "equilibrium":
+            raise rule("loads bend links at rest: write links: equilibrium with them")
+        return self
 
     def state(self, arm: Dynamics) -> tuple[Floats, Floats]:
         """q and v (n,) of a robot, with closed loops."""
@@ -55,12 +74,25 @@ class Start(Element):
         else:
             q = _assembled(arm, q, placed)
         if self.q is None and self.links == "equilibrium":
-            q = equilibrium(arm, q)
+            q = equilibrium(arm, q, self.loads)
+        elif self.shape is not None and self.q is None:
+            q = _bent(arm, q, self.shape)
         if self.v is not None:
             v = np.array(self.v)
         elif moved:
             v = _following(arm, q, v, moved)
         return _checked(arm.loops, q, v)
+
+
+def _bent(arm: Dynamics, q: Floats, shape: Mapping[str, float]) -> Floats:
+    """The pose with elastic coordinates by name; loops are closed with what is given held."""
+    elastic = [name for name in arm.names if name not in arm.robot.joint_coordinates]
+    for name, value in shape.items():
+        if name not in elastic:
+            hint = did_you_mean(name, elastic) or f"; it has {', '.join(elastic) or 'none'}"
+            raise ModelError(Problem("", f"the robot has no elastic coordinate '{name}'{hint}", path=("shape", name)))
+        q[arm.names.index(name)] = value
+    return _assembled(arm, q, list(shape)) if arm.loops.rows else q
 
 
 def _fill(target: Floats, given: Any, arm: Dynamics) -> list[str]:
@@ -121,9 +153,14 @@ def _checked(loops: Loops, q: Floats, v: Floats) -> tuple[Floats, Floats]:
     return loops.corrected(q, v)
 
 
-def equilibrium(arm: Dynamics, q: Floats) -> Floats:
-    """The coordinates with the links bent as they are at rest while the drives hold their angles."""
+def equilibrium(arm: Dynamics, q: Floats, loads: Mapping[str, Any] | None = None) -> Floats:
+    """The coordinates with the links bent as they are at rest, under loads, while the drives hold their angles."""
+    for frame in loads or {}:
+        try:
+            arm.mechanism.frame(frame)
+        except KeyError as error:
+            raise ModelError(Problem("", str(error.args[0]), path=("loads", frame))) from None
     try:
-        return settle(arm, q).q
+        return settle(arm, q, loads=dict(loads) if loads else None).q
     except NoEquilibriumError as error:
         raise ModelError(str(error)) from None

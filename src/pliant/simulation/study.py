@@ -55,7 +55,7 @@ from pliant.simulation.start import Start
 from pliant.simulation.trajectories.cartesian import Circle, Line
 from pliant.simulation.trajectories.joint_moves import Duration
 
-METHODS = ("auto", "dop853", "rk4", "semi-implicit", "generalised-alpha", "sundials")
+METHODS = ("auto", "dop853", "esdirk", "generalised-alpha", "rk4", "semi-implicit", "sundials")
 SCIPY_METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 Tolerances = Annotated[float, Quantity("", POSITIVE)]
 DEFAULT_TOLERANCE = 1e-8
@@ -72,7 +72,7 @@ class IntegratorOptions(Element):
 
     method: str = Field(
         default="auto",
-        description="auto, dop853, generalised-alpha, rk4, semi-implicit, sundials, or scipy:NAME",
+        description="auto, dop853, esdirk, generalised-alpha, rk4, semi-implicit, sundials, or scipy:NAME",
     )
     tolerance: Tolerances = Field(default=DEFAULT_TOLERANCE, description="relative error of a step")
     absolute: Tolerances | None = Field(
@@ -407,4 +407,6 @@ def _robot(given: Any, folder: str, document: Document) -> Any:
     line = line_at(document.data, ("robot",)) if given is not None else 1
     what = "key 'robot' is missing" if given is None else f"robot is {show(given)}"
     message = f"{what}; it must be the name of a bundled robot, the path of a robot file, or a robot written out"
+    if given is None and "links" in document.data:
+        message = f"this is a robot; a study names it, like this: robot: {Path(document.file).name}, until: 5 s"
     raise ModelError(Problem("Study", message, document.file, line))

@@ -38,10 +38,10 @@ _RECENT: dict[str, tuple[dict[str, Any], jit.LoadedCode]] = {}
 """Machine code made or loaded last in this process; robots of one structure share it."""
 _RECENT_LOCK = Lock()
 
-_HELD = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
-
 FIRST_INPUT = 2
 """Place of the inputs among the arguments of a compiled evaluation, after constants and gravity."""
+
+_HELD = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 
 GROUP = 512
 """Smallest number of states worth a thread of its own."""

@@ -7,7 +7,9 @@ per coordinate, a register full at a time, and is kept while the iteration conve
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,6 +100,108 @@ def lu_ir() -> str:
     return factorise + solve
 
 
+class Trial(NamedTuple):
+    """Arrays of a state that is looked for: it must satisfy residual(t, q, v, a, z) = 0 with rates of z.
+
+    matrix, pivots  the factorised Newton matrix
+    """
+
+    q: str
+    v: str
+    a: str
+    z: str
+    residual: str
+    rates: str
+    matrix: str
+    pivots: str
+
+    @property
+    def state(self) -> str:
+        return ", ".join(f"ptr {p}" for p in (self.q, self.v, self.a, self.z))
+
+
+def evaluate_residual(w: Stepping, trial: Trial, t: str) -> None:
+    """The residual of a trial and the rates of its further states."""
+    w.count(Clock.CALLS)
+    pointers = f"{trial.state}, ptr {trial.residual}, ptr {trial.rates}"
+    w.do(f"call void @residual(ptr %context, double {t}, {pointers})")
+
+
+def raise_to(w: Stepping, worst: str, change: str, value: str, state: str) -> None:
+    """Raise a variable to the change of a state over its tolerance, if that is more."""
+    scale = w.fadd(w.read("%tolerance", state), w.fmul(w.clock(Clock.RELATIVE), w.fabs(value)))
+    part = w.fdiv(w.fabs(change), scale)
+    # not-a-number must not look small
+    bad = w.let(f"fcmp uno double {part}, {part}")
+    w.put("double", w.fmax(w.get("double", worst), w.select(bad, number(1e300), part)), worst)
+
+
+def newton_iteration(
+    w: Stepping, n: int, trial: Trial, t: str, h: str, c_v: str, c_a: str, follow: Callable[[str], None]
+) -> str:
+    """Move a trial by Newton steps onto the equations of motion; whether it got there.
+
+    A change d of q changes v by c_v d and a by c_a d; ``follow`` brings z after its rates, and raises what it is given
+    to the largest weighted change. The matrix is renewed for another step, and where an old one makes slow progress.
+    """
+    fits = w.let(f"fcmp oeq double {w.clock(Clock.MATRIX_STEP)}, {h}")
+    fresh = w.variable("i1", w.negated(fits))
+    done, size_before = w.variable("i1", "false"), w.variable("double", number(0.0))
+    tries = w.variable("i64", "0")
+    restart = w.variable("i1", w.get("i1", fresh))
+
+    def going() -> str:
+        more = w.iless(w.get("i64", tries), 2 * ITERATIONS)
+        return w.let(f"and i1 {more}, {w.negated(w.get('i1', done))}")
+
+    with w.loop(going):
+        with w.when(w.get("i1", restart)):
+            w.count(Clock.MATRICES)
+            w.do(
+                f"call void @newton(ptr %context, double {t}, {trial.state}, double {c_v}, double {c_a}, "
+                f"ptr {trial.matrix})"
+            )
+            w.do(f"call void @lu(ptr {trial.matrix}, ptr {trial.pivots}, i64 {n})")
+            w.set_clock(h, Clock.MATRIX_STEP)
+            w.put("i1", "false", restart)
+            w.put("i1", "true", fresh)
+        evaluate_residual(w, trial, t)
+        worst = w.variable("double", number(0.0))
+        follow(worst)
+        w.do(f"call void @lu_solve(ptr {trial.matrix}, ptr {trial.pivots}, ptr {trial.residual}, i64 {n})")
+        with w.repeat(n) as i:
+            delta = w.read(trial.residual, i)
+            w.write(w.fsub(w.read(trial.q, i), delta), trial.q, i)
+            w.write(w.fsub(w.read(trial.v, i), w.fmul(c_v, delta)), trial.v, i)
+            w.write(w.fsub(w.read(trial.a, i), w.fmul(c_a, delta)), trial.a, i)
+            raise_to(w, worst, delta, w.read(trial.q, i), i)
+        correction = w.get("double", worst)
+        tried = w.get("i64", tries)
+        w.put("i1", w.less(correction, number(CONVERGED)), done)
+        first = w.let(f"icmp eq i64 {tried}, 0")
+        slow = w.less(w.fmul(number(0.5), w.get("double", size_before)), correction)
+        failing = w.let(f"and i1 {slow}, {w.negated(first)}")
+        w.put("double", correction, size_before)
+        w.put("i64", w.iadd(tried, 1), tries)
+        stale = w.negated(w.get("i1", fresh))
+        w.put("i1", w.let(f"and i1 {failing}, {stale}"), restart)
+        # with a fresh matrix a failing iteration will not recover
+        hopeless = w.let(f"and i1 {failing}, {w.negated(stale)}")
+        hopeless = w.let(f"and i1 {hopeless}, {w.less(number(1.0), correction)}")
+        with w.when(hopeless):
+            w.put("i64", str(2 * ITERATIONS), tries)
+    return w.get("i1", done)
+
+
+def step_of_matrix(w: Stepping) -> str:
+    """The step that the matrix was made for, unless another one is much better."""
+    wanted, matrix = w.clock(Clock.STEP), w.clock(Clock.MATRIX_STEP)
+    near = w.less(w.fmul(number(KEEP_FROM), matrix), wanted)
+    near = w.let(f"and i1 {near}, {w.less(wanted, w.fmul(number(KEEP_TO), matrix))}")
+    fixed = w.less(number(0.5), w.clock(Clock.FIXED))
+    return w.select(w.let(f"and i1 {near}, {w.negated(fixed)}"), matrix, wanted)
+
+
 def generalised_alpha_ir(n: int, rest: int, turning: Sequence[int] = ()) -> str:
     """``generalised_alpha``; see ``Stepping`` for its arguments.
 
@@ -113,40 +217,31 @@ def generalised_alpha_ir(n: int, rest: int, turning: Sequence[int] = ()) -> str:
     q1, v1, a1, aa1, r, z1, trial_rates, rates, S, pivots = (w.at("%work", next(place)) for _ in range(10))
     q, v, z, a = "%x", w.at("%x", n), w.at("%x", 2 * n), w.at("%x", states)
     aa = w.at("%x", states + n)
+    trial = Trial(q1, v1, a1, z1, r, trial_rates, S, pivots)
     alpha_m, alpha_f = w.clock(Clock.ALPHA_M), w.clock(Clock.ALPHA_F)
     gamma, beta, relative = w.clock(Clock.GAMMA), w.clock(Clock.BETA), w.clock(Clock.RELATIVE)
     one_m, one_f = w.fsub(number(1.0), alpha_m), w.fsub(number(1.0), alpha_f)
     fixed = w.less(number(0.5), w.clock(Clock.FIXED))
 
-    def residual(t: str, *state: str) -> None:
-        w.count(Clock.CALLS)
-        pointers = ", ".join(f"ptr {p}" for p in (*state, r, trial_rates))
-        w.do(f"call void @residual(ptr %context, double {t}, {pointers})")
-
-    def advance_rest(h: str) -> None:
+    def advance_rest(h: str, worst: str) -> None:
         half = w.fmul(number(0.5), h)
         with w.repeat(rest) as k:
             mean = w.fadd(w.read(rates, k), w.read(trial_rates, k))
-            w.write(w.fadd(w.read(z, k), w.fmul(half, mean)), z1, k)
+            new = w.fadd(w.read(z, k), w.fmul(half, mean))
+            raise_to(w, worst, w.fsub(new, w.read(z1, k)), new, w.iadd(k, 2 * n))
+            w.write(new, z1, k)
 
     def knot() -> None:
         w.keep_knot(("%x", states), (v, n), (a, n), (rates, rest))
 
-    def size() -> str:
-        """The step that the matrix was made for, unless another one is much better."""
-        wanted, matrix = w.clock(Clock.STEP), w.clock(Clock.MATRIX_STEP)
-        near = w.less(w.fmul(number(KEEP_FROM), matrix), wanted)
-        near = w.let(f"and i1 {near}, {w.less(wanted, w.fmul(number(KEEP_TO), matrix))}")
-        return w.select(w.let(f"and i1 {near}, {w.negated(fixed)}"), matrix, wanted)
-
     with w.flushed():
         with w.when(w.less(w.clock(Clock.HAS_SLOPE), number(0.5))):
-            residual(w.clock(Clock.T), q, v, a, z)
+            evaluate_residual(w, trial._replace(q=q, v=v, a=a, z=z), w.clock(Clock.T))
             with w.repeat(rest) as k:
                 w.write(w.read(trial_rates, k), rates, k)
             w.set_clock(number(1.0), Clock.HAS_SLOPE)
         knot()
-        with w.steps(size) as (_, h, reach, last):
+        with w.steps(partial(step_of_matrix, w)) as (_, h, reach, last):
             hh = w.fmul(h, h)
             c_v = w.fdiv(gamma, w.fmul(h, beta))
             c_a = w.fdiv(one_m, w.fmul(w.fmul(hh, beta), one_f))
@@ -154,72 +249,17 @@ def generalised_alpha_ir(n: int, rest: int, turning: Sequence[int] = ()) -> str:
             # trial: the acceleration stays
             with w.repeat(n) as i:
                 old, algorithmic = w.read(a, i), w.read(aa, i)
-                trial = w.fdiv(w.fsub(old, w.fmul(alpha_m, algorithmic)), one_m)
+                guess = w.fdiv(w.fsub(old, w.fmul(alpha_m, algorithmic)), one_m)
                 half = w.fmul(w.fsub(number(0.5), beta), algorithmic)
-                reach_q = w.fadd(w.fmul(h, w.read(v, i)), w.fmul(hh, w.fadd(half, w.fmul(beta, trial))))
+                reach_q = w.fadd(w.fmul(h, w.read(v, i)), w.fmul(hh, w.fadd(half, w.fmul(beta, guess))))
                 w.write(w.fadd(w.read(q, i), reach_q), q1, i)
-                change = w.fadd(w.fmul(w.fsub(number(1.0), gamma), algorithmic), w.fmul(gamma, trial))
+                change = w.fadd(w.fmul(w.fsub(number(1.0), gamma), algorithmic), w.fmul(gamma, guess))
                 w.write(w.fadd(w.read(v, i), w.fmul(h, change)), v1, i)
                 w.write(old, a1, i)
             with w.repeat(rest) as k:
                 w.write(w.read(rates, k), trial_rates, k)
-            advance_rest(h)
-            # another step needs another matrix
-            fits = w.let(f"fcmp oeq double {w.clock(Clock.MATRIX_STEP)}, {h}")
-            fresh = w.variable("i1", "false")
-            with w.when(w.negated(fits)):
-                w.put("i1", "true", fresh)
-            done, size_before = w.variable("i1", "false"), w.variable("double", number(0.0))
-            tries = w.variable("i64", "0")
-            restart = w.variable("i1", w.get("i1", fresh))
-
-            def going() -> str:
-                more = w.iless(w.get("i64", tries), 2 * ITERATIONS)
-                return w.let(f"and i1 {more}, {w.negated(w.get('i1', done))}")
-
-            with w.loop(going):
-                with w.when(w.get("i1", restart)):
-                    w.count(Clock.MATRICES)
-                    w.do(
-                        f"call void @newton(ptr %context, double {reach}, ptr {q1}, ptr {v1}, ptr {a1}, ptr {z1}, "
-                        f"double {c_v}, double {c_a}, ptr {S})"
-                    )
-                    w.do(f"call void @lu(ptr {S}, ptr {pivots}, i64 {n})")
-                    w.set_clock(h, Clock.MATRIX_STEP)
-                    w.put("i1", "false", restart)
-                    w.put("i1", "true", fresh)
-                residual(reach, q1, v1, a1, z1)
-                advance_rest(h)
-                w.do(f"call void @lu_solve(ptr {S}, ptr {pivots}, ptr {r}, i64 {n})")
-                worst = w.variable("double", number(0.0))
-                with w.repeat(n) as i:
-                    delta = w.read(r, i)
-                    w.write(w.fsub(w.read(q1, i), delta), q1, i)
-                    w.write(w.fsub(w.read(v1, i), w.fmul(c_v, delta)), v1, i)
-                    w.write(w.fsub(w.read(a1, i), w.fmul(c_a, delta)), a1, i)
-                    scale = w.fadd(w.read("%tolerance", i), w.fmul(relative, w.fabs(w.read(q1, i))))
-                    part = w.fdiv(w.fabs(delta), scale)
-                    # not-a-number must not look small
-                    bad = w.let(f"fcmp uno double {part}, {part}")
-                    part = w.select(bad, number(1e300), part)
-                    w.put("double", w.fmax(w.get("double", worst), part), worst)
-                correction = w.get("double", worst)
-                tried = w.get("i64", tries)
-                w.put("i1", w.less(correction, number(CONVERGED)), done)
-                first = w.let(f"icmp eq i64 {tried}, 0")
-                slow = w.less(w.fmul(number(0.5), w.get("double", size_before)), correction)
-                failing = w.let(f"and i1 {slow}, {w.negated(first)}")
-                w.put("double", correction, size_before)
-                w.put("i64", w.iadd(tried, 1), tries)
-                stale = w.negated(w.get("i1", fresh))
-                w.put("i1", w.let(f"and i1 {failing}, {stale}"), restart)
-                # with a fresh matrix a failing iteration will not recover
-                hopeless = w.let(f"and i1 {failing}, {w.negated(stale)}")
-                hopeless = w.let(f"and i1 {hopeless}, {w.less(number(1.0), correction)}")
-                with w.when(hopeless):
-                    w.put("i64", str(2 * ITERATIONS), tries)
-
-            converged = w.get("i1", done)
+            advance_rest(h, w.variable("double", number(0.0)))
+            converged = newton_iteration(w, n, trial, reach, h, c_v, c_a, partial(advance_rest, h))
             with w.when(w.negated(converged)):
                 w.set_clock(w.fmul(h, number(SLOWEST)), Clock.STEP)
                 w.count(Clock.REJECTED)

@@ -17,6 +17,7 @@ from pliant.engine.backends.llvm_ir import element, number, vector_type
 from pliant.engine.backends.module import ATTRIBUTES, program_ir
 from pliant.engine.stepping.driven_system import DrivenSystem, call_drive, call_dynamics, follow, held_in
 from pliant.engine.stepping.driving import Driving, Split
+from pliant.engine.stepping.esdirk import esdirk_ir, esdirk_work
 from pliant.engine.stepping.implicit import generalised_alpha_ir, work_size
 from pliant.engine.stepping.integrators import Status
 from pliant.engine.stepping.layout import StateLayout
@@ -144,7 +145,7 @@ def newton_ir(program: str, drive: str, single_drive: str, equation: Equation, l
 
 
 class ImplicitSystem(DrivenSystem):
-    """A robot with a drive, for generalised-alpha. Not shared between threads.
+    """A robot with a drive, for implicit steps. Not shared between threads.
 
     forward  (q, v, f) -> accelerations, as closed loops need it; or
     inverse  (q, v, a) -> generalised forces of a tree, which cost less
@@ -173,9 +174,12 @@ class ImplicitSystem(DrivenSystem):
             **{f"d{k}": aligned(n * lanes) for k in "qvx"},
             moving=np.array(self.split.moving, dtype=np.int64),
         )
-        self.work = aligned(work_size(self.layout.count, self.layout.further))
+        self.work = aligned(max(size(self.layout.count, self.layout.further) for size in (work_size, esdirk_work)))
         p, i = ctypes.c_void_p, ctypes.c_int64
-        self._advance = ctypes.CFUNCTYPE(i, *[p] * 6, i)(self._code.address("generalised_alpha"))
+        self._advance = {
+            name: ctypes.CFUNCTYPE(i, *[p] * 6, i)(self._code.address(name.replace("-", "_")))
+            for name in ("generalised-alpha", "esdirk")
+        }
 
     def _module(self, traced: Sequence[RolledProgram], lanes: int) -> str:
         programs = (*traced, *self._drives)
@@ -188,9 +192,10 @@ class ImplicitSystem(DrivenSystem):
         parts += [signals_ir(), residual_ir(names[0], names[2], self._equation)]
         parts.append(newton_ir(names[1], names[3], names[2], self._equation, lanes))
         parts.append(generalised_alpha_ir(self.layout.count, self.layout.further, self.turning))
+        parts.append(esdirk_ir(self.layout.count, self.layout.further, self.turning))
         return "".join([*parts, ATTRIBUTES])
 
-    def advance(self, clock: Floats, x: Floats, tolerance: Floats, knots: Floats) -> Status:
+    def advance(self, method: str, clock: Floats, x: Floats, tolerance: Floats, knots: Floats) -> Status:
         """Advance x in place until clock[END] or as many steps as there are knots for."""
         arrays = (self._context, clock, x, tolerance, self.work, knots)
-        return Status(self._advance(*(a.ctypes.data for a in arrays), len(knots) - 1))
+        return Status(self._advance[method](*(a.ctypes.data for a in arrays), len(knots) - 1))

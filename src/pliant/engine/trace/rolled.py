@@ -23,9 +23,6 @@ def rolled(algorithm: Algorithm, tree: Carrier, seeds: tuple[str, ...] = ()) -> 
     With seeds (names of inputs, or "constants") the program gives the tangents of the outputs along the directions
     in the arrays ``d`+ seed``; tangents that are structurally zero cost nothing.
     """
-    if getattr(tree, "drag", None) is not None:
-        # damping that couples links: a link is no longer known by its neighbours alone
-        return whole(algorithm, tree, seeds)
     return Roller(algorithm, tree, seeds).program()
 
 

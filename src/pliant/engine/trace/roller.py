@@ -11,6 +11,7 @@ from pliant.engine.trace.structure import Slot, freeze, from_slots, frozen_patte
 from pliant.engine.trace.tape import Node, Tape, tangents
 from pliant.formulations.recursive.passes import Algorithm, Carrier, LinkView, Pass, StationStep, StationView
 from pliant.spatial.scalars import Scalar
+from pliant.spatial.vectors import times
 
 
 class Row(NamedTuple):
@@ -279,12 +280,14 @@ class Roller:
         return seeds
 
     def _seed_still(self, tape: Tape, row: Row, each: Pass | None) -> dict[int, Scalar]:
-        """The same where neither the link nor its neighbours move by themselves.
+        """The same where neither the link nor its neighbours move by themselves; rates of all links may.
 
         On the way out the parent is carried by whatever moves further in.
         """
         seeds: dict[int, Scalar] = {}
         for index, address in _symbols(tape):
+            if address.array in self.seeds and not address.role:
+                seeds[index] = tape.symbol(address._replace(array=f"d{address.array}"))
             if address.array != "store":
                 continue
             link, slot = self._slot(row, address)
@@ -302,6 +305,11 @@ class Roller:
             name: [tape.symbol(Address(name, role, k)) for k in range(link.kind.coordinates)]
             for name in self.algorithm.inputs
         }
+        drag = getattr(self.split[i].pattern, "drag", []) if role == "own" and "v" in inputs else []
+        if drag:
+            # damping that couples links takes the rates of all of them
+            rates = [tape.symbol(Address("v", "", k)) for k in range(self.tree.size)]
+            inputs["drag"] = times(from_slots(drag, reader("constants")), rates)
         gravity = [tape.symbol(Address("gravity", "", g.index)) if isinstance(g, Slot) else g for g in self.gravity]
         known = {name: self.patterns[i][name] for name in names if name in self.patterns[i]}
         store = from_slots(known, reader("store"), reader("constants"))

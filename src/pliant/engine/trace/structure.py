@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -165,7 +165,7 @@ def split_constants(constants: Any) -> ConstantsPattern:
         if node and type(node[0]) is float and not any(node):
             return _nothing(len(node))
         # zeros are structure to every rule
-        parts = [0.0 if type(x) is float and x == 0 else split(x, rule) for x in node]
+        parts = [(rule(x) if x else 0.0) if type(x) is float else split(x, rule) for x in node]
         return Plain(parts) if all(type(x) in (float, Plain) for x in parts) else parts
 
     return ConstantsPattern(split(constants, shared), values)
@@ -287,6 +287,12 @@ def numbers_of(tree: Carrier) -> tuple[float, ...]:
     return tuple(x for split in split_tree(tree) for x in split.values)
 
 
+@lru_cache(maxsize=256)
+def _pattern_digest(kind: Any, frozen: Any) -> str:
+    """A digest of a pattern: other robots of one structure have the same, and to compare is faster than to write."""
+    return hashlib.sha256(repr((kind, frozen)).encode()).hexdigest()
+
+
 _KEYS: WeakKeyDictionary[Carrier, str] = WeakKeyDictionary()
 
 
@@ -296,7 +302,7 @@ def structure_key(tree: Carrier) -> str:
         known: dict[Any, int] = {}
         links = []
         for link, split in zip(tree.links, split_tree(tree), strict=True):
-            pattern = (link.kind, frozen_pattern(link, split.pattern))
+            pattern = _pattern_digest(link.kind, frozen_pattern(link, split.pattern))
             links.append((known.setdefault(pattern, len(known)), link.parent))
         gravity = tuple(g != 0 for g in tree.gravity.tolist())
         _KEYS[tree] = hashlib.sha256(repr((list(known), links, gravity)).encode()).hexdigest()

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pliant.bodies.constants import GROUND
 from pliant.formulations.recursive.connection import elastic, joint_attitude, joint_rates, orient, own_offset, seat_axes
 from pliant.formulations.recursive.link import COORDINATES
-from pliant.formulations.recursive.passes import FOLLOW_AT_REST, Algorithm, LinkView, Pass
+from pliant.formulations.recursive.passes import FOLLOW, Algorithm, LinkView, Pass
 from pliant.spatial.vectors import ZERO3, Matrix, Vector, add, column, cross, identity3, product, scale, times
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ PLACE = Pass("place", "outward", _place, reads=("place", "bent"))
 PLACES = Algorithm(
     "places",
     ("q",),
-    (FOLLOW_AT_REST, PLACE, Pass("placed", "outward", _placed, own=("place", "arm", "columns"))),
+    (FOLLOW, PLACE, Pass("placed", "outward", _placed, own=("place", "arm", "columns"))),
     "result",
 )
 """For every link: rotation, position, arm, columns."""

@@ -19,7 +19,7 @@ from pliant.formulations.recursive.columns import (
     running,
 )
 from pliant.formulations.recursive.connection import elastic
-from pliant.formulations.recursive.passes import Algorithm, LinkView, Pass
+from pliant.formulations.recursive.passes import BEND, Algorithm, LinkView, Pass
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import (
     Matrix,
@@ -96,6 +96,7 @@ COMPOSITES = Algorithm(
     "composites",
     ("q",),
     (
+        BEND,
         PLACE,
         Pass(
             "compose",

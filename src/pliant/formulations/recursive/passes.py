@@ -65,7 +65,8 @@ class LinkView:
 
     @property
     def v(self) -> Vector:
-        return self.inputs["v"]
+        """Zeros where no rates are given."""
+        return self.inputs["v"] if "v" in self.inputs else [0.0] * self.kind.coordinates
 
     @property
     def force(self) -> Vector:
@@ -176,18 +177,10 @@ class Algorithm:
 
 
 def _bend(view: StationView) -> dict[str, Any]:
-    return _bent(view, elastic(view.link.kind, view.link.v))
-
-
-def _bend_at_rest(view: StationView) -> dict[str, Any]:
-    return _bent(view, [0.0] * view.link.kind.size)
-
-
-def _bent(view: StationView, v_e: Vector) -> dict[str, Any]:
     link, body = view.link, view.link.link.body
     assert isinstance(body, BendingBody)
     before = None if view.before is None else view.before["bent"]
-    return {"bent": body.bend(view.station, before, elastic(link.kind, link.q), v_e)}
+    return {"bent": body.bend(view.station, before, elastic(link.kind, link.q), elastic(link.kind, link.v))}
 
 
 def _load(view: StationView) -> dict[str, Any]:
@@ -310,8 +303,6 @@ FOLLOW = _stations("follow", _bend)
 """What frames need of bodies that have stations; for others it is empty, and costs nothing."""
 BEND = _stations("bend", _bend, _load)
 """What inertia needs of them too."""
-FOLLOW_AT_REST = _stations("follow", _bend_at_rest)
-BEND_AT_REST = _stations("bend", _bend_at_rest, _load)
 CONNECT = Pass("connect", "outward", _connect, reads=("connection", "bent"))
 MOVE = Pass("move", "outward", _move, reads=("motion", "bent"))
 FORWARD = Algorithm(

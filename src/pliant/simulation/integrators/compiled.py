@@ -23,6 +23,7 @@ from pliant.engine.stepping.signals import MOST_PIECES, RoughSignalError, Signal
 from pliant.formulations.loops.loops import Rows
 from pliant.simulation.drives.law import AnyLaw, compiled_law
 from pliant.simulation.integrators.dop853 import DOP853
+from pliant.simulation.integrators.esdirk import ESDIRK
 from pliant.simulation.integrators.fixed_step import RK4, SemiImplicit
 from pliant.simulation.integrators.generalised_alpha import GeneralisedAlpha
 from pliant.simulation.integrators.integrator import (
@@ -315,12 +316,11 @@ class CompiledSemiImplicit(_CompiledFixedStep):
     plain = SemiImplicit
 
 
-class CompiledGeneralisedAlpha(CompiledIntegrator):
-    """``generalised-alpha`` in machine code."""
+class _CompiledImplicit(CompiledIntegrator):
+    """What the compiled implicit methods share; ``_tail`` holds accelerations, which follow y."""
 
-    name = "generalised-alpha"
-    plain = GeneralisedAlpha
     system: ImplicitSystem
+    copies = 1
 
     def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AnyLaw) -> None:
         super().__init__(equations, t, y, settings, law)
@@ -344,15 +344,8 @@ class CompiledGeneralisedAlpha(CompiledIntegrator):
     def _renew(self) -> None:
         super()._renew()
         n = self.equations.count
-        a = self.rates(self.t, self.y)[n : 2 * n]
-        # accelerations and their filtered twins
-        self._tail = np.concatenate([a, a])
+        self._tail = np.tile(self.rates(self.t, self.y)[n : 2 * n], self.copies)
         self.clock[Clock.MATRIX_STEP] = 0.0
-
-    def retake(self, y: Floats, carried: Callable[[Floats], Floats]) -> None:
-        filtered = carried(self._tail[self.equations.count :])
-        super().retake(y, carried)
-        self._tail[self.equations.count :] = filtered
 
     def memory(self) -> dict[str, Any]:
         return {**super().memory(), "tail": self._tail}
@@ -363,13 +356,36 @@ class CompiledGeneralisedAlpha(CompiledIntegrator):
 
     def _steps(self, until: float, grid: Floats) -> tuple[int, Floats]:
         x = np.concatenate([self.y, self._tail])
-        steps = self._run(until, lambda: self.system.advance(self.clock, x, self._tolerance, self._knots))
+        steps = self._run(until, lambda: self.system.advance(self.name, self.clock, x, self._tolerance, self._knots))
         states = self.system.states
         self.y, self._tail = x[:states].copy(), x[states:].copy()
         return steps, np.zeros((0, states))
 
 
-METHODS = {kind.name: kind for kind in (CompiledDOP853, CompiledGeneralisedAlpha, CompiledRK4, CompiledSemiImplicit)}
+class CompiledESDIRK(_CompiledImplicit):
+    """``esdirk`` in machine code."""
+
+    name = "esdirk"
+    plain = ESDIRK
+
+
+class CompiledGeneralisedAlpha(_CompiledImplicit):
+    """``generalised-alpha`` in machine code; filtered accelerations follow the others."""
+
+    name = "generalised-alpha"
+    plain = GeneralisedAlpha
+    copies = 2
+
+    def retake(self, y: Floats, carried: Callable[[Floats], Floats]) -> None:
+        filtered = carried(self._tail[self.equations.count :])
+        super().retake(y, carried)
+        self._tail[self.equations.count :] = filtered
+
+
+METHODS = {
+    kind.name: kind
+    for kind in (CompiledDOP853, CompiledESDIRK, CompiledGeneralisedAlpha, CompiledRK4, CompiledSemiImplicit)
+}
 
 
 class KnotPiece(Piece):

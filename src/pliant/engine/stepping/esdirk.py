@@ -1,0 +1,205 @@
+"""Diagonally implicit Runge-Kutta of order 4 in compiled code, with the exact Newton matrix from seeded tangents.
+
+Kennedy and Carpenter's ESDIRK4(3)6L[2]SA (Applied Numerical Mathematics 44 (2003) 139): a first explicit stage, five
+implicit ones with one diagonal entry, so that one matrix serves all of them; stiffly accurate and L-stable, of stage
+order 2, with an embedded method of order 3. On the second-order equations of motion a stage is
+
+    v_i = V_i + h gamma a_i,  q_i = Q_i + h gamma v_i,  residual(t_i, q_i, v_i, a_i) = 0,
+
+where V_i and Q_i come from the stages before it: the same problem as a step of ``generalised_alpha``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.engine.backends.flow import Flow
+from pliant.engine.backends.llvm_ir import number
+from pliant.engine.stepping.implicit import Trial, evaluate_residual, newton_iteration, raise_to, step_of_matrix
+from pliant.engine.stepping.integrators import Clock, Stepping
+
+Floats = NDArray[np.float64]
+
+STAGES = 6
+DIAGONAL = 0.25
+LOCAL = 4
+"""Order of the local error that is estimated."""
+SLOWEST, FASTEST, SAFETY = 0.2, 2.5, 0.8
+GAIN, MEMORY = 0.3 / LOCAL, 0.2 / LOCAL
+"""Exponents of the error and of its change, as in ``integrators``."""
+LEAST_ERROR = 1e-4
+
+
+GUESSES = ((), (0,), (0, 1), (0, 1, 2), (0, 1, 3), (2, 3, 4))
+"""Stages through which the acceleration of a stage is guessed, by a polynomial in time."""
+
+
+class Esdirk(NamedTuple):
+    """The coefficients.
+
+    A      (stages, stages); its last row are the weights
+    c      places of the stages in the step
+    error  weights minus those of the embedded method
+    guess  (stages, stages): weights of the stages before in the guess of a stage
+    """
+
+    A: Floats
+    c: Floats
+    error: Floats
+    guess: Floats
+
+
+@cache
+def esdirk4() -> Esdirk:
+    """The coefficients."""
+    A = np.zeros((STAGES, STAGES))
+    A[1, :2] = 1 / 4, 1 / 4
+    A[2, :3] = 8611 / 62500, -1743 / 31250, 1 / 4
+    A[3, :4] = 5012029 / 34652500, -654441 / 2922500, 174375 / 388108, 1 / 4
+    A[4, :5] = (
+        15267082809 / 155376265600,
+        -71443401 / 120774400,
+        730878875 / 902184768,
+        2285395 / 8070912,
+        1 / 4,
+    )
+    A[5] = 82889 / 524892, 0, 15625 / 83664, 69875 / 102672, -2260 / 8211, 1 / 4
+    embedded = np.array(
+        [
+            4586570599 / 29645900160,
+            0,
+            178811875 / 945068544,
+            814220225 / 1159782912,
+            -3700637 / 11593932,
+            61727 / 225920,
+        ]
+    )
+    c, guess = A.sum(axis=1), np.zeros((STAGES, STAGES))
+    for s, known in enumerate(GUESSES):
+        for j in known:
+            guess[s, j] = np.prod([(c[s] - c[k]) / (c[j] - c[k]) for k in known if k != j])
+    return Esdirk(A, c, A[5] - embedded, guess)
+
+
+def esdirk_ir(n: int, rest: int, turning: Sequence[int] = ()) -> str:
+    """``esdirk``; see ``Stepping`` for its arguments.
+
+    x      q, v, further states z (rest), a
+    work   q, v, a, residual of the trial (n each), z, its rates of the trial (rest each), Newton matrix (n n),
+           pivots (n), then of every stage: v, a (n each), rates of z (rest)
+
+    Needs ``residual`` and ``newton`` as ``generalised_alpha`` does.
+    """
+    w, pair = Stepping(turning), esdirk4()
+    states = 2 * n + rest
+    sizes = [0, n, n, n, n, rest, rest, n * n, n, *[n, n, rest] * STAGES]
+    q1, v1, a1, r, z1, trial_rates, S, pivots, *stages = (w.at("%work", k) for k in np.cumsum(sizes[:-1]).tolist())
+    K_v, K_a, K_z = stages[0::3], stages[1::3], stages[2::3]
+    q, v, z, a = "%x", w.at("%x", n), w.at("%x", 2 * n), w.at("%x", states)
+    trial = Trial(q1, v1, a1, z1, r, trial_rates, S, pivots)
+    relative = w.clock(Clock.RELATIVE)
+
+    def knot() -> None:
+        w.keep_knot(("%x", states), (v, n), (a, n), (K_z[0], rest))
+
+    def keep(stage: int, v_from: str, a_from: str, rates_from: str) -> None:
+        """Store the slopes of a stage."""
+        with w.repeat(n) as i:
+            w.write(w.read(v_from, i), K_v[stage], i)
+            w.write(w.read(a_from, i), K_a[stage], i)
+        with w.repeat(rest) as k:
+            w.write(w.read(rates_from, k), K_z[stage], k)
+
+    def follow(stage: int, h: str, worst: str) -> None:
+        """z of a stage after its rates."""
+        with w.repeat(rest) as k:
+            total = _combined(w, pair.A[stage, :stage], K_z, k)
+            total = w.fadd(total, w.fmul(number(DIAGONAL), w.read(trial_rates, k)))
+            new = w.fadd(w.read(z, k), w.fmul(h, total))
+            raise_to(w, worst, w.fsub(new, w.read(z1, k)), new, w.iadd(k, 2 * n))
+            w.write(new, z1, k)
+
+    with w.flushed():
+        with w.when(w.less(w.clock(Clock.HAS_SLOPE), number(0.5))):
+            evaluate_residual(w, trial._replace(q=q, v=v, a=a, z=z), w.clock(Clock.T))
+            with w.repeat(rest) as k:
+                w.write(w.read(trial_rates, k), K_z[0], k)
+            w.set_clock(number(1.0), Clock.HAS_SLOPE)
+        knot()
+        with w.steps(partial(step_of_matrix, w)) as (t, h, reach, last):
+            part = w.fmul(h, number(DIAGONAL))
+            c_v = w.fdiv(number(1.0), part)
+            c_a = w.fmul(c_v, c_v)
+            good = w.variable("i1", "true")
+            keep(0, v, a, K_z[0])
+            for s in range(1, STAGES):
+                with w.when(w.get("i1", good)):
+                    with w.repeat(n) as i:
+                        guess = _combined(w, pair.guess[s, :s], K_a, i)
+                        w.write(guess, a1, i)
+                        V = w.fadd(w.read(v, i), w.fmul(h, _combined(w, pair.A[s, :s], K_a, i)))
+                        rate = w.fadd(V, w.fmul(part, guess))
+                        Q = w.fadd(w.read(q, i), w.fmul(h, _combined(w, pair.A[s, :s], K_v, i)))
+                        w.write(rate, v1, i)
+                        w.write(w.fadd(Q, w.fmul(part, rate)), q1, i)
+                    with w.repeat(rest) as k:
+                        w.write(_combined(w, pair.guess[s, :s], K_z, k), trial_rates, k)
+                    follow(s, h, w.variable("double", number(0.0)))
+                    at = reach if s == STAGES - 1 else w.fadd(t, w.fmul(number(pair.c[s]), h))
+                    converged = newton_iteration(w, n, trial, at, h, c_v, c_a, partial(follow, s, h))
+                    w.put("i1", converged, good)
+                    keep(s, v1, a1, trial_rates)
+            with w.when(w.negated(w.get("i1", good))):
+                w.set_clock(w.fmul(h, number(SLOWEST)), Clock.STEP)
+                w.count(Clock.REJECTED)
+            with w.when(w.get("i1", good)):
+                total = w.variable("double", number(0.0))
+                with w.repeat(n) as i:
+                    scale = w.fadd(w.read("%tolerance", i), w.fmul(relative, w.fabs(w.read(q1, i))))
+                    # what an error of the rate makes of the position within a stage counts as well
+                    for slopes, weight in ((K_v, h), (K_a, w.fmul(h, part))):
+                        e = w.fdiv(w.fmul(weight, _combined(w, pair.error, slopes, i)), scale)
+                        w.put("double", w.fadd(w.get("double", total), w.fmul(e, e)), total)
+                error = w.sqrt(w.fmul(w.get("double", total), number(1.0 / max(n, 1))))
+                known = w.fmax(error, number(LEAST_ERROR))
+                before = w.fmax(w.clock(Clock.ERROR_BEFORE), number(LEAST_ERROR))
+                w.set_clock(known, Clock.ERROR_BEFORE)
+                small = w.less(error, number(1.0))
+                with w.when(w.negated(small)):
+                    shrink = w.fmul(number(SAFETY), w.power(known, -1.0 / LOCAL))
+                    w.set_clock(w.fmul(h, w.fmax(shrink, number(SLOWEST))), Clock.STEP)
+                    w.count(Clock.REJECTED)
+                with w.when(small):
+                    with w.repeat(rest) as k:
+                        w.write(w.read(z1, k), z, k)
+                        w.write(w.read(trial_rates, k), K_z[0], k)
+                    with w.repeat(n) as i:
+                        for source, target in ((q1, q), (v1, v), (a1, a)):
+                            w.write(w.read(source, i), target, i)
+                    w.accept(reach)
+                    knot()
+                    steady = w.fmul(w.power(known, -GAIN - MEMORY), w.power(before, MEMORY))
+                    factor = w.fmin(w.fmul(number(SAFETY ** (LOCAL * GAIN)), steady), number(FASTEST))
+                    step = w.clock(Clock.STEP)
+                    grown = w.fmin(w.fmul(step, factor), w.clock(Clock.LARGEST))
+                    w.set_clock(w.select(last, step, grown), Clock.STEP)
+    return w.entry("esdirk")
+
+
+def _combined(w: Flow, weights: Floats, stages: Sequence[str], i: str) -> str:
+    """The sum of the stages' entries i."""
+    total = number(0.0)
+    for weight, stage in zip(weights.tolist(), stages, strict=False):
+        if weight:
+            total = w.fadd(total, w.fmul(number(weight), w.read(stage, i)))
+    return total
+
+
+def esdirk_work(n: int, rest: int) -> int:
+    """Doubles of work space."""
+    return 5 * n + 2 * rest + n * n + STAGES * (2 * n + rest)
