@@ -19,7 +19,7 @@ gc.set_threshold(50_000, 20, 50)
 settings.register_profile("anywhere", deadline=None, max_examples=25)
 settings.load_profile("anywhere")
 
-# zoo.py and oracle.py are plain modules, not packages
+# zoo, oracle and the other helpers are imported by their plain names
 sys.path.insert(0, str(Path(__file__).parent))
 
 

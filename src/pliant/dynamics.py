@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.engine.backends.function import Function, declined
+from pliant.engine.backends.function import Function, declined, quick_property
 from pliant.engine.backends.jit import has_llvm
 from pliant.formulations.loops.closed_loops import loops_of
 from pliant.formulations.loops.dense_loops import DenseLoops
@@ -183,7 +183,7 @@ class Dynamics(TreeDynamics):
         fast: Floats | None = self._quick_forward(q, v, tau, force)
         return fast
 
-    @cached_property
+    @quick_property
     def _quick_forward(self) -> Callable[..., Any]:
         """A built-in function for plain arrays of one state: q, v, and if there are any tau and further forces."""
         if not self._is_quick:
@@ -233,7 +233,7 @@ class Dynamics(TreeDynamics):
         tau, every = self.loops.inverse(q, v, given)
         return InverseSolution.of(tau, every[..., self._others], self.inputs, self._other_names)
 
-    @cached_property
+    @quick_property
     def _quick_inverse_solution(self) -> Callable[..., Any]:
         if not (self._is_quick and self.loops.inverse_is_traced):
             return declined
@@ -297,7 +297,7 @@ class Dynamics(TreeDynamics):
         by_q, by_v, by_f = self.loops.sensitivities(q, v, a, self._generalised(q, tau, None, None))
         return ForwardDerivatives(by_q, by_v, by_f @ self.B)
 
-    @cached_property
+    @quick_property
     def _quick_derivatives(self) -> Callable[..., Any]:
         if not self._is_quick:
             return declined

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.engine.backends.frame_calls import FrameCalls, FramesByName
-from pliant.engine.backends.function import Function, Variant, declined, make_evaluator
+from pliant.engine.backends.function import Function, Variant, declined, make_evaluator, quick_property
 from pliant.formulations.method import Method, Traced, What
 from pliant.formulations.methods import method_class
 from pliant.formulations.recursive.columns import PLACES, WayToBase, paths
@@ -176,11 +176,11 @@ class TreeDynamics:
     def _inverse(self) -> Function:
         return self._function("inverse")
 
-    @cached_property
+    @quick_property
     def _quick_inverse(self) -> Callable[..., Any]:
-        return self._inverse.quick
+        return self._inverse.built()
 
-    @cached_property
+    @quick_property
     def _quick_slopes(self) -> Callable[..., Any]:
         if not self._inverse.is_quick:
             return declined
@@ -192,7 +192,7 @@ class TreeDynamics:
         call.gives(by_q, by_v, self._mass_step(call, state[0]))
         return call.built(InverseDerivatives)
 
-    @cached_property
+    @quick_property
     def _quick_mass(self) -> Callable[..., Any]:
         if not self._inverse.is_quick:
             return declined
@@ -309,7 +309,7 @@ class TreeDynamics:
         parts = total[..., 0], total[..., 1], total[..., 2]
         return Energies(*(float(x) for x in parts) if total.ndim == 1 else parts)
 
-    @cached_property
+    @quick_property
     def _quick_energy(self) -> Callable[..., Any]:
         if not self._energy.is_quick:
             return declined

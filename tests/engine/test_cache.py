@@ -297,7 +297,7 @@ print(f.tobytes().hex())
 
 def test_processes_share_a_cache(folder, tmp_path):
     """Two processes compile, write and read the same entries at the same time."""
-    tests = os.path.dirname(zoo.__file__)
+    tests = os.path.dirname(os.path.dirname(zoo.__file__))
     start = [sys.executable, "-c", SCRIPT, tests]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     running = [

@@ -108,6 +108,8 @@ def test_generalised_alpha_of_driven_coordinates_has_order_two(name):
         clock = alpha_clock(0.0, step=END / steps, largest=1.0, relative=0.0, radius=0.9, fixed=True)
         clock[Clock.END] = END
         knots = np.zeros((steps + 2, 1 + 2 * implicit.states))
-        assert implicit.advance("generalised-alpha", clock, x, np.full(count, 1e-12), knots) is Status.FINISHED
+        tolerance = np.full(implicit.states, 1e-12)
+        tolerance[implicit.layout.balances] = np.inf
+        assert implicit.advance("generalised-alpha", clock, x, tolerance, knots) is Status.FINISHED
         errors.append(np.abs(x[:count] - exact[:count]).max())
     assert np.log2(errors[0] / errors[1]) == pytest.approx(2, abs=0.3)

@@ -187,7 +187,7 @@ def test_auto_says_what_it_takes_and_why(strip):
     method, reason = choose(
         IntegratorOptions(), StateEquations(stiff, NoDrive(2)), np.zeros(stiff.size), np.zeros(stiff.size), 10.0
     )
-    assert method == "generalised-alpha"
+    assert method == "esdirk"
     assert "stiff" in reason
     assert (
         choose(IntegratorOptions(method="rk4"), StateEquations(strip, NoDrive(1)), *np.zeros((2, 4)), 1.0)[0] == "rk4"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.engine.backends.function import Function, declined
+from pliant.engine.backends.function import Function, declined, quick_property
 from pliant.formulations.recursive.columns import ARM, COLUMNS, POSITION, WayToBase
 from pliant.states import Pose, States, Twist
 
@@ -49,7 +48,7 @@ class FrameCalls:
 
     # ---- plain arrays of one state; None for all else
 
-    @cached_property
+    @quick_property
     def quick_pose(self) -> BuiltIn:
         """(q) -> pose."""
         if not self.places.is_quick:
@@ -59,7 +58,7 @@ class FrameCalls:
         call.gives(own[POSITION:], own[:POSITION].reshape(3, 3))
         return call.built(Pose)
 
-    @cached_property
+    @quick_property
     def quick_jacobian(self) -> BuiltIn:
         """(q) -> J (6, n)."""
         if not self.places.is_quick:
@@ -70,7 +69,7 @@ class FrameCalls:
         call.gives(out)
         return call.built()
 
-    @cached_property
+    @quick_property
     def quick_twist(self) -> BuiltIn:
         """(q, v) -> twist."""
         if not self.places.is_quick:
@@ -81,7 +80,7 @@ class FrameCalls:
         call.gives(out[:3], out[3:])
         return call.built(Twist)
 
-    @cached_property
+    @quick_property
     def quick_pull(self) -> BuiltIn:
         """(q, wrench, forces) -> forces and those that the wrench adds to them (n,)."""
         if not self.places.is_quick:

@@ -29,6 +29,24 @@ def make_evaluator(traced: Traced, seeds: tuple[str, ...] = (), compiled: bool =
     return ReplayEvaluator(whole(*traced, seeds), carrier.gravity, carrier.size)
 
 
+def quick_property(make: Callable[[Any], Callable[..., Any]]) -> cached_property[Callable[..., Any]]:
+    """A built-in function of an object, made at its first call for one state; batches, which it declines, make none."""
+    name = make.__name__
+
+    def begin(self: Any) -> Callable[..., Any]:
+        def first(*given: Any) -> Any:
+            if any(isinstance(x, np.ndarray) and x.ndim > 1 for x in given):
+                return None
+            # in place of this function
+            built = self.__dict__[name] = make(self)
+            return built(*given)
+
+        return first
+
+    begin.__doc__ = make.__doc__
+    return cached_property(begin)
+
+
 class Function:
     """A function of (q, v, ...), or with a seed its derivative by one of them.
 
@@ -84,9 +102,13 @@ class Function:
 
         return self.compiled and self.size > 0 and layout_is_known()
 
-    @cached_property
+    @quick_property
     def quick(self) -> Callable[..., Any]:
         """The built-in function on plain arrays of one state; it gives None for all else."""
+        return self.built()
+
+    def built(self) -> Callable[..., Any]:
+        """That function, new and ready."""
         if not self.is_quick:
             return declined
         from pliant.engine.backends.calls import quick

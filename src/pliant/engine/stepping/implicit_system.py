@@ -196,6 +196,9 @@ class ImplicitSystem(DrivenSystem):
         return "".join([*parts, ATTRIBUTES])
 
     def advance(self, method: str, clock: Floats, x: Floats, tolerance: Floats, knots: Floats) -> Status:
-        """Advance x in place until clock[END] or as many steps as there are knots for."""
+        """Advance x in place until clock[END] or as many steps as there are knots for.
+
+        tolerance  absolute, of all states; infinite for energies, which follow
+        """
         arrays = (self._context, clock, x, tolerance, self.work, knots)
         return Status(self._advance[method](*(a.ctypes.data for a in arrays), len(knots) - 1))

@@ -132,7 +132,7 @@ class ClosedLoops(DenseLoops):
 
     def rows_at(self, q: Floats) -> Rows:
         kept = independent_rows(self.constraints.scaled(q), self.rank)[0]
-        return Rows(kept, tuple((FAINT * self.mobility(q, kept)).tolist()))
+        return Rows(kept, tuple((FAINT * self.row_mobility(q, kept)).tolist()))
 
     # ---- dynamics
 

@@ -232,11 +232,11 @@ class DenseLoops(Loops):
         return Traced(ClosingForce.of(self.constraints.order, self.closures(kept)), self.constraints.tree)
 
     def resistance(self, rows: Sequence[int]) -> Floats:
-        """The largest diagonal of J M^-1 J^T of some rows around the reference pose."""
-        return np.asarray(np.max([self.mobility(q, rows) for q in self.coordinates.samples], axis=0))
+        """The largest diagonal of J M^-1 J^T of some rows around the reference pose (rows,)."""
+        return np.asarray(np.max([self.row_mobility(q, rows) for q in self.coordinates.samples], axis=0))
 
-    def mobility(self, q: Floats, rows: Sequence[int]) -> Floats:
-        """The diagonal of J M^-1 J^T of some rows (rows,)."""
+    def row_mobility(self, q: Floats, rows: Sequence[int]) -> Floats:
+        """The diagonal of J M^-1 J^T (rows,)."""
         J = self.jacobian(q)[list(rows)]
         mobility = np.linalg.pinv(self.arm.mass_matrix(q), hermitian=True)
         return np.asarray(np.einsum("ri,ij,rj->r", J, mobility, J))
