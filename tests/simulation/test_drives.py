@@ -99,7 +99,9 @@ def test_efforts_in_machine_code_and_one_by_one(robot, name):
         active.limits = np.array([limit, *[np.inf] * (len(arm.inputs) - 1)])
     actions = [active.act(float(t), *state) for t, *state in zip(times, q, v, x, strict=True)]
     tau = np.array([action.tau for action in actions])
-    assert active.efforts(times, q, v, x) == pytest.approx(tau, rel=1e-9, abs=1e-12 * np.abs(tau).max())
+    # models of closed loops are closed by iteration
+    digits = 1e-9 if arm.loops.rows else 1e-12
+    assert active.efforts(times, q, v, x) == pytest.approx(tau, rel=digits, abs=1e-12 * np.abs(tau).max())
     if isinstance(active, SaturatedDrive):
         assert np.abs(tau[:, 0]).max() == limit > np.abs(tau[:, 0]).min()
     law = compiled_law(equations)
@@ -111,7 +113,7 @@ def test_efforts_in_machine_code_and_one_by_one(robot, name):
         wanted = equations.rates(float(t), y)
         scale = np.abs(wanted).max()
         assert system.forces(float(t), y) == pytest.approx(arm.B @ action.tau, rel=0, abs=1e-10 * np.abs(tau).max())
-        assert system.slope(float(t), y) == pytest.approx(wanted, rel=1e-7, abs=1e-9 * scale)
+        assert system.slope(float(t), y) == pytest.approx(wanted, rel=1e2 * digits, abs=1e2 * digits * scale)
 
 
 def test_expressions(arm):
