@@ -323,7 +323,7 @@ def test_memory_does_not_grow_with_the_cases(study):
 
     def robots_after(cases):
         for mass in np.linspace(0.1, 0.5, cases):
-            assert not job.row({PLACE: float(mass)}).reason
+            assert not job.rows([{PLACE: float(mass)}])[0].reason
         gc.collect()
         return sum(isinstance(thing, pliant.Robot) for thing in gc.get_objects())
 

@@ -26,6 +26,7 @@ from pliant.simulation.drives.drive import Drive
 from pliant.simulation.drives.kinds import NoDrive
 from pliant.simulation.events import Event, Happening, Watch, limit_events
 from pliant.simulation.integrators.integrator import IntegrationError, Integrator, Piece, Settings, Tolerance
+from pliant.simulation.integrators.lockstep import Steps, alone
 from pliant.simulation.loads import Disturbance, Stops
 from pliant.simulation.outputs import Outputs, StrainPoint
 from pliant.simulation.peaks import Peaks
@@ -150,13 +151,18 @@ class Run:
 
     def go(self, report: Report | None = None) -> bool:
         """Advance to the end; False if ``report`` interrupted the run."""
+        return alone(self.going(report))
+
+    def going(self, report: Report | None = None) -> Steps[bool]:
+        """The same as a generator of the calls that may be made together with those of other runs."""
         began = time.perf_counter()
         try:
             integrator = self._begin()
             while not self.finished:
                 if integrator.t >= self.segment[1]:
                     self._next_segment(integrator)
-                piece = integrator.advance(self.segment[1], self.recorder.upcoming(self.segment[1]))
+                end = self.segment[1]
+                piece = yield from integrator.advancing(end, self.recorder.upcoming(end))
                 self._take(piece, integrator)
                 if report is not None:
                     now = time.perf_counter() - began

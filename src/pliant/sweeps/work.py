@@ -13,11 +13,14 @@ from pliant.analysis.equilibrium import settle
 from pliant.analysis.limits import state_limits
 from pliant.analysis.modes import vibration_modes
 from pliant.dynamics import Dynamics
+from pliant.engine.stepping.integrators import Status
+from pliant.engine.stepping.lane_system import LaneRun, step_together
 from pliant.model.errors import ModelError, did_you_mean
 from pliant.model.robot import Robot
 from pliant.results.result import Result
 from pliant.results.samples import Floats, RunInfo, Samples, Strain
 from pliant.simulation.integrators.integrator import IntegrationError
+from pliant.simulation.integrators.lockstep import Steps
 from pliant.simulation.run import Run, strain_points
 from pliant.simulation.study import Study
 from pliant.sweeps.outputs import Kept, default_outputs, followed, keep, read_outputs, unit_of
@@ -29,6 +32,8 @@ ACTIONS = ("simulate", "modes", "equilibrium")
 MODES = 6
 """Natural frequencies that are kept without being asked."""
 LONGEST_REASON = 400
+ABREAST = 16
+"""Cases that are stepped together: some lanes full, so that robots of several structures find others of their kind."""
 
 
 @dataclass(frozen=True)
@@ -69,31 +74,34 @@ class SweepJob:
         if self.do != "modes":
             read_outputs(self.outputs)
 
-    def row(self, case: Mapping[str, Any]) -> CaseRow:
-        """One case; what goes wrong in it is its reason."""
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always")
-            try:
-                values, notes = self._values(changed(self.subject, case))
-            except Exception as error:
-                return CaseRow(reason=_reason(error))
-        return CaseRow(values, notes=(*notes, *dict.fromkeys(str(one.message) for one in told)))
+    def rows(self, cases: Sequence[Mapping[str, Any]]) -> list[CaseRow]:
+        """Some cases side by side; what goes wrong in one is its reason."""
+        courses = [_CaseCourse(self, case) for case in cases]
+        waiting = [course for course in courses if course.asks is not None]
+        while waiting:
+            asked = [course.asks for course in waiting if course.asks is not None]
+            for course, status in zip(waiting, step_together(asked), strict=True):
+                course.go_on(status)
+            waiting = [course for course in waiting if course.asks is not None]
+        return [course.row for course in courses]
 
-    def _values(self, subject: Subject) -> tuple[Values, tuple[str, ...]]:
+    def values(self, case: Mapping[str, Any]) -> Steps[tuple[Values, tuple[str, ...]]]:
+        """What comes out of a case, and its warnings, by calls that may be made together with those of others."""
+        subject = changed(self.subject, case)
         if callable(self.do):
             given = Dynamics(subject) if isinstance(subject, Robot) else subject
             return own_values(self.do(given)), ()
         if isinstance(subject, Study) and self.do == "simulate":
-            return self._run(subject)
+            return (yield from self._run(subject))
         arm = Dynamics(subject) if isinstance(subject, Robot) else Dynamics(subject.robot, method=subject.dynamics)
         if self.do == "modes":
             return self._modes(arm)
         return self._rest(arm)
 
-    def _run(self, study: Study) -> tuple[Values, tuple[str, ...]]:
+    def _run(self, study: Study) -> Steps[tuple[Values, tuple[str, ...]]]:
         run = Run(study, follow=followed(read_outputs(self.outputs)) if self.outputs else None)
         try:
-            run.go()
+            yield from run.going()
         except IntegrationError as error:
             run.give_up(error)
             raise
@@ -135,9 +143,37 @@ class SweepJob:
         return {one.text: unit_of(run, one) for one in self._kept(run, still=self.do == "equilibrium")}
 
 
+class _CaseCourse:
+    """A case on its way: what it asks for, until its row is there."""
+
+    def __init__(self, job: SweepJob, case: Mapping[str, Any]) -> None:
+        self.row = CaseRow()
+        self.asks: LaneRun | None = None
+        self._steps, self._told = job.values(case), dict[str, None]()
+        self._resume(lambda: next(self._steps))
+
+    def go_on(self, status: Status) -> None:
+        """Tell how the call ended that was asked for."""
+        self._resume(lambda: self._steps.send(status))
+
+    def _resume(self, go: Callable[[], LaneRun]) -> None:
+        self.asks = None
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            try:
+                self.asks = go()
+            except StopIteration as end:
+                values, notes = end.value
+                self._told.update(dict.fromkeys(str(one.message) for one in told))
+                self.row = CaseRow(values, notes=(*notes, *self._told))
+            except Exception as error:
+                self.row = CaseRow(reason=_reason(error))
+        self._told.update(dict.fromkeys(str(one.message) for one in told))
+
+
 def run_chunk(job: SweepJob, cases: Sequence[Mapping[str, Any]]) -> list[CaseRow]:
-    """Some cases, one after the other."""
-    return [job.row(case) for case in cases]
+    """Some cases, few at a time: each is a whole run in memory until its row is there."""
+    return [row for start in range(0, len(cases), ABREAST) for row in job.rows(cases[start : start + ABREAST])]
 
 
 def own_values(found: Any) -> Values:

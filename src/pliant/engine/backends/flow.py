@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from pliant.engine.backends.jit import is_x86
-from pliant.engine.backends.llvm_ir import Writer, number
+from pliant.engine.backends.llvm_ir import Writer, splat, vector_type
 
 FLUSH = 0x8040
 """The bits of the control register that make denormal results and operands zero."""
@@ -22,6 +22,7 @@ class Flow(Writer):
         super().__init__()
         self.head: list[str] = []
         self.blocks = 0
+        self.width = 1
 
     def label(self, hint: str) -> str:
         self.blocks += 1
@@ -48,47 +49,73 @@ class Flow(Writer):
     def put(self, kind: str, value: str, address: str) -> None:
         self.do(f"store {kind} {value}, ptr {address}, align 8")
 
+    @contextmanager
+    def on_lanes(self, lanes: int) -> Iterator[None]:
+        """Inside, arrays hold vectors of lanes, and arithmetic is on them."""
+        before, self.width = self.width, lanes
+        yield
+        self.width = before
+
+    @property
+    def kind(self) -> str:
+        """What arithmetic is on: one double, or one per lane."""
+        return vector_type(self.width)
+
+    def number(self, x: float) -> str:
+        return splat(x, self.width)
+
     def at(self, base: str, index: str | int) -> str:
-        """Address of a double in an array."""
-        return self.let(f"getelementptr inbounds double, ptr {base}, i64 {index}")
+        """Address of an element of an array."""
+        return self.let(f"getelementptr inbounds {self.kind}, ptr {base}, i64 {index}")
 
     def read(self, base: str, index: str | int) -> str:
-        return self.get("double", self.at(base, index))
+        return self.get(self.kind, self.at(base, index))
 
     def write(self, value: str, base: str, index: str | int) -> None:
-        self.put("double", value, self.at(base, index))
+        self.put(self.kind, value, self.at(base, index))
 
     # ---- arithmetic
 
     def fadd(self, a: str, b: str) -> str:
-        return self.let(f"fadd contract double {a}, {b}")
+        return self.let(f"fadd contract {self.kind} {a}, {b}")
 
     def fsub(self, a: str, b: str) -> str:
-        return self.let(f"fsub contract double {a}, {b}")
+        return self.let(f"fsub contract {self.kind} {a}, {b}")
 
     def fmul(self, a: str, b: str) -> str:
-        return self.let(f"fmul contract double {a}, {b}")
+        return self.let(f"fmul contract {self.kind} {a}, {b}")
 
     def fdiv(self, a: str, b: str) -> str:
-        return self.let(f"fdiv double {a}, {b}")
+        return self.let(f"fdiv {self.kind} {a}, {b}")
 
     def fabs(self, a: str) -> str:
-        return self.let(f"call double @llvm.fabs.f64(double {a})")
+        return self._intrinsic("fabs", a)
 
     def fmax(self, a: str, b: str) -> str:
-        return self.let(f"call double @llvm.maxnum.f64(double {a}, double {b})")
+        return self._intrinsic("maxnum", a, b)
 
     def fmin(self, a: str, b: str) -> str:
-        return self.let(f"call double @llvm.minnum.f64(double {a}, double {b})")
+        return self._intrinsic("minnum", a, b)
 
     def sqrt(self, a: str) -> str:
-        return self.let(f"call double @llvm.sqrt.f64(double {a})")
+        return self._intrinsic("sqrt", a)
 
     def power(self, a: str, exponent: float) -> str:
-        return self.let(f"call double @llvm.pow.f64(double {a}, double {number(exponent)})")
+        return self._intrinsic("pow", a, self.number(exponent))
+
+    def _intrinsic(self, name: str, *arguments: str) -> str:
+        suffix = "f64" if self.width == 1 else f"v{self.width}f64"
+        listed = ", ".join(f"{self.kind} {x}" for x in arguments)
+        return self.let(f"call {self.kind} @llvm.{name}.{suffix}({listed})")
 
     def less(self, a: str, b: str) -> str:
         return self.let(f"fcmp olt double {a}, {b}")
+
+    def negated(self, condition: str) -> str:
+        return self.let(f"xor i1 {condition}, true")
+
+    def select(self, condition: str, a: str, b: str) -> str:
+        return self.let(f"select i1 {condition}, double {a}, double {b}")
 
     def iadd(self, a: str | int, b: str | int) -> str:
         return self.let(f"add i64 {a}, {b}")

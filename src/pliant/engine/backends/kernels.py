@@ -51,9 +51,10 @@ class Arrays:
     lanes: dict[str, int]
 
     @classmethod
-    def of(cls, program: RolledProgram, lanes: int) -> Arrays:
+    def of(cls, program: RolledProgram, lanes: int, *, own: bool = False) -> Arrays:
+        """own  each lane has its own constants"""
         primal = 1 if program.seeds else lanes
-        held = {"constants": 1, "gravity": 1}
+        held = dict.fromkeys(("constants", "gravity"), lanes if own else 1)
         held.update(dict.fromkeys(program.inputs, primal))
         held.update({f"d{seed}": lanes for seed in program.seeds})
         held["store"] = primal

@@ -92,13 +92,16 @@ def _dispatch(each: LoopPass, p: int, kernels: Kernels, kind: str, still: str) -
     return lines
 
 
-def program_ir(program: RolledProgram, lanes: int, *, still: bool = False) -> tuple[str, str]:
+def program_ir(
+    program: RolledProgram, lanes: int, *, still: bool = False, own_constants: bool = False
+) -> tuple[str, str]:
     """Kernels and loop for one lane count: (assembly, name of the loop function).
 
+    Lanes are states of one robot, or with ``own_constants`` of robots of one structure.
     A tangent program has two loops: NAME_primal computes and saves values once, NAME the tangents of a block, with
     ``still`` by shorter kernels for links that a block only carries along.
     """
-    arrays = Arrays.of(program, lanes)
+    arrays = Arrays.of(program, lanes, own=own_constants)
     prefix = f"{program.name}{'_d_' + '_'.join(program.seeds) if program.seeds else ''}_{lanes}"
     kernels = Kernels(prefix)
     for each in program.passes:

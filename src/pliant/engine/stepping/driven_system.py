@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pliant.engine.backends.evaluator import BufferLayout, Program, aligned, stored
 from pliant.engine.backends.flow import Flow
+from pliant.engine.backends.jit import LoadedCode
 from pliant.engine.backends.kernels import rows
 from pliant.engine.backends.module import program_ir
 from pliant.engine.stepping.driving import Driving, Split, constants_of, drive_program
@@ -46,12 +47,19 @@ class DrivenSystem:
         self.states = self.layout.size
         self.turning = rotation_vectors(tree, self.split)
         self.driving, self._programs, self._names = driving, programs, (*SHARED, *context, *TABLE)
-        self._drives = [drive_program(tree, driving)]
+        self.drives = [drive_program(tree, driving)]
         if seeds:
-            self._drives.append(drive_program(tree, driving, seeds))
+            self.drives.append(drive_program(tree, driving, seeds))
 
     def _compile(self, kind: str, module: Callable[[Sequence[RolledProgram]], str]) -> list[BufferLayout]:
         """The code: ``module`` writes it from the programs of the dynamics, unless it is stored."""
+        plans, self.code = self.compiled(kind, module)
+        return plans
+
+    def compiled(
+        self, kind: str, module: Callable[[Sequence[RolledProgram]], str]
+    ) -> tuple[list[BufferLayout], LoadedCode]:
+        """Code of a kind for this structure, and what its buffers look like."""
         driving = self.driving
 
         def make() -> tuple[dict[str, Any], str]:
@@ -61,20 +69,21 @@ class DrivenSystem:
         identities = [program.identity for program in self._programs]
         described = (
             identities,
-            program_ir(self._drives[0], 1),
+            program_ir(self.drives[0], 1),
             driving.signals,
             driving.states,
             driving.driven,
             self.turning,
         )
-        description, self._code = stored((kind, *described), make)
-        return [BufferLayout(**plan) for plan in description["plans"]]
+        description, code = stored((kind, *described), make)
+        return [BufferLayout(**plan) for plan in description["plans"]], code
 
     def _hold(self, plan: BufferLayout, levels: int, **more: NDArray[Any]) -> None:
         """Make the shared arrays, for so many levels of the coordinates' derivatives, and the context of all."""
         driving, tree, n = self.driving, self.tree, self.size
         self.constants, self.gravity = self._programs[0].constants, np.array(tree.gravity, dtype=float)
         self.gains = np.array([*driving.numbers, 0.0])
+        self.drive_rows = rows(self.drives[0])
         self._f = aligned(n + self.layout.further)
         self._arrays: dict[str, NDArray[Any]] = {
             "constants": self.constants,
@@ -83,7 +92,7 @@ class DrivenSystem:
             "rows": np.array(plan.rows, dtype=np.int64),
             "arm": constants_of(tree),
             "gains": self.gains,
-            "drive_rows": rows(self._drives[0]),
+            "drive_rows": self.drive_rows,
             "r": aligned(driving.signals + driving.states + 1),
             "f": self._f,
             "full": aligned(levels * n),
@@ -101,8 +110,13 @@ class DrivenSystem:
         """What the drive follows from now on."""
         if signals.channels != self.channels:
             raise ValueError(f"the drive has {self.channels} signals, {signals.channels} were given")
-        self._table = signals.table
-        self._context[-len(TABLE) :] = self._table.ctypes.data, *signals.coefficients.shape
+        self.table, self.signal_shape = signals.table, signals.coefficients.shape
+        self._context[-len(TABLE) :] = self.table.ctypes.data, *self.signal_shape
+
+    @property
+    def numbers(self) -> dict[str, Floats]:
+        """What robots of one structure differ in."""
+        return {name: self._arrays[name] for name in ("constants", "gravity", "arm", "gains")}
 
 
 def rotation_vectors(tree: Tree, split: Split) -> tuple[int, ...]:

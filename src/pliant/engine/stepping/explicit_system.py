@@ -65,15 +65,15 @@ class ExplicitSystem(DrivenSystem):
         self._hold(plan, levels=2)
         self.work = aligned((ALL_STAGES + 2) * self.states)
         p, i = ctypes.c_void_p, ctypes.c_int64
-        self._dop853 = ctypes.CFUNCTYPE(i, *[p] * 6, i, p, i, p, p)(self._code.address("dop853"))
+        self._dop853 = ctypes.CFUNCTYPE(i, *[p] * 6, i, p, i, p, p)(self.code.address("dop853"))
         self._fixed = {
-            name: ctypes.CFUNCTYPE(i, *[p] * 6, i)(self._code.address(name.replace("-", "_")))
+            name: ctypes.CFUNCTYPE(i, *[p] * 6, i)(self.code.address(name.replace("-", "_")))
             for name in ("rk4", "semi-implicit")
         }
-        self._rhs = ctypes.CFUNCTYPE(None, p)(self._code.address("evaluate_call"))
+        self._rhs = ctypes.CFUNCTYPE(None, p)(self.code.address("evaluate_call"))
 
     def _module(self, traced: Sequence[RolledProgram]) -> str:
-        (program,), (drive,), layout = traced, self._drives, self.layout
+        (program,), (drive,), layout = traced, self.drives, self.layout
         parts = [prelude([program, drive], 1)]
         text, forward = program_ir(program, 1)
         drive_text, drive_name = program_ir(drive, 1)

@@ -169,7 +169,7 @@ class ImplicitSystem(DrivenSystem):
             saved=aligned(tangent.saved_size),
             dout=aligned(single.outputs * lanes),
             tangent_rows=np.array(tangent.rows, dtype=np.int64),
-            drive_saved=aligned(max(self._drives[1].saved_size, 1)),
+            drive_saved=aligned(max(self.drives[1].saved_size, 1)),
             drive_dout=aligned(n * lanes),
             **{f"d{k}": aligned(n * lanes) for k in "qvx"},
             moving=np.array(self.split.moving, dtype=np.int64),
@@ -177,12 +177,12 @@ class ImplicitSystem(DrivenSystem):
         self.work = aligned(max(size(self.layout.count, self.layout.further) for size in (work_size, esdirk_work)))
         p, i = ctypes.c_void_p, ctypes.c_int64
         self._advance = {
-            name: ctypes.CFUNCTYPE(i, *[p] * 6, i)(self._code.address(name.replace("-", "_")))
+            name: ctypes.CFUNCTYPE(i, *[p] * 6, i)(self.code.address(name.replace("-", "_")))
             for name in ("generalised-alpha", "esdirk")
         }
 
     def _module(self, traced: Sequence[RolledProgram], lanes: int) -> str:
-        programs = (*traced, *self._drives)
+        programs = (*traced, *self.drives)
         parts = [prelude(programs, lanes)]
         names = []
         for program, width in zip(programs, (1, lanes, 1, lanes), strict=True):

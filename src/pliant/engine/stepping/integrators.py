@@ -82,6 +82,18 @@ class Step(NamedTuple):
     last: str
 
 
+def next_step(w: Flow, clock: str, size: Callable[[], str] | None = None) -> tuple[Step, str]:
+    """The step of a clock's size, or of ``size()``, that does not go beyond its end; whether it is too small."""
+    t, end = w.read(clock, Clock.T), w.read(clock, Clock.END)
+    left = w.fsub(end, t)
+    h = w.fmin(size() if size else w.read(clock, Clock.STEP), w.read(clock, Clock.LARGEST))
+    last = w.less(left, w.fmul(h, number(1.0 + SLIVER)))
+    h = w.select(last, left, h)
+    reach = w.select(last, end, w.fadd(t, h))
+    smallest = w.fmul(number(SMALLEST_STEP), w.fmax(w.fabs(t), w.fabs(end)))
+    return Step(t, h, reach, last), w.let(f"and i1 {w.less(h, smallest)}, {w.negated(last)}")
+
+
 class Stepping(Flow):
     """The frame of an integrator: ``i64 NAME(context, clock, x, tolerance, work, knots, pause, ...)``.
 
@@ -105,12 +117,6 @@ class Stepping(Flow):
     def count(self, entry: Clock) -> None:
         self.set_clock(self.fadd(self.clock(entry), number(1.0)), entry)
 
-    def negated(self, condition: str) -> str:
-        return self.let(f"xor i1 {condition}, true")
-
-    def select(self, condition: str, a: str, b: str) -> str:
-        return self.let(f"select i1 {condition}, double {a}, double {b}")
-
     @contextmanager
     def steps(self, size: Callable[[], str] | None = None) -> Iterator[Step]:
         """Steps of the clock's size, or of ``size()``, until the end or a pause."""
@@ -125,17 +131,11 @@ class Stepping(Flow):
                 with self.when(self.less(number(FARTHEST * FARTHEST), square)):
                     self.put("i64", str(int(Status.PAUSED)), self.status)
                     self.leave(leave)
-            t, end = self.clock(Clock.T), self.clock(Clock.END)
-            left = self.fsub(end, t)
-            h = self.fmin(size() if size else self.clock(Clock.STEP), self.clock(Clock.LARGEST))
-            last = self.less(left, self.fmul(h, number(1.0 + SLIVER)))
-            h = self.select(last, left, h)
-            reach = self.select(last, end, self.fadd(t, h))
-            smallest = self.fmul(number(SMALLEST_STEP), self.fmax(self.fabs(t), self.fabs(end)))
-            with self.when(self.let(f"and i1 {self.less(h, smallest)}, {self.negated(last)}")):
+            step, is_too_small = next_step(self, "%clock", size)
+            with self.when(is_too_small):
                 self.put("i64", str(int(Status.STEP_TOO_SMALL)), self.status)
                 self.leave(leave)
-            yield Step(t, h, reach, last)
+            yield step
         self.place(leave)
 
     def accept(self, reach: str) -> None:
@@ -203,7 +203,7 @@ def dop853_ir(states: int, steering: int, turning: Sequence[int] = ()) -> str:
         def combine(row: Any, target: str, h: str) -> None:
             """target = x + h sum_j row_j K_j."""
             with w.repeat(m) as q:
-                total = _weighted(w, row, K, q)
+                total = weighted(w, row, K, q)
                 w.write(w.fadd(w.read("%x", q), w.fmul(h, total)), target, q)
 
         w.begin()
@@ -213,34 +213,9 @@ def dop853_ir(states: int, steering: int, turning: Sequence[int] = ()) -> str:
                 w.rhs(w.fadd(t, w.fmul(number(pair.C[i]), h)), y, K[i])
             combine(pair.A[STAGES], y, h)
             w.rhs(reach, y, K[STAGES])
-            error = _error(w, pair, K, y, h, m, steering, w.clock(Clock.RELATIVE))
-            accepted = w.less(error, number(1.0))
-            # what the error alone would allow; a vanishing one and one that is not a number both need care
-            allowed = w.fmul(number(SAFETY), w.power(w.fmax(error, number(1e-30)), -1.0 / ORDER))
-            before = w.clock(Clock.ERROR_BEFORE)
-            with w.when(w.negated(accepted)):
-                valid = w.let(f"fcmp ord double {error}, {error}")
-                shrink = w.select(valid, w.fmax(allowed, number(SLOWEST)), number(SLOWEST))
-                w.set_clock(w.fmul(h, shrink), Clock.STEP)
-                w.set_clock(w.fmax(before, number(LEAST_ERROR)), Clock.ERROR_BEFORE)
-                w.count(Clock.REJECTED)
-                w.put("i1", "true", rejected)
-            with w.when(accepted):
+            error = step_error(w, pair, K, "%x", y, "%tolerance", h, m, steering, w.clock(Clock.RELATIVE))
+            with w.when(controlled(w, "%clock", error, h, last, rejected)):
                 _dense(w, pair, K, y, t, h, reach, m, combine)
-                # until an error is seen or a step refused, steps grow as fast as they can
-                seen = w.less(number(0.0), before)
-                known = w.fmax(error, number(LEAST_ERROR))
-                steady = w.fmul(w.power(known, -GAIN - MEMORY), w.power(before, MEMORY))
-                steady = w.fmul(number(SAFETY ** (ORDER * GAIN)), steady)
-                grow = w.select(seen, steady, w.fmin(allowed, number(FASTEST)))
-                grow = w.select(w.get("i1", rejected), w.fmin(grow, number(1.0)), grow)
-                small = w.let(f"and i1 {w.negated(seen)}, {w.less(error, number(LEAST_ERROR))}")
-                w.set_clock(w.select(small, number(0.0), known), Clock.ERROR_BEFORE)
-                # a step cut short by the end says nothing against the size before it
-                size = w.clock(Clock.STEP)
-                longer = w.fmax(size, w.fmin(w.fmul(size, grow), w.fmul(h, allowed)))
-                w.set_clock(w.select(last, longer, w.fmul(h, grow)), Clock.STEP)
-                w.put("i1", "false", rejected)
                 with w.repeat(m) as q:
                     w.write(w.read(y, q), "%x", q)
                     w.write(w.read(K[STAGES], q), K[0], q)
@@ -248,28 +223,88 @@ def dop853_ir(states: int, steering: int, turning: Sequence[int] = ()) -> str:
     return w.entry("dop853", "ptr %grid", "i64 %count", "ptr %next", "ptr %samples")
 
 
-def _weighted(w: Flow, row: Any, K: list[str], q: str) -> str:
+def controlled(w: Flow, clock: str, error: str, h: str, last: str, rejected: str) -> str:
+    """Whether a step is accepted; the clock gets the size of the next one. ``rejected``: the last one was not."""
+    accepted = w.less(error, number(1.0))
+    # what the error alone would allow; a vanishing one and one that is not a number both need care
+    allowed = w.fmul(number(SAFETY), w.power(w.fmax(error, number(1e-30)), -1.0 / ORDER))
+    before = w.read(clock, Clock.ERROR_BEFORE)
+    with w.when(w.negated(accepted)):
+        valid = w.let(f"fcmp ord double {error}, {error}")
+        shrink = w.select(valid, w.fmax(allowed, number(SLOWEST)), number(SLOWEST))
+        w.write(w.fmul(h, shrink), clock, Clock.STEP)
+        w.write(w.fmax(before, number(LEAST_ERROR)), clock, Clock.ERROR_BEFORE)
+        w.write(w.fadd(w.read(clock, Clock.REJECTED), number(1.0)), clock, Clock.REJECTED)
+        w.put("i1", "true", rejected)
+    with w.when(accepted):
+        # until an error is seen or a step refused, steps grow as fast as they can
+        seen = w.less(number(0.0), before)
+        known = w.fmax(error, number(LEAST_ERROR))
+        steady = w.fmul(w.power(known, -GAIN - MEMORY), w.power(before, MEMORY))
+        steady = w.fmul(number(SAFETY ** (ORDER * GAIN)), steady)
+        grow = w.select(seen, steady, w.fmin(allowed, number(FASTEST)))
+        grow = w.select(w.get("i1", rejected), w.fmin(grow, number(1.0)), grow)
+        small = w.let(f"and i1 {w.negated(seen)}, {w.less(error, number(LEAST_ERROR))}")
+        w.write(w.select(small, number(0.0), known), clock, Clock.ERROR_BEFORE)
+        # a step cut short by the end says nothing against the size before it
+        size = w.read(clock, Clock.STEP)
+        longer = w.fmax(size, w.fmin(w.fmul(size, grow), w.fmul(h, allowed)))
+        w.write(w.select(last, longer, w.fmul(h, grow)), clock, Clock.STEP)
+        w.put("i1", "false", rejected)
+    return accepted
+
+
+def weighted(w: Flow, row: Any, K: Sequence[str], q: str) -> str:
+    """sum_j row_j K_j of state q."""
     total = ""
     for coefficient, k in zip(row, K, strict=False):
         if coefficient == 0:
             continue
-        term = w.fmul(number(float(coefficient)), w.read(k, q))
+        term = w.fmul(w.number(float(coefficient)), w.read(k, q))
         total = w.fadd(total, term) if total else term
     return total
 
 
-def _error(w: Flow, pair: Tableau, K: list[str], y: str, h: str, m: int, steering: int, relative: str) -> str:
+def step_error(
+    w: Flow,
+    pair: Tableau,
+    K: Sequence[str],
+    x: str,
+    y: str,
+    tolerance: str,
+    h: str,
+    m: int,
+    steering: int,
+    relative: str,
+) -> str:
     """The weighted norm of the step's error estimate; 1 is just acceptable."""
-    fifth, third = w.variable("double", number(0.0)), w.variable("double", number(0.0))
+    zero = w.number(0.0)
+    fifth, third = w.variable(w.kind, zero), w.variable(w.kind, zero)
     with w.repeat(m) as q:
-        size = w.fmax(w.fabs(w.read("%x", q)), w.fabs(w.read(y, q)))
-        scale = w.fadd(w.read("%tolerance", q), w.fmul(relative, size))
+        size = w.fmax(w.fabs(w.read(x, q)), w.fabs(w.read(y, q)))
+        scale = w.fadd(w.read(tolerance, q), w.fmul(relative, size))
         for row, total in ((pair.E5, fifth), (pair.E3, third)):
-            e = w.fdiv(_weighted(w, row, K, q), scale)
-            w.put("double", w.fadd(w.get("double", total), w.fmul(e, e)), total)
-    e5, e3 = w.get("double", fifth), w.get("double", third)
-    below = w.sqrt(w.fmul(w.fadd(e5, w.fmul(number(0.01), e3)), number(float(max(steering, 1)))))
-    return w.fdiv(w.fmul(h, e5), w.fmax(below, number(1e-300)))
+            e = w.fdiv(weighted(w, row, K, q), scale)
+            w.put(w.kind, w.fadd(w.get(w.kind, total), w.fmul(e, e)), total)
+    e5, e3 = w.get(w.kind, fifth), w.get(w.kind, third)
+    below = w.sqrt(w.fmul(w.fadd(e5, w.fmul(w.number(0.01), e3)), w.number(float(max(steering, 1)))))
+    return w.fdiv(w.fmul(h, e5), w.fmax(below, w.number(1e-300)))
+
+
+def dense_terms(w: Flow, pair: Tableau, K: Sequence[str], x: str, y: str, h: str, q: str) -> list[str]:
+    """Coefficients of state q within a step."""
+    delta = w.fsub(w.read(y, q), w.read(x, q))
+    f0, f1 = w.fmul(h, w.read(K[0], q)), w.fmul(h, w.read(K[STAGES], q))
+    F = [delta, w.fsub(f0, delta), w.fsub(w.fadd(delta, delta), w.fadd(f0, f1))]
+    return [*F, *(w.fmul(h, weighted(w, line, K, q)) for line in pair.D)]
+
+
+def dense_value(w: Flow, x: str, F: Sequence[str], s: str, rest: str) -> str:
+    """x at the fraction s = 1 - rest of a step."""
+    value = number(0.0)
+    for k, f in enumerate(reversed(F)):
+        value = w.fmul(w.fadd(value, f), s if k % 2 == 0 else rest)
+    return w.fadd(x, value)
 
 
 def _dense(w: Explicit, pair: Tableau, K: list[str], y: str, t: str, h: str, reach: str, m: int, combine: Any) -> None:
@@ -293,15 +328,8 @@ def _dense(w: Explicit, pair: Tableau, K: list[str], y: str, t: str, h: str, rea
             rest = w.fsub(number(1.0), s)
             row = w.imul(n, m)
             with w.repeat(m) as q:
-                x = w.read("%x", q)
-                delta = w.fsub(w.read(y, q), x)
-                f0, f1 = w.fmul(h, w.read(K[0], q)), w.fmul(h, w.read(K[STAGES], q))
-                F = [delta, w.fsub(f0, delta), w.fsub(w.fadd(delta, delta), w.fadd(f0, f1))]
-                F += [w.fmul(h, _weighted(w, line, K, q)) for line in pair.D]
-                value = number(0.0)
-                for k, f in enumerate(reversed(F)):
-                    value = w.fmul(w.fadd(value, f), s if k % 2 == 0 else rest)
-                w.write(w.fadd(x, value), "%samples", w.iadd(row, q))
+                F = dense_terms(w, pair, K, "%x", y, h, q)
+                w.write(dense_value(w, w.read("%x", q), F, s, rest), "%samples", w.iadd(row, q))
             w.put("i64", w.iadd(n, 1), "%next")
 
 

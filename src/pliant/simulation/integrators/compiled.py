@@ -19,6 +19,7 @@ from pliant.engine.stepping.explicit_system import ExplicitSystem
 from pliant.engine.stepping.implicit import alpha_clock
 from pliant.engine.stepping.implicit_system import ImplicitSystem
 from pliant.engine.stepping.integrators import SLIVER, Clock, Status, new_clock
+from pliant.engine.stepping.lane_system import LaneRun
 from pliant.engine.stepping.signals import MOST_PIECES, RoughSignalError, Signals
 from pliant.formulations.loops.loops import Rows
 from pliant.simulation.drives.law import AnyLaw, compiled_law
@@ -35,6 +36,7 @@ from pliant.simulation.integrators.integrator import (
     Settings,
     hermite,
 )
+from pliant.simulation.integrators.lockstep import Steps, alone
 from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.trajectories.path import knots_after
 
@@ -89,10 +91,13 @@ class CompiledIntegrator(Integrator):
         """The compiled system, whose states are those of the equations."""
 
     @abstractmethod
-    def _steps(self, until: float, grid: Floats) -> tuple[int, Floats]:
+    def _steps(self, until: float, grid: Floats) -> Steps[tuple[int, Floats]]:
         """Advance to ``until`` or by some steps: how many, and the samples at the first grid times."""
 
     def advance(self, until: float, wanted: Floats = NO_TIMES) -> Piece:
+        return alone(self.advancing(until, wanted))
+
+    def advancing(self, until: float, wanted: Floats = NO_TIMES) -> Steps[Piece]:
         if self._stand_in is not None or not self._follow(until):
             return self._advance_plainly(until, wanted)
         until = min(until, self._span[1])
@@ -102,11 +107,11 @@ class CompiledIntegrator(Integrator):
             grid = grid[:MOST_SAMPLES]
             until = float(grid[-1])
         try:
-            steps, samples = self._steps(until, grid)
+            steps, samples = yield from self._steps(until, grid)
         except IntegrationError:
             if not self._recovers():
                 raise
-            return self.advance(until, wanted)
+            return (yield from self.advancing(until, wanted))
         knots = self._knots[: steps + 1].copy()
         sizes = knots[1:, 0] - knots[:-1, 0]
         if len(sizes):
@@ -230,9 +235,16 @@ class CompiledIntegrator(Integrator):
 
     def _run(self, until: float, call: Callable[[], Status]) -> int:
         """Call the machine code, keep account, and give the number of steps that it took."""
-        before = self.clock[COUNTERS]
+        return self._counted(self._started(until), call())
+
+    def _started(self, until: float) -> Floats:
+        """Set the end of a call of the machine code; what was counted before it."""
         self.clock[Clock.END] = until
-        status = call()
+        before: Floats = self.clock[COUNTERS]
+        return before
+
+    def _counted(self, before: Floats, status: Status) -> int:
+        """The number of steps that a call took; what it counted is kept account of."""
         steps, rejected, calls, matrices = map(int, (self.clock[COUNTERS] - before).tolist())
         self.statistics.steps += steps
         self.statistics.rejected += rejected
@@ -267,11 +279,12 @@ class CompiledDOP853(_CompiledExplicit):
     name = "dop853"
     plain = DOP853
 
-    def _steps(self, until: float, grid: Floats) -> tuple[int, Floats]:
+    def _steps(self, until: float, grid: Floats) -> Steps[tuple[int, Floats]]:
         x = self.y.copy()
         samples, following = np.zeros((len(grid), len(x))), np.zeros(1, dtype=np.int64)
-        arrays = self.clock, x, self._tolerance, self._knots, grid, following, samples
-        steps = self._run(until, lambda: self.system.dop853(*arrays))
+        before = self._started(until)
+        status = yield LaneRun(self.system, self.clock, x, self._tolerance, self._knots, grid, following, samples)
+        steps = self._counted(before, status)
         self.y = x
         return steps, samples[: int(following[0])]
 
@@ -284,7 +297,8 @@ class _CompiledFixedStep(_CompiledExplicit):
         assert self.settings.step is not None
         return min(self.settings.step, self.settings.max_step)
 
-    def _steps(self, until: float, grid: Floats) -> tuple[int, Floats]:
+    def _steps(self, until: float, grid: Floats) -> Steps[tuple[int, Floats]]:
+        yield from ()
         size, left = self.step, until - self.t
         self.clock[Clock.STEP] = left / max(int(np.ceil(left / size - SLIVER)), 1)
         x = self.y.copy()
@@ -354,7 +368,8 @@ class _CompiledImplicit(CompiledIntegrator):
         super().recall(memory)
         self._tail = np.array(memory["tail"])
 
-    def _steps(self, until: float, grid: Floats) -> tuple[int, Floats]:
+    def _steps(self, until: float, grid: Floats) -> Steps[tuple[int, Floats]]:
+        yield from ()
         x = np.concatenate([self.y, self._tail])
         steps = self._run(until, lambda: self.system.advance(self.name, self.clock, x, self._tolerance, self._knots))
         states = self.system.states

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pliant.engine.stepping.layout import BALANCES
 from pliant.model.errors import ModelError
+from pliant.simulation.integrators.lockstep import Steps
 from pliant.simulation.state_equations import StateEquations
 
 Floats = NDArray[np.float64]
@@ -161,6 +162,11 @@ class Integrator(ABC):
 
         ``wanted`` are times at which the piece will be asked for sure, for methods that can make use of it.
         """
+
+    def advancing(self, until: float, wanted: Floats = NO_TIMES) -> Steps[Piece]:
+        """The same as a generator of the calls that may be made together with those of other runs."""
+        yield from ()
+        return self.advance(until, wanted)
 
     @abstractmethod
     def restart(self, t: float, y: Floats) -> None:

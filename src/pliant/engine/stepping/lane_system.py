@@ -1,0 +1,146 @@
+"""Robots of one structure with their drives, one in each lane of a vector register, stepped together."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.engine.backends import jit
+from pliant.engine.backends.elementary import prelude
+from pliant.engine.backends.evaluator import aligned
+from pliant.engine.backends.module import ATTRIBUTES, program_ir
+from pliant.engine.stepping.explicit_system import ExplicitSystem
+from pliant.engine.stepping.integrators import Clock, Status
+from pliant.engine.stepping.lane_steps import CONTEXT, RUNNING, WORK, lane_dop853_ir, lane_rhs_ir
+from pliant.engine.trace.program import RolledProgram
+
+Floats = NDArray[np.float64]
+
+
+class LaneRun(NamedTuple):
+    """A call of ``ExplicitSystem.dop853`` that is to be made in a lane; its arrays are those of that call."""
+
+    system: ExplicitSystem
+    clock: Floats
+    x: Floats
+    tolerance: Floats
+    knots: Floats
+    grid: Floats
+    following: NDArray[np.int64]
+    samples: Floats
+
+    @property
+    def likeness(self) -> tuple[object, ...]:
+        """What runs that are stepped together have in common."""
+        return self.system.code, self.system.signal_shape, len(self.knots)
+
+    @property
+    def has_lane(self) -> bool:
+        """Whether all coordinates move and none of them is a rotation vector: others are stepped alone."""
+        return not self.system.driving.driven and not self.system.turning
+
+    def alone(self) -> Status:
+        """Make the call by itself."""
+        return self.system.dop853(*self[1:])
+
+
+class LaneSystem:
+    """The code of a structure, and its arrays. Not shared between threads.
+
+    like  a system of the structure
+    """
+
+    def __init__(self, like: ExplicitSystem) -> None:
+        self.lanes = L = jit.lanes()
+        self.states, self.size = like.states, like.size
+
+        def module(traced: Sequence[RolledProgram]) -> str:
+            (program,), (drive,) = traced, like.drives
+            text, forward = program_ir(program, L, own_constants=True)
+            drive_text, drive_name = program_ir(drive, L, own_constants=True)
+            parts = [prelude([program, drive], L), text, drive_text]
+            parts.append(lane_rhs_ir(forward, drive_name, like.driving, like.layout, like.size, L))
+            parts.append(lane_dop853_ir(like.states, like.layout.controlled, L))
+            return "".join([*parts, ATTRIBUTES])
+
+        (plan,), self._code = like.compiled(f"lanes {L}", module)
+        self._call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(self._code.address("dop853"))
+        m = self.states
+        wide = {name: len(array) for name, array in like.numbers.items()}
+        wide |= {"store": plan.record_size, "r": like.channels + like.driving.states + 1}
+        wide |= {"f": like.size + like.layout.further, "x": m, "tolerance": m, "work": WORK * m}
+        self._wide = {name: aligned(max(size, 1) * L).reshape(-1, L) for name, size in wide.items()}
+        self._times = {name: aligned(L) for name in ("t", "h", "reach", "last", "error", "relative", "stage")}
+        whole = ("tables", "clocks", "knots", "grids", "counts", "nexts", "samples", "status", "taken", "accepted")
+        self._whole = {name: np.zeros(L, dtype=np.int64) for name in whole}
+        self._rows = {"rows": np.array(plan.rows, dtype=np.int64), "drive_rows": like.drive_rows}
+        held: dict[str, NDArray[Any]] = {**self._wide, **self._times, **self._whole, **self._rows}
+        addresses = {name: array.ctypes.data for name, array in held.items()} | {"links": len(self._rows["rows"])}
+        self._context = np.array([addresses.get(name, 0) for name in CONTEXT], dtype=np.int64)
+
+    def dop853(self, runs: Sequence[LaneRun]) -> list[Status]:
+        """Advance all runs, at most as many as there are lanes, as if each were alone."""
+        first = runs[0]
+        if len(runs) > self.lanes or any(run.likeness != first.likeness for run in runs):
+            raise ValueError(f"{len(runs)} runs of different kinds do not fit into {self.lanes} lanes")
+        # lanes without a run repeat the first one and stand still
+        filled = [*runs, *[first] * (self.lanes - len(runs))]
+        for k, run in enumerate(filled):
+            for name, numbers in run.system.numbers.items():
+                self._wide[name][: len(numbers), k] = numbers
+            self._wide["x"][:, k], self._wide["tolerance"][:, k] = run.x, run.tolerance
+            self._wide["work"][: self.states, k] = run.system.work[: self.states]
+            self._times["relative"][k] = run.clock[Clock.RELATIVE]
+        arrays: dict[str, list[NDArray[Any]]] = {
+            "tables": [run.system.table for run in filled],
+            "clocks": [run.clock for run in filled],
+            "knots": [run.knots for run in filled],
+            "grids": [run.grid for run in filled],
+            "nexts": [run.following for run in filled],
+            "samples": [run.samples for run in filled],
+        }
+        for name, each in arrays.items():
+            self._whole[name][:] = [array.ctypes.data for array in each]
+        self._whole["counts"][:] = [len(run.grid) for run in filled]
+        self._whole["taken"][:] = 0
+        self._whole["status"][:] = [RUNNING if k < len(runs) else int(Status.FINISHED) for k in range(self.lanes)]
+        self._context[-3:] = first.system.signal_shape
+        self._call(self._context.ctypes.data, len(first.knots) - 1)
+        for k, run in enumerate(runs):
+            run.x[:] = self._wide["x"][:, k]
+            run.system.work[: self.states] = self._wide["work"][: self.states, k]
+        return [Status(int(status)) for status in self._whole["status"][: len(runs)]]
+
+
+_KNOWN: WeakKeyDictionary[jit.LoadedCode, LaneSystem] = WeakKeyDictionary()
+
+
+def lanes_of(system: ExplicitSystem) -> LaneSystem:
+    """The lanes for all systems of one code, made once."""
+    found = _KNOWN.get(system.code)
+    if found is None:
+        found = _KNOWN[system.code] = LaneSystem(system)
+    return found
+
+
+def step_together(runs: Sequence[LaneRun]) -> list[Status]:
+    """Make all calls, those that are alike in lanes."""
+    alike: dict[object, list[int]] = {}
+    for k, run in enumerate(runs):
+        # an object of its own is like no other
+        alike.setdefault(run.likeness if run.has_lane else object(), []).append(k)
+    found: dict[int, Status] = {}
+    for places in alike.values():
+        if len(places) == 1:
+            found[places[0]] = runs[places[0]].alone()
+            continue
+        system = lanes_of(runs[places[0]].system)
+        for start in range(0, len(places), system.lanes):
+            group = places[start : start + system.lanes]
+            found |= zip(group, system.dop853([runs[k] for k in group]), strict=True)
+    return [found[k] for k in range(len(runs))]

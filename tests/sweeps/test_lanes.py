@@ -1,0 +1,166 @@
+"""Runs of a sweep in the lanes of vector registers: each as if it were alone."""
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant.engine.stepping.lane_system import LaneSystem
+from pliant.simulation.integrators.compiled import STEPS_PER_CALL
+from pliant.sweeps import work
+from pliant.sweeps.work import SweepJob, run_chunk
+
+MASS, OUTPUTS = "arm.payloads[0].mass", ("hinge", "max(arm.deflection)", "peak(hinge.torque)", "final(work)")
+# lanes do the same operations in the same order; processors may fuse them otherwise, which steps then follow
+SAME = 1e-9
+
+
+@pytest.fixture(scope="module")
+def study():
+    robot = pliant.Robot(
+        name="boom",
+        links=[
+            pliant.Link(
+                name="arm",
+                joint=pliant.Joint(name="hinge", type="revolute", axis="y", actuated=True),
+                beam=pliant.Beam(
+                    length=1.0,
+                    properties=pliant.Properties(mass_per_length=0.53, EIy=217.0, EIz=217.0),
+                    modes={"bend_z": 2},
+                    damping={"ratio": 0.01},
+                ),
+                payloads=[{"frame": "tip", "mass": 0.23}],
+            )
+        ],
+    )
+    return pliant.Study(
+        name="lift",
+        robot=robot,
+        until=0.4,
+        drive={
+            "pid": {
+                "trajectory": {"quintic": {"to": {"hinge": 0.5}, "duration": 0.15, "start": 0.1}},
+                "kp": 53,
+                "kd": 2.3,
+                "ki": 7.1,
+            }
+        },
+        integrator={"method": "dop853"},
+        outputs=pliant.Outputs(step=0.007),
+    )
+
+
+@pytest.fixture
+def lanes_used(monkeypatch):
+    """How many runs each call of the lanes had."""
+    used, call = [], LaneSystem.dop853
+
+    def counted(self, runs):
+        used.append(len(runs))
+        return call(self, runs)
+
+    monkeypatch.setattr(LaneSystem, "dop853", counted)
+    return used
+
+
+def require_same(together, alone):
+    assert together.reason == alone.reason
+    assert together.notes == alone.notes
+    assert together.values.keys() == alone.values.keys()
+    for name, value in alone.values.items():
+        np.testing.assert_allclose(together.values[name], value, rtol=SAME, atol=SAME, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    "cases",
+    [
+        [{MASS: 0.11 + 0.0713 * k} for k in range(7)],
+        [{"drive.kp[0]": 41.0 + 17.3 * k, "gravity[2]": -9.7 + 0.31 * k} for k in range(3)],
+        [{"until": 0.013 + 0.093 * k} for k in range(4)],
+        [{"integrator.tolerance": 10.0 ** -(4 + k)} for k in range(5)],
+        [{"pose.hinge": 0.1 * k - 0.23, "drive.trajectory.to.hinge": 0.21 * k} for k in range(3)],
+    ],
+    ids=["robots", "gains and gravity", "ends", "tolerances", "motions"],
+)
+def test_cases_in_lanes_are_as_if_they_were_alone(study, cases, lanes_used):
+    job = SweepJob(study, "simulate", OUTPUTS)
+    together = run_chunk(job, cases)
+    assert lanes_used
+    assert max(lanes_used) > 1
+    del lanes_used[:]
+    alone = [job.rows([case])[0] for case in cases]
+    assert not lanes_used
+    for one, other in zip(together, alone, strict=True):
+        assert not one.reason
+        require_same(one, other)
+
+
+def test_a_case_that_diverges_hurts_no_other(study, lanes_used):
+    job = SweepJob(study, "simulate", OUTPUTS)
+    # what overflows is no step that could be taken
+    cases = [{"gravity[2]": g} for g in (-9.3, -1e200, -7.1, -3.3)]
+    found = run_chunk(job, cases)
+    assert max(lanes_used) > 1
+    assert [bool(row.reason) for row in found] == [False, True, False, False]
+    for row, case in zip(found, cases, strict=True):
+        require_same(row, job.rows([case])[0])
+
+
+def test_long_runs_come_back_between_their_calls(study, monkeypatch, lanes_used):
+    monkeypatch.setattr("pliant.simulation.integrators.compiled.STEPS_PER_CALL", STEPS_PER_CALL // 200)
+    job = SweepJob(study, "simulate", OUTPUTS)
+    cases = [{MASS: 0.17 + 0.13 * k} for k in range(3)]
+    found = run_chunk(job, cases)
+    calls = len(lanes_used)
+    monkeypatch.undo()
+    # three intervals between the breaks of the motion need a call each
+    assert calls > 3
+    for row, case in zip(found, cases, strict=True):
+        assert not row.reason
+        require_same(row, job.rows([case])[0])
+
+
+def test_robots_of_other_structures_find_their_own_kind(study, lanes_used):
+    job = SweepJob(study, "simulate", OUTPUTS)
+    # gravity in one direction has fewer terms than in two
+    cases = [{"gravity[2]": g, "gravity[0]": x} for g, x in ((-9.7, 0.0), (-9.1, 0.31), (-8.3, 0.0), (-7.9, 0.43))]
+    found = run_chunk(job, cases)
+    assert set(lanes_used) == {2}
+    for row, case in zip(found, cases, strict=True):
+        assert not row.reason
+        require_same(row, job.rows([case])[0])
+
+
+def test_other_integrators_go_their_own_way(study, lanes_used):
+    fixed = study.with_changes(integrator={"method": "rk4", "step": 1e-3})
+    cases = [{MASS: 0.17 + 0.13 * k} for k in range(2)]
+    assert not any(row.reason for row in run_chunk(SweepJob(fixed, "simulate", OUTPUTS), cases))
+    assert not lanes_used
+
+
+def test_few_cases_are_abreast(study, monkeypatch):
+    """Each of them is a whole run in memory."""
+    alive, most = set(), 0
+    begin = work._CaseCourse.__init__
+
+    def counted(self, job, case):
+        nonlocal most
+        begin(self, job, case)
+        if self.asks is not None:
+            alive.add(id(self))
+        most = max(most, len(alive))
+
+    resume = work._CaseCourse.go_on
+
+    def gone(self, status):
+        resume(self, status)
+        if self.asks is None:
+            alive.discard(id(self))
+
+    monkeypatch.setattr(work._CaseCourse, "__init__", counted)
+    monkeypatch.setattr(work._CaseCourse, "go_on", gone)
+    run_chunk(
+        SweepJob(study.with_changes(until=0.01), "simulate", ("final(hinge)",)),
+        [{MASS: 0.11 + 0.0137 * k} for k in range(2 * work.ABREAST)],
+    )
+    assert 1 < most <= work.ABREAST
+    assert not alive
