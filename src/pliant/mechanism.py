@@ -16,7 +16,7 @@ import numpy as np
 
 from pliant.bodies.joint_drive import JointDrive
 from pliant.bodies.modal_body import Array, ModalBody
-from pliant.model.once import once_per_robot
+from pliant.model.once import once_per_element
 
 if TYPE_CHECKING:
     from pliant.model import Joint, Link, Loop, RigidPart, Robot
@@ -260,7 +260,7 @@ def once(make: Callable[Concatenate[Mechanism, P], T]) -> Callable[Concatenate[M
     return found
 
 
-@once_per_robot
+@once_per_element
 def assemble(robot: Robot) -> Mechanism:
     """Discretise every link of a robot and put the links together."""
     from pliant.bodies.build import build_body

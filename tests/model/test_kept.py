@@ -9,6 +9,8 @@ import pytest
 import pliant
 from pliant.formulations.recursive.lowering import lower, lower_with_frames
 from pliant.mechanism import assemble
+from pliant.model.rigid_twin import rigid_twin
+from pliant.model.yaml_file import read_text
 
 
 def test_the_same_robot_has_the_same_mechanism_and_trees():
@@ -38,10 +40,50 @@ def test_nobody_changes_what_others_have():
 
 
 def test_what_was_kept_goes_with_the_robot():
-    robot = pliant.load("two-link-flexible")
+    # a robot that comes with the package stays
+    robot = pliant.load("two-link-flexible").with_changes(gravity=(0.0, 0.0, -1.6))
     mechanism = weakref.ref(assemble(robot))
     tree = weakref.ref(lower(mechanism()))
     del robot
     gc.collect()
     assert mechanism() is None
     assert tree() is None
+
+
+def test_robots_with_other_numbers_share_what_is_the_same():
+    robot = pliant.load("two-link-flexible")
+    other = robot.set("forearm.payloads[0].mass", 0.7)
+    assert [link.beam for link in other.links] == [link.beam for link in robot.links]
+    assert all(a.beam is b.beam for a, b in zip(other.links, robot.links, strict=True))
+    stiff, other_stiff = (assemble(rigid_twin(each)).members for each in (robot, other))
+    assert all(a.body.I_rr is b.body.I_rr for a, b in zip(stiff, other_stiff, strict=True))
+    # shapes with a mass at the tip know the payload
+    assert not np.array_equal(assemble(other).members[1].body.M_ee, assemble(robot).members[1].body.M_ee)
+    longer = robot.set("forearm.beam.length", 0.6)
+    assert longer.link("upper").beam is robot.link("upper").beam
+    assert longer.link("forearm").beam.parts()[0].length == 0.6
+
+
+@pytest.mark.parametrize(("place", "value"), [("forearm.payloads[0].mass", 0.7), ("forearm.beam.length", 0.6)])
+def test_what_is_shared_is_what_a_robot_alone_would_have(place, value):
+    robot = pliant.load("two-link-flexible")
+    assemble(rigid_twin(robot))
+    assemble(robot)
+    changed = robot.set(place, value)
+    read_again = read_text(changed.to_yaml())
+    for make in (lambda each: each, rigid_twin):
+        for own, alone in zip(assemble(make(changed)).members, assemble(make(read_again)).members, strict=True):
+            for name in ("mass", "first", "I_rr", "M_ee", "K_ee", "D_ee"):
+                np.testing.assert_array_equal(getattr(own.body, name), getattr(alone.body, name), err_msg=name)
+
+
+def test_frames_on_a_shared_beam_are_those_of_the_link():
+    beam = pliant.Beam(
+        length=1.0, properties=pliant.Properties(mass_per_length=0.5, EIy=20.0, EIz=20.0), modes={"bend_y": 1}
+    )
+    joint = pliant.Joint(name="hinge", type="revolute", axis="z")
+    plain = pliant.Link(name="arm", joint=joint, beam=beam)
+    marked = pliant.Link(name="arm", joint=joint, beam=beam, frames=[{"name": "mid", "x": 0.5}])
+    assert plain.beam is marked.beam
+    bodies = [assemble(pliant.Robot(name="one", links=[link])).members[0].body for link in (plain, marked)]
+    assert [sorted(body.frames) for body in bodies] == [["root", "tip"], ["mid", "root", "tip"]]

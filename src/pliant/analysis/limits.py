@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.bodies.build import own_profile, shape_sets
+from pliant.bodies.build import shape_sets
 from pliant.bodies.constants import deflection
 from pliant.bodies.data_slopes import data_slopes
+from pliant.bodies.profile import beam_profile
 from pliant.bodies.quadrature import TAPER_POINTS, gauss, merge_breaks
 from pliant.mechanism import assemble
-from pliant.model.once import once_per_robot
+from pliant.model.once import once_per_element
 from pliant.model.outline import BASE
 
 if TYPE_CHECKING:
@@ -285,13 +286,13 @@ class _Along(NamedTuple):
     slowest: float
 
 
-@once_per_robot
+@once_per_element
 def _along(robot: Robot, name: str) -> _Along:
     """What the axial force of a link acts on."""
     link, body = robot.link(name), next(m.body for m in assemble(robot).members if m.name == name)
     if link.beam is None:
         return _along_data(body)
-    profile, shapes = own_profile(robot, name), shape_sets(link, robot)
+    profile, shapes = beam_profile(link.beam), shape_sets(link, robot)
     breaks = merge_breaks(profile.breaks, *(s.breaks for s in shapes), length=profile.length)
     x, weights = gauss(breaks, max(s.points for s in shapes) + TAPER_POINTS)
     start, slowest, slopes = 0, np.inf, list[Floats]()

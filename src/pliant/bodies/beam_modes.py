@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import sqrt
 
 import numpy as np
@@ -14,6 +14,9 @@ from pliant.bodies.profile import BeamProfile
 from pliant.bodies.quadrature import TAPER_POINTS, equal_breaks, gauss, merge_breaks
 from pliant.bodies.shapes import Given, Shape, ShapeFunction, bending_shapes, rod_shapes, sampled
 
+MOST_SEEN = 8
+"""Sets of places at which the shapes of a family are kept."""
+
 
 @dataclass(frozen=True, slots=True)
 class BeamModes:
@@ -21,6 +24,7 @@ class BeamModes:
 
     family: str
     shapes: tuple[Shape, ...]
+    _seen: dict[bytes, ShapeSamples] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def size(self) -> int:
@@ -37,6 +41,17 @@ class BeamModes:
 
     def sample(self, x: Array) -> ShapeSamples:
         x = np.asarray(x, dtype=float)
+        # all integrals over a beam ask at the same places
+        key = x.tobytes()
+        if key not in self._seen:
+            if len(self._seen) >= MOST_SEEN:
+                self._seen.clear()
+            self._seen[key] = found = self._sampled(x)
+            for array in (found.value, found.rotation, found.strain, found.shear):
+                array.flags.writeable = False
+        return self._seen[key]
+
+    def _sampled(self, x: Array) -> ShapeSamples:
         none = np.zeros((self.size, len(x)))
         orders = 3 if self.family in ("bend_y", "bend_z") else 2
         rows = [sampled(self.shapes, x, order) if self.shapes else none for order in range(orders)]

@@ -23,12 +23,13 @@ from pliant.bodies.profile import BeamProfile, beam_profile
 from pliant.bodies.reduction import craig_bampton_basis, static_basis
 from pliant.bodies.rod import Rod
 from pliant.bodies.rod_build import about_its_shape, rod, rooted
-from pliant.model.once import once_per_robot
+from pliant.model.once import once_per_element
 
 if TYPE_CHECKING:
     from pliant.model.beams import Beam
     from pliant.model.discretisation import Elements, Family
     from pliant.model.links import Link
+    from pliant.model.placement import Frame
     from pliant.model.robot import Robot
 
 __all__ = ["build_body", "carried", "damping_ratios", "frequencies", "shape_sets"]
@@ -73,7 +74,7 @@ def shape_sets(link: Link, robot: Robot | None = None) -> list[ShapeSet]:
     if robot is not None and _is_of(link, robot):
         return list(_own_shapes(robot, link.name))
     beam = _resolved(link, robot)
-    return _shape_sets(link, beam, beam_profile(beam), robot)
+    return _shape_sets(link, beam, robot)
 
 
 def _is_of(link: Link, robot: Robot) -> bool:
@@ -81,17 +82,11 @@ def _is_of(link: Link, robot: Robot) -> bool:
     return link.name in robot.link_names and robot.link(link.name) is link
 
 
-@once_per_robot
+@once_per_element
 def _own_shapes(robot: Robot, name: str) -> list[ShapeSet]:
     """Those of a link of a robot."""
     link = robot.link(name)
-    return _shape_sets(link, _resolved(link, robot), own_profile(robot, name), robot)
-
-
-@once_per_robot
-def own_profile(robot: Robot, name: str) -> BeamProfile:
-    """The sections of a beam of a robot."""
-    return beam_profile(_resolved(robot.link(name), robot))
+    return _shape_sets(link, _resolved(link, robot), robot)
 
 
 def frequencies(body: ModalBody) -> Array:
@@ -111,9 +106,31 @@ def frequencies(body: ModalBody) -> Array:
 
 
 def _beam_body(link: Link, robot: Robot | None) -> ModalBody:
-    """A beam without its damping."""
+    """A beam without its damping; robots that share a beam share its body, unless its shapes know what it carries."""
     beam = _resolved(link, robot)
-    profile = own_profile(robot, link.name) if robot is not None and _is_of(link, robot) else beam_profile(beam)
+    known = _bodies(beam)
+    if not _loaded(beam) and link.frames in known:
+        return known[link.frames]
+    body = _new_beam_body(link, beam, robot)
+    if not _loaded(beam):
+        known[link.frames] = body
+    return body
+
+
+@once_per_element
+def _bodies(beam: Beam) -> dict[tuple[Frame, ...], ModalBody]:
+    """Bodies of a beam by the frames on it."""
+    return {}
+
+
+@once_per_element
+def _loaded(beam: Beam) -> bool:
+    """Whether the shapes of a beam depend on what it carries."""
+    return beam.modes is not None and any(f.shape == "clamped-mass" for f in beam.modes.families().values())
+
+
+def _new_beam_body(link: Link, beam: Beam, robot: Robot | None) -> ModalBody:
+    profile = beam_profile(beam)
     shapes = shape_sets(link, robot)
     size = sum(s.size for s in shapes)
     if size > MOST_COORDINATES:
@@ -160,10 +177,11 @@ def _large_bending(
     return rod(shapes, profile, places, section_inertia=section_inertia, stations=beam.stations, curvature=curve)
 
 
-def _shape_sets(link: Link, beam: Beam, profile: BeamProfile, robot: Robot | None) -> list[ShapeSet]:
+def _shape_sets(link: Link, beam: Beam, robot: Robot | None) -> list[ShapeSet]:
+    profile = beam_profile(beam)
     if beam.modes is not None:
         families = beam.modes.families()
-        load = _load(link, robot) if any(f.shape == "clamped-mass" for f in families.values()) else None
+        load = _load(link, robot) if _loaded(beam) else None
         sets = [_mode_set(link, robot, name, family, profile, load) for name, family in families.items()]
         # the root of a rod is clamped: its coordinates are strains
         return [rooted(s) for s in sets] if beam.bending == "exact" else list(sets)

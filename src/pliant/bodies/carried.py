@@ -16,9 +16,10 @@ from pliant.bodies.curved_axis import curved_inertia, undeformed_pose
 from pliant.bodies.invariants import inertia
 from pliant.bodies.modal_body import Array
 from pliant.bodies.profile import beam_profile
-from pliant.model.once import once_per_robot
+from pliant.model.once import once_per_element
 
 if TYPE_CHECKING:
+    from pliant.model.beams import Beam
     from pliant.model.inertia import RigidMass
     from pliant.model.joints import Joint
     from pliant.model.links import Link
@@ -107,7 +108,7 @@ def joint_pose(joint: Joint, values: Mapping[str, float]) -> Pose:
     return p, R @ turn @ joint.child_placement.matrix()
 
 
-@once_per_robot
+@once_per_element
 def _mounted_by_frame(robot: Robot) -> dict[str, dict[str, CarriedMass]]:
     """Per link and frame: payloads and outboard links, in the link frame; one pass from the tips inwards."""
     mounted = {link.name: _payloads(link) for link in robot.links}
@@ -155,9 +156,14 @@ def _body(link: Link) -> CarriedMass:
         turning = bool(link.beam.rotary_inertia)
         return load + CarriedMass.from_inertia(*curved_inertia(link.beam, section_inertia=turning))
     if link.beam is not None:
-        moments = inertia((), beam_profile(link.beam), section_inertia=bool(link.beam.rotary_inertia))
-        return load + CarriedMass.from_inertia(float(moments["mass"]), moments["first"], moments["I_rr"])
+        return load + _straight_beam(link.beam)
     return load
+
+
+@once_per_element
+def _straight_beam(beam: Beam) -> CarriedMass:
+    moments = inertia((), beam_profile(beam), section_inertia=bool(beam.rotary_inertia))
+    return CarriedMass.from_inertia(float(moments["mass"]), moments["first"], moments["I_rr"])
 
 
 def _rigid(part: RigidMass) -> CarriedMass:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.bodies.modal_body import Array
+from pliant.model.once import once_per_element
 
 if TYPE_CHECKING:
     from pliant.model.beams import Beam, Segment
@@ -112,10 +113,11 @@ class BeamProfile:
 
 def _everywhere(data: SectionData, x: Array) -> SectionData:
     """A constant section at every station."""
-    values = {field.name: getattr(data, field.name) for field in fields(SectionData)}
+    values = {name: getattr(data, name) for name in SectionData.__slots__}
     return SectionData(**{name: None if value is None else np.full_like(x, value) for name, value in values.items()})  # type: ignore[arg-type]
 
 
+@once_per_element
 def beam_profile(beam: Beam) -> BeamProfile:
     """The profile of a described beam."""
     return BeamProfile(tuple(_piece(part) for part in beam.parts()))

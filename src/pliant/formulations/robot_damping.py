@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,6 +21,7 @@ from pliant.formulations.recursive.composite import mass_matrix
 from pliant.formulations.recursive.lowering import lower
 from pliant.mechanism import Mechanism, assemble
 from pliant.model.errors import ModelError, Problem
+from pliant.model.once import once_per_element
 
 if TYPE_CHECKING:
     from pliant.model import Robot
@@ -57,7 +57,7 @@ def damped(robot: Robot) -> Mechanism:
     return _damped(robot, ratio) if ratio else assemble(robot)
 
 
-@lru_cache(maxsize=4)
+@once_per_element
 def _damped(robot: Robot, ratio: float) -> Mechanism:
     mechanism = assemble(robot)
     shared = _shared(robot, mechanism)

@@ -17,6 +17,7 @@ from pliant.model.discretisation import Damping, Elements, Lumped, Modes, user_s
 from pliant.model.element import Array, Element, at, of_value, refuse, rule
 from pliant.model.errors import ModelError, show
 from pliant.model.materials import MATERIALS, Material, MaterialOrName, find_material
+from pliant.model.once import once_per_element
 from pliant.model.units import BendingStiffness, Force, MassPerLength, PositiveLength, SectionInertia, WholeNumber
 
 # the constants that a family of elastic coordinates cannot do without
@@ -354,6 +355,7 @@ class Beam(Element):
             total += float(weights @ np.asarray(density)) * part.length / 2
         return total
 
+    @once_per_element
     def parts(self) -> tuple[Segment, ...]:
         """The beam as segments that stand alone; a uniform beam is one segment."""
         if not self.segments:
@@ -397,6 +399,8 @@ class Beam(Element):
         def resolved(material: Material | str | None) -> Material | None:
             return find_material(material, own) if isinstance(material, str) else material
 
+        if not any(isinstance(material, str) for material in (self.material, *(s.material for s in self.segments))):
+            return self
         segments = tuple(s.model_copy(update={"material": resolved(s.material)}) for s in self.segments)
         changes = {"material": resolved(self.material), "segments": segments}
         return self.model_copy(update={key: value for key, value in changes.items() if value})

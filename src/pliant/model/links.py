@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Self
 
 from pydantic import Field, model_validator
@@ -129,5 +130,10 @@ class Link(Element):
                 return frame
         if name not in ("root", "tip"):
             raise ModelError(f"link '{self.name}' has no frame '{name}'{did_you_mean(name, self.frame_names)}")
-        x = self.length if name == "tip" else 0.0
-        return Frame(name=name, x=x) if self.beam is not None else Frame(name=name, position=(x, 0.0, 0.0))
+        return _end(name, self.length if name == "tip" else 0.0, self.beam is not None)
+
+
+@lru_cache(maxsize=256)
+def _end(name: str, x: float, on_beam: bool) -> Frame:
+    """A frame that nobody wrote."""
+    return Frame(name=name, x=x) if on_beam else Frame(name=name, position=(x, 0.0, 0.0))

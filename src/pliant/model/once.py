@@ -1,4 +1,4 @@
-"""What is made once for a robot: robots do not change, and what was made goes with them."""
+"""What is made once for a part of a description: robots and beams do not change, and what was made goes with them."""
 
 from __future__ import annotations
 
@@ -8,26 +8,30 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from weakref import ReferenceType, ref
 
 if TYPE_CHECKING:
-    from pliant.model.robot import Robot
+    from pliant.model.element import Element
 
+E = TypeVar("E", bound="Element")
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def once_per_robot(make: Callable[Concatenate[Robot, P], T]) -> Callable[Concatenate[Robot, P], T]:
-    """Let a function of a robot and of hashable options give the same result again, as long as the robot is there."""
+def once_per_element(make: Callable[Concatenate[E, P], T]) -> Callable[Concatenate[E, P], T]:
+    """Let a function of a robot or a beam, and of hashable options, give the same result again as long as it is there.
+
+    Robots with other numbers share the parts that are the same.
+    """
     # by identity: to compare robots takes longer than to find them
-    held: dict[int, tuple[ReferenceType[Robot], dict[Any, T]]] = {}
+    held: dict[int, tuple[ReferenceType[E], dict[Any, T]]] = {}
 
     @wraps(make)
-    def found(robot: Robot, /, *given: P.args, **options: P.kwargs) -> T:
-        key = id(robot)
+    def found(element: E, /, *given: P.args, **options: P.kwargs) -> T:
+        key = id(element)
         kept = held.get(key)
-        if kept is None or kept[0]() is not robot:
-            kept = held[key] = ref(robot, lambda _: held.pop(key, None)), {}
+        if kept is None or kept[0]() is not element:
+            kept = held[key] = ref(element, lambda _: held.pop(key, None)), {}
         own, which = kept[1], (given, tuple(options.items()))
         if which not in own:
-            own[which] = make(robot, *given, **options)
+            own[which] = make(element, *given, **options)
         return own[which]
 
     return found

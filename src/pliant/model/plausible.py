@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import pi, sqrt
 
-from pliant.model.beams import Beam
+from pliant.model.beams import Beam, LocalProperties
 from pliant.model.links import Link
 from pliant.model.materials import Material
+from pliant.model.once import once_per_element
 from pliant.model.robot import Robot
 
 SOFTEST, STIFFEST = 1e4, 1.3e12
@@ -78,10 +79,15 @@ def _material(link: Link, material: Material) -> Iterator[str]:
         )
 
 
+@once_per_element
+def _root(beam: Beam) -> LocalProperties:
+    return beam.at(0.0)
+
+
 def _slenderness(link: Link, beam: Beam) -> Iterator[str]:
     """Beam theory needs a beam: its height, that of the rectangle of the same EI/EA, against its length."""
     shear = beam.elements is not None and beam.elements.timoshenko
-    root = beam.at(0.0)
+    root = _root(beam)
     for family, EI in (("bend_y", root.EIz), ("bend_z", root.EIy)):
         if family not in beam.families or EI is None or root.EA is None:
             continue

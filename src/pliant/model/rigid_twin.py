@@ -4,27 +4,35 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.model.beams import Beam
 from pliant.model.inertia import Rigid
 from pliant.model.links import Link
+from pliant.model.once import once_per_element
 from pliant.model.placement import Frame
 from pliant.model.robot import Robot
 
 
 def rigid_twin(robot: Robot) -> Robot:
     """The same robot with links that do not bend; mass, inertia, joints and loads stay."""
-    return robot.with_changes(links=tuple(_stiff(link) for link in robot.links))
+    # of a robot that was checked; nothing that refers to its links changes
+    return robot.model_copy(update={"links": tuple(_stiff(link) for link in robot.links)})
 
 
 def _stiff(link: Link) -> Link:
     if link.beam is not None and link.beam.is_flexible:
-        # torsion brings the inertia of the sections along, which the twin keeps
-        sections = bool(link.beam.rotary_inertia) or "torsion" in link.beam.families
-        dropped = ("modes", "elements", "lumped", "damping", "bending", "stations", "rotary_inertia")
-        kept = {key: value for key, value in link.beam.given().items() if key not in dropped}
-        return link.with_changes(beam=type(link.beam)(**kept, rotary_inertia=sections))
+        return link.model_copy(update={"beam": _stiff_beam(link.beam)})
     if link.modal is not None:
         return _without_modes(link)
     return link
+
+
+@once_per_element
+def _stiff_beam(beam: Beam) -> Beam:
+    # torsion brings the inertia of the sections along, which the twin keeps
+    sections = bool(beam.rotary_inertia) or "torsion" in beam.families
+    dropped = ("modes", "elements", "lumped", "damping", "bending", "stations", "rotary_inertia")
+    kept = {key: value for key, value in beam.given().items() if key not in dropped}
+    return type(beam)(**kept, rotary_inertia=sections)
 
 
 def _without_modes(link: Link) -> Link:

@@ -138,8 +138,9 @@ class Robot(Element):
         for i, link in enumerate(self.links):
             if link.beam is not None:
                 beam = link.beam.with_materials(self.materials)
-                problems.extend(within(("links", i, "beam"), beam.missing_constants()))
-                link = link.model_copy(update={"beam": beam})
+                if beam is not link.beam:
+                    problems.extend(within(("links", i, "beam"), beam.missing_constants()))
+                    link = link.model_copy(update={"beam": beam})
             links.append(link)
         refuse(problems)
         self.__dict__["links"] = tuple(links)

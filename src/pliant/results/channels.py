@@ -7,7 +7,7 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from pliant.model.once import once_per_robot
+from pliant.model.once import once_per_element
 from pliant.results.quantities import Quantities
 from pliant.results.samples import Floats, RunInfo
 
@@ -100,7 +100,7 @@ def coordinate_unit(robot: Robot, name: str) -> str:
     return "rad" if ".torsion." in name else "m"
 
 
-@once_per_robot
+@once_per_element
 def _joints(robot: Robot) -> dict[str, Joint]:
     """The joints by their names and by those of their coordinates."""
     return {name: link.joint for link in robot.links for name in (link.joint.name or "", *link.joint.coordinates)}
@@ -117,7 +117,7 @@ def strain_family(robot: Robot, name: str) -> str | None:
     return family if given.shape == "legendre" and given.normalise == "none" else None
 
 
-@once_per_robot
+@once_per_element
 def _beams(robot: Robot) -> dict[str, Beam | None]:
     return {link.name: link.beam for link in robot.links}
 

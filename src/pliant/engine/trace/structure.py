@@ -83,7 +83,7 @@ def freeze(tree: Any) -> Any:
     if isinstance(tree, dict):
         return tuple((key, freeze(value)) for key, value in tree.items())
     if isinstance(tree, (list, tuple)) and not isinstance(tree, (Slot, ConstantSlot)):
-        return tuple([x if type(x) is float else freeze(x) for x in tree])
+        return tuple([x if type(x) is float or type(x) is Slot else freeze(x) for x in tree])
     # two kinds of slots with equal numbers are different things
     return ("constant", *tree) if isinstance(tree, ConstantSlot) else tree
 
