@@ -7,7 +7,6 @@ shapes at its tip; all others are free there. The exact shapes of a uniform beam
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from math import pi
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ import numpy as np
 from pliant.bodies.build import build_body, carried, shape_sets
 from pliant.bodies.families import ShapeSamples
 from pliant.bodies.modal_body import Array
+from pliant.model.once import once_per_element
 
 if TYPE_CHECKING:
     from pliant.model.links import Link
@@ -53,10 +53,15 @@ class LinkMode:
         return 2 * pi * self.frequency
 
 
-# a table and a picture of the same robot ask for the same links
-@lru_cache(maxsize=64)
 def link_modes(link: Link, robot: Robot) -> tuple[LinkMode, ...]:
-    """All natural vibrations that the coordinates of a link can describe, family by family, lowest first."""
+    """All natural vibrations that the coordinates of a robot's link can describe, family by family, lowest first."""
+    return _modes_of(robot, link.name)
+
+
+# a table and a picture of the same robot ask for the same links
+@once_per_element
+def _modes_of(robot: Robot, name: str) -> tuple[LinkMode, ...]:
+    link = robot.link(name)
     body = build_body(link, robot)
     if link.beam is None:
         squares = _vibrations(body.K_ee, body.straight_mass)[0] if body.size else np.zeros(0)
