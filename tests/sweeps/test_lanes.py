@@ -142,9 +142,9 @@ def test_few_cases_are_abreast(study, monkeypatch):
     alive, most = set(), 0
     begin = work._CaseCourse.__init__
 
-    def counted(self, job, case):
+    def counted(self, job, case, arms):
         nonlocal most
-        begin(self, job, case)
+        begin(self, job, case, arms)
         if self.asks is not None:
             alive.add(id(self))
         most = max(most, len(alive))
@@ -164,3 +164,18 @@ def test_few_cases_are_abreast(study, monkeypatch):
     )
     assert 1 < most <= work.ABREAST
     assert not alive
+
+
+def test_cases_of_one_robot_have_one_dynamics(study, monkeypatch):
+    made, begin = [], work.Run.__init__
+
+    def counted(self, *given):
+        begin(self, *given)
+        made.append(self.arm)
+
+    monkeypatch.setattr(work.Run, "__init__", counted)
+    job = SweepJob(study.with_changes(until=0.01), "simulate", ("final(hinge)",))
+    job.rows([{"drive.kp[0]": 41.0 + k} for k in range(3)])
+    job.rows([{MASS: 0.17 + 0.13 * k} for k in range(3)])
+    assert len(set(map(id, made[:3]))) == 1
+    assert len(set(map(id, made))) == 4

@@ -12,6 +12,7 @@ from pliant.model.placement import Frame
 from pliant.model.robot import Robot
 
 
+@once_per_element
 def rigid_twin(robot: Robot) -> Robot:
     """The same robot with links that do not bend; mass, inertia, joints and loads stay."""
     # of a robot that was checked; nothing that refers to its links changes

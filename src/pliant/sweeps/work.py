@@ -28,6 +28,8 @@ from pliant.sweeps.subject import Subject, changed
 
 Values = dict[str, float | Floats]
 Own = Callable[[Any], Any]
+Arms = dict[tuple[int, str, bool], Dynamics]
+"""Dynamics of robots that several cases have: by the robot's identity, its method, and whether it is compiled."""
 ACTIONS = ("simulate", "modes", "equilibrium")
 MODES = 6
 """Natural frequencies that are kept without being asked."""
@@ -76,7 +78,8 @@ class SweepJob:
 
     def rows(self, cases: Sequence[Mapping[str, Any]]) -> list[CaseRow]:
         """Some cases side by side; what goes wrong in one is its reason."""
-        courses = [_CaseCourse(self, case) for case in cases]
+        arms: Arms = {}
+        courses = [_CaseCourse(self, case, arms) for case in cases]
         waiting = [course for course in courses if course.asks is not None]
         while waiting:
             asked = [course.asks for course in waiting if course.asks is not None]
@@ -85,21 +88,25 @@ class SweepJob:
             waiting = [course for course in waiting if course.asks is not None]
         return [course.row for course in courses]
 
-    def values(self, case: Mapping[str, Any]) -> Steps[tuple[Values, tuple[str, ...]]]:
+    def values(self, case: Mapping[str, Any], arms: Arms) -> Steps[tuple[Values, tuple[str, ...]]]:
         """What comes out of a case, and its warnings, by calls that may be made together with those of others."""
         subject = changed(self.subject, case)
         if callable(self.do):
             given = Dynamics(subject) if isinstance(subject, Robot) else subject
             return own_values(self.do(given)), ()
         if isinstance(subject, Study) and self.do == "simulate":
-            return (yield from self._run(subject))
+            return (yield from self._run(subject, arms))
         arm = Dynamics(subject) if isinstance(subject, Robot) else Dynamics(subject.robot, method=subject.dynamics)
         if self.do == "modes":
             return self._modes(arm)
         return self._rest(arm)
 
-    def _run(self, study: Study) -> Steps[tuple[Values, tuple[str, ...]]]:
-        run = Run(study, follow=followed(read_outputs(self.outputs)) if self.outputs else None)
+    def _run(self, study: Study, arms: Arms) -> Steps[tuple[Values, tuple[str, ...]]]:
+        # where the study alone changes, its cases have one robot
+        key = id(study.robot), study.dynamics, study.compile
+        run = Run(study, arms.get(key), followed(read_outputs(self.outputs)) if self.outputs else None)
+        if isinstance(self.subject, Study) and study.robot is self.subject.robot:
+            arms[key] = run.arm
         try:
             yield from run.going()
         except IntegrationError as error:
@@ -146,10 +153,10 @@ class SweepJob:
 class _CaseCourse:
     """A case on its way: what it asks for, until its row is there."""
 
-    def __init__(self, job: SweepJob, case: Mapping[str, Any]) -> None:
+    def __init__(self, job: SweepJob, case: Mapping[str, Any], arms: Arms) -> None:
         self.row = CaseRow()
         self.asks: LaneRun | None = None
-        self._steps, self._told = job.values(case), dict[str, None]()
+        self._steps, self._told = job.values(case, arms), dict[str, None]()
         self._resume(lambda: next(self._steps))
 
     def go_on(self, status: Status) -> None:
