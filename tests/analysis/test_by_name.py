@@ -8,7 +8,6 @@ import pytest
 import pliant
 from pliant import Dynamics, equilibrium, linearise, modes
 
-
 ROUNDING = 1e-12
 """Of the largest entry."""
 
