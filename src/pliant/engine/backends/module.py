@@ -100,7 +100,7 @@ def program_ir(program: RolledProgram, lanes: int, *, still: bool = False) -> tu
     """
     arrays = Arrays.of(program, lanes)
     prefix = f"{program.name}{'_d_' + '_'.join(program.seeds) if program.seeds else ''}_{lanes}"
-    kernels = Kernels(prefix)
+    kernels = Kernels(prefix, lanes)
     for each in program.passes:
         for k, kernel in enumerate(each.kernels):
             name, saved = f"{each.name}_{k}", kernel.saved
