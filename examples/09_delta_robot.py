@@ -146,8 +146,8 @@ def draw(picture: Path, arm: pliant.Dynamics, run: pliant.Result, bent: np.ndarr
         corners = [at.position(f"platform.{frame.name}") for frame in arm.robot.link("platform").frames]
         scene.plot(*np.array([*corners, corners[0]]).T, color=colour, lw=2)
     scene.plot(*run["tip.position"].T, color="#f59e0b")
-    scene.set(xlabel="x, m", xlim=(-0.4, 0.4), ylim=(-0.4, 0.4), zlim=(-0.7, 0.1))
-    scene.set_yticklabels([])
+    scene.set(xlabel="x, m", ylabel="y, m", zlabel="z, m", xlim=(-0.4, 0.4), ylim=(-0.4, 0.4), zlim=(-0.7, 0.1))
+    scene.set(xticks=(-0.3, 0, 0.3), yticks=(-0.3, 0, 0.3), zticks=(-0.6, -0.2))
     scene.set_box_aspect((1, 1, 1), zoom=0.85)
     curve.plot(1e3 * run.time, bent, color="#1d4ed8")
     curve.axvspan(0, 1e3 * MOVE, color="#f1f5f9")

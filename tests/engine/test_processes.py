@@ -51,10 +51,10 @@ def answer_of(how, arm, q):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_batch_in_a_fork_after_one_in_its_parent(arm, monkeypatch):
-    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(evaluator, "_processors", lambda: 4)
     evaluator._threads.cache_clear()
     # all threads of the parent's pool are there and wait for work
-    together = threading.Barrier(4)
+    together = threading.Barrier(4, timeout=PATIENCE)
     list(evaluator._threads().map(lambda _: together.wait(), range(4)))
     q = many(arm)
     here = arm.forward(q, 0 * q)
