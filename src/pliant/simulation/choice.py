@@ -222,8 +222,8 @@ def choose(
         if explicit > max(FEW_STEPS, cost * implicit):
             return (
                 "esdirk",
-                f"{what}{fastest_motion(equations, q, v)[0]}; it dies away, and what stays is slow: the model is stiff, "
-                f"about {_about(implicit)} implicit steps instead of {_about(explicit)} explicit ones",
+                f"{what}{fastest_motion(equations, q, v)[0]}; it dies away, and what stays is slow: the model is stiff,"
+                f" about {_about(implicit)} implicit steps instead of {_about(explicit)} explicit ones",
             )
     if fastest * until / EXPLICIT_REACH <= EXPLICIT_STEPS:
         return "dop853", f"{what}, which explicit steps of high order follow easily"
