@@ -8,6 +8,9 @@ import pytest
 import pliant
 from pliant import Dynamics, equilibrium, linearise, modes
 
+ROUNDING = 1e-12
+"""Of the largest entry."""
+
 
 @pytest.fixture(scope="module")
 def arm():
@@ -33,20 +36,25 @@ def test_positions_start_from_the_pose_and_rates_from_zero(arm):
     assert arm.by_name([1.0, 2.0]) == {"shoulder": 1.0, "elbow": 2.0}
 
 
+def same(a, b):
+    """Names go the general way, arrays the quick one: the same operations, but for their order."""
+    return np.allclose(a, b, rtol=0, atol=ROUNDING * np.abs(b).max())
+
+
 def test_every_function_takes_names(compiled):
     arm, named = compiled, {"elbow": 0.5, "upper.bend_y.1": 1e-3}
     q, v, a = arm.q(named), arm.v(elbow=0.3), arm.v(shoulder=2.0)
     by = (named, {"elbow": 0.3}, {"shoulder": 2.0})
-    assert np.array_equal(arm.forward(named, by[1], {"elbow": 2.0}), arm.forward(q, v, arm.tau(elbow=2.0)))
-    assert np.array_equal(arm.forces(*by), arm.forces(q, v, a))
-    assert np.array_equal(arm.mass_matrix(named), arm.mass_matrix(q))
-    assert np.array_equal(arm.pose("tip", named).position, arm.pose("tip", q).position)
-    assert np.array_equal(arm.jacobian("tip", named), arm.jacobian("tip", q))
-    assert arm.energy(named, by[1]) == arm.energy(q, v)
-    assert np.array_equal(arm.derivatives(named, by[1]).q, arm.derivatives(q, v).q)
+    assert same(arm.forward(named, by[1], {"elbow": 2.0}), arm.forward(q, v, arm.tau(elbow=2.0)))
+    assert same(arm.forces(*by), arm.forces(q, v, a))
+    assert same(arm.mass_matrix(named), arm.mass_matrix(q))
+    assert same(arm.pose("tip", named).position, arm.pose("tip", q).position)
+    assert same(arm.jacobian("tip", named), arm.jacobian("tip", q))
+    assert same(arm.energy(named, by[1]), arm.energy(q, v))
+    assert same(arm.derivatives(named, by[1]).q, arm.derivatives(q, v).q)
     sensitivity = pliant.force_sensitivity
     path = "forearm.payloads[0].mass"
-    assert np.array_equal(sensitivity(arm, path, *by), sensitivity(arm, "forearm.payloads.0.mass", q, v, a))
+    assert same(sensitivity(arm, path, *by), sensitivity(arm, "forearm.payloads.0.mass", q, v, a))
 
 
 def test_arrays_by_name_are_a_batch(arm):

@@ -38,7 +38,8 @@ def test_nobody_changes_what_others_have():
 
 
 def test_what_was_kept_goes_with_the_robot():
-    robot = pliant.load("two-link-flexible")
+    # bundled robots stay
+    robot = pliant.load("two-link-flexible").with_changes(name="its own")
     mechanism = weakref.ref(assemble(robot))
     tree = weakref.ref(lower(mechanism()))
     del robot
