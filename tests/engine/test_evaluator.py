@@ -8,6 +8,7 @@ import pytest
 import zoo
 from pliant.dynamics import Dynamics
 from pliant.engine.backends.evaluator import Evaluator, Program
+from pliant.engine.backends.module import module_ir
 from pliant.formulations.recursive.passes import FORWARD, INVERSE, MOTION, NoInertiaError
 
 TOLERANCE = 1e-11
@@ -39,6 +40,28 @@ def states(arm, count):
 
 
 # ---------------------------------------------------------------- one state, many states
+
+
+def test_long_kernels_are_cut_into_pieces(arm, tree_arm, monkeypatch, tmp_path):
+    """What pieces hand on is what one function would have kept: one state, lanes of states, lanes of tangents."""
+    robots = (arm, tree_arm)
+    inputs = [tuple(states(robot, 9)) for robot in robots]
+    expected = [
+        (robot.forward(q, v), robot.inverse_derivatives(q[0], v[0], a[0])[0])
+        for robot, (q, v, a) in zip(robots, inputs, strict=True)
+    ]
+    monkeypatch.setattr("pliant.engine.backends.llvm_ir.LONG", 60)
+    monkeypatch.setattr("pliant.engine.backends.llvm_ir.PIECE", 25)
+    # nothing that was compiled before
+    monkeypatch.setattr("pliant.engine.backends.evaluator._RECENT", {})
+    monkeypatch.setenv("PLIANT_CACHE", str(tmp_path))
+    for robot, (q, v, a), (accelerations, slopes) in zip(robots, inputs, expected, strict=True):
+        program = Program(FORWARD, robot.tree)
+        assert "%held = alloca <4 x double>" in module_ir(program.traced, "batch", 4)[0]
+        pieces = Evaluator(program)
+        assert close(pieces(q[0], v[0], 0 * v[0]), accelerations[0])
+        assert close(pieces.batch(q, v, 0 * v), accelerations)
+        assert close(Evaluator(Program(INVERSE, robot.tree, ("q",)))(q[0], v[0], a[0]), slopes)
 
 
 @pytest.mark.parametrize("count", [1, 3, 8, 9, 130])

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import zoo
-from pliant import Beam, Damping, Dynamics, Joint, Link, Modes, Properties, Rigid, Robot
+from pliant import PID, Beam, Cycloidal, Damping, Dynamics, Joint, Link, Modes, Properties, Rigid, Robot, Study
 from pliant.mechanism import assemble
-from pliant.simulation.choice import choose, fastest_rate
+from pliant.simulation.choice import choose, estimated_steps, fastest_rate, followed
 from pliant.simulation.drives.kinds import NoDrive
 from pliant.simulation.losses import Losses
-from pliant.simulation.run import simulate
+from pliant.simulation.run import Run, simulate
 from pliant.simulation.start import Start
 from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.study import IntegratorOptions
@@ -158,3 +158,77 @@ def test_rods_with_fast_motions_that_do_not_matter_are_stepped_implicitly(make, 
     # without them bending alone is followed by explicit steps
     plain = Dynamics(wire(bend_z=1), compile="never")
     assert choose(IntegratorOptions(), StateEquations(plain, NoDrive(1)), *Start().state(plain), 100.0)[0] == "dop853"
+
+
+# ---------------------------------------------------------------- fast motions that die away
+
+SLOW_MOVE = Cycloidal(to={"shoulder": 0.15}, duration=1.0)
+ROUGHLY_TWICE = 2.5
+"""What an estimate of steps may be off: it knows the model at its start alone, and not how much a motion excites."""
+
+
+def controlled(damping, kd, friction=0.0):
+    """A stiffly controlled bar that makes a slow move."""
+    bar = Beam(
+        length=0.6,
+        properties=Properties(mass_per_length=1.3, EIy=403.0, EIz=403.0, EA=3e7),
+        modes=Modes(shape="clamped-free", bend_y=2),
+        bending="linear",
+        damping=Damping(rayleigh={"stiffness": damping}),
+    )
+    joint = Joint(name="shoulder", axis="z", friction={"coulomb": friction, "smoothing": 1e-3} if friction else None)
+    robot = Robot(
+        name="bar",
+        gravity=NO_GRAVITY,
+        links=[Link(name="bar", joint=joint, hub={"mass": 0.0, "inertia": 0.05}, beam=bar)],
+    )
+    return robot, PID(trajectory=SLOW_MOVE, kp=(2e4,), kd=(kd,))
+
+
+def run_of(method="auto", tolerance=1e-6, until=3.0, damping=1e-3, kd=500.0, **friction):
+    robot, drive = controlled(damping, kd, **friction)
+    options = IntegratorOptions(method=method, tolerance=tolerance)
+    return Run(Study(name="move", robot=robot, drive=drive, until=until, integrator=options))
+
+
+def test_a_motion_is_followed_as_long_as_it_lasts():
+    poles = np.array([-1e-9 + 50j, -1e-9 - 50j])
+    assert followed(poles, 2.0, 0, 1e-8) == pytest.approx(100.0)
+    # to the tolerance by its damping, again after every break; then the slower one
+    poles = np.array([-100.0 + 0j, -1e-9 + 3j])
+    lasting = 3 * np.log(1e8) / 100.0
+    assert followed(poles, 10.0, 2, 1e-8) == pytest.approx(100.0 * lasting + 3.0 * (10.0 - lasting))
+    # and never longer than the run
+    assert followed(poles, 0.1, 2, 1e-8) == pytest.approx(10.0)
+
+
+def test_slow_well_damped_motion_is_stepped_implicitly():
+    run = run_of()
+    assert run.method == "esdirk"
+    assert "it dies away, and what stays is slow: the model is stiff, about" in run.reason
+    assert "explicit ones" in run.reason
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"damping": 1e-7, "kd": 0.1},
+        {"tolerance": 1e-13},
+        {"until": 0.05},
+        {"friction": 3.0, "kd": 30.0},
+    ],
+    ids=["light damping", "tight tolerance", "short", "dry friction, which damps at rest alone"],
+)
+def test_explicit_steps_follow_what_stays_or_is_short(other):
+    assert run_of(**other).method == "dop853"
+
+
+def test_the_steps_of_a_motion_are_estimated():
+    """Against those that both integrators really take."""
+    run = run_of()
+    explicit, implicit = estimated_steps(run.equations, run.q0, run.v0, 3.0, 1e-6)
+    for method, expected in (("dop853", explicit), ("esdirk", implicit)):
+        taken = run_of(method)
+        taken.go()
+        steps = taken.result().info.statistics["steps"]
+        assert 1 / ROUGHLY_TWICE < expected / steps < ROUGHLY_TWICE

@@ -27,6 +27,7 @@ from pliant.bodies.quadrature import TAPER_POINTS, gauss, merge_breaks
 from pliant.bodies.rounding import listed
 from pliant.bodies.second_order_terms import SecondOrderSection, SecondOrderTerms
 from pliant.bodies.shortening_fields import SAME_LINE, WIDENED, ShorteningFields, factors
+from pliant.spatial.nothing import filled
 
 if TYPE_CHECKING:
     from pliant.model.modal import ModalData
@@ -106,7 +107,7 @@ class Foreshortening:
 
     def terms(self, linear: ModalTerms) -> SecondOrderTerms:
         """The terms of the body."""
-        given = {name: np.array(getattr(linear, name), dtype=float) for name in WIDENED}
+        given = {name: filled(getattr(linear, name)) for name in WIDENED}
         arrays, forms = self.widened(given)
         size = arrays["M_ee"].shape[0]
         turn = np.zeros((len(linear.section_turn), 3, size))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from pliant.bodies.terms import Bias, Blocks, FrameTerms, Role, Spin
 from pliant.spatial.attachment_rotation import MAPS, Turn
+from pliant.spatial.nothing import Nothing
 from pliant.spatial.scalars import Scalar, is_zero
 from pliant.spatial.vectors import (
     ZERO3,
@@ -25,6 +26,7 @@ from pliant.spatial.vectors import (
     scale,
     shared_times,
     similar_symmetric,
+    sparse_dot,
     times,
     transpose,
     transpose_times,
@@ -153,12 +155,23 @@ def inertia_gradients(body: ModalTerms, q_e: Vector) -> list[Matrix]:
         N = [list(row) for row in I_re]
         for i, q in enumerate(q_e):
             I_ee = body.I_ee[i][k]
+            if type(I_ee) is Nothing:
+                continue
             for a in range(3):
                 for b in range(3):
                     if not is_zero(I_ee[a][b]):
                         N[a][b] = N[a][b] + q * I_ee[a][b]
         out.append(N)
     return out
+
+
+def _coupled(body: ModalTerms, k: int) -> list[tuple[int, Vector]]:
+    """The coordinates i that turn with coordinate k, and their lambda_ik."""
+    return [
+        (i, row[k])
+        for i, row in enumerate(body.lam)
+        if type(row[k]) is not Nothing and not all(is_zero(x) for x in row[k])
+    ]
 
 
 def _blocks(body: ModalTerms, q_e: Vector, gradients: list[Matrix]) -> Blocks:
@@ -172,11 +185,11 @@ def _blocks(body: ModalTerms, q_e: Vector, gradients: list[Matrix]) -> Blocks:
                 inertia[a][b] = inertia[a][b] + q * (gradients[k][a][b] + body.I_re[k][b][a])
             inertia[b][a] = inertia[a][b]
     E_w = [list(row) for row in body.beta]
-    for a in range(3):
-        for k in range(n):
-            for i, q in enumerate(q_e):
-                if not is_zero(body.lam[i][k][a]):
-                    E_w[a][k] = E_w[a][k] + body.lam[i][k][a] * q
+    for k in range(n):
+        for i, lam in _coupled(body, k):
+            for a in range(3):
+                if not is_zero(lam[a]):
+                    E_w[a][k] = E_w[a][k] + lam[a] * q_e[i]
     return Blocks(
         A=[[m, 0.0, 0.0], [0.0, m, 0.0], [0.0, 0.0, m]],
         B=[[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]],
@@ -199,12 +212,10 @@ def _bias(body: ModalTerms, q_e: Vector, v_e: Vector, w: Vector, gradients: list
     elastic: list[Scalar] = []
     for i in range(n):
         gyroscopic: Scalar = 0.0
-        for k in range(n):
-            lam = body.lam[k][i]
-            if not (is_zero(lam[0]) and is_zero(lam[1]) and is_zero(lam[2])):
-                gyroscopic = gyroscopic + dot(lam, w) * twice[k]
+        for k, lam in _coupled(body, i):
+            gyroscopic = gyroscopic + dot(lam, w) * twice[k]
         s = gyroscopic - dot(w, turned[i])
-        s = s + dot(column(body.K_ee, i), q_e) + dot(column(body.D_ee, i), v_e)
+        s = s + sparse_dot(column(body.K_ee, i), q_e) + sparse_dot(column(body.D_ee, i), v_e)
         elastic.append(s)
     return Bias(force, moment, elastic)
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pliant.bodies.modal_body import Array
+from pliant.spatial.nothing import nested
 
 ROUNDING = 1e-14
 """Entries of placements this close to 0 or +-1 are meant to be that."""
@@ -26,4 +27,4 @@ def listed(value: Any) -> Any:
     if np.ndim(value) == 0:
         return float(value)
     a = np.asarray(value, dtype=float)
-    return np.where(np.abs(a) < ROUNDING * np.abs(a).max(initial=0.0), 0.0, a).tolist()
+    return nested(np.where(np.abs(a) < ROUNDING * np.abs(a).max(initial=0.0), 0.0, a))

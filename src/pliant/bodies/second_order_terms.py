@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pliant.bodies.modal_terms import ModalSection, ModalTerms
 from pliant.bodies.terms import Bias, Blocks, FrameTerms
 from pliant.spatial.scalars import Scalar, is_zero
-from pliant.spatial.vectors import Matrix, Vector, add, dot, scale, times
+from pliant.spatial.vectors import Matrix, Vector, add, dot, scale, sparse_dot, times
 
 
 class SecondOrderSection(NamedTuple):
@@ -94,14 +94,14 @@ class _Form:
     """q^T G q / 2 of a symmetric G: gradient G q, rate q^T G v and bias v^T G v."""
 
     def __init__(self, G: Matrix, q: Vector, v: Vector) -> None:
-        self.gradient = times(G, q)
+        self.gradient = [sparse_dot(row, q) for row in G]
         self.value = 0.5 * dot(self.gradient, q)
         self.rate = dot(self.gradient, v)
         twice = scale(2.0, v)
         # each pair of entries once
         self.bias: Scalar = 0.0
         for i, rate in enumerate(v):
-            self.bias = self.bias + rate * (G[i][i] * rate + dot(G[i][i + 1 :], twice[i + 1 :]))
+            self.bias = self.bias + rate * (G[i][i] * rate + sparse_dot(G[i][i + 1 :], twice[i + 1 :]))
 
 
 def _pulled(rows: Matrix, G: Matrix) -> Matrix:

@@ -31,6 +31,18 @@ STIFF = 300.0
 they follow the relevant motion at a lower order."""
 STIFF_DAMPED = 100.0
 """The same where the fastest motion is damped away: implicit steps may pass over it, explicit ones may not."""
+FEW_STEPS = 3000
+"""So many explicit steps are done before implicit ones could be compiled."""
+STRIDE = 6.0
+"""Step times fastest rate that explicit steps reach where nothing but stability limits them."""
+PER_RADIAN, AT_TOLERANCE, ORDER = 0.5, 1e-8, 4
+"""Implicit steps per radian of the fastest motion that is still there, at a tolerance, and their order."""
+AFTER_BREAK = 25
+"""Implicit steps that grow from a small one, at the start and wherever the motion is not smooth."""
+IMPLICIT_COST, FULL_MATRIX = 4.0, 130
+"""An implicit step in explicit ones, with a margin, and the coordinates from which its matrices count."""
+MOVING = 1.0
+"""Rates, 1/s, at which dry friction does no longer act like damping."""
 FIXED_REACH = 1.0
 """Step times fastest rate of the fixed-step methods when no step is given."""
 
@@ -145,6 +157,51 @@ def _relevant(arm: Dynamics, q: Floats) -> float:
     return float(lowest[lowest <= SPREAD * lowest[0]].max()) if len(lowest) else inf
 
 
+def followed(poles: NDArray[np.complex128], until: float, breaks: int, tolerance: float) -> float:
+    """How far the fastest motion turns that is still there, rad, from the start to the end.
+
+    Whatever is excited at the start and at every break dies away to the tolerance by its own damping; what is slowest
+    stays to the end.
+    """
+    order = np.argsort(-np.abs(poles))
+    rates, damping = np.abs(poles)[order], np.maximum(-poles.real[order], 0.0)
+    memory = (1 + breaks) * np.log(1.0 / tolerance)
+    total, reached = 0.0, 0.0
+    for rate, loss in zip(rates, damping, strict=True):
+        lasting = until if loss * until <= memory else memory / loss
+        total += rate * max(lasting - reached, 0.0)
+        reached = max(lasting, reached)
+    return float(total + rates[-1] * (until - reached)) if len(rates) else 0.0
+
+
+def estimated_steps(
+    equations: StateEquations, q: Floats, v: Floats, until: float, tolerance: float
+) -> tuple[float, float]:
+    """Estimates of the steps that a run takes: explicit, limited by stability alone, and implicit; endless if unknown.
+
+    Both are the worse of two for the comparison: at the start and in motion, where friction damps no longer.
+    """
+    n, y = equations.layout.v.stop, equations.start(q, v)
+    if n > ITERATED or not n or equations.loops.rows:
+        return 0.0, inf
+    moving = y.copy()
+    moving[equations.layout.v] += MOVING
+    both = [_state_matrix(equations, at, equations.rates(0.0, at)) for at in (y, moving)]
+    if not np.isfinite(both).all():
+        return 0.0, inf
+    poles = [np.asarray(np.linalg.eigvals(A), dtype=complex) for A in both]
+    breaks = sum(0.0 < t < until for t in equations.breaks)
+    radians = max(followed(found, until, breaks, tolerance) for found in poles)
+    finer = (AT_TOLERANCE / tolerance) ** (1.0 / ORDER)
+    explicit = min(float(np.abs(found).max()) for found in poles) * until / STRIDE
+    return explicit, AFTER_BREAK * (1 + breaks) + PER_RADIAN * finer * radians
+
+
+def _about(count: float) -> str:
+    """A number of steps as far as it is known."""
+    return f"{float(f'{count:.1g}'):.0f}"
+
+
 def choose(
     options: IntegratorOptions, equations: StateEquations, q: Floats, v: Floats, until: float
 ) -> tuple[str, str]:
@@ -159,6 +216,15 @@ def choose(
     stopped = stops > fastest
     if stopped:
         fastest, what = stops, f"a touched stop rings at {stops:.4g} rad/s"
+    if not stops and fastest * until / STRIDE > FEW_STEPS:
+        explicit, implicit = estimated_steps(equations, q, v, until, options.tolerance)
+        cost = IMPLICIT_COST + (equations.arm.size / FULL_MATRIX) ** 2
+        if explicit > max(FEW_STEPS, cost * implicit):
+            return (
+                "esdirk",
+                f"{what}{fastest_motion(equations, q, v)[0]}; it dies away, and what stays is slow: the model is stiff,"
+                f" about {_about(implicit)} implicit steps instead of {_about(explicit)} explicit ones",
+            )
     if fastest * until / EXPLICIT_REACH <= EXPLICIT_STEPS:
         return "dop853", f"{what}, which explicit steps of high order follow easily"
     if equations.arm.size > MOST_IMPLICIT:

@@ -49,6 +49,15 @@ def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
     return out
 
 
+def sparse_dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+    """The same of a row that is mostly structural zeros."""
+    out: Scalar = 0.0
+    for x, y in zip(a, b, strict=True):
+        if type(x) is not float or x:
+            out = out + x * y
+    return out
+
+
 def cross(a: Sequence[Scalar], b: Sequence[Scalar]) -> Vector:
     return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.engine.backends.llvm_ir import Writer, element, emit, function_text
+from pliant.engine.backends.llvm_ir import HELD, Writer, element, emit, function_text, vector_type
 from pliant.engine.trace.program import Address, Kernel, RolledProgram
 from pliant.spatial.scalars import Scalar
 
@@ -76,10 +76,48 @@ def element_i64(w: Writer, base: str, index: int) -> str:
 
 
 class Called(NamedTuple):
-    """A kernel as a function: the arrays that it takes, and what stands behind its name."""
+    """A kernel as functions: the arrays that they take, what stands behind their names, the values they hand on."""
 
     arrays: tuple[str, ...]
-    text: str
+    pieces: tuple[str, ...]
+    held: int
+
+    @property
+    def length(self) -> int:
+        """Of its text."""
+        return sum(map(len, self.pieces))
+
+
+class _Piece:
+    """A function of a kernel; ``%row`` is the link's line of the table."""
+
+    def __init__(self, program: RolledProgram, arrays: Arrays) -> None:
+        self.w = Writer()
+        self._program, self._arrays = program, arrays
+        self._bases: dict[tuple[str, str], str] = {}
+        self.used: set[str] = set()
+
+    def at(self, symbol: Address) -> tuple[str, int]:
+        """Pointer to a value, and the lanes of its array."""
+        held = self._arrays.lanes[symbol.array]
+        return element(self.w, self._base(symbol.array, symbol.role), symbol.index, held), held
+
+    def _base(self, array: str, role: str) -> str:
+        self.used.add(array)
+        if not role:
+            return f"%{array}"
+        if (array, role) not in self._bases:
+            plain = array.removeprefix("d")
+            if plain in ("out", "saved"):
+                at = len(self._program.passes) + (plain == "saved")
+            else:
+                number = {"own": 0, "parent": 1}.get(role)
+                number = 2 + int(role.removeprefix("child")) if number is None else number
+                names = {"constants": 0, "store": 2}
+                at = role_start(self._program, number) + names.get(plain, 1)
+            offset = self.w.let(f"load i64, ptr {element_i64(self.w, '%row', at)}, align 8")
+            self._bases[array, role] = element(self.w, f"%{array}", offset, self._arrays.lanes[array])
+        return self._bases[array, role]
 
 
 def kernel_ir(
@@ -90,40 +128,13 @@ def kernel_ir(
     arrays: Arrays,
     lanes: int,
 ) -> Called:
-    """A function that writes some results of a kernel; ``%row`` is the link's line of the table."""
-    w = Writer()
-    bases: dict[tuple[str, str], str] = {}
-    used: set[str] = set()
-    n_passes = len(program.passes)
-
-    def base(array: str, role: str) -> str:
-        used.add(array)
-        if not role:
-            return f"%{array}"
-        if (array, role) not in bases:
-            plain = array.removeprefix("d")
-            if plain in ("out", "saved"):
-                at = n_passes + (plain == "saved")
-            else:
-                number = {"own": 0, "parent": 1}.get(role)
-                number = 2 + int(role.removeprefix("child")) if number is None else number
-                names = {"constants": 0, "store": 2}
-                at = role_start(program, number) + names.get(plain, 1)
-            offset = w.let(f"load i64, ptr {element_i64(w, '%row', at)}, align 8")
-            bases[array, role] = element(w, f"%{array}", offset, arrays.lanes[array])
-        return bases[array, role]
-
-    def load(symbol: object) -> tuple[str, int]:
-        assert isinstance(symbol, Address)
-        held = arrays.lanes[symbol.array]
-        return element(w, base(symbol.array, symbol.role), symbol.index, held), held
-
-    # addresses of results first, values later: pointers are cheap, live values are not
-    targets = [(*load(address), value) for address, value in results]
-    emit(w, kernel.tape, targets, load, lanes, given)
-    taken = tuple(array for array in arrays.lanes if array in used)
+    """Functions that write some results of a kernel, one after the other."""
+    pieces, held = emit(lambda: _Piece(program, arrays), kernel.tape, list(results), lanes, given)
+    taken = tuple(array for array in arrays.lanes if any(array in piece.used for piece in pieces))
     parameters = {**dict.fromkeys(taken, POINTER), "row": "ptr noalias nocapture readonly"}
-    return Called(taken, function_text(parameters, w, lanes))
+    if len(pieces) > 1:
+        parameters |= {HELD[1:]: POINTER}
+    return Called(taken, tuple(function_text(parameters, piece.w, lanes) for piece in pieces), held)
 
 
 class Kernels:
@@ -132,14 +143,14 @@ class Kernels:
     A call hands on only what the kernel takes: a dozen arguments cost as much as a small kernel.
     """
 
-    def __init__(self, prefix: str) -> None:
-        self._prefix = prefix
+    def __init__(self, prefix: str, lanes: int) -> None:
+        self._prefix, self._lanes = prefix, lanes
         self._functions: dict[Called, str] = {}
         self._named: dict[str, Called] = {}
 
     def add(self, name: str, called: Called, instead_of: str = "") -> None:
         """Give a kernel a name to be called by; one that would not be much shorter than another is that other."""
-        if instead_of and len(called.text) > MUCH_SHORTER * len(self._named[instead_of].text):
+        if instead_of and called.length > MUCH_SHORTER * self._named[instead_of].length:
             called = self._named[instead_of]
         self._named[name] = called
         if called.arrays:
@@ -153,4 +164,17 @@ class Kernels:
 
     @property
     def text(self) -> str:
-        return "".join(f"define internal void @{name}{called.text}" for called, name in self._functions.items())
+        return "".join(self._text(name, called) for called, name in self._functions.items())
+
+    def _text(self, name: str, called: Called) -> str:
+        """A function, or one that calls the pieces of a long one in turn."""
+        if len(called.pieces) == 1:
+            return f"define internal void @{name}{called.pieces[0]}"
+        text = "".join(f"define internal void @{name}_{k}{piece}" for k, piece in enumerate(called.pieces))
+        w, t = Writer(), vector_type(self._lanes)
+        w.do(f"{HELD} = alloca {t}, i64 {max(called.held, 1)}, align 64")
+        given = ", ".join(f"ptr %{array}" for array in (*called.arrays, "row", HELD[1:]))
+        for k in range(len(called.pieces)):
+            w.do(f"call void @{name}_{k}({given})")
+        parameters = {**dict.fromkeys(called.arrays, POINTER), "row": POINTER}
+        return f"{text}define internal void @{name}{function_text(parameters, w, self._lanes)}"

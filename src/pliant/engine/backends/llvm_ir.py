@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Container, Mapping
+from typing import Any, Protocol, TypeVar
 
 from pliant.engine.trace.tape import FROZEN, LEAVES, PIECEWISE, Node, Tape, live
 from pliant.spatial.scalars import Scalar
@@ -45,88 +46,151 @@ class Writer:
         self.lines.append(f"  {statement}")
 
 
+class CodePiece(Protocol):
+    """A function that is being written: its lines, and pointers to the arrays that it takes, with their lanes."""
+
+    w: Writer
+
+    def at(self, symbol: Any) -> tuple[str, int]: ...
+
+
+P = TypeVar("P", bound=CodePiece)
+
+HELD = "%held"
+"""The array in which the pieces of a long kernel hand values on."""
+LONG, PIECE = 10_000, 1500
+"""Operations of a kernel that is cut, and of its pieces: code generation takes longer than in proportion to the length
+of a function, but what pieces hand on has to be stored and loaded."""
+
+
 def emit(
-    w: Writer,
+    begin: Callable[[], P],
     tape: Tape,
-    results: list[tuple[str, int, Scalar]],
-    load: Callable[[object], tuple[str, int]],
+    results: list[tuple[object, Scalar]],
     lanes: int,
     given: Mapping[int, object] | None = None,
-) -> None:
-    """Write a tape: ``results`` are (pointer, lanes of the target, value), ``load`` gives (pointer, lanes).
+) -> tuple[list[P], int]:
+    """Write a tape in as many pieces as its length asks for; ``results`` are (symbol of the target, value).
 
     ``given`` maps entries of the tape to symbols under which their values can be loaded instead of computed.
+    The pieces, and how many values they hand on.
     """
     given = given or {}
-    value: dict[int, str] = {}
-    wide: dict[int, bool] = {}
-    splats: dict[int, str] = {}
-    sincos: dict[int, tuple[str, str]] = {}
-    order, packs = packed_angles(tape, live((x for _, _, x in results), given), given)
+    order, packs = packed_angles(tape, live((x for _, x in results), given), given)
+    count = 1 if len(order) <= LONG else round(len(order) / PIECE)
+    cuts = [len(order) * k // count for k in range(count + 1)]
+    home = {i: k for k in range(count) for i in order[cuts[k] : cuts[k + 1]]}
+    own: list[list[tuple[object, Scalar]]] = [[] for _ in range(count)]
+    for target, x in results:
+        own[home[x.index] if type(x) is Node else 0].append((target, x))
+    emitter = _Emitter(tape, lanes, given, packs)
+    pieces = []
+    for k in range(count):
+        pieces.append(begin())
+        emitter.write(pieces[-1], order[cuts[k] : cuts[k + 1]], own[k])
+    return pieces, len(emitter.slots)
 
-    def as_vector(i: int) -> str:
-        if wide[i]:
-            return value[i]
-        if i not in splats:
-            if tape.op[i] == "constant":
-                splats[i] = splat(tape.a[i], lanes)
+
+class _Emitter:
+    """Writes the pieces of a tape one after the other.
+
+    made   what earlier operations have given: the piece, the name there, whether there is one value per lane
+    slots  entries that later pieces need -> their place among the values that are handed on
+    """
+
+    def __init__(self, tape: Tape, lanes: int, given: Mapping[int, object], packs: Mapping[int, list[int]]) -> None:
+        self.tape, self.lanes, self.given, self.packs = tape, lanes, given, packs
+        self.types = {False: "double", True: vector_type(lanes)}
+        self.made: dict[int, tuple[Writer, str, bool]] = {}
+        self.slots: dict[int, int] = {}
+
+    def write(self, piece: CodePiece, order: list[int], results: list[tuple[object, Scalar]]) -> None:
+        """The next operations of the tape, and the results among them."""
+        self.piece, self.w = piece, piece.w
+        self.value: dict[int, str] = {}
+        self.wide: dict[int, bool] = {}
+        self.splats: dict[int, str] = {}
+        self.sincos: dict[int, tuple[str, str]] = {}
+        # addresses of results first, values later: pointers are cheap, live values are not
+        targets = [(*piece.at(target), x) for target, x in results]
+        for i in order:
+            if self.tape.op[i] not in LEAVES and i not in self.given:
+                self._operation(i)
+        for pointer, held, x in targets:
+            if type(x) is not Node:
+                stored = splat(float(x), held)
             else:
-                t = vector_type(lanes)
-                one = w.let(f"insertelement {t} undef, double {value[i]}, i32 0")
-                splats[i] = w.let(f"shufflevector {t} {one}, {t} undef, <{lanes} x i32> zeroinitializer")
-        return splats[i]
+                self._fetch(x.index)
+                stored = self._as_vector(x.index) if held > 1 else self.value[x.index]
+            self.w.do(f"store {vector_type(held)} {stored}, ptr {pointer}, align 8")
 
-    def fetch(i: int) -> bool:
+    def _as_vector(self, i: int) -> str:
+        if self.wide[i]:
+            return self.value[i]
+        if i not in self.splats:
+            if self.tape.op[i] == "constant":
+                self.splats[i] = splat(self.tape.a[i], self.lanes)
+            else:
+                t = vector_type(self.lanes)
+                one = self.w.let(f"insertelement {t} undef, double {self.value[i]}, i32 0")
+                self.splats[i] = self.w.let(f"shufflevector {t} {one}, {t} undef, <{self.lanes} x i32> zeroinitializer")
+        return self.splats[i]
+
+    def _fetch(self, i: int) -> bool:
         """Have the value of an entry; whether it is one per lane."""
         # inputs are loaded where they are first used: registers are scarce
-        if i not in value:
-            pointer, held = load(given[i] if i in given else tape.a[i])
-            value[i], wide[i] = w.let(f"load {vector_type(held)}, ptr {pointer}, align 8"), held > 1
-        return wide[i]
+        if i in self.value:
+            return self.wide[i]
+        if self.tape.op[i] == "constant":
+            self.value[i], self.wide[i] = number(self.tape.a[i]), False
+        elif i in self.made:
+            _, _, self.wide[i] = self.made[i]
+            self.value[i] = self.w.let(f"load {self.types[self.wide[i]]}, ptr {self._handed_on(i)}, align 8")
+        else:
+            pointer, held = self.piece.at(self.given[i] if i in self.given else self.tape.a[i])
+            self.value[i], self.wide[i] = self.w.let(f"load {vector_type(held)}, ptr {pointer}, align 8"), held > 1
+        return self.wide[i]
 
-    types = {False: "double", True: vector_type(lanes)}
-    for i in order:
+    def _handed_on(self, i: int) -> str:
+        """Where this piece finds the value of an earlier one, which stores it."""
+        if i not in self.slots:
+            self.slots[i] = len(self.slots)
+            before, name, wide = self.made[i]
+            pointer = element(before, HELD, self.slots[i], self.lanes)
+            before.do(f"store {self.types[wide]} {name}, ptr {pointer}, align 8")
+        return element(self.w, HELD, self.slots[i], self.lanes)
+
+    def _operation(self, i: int) -> None:
+        tape, w = self.tape, self.w
         op, a, b = tape.op[i], tape.a[i], tape.b[i]
-        if op == "constant":
-            value[i], wide[i] = number(a), False
-            continue
-        if op == "symbol" or i in given:
-            continue
-        by_lane = fetch(a)
+        by_lane = self._fetch(a)
         if b >= 0:
-            by_lane = fetch(b) or by_lane
-        wide[i], t = by_lane, types[by_lane]
-        x = as_vector(a) if by_lane else value[a]
+            by_lane = self._fetch(b) or by_lane
+        t, n = self.types[by_lane], self.lanes if by_lane else 1
+        x = self._as_vector(a) if by_lane else self.value[a]
         if b >= 0:
-            value[i] = w.let(f"{OPCODES[op]} contract {t} {x}, {as_vector(b) if by_lane else value[b]}")
+            value = w.let(f"{OPCODES[op]} contract {t} {x}, {self._as_vector(b) if by_lane else self.value[b]}")
         elif op == "negate":
-            value[i] = w.let(f"fneg {t} {x}")
+            value = w.let(f"fneg {t} {x}")
         elif op in ("sin", "cos"):
-            if a not in sincos:
-                together = [] if by_lane else [k for k in packs.get(a, ()) if not fetch(k)]
-                sincos |= _sines(w, {k: value[k] for k in together} or {a: x}, lanes if by_lane else 1)
-            value[i] = sincos[a][op == "cos"]
+            if a not in self.sincos:
+                together = [] if by_lane else [k for k in self.packs.get(a, ()) if not self._fetch(k)]
+                self.sincos |= _sines(w, {k: self.value[k] for k in together} or {a: x}, n)
+            value = self.sincos[a][op == "cos"]
         elif op == FROZEN:
-            value[i] = x
+            value = x
         elif op in PIECEWISE:
-            zero, n = "zeroinitializer" if by_lane else number(0.0), lanes if by_lane else 1
+            zero = "zeroinitializer" if by_lane else number(0.0)
             # what is not a number stays so
             under = w.let(f"fcmp ole {t} {x}, {zero}")
             above = x if op == "ramp" else splat(1.0, n)
-            value[i] = w.let(f"select {'i1' if n == 1 else f'<{n} x i1>'} {under}, {t} {zero}, {t} {above}")
+            value = w.let(f"select {'i1' if n == 1 else f'<{n} x i1>'} {under}, {t} {zero}, {t} {above}")
         else:
-            n = lanes if by_lane else 1
             suffix = "f64" if n == 1 else f"v{n}f64"
             name = {"sqrt": f"llvm.sqrt.{suffix}", "tanh": f"tanh{n}"}.get(op, f"{op}_{n}")
-            value[i] = w.let(f"call {t} @{name}({t} {x})")
-    for pointer, held, x in results:
-        t = vector_type(held)
-        if type(x) is not Node:
-            stored = splat(float(x), held)
-        else:
-            fetch(x.index)
-            stored = as_vector(x.index) if held > 1 else value[x.index]
-        w.do(f"store {t} {stored}, ptr {pointer}, align 8")
+            value = w.let(f"call {t} @{name}({t} {x})")
+        self.value[i], self.wide[i] = value, by_lane
+        self.made[i] = w, value, by_lane
 
 
 def packed_angles(tape: Tape, order: list[int], given: Container[int]) -> tuple[list[int], dict[int, list[int]]]:

@@ -103,7 +103,7 @@ def program_ir(
     """
     arrays = Arrays.of(program, lanes, own=own_constants)
     prefix = f"{program.name}{'_d_' + '_'.join(program.seeds) if program.seeds else ''}_{lanes}"
-    kernels = Kernels(prefix)
+    kernels = Kernels(prefix, lanes)
     for each in program.passes:
         for k, kernel in enumerate(each.kernels):
             name, saved = f"{each.name}_{k}", kernel.saved

@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from pliant.bodies.terms import Role
 from pliant.engine.trace.tape import Node
+from pliant.spatial.nothing import Nothing, nothing
 
 if TYPE_CHECKING:
     from pliant.formulations.recursive.passes import Carrier
@@ -51,10 +52,8 @@ class Plain(list[Any]):
         self.frozen = freeze(values)
 
 
-@cache
-def _nothing(n: int) -> Plain:
-    """n zeros."""
-    return Plain([0.0] * n)
+_KEPT = frozenset((float, Plain, Nothing))
+"""What is handed on as it is."""
 
 
 def map_leaves(tree: Any, f: Callable[[Any], Any]) -> Any:
@@ -62,14 +61,14 @@ def map_leaves(tree: Any, f: Callable[[Any], Any]) -> Any:
 
     Plain numbers stay as they are: most leaves of a large body are zeros.
     """
-    if type(tree) in (float, Plain):
+    if type(tree) in _KEPT:
         return tree
     if isinstance(tree, (Slot, ConstantSlot)) or tree is None:
         return f(tree)
     if isinstance(tree, dict):
         return {key: map_leaves(value, f) for key, value in tree.items()}
     if isinstance(tree, list):
-        return [x if type(x) is float or type(x) is Plain else map_leaves(x, f) for x in tree]
+        return [x if type(x) in _KEPT else map_leaves(x, f) for x in tree]
     if isinstance(tree, tuple):
         values = [map_leaves(value, f) for value in tree]
         return type(tree)(*values) if hasattr(tree, "_fields") else tuple(values)
@@ -80,6 +79,8 @@ def freeze(tree: Any) -> Any:
     """A hashable image of a pattern."""
     if type(tree) is Plain:
         return tree.frozen
+    if type(tree) is Nothing:
+        return ("zeros", *tree.shape)
     if isinstance(tree, dict):
         return tuple((key, freeze(value)) for key, value in tree.items())
     if isinstance(tree, (list, tuple)) and not isinstance(tree, (Slot, ConstantSlot)):
@@ -160,13 +161,15 @@ def split_constants(constants: Any) -> ConstantsPattern:
                     for name, x in zip(node._fields, node, strict=True)
                 )
             )
+        if type(node) is Nothing:
+            return node
         if not isinstance(node, list):
             return rule(node)
         if node and type(node[0]) is float and not any(node):
-            return _nothing(len(node))
+            return nothing(len(node))
         # zeros are structure to every rule
         parts = [(rule(x) if x else 0.0) if type(x) is float else split(x, rule) for x in node]
-        return Plain(parts) if all(type(x) in (float, Plain) for x in parts) else parts
+        return Plain(parts) if all(type(x) in _KEPT for x in parts) else parts
 
     return ConstantsPattern(split(constants, shared), values)
 

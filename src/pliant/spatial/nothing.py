@@ -1,0 +1,57 @@
+"""Arrays of zeros that know it: most of the arrays of a large body are empty, and nobody walks through them."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Nothing(list[Any]):
+    """Nested lists of zeros of some shape; one object for all of them, so it cannot be changed."""
+
+    __slots__ = ("shape",)
+
+    def __init__(self, *shape: int) -> None:
+        n, *inner = shape
+        super().__init__([nothing(*inner)] * n if inner else [0.0] * n)
+        self.shape = shape
+
+    def __setitem__(self, *_: Any) -> NoReturn:
+        raise TypeError("zeros that are shared cannot be changed; make a list of them first")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return nothing, self.shape
+
+
+@cache
+def nothing(*shape: int) -> Nothing:
+    """The zeros of a shape."""
+    return Nothing(*shape)
+
+
+def nested(a: NDArray[np.float64]) -> list[Any]:
+    """An array as nested lists, with parts that are zero as such."""
+    if a.ndim == 1 or not a.size:
+        return a.tolist() if a.any() or not a.size else nothing(len(a))
+    filled = np.asarray(a.reshape(len(a), -1).any(axis=1))
+    if not filled.any():
+        return nothing(*a.shape)
+    empty = nothing(*a.shape[1:])
+    return [nested(part) if some else empty for part, some in zip(a, filled.tolist(), strict=True)]
+
+
+def filled(values: Any) -> NDArray[np.float64]:
+    """The array of nested lists."""
+    if type(values) is Nothing:
+        return np.zeros(values.shape)
+    if not isinstance(values, list) or not values or not isinstance(values[0], list):
+        return np.array(values, dtype=float)
+    first = filled(values[0])
+    out = np.zeros((len(values), *first.shape))
+    for row, part in zip(out, values, strict=True):
+        if type(part) is not Nothing:
+            row[...] = filled(part)
+    return out
