@@ -35,7 +35,8 @@ def test_they_are_numbered_without_gaps():
 def test_two_link(tmp_path):
     found = example("01", tmp_path)
     assert found["static deflection, m"] == pytest.approx(found["by hand, m"], rel=BY_HAND)
-    assert found["error of the energy balance, J"] < 1e-9
+    # of several joules, by steps of a tolerance of 1e-8
+    assert found["error of the energy balance, J"] < 1e-6
 
 
 def test_spin_up(tmp_path):
