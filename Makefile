@@ -93,7 +93,7 @@ docs: $(VENV)/.dev
 	@$(BIN)/python docs/build_site.py
 
 # every method, published number, identity and balance
-verify: $(VENV)/.base
+verify: $(VENV)/.dev
 	@mkdir -p $(OUT)
 	@$(PLIANT) verify --out $(OUT)
 

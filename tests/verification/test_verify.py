@@ -1,6 +1,7 @@
 """``pliant verify``: verdicts, files, other programs' numbers, and that every part computes."""
 
 import json
+import sys
 from itertools import islice
 
 import pytest
@@ -132,3 +133,10 @@ def test_every_part_computes(part):
     assert len({claim.case for claim in claims}) == 4
     assert [claim.case for claim in claims if claim.verdict == "differs"] == []
     assert all(claim.case.startswith(f"{part.name}.") for claim in claims)
+
+
+def test_without_sympy_it_says_so_before_anything_is_computed(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "sympy", None)
+    run = CliRunner().invoke(app, ["verify", "--out", str(tmp_path)])
+    assert run.exit_code == FAILED
+    assert "pip install sympy, or leave them out: --only methods" in " ".join(run.output.split())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pliant.cli.terminal import FAILED, emit, number, table
+from pliant.cli.terminal import FAILED, emit, number, table, tell
 
 if TYPE_CHECKING:
     from pliant.verification.claims import Claim
@@ -39,8 +39,12 @@ def verify(
 
     others = read_beside(beside) if beside is not None else None
     out.mkdir(parents=True, exist_ok=True)
-    with _Status(quiet) as status:
-        found = run(only, beside=others, peers=peers, report=status.update)
+    try:
+        with _Status(quiet) as status:
+            found = run(only, beside=others, peers=peers, report=status.update)
+    except ImportError as error:
+        tell(f"{error}, or leave them out: --only methods --only identities --only balances --only bending")
+        raise typer.Exit(FAILED) from None
     write_data(found, out / "verification.json")
     write_page(found, out / "verification.html")
     written = None if cases is None else write_cases(found.all_claims, cases)
