@@ -178,13 +178,6 @@ class RobotSolids:
         return float(np.linalg.norm(segment_rings(link.beam.parts()[0], 0.0)[0], axis=1).max())
 
 
-def drawn_size(vertices: Array) -> tuple[Array, float]:
-    """Middle (3,) and radius of what is drawn."""
-    flat = vertices.reshape(-1, 3)
-    middle = (flat.min(axis=0) + flat.max(axis=0)) / 2
-    return middle, float(np.linalg.norm(flat - middle, axis=1).max()) or 1.0
-
-
 def joined(solids: list[Solid], kinds: tuple[Kind, ...]) -> Solid:
     """The solids of some kinds as one."""
     chosen = [solid for solid in solids if solid.kind in kinds]

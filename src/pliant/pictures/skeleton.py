@@ -17,7 +17,6 @@ from pliant.analysis.unbent import unbent
 from pliant.bodies.carried import frame_pose
 from pliant.bodies.centre_line import BentBeam
 from pliant.bodies.modal_body import Array
-from pliant.mechanism import BASE
 from pliant.pictures.solids import Ints
 
 if TYPE_CHECKING:
@@ -143,13 +142,6 @@ class Places:
         if full not in self.frames:
             self.frames[full] = self._add(self.link_numbers[link.name], *frame_pose(link, name))
         return self.frames[full]
-
-    def joint_foot(self, name: str) -> int:
-        """The place that carries the joint of a link."""
-        member = next(m for m in self.arm.mechanism.members if m.name == name)
-        if member.parent == BASE:
-            return self.base
-        return self.frame_place(self.arm.robot.link(self.arm.mechanism.members[member.parent].name), member.frame)
 
     # ---- at configurations
 
