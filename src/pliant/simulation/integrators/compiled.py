@@ -46,7 +46,6 @@ COUNTERS = np.array([Clock.STEPS, Clock.REJECTED, Clock.CALLS, Clock.MATRICES])
 """What the machine code counts for the statistics."""
 MOST_SAMPLES = 20 * STEPS_PER_CALL
 """Samples that one call may give."""
-FIRST_STEP = 1e-4
 PIECES_PER_SECOND = 16
 """Polynomial pieces of the drive's signals to begin with ..."""
 LONGEST_SPAN = 64.0
@@ -126,7 +125,7 @@ class CompiledIntegrator(Integrator):
         if not is_other and not self.law.may_refuse:
             return False
         # what was tried in vain says nothing about steps
-        self.clock[Clock.STEP] = min(self.settings.step or FIRST_STEP, self.settings.max_step)
+        self.clock[Clock.STEP] = min(self.settings.first_step, self.settings.max_step)
         self.clock[Clock.ERROR_BEFORE] = 0.0
         if is_other:
             self._rebuild()
@@ -265,9 +264,8 @@ class _CompiledExplicit(CompiledIntegrator):
 
     def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AnyLaw) -> None:
         super().__init__(equations, t, y, settings, law)
-        first = settings.step if settings.step is not None else FIRST_STEP
         relative = settings.tolerance.relative
-        self.clock = new_clock(t, t, step=first, largest=settings.max_step, relative=relative)
+        self.clock = new_clock(t, t, step=settings.first_step, largest=settings.max_step, relative=relative)
 
     def _build(self, driving: Driving) -> ExplicitSystem:
         return ExplicitSystem(self.equations.arm.tree, driving, self.equations.traced_forward)
@@ -340,7 +338,7 @@ class _CompiledImplicit(CompiledIntegrator):
         super().__init__(equations, t, y, settings, law)
         self.clock = alpha_clock(
             t,
-            step=settings.step if settings.step is not None else min(FIRST_STEP, settings.max_step),
+            step=settings.first_step,
             largest=settings.max_step,
             relative=settings.tolerance.relative,
             radius=settings.radius,

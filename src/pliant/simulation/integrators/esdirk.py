@@ -6,7 +6,6 @@ Kennedy & Carpenter's ESDIRK4(3)6L[2]SA; ``engine.stepping.esdirk`` says how its
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,11 +23,11 @@ from pliant.engine.stepping.esdirk import (
     esdirk4,
 )
 from pliant.engine.stepping.implicit import CONVERGED, ITERATIONS, KEEP_FROM, KEEP_TO
+from pliant.simulation.integrators.implicit import ImplicitIntegrator
 from pliant.simulation.integrators.integrator import (
     NO_TIMES,
     Floats,
     HermitePiece,
-    Integrator,
     Piece,
     Settings,
     fitting_step,
@@ -36,44 +35,30 @@ from pliant.simulation.integrators.integrator import (
 from pliant.simulation.state_equations import StateEquations
 
 A, C, ERROR, GUESS = esdirk4()
-FIRST_STEP = 1e-4
 SLOW = 0.5
 """Ratio of successive corrections above which the matrix is renewed."""
 
 
-class ESDIRK(Integrator):
+class ESDIRK(ImplicitIntegrator):
     """The method for stiff models whose motion is wanted to many digits."""
 
     name = "esdirk"
 
     def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings) -> None:
         super().__init__(equations, t, y, settings)
-        self.h = settings.step if settings.step is not None else min(FIRST_STEP, settings.max_step)
         self.error_before = LEAST_ERROR
-        self.derivatives = np.zeros((3, equations.count, equations.count))
-        self.factored_h = 0.0
-        self.solve: Any = None
         self.restart(t, y)
-
-    @property
-    def step(self) -> float:
-        return min(self.h, self.settings.max_step)
 
     def restart(self, t: float, y: Floats) -> None:
         self.t, self.y, self.f = t, y, self.rates(t, y)
         self.factored_h = 0.0
 
     def memory(self) -> dict[str, Any]:
-        own = {"f": self.f, "derivatives": self.derivatives}
-        return {**super().memory(), **own, "h": np.array([self.h, self.factored_h, self.error_before])}
+        return {**super().memory(), "f": self.f, "error_before": np.array(self.error_before)}
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         super().recall(memory)
-        self.f, self.derivatives = np.array(memory["f"]), np.array(memory["derivatives"])
-        self.h, factored, self.error_before = (float(x) for x in memory["h"])
-        self.factored_h = 0.0
-        if factored:
-            self._factor(factored)
+        self.f, self.error_before = np.array(memory["f"]), float(memory["error_before"])
 
     def advance(self, until: float, wanted: Floats = NO_TIMES) -> Piece:
         left = until - self.t
@@ -129,8 +114,7 @@ class ESDIRK(Integrator):
             # a step that shrinks or grows, as before an end, needs another matrix
             if is_fresh or not self.factored_h:
                 n = self.equations.count
-                self.derivatives = np.array(self.equations.matrices(self.t, self.y, self.f[n : 2 * n]))
-                self.statistics.matrices += 1
+                self._evaluate(self.f[n : 2 * n])
             if is_fresh or h != self.factored_h:
                 self._factor(h)
             y = self._iterate(t, h, base, K[s].copy(), K[s])
@@ -138,14 +122,10 @@ class ESDIRK(Integrator):
                 return y
         return None
 
-    def _factor(self, h: float) -> None:
-        from scipy.linalg import lu_factor, lu_solve
-
+    def _matrix(self, h: float) -> Floats:
         stiffness, damping, mass = self.derivatives
         part = h * DIAGONAL
-        factors = lu_factor(mass + part * damping + part * part * stiffness)
-        self.solve = partial(lu_solve, factors, check_finite=False)
-        self.factored_h = h
+        return np.asarray(mass + part * damping + part * part * stiffness)
 
     def _iterate(self, t: float, h: float, base: Floats, slope: Floats, out: Floats) -> Floats | None:
         """Newton steps for one stage from a first guess of its slope; the slope goes to ``out``."""

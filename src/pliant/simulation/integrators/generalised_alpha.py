@@ -15,16 +15,15 @@ as it converges.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from pliant.simulation.integrators.implicit import ImplicitIntegrator
 from pliant.simulation.integrators.integrator import (
     NO_TIMES,
     Floats,
     HermitePiece,
-    Integrator,
     Piece,
     Settings,
     fitting_step,
@@ -36,7 +35,6 @@ CONVERGED = 0.02
 """Weighted size of the last correction, against 1 for the error of a step."""
 SLOW = 0.3
 """Ratio of successive corrections above which the matrix is renewed."""
-FIRST_STEP = 1e-4
 SAFETY, LEAST_FACTOR, LARGEST_FACTOR = 0.9, 0.3, 2.0
 WORTH = 1.25
 """A step grows only by at least this factor: every change costs a factorisation."""
@@ -51,7 +49,7 @@ class _Trial(NamedTuple):
     error: float
 
 
-class GeneralisedAlpha(Integrator):
+class GeneralisedAlpha(ImplicitIntegrator):
     """The method for stiff models."""
 
     name = "generalised-alpha"
@@ -63,11 +61,6 @@ class GeneralisedAlpha(Integrator):
         self.alpha_f = rho / (rho + 1)
         self.gamma = 0.5 + self.alpha_f - self.alpha_m
         self.beta = 0.25 * (1 + self.alpha_f - self.alpha_m) ** 2
-        self.h = settings.step if settings.step is not None else min(FIRST_STEP, settings.max_step)
-        n = equations.count
-        self.derivatives = np.zeros((3, n, n))
-        self.factored_h = 0.0
-        self.solve: Any = None
         self._state(t, y)
 
     def _state(self, t: float, y: Floats) -> None:
@@ -76,10 +69,6 @@ class GeneralisedAlpha(Integrator):
         self.a = self.f[n : 2 * n].copy()
         self.s = self.a.copy()
         self.factored_h = 0.0
-
-    @property
-    def step(self) -> float:
-        return min(self.h, self.settings.max_step)
 
     def restart(self, t: float, y: Floats) -> None:
         self._state(t, y)
@@ -90,22 +79,16 @@ class GeneralisedAlpha(Integrator):
         self.s = filtered
 
     def memory(self) -> dict[str, Any]:
-        own = {"f": self.f, "a": self.a, "s": self.s, "derivatives": self.derivatives}
-        return {**super().memory(), **own, "h": np.array([self.h, self.factored_h])}
+        return {**super().memory(), "f": self.f, "a": self.a, "s": self.s}
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         super().recall(memory)
         self.f, self.a, self.s = (np.array(memory[key]) for key in ("f", "a", "s"))
-        self.derivatives = np.array(memory["derivatives"])
-        self.h, factored = (float(x) for x in memory["h"])
-        self.factored_h = 0.0
-        if factored:
-            self._factor(factored)
 
     def advance(self, until: float, wanted: Floats = NO_TIMES) -> Piece:
         left = until - self.t
         while True:
-            h, cut = fitting_step(min(self.h, self.settings.max_step), left)
+            h, cut = fitting_step(self.step, left)
             t = until if cut else self.t + h
             trial = self._solve(t, h)
             if trial is not None and trial.error <= 1.0:
@@ -131,28 +114,20 @@ class GeneralisedAlpha(Integrator):
         # a step that shrinks or grows a little, as before an end, keeps its matrix
         if not self.factored_h or not 0.8 < h / self.factored_h < 1.25:
             if not self.factored_h:
-                self._evaluate()
+                self._evaluate(self.a)
             self._factor(h)
         for fresh in (False, True):
             trial = self._iterate(t, h)
             if trial is not None or fresh:
                 return trial
-            self._evaluate()
+            self._evaluate(self.a)
             self._factor(h)
         return None
 
-    def _evaluate(self) -> None:
-        self.derivatives = np.array(self.equations.matrices(self.t, self.y, self.a))
-        self.statistics.matrices += 1
-
-    def _factor(self, h: float) -> None:
-        from scipy.linalg import lu_factor, lu_solve
-
+    def _matrix(self, h: float) -> Floats:
         K, C, M = self.derivatives
         ratio = (1 - self.alpha_f) / (1 - self.alpha_m)
-        factors = lu_factor(M + h * self.gamma * ratio * C + h * h * self.beta * ratio * K)
-        self.solve = partial(lu_solve, factors, check_finite=False)
-        self.factored_h = h
+        return np.asarray(M + h * self.gamma * ratio * C + h * h * self.beta * ratio * K)
 
     def _iterate(self, t: float, h: float) -> _Trial | None:
         n = self.equations.count

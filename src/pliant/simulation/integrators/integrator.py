@@ -121,6 +121,9 @@ def _belongs(name: str, group: str, joints: set[str]) -> bool:
     return name not in joints if group == "elastic" else fnmatchcase(name, group)
 
 
+FIRST_STEP = 1e-4
+
+
 @dataclass(frozen=True)
 class Settings:
     """What every integrator is told.
@@ -134,6 +137,11 @@ class Settings:
     step: float | None = None
     max_step: float = inf
     radius: float = 0.8
+
+    @property
+    def first_step(self) -> float:
+        """Of methods that choose their steps themselves."""
+        return min(FIRST_STEP, self.max_step) if self.step is None else self.step
 
 
 def fitting_step(h: float, left: float) -> tuple[float, bool]:
