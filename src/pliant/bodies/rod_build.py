@@ -67,11 +67,9 @@ def rod(
     """
     rows = AxisRows(sets, profile, station_numbers(sets, profile, curvature, stations))
     x = rows.x
-    section = profile.at(x)
     fine, weights = gauss(profile.breaks, len(x) + max((s.points for s in sets), default=2) + TAPER_POINTS)
     ends = np.concatenate([[0.0], x])
     moments, reference = strain_moments(sets, profile, curvature, ends.tolist())
-    inertia = np.stack(np.broadcast_arrays(section.polar, section.rhoIy, section.rhoIz), axis=1)
     bare = Rod(
         x=x,
         moments=moments,
@@ -79,7 +77,7 @@ def rod(
         strains=stretches(sets, x),
         masses=weights * profile.at(fine).rhoA,
         rows=rows(fine),
-        sections=rows.weights[:, None] * inertia if section_inertia else np.zeros((len(x), 3)),
+        sections=profile.at(x).discs(rows.weights) if section_inertia else np.zeros((len(x), 3)),
     )
     made = {}
     for name, (at, offset) in frames.items():
