@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from itertools import groupby
 from math import ceil, cos, cosh, exp, factorial, perm, pi, sin
 
@@ -34,6 +34,8 @@ _CLAMPED = np.array([[2.0 / factorial(4 * k + first) for k in range(CLAMPED_TERM
 # Gauss points of a panel for functions of which nothing is known
 _UNKNOWN_POINTS = 24
 _UNKNOWN_PANELS = 16
+# tables of strain polynomials that are kept
+MOST_TABLES = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,8 +285,14 @@ def _waves(waves: Sequence[Wave], xi: Array, orders: Sequence[int]) -> Array:
 
 def _strain_polynomials(degrees: tuple[int, ...], integrals: int, xi: Array, orders: Sequence[int]) -> Array:
     """The raw formulas of several strain polynomials (orders, shapes, places), all through one recurrence."""
-    table = _coefficients(degrees, tuple(integrals - order for order in orders))
-    return np.asarray(np.moveaxis(legvander(2 * xi - 1, table.shape[-1] - 1) @ np.swapaxes(table, 1, 2), 1, 2))
+    return _strain_table(degrees, tuple(integrals - order for order in orders), xi.tobytes())
+
+
+@lru_cache(maxsize=MOST_TABLES)
+def _strain_table(degrees: tuple[int, ...], integrals: tuple[int, ...], xi: bytes) -> Array:
+    # beams of all stiffnesses, and most lengths, ask at the same fractions
+    table = _coefficients(degrees, integrals)
+    return np.asarray(table @ legvander(2 * np.frombuffer(xi) - 1, table.shape[-1] - 1).T)
 
 
 @cache
