@@ -22,6 +22,7 @@ from pliant.engine.backends.calls import QuickCall
 from pliant.formulations.recursive.passes import FORWARD, INVERSE
 
 LENGTHS = (2, 7, 20, 30, 50)
+SLOPES = "computeRNEADerivatives"
 AGREE = 1e-9
 """Relative difference that two programs may have, after n links of rounding."""
 
@@ -85,7 +86,7 @@ def _compiled(arm: Dynamics, name: str, goal: Goal | None, options: Options) -> 
             "inverse d/d(q, v, a), compiled loop",
             times["slopes"],
             "ns",
-            "Pinocchio computeRNEADerivatives",
+            f"Pinocchio {SLOPES}",
             times["rnea_derivatives"],
             goal=NOT_SLOWER,
         ),
