@@ -21,6 +21,7 @@ SECTIONS = {
     "batch": "batches against single calls",
     "latency": "imports and first calls",
     "simulation": "motion in time against Exudyn, MuJoCo and scipy",
+    "damped": "slow and stiff motion",
     "drives": "drives and loads against a PD law",
     "lumped": "links of many elements, sparse",
     "large": "links that bend far, against Exudyn",
