@@ -336,7 +336,8 @@ class TreeDynamics:
 
     def positions(self, frames: Sequence[str], q: States) -> Floats:
         """Positions of several frames at once (frames, 3); of a batch, (count, frames, 3)."""
-        return self.poses(frames, q).position
+        flat = self._places(q)
+        return np.stack([self._frame_calls[name].path.position(flat) for name in frames], axis=-2)
 
     def link_pose(self, link: str, q: States) -> Pose:
         """Pose of a link's own frame B, in which its axis and its elastic displacements are described."""
