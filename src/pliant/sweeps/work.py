@@ -116,7 +116,7 @@ class SweepJob:
         run = yield from Run.made(study, arm, followed(read_outputs(self.outputs)) if self.outputs else None)
         try:
             yield from run.going()
-            yield from run.recorder.catching_up()
+            yield from run.concluding()
         except IntegrationError as error:
             run.give_up(error)
             raise
