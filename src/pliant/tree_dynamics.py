@@ -25,6 +25,7 @@ from pliant.spatial.attitude import recentred
 from pliant.states import (
     Energies,
     FrameAcceleration,
+    FrameMotions,
     InverseDerivatives,
     Labels,
     Momentum,
@@ -372,6 +373,13 @@ class TreeDynamics:
         flat = self._acceleration(q, v, a)[..., rows]
         R, a_v, a_w = motion_arrays(flat).R, flat[..., -6:-3, None], flat[..., -3:, None]
         return FrameAcceleration((R @ a_v)[..., 0], (R @ a_w)[..., 0])
+
+    def frame_motions(self, frames: Sequence[str], q: States, v: States, a: States) -> FrameMotions:
+        """How several frames turn and are accelerated at a state, of one evaluation."""
+        flat = self._acceleration(q, v, a)
+        own = np.stack([flat[_rows(self._frame_link(frame), MOTION_SIZE + 9)] for frame in frames])
+        m = motion_arrays(own)
+        return FrameMotions(m.R, m.w, np.einsum("fij,fj->fi", m.R, own[:, -6:-3]))
 
     def jacobian(self, frame: str, q: States) -> Floats:
         """J (6, n): linear, then angular velocity of a frame per unit rate of each coordinate, base axes.
