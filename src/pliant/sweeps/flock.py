@@ -29,11 +29,11 @@ def likeness(arm: Dynamics) -> object | None:
     if not arm.compiled or arm.loops.rows or not arm.size or arm.mechanism.is_closed:
         return None
     traced = [arm.method.function(what) for what in WHATS]
-    if any(each is None for each in traced):
+    carriers = {id(each.carrier): each.carrier for each in traced if each is not None}
+    if None in traced:
         return None
-    keys = {what: structure_key(each.carrier) for what, each in zip(WHATS, traced, strict=True) if each is not None}
-    frames = structure_key(arm._framed), arm.mechanism.tip
-    return type(arm.method), tuple(keys.values()), frames, arm.names, arm.inputs, arm.B.tobytes()
+    keys = tuple(structure_key(carrier) for carrier in carriers.values())
+    return type(arm.method), keys, arm.mechanism.tip, arm.names, arm.inputs, arm.B.tobytes()
 
 
 class Flock(Dynamics):
@@ -86,7 +86,10 @@ class Flock(Dynamics):
     def _carriers(self, traced: Traced) -> list[Carrier]:
         """What holds the constants of each robot."""
         if traced.carrier is self._framed:
-            return [arm._framed for arm in self.members]
+            framed = [arm._framed for arm in self.members]
+            if len({structure_key(carrier) for carrier in framed}) > 1:
+                raise ValueError("the frames of these robots are of several structures")
+            return [*framed]
         for what in WHATS:
             found = self.method.function(what)
             if found is not None and found.carrier is traced.carrier and found.algorithm.name == traced.algorithm.name:

@@ -107,7 +107,7 @@ def _known(run: Result, name: str) -> str:
 
 
 def _reduced(run: Result, one: Kept) -> float:
-    name = _known(run, one.channel)
+    name = one.channel if one.channel in run.info.extremes else _known(run, one.channel)
     if one.reduction in FOLLOWED:
         found = run.extreme(name)
         return {
