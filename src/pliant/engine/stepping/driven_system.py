@@ -16,8 +16,7 @@ from pliant.engine.backends.evaluator import BufferLayout, Program, aligned, sto
 from pliant.engine.backends.flow import Flow
 from pliant.engine.backends.jit import LoadedCode
 from pliant.engine.backends.kernels import rows
-from pliant.engine.backends.module import program_ir
-from pliant.engine.stepping.driving import Driving, Split, constants_of, drive_program
+from pliant.engine.stepping.driving import DriveKernel, Driving, Split, constants_of
 from pliant.engine.stepping.signals import Signals
 from pliant.engine.trace.program import RolledProgram
 from pliant.formulations.recursive.tree import Tree
@@ -47,9 +46,8 @@ class DrivenSystem:
         self.states = self.layout.size
         self.turning = rotation_vectors(tree, self.split)
         self.driving, self._programs, self._names = driving, programs, (*SHARED, *context, *TABLE)
-        self.drives = [drive_program(tree, driving)]
-        if seeds:
-            self.drives.append(drive_program(tree, driving, seeds))
+        self._kernel = DriveKernel.of(tree, driving, seeds)
+        self.drives = self._kernel.programs
 
     def _compile(self, kind: str, module: Callable[[Sequence[RolledProgram]], str]) -> list[BufferLayout]:
         """The code: ``module`` writes it from the programs of the dynamics, unless it is stored."""
@@ -69,7 +67,7 @@ class DrivenSystem:
         identities = [program.identity for program in self._programs]
         described = (
             identities,
-            program_ir(self.drives[0], 1),
+            self._kernel.digest,
             driving.signals,
             driving.states,
             driving.driven,
@@ -89,7 +87,7 @@ class DrivenSystem:
             "constants": self.constants,
             "gravity": self.gravity,
             "store": aligned(plan.record_size),
-            "rows": np.array(plan.rows, dtype=np.int64),
+            "rows": plan.table,
             "arm": constants_of(tree),
             "gains": self.gains,
             "drive_rows": self.drive_rows,
