@@ -59,10 +59,8 @@ def _compiled(arm: Dynamics, name: str, goal: Goal | None, options: Options) -> 
     inverse, inverse_work = single(program_of(INVERSE, arm.tree), inputs)
     candidates: dict[str, Looped] = {"forward": forward, "inverse": inverse}
     mass, slopes = QuickCall(), QuickCall()
-    M = arm._mass_step(mass, inputs[0])
-    for seed in "qv":
-        slopes.evaluates(arm.evaluator(arm.traced("inverse"), seed), *inputs)
-    arm._mass_step(slopes, inputs[0])
+    M = arm._slopes.mass(mass, inputs[0])
+    arm._slopes.all(slopes, *inputs)
     candidates |= {"mass": steps(mass), "slopes": steps(slopes)}
     names = ("aba_local", "aba_world", "rnea", "crba", "rnea_derivatives")
     candidates |= {each: peer.loop(each) for each in names}

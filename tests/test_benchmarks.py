@@ -91,3 +91,15 @@ def test_every_section_is_there(arm):
     from run import SECTIONS
 
     assert [name for name in SECTIONS if not (FOLDER / f"bench_{name}.py").is_file()] == []
+
+
+def test_sections_can_be_loaded_and_published_times_are_there(arm, monkeypatch):
+    from run import SECTIONS
+
+    loaded = {name: __import__(f"bench_{name}") for name in SECTIONS}
+    assert all(callable(module.measure) for module in loaded.values())
+    # the rows of the papers' runs without the runs
+    monkeypatch.setattr(loaded["simulation"], "_seconds", lambda *_, **__: 1.0)
+    rows = loaded["simulation"]._bundled()
+    assert len(rows) == 3
+    assert all(row.ratio > 0 for row in rows)

@@ -6,7 +6,7 @@ lead to a pattern that was found for such a row; it is theirs if the same number
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,12 +86,14 @@ def _leaves(node: Any, role: str) -> Iterator[tuple[Any, str]]:
     """The slots and numbers of a pattern in the order of the row, and the role of their field."""
     if isinstance(node, str):
         return
-    if isinstance(node, tuple) and not hasattr(node, "sign"):
+    if hasattr(node, "sign"):
+        yield node, role
+    elif isinstance(node, tuple):
         roles = node.roles() if hasattr(node, "roles") and role != "alike" else {}
         names = getattr(node, "_fields", [""] * len(node))
         for name, part in zip(names, node, strict=True):
             yield from _leaves(part, "alike" if role == "alike" else roles.get(name, "shared"))
-    elif isinstance(node, list):
+    elif isinstance(node, Sequence):
         for part in node:
             yield from _leaves(part, role)
     else:
