@@ -270,8 +270,8 @@ def _of_frame(sets: Sequence[ShapeSet], G: Array, x: float, offset: Array) -> Ar
     """Gamma of a frame (3, n, n), with that of the axis at its place."""
     Gamma = np.zeros((3, *G.shape))
     Gamma[X] = G
-    if len(G) and np.any(offset):
-        Gamma += _lever(attachment(sets, x).Phi_r, np.asarray(offset, dtype=float))
+    if len(G) and offset.any():
+        Gamma += _lever(attachment(sets, x).Phi_r, offset)
     return Gamma
 
 
