@@ -113,7 +113,7 @@ def compiled_library(folder: Path) -> ctypes.CDLL:
         raise NoPeerError("there is no g++ to compile Pinocchio's loops with")
     includes = [_pinocchio_headers(), _eigen_headers()]
     version = metadata.version("pin")
-    text = SOURCE.read_text() + " ".join(FLAGS) + version + _processor()
+    text = SOURCE.read_text() + " ".join(FLAGS) + version + processor()
     place = folder / f"pinocchio-{hashlib.sha256(text.encode()).hexdigest()[:16]}.so"
     if not place.exists():
         print(f"compiling Pinocchio {version} into {place} (once, some minutes)", flush=True)
@@ -142,7 +142,7 @@ def compiled_library(folder: Path) -> ctypes.CDLL:
     return library
 
 
-def _processor() -> str:
+def processor() -> str:
     """The library is compiled for this processor only."""
     info = Path("/proc/cpuinfo")
     names = [x for x in info.read_text().splitlines() if x.startswith("flags")] if info.exists() else []

@@ -307,8 +307,8 @@ class Dynamics(TreeDynamics):
         call, n = QuickCall(), self.size
         q, v, tau = call.takes(n), call.takes(n), call.takes(len(self.inputs), optional=True)
         f = call.sparse(self.B, tau)
-        a, mass = self._accelerations(call, q, v, f), self._mass_step(call, q)
-        slopes = [call.evaluates(self._inverse.by(seed).evaluator, q, v, a) for seed in "qv"]
+        a = self._accelerations(call, q, v, f)
+        *slopes, mass = self._slopes.all(call, q, v, a)
         if isinstance(self.loops, DenseLoops):
             missing = call.sparse(-np.eye(n), f, call.evaluates(self._inverse.evaluator, q, v, a))
             mobility, slopes = LoopSlopes(self.loops, call).closed(q, v, a, mass, missing, slopes)

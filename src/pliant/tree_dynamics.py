@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from pliant.engine.backends.frame_calls import FrameCalls, FramesByName
 from pliant.engine.backends.function import Function, Variant, declined, make_evaluator, quick_property
+from pliant.engine.backends.slope_calls import SlopeSteps
 from pliant.formulations.method import Method, Traced, What
 from pliant.formulations.methods import method_class
 from pliant.formulations.recursive.columns import PLACES, WayToBase, paths
-from pliant.formulations.recursive.inertia_columns import COMPOSITES, mass_plan
 from pliant.formulations.recursive.kinematics import MOTION_SIZE, motion_arrays
 from pliant.formulations.recursive.lowering import lower, lower_with_frames
 from pliant.formulations.recursive.passes import ACCELERATION, MOTION, Algorithm
@@ -35,7 +35,6 @@ from pliant.states import (
 )
 
 if TYPE_CHECKING:
-    from pliant.engine.backends.calls import Operand, QuickCall
     from pliant.engine.trace.tape import Operations
     from pliant.model import Robot
 
@@ -43,12 +42,6 @@ Floats = NDArray[np.float64]
 
 SINGULAR = 1e-14
 """Least eigenvalue of a mass matrix of unit diagonal, for each coordinate, that is more than rounding."""
-
-
-MANY_LINKS = 12
-"""Links from which composite bodies are the quickest way to the mass matrix."""
-FEW_MODES = 12
-"""Elastic coordinates of a link up to which its block of the mass matrix is worth code of its own."""
 
 
 class TreeDynamics:
@@ -188,9 +181,7 @@ class TreeDynamics:
         from pliant.engine.backends.calls import QuickCall
 
         call = QuickCall()
-        state = [call.takes(self.size) for _ in "qva"]
-        by_q, by_v = (call.evaluates(self._inverse.by(seed).evaluator, *state) for seed in "qv")
-        call.gives(by_q, by_v, self._mass_step(call, state[0]))
+        call.gives(*self._slopes.all(call, *(call.takes(self.size) for _ in "qva")))
         return call.built(InverseDerivatives)
 
     @quick_property
@@ -200,16 +191,13 @@ class TreeDynamics:
         from pliant.engine.backends.calls import QuickCall
 
         call = QuickCall()
-        call.gives(self._mass_step(call, call.takes(self.size)))
+        call.gives(self._slopes.mass(call, call.takes(self.size)))
         return call.built()
 
-    def _mass_step(self, call: QuickCall, q: Operand) -> Floats:
-        """The step of a call that finds M: composite bodies for many links, else tangents of the inverse dynamics."""
-        sizes = [link.kind.size for link in self.tree.links]
-        if len(sizes) < MANY_LINKS or max(sizes) > FEW_MODES or self.method.name != "recursive":
-            return call.evaluates(self._mass.evaluator, q, self._nothing, self._nothing)
-        flat = call.evaluates(self.evaluator(Traced(COMPOSITES, self.tree)), q)
-        return call.mass_matrix(flat, mass_plan(self.tree))
+    @property
+    def _slopes(self) -> SlopeSteps:
+        """Mass matrix and derivatives as steps of calls."""
+        return SlopeSteps(self._inverse, self.tree if self.method.name == "recursive" else None)
 
     @cached_property
     def _mass(self) -> Function:

@@ -9,8 +9,8 @@ import pytest
 
 import closed_robots
 import pliant.engine.backends.border as border
+import pliant.engine.backends.slope_calls as slope_calls
 import pliant.states as states
-import pliant.tree_dynamics as tree_dynamics
 import zoo
 from pliant.dynamics import Dynamics
 from pliant.engine.backends.calls import QuickCall, padded_rows
@@ -231,7 +231,7 @@ def test_batches_of_frames_are_their_states(arm):
 @pytest.mark.parametrize("name", ["pinned", "satellite", "prismatic", "branches-exponential"])
 def test_composite_bodies_give_the_mass_matrix(name, monkeypatch):
     """Three ways: tangents of the inverse dynamics, the readable sum over the links, the compiled one."""
-    monkeypatch.setattr(tree_dynamics, "MANY_LINKS", 0)
+    monkeypatch.setattr(slope_calls, "MANY_LINKS", 0)
     arm = Dynamics(zoo.robot(name))
     q, _, _ = zoo.state(arm)
     wanted = arm.force_derivative("a", q, arm._nothing, arm._nothing)
@@ -274,7 +274,7 @@ def test_a_lost_row_is_declined():
     call, still = QuickCall(), np.zeros(n)
     q = call.takes(n)
     slopes = [call.evaluates(arm.evaluator(arm.traced("inverse"), seed), q, still, still) for seed in "qv"]
-    inverse, _ = LoopSlopes(arm.loops, call).closed(q, still, still, arm._mass_step(call, q), still, slopes)
+    inverse, _ = LoopSlopes(arm.loops, call).closed(q, still, still, arm._slopes.mass(call, q), still, slopes)
     call.gives(inverse)
     bordered = call.built()
 

@@ -14,9 +14,10 @@ from pliant.engine.backends import jit
 from pliant.engine.backends.border import CONTEXT, border_ir, interpreter
 from pliant.engine.backends.evaluator import FIRST_INPUT, Evaluator, aligned, stored
 from pliant.engine.backends.lanes import padded
-from pliant.engine.backends.matrix_steps import MATRIX_ARGUMENTS, matrix_steps_ir
+from pliant.engine.backends.matrix_steps import HALVES, MATRIX_ARGUMENTS, WRENCH_LINES, matrix_steps_ir
 from pliant.engine.backends.module import ATTRIBUTES
 from pliant.engine.backends.steps import ARGUMENTS, steps_ir
+from pliant.formulations.recursive.force_columns import SlopePlan
 from pliant.formulations.recursive.inertia_columns import MassPlan
 
 Floats = NDArray[np.float64]
@@ -142,6 +143,17 @@ class QuickCall:
         sizes = {"links": len(plan.rows), "size": n, "stride": wide}
         self.does("mass", **sizes, **tables, flat=flat, momenta=momenta, upper=upper, out=out)
         return out
+
+    def force_slopes(self, flat: Floats, plan: SlopePlan) -> list[Floats]:
+        """Derivatives (n, n) of the inverse dynamics by q, v and a from the composite bodies of rigid links."""
+        n = len(plan.order)
+        wide, lanes = padded(n, jit.lanes()), jit.lanes()
+        wrenches, halves = aligned(WRENCH_LINES * (wide + lanes)), aligned(HALVES * n * (wide + lanes))
+        by_q, by_v, by_a = (aligned(n * wide).reshape(n, wide) for _ in "qva")
+        sizes = {"links": len(plan.rows), "size": n, "stride": wide + lanes, "out_stride": wide}
+        memory = {"flat": flat, "wrenches": wrenches, "halves": halves, "by_q": by_q, "by_v": by_v, "by_a": by_a}
+        self.does("force_slopes", **sizes, table=plan.rows, order=plan.order, **memory)
+        return [matrix[:, :n] for matrix in (by_q, by_v, by_a)]
 
     def inverted(self, matrix: Floats) -> tuple[Floats, Floats]:
         """The inverse of a symmetric matrix, of which the upper triangle is read, and its factors.

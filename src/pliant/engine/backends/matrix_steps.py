@@ -1,4 +1,4 @@
-"""Steps of compiled calls on matrices: the mass matrix from composite bodies, factors of a matrix, solutions.
+"""Steps of compiled calls on matrices: mass matrix and slopes of forces from composite bodies, factors, solutions.
 
 Rows of matrices are padded, so that whole vectors can be read and written at their ends.
 """
@@ -12,6 +12,10 @@ from pliant.engine.backends.steps import CallStep
 
 MATRIX_ARGUMENTS: dict[str, tuple[str, ...]] = {
     "mass": ("links", "size", "stride", "table", "at", "order", "flat", "momenta", "upper", "out"),
+    "force_slopes": (
+        *("links", "size", "stride", "table", "order", "flat", "wrenches", "halves"),
+        *("by_q", "by_v", "by_a", "out_stride"),
+    ),
     "inverse": ("size", "matrix", "stride", "factors", "factors_stride", "out", "out_stride"),
     "minus_product": (
         *("rows", "inner", "columns"),
@@ -21,6 +25,10 @@ MATRIX_ARGUMENTS: dict[str, tuple[str, ...]] = {
 INTEGERS = ("links", "size", "rows", "inner", "columns")
 MASS_ROW = ("arm", "momenta", "block", "at", "bends", "columns", "own", "first", "last")
 """What the table of a mass matrix says of a link; see ``MassPlan``."""
+SLOPES_ROW = ("arm", "own", "first", "last")
+"""What the table of the slopes of forces says of a link; see ``SlopePlan``."""
+WRENCH_LINES, HALVES = 21, 5
+"""Lines of what joints carry on, and matrices of what they take of it: by q up and down, by v up and down, by a."""
 STRIPS = (4, 2, 1)
 """Vectors of columns that are solved for together."""
 TILE_ROWS, TILE_COLUMNS = (4, 1), (3, 2, 1)
@@ -58,7 +66,7 @@ class _VectorStep(CallStep):
         """The k-th from the end."""
         return self.let(f"sub i64 {self.iadd(count, -1)}, {k}")
 
-    def between(self, first: str, last: str, use: Callable[[str, str], None]) -> None:
+    def between(self, first: str, last: str, use: Callable[[str, str], object]) -> None:
         """For vectors from ``first`` to ``last``: the place of each; of the last one also which lanes are meant."""
         at = self.variable("i64", first)
         whole = self.iadd(last, 1 - self.lanes)
@@ -80,6 +88,13 @@ class _VectorStep(CallStep):
             old = self.get(self.t, address)
             value = self.let(f"select <{self.lanes} x i1> {mask}, {self.t} {value}, {self.t} {old}")
         self.put(self.t, value, address)
+
+    def shift(self, arm: Vectors, wrench: Vectors, lines: Vectors, place: str, mask: str) -> None:
+        """Bring the moments of wrenches to the point from which an arm leads to theirs."""
+        F, N = wrench[:3], wrench[3:]
+        for i, (j, k) in enumerate(((1, 2), (2, 0), (0, 1))):
+            turned = self.op("fsub", self.op("fmul", arm[j], F[k]), self.op("fmul", arm[k], F[j]))
+            self.put_some(self.op("fadd", N[i], turned), self.at(lines[i], place), mask)
 
     def cut(self, first: str, last: str, sizes: Sequence[int], unit: int, use: Callable[[str, int], None]) -> None:
         """Cut a range into blocks of so many units, the largest first."""
@@ -127,11 +142,7 @@ def _mass(lanes: int) -> str:
         a = [w.wide(w.read(h["flat"], w.iadd(told["arm"], i))) for i in range(3)]
 
         def shift(place: str, mask: str, a: Vectors = a) -> None:
-            F = [w.get(w.t, w.at(line, place)) for line in lines[:3]]
-            for i, (j, n) in enumerate(((1, 2), (2, 0), (0, 1))):
-                moment = w.at(lines[3 + i], place)
-                turned = w.op("fsub", w.op("fmul", a[j], F[n]), w.op("fmul", a[n], F[j]))
-                w.put_some(w.op("fadd", w.get(w.t, moment), turned), moment, mask)
+            w.shift(a, [w.get(w.t, w.at(line, place)) for line in lines], lines[3:], place, mask)
 
         w.between(first, last, shift)
     with w.repeat(h["size"]) as line_number:
@@ -141,6 +152,65 @@ def _mass(lanes: int) -> str:
             x, other = w.read(source, after), w.integer(h["order"], after)
             w.write(x, h["out"], w.iadd(w.imul(own_place, h["size"]), other))
             w.write(x, h["out"], w.iadd(w.imul(other, h["size"]), own_place))
+    return w.done
+
+
+def _force_slopes(lanes: int) -> str:
+    """by_q, by_v, by_a (size, size): slopes of the inverse dynamics of rigid links; see ``force_slopes_of``."""
+    w = _VectorStep("force_slopes", lanes)
+    h, n, stride = w.held, w.held["size"], w.held["stride"]
+    lines = [w.row(h["wrenches"], str(c), stride) for c in range(WRENCH_LINES)]
+    matrices = [w.row(h["halves"], w.imul(n, k), stride) for k in range(HALVES)]
+    with w.repeat(h["links"]) as k:
+        row = w.imul(k, len(SLOPES_ROW))
+        told = {name: w.integer(h["table"], w.iadd(row, i)) for i, name in enumerate(SLOPES_ROW)}
+        first, last = told["first"], told["last"]
+        link = w.at(h["flat"], told["arm"])
+        arm = [w.wide(w.read(link, i)) for i in range(3)]
+        joint = w.at(link, 3)
+
+        def carry(place: str, mask: str, arm: Vectors = arm) -> list[Vectors]:
+            """What the carried joints bring, moved on by the arm."""
+            taken = [w.get(w.t, w.at(line, place)) for line in lines]
+            momenta, turned, from_q, from_v = taken[:6], taken[6:9], taken[9:15], taken[15:]
+            for wrench, start in ((momenta, 0), (from_q, 9), (from_v, 15)):
+                w.shift(arm, wrench, lines[start + 3 : start + 6], place, mask)
+            return [momenta, turned, from_q, from_v]
+
+        with w.when(w.iless(told["own"], "1")):
+            w.between(first, last, carry)
+        with w.when(w.iless("0", told["own"])):
+            for c, line in enumerate(lines):
+                w.write(w.read(joint, 18 + c), line, first)
+            S, once, twice = ([w.wide(w.read(joint, start + i)) for i in range(6)] for start in (0, 6, 12))
+            doubled = [w.op("fadd", x, x) for x in once]
+            targets = [w.row(matrix, first, stride) for matrix in matrices]
+
+            def take(place: str, mask: str) -> None:
+                momenta, turned, from_q, from_v = carry(place, mask)
+                found = [
+                    w.dot(S, from_q),
+                    w.dot(once[3:] + twice, turned + momenta),
+                    w.dot(S, from_v),
+                    w.dot(S[3:] + doubled, turned + momenta),
+                    w.dot(S, momenta),
+                ]
+                for value, target in zip(found, targets, strict=True):
+                    w.put_some(value, w.at(target, place), mask)
+
+            w.between(first, last, take)
+            for target, slope in zip(targets, (1, 1, 2, 2, 0), strict=True):
+                w.increase(target, first, w.read(joint, 18 + WRENCH_LINES + slope))
+    with w.repeat(n) as line:
+        sources, own = [w.row(matrix, line, stride) for matrix in matrices], w.integer(h["order"], line)
+        pairs = (("by_q", 0, 1), ("by_v", 2, 3), ("by_a", 4, 4))
+        with w.repeat(w.let(f"sub i64 {n}, {line}")) as k:
+            after = w.iadd(line, k)
+            other = w.integer(h["order"], after)
+            up, down = (w.iadd(w.imul(i, h["out_stride"]), j) for i, j in ((own, other), (other, own)))
+            for name, above, below in pairs:
+                w.write(w.read(sources[above], after), h[name], up)
+                w.write(w.read(sources[below], after), h[name], down)
     return w.done
 
 
@@ -272,4 +342,4 @@ def _minus_product(lanes: int) -> str:
 
 def matrix_steps_ir(lanes: int) -> str:
     """All steps."""
-    return "".join(step(lanes) for step in (_mass, _inverse, _minus_product))
+    return "".join(step(lanes) for step in (_mass, _force_slopes, _inverse, _minus_product))

@@ -125,31 +125,51 @@ class MassPlan(NamedTuple):
     at: NDArray[np.int64]
 
 
-def mass_plan(tree: Tree) -> MassPlan:
-    """The plan for a tree."""
+class Branches(NamedTuple):
+    """Links and coordinates of a tree so that all that a link carries follows it.
+
+    first, last  of each link, the first of its coordinates and the end of those that it carries, in that order
+    """
+
+    links: list[int]
+    order: NDArray[np.int64]
+    first: list[int]
+    last: list[int]
+
+
+def branches(tree: Tree) -> Branches:
+    """The order of a tree."""
     links: list[int] = []
     ahead = [i for i, link in reversed([*enumerate(tree.links)]) if link.parent < 0]
     while ahead:
         links.append(ahead.pop())
         ahead += reversed(tree.children[links[-1]])
     order = [k for i in links for k in range(tree.links[i].own.start, tree.links[i].own.stop)]
-    place = {k: p for p, k in enumerate(order)}
-    carried = [0] * len(tree.links)
+    first, last = [0] * len(links), [0] * len(links)
+    for i, start in zip(links, running(tree.links[i].kind.coordinates for i in links), strict=False):
+        first[i] = start
     for i in reversed(links):
-        carried[i] = tree.links[i].kind.coordinates + sum(carried[c] for c in tree.children[i])
+        last[i] = max([first[i] + tree.links[i].kind.coordinates, *(last[c] for c in tree.children[i])])
+    return Branches(links, np.array(order, dtype=np.int64), first, last)
+
+
+def mass_plan(tree: Tree) -> MassPlan:
+    """The plan for a tree."""
+    links, order, first, last = branches(tree)
+    place = {int(k): p for p, k in enumerate(order)}
     own = [link.kind.coordinates for link in tree.links]
     columns = [column_coordinates(tree, i) for i in range(len(tree.links))]
     sizes = [ARM_SIZE + COLUMN * len(c) + MOMENTUM * n + n * n for c, n in zip(columns, own, strict=True)]
-    starts, first = running(sizes), dict(zip(links, running(own[i] for i in links), strict=False))
+    starts = running(sizes)
     rows: list[list[int]] = []
     at: list[int] = []
     for i in reversed(links):
         momenta = starts[i] + ARM_SIZE + COLUMN * len(columns[i])
         bends = len(columns[i]) - (own[i] - tree.links[i].kind.size)
         head = [starts[i], momenta, momenta + MOMENTUM * own[i], len(at), bends, len(columns[i]), own[i]]
-        rows.append([*head, first[i], first[i] + carried[i]])
+        rows.append([*head, first[i], last[i]])
         at += [place[k] for k in columns[i]]
-    return MassPlan(np.array(order), np.array(rows), np.array(at, dtype=np.int64))
+    return MassPlan(order, np.array(rows), np.array(at, dtype=np.int64))
 
 
 def mass_matrix_of(plan: MassPlan, flat: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,0 +1,104 @@
+"""Derivatives of the inverse dynamics of rigid trees from composite bodies, against tangents of the recursion."""
+
+import numpy as np
+import pytest
+
+from pliant import Damping, Dynamics, Friction, Joint, Link, Motor, Placement, Rigid, Robot, Rotation, Spring
+from pliant.engine.backends import slope_calls
+from pliant.formulations.method import Traced
+from pliant.formulations.recursive.force_columns import FORCE_SLOPES, force_slopes_of, has_slopes, slope_plan
+
+TOLERANCE = 1e-12
+"""Of the largest entry: sums over a dozen links, in another order."""
+
+PARENTS = {
+    "chain": [-1, 0, 1, 2, 3, 4, 5, 6, 7],
+    # links that do not follow what carries them
+    "branches": [-1, 0, 0, 1, 2, 1, -1, 6, 5],
+}
+KINDS = ("revolute", "prismatic", "revolute", "fixed", "revolute", "revolute", "prismatic", "revolute", "revolute")
+AXES = ("z", "x", "-y", "z", (0.6, 0.0, 0.8), "-x", "-z", "y", "z")
+
+
+def rigid_robot(parents, **more):
+    """Full inertias, general placements, motors, springs, dampers and dry friction here and there."""
+    random = np.random.default_rng(len(parents) + sum(parents))
+    links = []
+    for i, (parent, kind, axis) in enumerate(zip(parents, KINDS, AXES, strict=True)):
+        cloud = random.normal(size=(6, 3)) * (0.1, 0.15, 0.2)
+        inertia = sum(0.3 * (p @ p * np.eye(3) - np.outer(p, p)) for p in cloud)
+        place = Placement(
+            position=tuple(random.normal(size=3) * 0.3), rotation=Rotation(rpy=tuple(random.normal(size=3)))
+        )
+        acts = {}
+        if kind != "fixed":
+            acts = {"axis": axis}
+            acts |= {"motor": Motor(rotor_inertia=0.002, gear_ratio=5.0)} if i % 3 == 0 else {}
+            acts |= {"spring": Spring(stiffness=3.0, rest=0.2, damping=0.4)} if i % 3 == 1 else {}
+            acts |= {"friction": Friction(viscous=0.3, coulomb=0.5, smoothing=0.7)} if i % 2 else {}
+        links.append(
+            Link(
+                name=f"l{i}",
+                joint=Joint(type=kind, parent=f"l{parent}.root" if parent >= 0 else "base", placement=place, **acts),
+                rigid=Rigid(mass=1 + random.random(), com=tuple(cloud[0]), inertia=inertia.tolist()),
+            )
+        )
+    return Robot(name="rigid", links=links, gravity=(1.0, -2.0, -9.0), **more)
+
+
+@pytest.fixture(scope="module", params=PARENTS)
+def arm(request):
+    return Dynamics(rigid_robot(PARENTS[request.param]))
+
+
+def state(arm):
+    return np.random.default_rng(3).normal(size=(3, arm.size))
+
+
+def assert_close(found, wanted):
+    for x, y in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(x, y, rtol=0, atol=TOLERANCE * np.abs(y).max())
+
+
+def test_composite_bodies_give_the_derivatives(arm):
+    """Three ways: tangents of the inverse dynamics, the readable sum over the links, the compiled one."""
+    q, v, a = state(arm)
+    wanted = [arm.force_derivative(seed, q, v, a) for seed in "qva"]
+    flat = FORCE_SLOPES.evaluate(arm.tree, {"q": q.tolist(), "v": v.tolist(), "a": a.tolist()})
+    assert_close(force_slopes_of(slope_plan(arm.tree), np.array(flat)), wanted)
+    assert_close(arm._quick_slopes(q, v, a), wanted)
+    compiled = arm.evaluator(Traced(FORCE_SLOPES, arm.tree))(q, v, a)
+    np.testing.assert_allclose(compiled, flat, rtol=0, atol=TOLERANCE * np.abs(flat).max())
+
+
+def test_derivatives_of_the_forward_dynamics(arm):
+    """They rest on the same steps; differences of the forward dynamics know nothing of them."""
+    q, v, a = state(arm)
+    tau = a[: len(arm.inputs)]
+    by_q, by_v, _ = arm.derivatives(q, v, tau)
+    step = 1e-6
+    for found, way in ((by_q, (step, 0.0)), (by_v, (0.0, step))):
+        ahead, behind = (arm.forward(q + s * way[0] * a, v + s * way[1] * a, tau) for s in (1, -1))
+        # central differences of smooth functions, errors of step squared
+        np.testing.assert_allclose(found @ a, (ahead - behind) / (2 * step), rtol=0, atol=1e-6 * np.abs(found).max())
+
+
+def test_damping_of_the_whole_robot_is_in_them(monkeypatch):
+    """A matrix of damping couples joints that are far from each other."""
+    monkeypatch.setattr(slope_calls, "SEVERAL_LINKS", 0)
+    robot = rigid_robot(PARENTS["branches"], damping=Damping(ratio=0.02))
+    sprung = {"friction": None, "actuated": False, "spring": Spring(stiffness=3.0)}
+    links = [
+        link if link.joint.type == "fixed" else link.with_changes(joint=link.joint.with_changes(**sprung))
+        for link in robot.links
+    ]
+    arm = Dynamics(robot.with_changes(links=links))
+    assert np.count_nonzero(arm.tree.drag) > arm.size
+    q, v, a = state(arm)
+    wanted = [arm.force_derivative(seed, q, v, a) for seed in "qva"]
+    assert_close(arm.inverse_derivatives(q, v, a), wanted)
+
+
+def test_only_rigid_links_on_axes(arm):
+    assert has_slopes(arm.tree)
+    assert not has_slopes(Dynamics("two-link-flexible").tree)
