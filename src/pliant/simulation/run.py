@@ -204,6 +204,7 @@ class Run:
 
     def _next_segment(self, integrator: Integrator) -> None:
         t = self.segment[1]
+        self.peaks.settle()
         self._tick(t, integrator.y)
         self._enter(t)
         integrator.restart(t, integrator.y)

@@ -434,6 +434,10 @@ class KnotPiece(Piece):
     def knot_states(self) -> Floats:
         return self._y
 
+    @property
+    def knot_rates(self) -> Floats:
+        return self._f
+
     def __call__(self, t: ArrayLike) -> Floats:
         times = np.atleast_1d(np.asarray(t, dtype=float))
         out = np.empty((len(times), self._y.shape[1]))
