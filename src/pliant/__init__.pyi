@@ -1,5 +1,7 @@
 """The public names of Pliant, each with its home: the one list, from which the front door makes the others."""
 
+from pliant.analysis.along import AlongBeam as AlongBeam
+from pliant.analysis.along import along as along
 from pliant.analysis.buckling import Buckling as Buckling
 from pliant.analysis.buckling import buckling as buckling
 from pliant.analysis.equilibrium import Equilibrium as Equilibrium

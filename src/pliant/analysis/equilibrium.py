@@ -139,7 +139,7 @@ def _solved(problem: Statics) -> tuple[Equilibrium, Floats]:
     if error > RESIDUAL:
         x, more = _by_load_steps(problem, x)
         steps += more
-    elif problem.held and _bends_far(problem.arm) and _softest(problem, x) < FALLS:
+    elif problem.held and bends_far(problem.arm) and _softest(problem, x) < FALLS:
         # Newton's method may leap onto another path than the one that the loads would take
         try:
             risen, more = _by_load_steps(problem, x)
@@ -222,7 +222,7 @@ def _where_it_ends(growing: Statics, x: Floats, s: float) -> str:
     )
 
 
-def _bends_far(arm: Dynamics) -> bool:
+def bends_far(arm: Dynamics) -> bool:
     """Whether it has links whose stiffness depends on their load."""
     return any(link.beam is not None and link.is_flexible and link.beam.bending != "linear" for link in arm.robot.links)
 

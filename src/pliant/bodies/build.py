@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import sqrt
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -27,9 +27,9 @@ from pliant.model.once import once_per_element
 
 if TYPE_CHECKING:
     from pliant.model.beams import Beam
-    from pliant.model.discretisation import Elements, Family
+    from pliant.model.discretisation import Damping, Elements, Family
+    from pliant.model.element import Element
     from pliant.model.links import Link
-    from pliant.model.placement import Frame
     from pliant.model.robot import Robot
 
 __all__ = ["build_body", "carried", "damping_ratios", "frequencies", "shape_sets"]
@@ -40,6 +40,9 @@ INDEPENDENT = 1e-13
 MOST_COORDINATES = 1000
 # a frame this close to an end of the beam (fraction of the length) sits on it
 END = 1e-9
+# of what was made of a beam, for other loads and frames, the latest; those of a robot go with it
+MOST_KEPT = 12
+T = TypeVar("T")
 
 
 def build_body(link: Link, robot: Robot | None = None) -> ModalBody:
@@ -49,9 +52,9 @@ def build_body(link: Link, robot: Robot | None = None) -> ModalBody:
     clamped-mass modes (without a robot only the payloads of the link count).
     """
     if link.beam is not None:
-        body = _beam_body(link, robot)
-        return replace(body, D_ee=_damping(link, robot, body))
-    return _plain_body(link)
+        return _beam_body(link, robot)
+    part = link.modal or link.rigid
+    return _plain_body(link) if part is None else _kept(part, "plain", link.frames, make=lambda: _plain_body(link))
 
 
 def damping_ratios(link: Link, robot: Robot | None = None) -> Array:
@@ -71,22 +74,21 @@ def _plain_body(link: Link) -> ModalBody:
 
 def shape_sets(link: Link, robot: Robot | None = None) -> list[ShapeSet]:
     """The shapes of the elastic coordinates of a beam, one set per family, in their order."""
-    if robot is not None and _is_of(link, robot):
+    if robot is not None and link.name in robot.link_names and robot.link(link.name) is link:
         return list(_own_shapes(robot, link.name))
-    beam = _resolved(link, robot)
-    return _shape_sets(link, beam, robot)
-
-
-def _is_of(link: Link, robot: Robot) -> bool:
-    """Whether a link is one of a robot's."""
-    return link.name in robot.link_names and robot.link(link.name) is link
+    return list(_shapes(link, robot))
 
 
 @once_per_element
 def _own_shapes(robot: Robot, name: str) -> list[ShapeSet]:
     """Those of a link of a robot."""
-    link = robot.link(name)
-    return _shape_sets(link, _resolved(link, robot), robot)
+    return _shapes(robot.link(name), robot)
+
+
+def _shapes(link: Link, robot: Robot | None) -> list[ShapeSet]:
+    beam = _resolved(link, robot)
+    load = _load(link, robot) if _loaded(beam) else None
+    return _kept(beam, "shapes", _value(load), make=lambda: _shape_sets(link, beam, robot, load))
 
 
 def frequencies(body: ModalBody) -> Array:
@@ -106,21 +108,38 @@ def frequencies(body: ModalBody) -> Array:
 
 
 def _beam_body(link: Link, robot: Robot | None) -> ModalBody:
-    """A beam without its damping; robots that share a beam share its body, unless its shapes know what it carries."""
+    """Robots that share a beam share its body, where its shapes and its damping know the same loads."""
     beam = _resolved(link, robot)
-    known = _bodies(beam)
-    if not _loaded(beam) and link.frames in known:
-        return known[link.frames]
-    body = _new_beam_body(link, beam, robot)
-    if not _loaded(beam):
-        known[link.frames] = body
-    return body
+    load = _load(link, robot) if _loaded(beam) else None
+    key = link.frames, _value(load)
+    body = _kept(beam, "body", *key, make=lambda: _new_beam_body(link, beam, robot))
+    damping = _damping(link, robot)
+    if damping is None or not body.size:
+        return body
+    loads = mounted(link, robot) if damping.ratio is not None else {}
+    carrying = tuple((name, _value(each)) for name, each in loads.items())
+    return _kept(beam, "damped", *key, damping, carrying, make=lambda: _damped(body, damping, loads))
+
+
+def _kept(part: Element, *key: Any, make: Callable[[], T]) -> T:
+    """What was made of a part of a link with the same further values, or else is made now; the latest few are kept."""
+    held = _made_of(part)
+    found = held.pop(key) if key in held else make()
+    held[key] = found
+    if len(held) > MOST_KEPT:
+        del held[next(iter(held))]
+    return found
 
 
 @once_per_element
-def _bodies(beam: Beam) -> dict[tuple[Frame, ...], ModalBody]:
-    """Bodies of a beam by the frames on it."""
+def _made_of(part: Element) -> dict[Any, Any]:
+    """By what else it depends on, the latest last."""
     return {}
+
+
+def _value(load: CarriedMass | None) -> tuple[float | bytes, ...]:
+    """A load as a key."""
+    return () if load is None else (load.mass, load.first.tobytes(), load.second.tobytes())
 
 
 @once_per_element
@@ -177,11 +196,10 @@ def _large_bending(
     return rod(shapes, profile, places, section_inertia=section_inertia, stations=beam.stations, curvature=curve)
 
 
-def _shape_sets(link: Link, beam: Beam, robot: Robot | None) -> list[ShapeSet]:
+def _shape_sets(link: Link, beam: Beam, robot: Robot | None, load: CarriedMass | None) -> list[ShapeSet]:
     profile = beam_profile(beam)
     if beam.modes is not None:
         families = beam.modes.families()
-        load = _load(link, robot) if _loaded(beam) else None
         sets = [_mode_set(link, robot, name, family, profile, load) for name, family in families.items()]
         # the root of a rod is clamped: its coordinates are strains
         return [rooted(s) for s in sets] if beam.bending == "exact" else list(sets)
@@ -245,16 +263,19 @@ def _load(link: Link, robot: Robot | None) -> CarriedMass:
     return carried(robot, link.name) if robot is not None and known else own_load(link)
 
 
-def _damping(link: Link, robot: Robot | None, body: ModalBody) -> Array:
+def _damping(link: Link, robot: Robot | None) -> Damping | None:
+    """What damps the shapes of a link by itself."""
     own = link.beam.damping if link.beam is not None else None
     whole = robot.damping if robot is not None and link.name in robot.link_names else None
-    damping = own or whole
     # a ratio of the whole robot couples its links: see formulations/robot_damping.py
-    if damping is None or not body.size or (own is None and damping.ratio is not None):
-        return np.zeros_like(body.M_ee)
+    return own or (whole if whole is not None and whole.ratio is None else None)
+
+
+def _damped(body: ModalBody, damping: Damping, loads: Mapping[str, CarriedMass]) -> ModalBody:
     if damping.rayleigh is not None:
-        return rayleigh_damping(body.straight_mass, body.K_ee, damping.rayleigh.mass, damping.rayleigh.stiffness)
-    return modal_damping(loaded_mass(body, mounted(link, robot)), body.K_ee, damping.ratio or 0.0)
+        factors = damping.rayleigh.mass, damping.rayleigh.stiffness
+        return replace(body, D_ee=rayleigh_damping(body.straight_mass, body.K_ee, *factors))
+    return replace(body, D_ee=modal_damping(loaded_mass(body, loads), body.K_ee, damping.ratio or 0.0))
 
 
 def _beam_frame(link: Link, name: str, shapes: Sequence[ShapeSet], profile: BeamProfile) -> Attachment:

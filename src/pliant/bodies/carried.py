@@ -29,6 +29,7 @@ Pose = tuple[Array, Array]
 
 # a frame this close to the end of a beam (fraction of the length) sits on its tip section
 TIP = 1e-9
+UNIT = np.eye(3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +48,12 @@ class CarriedMass:
     @classmethod
     def from_inertia(cls, mass: float, first: Array, about_origin: Array) -> CarriedMass:
         """From mass, first moment and the inertia about the origin."""
-        return cls(float(mass), first, np.trace(about_origin) / 2 * np.eye(3) - about_origin)
+        return cls(float(mass), first, np.trace(about_origin) / 2 * UNIT - about_origin)
 
     @property
     def inertia(self) -> Array:
         """Inertia about the origin, kg m^2 (3, 3)."""
-        return np.asarray(np.trace(self.second) * np.eye(3) - self.second)
+        return np.asarray(np.trace(self.second) * UNIT - self.second)
 
     def __add__(self, other: CarriedMass) -> CarriedMass:
         return CarriedMass(self.mass + other.mass, self.first + other.first, self.second + other.second)
@@ -61,8 +62,8 @@ class CarriedMass:
         """The same mass in a frame in which its own frame has this position and rotation."""
         p, R = pose
         turned = R @ self.first
-        cross = np.outer(p, turned)
-        second = R @ self.second @ R.T + cross + cross.T + self.mass * np.outer(p, p)
+        cross = p[:, None] * turned
+        second = R @ self.second @ R.T + cross + cross.T + self.mass * (p[:, None] * p)
         return CarriedMass(self.mass, self.mass * p + turned, second)
 
 
@@ -74,6 +75,11 @@ def carried(robot: Robot, link_name: str) -> CarriedMass:
 
     ``inertia[2, 2]`` loads bending in y, ``inertia[1, 1]`` bending in z, ``inertia[0, 0]`` torsion.
     """
+    return _carried(robot, link_name)
+
+
+@once_per_element
+def _carried(robot: Robot, link_name: str) -> CarriedMass:
     return _tip_load(robot.link(link_name), _mounted_by_frame(robot)[link_name])
 
 
@@ -88,7 +94,7 @@ def mounted(link: Link, robot: Robot | None) -> dict[str, CarriedMass]:
     Without a robot that has the link only its own payloads count.
     """
     known = robot is not None and link.name in robot.link_names
-    return dict(_mounted_by_frame(robot)[link.name]) if robot is not None and known else _payloads(link)
+    return dict(_mounted_by_frame(robot)[link.name] if robot is not None and known else _payloads(link))
 
 
 def frame_pose(link: Link, name: str) -> Pose:
@@ -96,6 +102,10 @@ def frame_pose(link: Link, name: str) -> Pose:
     frame = link.frame(name)
     if link.beam is None or frame.x is None:
         return frame.vector(), frame.matrix()
+    if not link.beam.is_curved:
+        place = frame.vector()
+        place[0] += frame.x
+        return place, frame.matrix()
     p, R = undeformed_pose(link.beam, frame.x)
     return p + R @ frame.vector(), R @ frame.matrix()
 
@@ -111,7 +121,7 @@ def joint_pose(joint: Joint, values: Mapping[str, float]) -> Pose:
 @once_per_element
 def _mounted_by_frame(robot: Robot) -> dict[str, dict[str, CarriedMass]]:
     """Per link and frame: payloads and outboard links, in the link frame; one pass from the tips inwards."""
-    mounted = {link.name: _payloads(link) for link in robot.links}
+    mounted = {link.name: dict(_payloads(link)) for link in robot.links}
     links = {link.name: link for link in robot.links}
     for link in reversed(robot.links):
         parent, frame = robot.parent_of(link.name)
@@ -124,7 +134,8 @@ def _mounted_by_frame(robot: Robot) -> dict[str, dict[str, CarriedMass]]:
     return mounted
 
 
-def _payloads(link: Link) -> dict[str, CarriedMass]:
+@once_per_element
+def _payloads(link: Link) -> Mapping[str, CarriedMass]:
     loads: dict[str, CarriedMass] = {}
     for payload in link.payloads:
         frame = payload.frame or "tip"
@@ -135,7 +146,7 @@ def _payloads(link: Link) -> dict[str, CarriedMass]:
 def _tip_load(link: Link, mounted: Mapping[str, CarriedMass]) -> CarriedMass:
     on_tip = (load for frame, load in mounted.items() if _is_on_tip(link, frame))
     tip = frame_pose(link, "tip")[0]
-    return sum(on_tip, NOTHING).seen_from((-tip, np.eye(3)))
+    return sum(on_tip, NOTHING).seen_from((-tip, UNIT))
 
 
 def _is_on_tip(link: Link, frame: str) -> bool:
@@ -166,6 +177,7 @@ def _straight_beam(beam: Beam) -> CarriedMass:
     return CarriedMass.from_inertia(float(moments["mass"]), moments["first"], moments["I_rr"])
 
 
+@once_per_element
 def _rigid(part: RigidMass) -> CarriedMass:
     about_com = CarriedMass.from_inertia(part.mass, np.zeros(3), part.inertia_matrix())
     return about_com.seen_from((part.com_vector(), np.eye(3)))

@@ -2,23 +2,44 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from pliant.bodies.dense_terms import DenseColumn, DenseTerms
 from pliant.bodies.foreshortening import Foreshortening
 from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.modal_terms import ModalSection, ModalTerms
 from pliant.bodies.rod import Rod
 from pliant.bodies.rod_places import rod_deflection
-from pliant.bodies.rounding import clean, listed
+from pliant.bodies.rounding import clean, listed, rounded
 from pliant.bodies.terms import Body
+
+LOOPED_ABOVE = 5000
+"""Numbers that couple two elastic coordinates of a body, up to which straight code compiles as fast as a loop."""
 
 
 def terms_of(body: ModalBody, rule: str) -> Body:
     """The terms of a body; its sections turn by a rule as long as they are those of a linear one."""
+    if body.large is None and is_dense(body):
+        return dense_terms(body, rule)
     linear = linear_terms(body, rule)
     return linear if body.large is None else body.large.terms(linear)
+
+
+def is_dense(body: ModalBody) -> bool:
+    """Whether so many coordinates act on each other that code for one of them in a loop is much shorter."""
+    pairs = (body.lam, body.I_ee)
+    return sum(map(np.size, pairs)) > LOOPED_ABOVE and sum(map(np.count_nonzero, map(rounded, pairs))) > LOOPED_ABOVE
+
+
+def dense_terms(body: ModalBody, rule: str) -> DenseTerms:
+    """The terms of a body for small deflections, coordinate by coordinate."""
+    lam, I_ee = rounded(body.lam), rounded(body.I_ee)
+    linear = linear_terms(replace(body, lam=np.zeros_like(lam), I_ee=np.zeros_like(I_ee)), rule)
+    columns = zip(np.swapaxes(I_ee, 0, 1).tolist(), np.swapaxes(lam, 0, 1).tolist(), strict=True)
+    return DenseTerms(linear, [DenseColumn(*each) for each in columns])
 
 
 def linear_terms(body: ModalBody, rule: str) -> ModalTerms:

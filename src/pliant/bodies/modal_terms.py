@@ -112,9 +112,19 @@ class ModalTerms(NamedTuple):
 
     def inertia(self, q_e: Vector, v_e: Vector, w: Vector) -> tuple[Blocks, Bias]:
         """Mass matrix at (acceleration of the origin, angular acceleration, q_e_ddot), (64), and bias, (65)-(67)."""
-        gradients = inertia_gradients(self, q_e)
-        blocks = _blocks(self, q_e, gradients)
-        bias = _bias(self, q_e, v_e, w, gradients, blocks.C)
+        return self.coupled_inertia(inertia_gradients(self, q_e), _turned(self, q_e), _swung(self, v_e, w), q_e, v_e, w)
+
+    def coupled_inertia(
+        self, gradients: list[Matrix], E_w: Matrix, gyroscopic: Vector, q_e: Vector, v_e: Vector, w: Vector
+    ) -> tuple[Blocks, Bias]:
+        """The same from what its coordinates do with each other.
+
+        gradients   N_k
+        E_w         beta_k + sum_i lambda_ik q_i (3, n)
+        gyroscopic  2 sum_i (lambda_ik . w) v_i (n,)
+        """
+        blocks = _blocks(self, q_e, gradients, E_w)
+        bias = _bias(self, q_e, v_e, w, gradients, blocks.C, gyroscopic)
         if self.section_inertia:
             blocks, bias = _with_sections(self, q_e, v_e, w, blocks, bias)
         return blocks, bias
@@ -174,8 +184,30 @@ def _coupled(body: ModalTerms, k: int) -> list[tuple[int, Vector]]:
     ]
 
 
-def _blocks(body: ModalTerms, q_e: Vector, gradients: list[Matrix]) -> Blocks:
-    n = len(q_e)
+def _turned(body: ModalTerms, q_e: Vector) -> Matrix:
+    """beta_k + sum_i lambda_ik q_i (3, n)."""
+    E_w = [list(row) for row in body.beta]
+    for k in range(len(q_e)):
+        for i, lam in _coupled(body, k):
+            for a in range(3):
+                if not is_zero(lam[a]):
+                    E_w[a][k] = E_w[a][k] + lam[a] * q_e[i]
+    return E_w
+
+
+def _swung(body: ModalTerms, v_e: Vector, w: Vector) -> Vector:
+    """2 sum_i (lambda_ik . w) v_i (n,)."""
+    twice = scale(2.0, v_e)
+    out: Vector = []
+    for k in range(len(v_e)):
+        gyroscopic: Scalar = 0.0
+        for i, lam in _coupled(body, k):
+            gyroscopic = gyroscopic + dot(lam, w) * twice[i]
+        out.append(gyroscopic)
+    return out
+
+
+def _blocks(body: ModalTerms, q_e: Vector, gradients: list[Matrix], E_w: Matrix) -> Blocks:
     m = body.mass
     x, y, z = body.first_moment(q_e)
     inertia = [list(row) for row in body.I_rr]
@@ -184,12 +216,6 @@ def _blocks(body: ModalTerms, q_e: Vector, gradients: list[Matrix]) -> Blocks:
             for k, q in enumerate(q_e):
                 inertia[a][b] = inertia[a][b] + q * (gradients[k][a][b] + body.I_re[k][b][a])
             inertia[b][a] = inertia[a][b]
-    E_w = [list(row) for row in body.beta]
-    for k in range(n):
-        for i, lam in _coupled(body, k):
-            for a in range(3):
-                if not is_zero(lam[a]):
-                    E_w[a][k] = E_w[a][k] + lam[a] * q_e[i]
     return Blocks(
         A=[[m, 0.0, 0.0], [0.0, m, 0.0], [0.0, 0.0, m]],
         B=[[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]],
@@ -200,8 +226,15 @@ def _blocks(body: ModalTerms, q_e: Vector, gradients: list[Matrix]) -> Blocks:
     )
 
 
-def _bias(body: ModalTerms, q_e: Vector, v_e: Vector, w: Vector, gradients: list[Matrix], C: Matrix) -> Bias:
-    n = len(q_e)
+def _bias(
+    body: ModalTerms,
+    q_e: Vector,
+    v_e: Vector,
+    w: Vector,
+    gradients: list[Matrix],
+    C: Matrix,
+    gyroscopic: Vector,
+) -> Bias:
     turned = [times(N, w) for N in gradients]
     # every Coriolis term carries 2 v_e
     twice = scale(2.0, v_e)
@@ -210,11 +243,8 @@ def _bias(body: ModalTerms, q_e: Vector, v_e: Vector, w: Vector, gradients: list
     for rate, u in zip(twice, turned, strict=True):
         moment = add(moment, scale(rate, u))
     elastic: list[Scalar] = []
-    for i in range(n):
-        gyroscopic: Scalar = 0.0
-        for k, lam in _coupled(body, i):
-            gyroscopic = gyroscopic + dot(lam, w) * twice[k]
-        s = gyroscopic - dot(w, turned[i])
+    for i, swung in enumerate(gyroscopic):
+        s = swung - dot(w, turned[i])
         s = s + sparse_dot(column(body.K_ee, i), q_e) + sparse_dot(column(body.D_ee, i), v_e)
         elastic.append(s)
     return Bias(force, moment, elastic)

@@ -26,5 +26,9 @@ def listed(value: Any) -> Any:
     """Nested lists; what only rounding left of a turned array is zero."""
     if np.ndim(value) == 0:
         return float(value)
-    a = np.asarray(value, dtype=float)
-    return nested(np.where(np.abs(a) < ROUNDING * np.abs(a).max(initial=0.0), 0.0, a))
+    return nested(rounded(np.asarray(value, dtype=float)))
+
+
+def rounded(a: Array) -> Array:
+    """An array in which that is zero."""
+    return np.where(np.abs(a) < ROUNDING * np.abs(a).max(initial=0.0), 0.0, a)

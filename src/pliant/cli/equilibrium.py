@@ -92,12 +92,18 @@ def _joints(arm: Dynamics, found: Equilibrium) -> Table:
 def _links(arm: Dynamics, found: Equilibrium) -> Table:
     import numpy as np
 
+    from pliant.analysis.along import along, stress_known
     from pliant.bodies.constants import deflection
+    from pliant.pictures.words import engineering
 
-    rows = table("link", "tip deflection mm", "tip turn deg", "deflection along its axes mm", words=1)
+    stressed = {link.name for link in arm.robot.links if stress_known(arm, link.name)}
+    columns = ("link", "tip deflection mm", "tip turn deg", "deflection along its axes mm")
+    rows = table(*columns, *(["largest stress"] if stressed else []), words=1)
     for member in arm.mechanism.members:
         if member.body.size:
             bent, turned = deflection(member.body, "tip", found.q[member.elastic])
             size, angle = 1e3 * float(np.linalg.norm(bent)), float(np.degrees(np.linalg.norm(turned)))
-            rows.add_row(member.name, number(size), number(angle), _listed(1e3 * bent))
+            stress = along(arm, member.name, found.q).stress if member.name in stressed else None
+            most = [] if not stressed else ["" if stress is None else engineering(float(stress.max()), "Pa")]
+            rows.add_row(member.name, number(size), number(angle), _listed(1e3 * bent), *most)
     return rows

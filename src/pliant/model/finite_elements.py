@@ -377,8 +377,8 @@ def _modal_data(
         I_rr=_rows((rigid[3:, 3:] + rigid[3:, 3:].T) / 2),
         I_re=_rows(trace[0, 1:, None, None] * eye - np.swapaxes(second[0, 1:], -1, -2)),
         I_ee=_rows(trace[1:, 1:, None, None] * eye - np.swapaxes(second[1:, 1:], -1, -2)),
-        M_ee=_rows(_symmetric(V.T @ MV)),
-        K_ee=_rows(_symmetric(V.T @ (link.K @ V))),
+        M_ee=_rows(_orthogonal(V.T @ MV, modes)),
+        K_ee=_rows(_orthogonal(V.T @ (link.K @ V), modes, apart=True)),
         frames=frames,
     )
 
@@ -388,8 +388,16 @@ def _rows(A: Array) -> tuple[Any, ...]:
     return tuple(np.asarray(A).tolist())
 
 
-def _symmetric(A: Array) -> Array:
-    return np.asarray((A + A.T) / 2)
+def _orthogonal(A: Array, modes: int, *, apart: bool = False) -> Array:
+    """A symmetric matrix of the shapes without what rounding left between the modes, which come first.
+
+    apart  there is nothing between modes and moved interfaces: these shapes are static
+    """
+    out = (A + A.T) / 2
+    out[:modes, :modes] = np.diag(np.diag(out)[:modes])
+    if apart:
+        out[:modes, modes:] = out[modes:, :modes] = 0.0
+    return np.asarray(out)
 
 
 def _second_moments(link: FiniteElementLink, V: Array) -> Array:

@@ -20,7 +20,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 from pliant.model.element import Array, Element, Frozen, Name, of_value, refuse
 from pliant.model.errors import show
 from pliant.model.placement import Placement
-from pliant.model.units import Length, PositiveMass, Quantity
+from pliant.model.units import LARGEST, Length, PositiveMass, Quantity
 
 MOST_COORDINATES = 300
 DEEPEST_ARRAY = 4
@@ -55,6 +55,9 @@ class _Numbers:
 
     def _nested(self, value: Any, depth: int, context: Any) -> Any:
         if isinstance(value, list | tuple) and depth:
+            # a large body has half a million plain numbers; what is not finite is not less than anything
+            if all(type(entry) is float and abs(entry) < LARGEST for entry in value):
+                return tuple(value)
             return tuple(self._nested(entry, depth - 1, context) for entry in value)
         return self.number.read(value, context)
 

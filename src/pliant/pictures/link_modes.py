@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 STATIONS = 161
 # axis of the link about which the tip turns in each family
 TURNS_ABOUT = {"bend_y": 2, "bend_z": 1, "torsion": 0, "axial": 0, "shear_y": 2, "shear_z": 1}
+ROUNDING = 1e-12
+"""Of an inertia, relative to the mass times the square of the length of the link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +104,10 @@ def _tip(link: Link, robot: Robot, family: str, tip: ShapeSamples) -> tuple[str,
     mass = load.mass if data.tip_mass == "auto" else float(data.tip_mass or 0.0)
     inertia = float(load.inertia[about, about]) if data.tip_inertia == "auto" else float(data.tip_inertia or 0.0)
     w, psi = tip.value[:, 0], tip.rotation[:, 0]
-    parts = {"torsion": f"{inertia:.3g} kg m²", **dict.fromkeys(("axial", "shear_y", "shear_z"), f"{mass:.3g} kg")}
-    text = parts.get(family, f"{mass:.3g} kg, {inertia:.3g} kg m²")
+    # what is left of a point mass far from the place where inertias were added up is rounding
+    told = inertia if inertia > ROUNDING * mass * link.length**2 else 0.0
+    parts = {"torsion": f"{told:.3g} kg m²", **dict.fromkeys(("axial", "shear_y", "shear_z"), f"{mass:.3g} kg")}
+    text = parts.get(family, f"{mass:.3g} kg, {told:.3g} kg m²")
     return f"clamped, tip {text}", mass * np.outer(w, w) + inertia * np.outer(psi, psi)
 
 

@@ -10,10 +10,10 @@ import numpy as np
 from pliant.bodies.carried import frame_pose
 from pliant.bodies.curved_axis import undeformed_pose
 from pliant.bodies.modal_body import Array
+from pliant.bodies.outlines import finer, segment_rings
 from pliant.model.materials import Material
 from pliant.model.outline import BASE as GROUND
 from pliant.pictures.meshes import MOST_TRIANGLES, coarser, link_triangles
-from pliant.pictures.outlines import finer, segment_rings
 from pliant.pictures.skeleton import STATIONS, Places
 from pliant.pictures.solids import Ints, Kind, Solid, ball, bar, block, shape, swept, weight
 

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.bodies.modal_body import Array
-from pliant.pictures.outlines import Rings, cap
+from pliant.bodies.outlines import Rings
+from pliant.pictures.caps import cap
 
 Ints = NDArray[np.int_]
 Kind = Literal["flexible", "rigid", "joint", "load", "looks", "ground"]

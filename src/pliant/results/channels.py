@@ -7,6 +7,7 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
+from pliant.analysis.along import stress_known
 from pliant.model.once import once_per_element
 from pliant.results.quantities import Quantities
 from pliant.results.samples import Floats, RunInfo
@@ -174,6 +175,9 @@ def _links(given: Quantities) -> Iterator[Channel]:
                 between = "displacement of mid-span against the line from root to tip, link axes (3)"
                 yield Channel(f"{name}.bending", "m", between, partial(given.bending, name), (3,))
             yield Channel(f"{name}.slope", "rad", f"rotation {meaning}", partial(given.tip_slope, name), (3,))
+            if stress_known(given.arm, name):
+                most = "largest axial stress along the beam, of bending and stretch"
+                yield Channel(f"{name}.stress", "Pa", most, partial(given.stress, name))
 
 
 def _frames(given: Quantities, info: RunInfo) -> Iterator[Channel]:

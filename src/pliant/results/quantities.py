@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.analysis.along import AlongBeam, along
 from pliant.analysis.unbent import unbent
 from pliant.bodies.centre_line import axial_strain, centre_line
 from pliant.bodies.constants import deflection
@@ -137,6 +138,16 @@ class Quantities:
     def tip_slope(self, link: str) -> Floats:
         """Rotation vector of a link's tip against its own frame, link axes (N, 3)."""
         return self.tip_motion(link)[1]
+
+    def along(self, link: str) -> AlongBeam:
+        """Shape, strains and stress along a beam at each sample."""
+        return along(self.arm, link, self.samples.q)
+
+    def stress(self, link: str) -> Floats:
+        """Largest axial stress in a beam, Pa (N,)."""
+        stress = self.along(link).stress
+        assert stress is not None
+        return np.asarray(stress.max(axis=-1))
 
     def strain(self, place: Strain) -> Floats:
         """u' - y u_y'' - z u_z'' at a place of a beam (N,)."""

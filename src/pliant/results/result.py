@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
     from xarray import Dataset
 
+    from pliant.analysis.along import AlongBeam
     from pliant.model.robot import Robot
     from pliant.viewer.server import Viewer
 
@@ -192,6 +193,10 @@ class Result:
         except KeyError:
             return False
         return True
+
+    def along(self, link: str) -> AlongBeam:
+        """Shape, strains and the largest stress of the sections along a beam at each sample."""
+        return self.quantities.along(link)
 
     # ---- looking and keeping
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from pliant.analysis.modes import modes
 from pliant.analysis.statics import NoEquilibriumError
 from pliant.dynamics import Dynamics
 from pliant.simulation.integrators.integrator import Integrator, Settings
+from pliant.simulation.integrators.lockstep import Steps, alone
 from pliant.simulation.loads import ElasticStops
 from pliant.simulation.state_equations import DIFFERENCE, StateEquations
 from pliant.simulation.study import SCIPY_METHODS, IntegratorOptions, round_step
@@ -206,9 +208,27 @@ def choose(
     options: IntegratorOptions, equations: StateEquations, q: Floats, v: Floats, until: float
 ) -> tuple[str, str]:
     """The method to use and the reason in words."""
+    return alone(choosing(options, equations, q, v, until))
+
+
+class RateAsk(NamedTuple):
+    """Asks for the fastest rate of a model at its start."""
+
+    equations: StateEquations
+    q: Floats
+    v: Floats
+
+    def alone(self) -> float:
+        return fastest_rate(*self)
+
+
+def choosing(
+    options: IntegratorOptions, equations: StateEquations, q: Floats, v: Floats, until: float
+) -> Steps[tuple[str, str]]:
+    """The same; the rate may be found together with those of other runs."""
     if options.method != "auto":
         return options.method, "as asked for"
-    fastest = fastest_rate(equations, q, v)
+    fastest = yield RateAsk(equations, q, v)
     if not np.isfinite(fastest):
         return "dop853", "the model could not be linearised at its start"
     what = f"the fastest motion of the model is {fastest:.4g} rad/s"

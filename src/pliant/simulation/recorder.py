@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from pliant.results.samples import Floats, Samples
 from pliant.simulation.integrators.integrator import Piece
-from pliant.simulation.state_equations import StateEquations
+from pliant.simulation.integrators.lockstep import Steps, alone
+from pliant.simulation.state_equations import Moments, StateEquations
 
 SAME = 1e-9
 """Sample times closer than this part of the sample step are one."""
@@ -19,6 +22,22 @@ def sample_times(step: float, until: float) -> Floats:
     return times[: int(np.searchsorted(times, until)) + 1]
 
 
+class InstantsAsk(NamedTuple):
+    """Asks for everything about several instants, each seen from inside its own interval.
+
+    clocks  times kept inside their intervals (times,)
+    states  (times, size)
+    """
+
+    equations: StateEquations
+    clocks: Floats
+    states: Floats
+
+    def alone(self) -> Moments:
+        with self.equations.anywhere():
+            return self.equations.moments(self.clocks, self.states)
+
+
 class Recorder:
     """Samples a solution at the multiples of a step and at the end."""
 
@@ -28,6 +47,9 @@ class Recorder:
         self.next = 0
         self.parts: list[Samples] = []
         self.blocks: list[Samples] = []
+        # what depends on times and states alone is found for many samples at once
+        self.can_wait = not equations.loads and equations.drive.next_tick(0.0) == np.inf
+        self._waiting: list[tuple[Floats, Floats, Floats]] = []
 
     def upcoming(self, end: float) -> Floats:
         """Sample times that are left, up to a time."""
@@ -49,12 +71,23 @@ class Recorder:
             self._keep(times, piece(times))
 
     def _keep(self, times: Floats, states: Floats) -> None:
-        q, v, tau, force, reference = self.equations.moments(times, states)
+        self._waiting.append((times, self.equations.clocks(times), states))
+        if not self.can_wait:
+            alone(self.catching_up())
+
+    def catching_up(self) -> Steps[None]:
+        """Find everything about the samples that wait; it may be found together with those of other runs."""
+        if not self._waiting:
+            return
+        times, clocks, states = (np.concatenate(each) for each in zip(*self._waiting, strict=True))
+        self._waiting = []
+        q, v, tau, force, reference = yield InstantsAsk(self.equations, clocks, states)
         work = states[:, self.equations.layout.balances].copy()
         self.blocks.append(Samples(times, q, v, tau, force, work, reference))
 
     def fresh(self) -> Samples | None:
         """The samples since the last call."""
+        alone(self.catching_up())
         if not self.blocks:
             return None
         part = Samples.join(self.blocks)

@@ -20,7 +20,7 @@ from pliant.model.robot import Robot
 from pliant.results.result import Result
 from pliant.results.samples import RunInfo, Samples, Strain
 from pliant.simulation.checks import looked_at, range_warnings
-from pliant.simulation.choice import choose, fastest_rate, make_integrator
+from pliant.simulation.choice import choosing, fastest_rate, make_integrator
 from pliant.simulation.drives.callback import Law
 from pliant.simulation.drives.drive import Drive
 from pliant.simulation.drives.kinds import NoDrive
@@ -69,13 +69,21 @@ class Run:
     """
 
     def __init__(self, study: Study, arm: Dynamics | None = None, follow: Collection[str] | None = None) -> None:
+        alone(self._set_up(study, arm, follow))
+
+    @classmethod
+    def made(cls, study: Study, arm: Dynamics | None = None, follow: Collection[str] | None = None) -> Steps[Run]:
+        """A run, by a generator of what may be found together with what other runs need."""
+        run = cls.__new__(cls)
+        yield from run._set_up(study, arm, follow)
+        return run
+
+    def _set_up(self, study: Study, arm: Dynamics | None, follow: Collection[str] | None) -> Steps[None]:
         began = time.perf_counter()
         self.study = study
-        with study.placed("robot"):
-            how: Literal["auto", "never"] = "auto" if study.compile else "never"
-            self.arm = arm if arm is not None else Dynamics(study.robot, method=study.dynamics, compile=how)
+        self.arm = dynamics_of(study) if arm is None else arm
         with study.placed("start"):
-            self.q0, self.v0 = study.start.state(self.arm)
+            self.q0, self.v0 = yield from study.start.finding(self.arm)
         around = Surroundings(self.arm, self.q0)
         with study.placed("drive"):
             drive = study.drive.bind(around, self.q0 @ self.arm.B) if study.drive else NoDrive(len(self.arm.inputs))
@@ -95,7 +103,7 @@ class Run:
             inf if options.max_step is None else options.max_step,
             options.radius,
         )
-        self.method, self.reason = choose(options, self.equations, self.q0, self.v0, study.until)
+        self.method, self.reason = yield from choosing(options, self.equations, self.q0, self.v0, study.until)
         self.files = file_digests(study)
         self._require_room()
         self.recorder = Recorder(self.equations, study.sample_step, study.until)
@@ -310,6 +318,13 @@ class Run:
         self.watch.before = own["excesses"].tolist() or None
         self.happenings = list(happenings)
         self.seconds += float(own["seconds"])
+
+
+def dynamics_of(study: Study) -> Dynamics:
+    """Those of its robot."""
+    how: Literal["auto", "never"] = "auto" if study.compile else "never"
+    with study.placed("robot"):
+        return Dynamics(study.robot, method=study.dynamics, compile=how)
 
 
 def strain_points(study: Study) -> tuple[Strain, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from pliant.formulations.loops.selection import RANK
 from pliant.model.element import Element, Frozen, rule
 from pliant.model.errors import ModelError, Problem, did_you_mean
 from pliant.model.units import Number, Quantity
+from pliant.simulation.integrators.lockstep import Steps, alone
 from pliant.simulation.per_joint import Coordinates, Shapes, Speeds
 
 if TYPE_CHECKING:
@@ -66,6 +67,10 @@ class Start(Element):
 
     def state(self, arm: Dynamics) -> tuple[Floats, Floats]:
         """q and v (n,) of a robot, with closed loops."""
+        return alone(self.finding(arm))
+
+    def finding(self, arm: Dynamics) -> Steps[tuple[Floats, Floats]]:
+        """The same; equilibria may be found together with those of other robots."""
         q = arm.reference_pose()
         v = np.zeros(arm.size)
         placed, moved = _fill(q, self.position, arm), _fill(v, self.velocity, arm)
@@ -74,7 +79,7 @@ class Start(Element):
         else:
             q = _assembled(arm, q, placed)
         if self.q is None and self.links == "equilibrium":
-            q = equilibrium(arm, q, self.loads)
+            q = yield RestAsk(arm, q, self.loads)
         elif self.shape is not None and self.q is None:
             q = _bent(arm, q, self.shape)
         if self.v is not None:
@@ -151,6 +156,17 @@ def _checked(loops: Loops, q: Floats, v: Floats) -> tuple[Floats, Floats]:
     except LoopError as error:
         raise ModelError(f"the run cannot begin there: {error}") from None
     return loops.corrected(q, v)
+
+
+class RestAsk(NamedTuple):
+    """Asks for the coordinates with the links bent as they are at rest."""
+
+    arm: Dynamics
+    q: Floats
+    loads: Mapping[str, Any] | None
+
+    def alone(self) -> Floats:
+        return equilibrium(*self)
 
 
 def equilibrium(arm: Dynamics, q: Floats, loads: Mapping[str, Any] | None = None) -> Floats:

@@ -8,7 +8,8 @@ Closed loops keep all coordinates. Their accelerations close the loops, gaps tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -100,6 +101,17 @@ class StateEquations:
         """Times are now seen from inside an interval: at its ends, the values are those within it."""
         self._earliest, self._latest = start, float(np.nextafter(end, start))
         self.acting = tuple(load for load in self.loads if load.acts(start, end))
+
+    @contextmanager
+    def anywhere(self) -> Iterator[None]:
+        """Inside, times are taken as they are; where loads act that come and go, the interval stays."""
+        before = self._earliest, self._latest
+        if not self.loads:
+            self._earliest, self._latest = -np.inf, np.inf
+        try:
+            yield
+        finally:
+            self._earliest, self._latest = before
 
     def clock(self, t: float) -> float:
         """A time, kept inside the interval."""

@@ -13,18 +13,17 @@ from pliant.analysis.equilibrium import settle
 from pliant.analysis.limits import state_limits
 from pliant.analysis.modes import vibration_modes
 from pliant.dynamics import Dynamics
-from pliant.engine.stepping.integrators import Status
-from pliant.engine.stepping.lane_system import LaneRun, step_together
 from pliant.model.errors import ModelError, did_you_mean
 from pliant.model.robot import Robot
 from pliant.results.result import Result
 from pliant.results.samples import Floats, RunInfo, Samples, Strain
 from pliant.simulation.integrators.integrator import IntegrationError
-from pliant.simulation.integrators.lockstep import Steps
-from pliant.simulation.run import Run, strain_points
+from pliant.simulation.integrators.lockstep import Ask, Steps
+from pliant.simulation.run import Run, dynamics_of, strain_points
 from pliant.simulation.study import Study
 from pliant.sweeps.outputs import Kept, default_outputs, followed, keep, read_outputs, unit_of
 from pliant.sweeps.subject import Subject, changed
+from pliant.sweeps.together import Answer, Together
 
 Values = dict[str, float | Floats]
 Own = Callable[[Any], Any]
@@ -79,12 +78,12 @@ class SweepJob:
     def rows(self, cases: Sequence[Mapping[str, Any]]) -> list[CaseRow]:
         """Some cases side by side; what goes wrong in one is its reason."""
         arms: Arms = {}
-        courses = [_CaseCourse(self, case, arms) for case in cases]
+        courses, together = [_CaseCourse(self, case, arms) for case in cases], Together()
         waiting = [course for course in courses if course.asks is not None]
         while waiting:
             asked = [course.asks for course in waiting if course.asks is not None]
-            for course, status in zip(waiting, step_together(asked), strict=True):
-                course.go_on(status)
+            for course, answer in zip(waiting, together.answers(asked), strict=True):
+                course.go_on(answer)
             waiting = [course for course in waiting if course.asks is not None]
         return [course.row for course in courses]
 
@@ -104,11 +103,15 @@ class SweepJob:
     def _run(self, study: Study, arms: Arms) -> Steps[tuple[Values, tuple[str, ...]]]:
         # where the study alone changes, its cases have one robot
         key = id(study.robot), study.dynamics, study.compile
-        run = Run(study, arms.get(key), followed(read_outputs(self.outputs)) if self.outputs else None)
-        if isinstance(self.subject, Study) and study.robot is self.subject.robot:
-            arms[key] = run.arm
+        arm = arms.get(key)
+        if arm is None:
+            arm = dynamics_of(study)
+            if isinstance(self.subject, Study) and study.robot is self.subject.robot:
+                arms[key] = arm
+        run = yield from Run.made(study, arm, followed(read_outputs(self.outputs)) if self.outputs else None)
         try:
             yield from run.going()
+            yield from run.recorder.catching_up()
         except IntegrationError as error:
             run.give_up(error)
             raise
@@ -155,15 +158,15 @@ class _CaseCourse:
 
     def __init__(self, job: SweepJob, case: Mapping[str, Any], arms: Arms) -> None:
         self.row = CaseRow()
-        self.asks: LaneRun | None = None
+        self.asks: Ask | None = None
         self._steps, self._told = job.values(case, arms), dict[str, None]()
         self._resume(lambda: next(self._steps))
 
-    def go_on(self, status: Status) -> None:
-        """Tell how the call ended that was asked for."""
-        self._resume(lambda: self._steps.send(status))
+    def go_on(self, answer: Answer) -> None:
+        """Tell what was asked for, or why there is none."""
+        self._resume(lambda: self._steps.throw(answer) if isinstance(answer, Exception) else self._steps.send(answer))
 
-    def _resume(self, go: Callable[[], LaneRun]) -> None:
+    def _resume(self, go: Callable[[], Ask]) -> None:
         self.asks = None
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")

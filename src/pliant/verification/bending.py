@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
@@ -24,7 +25,7 @@ PLANE = {"mass_per_length": 1.0, "EIz": 1.0}
 
 def claims() -> Iterator[Claim]:
     """Case by case."""
-    for part in (_rotating, _columns, _elastica, _spin_up):
+    for part in (_rotating, _tapered, _columns, _elastica, _spin_up):
         yield from part()
 
 
@@ -47,6 +48,32 @@ def _rotating() -> Iterator[Claim]:
                     robot=arm.robot,
                     given={"rates": {"hub": speed}},
                 )
+
+
+def _tapered() -> Iterator[Claim]:
+    """The same beam, half as high at its tip, of constant width: EI = rhoA = L = 1 at its root."""
+    published = {0.0: 3.8238, 3.0: 5.0927, 12.0: 13.4711}
+    width = height = 0.01
+    root, tip = ({"rectangle": {"width": width, "height": high}} for high in (height, height / 2))
+    # the shear modulus plays no part
+    material = {"E": 12 / (width * height**3), "G": 1.0, "density": 1 / (width * height)}
+    taper: dict[str, Any] = {"segments": [{"length": 1.0, "section": root, "taper_to": tip}], "material": material}
+    joint = {"type": "revolute", "name": "hub", "axis": "z"}
+    for bending in BOTH:
+        modes = {"shape": "legendre", "bend_z": 6}
+        robot = beam_robot(bending=bending, joint=joint, modes=modes, length=None, properties={}, **taper)
+        arm = Dynamics(robot, compile="never")
+        for speed, value in published.items():
+            yield Claim(
+                f"bending.tapered.{bending}.{speed:g}",
+                f"{bending}: first flapping frequency of a tapered beam that turns with {speed:g} sqrt(EI/rhoA)/L^2",
+                _turning_frequency(arm, speed, "bend_z"),
+                value,
+                2e-5,
+                "Hodges & Rutkowski 1981",
+                robot=arm.robot,
+                given={"rates": {"hub": speed}},
+            )
 
 
 def _turning_frequency(arm: Dynamics, speed: float, family: str) -> float:

@@ -24,16 +24,21 @@ JOINT_SPREAD, ELASTIC_SPREAD, RATE_SPREAD, CLOSED_SPREAD = 0.6, 1e-2, 0.5, 0.1
 def beam_robot(
     *,
     bending: str = "linear",
-    length: float = 1.0,
+    length: float | None = 1.0,
     properties: dict[str, float] | None = None,
     payload: dict[str, Any] | None = None,
     joint: dict[str, Any] | None = None,
     gravity: tuple[float, float, float] = (0.0, 0.0, 0.0),
     **discretisation: Any,
 ) -> Robot:
-    """One beam along x, clamped to the ground or on a joint, with a payload at its tip or without."""
+    """One beam along x, clamped to the ground or on a joint, with a payload at its tip or without.
+
+    Constants that are given as {} are left out, as are lengths of None: segments have their own.
+    """
+    constants = UNIT if properties is None else properties
+    given = {"length": length, "properties": Properties(**constants) if constants else None}
     beam = Beam.model_validate(
-        {"length": length, "properties": Properties(**(properties or UNIT)), "bending": bending, **discretisation}
+        {**{key: value for key, value in given.items() if value is not None}, "bending": bending, **discretisation}
     )
     seat = Joint.model_validate({"parent": "base", **(joint or {"type": "fixed"})})
     parts = (RigidPart(**payload),) if payload else ()

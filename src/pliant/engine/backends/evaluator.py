@@ -232,7 +232,7 @@ def _jacobian_arrays(
 class Workspace:
     """Buffers of one thread, and the compiled function bound to them: for one state, or for a Jacobian."""
 
-    __slots__ = ("_argument", "_call", "_keep", "address", "arguments", "inputs", "out")
+    __slots__ = ("_argument", "_call", "_keep", "_robot", "address", "arguments", "inputs", "out")
 
     def __init__(self, program: Program, constants: Floats, gravity: Floats) -> None:
         plan, code = program.load(program.mode)
@@ -247,11 +247,16 @@ class Workspace:
             self.out = aligned(plan.outputs)
             held += [aligned(plan.record_size), self.out, table, len(table)]
         self._keep = (*held, code)
+        self._robot = constants, gravity
         self.arguments = np.array([x if isinstance(x, int) else x.ctypes.data for x in held], dtype=np.int64)
         self._argument = self.arguments.ctypes.data
         self.address = code.address(plan.entry)
         # the interpreter lock is kept: the call is shorter than giving it up
         self._call = _HELD(self.address)
+
+    def set_robot(self, constants: Floats, gravity: Floats) -> None:
+        """Take the numbers of another robot of the structure, for callers that gave arrays of their own."""
+        self._robot[0][:], self._robot[1][:] = constants, gravity
 
     def run(self) -> Floats:
         """Evaluate the inputs; the result is valid until the next call."""

@@ -68,7 +68,7 @@ class LaneSystem:
             parts.append(lane_dop853_ir(like.states, like.layout.controlled, L))
             return "".join([*parts, ATTRIBUTES])
 
-        (plan,), self._code = like.compiled(f"lanes {L}", module)
+        (plan,), self._code = like.compiled(f"lanes {L}", like.programs, module)
         self._call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(self._code.address("dop853"))
         m = self.states
         wide = {name: len(array) for name, array in like.numbers.items()}

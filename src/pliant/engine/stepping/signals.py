@@ -17,6 +17,8 @@ Floats = NDArray[np.float64]
 SIGNAL_ERROR = 1e-11
 """Of the largest value of a channel."""
 MOST_PIECES = 4096
+DEGREE = 9
+"""Of the polynomials."""
 
 
 class RoughSignalError(ValueError):
@@ -33,6 +35,12 @@ def _chebyshev(degree: int) -> tuple[Floats, Floats]:
     return np.linalg.inv(np.vander(nodes, degree + 1)), np.array([*(nodes + 1) / 2, 0.03, 0.41, 0.92])
 
 
+def places_of(start: float, stop: float, pieces: int, degree: int = DEGREE) -> Floats:
+    """Times at which a fit asks for values (pieces, places)."""
+    places: Floats = start + (stop - start) / pieces * (np.arange(pieces)[:, None] + _chebyshev(degree)[1])
+    return places
+
+
 @dataclass(frozen=True, slots=True)
 class Signals:
     """Channels as polynomials on equal pieces of time: coefficients (pieces, channels, degree + 1), highest first."""
@@ -47,16 +55,16 @@ class Signals:
 
     @classmethod
     def fit(
-        cls, f: Callable[[Floats], Floats], start: float, stop: float, *, pieces: int = 64, degree: int = 9
+        cls, f: Callable[[Floats], Floats], start: float, stop: float, *, pieces: int = 64, degree: int = DEGREE
     ) -> Signals:
         """Fit f(t (k,)) -> (k, channels) by Chebyshev interpolation, with more pieces until it is good everywhere.
 
         Raises RoughSignalError where f has kinks or jumps.
         """
-        inverse, fractions = _chebyshev(degree)
+        inverse, _ = _chebyshev(degree)
         while pieces <= MOST_PIECES:
             width = (stop - start) / pieces
-            places = start + width * (np.arange(pieces)[:, None] + fractions)
+            places = places_of(start, stop, pieces, degree)
             values = f(places.ravel())
             if (values == values[0]).all():
                 return cls(start, stop - start, values[:1, :, None].copy())

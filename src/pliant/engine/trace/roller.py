@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 from pliant.bodies.terms import BendingBody
 from pliant.engine.trace.program import Address, Kernel, LoopPass, RolledProgram, Still, Stored
-from pliant.engine.trace.structure import Slot, freeze, from_slots, frozen_pattern, pack, shifted, slots, split_tree
+from pliant.engine.trace.structure import (
+    Alike,
+    Slot,
+    freeze,
+    from_slots,
+    frozen_pattern,
+    pack,
+    shifted,
+    slots,
+    split_tree,
+)
 from pliant.engine.trace.tape import Node, Tape, tangents
 from pliant.formulations.recursive.passes import Algorithm, Carrier, LinkView, Pass, StationStep, StationView
 from pliant.spatial.scalars import Scalar
@@ -39,7 +50,10 @@ class Roller:
         self.frozen: dict[int, tuple[Any, Any, frozenset[int]]] = {}
         self.records = [0] * len(self.links)
         # stations stand before their link
-        self.stations = [len(_looped(s.pattern)) for s in self.split]
+        looped = [_looped(s.pattern) for s in self.split]
+        self.stations = [len(each) for each in looped]
+        self.strides = [each.stride if isinstance(each, Alike) else 0 for each in looped]
+        """How far the constants of a station are from those of the one before it."""
         self.rows = [Row(i, k) for i, n in enumerate(self.stations) for k in (*range(n), None)]
         self.row_of = {row: number for number, row in enumerate(self.rows)}
         self.held: list[list[dict[str, Any]]] = [[{} for _ in range(n)] for n in self.stations]
@@ -83,7 +97,9 @@ class Roller:
             children=[self._children(row) for row in self.rows],
             coordinate_start=[self.links[row.link].start for row in self.rows],
             output_start=output_start,
-            constant_start=[constants[row.link] + k for row, k in zip(self.rows, shifts, strict=True)],
+            constant_start=[
+                constants[row.link] + k * self.strides[row.link] for row, k in zip(self.rows, shifts, strict=True)
+            ],
             record_start=[starts[row.link] + k for row, k in zip(self.rows, shifts, strict=True)],
             record_size=total,
             saved_start=saved_start,
@@ -161,7 +177,9 @@ class Roller:
             if n:
                 # the link sees what all of them have stored
                 for what in self.held[i][0]:
-                    every = [shifted(held[what], k, constants=k) for k, held in enumerate(self.held[i])]
+                    every = [
+                        shifted(held[what], k, constants=k * self.strides[i]) for k, held in enumerate(self.held[i])
+                    ]
                     self.patterns[i] = {**self.patterns[i], what: every}
         return self._over_all(name, "outward", kernel_of, kernels)
 
@@ -191,7 +209,7 @@ class Roller:
             _looped(self.split[i].pattern)[0], lambda index: tape.symbol(Address("constants", "own", index))
         )
         before = read(self.held[i][k - 1], "parent") if k else None
-        values = step(StationView(link, constants, read(self.held[i][k], "own"), before))
+        values = step(StationView(link, [constants], 0, read(self.held[i][k], "own"), before))
         n, record = self.stations[i], 0
         patterns: dict[str, Any] = {}
         stores: dict[Stored, Scalar] = {}
@@ -371,7 +389,7 @@ class Roller:
         return (self.links[link].parent if role == "parent" else self.children[link][int(role[5:])]), index
 
 
-def _looped(pattern: Any) -> list[Any]:
+def _looped(pattern: Any) -> Sequence[Any]:
     """The stations of a link's body where code is a loop over them; their patterns."""
     body = getattr(pattern, "body", None)
     return body.stations if isinstance(body, BendingBody) and body.looped else []

@@ -52,6 +52,32 @@ class Plain(list[Any]):
         self.frozen = freeze(values)
 
 
+class Alike(Sequence[Any]):
+    """Patterns of things of one structure: that of the first, and how far the slots of the next are from its own.
+
+    Whatever is done to their leaves is done to those that are looked at.
+    """
+
+    __slots__ = ("_change", "first", "number", "stride")
+
+    def __init__(self, first: Any, number: int, stride: int, change: Callable[[Any], Any] | None = None) -> None:
+        self.first, self.number, self.stride, self._change = first, number, stride, change
+
+    def __len__(self) -> int:
+        return self.number
+
+    def __getitem__(self, k: Any) -> Any:
+        if isinstance(k, slice):
+            return [self[j] for j in range(*k.indices(self.number))]
+        own = shifted(self.first, range(self.number)[k] * self.stride)
+        return own if self._change is None else map_leaves(own, self._change)
+
+    def changed(self, f: Callable[[Any], Any]) -> Alike:
+        """The same with its leaves replaced."""
+        assert self._change is None
+        return Alike(self.first, self.number, self.stride, f)
+
+
 _KEPT = frozenset((float, Plain, Nothing))
 """What is handed on as it is."""
 
@@ -65,6 +91,8 @@ def map_leaves(tree: Any, f: Callable[[Any], Any]) -> Any:
         return tree
     if isinstance(tree, (Slot, ConstantSlot)) or tree is None:
         return f(tree)
+    if type(tree) is Alike:
+        return tree.changed(f)
     if isinstance(tree, dict):
         return {key: map_leaves(value, f) for key, value in tree.items()}
     if isinstance(tree, list):
@@ -81,6 +109,8 @@ def freeze(tree: Any) -> Any:
         return tree.frozen
     if type(tree) is Nothing:
         return ("zeros", *tree.shape)
+    if type(tree) is Alike:
+        return ("alike", tree.number, tree.stride, freeze(tree.first))
     if isinstance(tree, dict):
         return tuple((key, freeze(value)) for key, value in tree.items())
     if isinstance(tree, (list, tuple)) and not isinstance(tree, (Slot, ConstantSlot)):
@@ -138,16 +168,22 @@ def split_constants(constants: Any) -> ConstantsPattern:
         values.append(x)
         return Slot(len(values) - 1)
 
-    def alike(nodes: list[Any]) -> list[Any]:
-        """Patterns of things of one structure: those of a number have neighbouring slots."""
+    def alike(nodes: list[Any]) -> Alike:
+        """Patterns of things of one structure: the values of one stand before those of the next."""
+        numbers: list[list[float]] = []
+        first = common(nodes, numbers)
+        values.extend(x for own in zip(*numbers, strict=True) for x in own)
+        return Alike(first, len(nodes), len(numbers))
+
+    def common(nodes: list[Any], numbers: list[list[float]]) -> Any:
+        """The pattern of the first; the numbers of all that are not zero in all of them are added."""
         if isinstance(nodes[0], (list, tuple)):
-            parts = [alike(list(each)) for each in zip(*nodes, strict=True)]
-            own = [[each[k] for each in parts] for k in range(len(nodes))]
-            return [type(nodes[0])(*x) if hasattr(nodes[0], "_fields") else x for x in own]
+            parts = [common(list(each), numbers) for each in zip(*nodes, strict=True)]
+            return type(nodes[0])(*parts) if hasattr(nodes[0], "_fields") else parts
         if isinstance(nodes[0], str) or not any(nodes):
-            return nodes
-        values.extend(nodes)
-        return [Slot(k) for k in range(len(values) - len(nodes), len(values))]
+            return nodes[0]
+        numbers.append(nodes)
+        return Slot(len(values) + len(numbers) - 1)
 
     def split(node: Any, rule: Callable[[float], float | Slot]) -> Any:
         if isinstance(node, str):
@@ -195,7 +231,7 @@ def fill(pattern: Any, value: Any) -> list[float]:
     def walk(p: Any, x: Any) -> None:
         if isinstance(p, Slot):
             found.setdefault(p.index, p.sign * float(x))
-        elif isinstance(p, (list, tuple)):
+        elif isinstance(p, (list, tuple, Alike)):
             for inner_p, inner_x in zip(p, x, strict=True):
                 walk(inner_p, inner_x)
         elif p != x and (p or x):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -68,6 +68,19 @@ def compilable(equations: StateEquations) -> AnyLaw | None:
     return compiled_law(equations)
 
 
+class FitAsk(NamedTuple):
+    """Asks for the polynomials of what a drive follows, from a time to another."""
+
+    equations: StateEquations
+    signals: Callable[[Floats], Floats]
+    start: float
+    end: float
+    pieces: int
+
+    def alone(self) -> Signals:
+        return Signals.fit(self.signals, self.start, self.end, pieces=self.pieces)
+
+
 class CompiledIntegrator(Integrator):
     """What the compiled methods share: signals, knots, and the way back to Python."""
 
@@ -97,7 +110,7 @@ class CompiledIntegrator(Integrator):
         return alone(self.advancing(until, wanted))
 
     def advancing(self, until: float, wanted: Floats = NO_TIMES) -> Steps[Piece]:
-        if self._stand_in is not None or not self._follow(until):
+        if self._stand_in is not None or not (yield from self._follow(until)):
             return self._advance_plainly(until, wanted)
         until = min(until, self._span[1])
         first, last = np.searchsorted(wanted, (self.t, until), side="right")
@@ -145,18 +158,18 @@ class CompiledIntegrator(Integrator):
         stand_in.statistics = self.statistics
         return stand_in
 
-    def _follow(self, until: float) -> bool:
+    def _follow(self, until: float) -> Steps[bool]:
         """Give the signals to the machine code, for the span to come; False if only Python can follow."""
         start, end = self._span
         if start <= self.t < min(until, end):
             return True
         try:
-            self._fit(self.t, min(until, self.t + LONGEST_SPAN))
+            yield from self._fit(self.t, min(until, self.t + LONGEST_SPAN))
         except RoughSignalError:
             return False
         return True
 
-    def _fit(self, start: float, end: float) -> None:
+    def _fit(self, start: float, end: float) -> Steps[None]:
         pieces = max(1, int(np.ceil((end - start) * PIECES_PER_SECOND)))
         knot, spacing = knots_after(self.equations.path, start)
         if spacing < end - start:
@@ -167,7 +180,7 @@ class CompiledIntegrator(Integrator):
             on_knot = abs(knot - spacing - start) <= SLIVER * spacing
             last = min(end, knot + (intervals - 1) * spacing)
             pieces, end = (within * intervals, last) if on_knot else (within, knot)
-        self.system.set_signals(Signals.fit(self._signals, start, end, pieces=pieces))
+        self.system.set_signals((yield FitAsk(self.equations, self._signals, start, end, pieces)))
         self._span = (start, end)
 
     def _signals(self, t: Floats) -> Floats:
@@ -194,7 +207,7 @@ class CompiledIntegrator(Integrator):
         start, end = (float(x) for x in memory["span"])
         if start < end:
             # the same polynomials as before, not ones that start here
-            self._fit(start, end)
+            alone(self._fit(start, end))
         plain = {key.removeprefix("plain."): x for key, x in memory.items() if key.startswith("plain.")}
         if plain:
             self._stand_in = type(self).plain(self.equations, self.t, self.y, self.settings)

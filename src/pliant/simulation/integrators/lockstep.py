@@ -1,27 +1,39 @@
-"""Runs that are stepped one by one, or several at a time in the lanes of vector registers.
+"""Runs that are made one by one, or several at a time: in the lanes of vector registers, in batches of all robots.
 
-What advances is a generator: it hands out calls of the machine code and is told how they ended. Whoever drives it makes
-the calls, alone or together with those of other runs.
+What goes on is a generator: it hands out what it asks for and is told the answer. Whoever drives it finds the answers,
+alone or together with those that other runs ask for at the same time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import TypeVar
-
-from pliant.engine.stepping.integrators import Status
-from pliant.engine.stepping.lane_system import LaneRun
+from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
-Steps = Generator[LaneRun, Status, T]
+
+
+class Ask(Protocol):
+    """Something that a run asks for, and that may be found together with what other runs ask for."""
+
+    def alone(self) -> Any:
+        """The answer for this run alone."""
+        ...
+
+
+Steps = Generator[Ask, Any, T]
 
 
 def alone(steps: Steps[T]) -> T:
-    """Make the calls one by one, and give what comes out in the end."""
+    """Answer one by one, and give what comes out in the end."""
     try:
-        run = next(steps)
+        ask = next(steps)
         while True:
-            run = steps.send(run.alone())
+            try:
+                answer = ask.alone()
+            except Exception as error:
+                ask = steps.throw(error)
+            else:
+                ask = steps.send(answer)
     except StopIteration as end:
         result: T = end.value
         return result

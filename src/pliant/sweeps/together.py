@@ -1,0 +1,267 @@
+"""Answers to what several runs ask for at the same time: steps in lanes, equilibria, rates and efforts in batches.
+
+Every answer is that of the run alone, to rounding; what cannot be found together is found for each run alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.analysis.equilibrium import MOST_AWAY, RESIDUAL, bends_far
+from pliant.dynamics import Dynamics
+from pliant.engine.stepping.lane_system import LaneRun, step_together
+from pliant.engine.stepping.signals import places_of
+from pliant.simulation.choice import ITERATED, RateAsk
+from pliant.simulation.driven_twin import DrivenTwin
+from pliant.simulation.drives.controllers import ActivePID
+from pliant.simulation.drives.saturated import SaturatedDrive
+from pliant.simulation.integrators.compiled import FitAsk
+from pliant.simulation.integrators.lockstep import Ask
+from pliant.simulation.recorder import InstantsAsk
+from pliant.simulation.start import RestAsk
+from pliant.simulation.state_equations import DIFFERENCE, StateEquations
+from pliant.sweeps.flock import Flock, likeness
+
+Floats = NDArray[np.float64]
+Answer = Any
+"""What was asked for, or the error instead of it."""
+
+
+class Together:
+    """Runs that are made at the same time, and the flocks of their robots."""
+
+    def __init__(self) -> None:
+        self._members: dict[object, list[Dynamics]] = {}
+        self._places: dict[int, tuple[object, int]] = {}
+        self._flocks: dict[object, Flock] = {}
+
+    def answers(self, asks: Sequence[Ask]) -> list[Answer]:
+        """One for each, in their order."""
+        found: dict[int, Answer] = {}
+        for kind, find in self._ways.items():
+            own = [k for k, ask in enumerate(asks) if isinstance(ask, kind)]
+            if len(own) > 1:
+                found |= zip(own, find([asks[k] for k in own]), strict=True)
+        return [found[k] if found.get(k) is not None else answered(ask) for k, ask in enumerate(asks)]
+
+    @property
+    def _ways(self) -> dict[type, Callable[[Any], list[Answer]]]:
+        return {
+            LaneRun: step_together,
+            RestAsk: self._rests,
+            RateAsk: self._rates,
+            FitAsk: self._fits,
+            InstantsAsk: self._moments,
+        }
+
+    # ---- flocks
+
+    def _flock(self, arms: Sequence[Dynamics]) -> tuple[Flock, list[int]] | None:
+        """A flock in which robots are, and their numbers in it; None if they are not all alike."""
+        for arm in arms:
+            if id(arm) not in self._places:
+                key = likeness(arm)
+                members = self._members.setdefault(key, [])
+                self._places[id(arm)] = key, len(members)
+                members.append(arm)
+                self._flocks.pop(key, None)
+        keys = {self._places[id(arm)][0] for arm in arms}
+        if len(keys) != 1 or None in keys:
+            return None
+        (key,) = keys
+        if key not in self._flocks:
+            self._flocks[key] = Flock(self._members[key])
+        return self._flocks[key], [self._places[id(arm)][1] for arm in arms]
+
+    def _alike(self, arms: Sequence[Dynamics]) -> Iterator[tuple[Flock, list[int], list[int]]]:
+        """Flocks, the positions of the given robots that are in them, and their numbers there."""
+        groups: dict[object, list[int]] = {}
+        for k, arm in enumerate(arms):
+            self._flock([arm])
+            groups.setdefault(self._places[id(arm)][0], []).append(k)
+        for key, places in groups.items():
+            found = self._flock([arms[k] for k in places]) if key is not None else None
+            if found is not None:
+                yield found[0], places, found[1]
+
+    # ---- equilibria
+
+    def _rests(self, asks: Sequence[RestAsk]) -> list[Answer]:
+        out: list[Answer] = [None] * len(asks)
+        plain = [k for k, ask in enumerate(asks) if not ask.loads]
+        for flock, places, numbers in self._alike([asks[k].arm for k in plain]):
+            own = [plain[k] for k in places]
+            q = _settled(flock, np.array(numbers), np.array([asks[k].q for k in own]))
+            for k, state in zip(own, q, strict=True):
+                out[k] = state if np.isfinite(state).all() else None
+        return out
+
+    # ---- the fastest motion at the start
+
+    def _rates(self, asks: Sequence[RateAsk]) -> list[Answer]:
+        out: list[Answer] = [None] * len(asks)
+        plain = [k for k, ask in enumerate(asks) if _is_plain(ask.equations)]
+        for flock, places, numbers in self._alike([asks[k].equations.arm for k in plain]):
+            own = [asks[plain[k]] for k in places]
+            n = flock.size
+            starts = [ask.equations.start(ask.q, ask.v) for ask in own]
+            # the start itself, then each coordinate and rate moved
+            moved = [y + DIFFERENCE * np.eye(2 * n + 1, len(y), -1) for y in starts]
+            instants = [InstantsAsk(ask.equations, np.zeros(2 * n + 1), y) for ask, y in zip(own, moved, strict=True)]
+            tau = np.vstack([moments.tau for moments in self._moments(instants)])
+            y = np.vstack([x[:, : 2 * n] for x in moved])
+            who = np.repeat(numbers, 2 * n + 1)
+            with flock.of(who):
+                a = flock.loops.forward(y[:, :n], y[:, n:], tau @ flock.B.T)
+            rates = np.hstack([y[:, n:], a]).reshape(len(own), 2 * n + 1, 2 * n)
+            A = (rates[:, 1:] - rates[:, :1]) / DIFFERENCE
+            for k, matrix in zip(places, A, strict=True):
+                if np.isfinite(matrix).all():
+                    out[plain[k]] = float(np.abs(np.linalg.eigvals(matrix)).max(initial=0.0))
+        return out
+
+    # ---- efforts
+
+    def _fits(self, asks: Sequence[FitAsk]) -> list[Answer]:
+        wanted = [
+            (ask.equations, ask.equations.clocks(places_of(ask.start, ask.end, ask.pieces).ravel())) for ask in asks
+        ]
+        with self._weighed(wanted):
+            return [answered(ask) for ask in asks]
+
+    def _moments(self, asks: Sequence[InstantsAsk]) -> list[Answer]:
+        with self._weighed([(ask.equations, ask.clocks) for ask in asks]):
+            return [answered(ask) for ask in asks]
+
+    @contextmanager
+    def _weighed(self, wanted: Sequence[tuple[StateEquations, Floats]]) -> Iterator[None]:
+        """Inside, drives that compensate the gravity of the desired pose at some times know it beforehand."""
+        drives: list[tuple[ActivePID, DrivenTwin]] = []
+        configurations: list[Floats] = []
+        for equations, times in wanted:
+            drive = equations.drive
+            drive = drive.inner if isinstance(drive, SaturatedDrive) else drive
+            if isinstance(drive, ActivePID) and (model := drive.desired_weight) is not None and not model.is_closed:
+                q = drive.path.many(times).q
+                drives.append((drive, model))
+                configurations.append(q)
+        with ExitStack() as stack:
+            for flock, places, numbers in self._alike([model.twin for _, model in drives]):
+                full = [drives[k][1].state(configurations[k], np.zeros_like(configurations[k]))[0] for k in places]
+                sizes = [len(q) for q in full]
+                with flock.of(np.repeat(numbers, sizes)):
+                    weights = np.split(flock.gravity(np.vstack(full)), np.cumsum(sizes)[:-1])
+                for k, weight in zip(places, weights, strict=True):
+                    drive, model = drives[k]
+                    stack.enter_context(_foretold(drive, model, configurations[k], weight[:, model.inputs]))
+            yield
+
+
+def answered(ask: Ask) -> Answer:
+    """What a run asks for, found alone, or the error."""
+    try:
+        return ask.alone()
+    except Exception as error:
+        return error
+
+
+def _is_plain(equations: StateEquations) -> bool:
+    """Whether rates follow from the efforts of the drive alone, of a tree without prescribed joints."""
+    return not equations.loads and equations.constrained is None and equations.layout.v.stop <= ITERATED
+
+
+@contextmanager
+def _foretold(drive: ActivePID, model: DrivenTwin, q: Floats, weight: Floats) -> Iterator[None]:
+    drive.desired_weight = _Foretold(model, q, weight)
+    try:
+        yield
+    finally:
+        drive.desired_weight = model
+
+
+class _Foretold(DrivenTwin):
+    """A rigid twin whose weight is known at some configurations (states, inputs) of its inputs."""
+
+    def __init__(self, model: DrivenTwin, q: Floats, weight: Floats) -> None:
+        self.__dict__.update(model.__dict__)
+        self._known = q, weight
+
+    def gravity(self, q: Floats, near: Floats | None = None) -> Floats:
+        known, weight = self._known
+        return weight.copy() if np.array_equal(q, known) else super().gravity(q, near)
+
+
+def _settled(flock: Flock, who: NDArray[np.int64], q0: Floats) -> Floats:
+    """Coordinates at rest (robots, n) near q0 with the drives held, by full Newton steps of all robots at a time.
+
+    Not a number where that does not lead straight to an equilibrium that surely stays: those need a closer look.
+    """
+    n, m, B = flock.size, len(flock.inputs), flock.B
+    stiffness = np.array([flock.members[k].stiffness for k in who])
+    out = np.full_like(q0, np.nan)
+    x, largest = np.hstack([q0, np.zeros((len(q0), m))]), np.zeros(len(q0))
+
+    def error(x: Floats, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
+        q, still = x[:, :n], np.zeros((len(x), n))
+        with flock.of(who[rows]):
+            g, h = flock.gravity(q), flock.bias(q, still)
+        drive, elastic = x[:, n:] @ B.T, np.einsum("kij,kj->ki", stiffness[rows], q)
+        size = np.abs(np.hstack([g, drive, elastic])).max(axis=1)
+        largest[rows] = np.maximum(largest[rows], np.where(np.isfinite(size), size, 0.0))
+        residual = np.hstack([h - drive, (q - q0[rows]) @ B])
+        scaled = np.abs(residual) / np.hstack(
+            [np.where(largest[rows] > 0, largest[rows], 1.0)[:, None].repeat(n, 1), np.ones((len(x), m))]
+        )
+        return residual, scaled.max(axis=1, initial=0.0)
+
+    active = np.arange(len(q0))
+    residual, now = error(x, active)
+    for _ in range(MOST_AWAY):
+        K = _stiffness(flock, who[active], x[active, :n])
+        done = now <= RESIDUAL
+        stays = np.array([not bends_far(flock.members[who[k]]) for k in active]) | _holds(K, B)
+        out[active[done & stays]] = x[active[done & stays], :n]
+        going = ~done & np.isfinite(now)
+        active, K, residual, now = active[going], K[going], residual[going], now[going]
+        if not len(active):
+            break
+        matrix = np.zeros((len(active), n + m, n + m))
+        matrix[:, :n, :n], matrix[:, :n, n:], matrix[:, n:, :n] = K, -B, B.T
+        scale = np.sqrt(np.abs(matrix).max(axis=2))
+        try:
+            step = np.linalg.solve(matrix / scale[:, :, None] / scale[:, None, :], -(residual / scale)[..., None])
+        except np.linalg.LinAlgError:
+            break
+        trial = x[active] + step[..., 0] / scale
+        residual, found = error(trial, active)
+        # a step that leads away is to be shortened
+        good = found < now
+        x[active] = trial
+        active, residual, now = active[good], residual[good], found[good]
+    return out
+
+
+def _stiffness(flock: Flock, who: NDArray[np.int64], q: Floats) -> Floats:
+    still = np.zeros_like(q)
+    with flock.of(who):
+        return flock.force_derivative("q", q, still, still)
+
+
+def _holds(K: Floats, B: Floats) -> NDArray[np.bool_]:
+    """Whether stiffnesses (robots, n, n) resist every motion that held drives leave."""
+    n, m = B.shape
+    Z = np.linalg.qr(B, mode="complete")[0][:, m:] if m else np.eye(n)
+    reduced = Z.T @ K @ Z
+    finite: NDArray[np.bool_] = np.asarray(np.isfinite(reduced).all(axis=(1, 2)))
+    symmetric = np.where(finite[:, None, None], reduced + reduced.transpose(0, 2, 1), 0.0)
+    size = np.sqrt(np.maximum(np.abs(np.diagonal(symmetric, axis1=1, axis2=2)), np.finfo(float).tiny))
+    lowest = (
+        np.linalg.eigvalsh(symmetric / size[:, :, None] / size[:, None, :])[:, 0] if Z.shape[1] else np.ones(len(K))
+    )
+    found: NDArray[np.bool_] = finite & (lowest > 0)
+    return found

@@ -1,0 +1,133 @@
+"""Robots of one structure as a flock: every state with the constants of its own robot, every answer as if alone."""
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant.analysis.equilibrium import settle
+from pliant.simulation.choice import RateAsk, fastest_rate
+from pliant.simulation.recorder import InstantsAsk
+from pliant.simulation.run import Run
+from pliant.simulation.start import RestAsk
+from pliant.sweeps.flock import Flock, likeness
+from pliant.sweeps.together import Together
+
+# the same operations on the same numbers in other lanes
+SAME = 1e-12
+# difference quotients of 1e-6 leave so much of the rounding in a rate
+RATE = 1e-8
+ROBOTS = 5
+
+
+def with_mass(mass, length=0.7):
+    beam = pliant.Beam(
+        length=length, properties=pliant.Properties(mass_per_length=0.53, EIy=37.0, EIz=41.0), modes={"bend_z": 2}
+    )
+    joint = pliant.Joint(name="hinge", type="revolute", axis="y", actuated=True)
+    further = pliant.Joint(
+        name="wrist", type="revolute", axis="z", parent="arm.tip", friction={"viscous": 0.1}, spring={"stiffness": 3.0}
+    )
+    return pliant.Robot(
+        name="boom",
+        links=[
+            pliant.Link(name="arm", joint=joint, beam=beam),
+            pliant.Link(
+                name="hand",
+                joint=further,
+                rigid={"length": 0.2, "mass": mass, "com": [0.1, 0.03, 0.0], "inertia": 0.01},
+            ),
+        ],
+    )
+
+
+@pytest.fixture(scope="module")
+def arms():
+    return [pliant.Dynamics(with_mass(0.31 + 0.17 * k, 0.7 + 0.031 * k)) for k in range(ROBOTS)]
+
+
+@pytest.fixture(scope="module")
+def flock(arms):
+    assert len({likeness(arm) for arm in arms}) == 1
+    return Flock(arms)
+
+
+CALLS = {
+    "forward": lambda arm, q, v, a: arm.forward(q, v, a[..., : len(arm.inputs)]),
+    "forces": lambda arm, q, v, a: arm.forces(q, v, a),
+    "gravity": lambda arm, q, v, a: arm.gravity(q),
+    "energy": lambda arm, q, v, a: np.stack(arm.energy(q, v), axis=-1),
+    "position": lambda arm, q, v, a: arm.pose("tip", q).position,
+    "velocity": lambda arm, q, v, a: arm.velocity("tip", q, v).linear,
+    "acceleration": lambda arm, q, v, a: arm.acceleration("tip", q, v, a).linear,
+    "stiffness": lambda arm, q, v, a: arm.force_derivative("q", q, v, a),
+    "coriolis": lambda arm, q, v, a: arm.coriolis(q, v),
+}
+
+
+@pytest.mark.parametrize("what", CALLS)
+def test_each_state_has_the_constants_of_its_robot(arms, flock, what):
+    rng = np.random.default_rng(3)
+    # robots in a row, of which lanes hold several, and runs of one robot
+    who = np.concatenate([rng.integers(0, ROBOTS, 11), np.repeat(np.arange(ROBOTS), 3)])
+    q, v, a = 0.1 * rng.standard_normal((3, len(who), flock.size))
+    with flock.of(who):
+        found = CALLS[what](flock, q, v, a)
+    for k, number in enumerate(who):
+        alone = CALLS[what](arms[number], q[k], v[k], a[k])
+        np.testing.assert_allclose(found[k], alone, rtol=SAME, atol=SAME * np.abs(alone).max())
+
+
+def test_a_robot_that_is_not_there_is_told(flock):
+    with flock.of(np.array([ROBOTS])), pytest.raises(ValueError, match=f"robots 0 to {ROBOTS - 1}"):
+        flock.bias(np.zeros((1, flock.size)), np.zeros((1, flock.size)))
+
+
+def test_equilibria_are_those_of_each_robot(arms, monkeypatch):
+    asks = [RestAsk(arm, arm.reference_pose() + 0.1 * k, None) for k, arm in enumerate(arms)]
+    # all of them are found together
+    monkeypatch.setattr(RestAsk, "alone", None)
+    for ask, found in zip(asks, Together().answers(asks), strict=True):
+        alone = settle(ask.arm, ask.q).q
+        np.testing.assert_allclose(found, alone, rtol=SAME, atol=SAME * np.abs(alone).max())
+
+
+def runs(arms, **drive):
+    for k, arm in enumerate(arms):
+        yield Run(
+            pliant.Study(
+                name="lift",
+                robot=arm.robot,
+                until=0.5,
+                drive={
+                    "pid": {
+                        "trajectory": {"quintic": {"to": {"hinge": 0.5}, "duration": 0.3}},
+                        "kp": 31.0 + k,
+                        "kd": 2.3,
+                        "gravity": "desired",
+                        **drive,
+                    }
+                },
+                integrator={"method": "dop853"},
+            ),
+            arm,
+        )
+
+
+@pytest.mark.parametrize("drive", [{}, {"ki": 7.1, "saturate": True}, {"gravity": "measured"}], ids=str)
+def test_rates_and_efforts_are_those_of_each_run(arms, drive, monkeypatch):
+    some, rng = list(runs(arms, **drive)), np.random.default_rng(5)
+    asks = [RateAsk(run.equations, run.q0, run.v0) for run in some]
+    monkeypatch.setattr(RateAsk, "alone", None)
+    for ask, found in zip(asks, Together().answers(asks), strict=True):
+        assert found == pytest.approx(fastest_rate(*ask), rel=RATE)
+    times = np.sort(rng.uniform(0.0, 0.5, 7))
+    asks = [InstantsAsk(run.equations, times, rng.standard_normal((7, run.equations.size))) for run in some]
+    for ask, found in zip(asks, Together().answers(asks), strict=True):
+        alone = ask.alone()
+        np.testing.assert_allclose(found.tau, alone.tau, rtol=SAME, atol=SAME * np.abs(alone.tau).max())
+        np.testing.assert_allclose(found.reference, alone.reference, rtol=SAME)
+
+
+def test_loops_and_numpy_are_in_no_flock(arms):
+    assert likeness(pliant.Dynamics("four-bar")) is None
+    assert likeness(pliant.Dynamics(arms[0].robot, compile="never")) is None
