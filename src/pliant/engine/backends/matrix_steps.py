@@ -155,7 +155,7 @@ def _mass(lanes: int) -> str:
     return w.done
 
 
-def _force_slopes(lanes: int) -> str:
+def force_slopes_ir(lanes: int) -> str:
     """by_q, by_v, by_a (size, size): slopes of the inverse dynamics of rigid links; see ``force_slopes_of``."""
     w = _VectorStep("force_slopes", lanes)
     h, n, stride = w.held, w.held["size"], w.held["stride"]
@@ -343,5 +343,5 @@ def _minus_product(lanes: int) -> str:
 
 
 def matrix_steps_ir(lanes: int) -> str:
-    """All steps."""
-    return "".join(step(lanes) for step in (_mass, _force_slopes, _inverse, _minus_product))
+    """All steps but the slopes of forces, which few calls need."""
+    return "".join(step(lanes) for step in (_mass, _inverse, _minus_product))
