@@ -104,7 +104,7 @@ class Run:
             options.radius,
         )
         self.method, self.reason = yield from choosing(options, self.equations, self.q0, self.v0, study.until)
-        self.files = file_digests(study)
+        self.files = file_digests(study.drive)
         self._require_room()
         self.recorder = Recorder(self.equations, study.sample_step, study.until)
         self.strains = strain_points(study)

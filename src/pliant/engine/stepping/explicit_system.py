@@ -38,7 +38,7 @@ def rhs_ir(drive: str, split: Split, driving: Driving, layout: StateLayout) -> s
     q, v = split.whole(w, ("%x", w.at("%x", layout.v.start)), held["full"], held["r"])
     call_drive(w, held, drive, q, v)
     out = held["out"] if m else dv
-    call_dynamics(w, held, (q, v, held["f"]), out)
+    call_dynamics(w, held, held["dynamics"], (q, v, held["f"]), out)
     with w.repeat(count) as i:
         w.write(w.read("%x", w.iadd(i, layout.v.start)), "%dx", i)
     for k in range(layout.further):

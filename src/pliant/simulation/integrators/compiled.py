@@ -90,7 +90,8 @@ class CompiledIntegrator(Integrator):
     def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AnyLaw) -> None:
         super().__init__(equations, t, y, settings)
         self.law = law
-        self.driving = Driving(law.force, law.gains, law.channels, law.states, equations.loads, law.driven)
+        own = law.gains, law.channels, law.states
+        self.driving = Driving(law.force, *own, equations.loads, law.driven, law.structure)
         equations.change_rows(t, y)
         self.system = self._build(self.driving)
         self._tolerance = np.ascontiguousarray(settings.tolerance.absolute)
