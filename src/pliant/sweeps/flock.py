@@ -36,6 +36,11 @@ def likeness(arm: Dynamics) -> object | None:
     return type(arm.method), keys, arm.mechanism.tip, arm.names, arm.inputs, arm.B.tobytes()
 
 
+def likeness_of_frames(arm: Dynamics) -> str:
+    """What robots have in common whose frames can be found together."""
+    return structure_key(arm._framed)
+
+
 class Flock(Dynamics):
     """Several robots with the dynamics of one: methods take batches of states of the robots ``of`` which they are.
 
@@ -86,10 +91,9 @@ class Flock(Dynamics):
     def _carriers(self, traced: Traced) -> list[Carrier]:
         """What holds the constants of each robot."""
         if traced.carrier is self._framed:
-            framed = [arm._framed for arm in self.members]
-            if len({structure_key(carrier) for carrier in framed}) > 1:
+            if len(set(map(likeness_of_frames, self.members))) > 1:
                 raise ValueError("the frames of these robots are of several structures")
-            return [*framed]
+            return [arm._framed for arm in self.members]
         for what in WHATS:
             found = self.method.function(what)
             if found is not None and found.carrier is traced.carrier and found.algorithm.name == traced.algorithm.name:

@@ -7,6 +7,7 @@ lead to a pattern that was found for such a row; it is theirs if the same number
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -76,10 +77,41 @@ def known_pattern(key: Key) -> KnownPattern | None:
 
 def keep_pattern(key: Key, known: KnownPattern) -> None:
     """Remember a pattern."""
+    _keep_general(key, known)
     _KNOWN.pop(key, None)
     _KNOWN[key] = known
     while len(_KNOWN) > MOST_KNOWN:
         _KNOWN.pop(next(iter(_KNOWN)), None)
+
+
+_general: dict[Key, KnownPattern] | None = None
+"""Inside ``one_structure``: of the patterns for a key the one with most slots."""
+
+
+@contextmanager
+def one_structure(patterns: dict[Key, KnownPattern]) -> Iterator[None]:
+    """Inside, numbers that happen to be equal, or one, are of the structure of others that are not.
+
+    Code for the more general structure serves them too; values that are zero stay structure.
+
+    patterns  those that are known; new ones are added
+    """
+    global _general
+    before, _general = _general, patterns
+    try:
+        yield
+    finally:
+        _general = before
+
+
+def general_pattern(key: Key) -> KnownPattern | None:
+    """The most general pattern for a key, inside ``one_structure``."""
+    return None if _general is None else _general.get(key)
+
+
+def _keep_general(key: Key, known: KnownPattern) -> None:
+    if _general is not None and ((before := _general.get(key)) is None or before.slots < known.slots):
+        _general[key] = known
 
 
 def _leaves(node: Any, role: str) -> Iterator[tuple[Any, str]]:
@@ -134,9 +166,19 @@ class KnownPattern:
         self._ones = np.array([k for k, _ in ones], dtype=np.intp)
         self._numbers = np.array([x for _, x in ones])
 
-    def values(self, row: Floats) -> list[float] | None:
-        """The values of the slots; None if the pattern of the row is another one."""
-        if (row[self._ones] != self._numbers).any() or (np.abs(row[self._others]) == 1.0).any():
+    @property
+    def slots(self) -> int:
+        """How many values there are."""
+        return len(self._source)
+
+    def values(self, row: Floats, *, general: bool = False) -> list[float] | None:
+        """The values of the slots; None if the pattern of the row is another one.
+
+        general  whether numbers may be equal, or one, that need not be so in this pattern
+        """
+        if (row[self._ones] != self._numbers).any():
+            return None
+        if not general and (np.abs(row[self._others]) == 1.0).any():
             return None
         pool = row[self._pool]
         mantissa, exponent = np.frexp(np.abs(pool))
@@ -145,7 +187,7 @@ class KnownPattern:
         turned = pool * self._signs
         if (np.abs(units - units[self._first]) > 1).any() or ((turned > 0) != (turned[self._first] > 0)).any():
             return None
-        if (np.diff(np.sort(units[self._distinct])) < APART).any():
+        if not general and (np.diff(np.sort(units[self._distinct])) < APART).any():
             return None
         values: list[float] = row[self._source].tolist()
         return values
