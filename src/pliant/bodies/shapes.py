@@ -32,8 +32,8 @@ _LOW = 2.5
 CLAMPED_TERMS = 12
 _CLAMPED = np.array([[2.0 / factorial(4 * k + first) for k in range(CLAMPED_TERMS)] for first in (3, 2, 1, 0)])
 FOUR_WAVES = 11.0
-"""beta of the fourth wave along a beam: up to it all have the same points, so that what is equal in two families, whatever
-their numbers of shapes, is equal to the last digit and remains one constant of compiled code."""
+"""beta of the fourth wave along a beam: up to it all have the same points, so that what is equal in two families of any
+numbers of shapes is equal to the last digit and remains one constant of compiled code."""
 # Gauss points of a panel for functions of which nothing is known
 _UNKNOWN_POINTS = 24
 _UNKNOWN_PANELS = 16
