@@ -144,7 +144,7 @@ class Tops:
     def _heights(self, seen: Floats) -> Floats:
         """Numbers of which the highest are sought (times, tops); where there are none -inf."""
         high = self.signs * seen[:, self.columns]
-        return high if np.isfinite(high.sum()) else np.where(np.isfinite(high), high, -np.inf)
+        return np.where(np.isfinite(high), high, -np.inf)
 
     def _take(self, which: Ints, heights: Floats, times: Floats) -> None:
         # the highest of each comes last
