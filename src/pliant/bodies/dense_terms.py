@@ -1,8 +1,8 @@
 """The terms of a body whose many elastic coordinates all act on each other, as those of a reduced frame or a casting.
 
 They are those of any linear body. What a coordinate k does with all others, N_k = I_re_k + sum_i q_i I_ee_ik and
-sum_i lambda_ik q_i, has one structure for all of them: coordinates are stations of the body, and compiled code is a loop
-over them instead of a line for each of n^2 numbers.
+sum_i lambda_ik q_i, has one structure for all of them: coordinates are stations of the body, and compiled code is a
+loop over them instead of a line for each of n^2 numbers.
 """
 
 from __future__ import annotations
@@ -51,7 +51,23 @@ class DenseTerms(NamedTuple):
         """That is what it is for."""
         return True
 
-    def bend(self, station: DenseColumn, before: CoupledColumn | None, q_e: Vector, v_e: Vector) -> CoupledColumn:
+    @property
+    def holds_frames(self) -> bool:
+        """They move along their shapes, whatever the coordinates do with each other."""
+        return False
+
+    def bend(self, station: DenseColumn, before: None, q_e: Vector, v_e: Vector) -> None:
+        """Frames need nothing of the columns."""
+
+    def load(
+        self,
+        station: DenseColumn,
+        here: None,
+        every: Sequence[None],
+        before: CoupledColumn | None,
+        q_e: Vector,
+        v_e: Vector,
+    ) -> CoupledColumn:
         """A column; those before it do not matter."""
         N, turned, swung = zeros(3, 3), [0.0] * 3, [0.0] * 3
         for I_ee, lam, q, rate in zip(station.I_ee, station.lam, q_e, scale(2.0, v_e), strict=True):
@@ -59,16 +75,13 @@ class DenseTerms(NamedTuple):
             turned, swung = add(turned, scale(q, lam)), add(swung, scale(rate, lam))
         return CoupledColumn(N, turned, swung)
 
-    def load(self, station: DenseColumn, here: CoupledColumn, every: Sequence[CoupledColumn], before: None) -> None:
-        """Inertia needs nothing more."""
-
-    def at(self, stations: list[CoupledColumn], sums: None) -> DenseTerms:
+    def at(self, stations: list[None], loaded: list[CoupledColumn]) -> DenseTerms:
         """The same terms where everything is wanted at one state."""
-        return self._replace(known=stations)
+        return self._replace(known=loaded)
 
     def inertia(self, q_e: Vector, v_e: Vector, w: Vector) -> tuple[Blocks, Bias]:
         """Mass blocks and bias."""
-        columns = self.known or [self.bend(station, None, q_e, v_e) for station in self.stations]
+        columns = self.known or [self.load(station, None, (), None, q_e, v_e) for station in self.stations]
         body = self.linear
         gradients = [plus(I_re, column.N) for I_re, column in zip(body.I_re, columns, strict=True)]
         E_w = plus(body.beta, transpose([column.turned for column in columns]))

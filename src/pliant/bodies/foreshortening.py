@@ -144,15 +144,17 @@ def foreshortening(
     first, second = np.zeros((3, n, n)), np.zeros((3, 3, n, n))
     place, spread = np.zeros(3), np.zeros((3, 3))
     # the piece of the root node belongs to the clamp
+    to = {0.0: np.zeros((n, n))}
     mass, place[X], spread[X, X] = _moments(profile, pieces[0].breaks[0] if pieces else 0.0)
     if n:
         outboard = _outboard_of_pieces(profile, pieces[0]) if pieces else _outboard(profile)
-        # int rhoA G dx = -int w' w'^T (mass outboard of x) dx
-        first[X] = _slope_gram(sets, profile, profile.length, lambda x: outboard(x)[0])
-        second[X, X] = _slope_gram(sets, profile, profile.length, lambda x: outboard(x)[1])
-        for power, total in ((0, first[X]), (1, second[X, X])):
+        # int rhoA G dx = -int w' w'^T (mass outboard of x) dx; with nothing outboard it is the tip's own G
+        rows = _slope_grams(sets, profile, profile.length, lambda x: np.vstack([outboard(x), np.ones_like(x)]))
+        first[X], second[X, X], to[profile.length] = rows
+        for power, total in ((0, first[X]), (1, second[X, X])) if pieces else ():
             total -= _tilted(pieces, profile, power, n)
-    moved = {name: _of_frame(sets, profile, *at) for name, at in frames.items()}
+    to.update({x: shortening_to(sets, profile, x) for x, _ in frames.values() if x not in to})
+    moved = {name: _of_frame(sets, to[x], x, offset) for name, (x, offset) in frames.items()}
     return Foreshortening(mass, place, spread, first, second, moved)
 
 
@@ -166,18 +168,28 @@ def modal_shortening(body: ModalBody, modal: ModalData) -> Foreshortening:
 
 def shortening_of(sets: Sequence[ShapeSet], profile: BeamProfile, x: Array) -> Array:
     """G of the axis at places x (places, n, n)."""
-    return np.stack([_slope_gram(sets, profile, float(at), np.ones_like) for at in x])
+    return np.stack([shortening_to(sets, profile, float(at)) for at in x])
 
 
-def _slope_gram(sets: Sequence[ShapeSet], profile: BeamProfile, end: float, weight: Callable[[Array], Array]) -> Array:
-    """-int_0^end weight w' w'^T dx over all bending families (n, n); families do not couple."""
+def shortening_to(sets: Sequence[ShapeSet], profile: BeamProfile, x: float) -> Array:
+    """G of the axis at a place (n, n)."""
+    return np.asarray(_slope_grams(sets, profile, x, lambda at: np.ones((1, len(at))))[0])
+
+
+def _slope_grams(sets: Sequence[ShapeSet], profile: BeamProfile, end: float, weight: Callable[[Array], Array]) -> Array:
+    """-int_0^end weight w' w'^T dx over all bending families, for every row of the weight (rows, n, n).
+
+    Families do not couple.
+    """
     n = sum(s.size for s in sets)
-    G = np.zeros((n, n))
     breaks = merge_breaks(profile.breaks, *(s.breaks for s in sets), length=profile.length)
     ends = (*(b for b in breaks if b < end), end)
+    # nothing is inboard of the root
     if len(ends) < 2:
-        return G
+        return np.zeros((len(weight(np.zeros(0))), n, n))
     x, weights = gauss(ends, max((s.points for s in sets), default=2) + TAPER_POINTS)
+    weighted = weights * weight(x)
+    G = np.zeros((len(weighted), n, n))
     start = 0
     for s in sets:
         if MOTIONS[s.family].shear is not None:
@@ -185,7 +197,7 @@ def _slope_gram(sets: Sequence[ShapeSet], profile: BeamProfile, end: float, weig
             # of the axis: a shear-flexible section turns by less
             slope = samples.rotation + samples.shear
             block = slice(start, start + s.size)
-            G[block, block] = -gram_matrix(slope, weights * weight(x))
+            G[:, block, block] = -gram_matrix(slope, weighted)
         start += s.size
     return G
 
@@ -201,14 +213,19 @@ def _outboard(profile: BeamProfile) -> Callable[[Array], Array]:
     """Mass and first moment of what is outboard of places x (2, places)."""
 
     def beyond(x: Array) -> Array:
-        out, breaks = np.zeros((2, len(x))), profile.breaks
+        out = np.zeros((2, len(x)))
         nodes, weights = gauss((0.0, 1.0), 2 + TAPER_POINTS)
-        for low, high in pairwise(breaks):
-            # what of this piece is outboard of each place
-            start = np.clip(x, low, high)[:, None]
-            places = start + (high - start) * nodes
-            # of a place on a step the piece that ends there has nothing left
-            masses = (high - start) * weights * np.reshape(profile.at(places.ravel()).rhoA, places.shape)
+        for piece, (low, high) in zip(profile.pieces, pairwise(profile.breaks), strict=True):
+            # what of this piece is outboard of each place: nothing of one that ends there
+            start = np.minimum(np.maximum(x, low), high)
+            if not callable(piece.data):
+                mass = piece.data.rhoA * (high - start)
+                out[0] += mass
+                out[1] += mass * ((high + start) / 2)
+                continue
+            places = start[:, None] + (high - start)[:, None] * nodes
+            rhoA = piece.data(((places - low) / piece.length).ravel()).rhoA
+            masses = (high - start)[:, None] * weights * np.reshape(rhoA, places.shape)
             out += np.stack([masses.sum(axis=1), (masses * places).sum(axis=1)])
         return out
 
@@ -249,13 +266,12 @@ def _tilted(pieces: Sequence[RigidPieces], profile: BeamProfile, power: int, n: 
     return out
 
 
-def _of_frame(sets: Sequence[ShapeSet], profile: BeamProfile, x: float, offset: Array) -> Array:
-    """Gamma of a frame (3, n, n)."""
-    n = sum(s.size for s in sets)
-    Gamma = np.zeros((3, n, n))
-    if n:
-        Gamma[X] = _slope_gram(sets, profile, x, np.ones_like)
-        Gamma += _lever(attachment(sets, x).Phi_r, np.asarray(offset, dtype=float))
+def _of_frame(sets: Sequence[ShapeSet], G: Array, x: float, offset: Array) -> Array:
+    """Gamma of a frame (3, n, n), with that of the axis at its place."""
+    Gamma = np.zeros((3, *G.shape))
+    Gamma[X] = G
+    if len(G) and offset.any():
+        Gamma += _lever(attachment(sets, x).Phi_r, offset)
     return Gamma
 
 

@@ -114,18 +114,31 @@ class RodTerms(NamedTuple):
         """Whether code for one station in a loop is much shorter than straight code for all of them."""
         return not self.plane and len(self.stations) > LOOPED_ABOVE
 
+    @property
+    def holds_frames(self) -> bool:
+        """They are parts of a chain."""
+        return True
+
     def bend(self, station: RodStation, before: BentStation | None, q_e: Vector, v_e: Vector) -> BentStation:
         """A station from the one before it."""
         section = self._section(station.step, None if before is None else before.section, q_e, v_e)
         return bent_station(station, section, q_e, v_e)
 
-    def load(self, station: RodStation, here: BentStation, every: list[BentStation], before: RodSums | None) -> RodSums:
+    def load(
+        self,
+        station: RodStation,
+        here: BentStation,
+        every: list[BentStation],
+        before: RodSums | None,
+        q_e: Vector,
+        v_e: Vector,
+    ) -> RodSums:
         """The sums up to a station, which is ``here``."""
         return loaded_station(station, here, every, before, len(self.K_ee))
 
-    def at(self, stations: list[BentStation], sums: RodSums | None) -> RodTerms:
+    def at(self, stations: list[BentStation], loaded: list[RodSums]) -> RodTerms:
         """The same terms where everything is wanted at one state."""
-        return self._replace(known=BentRod(stations, sums))
+        return self._replace(known=BentRod(stations, loaded[-1] if loaded else None))
 
     def inertia(self, q_e: Vector, v_e: Vector, w: Vector) -> tuple[Blocks, Bias]:
         """Mass blocks and bias."""
@@ -201,7 +214,7 @@ class RodTerms(NamedTuple):
             return self.known.sums
         every, sums = self.bent(q_e, v_e), None
         for station, here in zip(self.stations, every, strict=True):
-            sums = self.load(station, here, every, sums)
+            sums = self.load(station, here, every, sums, q_e, v_e)
         assert sums is not None
         return sums
 

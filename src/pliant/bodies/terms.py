@@ -5,6 +5,7 @@ All terms are in the axes of the body's root frame and about its origin; q_e are
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from pliant.spatial.scalars import Scalar
@@ -108,12 +109,15 @@ class Body(Protocol):
 class BendingBody(Body, Protocol):
     """A body that is followed from station to station, once for a state: its frames and its inertia share that.
 
-    stations  constants of the stations
-    looped    whether compiled code is to be a loop over them
+    stations      constants of the stations
+    looped        whether compiled code is to be a loop over them
+    holds_frames  whether they are needed for frames too
     """
 
     @property
-    def stations(self) -> list[Any]: ...
+    def stations(self) -> Sequence[Any]: ...
+    @property
+    def holds_frames(self) -> bool: ...
     @property
     def looped(self) -> bool: ...
 
@@ -121,12 +125,12 @@ class BendingBody(Body, Protocol):
         """A station at a state, from the one before it (None: it is the first)."""
         ...
 
-    def load(self, station: Any, here: Any, every: list[Any], before: Any) -> Any:
+    def load(self, station: Any, here: Any, every: list[Any], before: Any, q_e: Vector, v_e: Vector) -> Any:
         """What inertia needs of the stations up to one, from all that were bent and what is known up to the last."""
         ...
 
-    def at(self, stations: list[Any], sums: Any) -> Body:
-        """The body where everything is wanted at the state of its stations, and of what inertia needs (or None)."""
+    def at(self, stations: list[Any], loaded: list[Any]) -> Body:
+        """The body where everything is wanted at the state of its stations, and of what inertia needs (or nothing)."""
         ...
 
 

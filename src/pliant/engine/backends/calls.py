@@ -15,7 +15,7 @@ from pliant.engine.backends import jit
 from pliant.engine.backends.border import CONTEXT, border_ir, interpreter
 from pliant.engine.backends.evaluator import FIRST_INPUT, Evaluator, aligned, aligned_parts, stored
 from pliant.engine.backends.lanes import padded
-from pliant.engine.backends.matrix_steps import HALVES, MATRIX_ARGUMENTS, WRENCH_LINES, matrix_steps_ir
+from pliant.engine.backends.matrix_steps import HALVES, MATRIX_ARGUMENTS, WRENCH_LINES, force_slopes_ir, matrix_steps_ir
 from pliant.engine.backends.module import ATTRIBUTES
 from pliant.engine.backends.steps import ARGUMENTS, steps_ir
 from pliant.formulations.recursive.force_columns import SlopePlan
@@ -45,8 +45,9 @@ def _code(what: str) -> jit.LoadedCode:
     """Machine code that is the same for all robots: the border with its small steps, or those on matrices."""
 
     def make() -> tuple[dict[str, Any], str]:
-        text = border_ir() + steps_ir() if what == "border" else matrix_steps_ir(jit.lanes())
-        return {}, text + ATTRIBUTES
+        if what == "border":
+            return {}, border_ir() + steps_ir() + ATTRIBUTES
+        return {}, (force_slopes_ir if what == "slopes" else matrix_steps_ir)(jit.lanes()) + ATTRIBUTES
 
     return stored(what, make)[1]
 
@@ -101,7 +102,7 @@ class QuickCall:
         """Run a step of the border's own."""
         code, arguments = _code("border"), ARGUMENTS.get(step, ())
         if step in MATRIX_ARGUMENTS:
-            code, arguments = _code("matrices"), MATRIX_ARGUMENTS[step]
+            code, arguments = _code("slopes" if step == "force_slopes" else "matrices"), MATRIX_ARGUMENTS[step]
         words = np.zeros(len(arguments), dtype=np.int64)
         for k, name in enumerate(arguments):
             what = told.pop(name)

@@ -125,7 +125,8 @@ class Function:
                 raise ValueError(f"q has shape {q.shape} and {name} {array.shape}; they must be the same")
             arrays.append(array)
         out = self._evaluated(arrays)
-        if not np.isfinite(out).all():
+        # the sum is no number if one of them is none
+        if not np.isfinite(out.sum()):
             for name, array in zip(names, arrays, strict=True):
                 self.labels.require_finite(name, array)
         return out

@@ -102,7 +102,7 @@ def program_ir(
     ``still`` by shorter kernels for links that a block only carries along.
     """
     arrays = Arrays.of(program, lanes, own=own_constants)
-    prefix = f"{program.name}{'_d_' + '_'.join(program.seeds) if program.seeds else ''}_{lanes}"
+    prefix = loop_name(program.name, program.seeds, lanes)
     kernels = Kernels(prefix, lanes)
     for each in program.passes:
         for k, kernel in enumerate(each.kernels):
@@ -123,6 +123,11 @@ def program_ir(
         parts.append(loop_ir(program, f"{prefix}_primal", kernels, arrays, kind="primal_"))
     parts.append(loop_ir(program, prefix, kernels, arrays, still=still))
     return "".join(parts), prefix
+
+
+def loop_name(program: str, seeds: tuple[str, ...], lanes: int) -> str:
+    """The name of the loop over all links of a program."""
+    return f"{program}{'_d_' + '_'.join(seeds) if seeds else ''}_{lanes}"
 
 
 def batch_ir(program: RolledProgram, name: str, lanes: int) -> str:

@@ -16,6 +16,7 @@ from pliant.engine.backends.evaluator import BufferLayout, Program, aligned, sto
 from pliant.engine.backends.flow import Flow
 from pliant.engine.backends.jit import LoadedCode
 from pliant.engine.backends.kernels import rows
+from pliant.engine.backends.module import loop_name
 from pliant.engine.stepping.driving import DriveKernel, Driving, Split, constants_of
 from pliant.engine.stepping.signals import Signals
 from pliant.engine.trace.program import RolledProgram
@@ -23,8 +24,8 @@ from pliant.formulations.recursive.tree import Tree
 
 Floats = NDArray[np.float64]
 
-SHARED = ("constants", "gravity", "store", "rows", "arm", "gains", "drive_rows", "r", "f", "full", "out")
-"""Arrays of every system."""
+SHARED = ("dynamics", "constants", "gravity", "store", "rows", "arm", "gains", "drive_rows", "r", "f", "full", "out")
+"""The compiled dynamics of every system, which are the robot's own wherever it has them already, and its arrays."""
 TABLE = ("table", "pieces", "channels", "terms")
 """What changes with the signals."""
 NUMBERS = ("links", "tangent_links", "pieces", "channels", "terms")
@@ -45,26 +46,25 @@ class DrivenSystem:
         self.split, self.layout = Split(tree.size, driving.driven), driving.layout(tree.size)
         self.states = self.layout.size
         self.turning = rotation_vectors(tree, self.split)
-        self.driving, self._programs, self._names = driving, programs, (*SHARED, *context, *TABLE)
+        self.driving, self.programs, self._names = driving, programs, (*SHARED, *context, *TABLE)
+        self._plan, self._dynamics = programs[0].load("single")
         self._kernel = DriveKernel.of(tree, driving, seeds)
         self.drives = self._kernel.programs
 
-    def _compile(self, kind: str, module: Callable[[Sequence[RolledProgram]], str]) -> list[BufferLayout]:
-        """The code: ``module`` writes it from the programs of the dynamics, unless it is stored."""
-        plans, self.code = self.compiled(kind, module)
-        return plans
-
     def compiled(
-        self, kind: str, module: Callable[[Sequence[RolledProgram]], str]
+        self, kind: str, programs: Sequence[Program], module: Callable[[Sequence[RolledProgram]], str]
     ) -> tuple[list[BufferLayout], LoadedCode]:
-        """Code of a kind for this structure, and what its buffers look like."""
+        """Code of a kind for this structure, and what the buffers of programs look like that are part of it.
+
+        module  writes it from these programs, unless it is stored
+        """
         driving = self.driving
 
         def make() -> tuple[dict[str, Any], str]:
-            traced = [program.traced for program in self._programs]
+            traced = [program.traced for program in programs]
             return {"plans": [asdict(BufferLayout.of(each)) for each in traced]}, module(traced)
 
-        identities = [program.identity for program in self._programs]
+        identities = [program.identity for program in self.programs]
         described = (
             identities,
             self._kernel.digest,
@@ -76,10 +76,10 @@ class DrivenSystem:
         description, code = stored((kind, *described), make)
         return [BufferLayout(**plan) for plan in description["plans"]], code
 
-    def _hold(self, plan: BufferLayout, levels: int, **more: NDArray[Any]) -> None:
+    def _hold(self, levels: int, **more: NDArray[Any]) -> None:
         """Make the shared arrays, for so many levels of the coordinates' derivatives, and the context of all."""
-        driving, tree, n = self.driving, self.tree, self.size
-        self.constants, self.gravity = self._programs[0].constants, np.array(tree.gravity, dtype=float)
+        driving, tree, n, plan = self.driving, self.tree, self.size, self._plan
+        self.constants, self.gravity = self.programs[0].constants, np.array(tree.gravity, dtype=float)
         self.gains = np.array([*driving.numbers, 0.0])
         self.drive_rows = rows(self.drives[0])
         self._f = aligned(n + self.layout.further)
@@ -99,6 +99,7 @@ class DrivenSystem:
         }
         held = {name: array.ctypes.data for name, array in self._arrays.items()}
         held["links"] = len(self._arrays["rows"])
+        held["dynamics"] = self._dynamics.address(loop_name(self.programs[0].algorithm.name, (), 1))
         if "tangent_rows" in self._arrays:
             held["tangent_links"] = len(self._arrays["tangent_rows"])
         self._context = np.array([held.get(name, 0) for name in self._names], dtype=np.int64)
@@ -146,7 +147,7 @@ def call_drive(w: Flow, held: Mapping[str, str], drive: str, q: str, v: str) -> 
     w.do(f"call void @{drive}({', '.join(f'ptr {p}' for p in (*pointers, held['drive_rows']))}, i64 1)")
 
 
-def call_dynamics(w: Flow, held: Mapping[str, str], program: str, inputs: Sequence[str], out: str) -> None:
-    """Results of the dynamics for inputs (q, v and forces or accelerations)."""
+def call_dynamics(w: Flow, held: Mapping[str, str], dynamics: str, inputs: Sequence[str], out: str) -> None:
+    """Results of the dynamics, a function or where there is one, for inputs (q, v and forces or accelerations)."""
     pointers = [held["constants"], held["gravity"], *inputs, held["store"], out, held["rows"]]
-    w.do(f"call void @{program}({', '.join(f'ptr {p}' for p in pointers)}, i64 {held['links']})")
+    w.do(f"call void {dynamics}({', '.join(f'ptr {p}' for p in pointers)}, i64 {held['links']})")

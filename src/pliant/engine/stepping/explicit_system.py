@@ -6,7 +6,6 @@ The dynamics are any algorithm (q, v, f) -> accelerations of all coordinates, of
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,6 @@ from pliant.engine.stepping.driving import Driving, Split
 from pliant.engine.stepping.integrators import Status, dop853_ir, rk4_ir, semi_implicit_ir
 from pliant.engine.stepping.layout import StateLayout
 from pliant.engine.stepping.signals import signals_ir
-from pliant.engine.trace.program import RolledProgram
 from pliant.formulations.method import Traced
 from pliant.formulations.recursive.tree import Tree
 
@@ -30,7 +28,7 @@ Floats = NDArray[np.float64]
 CONTEXT = ("links",)
 
 
-def rhs_ir(forward: str, drive: str, split: Split, driving: Driving, layout: StateLayout) -> str:
+def rhs_ir(drive: str, split: Split, driving: Driving, layout: StateLayout) -> str:
     """``rhs(context, t, x, dx)``."""
     w = Flow()
     held = held_in(w, CONTEXT)
@@ -40,7 +38,7 @@ def rhs_ir(forward: str, drive: str, split: Split, driving: Driving, layout: Sta
     q, v = split.whole(w, ("%x", w.at("%x", layout.v.start)), held["full"], held["r"])
     call_drive(w, held, drive, q, v)
     out = held["out"] if m else dv
-    call_dynamics(w, held, forward, (q, v, held["f"]), out)
+    call_dynamics(w, held, held["dynamics"], (q, v, held["f"]), out)
     with w.repeat(count) as i:
         w.write(w.read("%x", w.iadd(i, layout.v.start)), "%dx", i)
     for k in range(layout.further):
@@ -61,8 +59,8 @@ class ExplicitSystem(DrivenSystem):
 
     def __init__(self, tree: Tree, driving: Driving, forward: Traced) -> None:
         super().__init__(tree, driving, [Program(*forward)], (), CONTEXT)
-        (plan,) = self._compile("system", self._module)
-        self._hold(plan, levels=2)
+        _, self.code = self.compiled("system", (), lambda _: self._module())
+        self._hold(levels=2)
         self.work = aligned((ALL_STAGES + 2) * self.states)
         p, i = ctypes.c_void_p, ctypes.c_int64
         self._dop853 = ctypes.CFUNCTYPE(i, *[p] * 6, i, p, i, p, p)(self.code.address("dop853"))
@@ -72,12 +70,10 @@ class ExplicitSystem(DrivenSystem):
         }
         self._rhs = ctypes.CFUNCTYPE(None, p)(self.code.address("evaluate_call"))
 
-    def _module(self, traced: Sequence[RolledProgram]) -> str:
-        (program,), (drive,), layout = traced, self.drives, self.layout
-        parts = [prelude([program, drive], 1)]
-        text, forward = program_ir(program, 1)
-        drive_text, drive_name = program_ir(drive, 1)
-        parts += [text, drive_text, signals_ir(), rhs_ir(forward, drive_name, self.split, self.driving, layout)]
+    def _module(self) -> str:
+        (drive,), layout = self.drives, self.layout
+        text, name = program_ir(drive, 1)
+        parts = [prelude([drive], 1), text, signals_ir(), rhs_ir(name, self.split, self.driving, layout)]
         parts += [dop853_ir(layout.size, layout.controlled, self.turning), rk4_ir(layout.size, self.turning)]
         parts.append(semi_implicit_ir(layout.size, layout.count, self.turning))
         evaluate = Flow()
@@ -86,6 +82,13 @@ class ExplicitSystem(DrivenSystem):
         parts.append(evaluate.text("evaluate", "ptr %context, ptr %time, ptr %x, ptr %dx"))
         parts.append(entry_ir("evaluate", dict.fromkeys(("context", "time", "x", "dx"), "ptr")))
         return "".join([*parts, ATTRIBUTES])
+
+    @property
+    def without_lane(self) -> str:
+        """Why it is stepped alone and not beside others in lanes, in words; empty where it can be."""
+        if self.driving.driven:
+            return "joints with a prescribed motion have no lanes"
+        return "joints that turn any way have no lanes" if self.turning else ""
 
     def slope(self, t: float, x: Floats) -> Floats:
         """dx/dt, for checks and other integrators."""

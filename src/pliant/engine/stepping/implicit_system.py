@@ -68,13 +68,13 @@ def _prepare(w: Flow, held: dict[str, str], equation: Equation, drive: str) -> t
     return q, v, a[0] if a else held["f"]
 
 
-def residual_ir(program: str, drive: str, equation: Equation) -> str:
+def residual_ir(drive: str, equation: Equation) -> str:
     """``residual(context, t, q, v, a, z, r, rates)`` for the coordinates that move; z are the states after v."""
     w = Flow()
     held = held_in(w, CONTEXT)
     q, v, third = _prepare(w, held, equation, drive)
     out, f, n = held["out"], held["f"], equation.split.n
-    call_dynamics(w, held, program, (q, v, third), out)
+    call_dynamics(w, held, held["dynamics"], (q, v, third), out)
     for j, k in enumerate(equation.split.moving):
         found = w.read(out, equation.first + k)
         w.write(w.fsub(w.read("%a", j), found) if equation.forward else w.fsub(found, w.read(f, k)), "%r", j)
@@ -170,14 +170,13 @@ class ImplicitSystem(DrivenSystem):
         super().__init__(tree, driving, programs, ("q", "v"), CONTEXT)
         self._equation = Equation(forward is not None, self.split, driving, self.layout)
         lanes, n = jit.lanes(), self.size
-        single, tangent = self._compile("implicit", lambda found: self._module(found, lanes))
+        (tangent,), self.code = self.compiled("implicit", programs[1:], lambda found: self._module(found, lanes))
         self._hold(
-            single,
             levels=3,
             tangent_store=aligned(tangent.record_size),
             dstore=aligned(tangent.record_size * lanes),
             saved=aligned(tangent.saved_size),
-            dout=aligned(single.outputs * lanes),
+            dout=aligned(tangent.outputs * lanes),
             tangent_rows=tangent.table,
             drive_saved=aligned(max(self.drives[1].saved_size, 1)),
             drive_dout=aligned(n * lanes),
@@ -203,12 +202,12 @@ class ImplicitSystem(DrivenSystem):
         programs = (*traced, *self.drives)
         parts = [prelude(programs, lanes)]
         names = []
-        for program, width in zip(programs, (1, lanes, 1, lanes), strict=True):
+        for program, width in zip(programs, (lanes, 1, lanes), strict=True):
             text, name = program_ir(program, width)
             parts.append(text)
             names.append(name)
-        parts += [signals_ir(), residual_ir(names[0], names[2], self._equation)]
-        parts.append(newton_ir(names[1], names[3], names[2], self._equation, lanes))
+        parts += [signals_ir(), residual_ir(names[1], self._equation)]
+        parts.append(newton_ir(names[0], names[2], names[1], self._equation, lanes))
         parts.append(matrix_ir(self.layout))
         parts.append(generalised_alpha_ir(self.layout.count, self.layout.further, self.turning))
         parts.append(esdirk_ir(self.layout.count, self.layout.further, self.turning))

@@ -199,7 +199,7 @@ class Roller:
             _looped(self.split[i].pattern)[0], lambda index: tape.symbol(Address("constants", "own", index))
         )
         before = read(self.held[i][k - 1], "parent") if k else None
-        values = step(StationView(link, constants, read(self.held[i][k], "own"), before))
+        values = step(StationView(link, [constants], 0, read(self.held[i][k], "own"), before))
         n, record = self.stations[i], 0
         patterns: dict[str, Any] = {}
         stores: dict[Stored, Scalar] = {}

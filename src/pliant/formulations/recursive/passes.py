@@ -54,10 +54,10 @@ class LinkView:
     @property
     def bent(self) -> LinkConstants:
         """Its constants, with the body at the state of the link where that has been found."""
-        known, sums, body = self.store.get("bent"), self.store.get("sums"), self.link.body
+        known, body = self.store.get("bent"), self.link.body
         if not known or not isinstance(body, BendingBody):
             return self.link
-        return self.link._replace(body=body.at(known, sums[-1] if sums else None))
+        return self.link._replace(body=body.at(known, self.store.get("sums", [])))
 
     @property
     def q(self) -> Vector:
@@ -103,12 +103,21 @@ class LinkView:
 
 @dataclass(slots=True)
 class StationView:
-    """One station of a link's body: its constants, what it has stored and what the one before it has (None: first)."""
+    """One station of a link's body: its place among their constants, what it and the one before it have stored.
+
+    before  None: it is the first
+    """
 
     link: LinkView
-    station: Any
+    stations: Sequence[Any]
+    place: int
     here: dict[str, Any]
     before: dict[str, Any] | None
+
+    @property
+    def station(self) -> Any:
+        """Its constants; those of the stations of a large body are made when they are asked for."""
+        return self.stations[self.place]
 
 
 class NoInertiaError(ValueError):
@@ -180,15 +189,18 @@ class Algorithm:
 def _bend(view: StationView) -> dict[str, Any]:
     link, body = view.link, view.link.link.body
     assert isinstance(body, BendingBody)
+    if not body.holds_frames:
+        return {"bent": None}
     before = None if view.before is None else view.before["bent"]
     return {"bent": body.bend(view.station, before, elastic(link.kind, link.q), elastic(link.kind, link.v))}
 
 
 def _load(view: StationView) -> dict[str, Any]:
-    body = view.link.link.body
+    link, body = view.link, view.link.link.body
     assert isinstance(body, BendingBody)
     before = None if view.before is None else view.before["sums"]
-    return {"sums": body.load(view.station, view.here["bent"], view.link.store["bent"], before)}
+    state = elastic(link.kind, link.q), elastic(link.kind, link.v)
+    return {"sums": body.load(view.station, view.here["bent"], link.store["bent"], before, *state)}
 
 
 def follow(steps: Sequence[StationStep]) -> Step:
@@ -198,10 +210,10 @@ def follow(steps: Sequence[StationStep]) -> Step:
         body = view.link.body
         if not isinstance(body, BendingBody):
             return {}
-        stores: list[dict[str, Any]] = [{} for _ in body.stations]
+        stores: list[dict[str, Any]] = [{} for _ in range(len(body.stations))]
         for each in steps:
-            for k, (station, here) in enumerate(zip(body.stations, stores, strict=True)):
-                here.update(each(StationView(view, station, here, stores[k - 1] if k else None)))
+            for k, here in enumerate(stores):
+                here.update(each(StationView(view, body.stations, k, here, stores[k - 1] if k else None)))
             view.store.update({name: [here[name] for here in stores] for name in stores[0]})
         return {name: view.store[name] for name in stores[0]}
 

@@ -133,6 +133,11 @@ class CompiledIntegrator(Integrator):
         self.t = float(knots[-1, 0])
         return KnotPiece(knots, self.equations.count, grid[: len(samples)], samples)
 
+    @property
+    def steps_in_python(self) -> bool:
+        """Whether it has handed over to the method of the same name in Python."""
+        return self._stand_in is not None
+
     def _recovers(self) -> bool:
         """After a step that could not be taken: with other rows of over-constrained loops, or in Python."""
         is_other = self.equations.change_rows(self.t, self.y)
@@ -429,6 +434,10 @@ class KnotPiece(Piece):
     @property
     def knot_states(self) -> Floats:
         return self._y
+
+    @property
+    def knot_rates(self) -> Floats:
+        return self._f
 
     def __call__(self, t: ArrayLike) -> Floats:
         times = np.atleast_1d(np.asarray(t, dtype=float))
