@@ -42,9 +42,24 @@ def row_of(constants: Any) -> tuple[Key, Floats] | None:
 
 
 def _lay_out(node: Any, skeleton: list[Hashable], numbers: list[Any]) -> None:
-    if isinstance(node, np.ndarray):
+    if isinstance(node, float):
+        numbers.append(node)
+    elif isinstance(node, np.ndarray):
         skeleton.append(node.shape)
-        numbers += flat(node)
+        if node.size:
+            numbers += flat(node)
+    elif isinstance(node, list):
+        skeleton.append(len(node))
+        first = node[0] if node else None
+        if isinstance(first, float):
+            numbers += node
+        elif isinstance(first, list) and first and isinstance(first[0], float):
+            for row in node:
+                skeleton.append(len(row))
+                numbers += row
+        else:
+            for part in node:
+                _lay_out(part, skeleton, numbers)
     elif isinstance(node, str):
         skeleton.append(node)
     elif node is None or node == ():
@@ -55,19 +70,8 @@ def _lay_out(node: Any, skeleton: list[Hashable], numbers: list[Any]) -> None:
         skeleton.append(type(node))
         for part in node:
             _lay_out(part, skeleton, numbers)
-    elif not isinstance(node, list):
-        numbers.append(node)
     else:
-        skeleton.append(len(node))
-        if node and isinstance(node[0], float):
-            numbers += node
-        elif node and isinstance(node[0], list) and node[0] and isinstance(node[0][0], float):
-            for row in node:
-                skeleton.append(len(row))
-                numbers += row
-        else:
-            for part in node:
-                _lay_out(part, skeleton, numbers)
+        numbers.append(node)
 
 
 def known_patterns(key: Key) -> tuple[KnownPattern, ...]:

@@ -10,7 +10,6 @@ from pliant.simulation.drives.law import AnyLaw
 from pliant.simulation.integrators.integrator import Floats
 from pliant.simulation.state_equations import StateEquations
 
-
 OVERWHELMING = 1e40
 """Factor of inertia beside which no stiffness is seen."""
 
