@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import ReferenceType, ref
 
 from pliant.dynamics import Dynamics
-from pliant.engine.trace.known_patterns import Key, KnownPattern, one_structure
+from pliant.engine.trace.known_patterns import KnownPattern, ZerosKey, one_structure
 from pliant.model.errors import ModelError
 from pliant.model.rigid_twin import rigid_twin
 from pliant.model.robot import Robot
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ODD = 1.01371
 """What round numbers are multiplied with, to be equal to no others."""
 
-_last: tuple[ReferenceType[SweepJob], dict[Key, KnownPattern]] | None = None
+_last: tuple[ReferenceType[SweepJob], dict[ZerosKey, KnownPattern]] | None = None
 
 
 def general_structures(job: SweepJob, case: Mapping[str, Any]) -> AbstractContextManager[None]:
@@ -31,7 +31,7 @@ def general_structures(job: SweepJob, case: Mapping[str, Any]) -> AbstractContex
     """
     global _last
     if _last is None or _last[0]() is not job:
-        patterns: dict[Key, KnownPattern] = {}
+        patterns: dict[ZerosKey, KnownPattern] = {}
         # odd numbers may be beyond some bound; then the structures are those of the cases as they come
         with one_structure(patterns), suppress(ModelError, ValueError, ArithmeticError):
             subject = changed(job.subject, {place: _odd(value) for place, value in case.items()})

@@ -19,7 +19,8 @@ from pliant.engine.trace.known_patterns import (
     KnownPattern,
     general_pattern,
     keep_pattern,
-    known_pattern,
+    known_patterns,
+    note_general,
     row_of,
 )
 from pliant.engine.trace.tape import Node
@@ -333,10 +334,13 @@ def _split_as_before(link: Any) -> ConstantsPattern:
     if laid_out is None:
         return split_constants(link.constants)
     key, row = laid_out
-    for known, general in ((general_pattern(key), True), (known_pattern(key), False)):
-        values = None if known is None else known.values(row, general=general)
-        if known is not None and values is not None:
-            keep_pattern(key, known)
+    general = general_pattern(key)
+    if general is not None and (values := general.values(row, general=True)) is not None:
+        return ConstantsPattern(general.found.pattern, values, general.found)
+    for known in known_patterns(key):
+        values = known.values(row)
+        if values is not None:
+            note_general(key, known)
             return ConstantsPattern(known.found.pattern, values, known.found)
     new = split_constants(link.constants)
     learnt = KnownPattern(new.key, new.pattern, len(row))
