@@ -106,3 +106,13 @@ def test_sections_can_be_loaded_and_published_times_are_there(arm, monkeypatch):
     assert len(rows) == 6
     assert all(row.ratio > 0 for row in rows)
     assert sum(row.goal is not None for row in rows) == 3
+
+
+def test_compilation_is_measured_with_an_empty_cache(arm):
+    import bench_flexible
+
+    from pliant import Dynamics
+
+    seconds, size, _ = bench_flexible._compiled(Dynamics("two-link-flexible"), rounds=1)
+    assert seconds > 0
+    assert size > 100
