@@ -116,3 +116,20 @@ def test_compilation_is_measured_with_an_empty_cache(arm):
     seconds, size, _ = bench_flexible._compiled(Dynamics("two-link-flexible"), rounds=1)
     assert seconds > 0
     assert size > 100
+
+
+def test_a_section_that_fails_leaves_the_others(arm, monkeypatch, tmp_path):
+    import bench_counts
+    import bench_lumped
+    import run
+    from report import Section
+
+    def broken(options):
+        raise KeyError(2)
+
+    monkeypatch.setattr(bench_lumped, "measure", broken)
+    monkeypatch.setattr(bench_counts, "measure", lambda options: Section("counts", "Operations"))
+    monkeypatch.setattr(sys, "argv", ["run.py", "lumped", "counts", "--out", str(tmp_path)])
+    with pytest.raises(SystemExit, match="not measured, see above: lumped"):
+        run.main()
+    assert "Operations" in (tmp_path / "bench.json").read_text()
