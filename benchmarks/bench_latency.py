@@ -12,7 +12,7 @@ import tempfile
 
 from report import Goal, Options, Row, Section, alone
 
-ROUNDS = 5
+ROUNDS = 3
 TIMED = """
 import time
 start = time.process_time()

@@ -271,6 +271,9 @@ class TreeDynamics:
 
     def gravity(self, q: States) -> Floats:
         """g (n,): generalised forces of gravity, on the left-hand side."""
+        # without springs and strain nothing else acts on a robot at rest
+        if not self.stiffness.any():
+            return self._inverse(q, self._nothing, self._nothing)
         return self._inverse(q, self._nothing, self._nothing) - self._weightless(q, self._nothing, self._nothing)
 
     def gravity_derivative(self, q: States) -> Floats:

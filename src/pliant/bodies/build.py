@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pliant.model.discretisation import Damping, Elements, Family
     from pliant.model.element import Element
     from pliant.model.links import Link
+    from pliant.model.placement import Frame
     from pliant.model.robot import Robot
 
 __all__ = ["build_body", "carried", "damping_ratios", "frequencies", "shape_sets"]
@@ -43,6 +44,8 @@ END = 1e-9
 # of what was made of a beam, for other loads and frames, the latest; those of a robot go with it
 MOST_KEPT = 12
 T = TypeVar("T")
+Mount = tuple[float, Array, Array]
+"""Place of a frame along a beam, its offset from there (3,) and its axes (3, 3)."""
 
 
 def build_body(link: Link, robot: Robot | None = None) -> ModalBody:
@@ -155,7 +158,8 @@ def _new_beam_body(link: Link, beam: Beam, robot: Robot | None) -> ModalBody:
     if size > MOST_COORDINATES:
         remedy = "take fewer, or reduce elements with {craig_bampton: number of modes}"
         _refuse(link, robot, f"it has {size} elastic coordinates; {MOST_COORDINATES} are the most: {remedy}")
-    frames = {name: _beam_frame(link, name, shapes, profile) for name in link.frame_names}
+    mounts = _mounts(link, beam, profile)
+    frames = {name: attachment(shapes, *mount) for name, mount in mounts.items()}
     # without the inertia of the sections torsion would have no mass
     section_inertia = bool(beam.rotary_inertia) or "torsion" in beam.families
     if beam.lumped is not None:
@@ -167,7 +171,7 @@ def _new_beam_body(link: Link, beam: Beam, robot: Robot | None) -> ModalBody:
         body = assemble(shapes, profile, frames, section_inertia=section_inertia)
     for problem in _problems(body):
         _refuse(link, robot, problem)
-    large = _large_bending(link, beam, shapes, profile)
+    large = _large_bending(beam, shapes, profile, mounts)
     if isinstance(large, Rod) and beam.is_curved:
         body = about_its_shape(body, large)
     elif beam.is_curved:
@@ -181,13 +185,13 @@ def _new_beam_body(link: Link, beam: Beam, robot: Robot | None) -> ModalBody:
 
 
 def _large_bending(
-    link: Link, beam: Beam, shapes: Sequence[ShapeSet], profile: BeamProfile
+    beam: Beam, shapes: Sequence[ShapeSet], profile: BeamProfile, mounts: Mapping[str, Mount]
 ) -> Foreshortening | Rod | None:
     """What the beam does beyond small deflections."""
     bends = any(MOTIONS[s.family].shear is not None for s in shapes)
     if beam.bending == "linear" or not bends:
         return None
-    places = {name: (_place(link, name, profile), link.frame(name).vector()) for name in link.frame_names}
+    places = {name: (x, offset) for name, (x, offset, _) in mounts.items()}
     if beam.bending == "second-order":
         pieces = [RigidPieces(s.family, s.nodes) for s in shapes if isinstance(s, BendingElements | RodElements)]
         return foreshortening(shapes, profile, places, pieces=pieces if beam.lumped is not None else ())
@@ -278,15 +282,15 @@ def _damped(body: ModalBody, damping: Damping, loads: Mapping[str, CarriedMass])
     return replace(body, D_ee=modal_damping(loaded_mass(body, loads), body.K_ee, damping.ratio or 0.0))
 
 
-def _beam_frame(link: Link, name: str, shapes: Sequence[ShapeSet], profile: BeamProfile) -> Attachment:
-    frame = link.frame(name)
-    return attachment(shapes, _place(link, name, profile), frame.vector(), frame.matrix())
+def _mounts(link: Link, beam: Beam, profile: BeamProfile) -> dict[str, Mount]:
+    """Where the frames sit on the beam."""
 
+    def mount(frame: Frame) -> Mount:
+        x = float(frame.x or 0.0)
+        place = profile.length if abs(x - profile.length) <= END * profile.length else max(x, 0.0)
+        return place, frame.vector(), frame.matrix()
 
-def _place(link: Link, name: str, profile: BeamProfile) -> float:
-    """Where a frame sits along the beam."""
-    x = float(link.frame(name).x or 0.0)
-    return profile.length if abs(x - profile.length) <= END * profile.length else max(x, 0.0)
+    return _kept(beam, "mounts", link.frames, make=lambda: {name: mount(link.frame(name)) for name in link.frame_names})
 
 
 def _rigid_frame(link: Link, name: str) -> Attachment:
@@ -312,11 +316,11 @@ def _problems(body: ModalBody) -> Iterator[str]:
     if not all(np.isfinite(matrix).all() for matrix in (body.M_ee, body.K_ee)):
         yield "a mode shape or one of its derivatives is not finite on the beam"
         return
-    masses = np.diag(body.M_ee)
-    if not np.all(masses > 0):
+    masses = body.M_ee.diagonal()
+    if not (masses > 0).all():
         name = body.names[int(np.argmin(masses))]
         yield f"the coordinate {name} moves no mass; its shape must not vanish"
-    elif np.linalg.eigvalsh(body.M_ee / np.sqrt(np.outer(masses, masses)))[0] < INDEPENDENT:
+    elif np.linalg.eigvalsh(body.M_ee / np.sqrt(masses[:, None] * masses))[0] < INDEPENDENT:
         yield "the mode shapes are not independent of one another; use fewer of them or other shapes"
 
 

@@ -33,7 +33,7 @@ def loaded_mass(body: ModalBody, loads: Mapping[str, CarriedMass]) -> Array:
 
 def load_mass(load: CarriedMass, at: Array) -> Array:
     """Mass of a rigid load (moments about B's origin) on the twist of a frame at a position, B's axes (6, 6)."""
-    here = load.seen_from((-at, UNIT))
+    here = load.shifted(-at)
     out = np.zeros((6, 6))
     out[:3, :3] = here.mass * UNIT
     out[3:, :3] = first = hat(here.first)

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -24,16 +25,16 @@ from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.modal_terms import ModalSection, ModalTerms
 from pliant.bodies.profile import BeamProfile
 from pliant.bodies.quadrature import TAPER_POINTS, gauss, merge_breaks
-from pliant.bodies.rounding import listed
+from pliant.bodies.rounding import listed, rounded
 from pliant.bodies.second_order_terms import SecondOrderSection, SecondOrderTerms
-from pliant.bodies.shortening_fields import SAME_LINE, WIDENED, ShorteningFields, factors
+from pliant.bodies.shortening_fields import WIDENED, ShorteningFields, factors, inverse_of_spread
 from pliant.spatial.nothing import filled
 
 if TYPE_CHECKING:
     from pliant.model.modal import ModalData
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Foreshortening:
     """Integrals of the second-order displacement q^T Gamma q / 2 of a body with n coordinates, in its frame B.
 
@@ -81,16 +82,16 @@ class Foreshortening:
             self.second + mass * np.einsum("a,bik->abik", position, Gamma),
             self.frames,
         )
-        return loaded if len(loaded.fields().forms) <= len(self.fields().forms) else None
+        return loaded if len(loaded.fields.forms) <= len(self.fields.forms) else None
 
+    @cached_property
     def fields(self) -> ShorteningFields:
         """The least squares fit of Gamma by fields that are linear in the place r: same integrals, few terms."""
         n = self.first.shape[-1]
         centre = self.place / self.mass
         about = self.spread - self.mass * np.outer(centre, centre)
         bent = self.second - np.einsum("a,bik->abik", centre, self.first)
-        # mass along a line has no spread beside it
-        slopes = np.linalg.pinv(about, rcond=SAME_LINE, hermitian=True) @ bent.reshape(3, -1)
+        slopes = inverse_of_spread(about) @ bent.reshape(3, -1)
         shifts, of_shifts = factors(self.first.reshape(3, -1) / self.mass)
         stretches, of_stretches = factors(slopes.reshape(9, -1))
         G = np.swapaxes(stretches.reshape(-1, 3, 3), 1, 2)
@@ -102,19 +103,17 @@ class Foreshortening:
 
     def widened(self, body: Mapping[str, Array]) -> tuple[dict[str, Array], Array]:
         """Integrals of the linear body whose further modes are the fields, and the forms of these (k, n, n)."""
-        fields = self.fields()
+        fields = self.fields
         return fields.widened(body, self.mass, self.place, self.spread), fields.forms
 
     def terms(self, linear: ModalTerms) -> SecondOrderTerms:
-        """The terms of the body."""
-        given = {name: filled(getattr(linear, name)) for name in WIDENED}
-        arrays, forms = self.widened(given)
+        """The terms of the body, with arrays in the place of nested lists."""
+        arrays, forms = self.widened({name: rounded(filled(getattr(linear, name))) for name in WIDENED})
         size = arrays["M_ee"].shape[0]
         turn = np.zeros((len(linear.section_turn), 3, size))
-        if linear.section_turn:
-            turn[:, :, : size - len(forms)] = linear.section_turn
-        wide = linear._replace(**{name: listed(a) for name, a in arrays.items()}, section_turn=turn.tolist())
-        return SecondOrderTerms(wide, listed(forms))
+        turn[:, :, : size - len(forms)] = np.reshape(linear.section_turn, (len(turn), 3, size - len(forms)))
+        given: dict[str, Any] = {**arrays, "section_turn": turn}
+        return SecondOrderTerms(linear._replace(**given), cast("Any", forms))
 
     def section(self, frame: str, linear: ModalSection) -> SecondOrderSection | ModalSection:
         """What the terms need to know of a frame: the linear section where it is not moved any further."""
@@ -271,8 +270,8 @@ def _of_frame(sets: Sequence[ShapeSet], G: Array, x: float, offset: Array) -> Ar
     """Gamma of a frame (3, n, n), with that of the axis at its place."""
     Gamma = np.zeros((3, *G.shape))
     Gamma[X] = G
-    if len(G) and np.any(offset):
-        Gamma += _lever(attachment(sets, x).Phi_r, np.asarray(offset, dtype=float))
+    if len(G) and offset.any():
+        Gamma += _lever(attachment(sets, x).Phi_r, offset)
     return Gamma
 
 

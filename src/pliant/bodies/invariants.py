@@ -169,10 +169,10 @@ def attachment(
             direction, sign = motion.rotation
             Phi_r[direction, block] = sign * samples.rotation[:, 0]
         start += shapes.size
-    if offset is not None and np.any(offset):
+    if offset is not None and (s := np.asarray(offset, dtype=float)).any():
         # the offset point turns with its section: theta x s
-        Phi_d = Phi_d - hat(offset) @ Phi_r
-        position = position + offset
+        Phi_d = Phi_d - hat(s) @ Phi_r
+        position = position + s
     R_BA = np.eye(3) if rotation is None else np.asarray(rotation, dtype=float)
     return Attachment(position, R_BA, Phi_d + 0.0, Phi_r + 0.0)
 

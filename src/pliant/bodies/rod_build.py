@@ -88,8 +88,7 @@ def rod(
     )
     made = {}
     found = zip(places, before, rows[len(fine) :], moments[N:], reference[N:], strict=True)
-    for (name, (_, given)), (at, stations_before, row, after, bent) in zip(frames.items(), found, strict=True):
-        offset = np.asarray(given, dtype=float)
+    for (name, (_, offset)), (at, stations_before, row, after, bent) in zip(frames.items(), found, strict=True):
         frame = RodFrame(at, offset, np.eye(3), row, stations_before, after, bent)
         if curvature is not None:
             turned = undeformed_axes(bare, frame)

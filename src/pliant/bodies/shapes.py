@@ -31,6 +31,9 @@ _LOW = 2.5
 # of the series sinh z - sin z = 2 z^3 sum_k z^4k / (4 k + 3)!, and of its three derivatives: enough up to z = 5
 CLAMPED_TERMS = 12
 _CLAMPED = np.array([[2.0 / factorial(4 * k + first) for k in range(CLAMPED_TERMS)] for first in (3, 2, 1, 0)])
+FOUR_WAVES = 11.0
+"""beta of the fourth wave along a beam: up to it all have the same points, so that what is equal in two families of any
+numbers of shapes is equal to the last digit and remains one constant of compiled code."""
 # Gauss points of a panel for functions of which nothing is known
 _UNKNOWN_POINTS = 24
 _UNKNOWN_PANELS = 16
@@ -263,8 +266,12 @@ def _finished(raw: Array, shapes: Sequence[Shape], x: Array, orders: Sequence[in
 
 def _clamped_functions(z: Array) -> Array:
     """sinh z - sin z, cosh z - cos z, sinh z + sin z and cosh z + cos z (4, places), by series of positive terms."""
-    powers = (z**4)[:, None] ** np.arange(CLAMPED_TERMS)
-    return np.asarray((_CLAMPED @ powers.T) * z ** np.array([[3], [2], [1], [0]]))
+    square = z * z
+    found = _CLAMPED @ np.vander(square * square, CLAMPED_TERMS, increasing=True).T
+    found[0] *= square * z
+    found[1] *= square
+    found[2] *= z
+    return np.asarray(found)
 
 
 def _waves(waves: Sequence[Wave], xi: Array, orders: Sequence[int]) -> Array:
@@ -326,7 +333,10 @@ def _strain_polynomial(degree: int, integrals: int, length: float, zeros: tuple[
 def clamped_sigma(beta: float, mu: float = 0.0) -> float:
     """sigma of cosh z - cos z - sigma (sinh z - sin z) from the shear force of the tip mass."""
     if beta < _LOW:
-        odd, even = (float(value) for value in _clamped_functions(np.array([beta]))[:2, 0])
+        power, odd, even = beta**4, 0.0, 0.0
+        for of_odd, of_even in _CLAMPED[:2, ::-1].T.tolist():
+            odd, even = odd * power + of_odd, even * power + of_even
+        odd, even = beta**3 * odd, beta**2 * even
         return (odd + beta * mu * even) / (cosh(beta) + cos(beta) + beta * mu * odd)
     # the same times 2 exp(-beta)
     c, s, e = cos(beta), sin(beta), exp(-beta)
@@ -373,4 +383,5 @@ def _free_free(beta: float, length: float) -> Wave:
 
 def _wave_points(beta: float) -> int:
     # a product of two waves is resolved once 2 n exceeds beta by several times beta^(1/3)
+    beta = max(beta, FOUR_WAVES)
     return ceil(0.5 * beta + 6.0 * float(beta ** (1 / 3))) + 8

@@ -182,6 +182,7 @@ class Modes(Element):
                     message=f"{key} is read only for the shape {shape}; the shape is {family.shape}",
                 )
 
+    @once_per_element
     def resolve(self, name: str) -> Family:
         """A family with the common keys filled in and no shape auto; its count is 0 when it is not given."""
         own: Family | None = getattr(self, name)
@@ -198,7 +199,6 @@ class Modes(Element):
             filled["expressions"] = ()
         return Family(count=count, **filled)
 
-    @once_per_element
     def families(self) -> Mapping[str, Family]:
         """The families that have modes, in the order of the coordinates."""
         return {name: self.resolve(name) for name in self.family_names}

@@ -23,8 +23,10 @@ from pliant.results.channels import effort_word
 from pliant.results.samples import Extreme, Strain
 from pliant.simulation.drives.kinds import NoDrive
 from pliant.simulation.integrators.integrator import Piece
-from pliant.simulation.state_equations import StateEquations
-from pliant.simulation.summits import StepEnds, Tops, Track
+from pliant.simulation.integrators.lockstep import Steps, alone
+from pliant.simulation.recorder import InstantsAsk
+from pliant.simulation.state_equations import Moments, StateEquations
+from pliant.simulation.summits import Looks, StepEnds, Tops, Track
 
 Floats = NDArray[np.float64]
 
@@ -83,15 +85,18 @@ class Peaks:
             if self._kept > PENDING:
                 self.interrupt()
 
-    def settle(self) -> None:
+    def settling(self) -> Steps[None]:
         """The equations go on to another interval: efforts belong to the one that they are in, and may jump."""
         if self._driven:
             track, self._driven = Track(self._driven, self.equations.count), []
             with self._tops(self.efforts) as tops:
-                tops.climb(track, self._efforts)
+                yield from _told(tops.climbing(track), self._efforts)
 
     def interrupt(self) -> None:
         """Coordinates jump, or there is enough to be looked at."""
+        alone(self._interrupting())
+
+    def _interrupting(self) -> Steps[None]:
         if not self._moved:
             return
         track, self._moved, self._kept = Track(self._moved, self.equations.count), [], 0
@@ -101,7 +106,12 @@ class Peaks:
         for groups in parts:
             part = slice(first, first := first + sum(len(group.names) for group in groups))
             with self._tops(part) as tops:
-                tops.climb(track, partial(self._followed, groups))
+                yield from _told(tops.climbing(track), partial(self._followed, groups))
+
+    def finishing(self) -> Steps[None]:
+        """Look at everything that is left; it may be found together with what other runs ask for."""
+        yield from self.settling()
+        yield from self._interrupting()
 
     def extremes(self) -> dict[str, Extreme]:
         """What was found, by name."""
@@ -110,8 +120,7 @@ class Peaks:
 
     def memory(self) -> Floats:
         """What must be kept to go on."""
-        self.settle()
-        self.interrupt()
+        alone(self.finishing())
         return self.found
 
     def recall(self, found: Floats) -> None:
@@ -130,16 +139,41 @@ class Peaks:
         yield tops
         found[columns, place], found[columns, place + 1] = signs * tops.best, tops.when
 
-    def _efforts(self, times: Floats, states: Floats) -> Floats:
-        return self.equations.moments(times, states).tau
+    def _efforts(self, times: Floats, states: Floats) -> Steps[Floats]:
+        found: Moments = yield InstantsAsk(self.equations, self.equations.clocks(times), states)
+        return found.tau
 
-    def _followed(self, groups: list[_Group], times: Floats, states: Floats) -> Floats:
+    def _followed(self, groups: list[_Group], times: Floats, states: Floats) -> Steps[Floats]:
         """What follows from the coordinates alone (times, names)."""
         q = states[:, : self.equations.count]
         constrained, path = self.equations.constrained, self.equations.path
         if constrained is not None and path is not None:
             q = constrained.expand(path.many(times).q, q)
-        return np.hstack([group.values(q) for group in groups])
+        found = []
+        for group in groups:
+            found.append(group.values(q if group.asks is None else (yield group.asks(q))))
+        return np.hstack(found)
+
+
+def _told(looks: Looks[None], find: Callable[[Floats, Floats], Steps[Floats]]) -> Steps[None]:
+    """Tell what is looked for, by what it takes to find it."""
+    try:
+        wanted = next(looks)
+        while True:
+            wanted = looks.send((yield from find(*wanted)))
+    except StopIteration:
+        return
+
+
+class PositionsAsk(NamedTuple):
+    """Asks for positions of frames (states, frames, 3)."""
+
+    arm: Dynamics
+    frames: tuple[str, ...]
+    q: Floats
+
+    def alone(self) -> Floats:
+        return self.arm.positions(self.frames, self.q)
 
 
 class _Group(NamedTuple):
@@ -148,11 +182,13 @@ class _Group(NamedTuple):
     names    of them
     values   of those at some states (states, n) -> (states, names)
     lengths  whether they are lengths of vectors
+    asks     what the values need of the states, and take instead of them, where it is more than the states
     """
 
     names: tuple[str, ...]
     values: Callable[[Floats], Floats]
     lengths: bool = False
+    asks: Callable[[Floats], PositionsAsk] | None = None
 
 
 def _groups(arm: Dynamics, strains: tuple[Strain, ...], frames: tuple[str, ...]) -> Iterator[_Group]:
@@ -173,7 +209,7 @@ def _groups(arm: Dynamics, strains: tuple[Strain, ...], frames: tuple[str, ...])
     # over-constrained loops are closed one state at a time
     if bending and frames and not arm.loops.redundant:
         names = tuple(f"{frame}.deflection" for frame in frames)
-        yield _Group(names, partial(_deviations, arm, unbending(arm), frames), lengths=True)
+        yield _Group(names, _distances, lengths=True, asks=partial(_both_places, arm, unbending(arm), frames))
 
 
 def _products(rows: Floats, q: Floats) -> Floats:
@@ -185,10 +221,15 @@ def _tip_motions(members: list[Member], q: Floats) -> Floats:
     return _lengths(np.stack([x for each in members for x in deflection(each.body, "tip", q[:, each.elastic])], axis=1))
 
 
-def _deviations(arm: Dynamics, unbent: Callable[[Floats], Floats], frames: tuple[str, ...], q: Floats) -> Floats:
+def _both_places(arm: Dynamics, unbent: Callable[[Floats], Floats], frames: tuple[str, ...], q: Floats) -> PositionsAsk:
+    """Where frames are, and then where the rigid robot has them."""
+    return PositionsAsk(arm, frames, np.vstack([q, unbent(q)]))
+
+
+def _distances(both: Floats) -> Floats:
     """How far each frame is from where the rigid robot has it (states, frames)."""
-    both = arm.positions(frames, np.vstack([q, unbent(q)]))
-    return _lengths(both[: len(q)] - both[len(q) :])
+    half = len(both) // 2
+    return _lengths(both[:half] - both[half:])
 
 
 def _lengths(vectors: Floats) -> Floats:

@@ -8,9 +8,9 @@ from the highest ones to the tops between them.
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Callable, Sequence
+from collections.abc import Generator, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,9 @@ from pliant.simulation.integrators.integrator import hermite
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-Values = Callable[[Floats, Floats], Floats]
-"""(times, states) -> numbers (times, columns)."""
+T = TypeVar("T")
+Looks = Generator[tuple[Floats, Floats], Floats, T]
+"""Hands out times and states and is told the numbers there (times, columns)."""
 
 LONG = 64
 """Steps of a part, at the least on the average, that is not worth being copied."""
@@ -108,11 +109,11 @@ class Tops:
     def __init__(self, columns: Ints, signs: Floats, smooth: NDArray[np.bool_], best: Floats, when: Floats) -> None:
         self.columns, self.signs, self.smooth, self.best, self.when = columns, signs, smooth, best, when
 
-    def climb(self, track: Track, values: Values) -> None:
+    def climbing(self, track: Track) -> Looks[None]:
         """Take note of a motion."""
         if len(track.ends) < 2:
             return
-        times, heights = self._looked_at(track, values)
+        times, heights = yield from self._looked_at(track)
         highest, every = heights.argmax(axis=0), np.arange(len(self.columns))
         self._take(every, heights[highest, every], times[highest])
         which, t, h = self._hills(times, heights)
@@ -127,7 +128,7 @@ class Tops:
             which, low, high, centre = which[left], low[left], high[left], centre[left]
             # three points close to each other: their parabola is as good as the motion
             t = np.clip(centre + NEAR * (high - low) * np.array([[-1.0], [0.0], [1.0]]), low, high)
-            found = self._heights(values(t.ravel(), track(t.ravel())))
+            found = self._heights((yield t.ravel(), track(t.ravel())))
             h = found[np.arange(t.size), np.tile(which, 3)].reshape(t.shape)
             centre, top, has_top = _parabolas(t, h)
             self._take(which, top, centre)
@@ -137,7 +138,7 @@ class Tops:
     def _heights(self, seen: Floats) -> Floats:
         """Numbers of which the highest are sought (times, tops); where there are none -inf."""
         high = self.signs * seen[:, self.columns]
-        return high if np.isfinite(high.sum()) else np.where(np.isfinite(high), high, -np.inf)
+        return np.where(np.isfinite(high), high, -np.inf)
 
     def _take(self, which: Ints, heights: Floats, times: Floats) -> None:
         # the highest of each comes last
@@ -146,27 +147,27 @@ class Tops:
         above = heights > self.best[which]
         self.best[which[above]], self.when[which[above]] = heights[above], times[above]
 
-    def _looked_at(self, track: Track, values: Values) -> tuple[Floats, Floats]:
+    def _looked_at(self, track: Track) -> Looks[tuple[Floats, Floats]]:
         """Times and heights (times, tops) beside which nothing is beyond the best."""
         ends = track.ends
         times, last = track.times[ends], len(ends) - 1
         if last == 1:
             # a parabola needs a third one
             times = np.array([times[0], times.mean(), times[1]])
-            return times, self._heights(values(times, track(times)))
+            return times, self._heights((yield times, track(times)))
         strides = STRIDES[bisect(ENOUGH, last) :: -1]
         k, known = _spaced(last, strides[0]), np.zeros(last + 1, dtype=bool)
         known[k] = True
         every = np.empty((last + 1, len(self.columns)))
         new = k
         for stride in strides[1:]:
-            every[new] = self._heights(values(times[new], track.states(ends[new])))
+            every[new] = self._heights((yield times[new], track.states(ends[new])))
             wide = np.repeat(self._may_rise(every[k]), np.diff(k))
             new = np.flatnonzero(wide & ~known[:-1])
             new = new[(last - new) % stride == 0]
             known[new] = True
             k = np.flatnonzero(known)
-        every[new] = self._heights(values(times[new], track.states(ends[new])))
+        every[new] = self._heights((yield times[new], track.states(ends[new])))
         return times[k], every[k]
 
     def _may_rise(self, heights: Floats) -> NDArray[np.bool_]:

@@ -94,6 +94,7 @@ class LoadedCode:
 
     def __init__(self, code: bytes) -> None:
         llvm = _llvm()
+        self._addresses: dict[str, int] = {}
         with _LOCK:
             empty = llvm.parse_assembly("")
             self._engine = llvm.create_mcjit_compiler(empty, _machine())
@@ -101,7 +102,10 @@ class LoadedCode:
             self._engine.finalize_object()
 
     def address(self, name: str) -> int:
-        found: int = self._engine.get_function_address(name)
-        if not found:
-            raise KeyError(f"the compiled module has no function '{name}'")
-        return found
+        """Where a function of it begins."""
+        if name not in self._addresses:
+            found: int = self._engine.get_function_address(name)
+            if not found:
+                raise KeyError(f"the compiled module has no function '{name}'")
+            self._addresses[name] = found
+        return self._addresses[name]

@@ -38,7 +38,7 @@ def rhs_ir(drive: str, split: Split, driving: Driving, layout: StateLayout) -> s
     q, v = split.whole(w, ("%x", w.at("%x", layout.v.start)), held["full"], held["r"])
     call_drive(w, held, drive, q, v)
     out = held["out"] if m else dv
-    call_dynamics(w, held, (q, v, held["f"]), out)
+    call_dynamics(w, held, held["dynamics"], (q, v, held["f"]), out)
     with w.repeat(count) as i:
         w.write(w.read("%x", w.iadd(i, layout.v.start)), "%dx", i)
     for k in range(layout.further):
@@ -82,6 +82,13 @@ class ExplicitSystem(DrivenSystem):
         parts.append(evaluate.text("evaluate", "ptr %context, ptr %time, ptr %x, ptr %dx"))
         parts.append(entry_ir("evaluate", dict.fromkeys(("context", "time", "x", "dx"), "ptr")))
         return "".join([*parts, ATTRIBUTES])
+
+    @property
+    def without_lane(self) -> str:
+        """Why it is stepped alone and not beside others in lanes, in words; empty where it can be."""
+        if self.driving.driven:
+            return "joints with a prescribed motion have no lanes"
+        return "joints that turn any way have no lanes" if self.turning else ""
 
     def slope(self, t: float, x: Floats) -> Floats:
         """dx/dt, for checks and other integrators."""

@@ -74,7 +74,7 @@ def residual_ir(drive: str, equation: Equation) -> str:
     held = held_in(w, CONTEXT)
     q, v, third = _prepare(w, held, equation, drive)
     out, f, n = held["out"], held["f"], equation.split.n
-    call_dynamics(w, held, (q, v, third), out)
+    call_dynamics(w, held, held["dynamics"], (q, v, third), out)
     for j, k in enumerate(equation.split.moving):
         found = w.read(out, equation.first + k)
         w.write(w.fsub(w.read("%a", j), found) if equation.forward else w.fsub(found, w.read(f, k)), "%r", j)
@@ -167,7 +167,7 @@ class ImplicitSystem(DrivenSystem):
             dstore=aligned(tangent.record_size * lanes),
             saved=aligned(tangent.saved_size),
             dout=aligned(tangent.outputs * lanes),
-            tangent_rows=np.array(tangent.rows, dtype=np.int64),
+            tangent_rows=tangent.table,
             drive_saved=aligned(max(self.drives[1].saved_size, 1)),
             drive_dout=aligned(n * lanes),
             **{f"d{k}": aligned(n * lanes) for k in "qvx"},

@@ -94,7 +94,7 @@ def lane_rhs_ir(forward: str, drive: str, driving: Driving, layout: StateLayout,
             w.write(w.read("%x", layout.drive.start + k), w.held["r"], driving.signals + k)
         v, dv = w.at("%x", layout.v.start), w.at("%dx", layout.v.start)
         call_drive(w, w.held, drive, "%x", v)
-        call_dynamics(w, {**w.held, "dynamics": f"@{forward}"}, ("%x", v, w.held["f"]), dv)
+        call_dynamics(w, w.held, f"@{forward}", ("%x", v, w.held["f"]), dv)
         with w.repeat(layout.count) as i:
             w.write(w.read(v, i), "%dx", i)
         for k in range(layout.further):
