@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pliant import PID, Dynamics, Quintic, Start
+from pliant.simulation.integrators.lockstep import alone
 from pliant.simulation.outputs import Outputs
 from pliant.simulation.run import Run
 from pliant.simulation.study import Study
@@ -145,7 +146,8 @@ def driven():
         ends = zip(piece.knots[:-1], piece.knots[1:], strict=True)
         times = np.concatenate([np.linspace(a, b, FINE) for a, b in ends])
         states = piece(times)
-        values = np.hstack([run.peaks._followed(run.peaks.groups, times, states), run.peaks._efforts(times, states)])
+        asked = run.peaks._followed(run.peaks.groups, times, states), run.peaks._efforts(times, states)
+        values = np.hstack([alone(steps) for steps in asked])
         for name, column in zip(run.peaks.names, values.T, strict=True):
             seen.setdefault(name, []).append(column)
 
