@@ -70,6 +70,24 @@ for _ in range(20):
     best = min(best, time.process_time() - start)
 start = time.process_time() - best
 """
+OTHER_PAYLOAD = """
+import pliant
+from pliant.simulation.run import Run
+base = pliant.load("two-link-flexible")
+move = pliant.Quintic(to={"shoulder": 0.6, "elbow": -0.5}, duration=1.0)
+drive = pliant.PID(trajectory=move, kp=[400, 120], kd=[40, 8], gravity="desired")
+best = 1.0
+for k in range(1, 21):
+    robot = base.set("forearm.payloads[0].mass", 0.5 + 0.001 * k)
+    arm = pliant.Dynamics(robot)
+    start = time.process_time()
+    study = pliant.Study(name="run", robot=robot, until=2.0, drive=drive, start=pliant.Start(links="equilibrium"))
+    Run(study, arm)._begin()
+    if k > 3:
+        best = min(best, time.process_time() - start)
+start = time.process_time() - best
+"""
+"""From a robot with another payload to the first step of its run: bent start, drive with a rigid model, choice, code."""
 README_RUN = """
 import pliant, sys
 arm = pliant.Dynamics("two-link-flexible")
@@ -155,7 +173,9 @@ def measure(options: Options) -> Section:
             section.add(Row(case, label, took, "s", *unit, faster=False, goal=within(2.0)))
     took = _smallest(SECOND_RUN, "")
     section.add(Row("two-link-flexible", "set-up of a further run", took, "s", *unit, faster=False, goal=within(3e-3)))
-    section.notes.append(f"Goals in seconds are given where {UNIT} takes {UNIT_SECONDS:g} s: 1, 2 and 0.003 s.")
+    took, label = _smallest(OTHER_PAYLOAD, ""), "set-up of a run with another payload"
+    section.add(Row("two-link-flexible", label, took, "s", *unit, faster=False, goal=within(5e-3)))
+    section.notes.append(f"Goals in seconds are given where {UNIT} takes {UNIT_SECONDS:g} s: 1, 2, 0.003 and 0.005 s.")
     return section
 
 

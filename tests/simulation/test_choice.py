@@ -5,14 +5,18 @@ import pytest
 
 import zoo
 from pliant import PID, Beam, Cycloidal, Damping, Dynamics, Joint, Link, Modes, Properties, Rigid, Robot, Study
+from pliant.analysis.modes import held_squares, modes
 from pliant.mechanism import assemble
-from pliant.simulation.choice import StartingModel, choose, estimated_steps, fastest_rate, followed
+from pliant.simulation.choice import RateAsk, choose, estimated_steps, fastest_rate, followed
 from pliant.simulation.drives.kinds import NoDrive
+from pliant.simulation.integrators.compiled import compilable
+from pliant.simulation.integrators.compiled_systems import inertia_and_stiffness
 from pliant.simulation.losses import Losses
 from pliant.simulation.run import Run, simulate
 from pliant.simulation.start import Start
 from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.study import IntegratorOptions
+from pliant.simulation.trajectories.path import Surroundings
 
 NO_GRAVITY = (0.0, 0.0, 0.0)
 CHAIN = 160
@@ -64,6 +68,19 @@ def test_the_fastest_rate_by_iteration(make, monkeypatch):
     by_matrix = fastest_rate(equations, *state)
     monkeypatch.setattr("pliant.simulation.choice.ITERATED", 2)
     assert fastest_rate(equations, *state) == pytest.approx(by_matrix, rel=0.05)
+
+
+@pytest.mark.parametrize("make", [satellite, passive_elbow, lambda: zoo.robot("clamped-free")])
+def test_natural_frequencies_from_the_code_of_implicit_steps(make):
+    """The same as those of modes, whose derivatives are not compiled for a choice; feedback holds what drives hold."""
+    arm = Dynamics(make())
+    gains = {"kp": 70.0, "kd": 3.0} if arm.inputs else None
+    drive = NoDrive(0) if gains is None else PID(**gains).bind(Surroundings(arm, arm.q()), arm.q() @ arm.B)
+    equations = StateEquations(arm, drive)
+    M, K = inertia_and_stiffness(equations, compilable(equations), arm.q())
+    assert pytest.approx(arm.mass_matrix(arm.q()), rel=1e-9, abs=1e-12 * np.abs(M).max()) == M
+    wanted = modes(arm, arm.q()).squares
+    assert held_squares(arm, M, K) == pytest.approx(wanted, rel=1e-8, abs=1e-10 * np.abs(wanted).max())
 
 
 def test_a_large_model_is_judged_without_its_matrices(monkeypatch):
@@ -226,7 +243,7 @@ def test_explicit_steps_follow_what_stays_or_is_short(other):
 def test_the_steps_of_a_motion_are_estimated():
     """Against those that both integrators really take."""
     run = run_of()
-    explicit, implicit = estimated_steps(StartingModel(run.equations, run.q0, run.v0), 3.0, 1e-6)
+    explicit, implicit = estimated_steps(RateAsk(run.equations, run.q0, run.v0), 3.0, 1e-6)
     for method, expected in (("dop853", explicit), ("esdirk", implicit)):
         taken = run_of(method)
         taken.go()

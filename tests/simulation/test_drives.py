@@ -1,5 +1,6 @@
 """Drives: what they are told is what they do, and models that fit are followed exactly."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 import pliant
 from pliant.dynamics import Dynamics
-from pliant.engine.stepping.driving import Driving
+from pliant.engine.stepping.driving import DriveKernel, Driving
 from pliant.engine.stepping.explicit_system import ExplicitSystem
 from pliant.engine.stepping.layout import BALANCES
 from pliant.engine.stepping.signals import Signals
@@ -20,6 +21,7 @@ from pliant.simulation.drives.given import GivenTorque
 from pliant.simulation.drives.law import compiled_law
 from pliant.simulation.drives.prescribed import PrescribedMotion
 from pliant.simulation.drives.saturated import SaturatedDrive
+from pliant.simulation.loads import Disturbance, ElasticStops
 from pliant.simulation.run import SimulationWarning, simulate
 from pliant.simulation.start import Start
 from pliant.simulation.state_equations import StateEquations
@@ -105,7 +107,7 @@ def test_efforts_in_machine_code_and_one_by_one(robot, name):
     if isinstance(active, SaturatedDrive):
         assert np.abs(tau[:, 0]).max() == limit > np.abs(tau[:, 0]).min()
     law = compiled_law(equations)
-    driving = Driving(law.force, law.gains, law.channels, law.states)
+    driving = Driving(law.force, law.gains, law.channels, law.states, structure=law.structure)
     system = ExplicitSystem(arm.tree, driving, equations.traced_forward)
     system.set_signals(Signals.fit(law.signals, 0.0, 0.25))
     for t, q_t, v_t, x_t, action in zip(times, q, v, x, actions, strict=True):
@@ -114,6 +116,43 @@ def test_efforts_in_machine_code_and_one_by_one(robot, name):
         scale = np.abs(wanted).max()
         assert system.forces(float(t), y) == pytest.approx(arm.B @ action.tau, rel=0, abs=1e-10 * np.abs(tau).max())
         assert system.slope(float(t), y) == pytest.approx(wanted, rel=1e2 * digits, abs=1e2 * digits * scale)
+
+
+def driven(arm, drive):
+    """The equations of a drive, its law, and its kernel."""
+    q0 = arm.reference_pose()
+    equations = StateEquations(arm, drive.bind(Surroundings(arm, q0), q0 @ arm.B))
+    equations.enter(0.0, 0.25)
+    law = compiled_law(equations)
+    driving = Driving(law.force, law.gains, law.channels, law.states, structure=law.structure)
+    return equations, law, driving, DriveKernel.of(arm.tree, driving, ())
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_other_numbers_share_the_code_of_a_law(arm, name):
+    """A kernel that was traced for another payload and other gains is that of the law."""
+    lighter, heavier = (arm.set("forearm.payloads[0].mass", mass) for mass in (0.61, 0.73))
+    *_, before = driven(lighter, LAWS[name]({"trajectory": MOVE, "kp": 300.0, "kd": 20.0}))
+    equations, law, driving, kernel = driven(heavier, LAWS[name]({"trajectory": MOVE, "kp": 400.0, "kd": 30.0}))
+    assert kernel is before
+    system = ExplicitSystem(heavier.tree, driving, equations.traced_forward)
+    system.set_signals(Signals.fit(law.signals, 0.0, 0.25))
+    y = 0.1 * np.random.default_rng(4).standard_normal(equations.size)
+    wanted = equations.rates(0.1, y)
+    assert system.slope(0.1, y) == pytest.approx(wanted, rel=1e-9, abs=1e-9 * np.abs(wanted).max())
+
+
+def test_other_structure_has_code_of_its_own(arm):
+    """Gains that are zero, models, limits and loads are in the code."""
+    given = {"trajectory": MOVE, "kp": 300.0}
+    drives = [PID(**given), PID(**given, kd=20.0), PID(**given, kd=20.0, ki=1.0), PID(**given, gravity="measured")]
+    drives += [ComputedTorque(**given), FeedForward(**given, model="elastic"), PID(**given, saturate=True)]
+    kernels = [driven(arm, drive)[-1] for drive in drives]
+    driving = driven(arm, drives[0])[2]
+    stops = [ElasticStops({k: (-1.0, 1.0)}, 1e3, 0.1) for k in (0, 1)]
+    hits = [Disturbance(frame=frame, force=[1.0, 0.0, 0.0]).bind(arm) for frame in ("tip", "upper")]
+    kernels += [DriveKernel.of(arm.tree, replace(driving, loads=(load,)), ()) for load in (*stops, *hits)]
+    assert len({id(kernel) for kernel in kernels}) == len(kernels)
 
 
 def test_expressions(arm):

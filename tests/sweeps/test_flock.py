@@ -119,7 +119,7 @@ def test_rates_and_efforts_are_those_of_each_run(arms, drive, monkeypatch):
     asks = [RateAsk(run.equations, run.q0, run.v0) for run in some]
     monkeypatch.setattr(RateAsk, "alone", None)
     for ask, found in zip(asks, Together().answers(asks), strict=True):
-        assert found == pytest.approx(fastest_rate(*ask), rel=RATE)
+        assert found == pytest.approx(fastest_rate(ask.equations, ask.q, ask.v), rel=RATE)
     times = np.sort(rng.uniform(0.0, 0.5, 7))
     asks = [InstantsAsk(run.equations, times, rng.standard_normal((7, run.equations.size))) for run in some]
     for ask, found in zip(asks, Together().answers(asks), strict=True):

@@ -187,6 +187,13 @@ def vibration_modes(
     return ModeSet(squares[own], shapes, ratios[own], shares, arm.names, state, arm, told, rates)
 
 
+def held_squares(arm: Dynamics, M: Floats, K: Floats) -> Floats:
+    """Squares of the natural frequencies of a tree whose drives hold, from its inertia and stiffness (n, n)."""
+    Z = _free_motions(arm, Tangent(M, np.zeros_like(M), K, arm.B, np.eye(arm.size), arm.names), locked=True)
+    M, K = (Z.T @ x @ Z for x in (M, K))
+    return vibrations(M, (K + K.T) / 2, rigid_motions(arm, Z, M, K))[0]
+
+
 def _free_motions(arm: Dynamics, t: Tangent, locked: bool | Sequence[str]) -> Floats:
     """Z (m, k): motions of the independent coordinates that keep the motor angles of the locked joints."""
     if locked is False:

@@ -18,6 +18,7 @@ SAME_LINE = 1e-9
 """Spread of a mass beside a line, of that along it, which is rounding."""
 RANK = 1e-10
 """Of the largest singular value: less is rounding of turned arrays."""
+IDENTITY = np.eye(3)
 WIDENED = ("first_modal", "beta", "lam", "I_re", "I_ee", "M_ee", "K_ee", "D_ee")
 """The integrals of a ModalBody that get further modes."""
 
@@ -37,25 +38,20 @@ class ShorteningFields:
 
     def widened(self, body: Mapping[str, Array], mass: float, place: Array, spread: Array) -> dict[str, Array]:
         """Integrals of a body with n modes and these fields; its mass m, int r dm and int r r^T dm where they act."""
-        t, G = self.shifts, self.gradients
-        n, k = body["first_modal"].shape[1], len(t)
-        moved = G @ place
-        r_phi = moments(body["I_re"])
+        n, k = body["first_modal"].shape[1], len(self.shifts)
+        # with r = (1, x, y, z) a field is u_j = H_j r
+        H = np.concatenate([self.shifts[:, :, None], self.gradients], axis=2).reshape(3 * k, 4)
+        S = np.empty((4, 4))
+        S[0, 0], S[0, 1:], S[1:, 0], S[1:, 1:] = mass, place, place, spread
+        F = np.concatenate([body["first_modal"].T[:, :, None], np.swapaxes(moments(body["I_re"]), 1, 2)], axis=2)
         # int a b^T dm of places r, shapes phi and fields u
-        r_u = np.einsum("a,jb->jab", place, t) + np.einsum("ac,jbc->jab", spread, G)
-        phi_u = np.einsum("ai,jb->ijab", body["first_modal"], t) + np.einsum("ica,jbc->ijab", r_phi, G)
-        u_u = (
-            mass * np.einsum("ia,jb->ijab", t, t)
-            + np.einsum("ia,jb->ijab", t, moved)
-            + np.einsum("ia,jb->ijab", moved, t)
-            + np.einsum("iac,cd,jbd->ijab", G, spread, G)
-        )
+        r_u = np.swapaxes((H @ S[:, 1:]).reshape(k, 3, 3), 1, 2)
         pairs = np.zeros((n + k, n + k, 3, 3))
-        pairs[:n, n:] = phi_u
-        pairs[n:, :n] = np.swapaxes(np.swapaxes(phi_u, 0, 1), 2, 3)
-        pairs[n:, n:] = u_u
+        pairs[:n, n:] = (F.reshape(3 * n, 4) @ H.T).reshape(n, 3, k, 3).swapaxes(1, 2)
+        pairs[n:, :n] = pairs[:n, n:].transpose(1, 0, 3, 2)
+        pairs[n:, n:] = (H @ S @ H.T).reshape(k, 3, k, 3).swapaxes(1, 2)
         out = {
-            "first_modal": np.concatenate([body["first_modal"], (mass * t + moved).T], axis=1),
+            "first_modal": np.concatenate([body["first_modal"], (H @ S[:, 0]).reshape(k, 3).T], axis=1),
             "beta": np.concatenate([body["beta"], _cross(r_u).T], axis=1),
             "lam": _cross(pairs),
             "I_re": np.concatenate([body["I_re"], _tensor(r_u)]),
@@ -96,12 +92,12 @@ def inverse_of_spread(A: Array) -> Array:
 def moments(tensor: Array) -> Array:
     """int a b^T dm of int a~^T b~ dm = (int a . b dm) 1 - int b a^T dm, whose trace is 2 int a . b dm (..., 3, 3)."""
     trace = np.einsum("...aa->...", tensor) / 2
-    return np.asarray(np.swapaxes(trace[..., None, None] * np.eye(3) - tensor, -1, -2))
+    return np.asarray(np.swapaxes(trace[..., None, None] * IDENTITY - tensor, -1, -2))
 
 
 def _tensor(pairs: Array) -> Array:
     trace = np.einsum("...aa->...", pairs)
-    return np.asarray(trace[..., None, None] * np.eye(3) - np.swapaxes(pairs, -1, -2))
+    return np.asarray(trace[..., None, None] * IDENTITY - np.swapaxes(pairs, -1, -2))
 
 
 def _cross(pairs: Array) -> Array:

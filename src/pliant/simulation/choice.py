@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 from math import inf
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.analysis.modes import modes
+from pliant.analysis.modes import held_squares, modes
 from pliant.analysis.statics import NoEquilibriumError
-from pliant.dynamics import Dynamics
 from pliant.simulation.integrators.integrator import Integrator, Settings
 from pliant.simulation.integrators.lockstep import Steps, alone
 from pliant.simulation.loads import ElasticStops
@@ -59,11 +57,20 @@ MOST_IMPLICIT = 4000
 """Coordinates up to which the matrices of implicit steps fit into a common memory."""
 
 
-class StartingModel:
-    """The model linearised at its start, damping and feedback included."""
+class RateAsk:
+    """Asks for the fastest rate of a model that is linearised at its start, damping and feedback included."""
 
     def __init__(self, equations: StateEquations, q: Floats, v: Floats) -> None:
-        self.equations, self.y = equations, equations.start(q, v)
+        self.equations, self.q, self.v = equations, q, v
+
+    def alone(self) -> float:
+        """That rate, rad/s; endless where there is no linear model."""
+        return self.fastest
+
+    @cached_property
+    def y(self) -> Floats:
+        """The state at the start."""
+        return self.equations.start(self.q, self.v)
 
     @property
     def states(self) -> int:
@@ -82,7 +89,7 @@ class StartingModel:
 
     @cached_property
     def fastest(self) -> float:
-        """The rate of the fastest motion, rad/s; endless where there is no linear model."""
+        """The largest of their sizes."""
         if self.states > ITERATED:
             return _largest_rate(self.equations, self.y)
         if not np.isfinite(self.matrix).all():
@@ -92,7 +99,7 @@ class StartingModel:
 
 def fastest_rate(equations: StateEquations, q: Floats, v: Floats) -> float:
     """The fastest motion of the model linearised at its start, damping and feedback included, rad/s."""
-    return StartingModel(equations, q, v).fastest
+    return RateAsk(equations, q, v).fastest
 
 
 def _state_matrix(equations: StateEquations, y: Floats) -> Floats:
@@ -118,7 +125,7 @@ DAMPED = 0.7
 """Part of a pole that is real from which it is damping that makes the motion fast."""
 
 
-def fastest_motion(start: StartingModel, q: Floats) -> tuple[str, bool]:
+def fastest_motion(start: RateAsk, q: Floats) -> tuple[str, bool]:
     """What the fastest motion is: the coordinate that carries most of its energy and why, and whether it is damped."""
     equations, m = start.equations, start.equations.layout.q.stop
     if 2 * m > LARGE or not m:
@@ -127,7 +134,7 @@ def fastest_motion(start: StartingModel, q: Floats) -> tuple[str, bool]:
     which = int(np.argmax(np.abs(poles)))
     moving = np.zeros(equations.arm.size, dtype=complex)
     moving[list(equations.moving)] = vectors[m : 2 * m, which]
-    shares = (moving.conj() * _momenta(equations.arm, q, moving)).real
+    shares = (moving.conj() * _momenta(equations, q, moving)).real
     name = equations.arm.names[int(np.argmax(np.abs(shares)))]
     pole = poles[which]
     if -pole.real > DAMPED * abs(pole):
@@ -136,11 +143,14 @@ def fastest_motion(start: StartingModel, q: Floats) -> tuple[str, bool]:
     return f", mostly of '{name}'" + (f": {WHY[family]}" if family in WHY else ""), False
 
 
-def _momenta(arm: Dynamics, q: Floats, v: NDArray[np.complex128]) -> NDArray[np.complex128]:
-    """M v (n,), from forces: no mass matrix is compiled for one product."""
-    still = np.zeros(arm.size)
-    real, imaginary = (arm.forces(q, still, part) - arm.bias(q, still) for part in (v.real.copy(), v.imag.copy()))
-    return np.asarray(real + 1j * imaginary)
+def _momenta(equations: StateEquations, q: Floats, v: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    """M v (n,); of a tree from accelerations by unit forces, for which nothing more is compiled."""
+    n, forward = equations.arm.size, equations.loops.forward
+    if equations.loops.rows:
+        return np.asarray(equations.arm.mass_matrix(q) @ v)
+    still = np.zeros(n)
+    mobility = np.array([forward(q, still, unit) for unit in np.eye(n)]) - forward(q, still, still)
+    return np.asarray(np.linalg.solve(mobility, v))
 
 
 def _largest_rate(equations: StateEquations, y: Floats) -> float:
@@ -181,10 +191,15 @@ def _stops_rate(equations: StateEquations, q: Floats, v: Floats) -> float:
     return max(stop.rate(mobility) for stop in stops)
 
 
-def _relevant(arm: Dynamics, q: Floats) -> float:
+def _relevant(equations: StateEquations, q: Floats) -> float:
     """The fastest of the natural frequencies that a motion excites; endless where there are none to be found."""
+    from pliant.simulation.integrators.compiled import compilable
+    from pliant.simulation.integrators.compiled_systems import inertia_and_stiffness
+
+    arm, law = equations.arm, compilable(equations)
+    found = None if law is None else inertia_and_stiffness(equations, law, q)
     try:
-        rates = np.sqrt(np.abs(modes(arm, q).squares))
+        rates = np.sqrt(np.abs(modes(arm, q).squares if found is None else held_squares(arm, *found)))
     except NoEquilibriumError:
         # loops whose drives cannot hold them have no vibrations about a state of rest
         return inf
@@ -210,7 +225,7 @@ def followed(poles: NDArray[np.complex128], until: float, breaks: int, tolerance
     return float(total + rates[-1] * (until - reached)) if len(rates) else 0.0
 
 
-def estimated_steps(start: StartingModel, until: float, tolerance: float) -> tuple[float, float]:
+def estimated_steps(start: RateAsk, until: float, tolerance: float) -> tuple[float, float]:
     """Estimates of the steps that a run takes: explicit, limited by stability alone, and implicit; endless if unknown.
 
     Both are the worse of two for the comparison: at the start and in motion, where friction damps no longer.
@@ -243,26 +258,14 @@ def choose(
     return alone(choosing(options, equations, q, v, until))
 
 
-class RateAsk(NamedTuple):
-    """Asks for the fastest rate of a model at its start."""
-
-    equations: StateEquations
-    q: Floats
-    v: Floats
-    start: StartingModel
-
-    def alone(self) -> float:
-        return self.start.fastest
-
-
 def choosing(
     options: IntegratorOptions, equations: StateEquations, q: Floats, v: Floats, until: float
 ) -> Steps[tuple[str, str]]:
     """The same; the rate may be found together with those of other runs."""
     if options.method != "auto":
         return options.method, "as asked for"
-    start = StartingModel(equations, q, v)
-    fastest = yield RateAsk(equations, q, v, start)
+    start = RateAsk(equations, q, v)
+    fastest = yield start
     if not np.isfinite(fastest):
         return "dop853", "the model could not be linearised at its start"
     what = f"the fastest motion of the model is {fastest:.4g} rad/s"
@@ -283,7 +286,7 @@ def choosing(
         return "dop853", f"{what}, which explicit steps of high order follow easily"
     if equations.arm.size > MOST_IMPLICIT:
         return "dop853", f"{what}, and implicit steps would need matrices of {equations.arm.size} rows"
-    relevant = _relevant(equations.arm, q)
+    relevant = _relevant(equations, q)
     if not np.isfinite(relevant):
         return "dop853", f"{what}, and there are no vibrations to compare it with"
     why, damped = (SOFTER, False) if stopped else fastest_motion(start, q)

@@ -177,7 +177,8 @@ class StateEquations:
             f = tau.reshape(len(states), len(self.arm.inputs)) @ self.arm.B.T
             for load in self.acting:
                 f = f + load.forces(times, q, v)
-            return np.array([self._forward(*each) for each in zip(q, v, f, strict=True)])
+            if np.isfinite(q).all() and np.isfinite(v).all() and np.isfinite(f).all():
+                return np.array([self.loops.forward(*each) for each in zip(q, v, f, strict=True)])
         except LoopError as error:
             self.astray = str(error)
         except (FloatingPointError, np.linalg.LinAlgError):

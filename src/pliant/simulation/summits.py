@@ -8,7 +8,7 @@ from the highest ones to the tops between them.
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
@@ -109,8 +109,18 @@ class Tops:
     def __init__(self, columns: Ints, signs: Floats, smooth: NDArray[np.bool_], best: Floats, when: Floats) -> None:
         self.columns, self.signs, self.smooth, self.best, self.when = columns, signs, smooth, best, when
 
+    def climb(self, track: Track, values: Callable[[Floats, Floats], Floats]) -> None:
+        """Take note of a motion; values: (times, states) -> numbers (times, columns)."""
+        looks = self.climbing(track)
+        try:
+            wanted = next(looks)
+            while True:
+                wanted = looks.send(values(*wanted))
+        except StopIteration:
+            return
+
     def climbing(self, track: Track) -> Looks[None]:
-        """Take note of a motion."""
+        """The same by a generator of what it looks at."""
         if len(track.ends) < 2:
             return
         times, heights = yield from self._looked_at(track)

@@ -144,6 +144,16 @@ def newton_ir(program: str, drive: str, single_drive: str, equation: Equation, l
     return w.text("newton", arguments, attributes="internal")
 
 
+def matrix_ir(layout: StateLayout) -> str:
+    """``matrix(context, x, a, numbers, S)``: the Newton matrix at a state; the numbers are t, c_v and c_a."""
+    w = Flow()
+    t, c_v, c_a = (w.read("%numbers", k) for k in range(3))
+    v, z = (w.at("%x", part.start) for part in (layout.v, layout.drive))
+    given = f"double {t}, ptr %x, ptr {v}, ptr %a, ptr {z}, double {c_v}, double {c_a}, ptr %S"
+    w.do(f"call void @newton(ptr %context, {given})")
+    return w.text("matrix", "ptr %context, ptr %x, ptr %a, ptr %numbers, ptr %S")
+
+
 class ImplicitSystem(DrivenSystem):
     """A robot with a drive, for implicit steps. Not shared between threads.
 
@@ -179,6 +189,14 @@ class ImplicitSystem(DrivenSystem):
             name: ctypes.CFUNCTYPE(i, *[p] * 6, i)(self.code.address(name.replace("-", "_")))
             for name in ("generalised-alpha", "esdirk")
         }
+        self._matrix = ctypes.CFUNCTYPE(None, *[p] * 5)(self.code.address("matrix"))
+
+    def matrix(self, t: float, x: Floats, a: Floats, *, c_v: float = 0.0, c_a: float = 0.0) -> Floats:
+        """dr/dq + c_v dr/dv + c_a dr/da (count, count) at states x and accelerations a of what moves."""
+        x, a = (np.ascontiguousarray(each, dtype=float) for each in (x, a))
+        out, numbers = np.empty((self.layout.count, self.layout.count)), np.array([t, c_v, c_a])
+        self._matrix(*(array.ctypes.data for array in (self._context, x, a, numbers, out)))
+        return out
 
     def _module(self, traced: Sequence[RolledProgram], lanes: int) -> str:
         programs = (*traced, *self.drives)
@@ -190,6 +208,7 @@ class ImplicitSystem(DrivenSystem):
             names.append(name)
         parts += [signals_ir(), residual_ir(names[1], self._equation)]
         parts.append(newton_ir(names[0], names[2], names[1], self._equation, lanes))
+        parts.append(matrix_ir(self.layout))
         parts.append(generalised_alpha_ir(self.layout.count, self.layout.further, self.turning))
         parts.append(esdirk_ir(self.layout.count, self.layout.further, self.turning))
         return "".join([*parts, ATTRIBUTES])

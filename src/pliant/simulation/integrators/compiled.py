@@ -22,6 +22,7 @@ from pliant.engine.stepping.lane_system import LaneRun
 from pliant.engine.stepping.signals import MOST_PIECES, RoughSignalError, Signals
 from pliant.formulations.loops.loops import Rows
 from pliant.simulation.drives.law import AnyLaw, compiled_law
+from pliant.simulation.integrators.compiled_systems import driving_of, implicit_system
 from pliant.simulation.integrators.dop853 import DOP853
 from pliant.simulation.integrators.esdirk import ESDIRK
 from pliant.simulation.integrators.fixed_step import RK4, SemiImplicit
@@ -89,8 +90,7 @@ class CompiledIntegrator(Integrator):
     def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AnyLaw) -> None:
         super().__init__(equations, t, y, settings)
         self.law = law
-        own = law.gains, law.channels, law.states
-        self.driving = Driving(law.force, *own, equations.loads, law.driven, law.structure)
+        self.driving = driving_of(equations, law)
         equations.change_rows(t, y)
         self.system = self._build(self.driving)
         self._tolerance = np.ascontiguousarray(settings.tolerance.absolute)
@@ -365,11 +365,7 @@ class _CompiledImplicit(CompiledIntegrator):
         self._renew()
 
     def _build(self, driving: Driving) -> ImplicitSystem:
-        e = self.equations
-        # the inverse dynamics of a tree cost less; loops and prescribed joints need the forward ones
-        if e.loops.rows:
-            return ImplicitSystem(e.arm.tree, driving, forward=e.traced_forward)
-        return ImplicitSystem(e.arm.tree, driving, inverse=e.arm.traced("inverse"))
+        return implicit_system(self.equations, driving)
 
     def _renew(self) -> None:
         super()._renew()
