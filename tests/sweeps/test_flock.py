@@ -5,7 +5,9 @@ import pytest
 
 import pliant
 from pliant.analysis.equilibrium import settle
+from pliant.simulation.checks import AxialAsk, EnergiesAsk
 from pliant.simulation.choice import RateAsk, fastest_rate
+from pliant.simulation.peaks import PositionsAsk
 from pliant.simulation.recorder import InstantsAsk
 from pliant.simulation.run import Run
 from pliant.simulation.start import RestAsk
@@ -14,6 +16,8 @@ from pliant.sweeps.together import Together
 
 # the same operations on the same numbers in other lanes
 SAME = 1e-12
+# axial forces are eigenvalues of differences of forces
+LOOSER = 1e-9
 # difference quotients of 1e-6 leave so much of the rounding in a rate
 RATE = 1e-8
 ROBOTS = 5
@@ -131,3 +135,20 @@ def test_rates_and_efforts_are_those_of_each_run(arms, drive, monkeypatch):
 def test_loops_and_numpy_are_in_no_flock(arms):
     assert likeness(pliant.Dynamics("four-bar")) is None
     assert likeness(pliant.Dynamics(arms[0].robot, compile="never")) is None
+
+
+def test_places_energies_and_axial_forces_are_those_of_each_robot(arms, monkeypatch):
+    rng = np.random.default_rng(7)
+    states = [0.1 * rng.standard_normal((3, 4, arm.size)) for arm in arms]
+    asks = [PositionsAsk(arm, ("arm.tip", "tip"), q) for arm, (q, _, _) in zip(arms, states, strict=True)]
+    asks += [EnergiesAsk(arm, q, v) for arm, (q, v, _) in zip(arms, states, strict=True)]
+    none = np.zeros((4, 0))
+    asks += [AxialAsk(arm, q, v, f[:, : len(arm.inputs)], none) for arm, (q, v, f) in zip(arms, states, strict=True)]
+    alone = [ask.alone() for ask in asks]
+    for kind in (PositionsAsk, EnergiesAsk, AxialAsk):
+        monkeypatch.setattr(kind, "alone", None)
+    for found, expected in zip(Together().answers(asks), alone, strict=True):
+        if isinstance(expected, list):
+            assert [each.keys() for each in found] == [{"arm"}] * len(expected)
+            found, expected = ([tuple(each["arm"]) for each in x] for x in (found, expected))
+        np.testing.assert_allclose(found, expected, rtol=LOOSER, atol=SAME * np.abs(expected).max())
