@@ -87,7 +87,7 @@ for k in range(1, 21):
         best = min(best, time.process_time() - start)
 start = time.process_time() - best
 """
-"""From a robot with another payload to the first step of its run: bent start, drive with a rigid model, choice, code."""
+"""From a robot with another payload to the first step: bent start, rigid model of the drive, choice, code."""
 README_RUN = """
 import pliant, sys
 arm = pliant.Dynamics("two-link-flexible")
