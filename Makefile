@@ -3,7 +3,7 @@
 #   make test    all tests, in parallel; the tests of one file share what was compiled
 #   make fuzz    odd files of all kinds and killed runs; SECONDS=600 KILLS=200 SEED=7 for longer, or again
 #   make lint    ruff and mypy
-#   make bench   time measurements, also as JSON in out/
+#   make bench   time measurements, also as JSON in out/; SECTIONS="rigid batch" for some, PAGE=docs/performance.md
 #   make docs    the pictures and outputs in README and docs, made anew, and the site in out/site
 #   make verify  everything that proves the program; a page in out/
 #   make clean   remove the environment, the caches and out/
@@ -85,7 +85,7 @@ format: $(VENV)/.dev
 
 bench: $(VENV)/.peers
 	@mkdir -p $(OUT)
-	@$(BIN)/python benchmarks/run.py --out $(OUT)
+	@$(BIN)/python benchmarks/run.py --out $(OUT) $(if $(PAGE),--page $(PAGE)) $(SECTIONS)
 
 docs: $(VENV)/.dev
 	@$(BIN)/python docs/refresh.py

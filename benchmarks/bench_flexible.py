@@ -91,7 +91,7 @@ def _compiled(arm: Dynamics, rounds: int = 2) -> tuple[float, int, Program]:
         _ = program.traced
         with empty_cache() as folder:
             seconds.append(once(lambda each=program: each.load("single"), rounds=1))
-            (kept,) = folder.glob("*.bin")
+            (kept,) = folder.rglob("*.bin")
             found = disk.fetch(kept.stem)
     return min(seconds), text_size(found[1] if found else b""), program
 

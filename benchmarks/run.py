@@ -6,6 +6,8 @@ Prints a table per section and the list of goals, and writes everything to FOLDE
 from __future__ import annotations
 
 import argparse
+import time
+import traceback
 from importlib import import_module
 from pathlib import Path
 
@@ -42,15 +44,26 @@ def main() -> None:
         parser.error(f"there is no section {', '.join(sorted(unknown))}; sections: {', '.join(SECTIONS)}")
     options = Options(given.out, given.seconds)
     sections: list[Section] = []
+    failed: list[str] = []
     for name in given.sections or SECTIONS:
-        section = import_module(f"bench_{name}").measure(options)
+        start = time.perf_counter()
+        try:
+            section = import_module(f"bench_{name}").measure(options)
+        except (Exception, SystemExit):
+            # the other sections are worth having
+            traceback.print_exc()
+            failed.append(name)
+            continue
         show(section)
+        print(f"{name}: {time.perf_counter() - start:.0f} s\n", flush=True)
         sections.append(section)
     show(goals(sections))
     write(sections, options.out / "bench.json")
     if given.page:
         update(given.page, sections, options.out)
     print(f"all figures are in {options.out / 'bench.json'}")
+    if failed:
+        raise SystemExit(f"not measured, see above: {', '.join(failed)}")
 
 
 def goals(sections: list[Section]) -> Section:

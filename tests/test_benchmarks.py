@@ -106,3 +106,30 @@ def test_sections_can_be_loaded_and_published_times_are_there(arm, monkeypatch):
     assert len(rows) == 6
     assert all(row.ratio > 0 for row in rows)
     assert sum(row.goal is not None for row in rows) == 3
+
+
+def test_compilation_is_measured_with_an_empty_cache(arm):
+    import bench_flexible
+
+    from pliant import Dynamics
+
+    seconds, size, _ = bench_flexible._compiled(Dynamics("two-link-flexible"), rounds=1)
+    assert seconds > 0
+    assert size > 100
+
+
+def test_a_section_that_fails_leaves_the_others(arm, monkeypatch, tmp_path):
+    import bench_counts
+    import bench_lumped
+    import run
+    from report import Section
+
+    def broken(options):
+        raise KeyError(2)
+
+    monkeypatch.setattr(bench_lumped, "measure", broken)
+    monkeypatch.setattr(bench_counts, "measure", lambda options: Section("counts", "Operations"))
+    monkeypatch.setattr(sys, "argv", ["run.py", "lumped", "counts", "--out", str(tmp_path)])
+    with pytest.raises(SystemExit, match="not measured, see above: lumped"):
+        run.main()
+    assert "Operations" in (tmp_path / "bench.json").read_text()

@@ -272,11 +272,14 @@ class Dynamics(TreeDynamics):
         q, v = self._state(q, v, batch=False)
         a = self.labels.states("a", a)
         # closures carry a part of it
-        out = self._reaction(q, v, a).reshape(-1, 6) - self.loops.wrenches(q, v, a)
+        return self.by_joint(self._reaction(q, v, a).reshape(-1, 6) - self.loops.wrenches(q, v, a))
+
+    def by_joint(self, wrenches: Floats) -> dict[str, Floats]:
+        """What all links are given, own axes (links, 6), by the names of their joints."""
         # sections of beams are links without mass and without a joint of their own
         return {
             link.joint or link.name: np.concatenate([link.R_DB.T @ w[:3], link.R_DB.T @ w[3:]])
-            for link, w in zip(self.tree.links, out, strict=True)
+            for link, w in zip(self.tree.links, wrenches, strict=True)
             if link.joint or link.body.mass
         }
 

@@ -379,7 +379,10 @@ class TreeDynamics:
 
     def frame_motions(self, frames: Sequence[str], q: States, v: States, a: States) -> FrameMotions:
         """How several frames turn and are accelerated at a state, of one evaluation."""
-        flat = self._acceleration(q, v, a)
+        return self.motions_in(self._acceleration(q, v, a), frames)
+
+    def motions_in(self, flat: Floats, frames: Sequence[str]) -> FrameMotions:
+        """The same from the motions of all links and frames, as the program gives them."""
         own = np.stack([flat[_rows(self._frame_link(frame), MOTION_SIZE + 9)] for frame in frames])
         m = motion_arrays(own)
         return FrameMotions(m.R, m.w, np.einsum("fij,fj->fi", m.R, own[:, -6:-3]))

@@ -7,6 +7,7 @@ import pliant
 from pliant.engine.stepping.lane_system import LaneSystem
 from pliant.simulation.integrators.compiled import STEPS_PER_CALL
 from pliant.sweeps import work
+from pliant.sweeps.flock import likeness
 from pliant.sweeps.work import SweepJob, run_chunk
 
 MASS, OUTPUTS = "arm.payloads[0].mass", ("hinge", "max(arm.deflection)", "peak(hinge.torque)", "final(work)")
@@ -210,3 +211,24 @@ def test_robots_with_loops_have_lanes(lanes_used):
     for row, case in zip(found, cases, strict=True):
         assert (row.reason, row.alone) == ("", "")
         require_same(row, job.rows([case])[0])
+
+
+def test_round_numbers_stay_in_the_lanes(study, lanes_used):
+    wrist = pliant.Joint(name="wrist", type="revolute", axis="y", parent="arm.tip", spring={"stiffness": 17.0})
+    tool = pliant.Link(name="tool", joint=wrist, rigid={"length": 0.13, "mass": 0.41, "com": [0.07, 0.0, 0.0]})
+    longer = study.with_changes(
+        robot=study.robot.with_changes(links=[*study.robot.links, tool]),
+        until=0.1,
+        drive={"pid": {"kp": 53, "kd": 2.3}},
+    )
+    place = "arm.beam.length"
+    # a length of one needs no product, and one that is equal to another number no slot of its own
+    cases = [{place: length} for length in (1.0, 0.5, 0.13, 0.71)]
+    alone = [likeness(pliant.Dynamics(longer.robot.set(place, case[place]))) for case in cases]
+    assert len(set(alone)) > 1
+    job = SweepJob(longer, "simulate", ("hinge", "max(arm.deflection)"))
+    found = run_chunk(job, cases)
+    assert set(lanes_used) == {len(cases)}
+    assert not any(row.reason for row in found)
+    # the first by code of its own
+    require_same(found[0], job.rows([cases[0]])[0])

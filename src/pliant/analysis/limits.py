@@ -231,12 +231,36 @@ def _linear_words(name: str, change: AxialChange, when: str, cure: str) -> Itera
         )
 
 
+class Carried(NamedTuple):
+    """What joints hand to their links at a state, by name (6,), and the motions of the roots of ``axial_roots``."""
+
+    reactions: dict[str, Floats]
+    motions: FrameMotions
+
+
+def axial_roots(arm: Dynamics) -> list[str]:
+    """Frames at the roots of the links whose axial forces are looked at."""
+    return [f"{link.name}.root" for link, _ in _axial_links(arm)]
+
+
+def _axial_links(arm: Dynamics) -> list[tuple[Link, Member]]:
+    return [(link, member) for link, member in _flexible(arm) if _bends(link) and member.joint.kind != "free"]
+
+
 def axial_changes(
-    arm: Dynamics, q: Floats, v: Floats, a: Floats, loads: Sequence[FrameLoad] = ()
+    arm: Dynamics,
+    q: Floats,
+    v: Floats,
+    a: Floats,
+    loads: Sequence[FrameLoad] = (),
+    carried: Sequence[Carried] | None = None,
 ) -> list[dict[str, AxialChange]]:
     """For each of some states (states, n) link -> what its axial force does, of beams whose bending is not exact and
-    of modal data; nothing where the state is one that the robot cannot have."""
-    flexible = [(link, member) for link, member in _flexible(arm) if _bends(link) and member.joint.kind != "free"]
+    of modal data; nothing where the state is one that the robot cannot have.
+
+    carried  what joints carry in these states, where that is known already
+    """
+    flexible = _axial_links(arm)
     found: list[dict[str, AxialChange]] = [{} for _ in q]
     if not flexible:
         return found
@@ -244,11 +268,12 @@ def axial_changes(
     rows, motions, roots = [], [], []
     for k, state in enumerate(zip(q, v, a, strict=True)):
         try:
-            reactions = arm.reactions(*state)
+            known = carried[k] if carried else Carried(arm.reactions(*state), _root_motions(arm, frames, *state))
         except (FloatingPointError, np.linalg.LinAlgError):
             continue
+        reactions = known.reactions
         rows.append(k)
-        motions.append(_root_motions(arm, frames, *state))
+        motions.append(known.motions)
         forces = (reactions.get(m.joint.name or link.name, reactions.get(link.name)) for link, m in flexible)
         roots.append([np.nan if force is None else force[0] for force in forces])
     if not rows:

@@ -168,7 +168,8 @@ def _mass_factors(modes: BeamModes, profile: BeamProfile, tip_mass: float, tip_i
     density = weights * _density(modes.family, profile, x)
     along, end = modes.sample(x), modes.sample(tip)
     motion = along.rotation if modes.family == "torsion" else along.value
-    own = motion**2 @ density
+    # row by row: matrix products round in another way where there are more rows
+    own = (motion**2 * density).sum(axis=1)
     at_tip = tip_mass * end.value[:, 0] ** 2 + tip_inertia * end.rotation[:, 0] ** 2
     return np.asarray(np.sqrt(density.sum() / _not_zero(own + at_tip)))
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.bodies.curved_axis import curved_inertia, undeformed_pose
-from pliant.bodies.invariants import inertia
 from pliant.bodies.modal_body import Array
 from pliant.bodies.profile import beam_profile
+from pliant.bodies.quadrature import TAPER_POINTS, gauss
 from pliant.model.once import once_per_element
 
 if TYPE_CHECKING:
@@ -192,8 +192,16 @@ def _body(link: Link) -> CarriedMass:
 
 @once_per_element
 def _straight_beam(beam: Beam) -> CarriedMass:
-    moments = inertia((), beam_profile(beam), section_inertia=bool(beam.rotary_inertia))
-    return CarriedMass.from_inertia(float(moments["mass"]), moments["first"], moments["I_rr"])
+    profile = beam_profile(beam)
+    x, weights = gauss(profile.breaks, 2 + TAPER_POINTS)
+    section = profile.at(x)
+    masses = weights * section.rhoA
+    second = np.zeros((3, 3))
+    second[0, 0] = masses @ x**2
+    if beam.rotary_inertia:
+        # what is beside the axis
+        second += np.diag([(weights * density).sum() for density in section.lever_densities()])
+    return CarriedMass(float(masses.sum()), np.array([masses @ x, 0.0, 0.0]), second)
 
 
 @once_per_element

@@ -43,10 +43,10 @@ def _in_plane(rod: Rod, at: RodFrame, q_e: Array) -> tuple[Array, Array]:
         strain = np.einsum("jak,...k->...ja", rod.strains, q_e) + np.eye(3)[0]
     else:
         strain = np.eye(3)[0]
-    tangents = np.empty((*angles.shape, 3))
-    tangents[..., i] = c * strain[..., i] - s * strain[..., j]
-    tangents[..., j] = s * strain[..., i] + c * strain[..., j]
-    tangents[..., k] = strain[..., k]
+    place = np.empty((len(q_e), 3))
+    place[:, i] = (c * strain[..., i] - s * strain[..., j]) @ at.row
+    place[:, j] = (s * strain[..., i] + c * strain[..., j]) @ at.row
+    place[:, k] = np.broadcast_to(strain[..., k], angles.shape) @ at.row
     # curvatures of the undeformed rod turn it as well, and are not counted
     turn = q_e @ (rod.moments[: at.before, 0, k].sum(axis=0) + at.moments[0, k])
-    return at.row @ tangents @ rod.root_R.T, turn[:, None] * rod.root_R[:, k]
+    return place @ rod.root_R.T, turn[:, None] * rod.root_R[:, k]

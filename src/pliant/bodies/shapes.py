@@ -31,6 +31,9 @@ _LOW = 2.5
 # of the series sinh z - sin z = 2 z^3 sum_k z^4k / (4 k + 3)!, and of its three derivatives: enough up to z = 5
 CLAMPED_TERMS = 12
 _CLAMPED = np.array([[2.0 / factorial(4 * k + first) for k in range(CLAMPED_TERMS)] for first in (3, 2, 1, 0)])
+FOUR_WAVES = 11.0
+"""beta of the fourth wave along a beam: up to it all have the same points, so that what is equal in two families of any
+numbers of shapes is equal to the last digit and remains one constant of compiled code."""
 # Gauss points of a panel for functions of which nothing is known
 _UNKNOWN_POINTS = 24
 _UNKNOWN_PANELS = 16
@@ -380,4 +383,5 @@ def _free_free(beta: float, length: float) -> Wave:
 
 def _wave_points(beta: float) -> int:
     # a product of two waves is resolved once 2 n exceeds beta by several times beta^(1/3)
+    beta = max(beta, FOUR_WAVES)
     return ceil(0.5 * beta + 6.0 * float(beta ** (1 / 3))) + 8

@@ -26,6 +26,7 @@ class Quantities:
     def __init__(self, robot: Robot, samples: Samples, arm: Dynamics) -> None:
         self.robot, self.samples, self.arm = robot, samples, arm
         self._poses: dict[str, Pose] = {}
+        self.known_positions: dict[str, Floats] = {}
 
     @cached_property
     def accelerations(self) -> Floats:
@@ -85,7 +86,7 @@ class Quantities:
 
     def position(self, frame: str) -> Floats:
         """Of a frame in the base (N, 3)."""
-        return self.poses(frame).position
+        return self.known_positions[frame] if frame in self.known_positions else self.poses(frame).position
 
     def rotation(self, frame: str) -> Floats:
         """Rotation matrices of a frame in the base (N, 3, 3)."""

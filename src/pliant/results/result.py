@@ -177,9 +177,12 @@ class Result:
         return found
 
     def _found(self, name: str) -> Channel | None:
+        head, _, part = name.rpartition(".")
+        if part in ("position", "rotation") and self._is_frame(head):
+            # nothing else is called so: the list of all others is not needed
+            return frame_channel(self.quantities, head, part)
         if name in self._listed:
             return self._listed[name]
-        head, _, part = name.rpartition(".")
         if part in FRAME_PARTS:
             return frame_channel(self.quantities, head, part)
         whole = self._found(head) if head else None

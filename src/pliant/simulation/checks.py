@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from pliant.analysis.limits import (
+    AxialChange,
     axial_changes,
     axial_words,
     has_axial_limits,
@@ -17,7 +19,9 @@ from pliant.analysis.limits import (
 from pliant.dynamics import Dynamics
 from pliant.model.plausible import description_limits
 from pliant.results.result import Result
+from pliant.results.samples import Floats, Samples
 from pliant.simulation.drives.saturated import effort_limits
+from pliant.simulation.integrators.lockstep import Steps
 from pliant.simulation.loads import position_limits
 
 BEYOND = 1e-6
@@ -30,12 +34,62 @@ TRIALS = 16
 """Rates at which the energy of a resting robot is looked at."""
 
 
-def range_warnings(run: Result, limits: bool) -> Iterator[str]:
+class AxialAsk(NamedTuple):
+    """Asks what axial forces do to links at some instants (instants, ...); force: further generalised forces, or none
+    of them."""
+
+    arm: Dynamics
+    q: Floats
+    v: Floats
+    tau: Floats
+    force: Floats
+
+    def alone(self) -> list[dict[str, AxialChange]]:
+        arm, forces = self.arm, self.force if self.force.shape[1] else [None] * len(self.q)
+        states = zip(self.q, self.v, self.tau, forces, strict=True)
+        a = [arm.forward(q, v, tau, force=force) for q, v, tau, force in states]
+        return axial_changes(arm, self.q, self.v, np.array(a))
+
+
+class EnergiesAsk(NamedTuple):
+    """Asks for kinetic, strain and gravity energy (states, 3)."""
+
+    arm: Dynamics
+    q: Floats
+    v: Floats
+
+    def alone(self) -> Floats:
+        return np.array(self.arm.energy(self.q, self.v)).T
+
+
+class Foreseen(NamedTuple):
+    """What the warnings of a run are told from, beside its samples.
+
+    instants  numbers of the samples at which axial forces may be worst
+    changes   what they do there to the links
+    energies  of all samples (N, 3)
+    """
+
+    instants: list[int]
+    changes: list[dict[str, AxialChange]]
+    energies: Floats
+
+
+def foreseeing(arm: Dynamics, samples: Samples) -> Steps[Foreseen]:
+    """Find it, together with what other runs ask for."""
+    instants, changes, s = _worst(arm, samples), [], samples
+    if instants:
+        changes = yield AxialAsk(arm, s.q[instants], s.v[instants], s.tau[instants], s.force[instants])
+    energies = yield EnergiesAsk(arm, s.q, s.v)
+    return Foreseen(instants, changes, energies)
+
+
+def range_warnings(run: Result, limits: bool, foreseen: Foreseen) -> Iterator[str]:
     """The warnings of a run, in words."""
     yield from description_limits(run.robot)
     yield from _linearised(run)
     yield from _slopes(run)
-    yield from _axial(run)
+    yield from _axial(run, foreseen)
     if limits:
         yield from _limits(run)
     yield from _energy(run)
@@ -70,20 +124,20 @@ def _slopes(run: Result) -> Iterator[str]:
             yield from slope_words(link.name, turn.most, when, kind, data=link.beam is None)
 
 
-def _axial(run: Result) -> Iterator[str]:
-    """Axial forces at the instants that may be worst: the ends, and those of the largest rates and efforts."""
-    if not has_axial_limits(run.robot):
-        return
-    joints = [run.arm.names.index(name) for name in run.robot.joint_coordinates]
-    worst = {0, len(run) - 1}
-    for size in (np.abs(run.v[:, joints]), np.abs(run.tau)):
+def _worst(arm: Dynamics, samples: Samples) -> list[int]:
+    """The instants at which axial forces may be worst: the ends, and those of the largest rates and efforts."""
+    if not has_axial_limits(arm.robot):
+        return []
+    joints = [arm.names.index(name) for name in arm.robot.joint_coordinates]
+    worst = {0, len(samples) - 1}
+    for size in (np.abs(samples.v[:, joints]), np.abs(samples.tau)):
         worst.update(size.argmax(axis=0).tolist())
+    return sorted(worst)
+
+
+def _axial(run: Result, foreseen: Foreseen) -> Iterator[str]:
     told = set[str]()
-    instants, s = sorted(worst), run.samples
-    force = s.force if s.force.shape[1] else None
-    a = [run.arm.forward(s.q[k], s.v[k], s.tau[k], force=None if force is None else force[k]) for k in instants]
-    changes = axial_changes(run.arm, s.q[instants], s.v[instants], np.array(a))
-    for k, found in zip(instants, changes, strict=True):
+    for k, found in zip(foreseen.instants, foreseen.changes, strict=True):
         for text in axial_words(run.arm, found, f" (at {run.time[k]:.4g} s)"):
             link = text.partition("'")[2].partition("'")[0]
             if link not in told:

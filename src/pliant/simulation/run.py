@@ -19,7 +19,7 @@ from pliant.model.errors import ModelError
 from pliant.model.robot import Robot
 from pliant.results.result import Result
 from pliant.results.samples import RunInfo, Samples, Strain
-from pliant.simulation.checks import looked_at, range_warnings
+from pliant.simulation.checks import Foreseen, foreseeing, looked_at, range_warnings
 from pliant.simulation.choice import choosing, fastest_rate, make_integrator
 from pliant.simulation.drives.callback import Law
 from pliant.simulation.drives.drive import Drive
@@ -118,6 +118,7 @@ class Run:
         self.happenings: list[Happening] = []
         self.integrator: Integrator | None = None
         self.stopped = self.trouble = ""
+        self._foreseen: Foreseen | None = None
         self.seconds = time.perf_counter() - began
 
     def _require_room(self) -> None:
@@ -256,11 +257,16 @@ class Run:
         """Find what ``result`` needs; it may be found together with what other runs ask for."""
         yield from self.recorder.catching_up()
         yield from self.peaks.finishing()
+        if not self.trouble:
+            # the numbers of a motion that diverged mean nothing
+            self._foreseen = yield from foreseeing(self.arm, self.recorder.samples())
 
     def result(self, version: str = "") -> Result:
         """Everything computed so far."""
         study = self.study
-        samples = self.recorder.samples()
+        if self._foreseen is None or len(self._foreseen.energies) != len(self.recorder.samples()):
+            alone(self.concluding())
+        samples, foreseen = self.recorder.samples(), self._foreseen
         info = RunInfo(
             name=study.name,
             source=study.to_yaml,
@@ -281,8 +287,10 @@ class Run:
             dynamics=self.arm.method.name,
         )
         result = Result(study.robot, samples, info, self.arm)
-        # the numbers of a motion that diverged mean nothing
-        found = (self.trouble,) if self.trouble else tuple(range_warnings(result, study.limits != "ignore"))
+        found: tuple[str, ...] = (self.trouble,)
+        if foreseen is not None and not self.trouble:
+            result.quantities.energies = foreseen.energies
+            found = tuple(range_warnings(result, study.limits != "ignore", foreseen))
         result.info = replace(info, warnings=found)
         return result
 

@@ -8,7 +8,7 @@ from the highest ones to the tops between them.
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
@@ -34,6 +34,8 @@ ROUNDS, NEAR = 3, 0.05
 """Parabolas about a top, one after the other; its three points, in parts of the distance of those before."""
 DOUBT = 0.1
 """Part of the fall from a highest point to its neighbours by which a top may miss that of their parabola."""
+CLOSE = 1e-8
+"""Part of the range by which it is not worth going higher."""
 
 
 class StepEnds(NamedTuple):
@@ -107,8 +109,18 @@ class Tops:
     def __init__(self, columns: Ints, signs: Floats, smooth: NDArray[np.bool_], best: Floats, when: Floats) -> None:
         self.columns, self.signs, self.smooth, self.best, self.when = columns, signs, smooth, best, when
 
+    def climb(self, track: Track, values: Callable[[Floats, Floats], Floats]) -> None:
+        """Take note of a motion; values: (times, states) -> numbers (times, columns)."""
+        looks = self.climbing(track)
+        try:
+            wanted = next(looks)
+            while True:
+                wanted = looks.send(values(*wanted))
+        except StopIteration:
+            return
+
     def climbing(self, track: Track) -> Looks[None]:
-        """Take note of a motion."""
+        """The same by a generator of what it looks at."""
         if len(track.ends) < 2:
             return
         times, heights = yield from self._looked_at(track)
@@ -117,8 +129,9 @@ class Tops:
         which, t, h = self._hills(times, heights)
         centre, top, has_top = _parabolas(t, h)
         doubt = DOUBT * (3 * h.max(axis=0) - h.sum(axis=0))
-        left = np.flatnonzero(has_top & (top + doubt > self.best[which]))
-        low, high = t[0], t[2]
+        spread = self.best - heights.min(axis=0)
+        low, high, worth = t[0], t[2], CLOSE * np.where(np.isfinite(spread), spread, 0.0)
+        left = np.flatnonzero(has_top & (top + doubt > (self.best + worth)[which]))
         for _ in range(ROUNDS):
             if not len(left):
                 return
@@ -129,12 +142,13 @@ class Tops:
             h = found[np.arange(t.size), np.tile(which, 3)].reshape(t.shape)
             centre, top, has_top = _parabolas(t, h)
             self._take(which, top, centre)
-            left = np.flatnonzero(~has_top)
+            # those that still rise are followed on, if that may lead beyond
+            left = np.flatnonzero(~has_top & (top + np.ptp(h, axis=0) > (self.best + worth)[which]))
 
     def _heights(self, seen: Floats) -> Floats:
         """Numbers of which the highest are sought (times, tops); where there are none -inf."""
         high = self.signs * seen[:, self.columns]
-        return high if np.isfinite(high.sum()) else np.where(np.isfinite(high), high, -np.inf)
+        return np.where(np.isfinite(high), high, -np.inf)
 
     def _take(self, which: Ints, heights: Floats, times: Floats) -> None:
         # the highest of each comes last

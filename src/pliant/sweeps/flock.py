@@ -29,11 +29,16 @@ def likeness(arm: Dynamics) -> object | None:
     if not arm.compiled or arm.loops.rows or not arm.size or arm.mechanism.is_closed:
         return None
     traced = [arm.method.function(what) for what in WHATS]
-    if any(each is None for each in traced):
+    carriers = {id(each.carrier): each.carrier for each in traced if each is not None}
+    if None in traced:
         return None
-    keys = {what: structure_key(each.carrier) for what, each in zip(WHATS, traced, strict=True) if each is not None}
-    frames = structure_key(arm._framed), arm.mechanism.tip
-    return type(arm.method), tuple(keys.values()), frames, arm.names, arm.inputs, arm.B.tobytes()
+    keys = tuple(structure_key(carrier) for carrier in carriers.values())
+    return type(arm.method), keys, arm.mechanism.tip, arm.names, arm.inputs, arm.B.tobytes()
+
+
+def likeness_of_frames(arm: Dynamics) -> str:
+    """What robots have in common whose frames can be found together."""
+    return structure_key(arm._framed)
 
 
 class Flock(Dynamics):
@@ -86,6 +91,8 @@ class Flock(Dynamics):
     def _carriers(self, traced: Traced) -> list[Carrier]:
         """What holds the constants of each robot."""
         if traced.carrier is self._framed:
+            if len(set(map(likeness_of_frames, self.members))) > 1:
+                raise ValueError("the frames of these robots are of several structures")
             return [arm._framed for arm in self.members]
         for what in WHATS:
             found = self.method.function(what)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.dynamics import Dynamics
 from pliant.model.errors import ModelError, did_you_mean, show
 from pliant.results.channels import parts
 from pliant.results.result import Result
@@ -16,6 +17,7 @@ from pliant.results.result import Result
 Floats = NDArray[np.float64]
 
 _CALL = re.compile(r"(\w+)\((.*)\)")
+_POSITION = re.compile(r"(.+)\.position(?:\.[xyz])?")
 
 
 def _rms(values: Floats) -> float:
@@ -70,6 +72,13 @@ def followed(kept: Iterable[Kept]) -> set[str]:
     return {one.channel for one in kept if one.reduction in FOLLOWED}
 
 
+def placed_frames(kept: Iterable[Kept], arm: Dynamics) -> tuple[str, ...]:
+    """The frames whose positions are kept, as ``FRAME.position`` or an entry of it."""
+    found = (_POSITION.fullmatch(one.channel) for one in kept)
+    known = (*arm.frames, "tip")
+    return tuple(dict.fromkeys(match[1] for match in found if match and match[1] in known))
+
+
 def default_outputs(run: Result, *, still: bool = False) -> tuple[Kept, ...]:
     """What is kept without being asked: the largest deflections and efforts, and where the tip ends."""
     bent = [f"{link.name}.deflection" for link in run.robot.links if link.is_flexible]
@@ -107,7 +116,7 @@ def _known(run: Result, name: str) -> str:
 
 
 def _reduced(run: Result, one: Kept) -> float:
-    name = _known(run, one.channel)
+    name = one.channel if one.channel in run.info.extremes else _known(run, one.channel)
     if one.reduction in FOLLOWED:
         found = run.extreme(name)
         return {

@@ -13,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.analysis.equilibrium import MOST_AWAY, RESIDUAL, bends_far
+from pliant.analysis.limits import Carried, axial_changes, axial_roots
 from pliant.dynamics import Dynamics
 from pliant.engine.stepping.lane_system import LaneRun, step_together
 from pliant.engine.stepping.signals import places_of
+from pliant.simulation.checks import AxialAsk, EnergiesAsk
 from pliant.simulation.choice import ITERATED, RateAsk
 from pliant.simulation.driven_twin import DrivenTwin
 from pliant.simulation.drives.controllers import ActivePID
@@ -26,6 +28,7 @@ from pliant.simulation.peaks import PositionsAsk
 from pliant.simulation.recorder import InstantsAsk
 from pliant.simulation.start import RestAsk
 from pliant.simulation.state_equations import DIFFERENCE, StateEquations
+from pliant.simulation.trajectories.path import Desired, Path
 from pliant.sweeps.flock import Flock, likeness
 
 Floats = NDArray[np.float64]
@@ -61,6 +64,8 @@ class Together:
             FitAsk: self._fits,
             InstantsAsk: self._moments,
             PositionsAsk: self._positions,
+            EnergiesAsk: self._energies,
+            AxialAsk: self._axials,
         }
 
     # ---- flocks
@@ -129,19 +134,57 @@ class Together:
                     out[plain[k]] = float(np.abs(np.linalg.eigvals(matrix)).max(initial=0.0))
         return out
 
-    # ---- places
+    # ---- what follows from a motion
+
+    def _by_flocks(self, asks: Sequence[Any], find: Callable[[Flock, list[Any]], Floats]) -> list[Answer]:
+        """Rows of what is found for flocks, each with the asks of its robots, for the states of each ask."""
+        out: list[Answer] = [None] * len(asks)
+        for flock, places, numbers in self._alike([ask.arm for ask in asks]):
+            own = [asks[k] for k in places]
+            sizes = [len(ask.q) for ask in own]
+            with flock.of(np.repeat(numbers, sizes)):
+                found = find(flock, own)
+            for k, part in zip(places, np.split(found, np.cumsum(sizes)[:-1]), strict=True):
+                out[k] = part
+        return out
 
     def _positions(self, asks: Sequence[PositionsAsk]) -> list[Answer]:
-        out: list[Answer] = [None] * len(asks)
-        for frames in {ask.frames for ask in asks}:
-            alike = [k for k, ask in enumerate(asks) if ask.frames == frames]
-            for flock, places, numbers in self._alike([asks[k].arm for k in alike]):
-                own = [alike[k] for k in places]
-                sizes = [len(asks[k].q) for k in own]
-                with flock.of(np.repeat(numbers, sizes)):
-                    found = flock.positions(frames, np.vstack([asks[k].q for k in own]))
-                for k, part in zip(own, np.split(found, np.cumsum(sizes)[:-1]), strict=True):
-                    out[k] = part
+        if len({ask.frames for ask in asks}) > 1:
+            return [None] * len(asks)
+        return self._by_flocks(asks, lambda flock, own: flock.positions(own[0].frames, _stacked(own, "q")))
+
+    def _energies(self, asks: Sequence[EnergiesAsk]) -> list[Answer]:
+        def energies(flock: Flock, own: list[EnergiesAsk]) -> Floats:
+            return np.array(flock.energy(_stacked(own, "q"), _stacked(own, "v"))).T
+
+        return self._by_flocks(asks, energies)
+
+    def _axials(self, asks: Sequence[AxialAsk]) -> list[Answer]:
+        def carried(flock: Flock, own: list[AxialAsk]) -> Floats:
+            q, v, tau, force = (_stacked(own, name) for name in ("q", "v", "tau", "force"))
+            a = flock.forward(q, v, tau, force=force if force.shape[1] else None)
+            return np.hstack([a, flock._reaction(q, v, a), flock._acceleration(q, v, a)])
+
+        out: list[Answer] = []
+        for ask, rows in zip(asks, self._by_flocks(asks, carried), strict=True):
+            arm, n, links = ask.arm, ask.arm.size, 6 * len(ask.arm.tree.links)
+            roots = axial_roots(arm)
+            out.append(
+                None
+                if rows is None
+                else axial_changes(
+                    arm,
+                    ask.q,
+                    ask.v,
+                    rows[:, :n],
+                    carried=[
+                        Carried(
+                            arm.by_joint(row[n : n + links].reshape(-1, 6)), arm.motions_in(row[n + links :], roots)
+                        )
+                        for row in rows
+                    ],
+                )
+            )
         return out
 
     # ---- efforts
@@ -162,14 +205,18 @@ class Together:
         """Inside, drives that compensate the gravity of the desired pose at some times know it beforehand."""
         drives: list[tuple[ActivePID, DrivenTwin]] = []
         configurations: list[Floats] = []
-        for equations, times in wanted:
-            drive = equations.drive
-            drive = drive.inner if isinstance(drive, SaturatedDrive) else drive
-            if isinstance(drive, ActivePID) and (model := drive.desired_weight) is not None and not model.is_closed:
-                q = drive.path.many(times).q
-                drives.append((drive, model))
-                configurations.append(q)
         with ExitStack() as stack:
+            for equations, times in wanted:
+                drive = equations.drive
+                drive = drive.inner if isinstance(drive, SaturatedDrive) else drive
+                if not isinstance(drive, ActivePID):
+                    continue
+                path = _ForetoldPath(drive.path, times)
+                for owner in (drive, equations):
+                    stack.enter_context(_instead(owner, "path", path))
+                if (model := drive.desired_weight) is not None and not model.is_closed:
+                    drives.append((drive, model))
+                    configurations.append(path.known.q)
             for flock, places, numbers in self._alike([model.twin for _, model in drives]):
                 full = [drives[k][1].state(configurations[k], np.zeros_like(configurations[k]))[0] for k in places]
                 sizes = [len(q) for q in full]
@@ -177,8 +224,13 @@ class Together:
                     weights = np.split(flock.gravity(np.vstack(full)), np.cumsum(sizes)[:-1])
                 for k, weight in zip(places, weights, strict=True):
                     drive, model = drives[k]
-                    stack.enter_context(_foretold(drive, model, configurations[k], weight[:, model.inputs]))
+                    known = _ForetoldTwin(model, configurations[k], weight[:, model.inputs])
+                    stack.enter_context(_instead(drive, "desired_weight", known))
             yield
+
+
+def _stacked(asks: Sequence[Any], name: str) -> Floats:
+    return np.vstack([getattr(ask, name) for ask in asks])
 
 
 def answered(ask: Ask) -> Answer:
@@ -195,15 +247,30 @@ def _is_plain(equations: StateEquations) -> bool:
 
 
 @contextmanager
-def _foretold(drive: ActivePID, model: DrivenTwin, q: Floats, weight: Floats) -> Iterator[None]:
-    drive.desired_weight = _Foretold(model, q, weight)
+def _instead(owner: object, name: str, value: object) -> Iterator[None]:
+    """Inside, something has another attribute."""
+    before = getattr(owner, name)
+    setattr(owner, name, value)
     try:
         yield
     finally:
-        drive.desired_weight = model
+        setattr(owner, name, before)
 
 
-class _Foretold(DrivenTwin):
+class _ForetoldPath:
+    """A path whose motion is known at some times."""
+
+    def __init__(self, path: Path, times: Floats) -> None:
+        self._path, self._times, self.known = path, times, path.many(times)
+
+    def many(self, times: Floats) -> Desired:
+        return self.known if np.array_equal(times, self._times) else self._path.many(times)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._path, name)
+
+
+class _ForetoldTwin(DrivenTwin):
     """A rigid twin whose weight is known at some configurations (states, inputs) of its inputs."""
 
     def __init__(self, model: DrivenTwin, q: Floats, weight: Floats) -> None:

@@ -22,9 +22,11 @@ from pliant.results.samples import Floats, RunInfo, Samples, Strain
 from pliant.simulation.integrators.compiled import CompiledDOP853
 from pliant.simulation.integrators.integrator import IntegrationError
 from pliant.simulation.integrators.lockstep import Ask, Steps
+from pliant.simulation.peaks import PositionsAsk
 from pliant.simulation.run import Run, dynamics_of, strain_points
 from pliant.simulation.study import Study
-from pliant.sweeps.outputs import Kept, default_outputs, followed, keep, read_outputs, unit_of
+from pliant.sweeps.likenesses import general_structures
+from pliant.sweeps.outputs import Kept, default_outputs, followed, keep, placed_frames, read_outputs, unit_of
 from pliant.sweeps.subject import Subject, changed
 from pliant.sweeps.together import Answer, Together
 
@@ -121,6 +123,9 @@ class SweepJob:
             run.give_up(error)
             raise
         result = run.result()
+        if frames := placed_frames(self._kept(result), run.arm):
+            positions = yield PositionsAsk(run.arm, frames, result.q)
+            result.quantities.known_positions.update(zip(frames, np.moveaxis(positions, 1, 0), strict=True))
         return CaseRow(keep(result, self._kept(result)), notes=result.warnings, alone=stepped_alone(run))
 
     def _rest(self, arm: Dynamics) -> CaseRow:
@@ -202,7 +207,7 @@ def run_chunk(job: SweepJob, cases: Sequence[Mapping[str, Any]]) -> list[CaseRow
     """Some cases, few at a time: each is a whole run in memory until its row is there."""
     rows: list[CaseRow] = []
     for start in range(0, len(cases), ABREAST):
-        with _collected_at_its_end():
+        with _collected_at_its_end(), general_structures(job, cases[0]):
             rows += job.rows(cases[start : start + ABREAST])
     return rows
 

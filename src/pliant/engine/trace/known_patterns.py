@@ -7,6 +7,7 @@ lead to patterns that were found for such rows; one of them is theirs if the sam
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -81,9 +82,43 @@ def known_patterns(key: Key) -> tuple[KnownPattern, ...]:
 
 def keep_pattern(key: Key, known: KnownPattern) -> None:
     """Remember a pattern."""
+    note_general(key, known)
     _KNOWN[key] = (known, *_KNOWN.pop(key, ())[: MOST_ALIKE - 1])
     while len(_KNOWN) > MOST_KNOWN:
         _KNOWN.pop(next(iter(_KNOWN)), None)
+
+
+ZerosKey = tuple[Hashable, bytes]
+"""Skeleton and places of zeros: all that rows of one structure must have in common."""
+_general: dict[ZerosKey, KnownPattern] | None = None
+"""Inside ``one_structure``: of the patterns for a key the one with most slots."""
+
+
+@contextmanager
+def one_structure(patterns: dict[ZerosKey, KnownPattern]) -> Iterator[None]:
+    """Inside, numbers that happen to be equal, or one, are of the structure of others that are not.
+
+    Code for the more general structure serves them too; values that are zero stay structure.
+
+    patterns  those that are known; new ones are added
+    """
+    global _general
+    before, _general = _general, patterns
+    try:
+        yield
+    finally:
+        _general = before
+
+
+def general_pattern(key: Key) -> KnownPattern | None:
+    """The most general pattern for a key, inside ``one_structure``."""
+    return None if _general is None else _general.get(key[:2])
+
+
+def note_general(key: Key, known: KnownPattern) -> None:
+    """Remember a pattern for ``general_pattern``, if it is more general than the one before."""
+    if _general is not None and ((before := _general.get(key[:2])) is None or before.slots < known.slots):
+        _general[key[:2]] = known
 
 
 def _leaves(node: Any, role: str) -> Iterator[tuple[Any, str]]:
@@ -110,16 +145,19 @@ class KnownPattern:
     found    the pattern with whatever belongs to it
     source   for every slot the place of its value in the row
     pool     places of numbers that share a slot where they are equal, their slots' first ones in the pool, their signs
+    ones     places of numbers but zero that are structure, and these numbers
     """
 
     def __init__(self, found: Any, pattern: Any, size: int) -> None:
         leaves = list(_leaves(pattern, "shared"))
         self.found, self.fits = found, len(leaves) == size
         source: dict[int, int] = {}
-        pool, first, signs = (list[Any]() for _ in range(3))
+        pool, first, signs, ones = (list[Any]() for _ in range(4))
         place_in_pool: dict[int, int] = {}
         for k, (leaf, role) in enumerate(leaves):
             if not hasattr(leaf, "sign"):
+                if leaf:
+                    ones.append((k, leaf))
                 continue
             source.setdefault(leaf.index, k)
             if role in ("shared", "exact"):
@@ -130,9 +168,22 @@ class KnownPattern:
         self._pool, self._first = (np.array(x, dtype=np.intp) for x in (pool, first))
         self._distinct = np.unique(self._first)
         self._signs = np.array(signs)
+        self._ones = np.array([k for k, _ in ones], dtype=np.intp)
+        self._numbers = np.array([x for _, x in ones])
 
-    def values(self, row: Floats) -> list[float] | None:
-        """The values of the slots of a row with the key; None if its pattern is another one."""
+    @property
+    def slots(self) -> int:
+        """How many values there are."""
+        return len(self._source)
+
+    def values(self, row: Floats, *, general: bool = False) -> list[float] | None:
+        """The values of the slots of a row with the key; None if its pattern is another one.
+
+        general  the row may have another key but for its zeros, and numbers in it may be equal, or one, that need not
+                 be so in this pattern
+        """
+        if general and (row[self._ones] != self._numbers).any():
+            return None
         pool = row[self._pool]
         mantissa, exponent = np.frexp(np.abs(pool))
         units = np.rint(np.ldexp(mantissa, SHARED_BITS)).astype(np.int64)
@@ -140,7 +191,7 @@ class KnownPattern:
         turned = pool * self._signs
         if (np.abs(units - units[self._first]) > 1).any() or ((turned > 0) != (turned[self._first] > 0)).any():
             return None
-        if (np.diff(np.sort(units[self._distinct])) < APART).any():
+        if not general and (np.diff(np.sort(units[self._distinct])) < APART).any():
             return None
         values: list[float] = row[self._source].tolist()
         return values

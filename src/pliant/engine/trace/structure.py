@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from pliant.bodies.terms import Role
-from pliant.engine.trace.known_patterns import SHARED_BITS, KnownPattern, keep_pattern, known_patterns, row_of
+from pliant.engine.trace.known_patterns import (
+    SHARED_BITS,
+    KnownPattern,
+    general_pattern,
+    keep_pattern,
+    known_patterns,
+    note_general,
+    row_of,
+)
 from pliant.engine.trace.tape import Node
 from pliant.spatial.nothing import Nothing, nothing
 
@@ -326,9 +334,13 @@ def _split_as_before(link: Any) -> ConstantsPattern:
     if laid_out is None:
         return split_constants(link.constants)
     key, row = laid_out
+    general = general_pattern(key)
+    if general is not None and (values := general.values(row, general=True)) is not None:
+        return ConstantsPattern(general.found.pattern, values, general.found)
     for known in known_patterns(key):
         values = known.values(row)
         if values is not None:
+            note_general(key, known)
             return ConstantsPattern(known.found.pattern, values, known.found)
     new = split_constants(link.constants)
     learnt = KnownPattern(new.key, new.pattern, len(row))
