@@ -8,7 +8,17 @@ from typing import Any, NamedTuple
 
 from pliant.bodies.terms import BendingBody
 from pliant.engine.trace.program import Address, Kernel, LoopPass, RolledProgram, Still, Stored
-from pliant.engine.trace.structure import Alike, Slot, freeze, from_slots, frozen_pattern, pack, shifted, slots, split_tree
+from pliant.engine.trace.structure import (
+    Alike,
+    Slot,
+    freeze,
+    from_slots,
+    frozen_pattern,
+    pack,
+    shifted,
+    slots,
+    split_tree,
+)
 from pliant.engine.trace.tape import Node, Tape, tangents
 from pliant.formulations.recursive.passes import Algorithm, Carrier, LinkView, Pass, StationStep, StationView
 from pliant.spatial.scalars import Scalar
