@@ -23,18 +23,20 @@ PICTURES = {
 
 
 def update(page: Path, sections: list[Section], out: Path) -> None:
-    """Replace what stands between the marks, but keep sections that were not measured, and the pictures beside."""
+    """Replace the sections between the marks that were measured, each with the machine, and the pictures beside."""
     text = page.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
     old, after = rest.split(END)
-    measured = {section.title for section in sections}
     head, *parts = old.split(HEADING)
-    kept = [part for part in parts if part.partition("\n")[0] not in measured]
-    # what was measured elsewhere keeps its head, and what is new says where it comes from
-    beginning = head.strip() if kept else measured_on()
-    blocks = [block(section, "" if beginning == measured_on() else measured_on()) for section in sections]
-    whole = HEADING.join([f"{beginning}\n", *blocks, *(part.rstrip() + "\n" for part in kept)])
-    page.write_text(f"{before}{BEGIN}\n\n{whole}\n{END}{after}", encoding="utf-8")
+    blocks: dict[str, str] = {}
+    for part in parts:
+        title, _, body = part.strip().partition("\n")
+        # a machine that stood once above all sections
+        blocks[title] = f"{head.strip()}\n\n{body.strip()}" if head.strip() else body.strip()
+    for section in sections:
+        blocks[section.title] = block(section)
+    whole = "\n\n".join(f"### {title}\n\n{body.strip()}" for title, body in blocks.items())
+    page.write_text(f"{before}{BEGIN}\n\n{whole}\n\n{END}{after}", encoding="utf-8")
     for section in sections:
         _, picture = PICTURES.get(section.name, ("", ""))
         if picture and (out / picture).exists():
@@ -44,22 +46,24 @@ def update(page: Path, sections: list[Section], out: Path) -> None:
 def measured_on() -> str:
     """The processor and the versions."""
     known = machine()
-    names = [name for name in ("python", "numpy", "llvm", "pin", "scipy", "exudyn", "mujoco") if name in known]
+    names = [
+        name for name in ("python", "numpy", "llvm", "pin", "scipy", "exudyn", "mujoco", "casadi") if name in known
+    ]
     versions = ", ".join(f"{name} {known[name]}" for name in names)
     return f"Processor type {known['processor']}, vectors of {known['lanes']} numbers; {versions}."
 
 
-def block(section: Section, where: str) -> str:
-    """One section, from its title on."""
+def block(section: Section) -> str:
+    """One section below its title."""
     wanted = SHOWN.get(section.name, lambda row: True)
-    parts = [f"{section.title}\n", *([f"{where}\n"] if where else [])]
+    parts = [f"{measured_on()}\n"]
     if section.name == "flexible":
         parts.append(_lengths(section))
     parts.append(_table(filter(wanted, section.rows)))
     parts += [_sheet(sheet) for sheet in section.sheets]
     if section.name in PICTURES:
         parts.append("![{}](pictures/{})\n".format(*PICTURES[section.name]))
-    if section.sheets and section.notes:
+    if section.notes:
         parts.append("\n".join(f"- {note}" for note in section.notes) + "\n")
     return "\n".join(parts)
 

@@ -118,7 +118,7 @@ def machine() -> dict[str, str]:
         "pliant": __version__,
         "llvm": llvm,
     }
-    for package in ("numpy", "pin", "scipy", "exudyn", "mujoco"):
+    for package in ("numpy", "pin", "scipy", "exudyn", "mujoco", "casadi"):
         try:
             out[package] = version(package)
         except PackageNotFoundError:

@@ -21,7 +21,9 @@ SECTIONS = {
     "batch": "batches against single calls",
     "latency": "imports and first calls",
     "simulation": "motion in time against Exudyn, MuJoCo and scipy",
+    "damped": "slow and stiff motion",
     "drives": "drives and loads against a PD law",
+    "sweeps": "many runs of one robot, in lanes and one by one, against single runs",
     "lumped": "links of many elements, sparse",
     "large": "links that bend far, against Exudyn",
 }

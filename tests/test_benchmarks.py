@@ -82,8 +82,10 @@ def test_tables_of_their_own_reach_the_page(arm, tmp_path):
     for part in ("### Motion", "| Pliant | 5e-06 |", "2.00 x faster", "pictures/work-precision.png", "- said once"):
         assert part in text
     # what was not measured stays, with the machine that it comes from
-    assert text.startswith(f"Text\n{BEGIN}\n\nOne machine.\n\n### Motion\n\nProcessor type")
-    assert text.endswith(f"### Other\n\nkept\n\n{END}\nEnd\n")
+    assert text.startswith(f"Text\n{BEGIN}\n\n### Other\n\nOne machine.\n\nkept\n\n### Motion\n\nProcessor type")
+    assert text.endswith(f"- said once\n\n{END}\nEnd\n")
+    update(page, [], tmp_path)
+    assert page.read_text() == text
     assert "old" not in text
 
 
@@ -100,6 +102,7 @@ def test_sections_can_be_loaded_and_published_times_are_there(arm, monkeypatch):
     assert all(callable(module.measure) for module in loaded.values())
     # the rows of the papers' runs without the runs
     monkeypatch.setattr(loaded["simulation"], "_seconds", lambda *_, **__: 1.0)
-    rows = loaded["simulation"]._bundled()
-    assert len(rows) == 3
+    rows = loaded["simulation"]._bundled(1.0)
+    assert len(rows) == 6
     assert all(row.ratio > 0 for row in rows)
+    assert sum(row.goal is not None for row in rows) == 3

@@ -317,21 +317,32 @@ def _unit(member: Member, name: str) -> str:
 
 
 def _joint(joint: Joint, body: ModalBody) -> MemberJoint:
-    axis = joint.axis_vector() if joint.type in ("revolute", "prismatic") else np.array([0.0, 0.0, 1.0])
-    R_JB = joint.child_placement.matrix()
     # a robot is read with its universal joints taken apart
     assert joint.type != "universal"
+    places = _places(joint)
     return MemberJoint(
         name=joint.name or "",
         kind=joint.type,
-        R_PJ=joint.placement.matrix(),
-        p_PJ=joint.placement.vector(),
-        axis=axis,
-        R_JB=R_JB,
-        p_JB=joint.child_placement.vector(),
-        drive=_drive(joint, body, R_JB.T @ axis),
+        **places,
+        drive=_drive(joint, body, places["R_JB"].T @ places["axis"]),
         is_actuated=bool(joint.actuated),
     )
+
+
+@once_per_element
+def _places(joint: Joint) -> dict[str, Array]:
+    """Where the frames of a joint are."""
+    places = {
+        "R_PJ": joint.placement.matrix(),
+        "p_PJ": joint.placement.vector(),
+        "axis": joint.axis_vector() if joint.type in ("revolute", "prismatic") else np.array([0.0, 0.0, 1.0]),
+        "R_JB": joint.child_placement.matrix(),
+        "p_JB": joint.child_placement.vector(),
+    }
+    # whoever has the same joint has the same arrays
+    for array in places.values():
+        array.flags.writeable = False
+    return places
 
 
 def _drive(joint: Joint, body: ModalBody, axis_B: Array) -> JointDrive:
@@ -350,11 +361,13 @@ def _drive(joint: Joint, body: ModalBody, axis_B: Array) -> JointDrive:
 
 
 def _parts(link: Link) -> tuple[Part, ...]:
-    def part(name: str, frame: str, given: RigidPart) -> Part:
-        return Part(name, frame, given.mass, np.array(given.com, dtype=float), given.inertia_matrix())
+    hub = (_part(link.hub, "hub", "root"),) if link.hub is not None else ()
+    return (*hub, *(_part(p, f"payload{i + 1}", p.frame or "tip") for i, p in enumerate(link.payloads)))
 
-    hub = (part("hub", "root", link.hub),) if link.hub is not None else ()
-    return (*hub, *(part(f"payload{i + 1}", p.frame or "tip", p) for i, p in enumerate(link.payloads)))
+
+@once_per_element
+def _part(given: RigidPart, name: str, frame: str) -> Part:
+    return Part(name, frame, given.mass, np.array(given.com, dtype=float), given.inertia_matrix())
 
 
 def _loop(loop: Loop, robot: Robot, index: dict[str, int]) -> LoopEnds:

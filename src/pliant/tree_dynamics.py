@@ -25,6 +25,7 @@ from pliant.spatial.attitude import recentred
 from pliant.states import (
     Energies,
     FrameAcceleration,
+    FrameMotions,
     InverseDerivatives,
     Labels,
     Momentum,
@@ -270,6 +271,9 @@ class TreeDynamics:
 
     def gravity(self, q: States) -> Floats:
         """g (n,): generalised forces of gravity, on the left-hand side."""
+        # without springs and strain nothing else acts on a robot at rest
+        if not self.stiffness.any():
+            return self._inverse(q, self._nothing, self._nothing)
         return self._inverse(q, self._nothing, self._nothing) - self._weightless(q, self._nothing, self._nothing)
 
     def gravity_derivative(self, q: States) -> Floats:
@@ -336,7 +340,8 @@ class TreeDynamics:
 
     def positions(self, frames: Sequence[str], q: States) -> Floats:
         """Positions of several frames at once (frames, 3); of a batch, (count, frames, 3)."""
-        return self.poses(frames, q).position
+        flat = self._places(q)
+        return np.stack([self._frame_calls[name].path.position(flat) for name in frames], axis=-2)
 
     def link_pose(self, link: str, q: States) -> Pose:
         """Pose of a link's own frame B, in which its axis and its elastic displacements are described."""
@@ -371,6 +376,13 @@ class TreeDynamics:
         flat = self._acceleration(q, v, a)[..., rows]
         R, a_v, a_w = motion_arrays(flat).R, flat[..., -6:-3, None], flat[..., -3:, None]
         return FrameAcceleration((R @ a_v)[..., 0], (R @ a_w)[..., 0])
+
+    def frame_motions(self, frames: Sequence[str], q: States, v: States, a: States) -> FrameMotions:
+        """How several frames turn and are accelerated at a state, of one evaluation."""
+        flat = self._acceleration(q, v, a)
+        own = np.stack([flat[_rows(self._frame_link(frame), MOTION_SIZE + 9)] for frame in frames])
+        m = motion_arrays(own)
+        return FrameMotions(m.R, m.w, np.einsum("fij,fj->fi", m.R, own[:, -6:-3]))
 
     def jacobian(self, frame: str, q: States) -> Floats:
         """J (6, n): linear, then angular velocity of a frame per unit rate of each coordinate, base axes.

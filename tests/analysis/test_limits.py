@@ -37,7 +37,7 @@ def changes(arm, rate=0.0):
     still = np.zeros(arm.size)
     v = still.copy()
     v[0] = rate
-    return axial_changes(arm, still, v, still)["mast"][:2]
+    return axial_changes(arm, still[None], v[None], still[None])[0]["mast"][:2]
 
 
 def test_eulers_column():
@@ -86,7 +86,9 @@ def test_a_held_acceleration_along_the_beam_counts_as_weight():
     still = np.zeros(arm.size)
     a = still.copy()
     a[0] = 10.0
-    assert axial_changes(arm, still, still, a)["mast"][:2] == pytest.approx(
+    # beside a state at rest
+    states = np.zeros((2, arm.size))
+    assert axial_changes(arm, states, states, np.array([still, a]))[1]["mast"][:2] == pytest.approx(
         changes(column((-10.0, 0.0, 0.0))), abs=1e-9
     )
 
@@ -218,7 +220,8 @@ def test_loads_press_too():
     half = 0.5 * np.pi**2 * EI / (4 * L**2)
     still = np.zeros(arm.size)
     loads = wrenches({"tip": [-half, 0, 0]})
-    assert axial_changes(arm, still, still, still, loads)["mast"].least == pytest.approx(-0.5, rel=CONVERGED)
+    rest = still[None]
+    assert axial_changes(arm, rest, rest, rest, loads)[0]["mast"].least == pytest.approx(-0.5, rel=CONVERGED)
     assert "50 % of its buckling load" in state_limits(arm, still, loads=loads)[0]
 
 

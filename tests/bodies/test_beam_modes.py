@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pliant.bodies.beam_modes import family_inertia, mode_set, normalised, peak
+from pliant.bodies.beam_modes import BeamModes, family_inertia, mode_set, normalised, peak
 from pliant.bodies.build import frequencies
 from pliant.bodies.invariants import assemble, attachment
 from pliant.bodies.profile import BeamProfile, SectionData
@@ -134,7 +134,7 @@ def test_tip_and_unit_normalisation(uniform):
     with pytest.raises(ValueError, match="zero at the tip"):
         mode_set("bend_y", "pinned-pinned", 1, uniform, normalise="tip")
     with pytest.raises(ValueError, match="energy"):
-        normalised([Power(length=1.0, degree=2)], "energy", "bend_y", uniform)
+        normalised(BeamModes("bend_y", (Power(length=1.0, degree=2),)), "energy", uniform)
 
 
 def test_peak_of_a_plateau():

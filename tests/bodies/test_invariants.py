@@ -40,7 +40,7 @@ def cloud(profile, fields_of, section_inertia):
         ry, rz = np.sqrt(section.rhoIz / section.rhoA), np.sqrt(section.rhoIy / section.rhoA)
         for sign_y, sign_z in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
             on = 1.0 if section_inertia else 0.0
-            s = np.stack([0 * x, on * sign_y * ry, on * sign_z * rz], axis=1)
+            s = np.stack(np.broadcast_arrays(0 * x, on * sign_y * ry, on * sign_z * rz), axis=1)
             masses.append(weights * section.rhoA / 4)
             positions.append(np.stack([x, 0 * x, 0 * x], axis=1) + s)
             shapes.append(u + np.cross(theta, s[:, :, None], axis=1))
@@ -269,7 +269,7 @@ def test_units_scale(make, uniform):
     def build(profile):
         if make == "modes":
             sets = [
-                replace(s, shapes=normalised(s.shapes, "mass", s.family, profile, tip_mass=0.1 * mass(profile)))
+                normalised(s, "mass", profile, tip_mass=0.1 * mass(profile))
                 for s in all_families(profile.length, "clamped-mass")
             ]
         else:

@@ -14,6 +14,7 @@ from pliant.bodies.foreshortening import foreshortening
 from pliant.bodies.invariants import assemble
 from pliant.bodies.profile import BeamProfile, SectionData
 from pliant.bodies.rod_build import rod
+from pliant.bodies.rounding import as_lists
 
 # speed -> first two flapping frequencies, first two of lag
 PUBLISHED = {
@@ -32,7 +33,7 @@ def bodies(shape, count):
     linear = terms_of(body, "exponential")
     return {
         "linear": linear,
-        "second-order": foreshortening(sets, PROFILE, {}).terms(linear),
+        "second-order": as_lists(foreshortening(sets, PROFILE, {}).terms(linear)),
         "exact": rod(sets, PROFILE, {}, section_inertia=False).terms(linear),
     }
 

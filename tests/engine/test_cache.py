@@ -9,9 +9,15 @@ import pytest
 
 import zoo
 from pliant.dynamics import Dynamics
-from pliant.engine.backends import cache, evaluator, jit
+from pliant.engine.backends import cache, calls, evaluator, jit
 from pliant.engine.backends.evaluator import Evaluator, Program
 from pliant.formulations.recursive.passes import INVERSE
+
+
+@pytest.fixture(autouse=True, scope="module")
+def border():
+    """What all robots share is there before anything is counted."""
+    calls._code("border")
 
 
 @pytest.fixture
@@ -26,15 +32,15 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def compilations(monkeypatch):
     """Counts calls of the compiler."""
-    calls = []
+    counts = []
     compile_it = jit.machine_code
 
     def counted(*arguments, **options):
-        calls.append(1)
+        counts.append(1)
         return compile_it(*arguments, **options)
 
     monkeypatch.setattr(jit, "machine_code", counted)
-    return calls
+    return counts
 
 
 def evaluate():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant.bodies import build
 from pliant.formulations.recursive.lowering import lower, lower_with_frames
 from pliant.mechanism import assemble
 from pliant.model.rigid_twin import rigid_twin
@@ -87,3 +88,50 @@ def test_frames_on_a_shared_beam_are_those_of_the_link():
     assert plain.beam is marked.beam
     bodies = [assemble(pliant.Robot(name="one", links=[link])).members[0].body for link in (plain, marked)]
     assert [sorted(body.frames) for body in bodies] == [["root", "tip"], ["mid", "root", "tip"]]
+
+
+@pytest.mark.parametrize(
+    ("place", "value"), [("gravity", [0.0, 0.0, -1.6]), ("shoulder.motor.rotor_inertia", 1e-4), ("pose.shoulder", 0.3)]
+)
+def test_bodies_are_shared_by_what_they_depend_on(place, value):
+    robot = pliant.load("two-link-flexible")
+    first, other = assemble(robot).members, assemble(robot.set(place, value)).members
+    assert all(a.body is b.body for a, b in zip(first, other, strict=True))
+
+
+def test_a_load_that_comes_back_finds_its_body():
+    robot = pliant.load("two-link-flexible")
+    light, heavy, again = (assemble(robot.set("forearm.payloads[0].mass", m)).members for m in (0.3, 0.9, 0.3))
+    for a, b, c in zip(light, heavy, again, strict=True):
+        assert a.body is c.body
+        assert not np.array_equal(a.body.M_ee, b.body.M_ee)
+        assert not np.array_equal(a.body.D_ee, b.body.D_ee)
+
+
+def test_what_is_kept_of_a_beam_does_not_grow_with_its_loads():
+    robot = pliant.load("two-link-flexible")
+    for mass in np.linspace(0.1, 1.0, 2 * build.MOST_KEPT):
+        assemble(robot.set("forearm.payloads[0].mass", float(mass)))
+    assert len(build._made_of(robot.link("forearm").beam)) == build.MOST_KEPT
+
+
+def test_parts_that_did_not_change_are_not_checked_again(monkeypatch):
+    robot = pliant.load("two-link-flexible")
+
+    def refused(beam):
+        raise RuntimeError(f"a beam of {beam.length} m is checked")
+
+    monkeypatch.setattr(pliant.Beam, "missing_constants", refused)
+    assert robot.set("forearm.payloads[0].mass", 0.7).mass == pytest.approx(robot.mass + 0.2)
+    with pytest.raises(RuntimeError, match=r"0\.55 m"):
+        robot.set("forearm.beam.length", 0.55)
+
+
+def test_parts_that_nobody_checked_are_checked():
+    robot = pliant.load("two-link-flexible")
+    wrong = robot.link("forearm").payloads[0].model_copy(update={"inertia": -1.0})
+    with pytest.raises(pliant.ModelError, match="none may be negative"):
+        robot.set("forearm.payloads", [wrong])
+    empty = robot.link("forearm").beam.model_copy(update={"section": None})
+    with pytest.raises(pliant.ModelError, match="give one of section"):
+        robot.set("forearm.beam", empty)

@@ -6,7 +6,7 @@ import pytest
 import zoo
 from pliant import PID, Beam, Cycloidal, Damping, Dynamics, Joint, Link, Modes, Properties, Rigid, Robot, Study
 from pliant.mechanism import assemble
-from pliant.simulation.choice import choose, estimated_steps, fastest_rate, followed
+from pliant.simulation.choice import StartingModel, choose, estimated_steps, fastest_rate, followed
 from pliant.simulation.drives.kinds import NoDrive
 from pliant.simulation.losses import Losses
 from pliant.simulation.run import Run, simulate
@@ -226,7 +226,7 @@ def test_explicit_steps_follow_what_stays_or_is_short(other):
 def test_the_steps_of_a_motion_are_estimated():
     """Against those that both integrators really take."""
     run = run_of()
-    explicit, implicit = estimated_steps(run.equations, run.q0, run.v0, 3.0, 1e-6)
+    explicit, implicit = estimated_steps(StartingModel(run.equations, run.q0, run.v0), 3.0, 1e-6)
     for method, expected in (("dop853", explicit), ("esdirk", implicit)):
         taken = run_of(method)
         taken.go()

@@ -132,9 +132,13 @@ def test_robots_of_other_structures_find_their_own_kind(study, lanes_used):
 
 def test_other_integrators_go_their_own_way(study, lanes_used):
     fixed = study.with_changes(integrator={"method": "rk4", "step": 1e-3})
-    cases = [{MASS: 0.17 + 0.13 * k} for k in range(2)]
-    assert not any(row.reason for row in run_chunk(SweepJob(fixed, "simulate", OUTPUTS), cases))
+    told = []
+    found = pliant.sweep(fixed, {MASS: [0.17, 0.3]}, outputs=OUTPUTS, report=lambda at: told.append(at.alone))
+    assert not found.failed
     assert not lanes_used
+    # and that is told, while it runs and in the table
+    assert found.info.alone == {"steps of rk4 are made for one run at a time": 2}
+    assert told[-1] in found.info.alone
 
 
 def test_few_cases_are_abreast(study, monkeypatch):
@@ -179,3 +183,30 @@ def test_cases_of_one_robot_have_one_dynamics(study, monkeypatch):
     job.rows([{MASS: 0.17 + 0.13 * k} for k in range(3)])
     assert len(set(map(id, made[:3]))) == 1
     assert len(set(map(id, made))) == 4
+
+
+def test_joints_without_lanes_are_told(study):
+    moved = study.with_changes(
+        drive={"prescribed": {"trajectory": {"quintic": {"to": {"hinge": 0.5}, "duration": 0.15}}}}, until=0.2
+    )
+    found = run_chunk(SweepJob(moved, "simulate", ("final(hinge)",)), [{MASS: 0.17 + 0.13 * k} for k in range(2)])
+    assert {row.alone for row in found} == {"joints with a prescribed motion have no lanes"}
+
+
+def test_robots_with_loops_have_lanes(lanes_used):
+    robot = pliant.load("four-bar")
+    study = pliant.Study(
+        name="turn",
+        robot=robot,
+        until=0.05,
+        drive={"pid": {"trajectory": {"quintic": {"to": {"motor": 0.9}, "duration": 0.04}}, "kp": 21.0, "kd": 0.53}},
+        integrator={"method": "dop853"},
+        outputs=pliant.Outputs(step=0.005),
+    )
+    job = SweepJob(study, "simulate", ("motor", "peak(motor.torque)", "max(tip.deflection)"))
+    cases = [{"drive.kp[0]": 17.3 + 5.7 * k, "gravity[0]": 0.13 * (k + 1)} for k in range(3)]
+    found = run_chunk(job, cases)
+    assert max(lanes_used) == len(cases)
+    for row, case in zip(found, cases, strict=True):
+        assert (row.reason, row.alone) == ("", "")
+        require_same(row, job.rows([case])[0])

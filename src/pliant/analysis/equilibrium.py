@@ -155,19 +155,19 @@ def _solved(problem: Statics) -> tuple[Equilibrium, Floats]:
 
 def _newton(problem: Statics, x: Floats, s: float = 1.0, most: int = STEPS) -> tuple[Floats, float, int]:
     """State, error and steps of Newton's method, each step shortened until it brings the forces closer to balance."""
-    error, away = problem.error(x, s), 0
+    (residual, error), away = problem.residual(x, s), 0
     for step in range(most):
         if error <= RESIDUAL or not np.isfinite(error) or away > MOST_AWAY:
             return x, error, step
-        full = problem.newton(x, s)
+        full = problem.newton(x, s, residual)
         part = 1.0
         while part > SHORTEST:
-            found = problem.error(x + part * full, s)
+            residual, found = problem.residual(x + part * full, s)
             if found < error:
                 break
             part /= 2
         else:
-            part, found = 1.0, problem.error(x + full, s)
+            part, (residual, found) = 1.0, problem.residual(x + full, s)
             away += 1
         x, error = x + part * full, found
     return x, error, most

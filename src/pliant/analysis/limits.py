@@ -28,6 +28,7 @@ from pliant.bodies.quadrature import TAPER_POINTS, gauss, merge_breaks
 from pliant.mechanism import assemble
 from pliant.model.once import once_per_element
 from pliant.model.outline import BASE
+from pliant.states import FrameMotions
 
 if TYPE_CHECKING:
     from pliant.analysis.statics import FrameLoad
@@ -173,18 +174,27 @@ class AxialChange(NamedTuple):
     turning: float
 
 
+def has_axial_limits(robot: Robot) -> bool:
+    """Whether there is a link whose bending does not know all about the force along its axis."""
+    return any(_bends(link) for link in robot.links)
+
+
 def axial_limits(
     arm: Dynamics, q: Floats, v: Floats, a: Floats, when: str = "", loads: Sequence[FrameLoad] = ()
 ) -> Iterator[str]:
     """Links whose axial force or rotation changes their bending stiffness more than their kind of bending knows."""
-    try:
-        changes = axial_changes(arm, q, v, a, loads)
-    except (FloatingPointError, np.linalg.LinAlgError):
-        return
-    links = {link.name: link for link in arm.robot.links}
+    for changes in axial_changes(arm, q[None], v[None], a[None], loads):
+        yield from axial_words(arm, changes, when, loads)
+
+
+def axial_words(
+    arm: Dynamics, changes: dict[str, AxialChange], when: str = "", loads: Sequence[FrameLoad] = ()
+) -> Iterator[str]:
+    """The same from what the axial forces do."""
     for name, change in changes.items():
-        cures = CURE if links[name].beam is not None else CURE_OF_DATA
-        if kind_of_bending(links[name]) == "second-order":
+        link = arm.robot.link(name)
+        cures = CURE if link.beam is not None else CURE_OF_DATA
+        if kind_of_bending(link) == "second-order":
             # ends that loops hold, and loads that follow, have other critical loads: those are seen in the tangent
             if change.least <= -1.0 and not arm.loops.rows and not any(load.follows for load in loads):
                 yield (
@@ -223,51 +233,78 @@ def _linear_words(name: str, change: AxialChange, when: str, cure: str) -> Itera
 
 def axial_changes(
     arm: Dynamics, q: Floats, v: Floats, a: Floats, loads: Sequence[FrameLoad] = ()
-) -> dict[str, AxialChange]:
-    """Link -> what its axial force does, of beams whose bending is not exact and of modal data."""
-    flexible = [(link, member) for link, member in _flexible(arm) if _bends(link)]
+) -> list[dict[str, AxialChange]]:
+    """For each of some states (states, n) link -> what its axial force does, of beams whose bending is not exact and
+    of modal data; nothing where the state is one that the robot cannot have."""
+    flexible = [(link, member) for link, member in _flexible(arm) if _bends(link) and member.joint.kind != "free"]
+    found: list[dict[str, AxialChange]] = [{} for _ in q]
     if not flexible:
-        return {}
-    reactions = arm.reactions(q, v, a)
-    found = {}
-    for link, member in flexible:
-        force = reactions.get(member.joint.name or link.name, reactions.get(link.name))
-        if force is not None and member.joint.kind != "free":
-            found[link.name] = _change(arm, link, float(force[0]), q, v, a, loads)
+        return found
+    frames = [f"{link.name}.root" for link, _ in flexible]
+    rows, motions, roots = [], [], []
+    for k, state in enumerate(zip(q, v, a, strict=True)):
+        try:
+            reactions = arm.reactions(*state)
+        except (FloatingPointError, np.linalg.LinAlgError):
+            continue
+        rows.append(k)
+        motions.append(_root_motions(arm, frames, *state))
+        forces = (reactions.get(m.joint.name or link.name, reactions.get(link.name)) for link, m in flexible)
+        roots.append([np.nan if force is None else force[0] for force in forces])
+    if not rows:
+        return found
+    R, w, own = (np.array(each) for each in zip(*motions, strict=True))
+    for i, (link, _) in enumerate(flexible):
+        root = np.array(roots)[:, i]
+        if np.isnan(root).any():
+            continue
+        changes = _changes(arm, link, root, R[:, i], w[:, i], own[:, i], q[rows], loads)
+        for k, change in zip(rows, changes, strict=True):
+            found[k][link.name] = change
     return found
 
 
-def _change(
+def _root_motions(arm: Dynamics, frames: list[str], q: Floats, v: Floats, a: Floats) -> FrameMotions:
+    """Of the roots of links; a robot at rest needs its poses only."""
+    if v.any() or a.any():
+        return arm.frame_motions(frames, q, v, a)
+    rest = np.zeros((len(frames), 3))
+    return FrameMotions(arm.poses(frames, q).rotation, rest, rest)
+
+
+def _changes(
     arm: Dynamics,
     link: Link,
-    root: float,
+    root: Floats,
+    R: Floats,
+    w: Floats,
+    own: Floats,
     q: Floats,
-    v: Floats,
-    a: Floats,
     loads: Sequence[FrameLoad],
-) -> AxialChange:
-    """Extreme eigenvalues of the geometric stiffness against the stiffness of bending."""
+) -> list[AxialChange]:
+    """Extreme eigenvalues of the geometric stiffness against the stiffness of bending, for each state.
+
+    root    force along the axis at the joint; R, w, own: motions of the root, see ``FrameMotions``  (states, ...)
+    """
     along = _along(arm.robot, link.name)
     x, weights = along.x, along.weights
-    pose = arm.pose(f"{link.name}.root", q)
-    R = pose.rotation
-    moving = bool(v.any() or a.any())
-    w = R.T @ arm.velocity(f"{link.name}.root", q, v).angular if moving else np.zeros(3)
-    own = R.T @ arm.acceleration(f"{link.name}.root", q, v, a).linear if moving else np.zeros(3)
     # along the axis: what gravity pulls outwards, less what the motion needs
-    pull = float((R.T @ arm.mechanism.gravity)[0] - own[0])
-    spin = float(w[1] ** 2 + w[2] ** 2)
+    pull = np.einsum("ki,i", R[:, :, 0], arm.mechanism.gravity) - np.einsum("ki,ki->k", R[:, :, 0], own)
+    spin = (np.einsum("kij,ki->kj", R[:, :, 1:], w) ** 2).sum(axis=1)
     hub = link.hub.mass if link.hub is not None else 0.0
-    outward = weights * along.rhoA * (pull + spin * x)
+    outward = weights * along.rhoA * (pull[:, None] + spin[:, None] * x)
     # the joint pulls the root back; what lies between it and x needs its part
-    N = -root - hub * pull - (np.cumsum(outward) - outward / 2)
-    for end, force in _loads_beyond(arm, link, q, loads):
-        N = N + np.where(x <= end, float((R.T @ force)[0]), 0.0)
-    least, most = 0.0, 0.0
+    N = -(root + hub * pull)[:, None] - (np.cumsum(outward, axis=1) - outward / 2)
+    if loads:
+        for k, state in enumerate(q):
+            for end, force in _loads_beyond(arm, link, state, loads):
+                N[k] += np.where(x <= end, float(R[k, :, 0] @ force), 0.0)
+    least, most = np.zeros(len(q)), np.zeros(len(q))
     for slope in along.slopes:
-        squares = np.linalg.eigvalsh((slope * (weights * N)) @ slope.T)
-        least, most = min(least, float(squares[0])), max(most, float(squares[-1]))
-    return AxialChange(least, most, float(np.sqrt(spin)) / along.slowest)
+        squares = np.linalg.eigvalsh((slope * (weights * N)[:, None, :]) @ slope.T)
+        least, most = np.minimum(least, squares[:, 0]), np.maximum(most, squares[:, -1])
+    turning = np.sqrt(spin) / along.slowest
+    return [AxialChange(*each) for each in zip(least.tolist(), most.tolist(), turning.tolist(), strict=True)]
 
 
 class _Along(NamedTuple):
@@ -360,6 +397,7 @@ def _flexible(arm: Dynamics) -> Iterator[tuple[Link, Member]]:
             yield link, members[link.name]
 
 
+@once_per_element
 def _bends(link: Link) -> bool:
     """Whether a link is a beam, or modal data, whose bending knows axial forces not at all, or not to the end."""
     if link.modal is not None:

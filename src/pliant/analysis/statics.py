@@ -195,13 +195,16 @@ class Statics:
     def _balance(self, x: Floats, s: float) -> Floats:
         """Unbalanced forces (n,)."""
         q, tau, closing = self.split(x, s)
-        g = self.arm.gravity(q)
-        h = self.arm.bias(q, self.v) - ((1.0 - s) * g if self.gravity_grows else 0.0)
+        h = self.arm.bias(q, self.v)
+        # weight, springs and strain
+        resting = self.arm.bias(q, self.still) if self.v.any() else h
+        if self.gravity_grows:
+            h = h - (1.0 - s) * self.arm.gravity(q)
         loads = wrench_force(self.arm, q, self.at(s))
         drive = self.arm.B @ tau
         loops = self.arm.loops.jacobian(q).T @ closing
-        parts = (g, drive, loops, loads, self.arm.stiffness @ q)
-        size = max(float(np.abs(part).max(initial=0.0)) for part in parts)
+        parts = np.concatenate([resting, drive, loops, loads, self.arm.stiffness @ q])
+        size = float(np.abs(parts).max(initial=0.0))
         # a pendulum at its bottom feels none of the forces that brought it there
         self.largest = max(self.largest, size if np.isfinite(size) else 0.0)
         return np.asarray(h - loads - drive - loops)
@@ -209,11 +212,16 @@ class Statics:
     def _conditions(self, x: Floats) -> Floats:
         q = self.split(x)[0]
         held = self.arm.B.T @ (q - self.q0) if self.held else np.zeros(0)
-        return np.concatenate([held, self.arm.closure(q)])
+        return np.concatenate([held, self.arm.loops.gaps(q)])
 
-    def residual(self, x: Floats, s: float = 1.0) -> Floats:
-        """Unbalanced forces and violated conditions."""
-        return np.concatenate([self._balance(x, s), self._conditions(x)])
+    def residual(self, x: Floats, s: float = 1.0) -> tuple[Floats, float]:
+        """Unbalanced forces and violated conditions, and the largest of them relative to their sizes."""
+        forces, conditions = self._balance(x, s), self._conditions(x)
+        if not np.isfinite(forces).all():
+            return np.concatenate([forces, conditions]), np.inf
+        worst = float(np.abs(forces).max(initial=0.0)) / (self.largest or 1.0)
+        error = max(worst, float(np.abs(conditions).max(initial=0.0)))
+        return np.concatenate([forces, conditions]), error
 
     def unbalanced(self, x: Floats, s: float = 1.0) -> float:
         """Largest unbalanced generalised force."""
@@ -221,11 +229,7 @@ class Statics:
 
     def error(self, x: Floats, s: float = 1.0) -> float:
         """Unbalanced forces and violated conditions, relative to their sizes."""
-        forces = self._balance(x, s)
-        if not np.isfinite(forces).all():
-            return np.inf
-        worst = float(np.abs(forces).max(initial=0.0)) / (self.largest or 1.0)
-        return max(worst, float(np.abs(self._conditions(x)).max(initial=0.0)))
+        return self.residual(x, s)[1]
 
     def push(self, x: Floats) -> Floats:
         """Generalised forces (n,) per unit of the factor."""
@@ -257,9 +261,9 @@ class Statics:
         J = self.arm.loops.jacobian(q)
         return np.vstack([self.arm.B.T, J]) if self.held else J
 
-    def newton(self, x: Floats, s: float) -> Floats:
-        """The Newton step of x at a constant factor."""
-        return self._solve(x, s, -self.residual(x, s))
+    def newton(self, x: Floats, s: float, residual: Floats | None = None) -> Floats:
+        """The Newton step of x at a constant factor; its residual may be known."""
+        return self._solve(x, s, -(self.residual(x, s)[0] if residual is None else residual))
 
     def slope(self, x: Floats, s: float) -> Floats:
         """Change of x per unit of the factor along the path of equilibria."""
@@ -267,7 +271,7 @@ class Statics:
 
     def correct(self, x: Floats, s: float, row: Floats, entry: float, value: float) -> tuple[Floats, float]:
         """The Newton step of x and the factor on the plane row dq + entry ds = value."""
-        both = self._solve(x, s, np.append(-self.residual(x, s), value), (row, entry))
+        both = self._solve(x, s, np.append(-self.residual(x, s)[0], value), (row, entry))
         return both[:-1], float(both[-1])
 
     def direction(self, x: Floats, s: float, row: Floats, entry: float) -> tuple[Floats, float]:
@@ -278,11 +282,12 @@ class Statics:
     def _solve(self, x: Floats, s: float, right: Floats, border: tuple[Floats, float] | None = None) -> Floats:
         """Changes of x, and with a border of the factor, that change the residual by the right-hand side."""
         A = self.constraints(self.split(x)[0])
-        nothing = np.zeros(len(A))
-        matrix = np.block([[self.stiffness(x, s), -A.T], [A, np.diag(nothing)]])
+        n, size = self.arm.size, len(right)
+        matrix = np.zeros((size, size))
+        matrix[:n, :n] = self.stiffness(x, s)
+        matrix[:n, n : len(x)], matrix[n : len(x), :n] = -A.T, A
         if border is not None:
-            column = np.concatenate([-self.push(x), nothing])
-            matrix = np.block([[matrix, column[:, None]], [np.concatenate([border[0], nothing, [border[1]]])]])
+            matrix[:n, -1], matrix[-1, :n], matrix[-1, -1] = -self.push(x), *border
         if not np.isfinite(matrix).all() or not np.isfinite(right).all():
             return np.full(len(right), np.nan)
         return _scaled_solution(matrix, right, len(x))

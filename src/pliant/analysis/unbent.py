@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,10 +16,19 @@ Floats = NDArray[np.float64]
 
 def unbent(arm: Dynamics, q: Floats) -> Floats:
     """The rigid robot at the same joint positions; with loops at those of the drives (..., n)."""
+    return unbending(arm)(q)
+
+
+def unbending(arm: Dynamics) -> Callable[[Floats], Floats]:
+    """The same for many calls."""
     joints = np.isin(arm.names, arm.robot.joint_coordinates)
-    straight = np.where(joints, q, 0.0)
     passive = joints & ~np.isin(arm.names, arm.inputs)
     if not passive.any():
-        return straight
+        return lambda q: np.where(joints, q, 0.0)
     held = tuple(np.flatnonzero(~passive).tolist())
-    return arm.loops.corrected(straight, np.zeros_like(straight), held)[0]
+
+    def closed(q: Floats) -> Floats:
+        straight = np.where(joints, q, 0.0)
+        return arm.loops.corrected(straight, np.zeros_like(straight), held)[0]
+
+    return closed

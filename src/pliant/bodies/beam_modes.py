@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import sqrt
 
 import numpy as np
 
 from pliant.bodies.families import ShapeSamples
+from pliant.bodies.invariants import beam_rule
 from pliant.bodies.modal_body import Array
 from pliant.bodies.profile import BeamProfile
-from pliant.bodies.quadrature import TAPER_POINTS, equal_breaks, gauss, merge_breaks
+from pliant.bodies.quadrature import TAPER_POINTS, equal_breaks, gauss
 from pliant.bodies.shapes import Given, Shape, ShapeFunction, bending_shapes, rod_shapes, sampled
 
-MOST_SEEN = 8
+MOST_SEEN = 16
 """Sets of places at which the shapes of a family are kept."""
+ROWS = {"bend_y": slice(0, 3), "bend_z": slice(0, 3), "torsion": slice(1, 3)}
+"""Which of value, rotation and strain the derivatives of a shape are; of all others value and strain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,43 +26,52 @@ class BeamModes:
 
     family: str
     shapes: tuple[Shape, ...]
-    _seen: dict[bytes, ShapeSamples] = field(default_factory=dict, init=False, repr=False, compare=False)
+    breaks: tuple[float, ...] = field(init=False, repr=False, compare=False)
+    points: int = field(init=False, repr=False, compare=False)
+    # value, rotation, strain and shear (4, shapes, places) by the places
+    _seen: dict[bytes, Array] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        panels = max((shape.panels for shape in self.shapes), default=1)
+        breaks = equal_breaks(self.shapes[0].length, panels) if self.shapes else ()
+        object.__setattr__(self, "breaks", breaks)
+        object.__setattr__(self, "points", max((shape.points for shape in self.shapes), default=2))
 
     @property
     def size(self) -> int:
         return len(self.shapes)
 
-    @property
-    def breaks(self) -> tuple[float, ...]:
-        panels = max((shape.panels for shape in self.shapes), default=1)
-        return equal_breaks(self.shapes[0].length, panels) if self.shapes else ()
-
-    @property
-    def points(self) -> int:
-        return max((shape.points for shape in self.shapes), default=2)
-
     def sample(self, x: Array) -> ShapeSamples:
         x = np.asarray(x, dtype=float)
         # all integrals over a beam ask at the same places
-        key = x.tobytes()
-        if key not in self._seen:
-            if len(self._seen) >= MOST_SEEN:
-                self._seen.clear()
-            self._seen[key] = found = self._sampled(x)
-            for array in (found.value, found.rotation, found.strain, found.shear):
-                array.flags.writeable = False
-        return self._seen[key]
+        found = self._seen.get(x.tobytes())
+        if found is None:
+            self.prepare(x)
+            found = self._seen[x.tobytes()]
+        return ShapeSamples(*found)
 
-    def _sampled(self, x: Array) -> ShapeSamples:
-        none = np.zeros((self.size, len(x)))
-        orders = 3 if self.family in ("bend_y", "bend_z") else 2
-        rows = [sampled(self.shapes, x, order) if self.shapes else none for order in range(orders)]
-        match self.family:
-            case "torsion":
-                return ShapeSamples(none, rows[0], rows[1], none)
-            case "bend_y" | "bend_z":
-                return ShapeSamples(rows[0], rows[1], rows[2], none)
-        return ShapeSamples(rows[0], none, rows[1], none)
+    def prepare(self, *places: Array) -> None:
+        """Sample the shapes at several sets of places at once."""
+        if len(self._seen) + len(places) > MOST_SEEN:
+            self._seen.clear()
+        x = places[0] if len(places) == 1 else np.concatenate(places)
+        table = np.zeros((4, self.size, len(x)))
+        if self.shapes:
+            rows = ROWS.get(self.family, slice(0, 3, 2))
+            table[rows] = sampled(self.shapes, x, range(len(table[rows])))
+        table.flags.writeable = False
+        start = 0
+        for each in places:
+            self._seen[each.tobytes()] = table[:, :, start : start + len(each)]
+            start += len(each)
+
+    def scaled(self, factors: Array) -> BeamModes:
+        """The shapes times a factor each."""
+        out = BeamModes(self.family, tuple(s.scaled(float(f)) for s, f in zip(self.shapes, factors, strict=True)))
+        for key, table in self._seen.items():
+            out._seen[key] = own = factors[:, None] * table
+            own.flags.writeable = False
+        return out
 
 
 def mode_set(
@@ -85,6 +96,7 @@ def mode_set(
     if kind != "clamped-mass":
         tip_mass = tip_inertia = 0.0
     own = family_inertia(family, profile)
+    loads = {"tip_mass": tip_mass, "tip_inertia": tip_inertia}
     if kind == "user":
         shapes: list[Shape] = [Given(length=length, function=function) for function in functions[:count]]
     elif family == "torsion":
@@ -93,18 +105,12 @@ def mode_set(
         shapes = bending_shapes(kind, count, length, mu=tip_mass / own, J=tip_inertia / (own * length**2))
     else:
         shapes = rod_shapes(kind, count, length, ratio=tip_mass / own)
-    return BeamModes(family, normalised(shapes, normalise, family, profile, tip_mass=tip_mass, tip_inertia=tip_inertia))
+    return normalised(BeamModes(family, tuple(shapes)), normalise, profile, **loads)
 
 
 def normalised(
-    shapes: Sequence[Shape],
-    rule: str,
-    family: str,
-    profile: BeamProfile,
-    *,
-    tip_mass: float = 0.0,
-    tip_inertia: float = 0.0,
-) -> tuple[Shape, ...]:
+    modes: BeamModes, rule: str, profile: BeamProfile, *, tip_mass: float = 0.0, tip_inertia: float = 0.0
+) -> BeamModes:
     """The shapes scaled by one of the rules.
 
     mass  int rhoA phi^2 dx + tip_mass phi(L)^2 + tip_inertia phi'(L)^2 = mass of the beam; for torsion
@@ -115,20 +121,20 @@ def normalised(
     """
     match rule:
         case "none":
-            return tuple(shapes)
+            return modes
         case "tip":
-            return tuple(shape.scaled(1.0 / _tip_value(shape)) for shape in shapes)
+            return modes.scaled(1.0 / np.array([_tip_value(shape) for shape in modes.shapes]))
         case "unit":
-            return tuple(shape.scaled(1.0 / _not_zero(peak(shape))) for shape in shapes)
+            return modes.scaled(1.0 / _not_zero(np.array([peak(shape) for shape in modes.shapes])))
         case "mass":
-            return tuple(shape.scaled(_mass_factor(shape, family, profile, tip_mass, tip_inertia)) for shape in shapes)
+            return modes.scaled(_mass_factors(modes, profile, tip_mass, tip_inertia))
     raise ValueError(f"unknown normalisation {rule!r}")
 
 
 def family_inertia(family: str, profile: BeamProfile) -> float:
     """The mass of the beam, kg; for torsion its polar inertia, kg m^2."""
     x, weights = gauss(profile.breaks, 2 + TAPER_POINTS)
-    return float(weights @ _density(family, profile, x))
+    return float((weights * _density(family, profile, x)).sum())
 
 
 def peak(shape: Shape) -> float:
@@ -149,31 +155,29 @@ def peak(shape: Shape) -> float:
     return largest
 
 
-def _density(family: str, profile: BeamProfile, x: Array) -> Array:
+def _density(family: str, profile: BeamProfile, x: Array) -> Array | float:
     section = profile.at(x)
-    return section.polar if family == "torsion" else np.asarray(section.rhoA)
+    return section.polar if family == "torsion" else section.rhoA
 
 
-def _mass_factor(shape: Shape, family: str, profile: BeamProfile, tip_mass: float, tip_inertia: float) -> float:
-    breaks = merge_breaks(profile.breaks, equal_breaks(shape.length, shape.panels), length=profile.length)
-    x, weights = gauss(breaks, shape.points + TAPER_POINTS)
-    density = weights * _density(family, profile, x)
-    own = float(density @ shape(x) ** 2)
-    value, slope = float(shape(shape.length)), float(shape(shape.length, 1))
-    match family:
-        case "torsion":
-            tip = tip_inertia * value**2
-        case "bend_y" | "bend_z":
-            tip = tip_mass * value**2 + tip_inertia * slope**2
-        case _:
-            tip = tip_mass * value**2
-    return sqrt(float(density.sum()) / _not_zero(own + tip))
+def _mass_factors(modes: BeamModes, profile: BeamProfile, tip_mass: float, tip_inertia: float) -> Array:
+    x, weights = beam_rule([modes], profile)
+    root, tip = np.zeros(1), np.array([profile.length])
+    # the integrals and the frames of the beam ask at these places again
+    modes.prepare(root, x, tip)
+    density = weights * _density(modes.family, profile, x)
+    along, end = modes.sample(x), modes.sample(tip)
+    motion = along.rotation if modes.family == "torsion" else along.value
+    # row by row: matrix products round in another way where there are more rows
+    own = (motion**2 * density).sum(axis=1)
+    at_tip = tip_mass * end.value[:, 0] ** 2 + tip_inertia * end.rotation[:, 0] ** 2
+    return np.asarray(np.sqrt(density.sum() / _not_zero(own + at_tip)))
 
 
-def _not_zero(value: float) -> float:
-    if value == 0.0:
+def _not_zero(values: Array) -> Array:
+    if not values.all():
         raise ValueError("the shape is zero all along the beam and cannot be normalised")
-    return value
+    return values
 
 
 def _tip_value(shape: Shape) -> float:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import sqrt
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -27,7 +27,8 @@ from pliant.model.once import once_per_element
 
 if TYPE_CHECKING:
     from pliant.model.beams import Beam
-    from pliant.model.discretisation import Elements, Family
+    from pliant.model.discretisation import Damping, Elements, Family
+    from pliant.model.element import Element
     from pliant.model.links import Link
     from pliant.model.placement import Frame
     from pliant.model.robot import Robot
@@ -40,6 +41,11 @@ INDEPENDENT = 1e-13
 MOST_COORDINATES = 1000
 # a frame this close to an end of the beam (fraction of the length) sits on it
 END = 1e-9
+# of what was made of a beam, for other loads and frames, the latest; those of a robot go with it
+MOST_KEPT = 12
+T = TypeVar("T")
+Mount = tuple[float, Array, Array]
+"""Place of a frame along a beam, its offset from there (3,) and its axes (3, 3)."""
 
 
 def build_body(link: Link, robot: Robot | None = None) -> ModalBody:
@@ -49,9 +55,9 @@ def build_body(link: Link, robot: Robot | None = None) -> ModalBody:
     clamped-mass modes (without a robot only the payloads of the link count).
     """
     if link.beam is not None:
-        body = _beam_body(link, robot)
-        return replace(body, D_ee=_damping(link, robot, body))
-    return _plain_body(link)
+        return _beam_body(link, robot)
+    part = link.modal or link.rigid
+    return _plain_body(link) if part is None else _kept(part, "plain", link.frames, make=lambda: _plain_body(link))
 
 
 def damping_ratios(link: Link, robot: Robot | None = None) -> Array:
@@ -71,22 +77,21 @@ def _plain_body(link: Link) -> ModalBody:
 
 def shape_sets(link: Link, robot: Robot | None = None) -> list[ShapeSet]:
     """The shapes of the elastic coordinates of a beam, one set per family, in their order."""
-    if robot is not None and _is_of(link, robot):
+    if robot is not None and link.name in robot.link_names and robot.link(link.name) is link:
         return list(_own_shapes(robot, link.name))
-    beam = _resolved(link, robot)
-    return _shape_sets(link, beam, robot)
-
-
-def _is_of(link: Link, robot: Robot) -> bool:
-    """Whether a link is one of a robot's."""
-    return link.name in robot.link_names and robot.link(link.name) is link
+    return list(_shapes(link, robot))
 
 
 @once_per_element
 def _own_shapes(robot: Robot, name: str) -> list[ShapeSet]:
     """Those of a link of a robot."""
-    link = robot.link(name)
-    return _shape_sets(link, _resolved(link, robot), robot)
+    return _shapes(robot.link(name), robot)
+
+
+def _shapes(link: Link, robot: Robot | None) -> list[ShapeSet]:
+    beam = _resolved(link, robot)
+    load = _load(link, robot) if _loaded(beam) else None
+    return _kept(beam, "shapes", _value(load), make=lambda: _shape_sets(link, beam, robot, load))
 
 
 def frequencies(body: ModalBody) -> Array:
@@ -106,21 +111,38 @@ def frequencies(body: ModalBody) -> Array:
 
 
 def _beam_body(link: Link, robot: Robot | None) -> ModalBody:
-    """A beam without its damping; robots that share a beam share its body, unless its shapes know what it carries."""
+    """Robots that share a beam share its body, where its shapes and its damping know the same loads."""
     beam = _resolved(link, robot)
-    known = _bodies(beam)
-    if not _loaded(beam) and link.frames in known:
-        return known[link.frames]
-    body = _new_beam_body(link, beam, robot)
-    if not _loaded(beam):
-        known[link.frames] = body
-    return body
+    load = _load(link, robot) if _loaded(beam) else None
+    key = link.frames, _value(load)
+    body = _kept(beam, "body", *key, make=lambda: _new_beam_body(link, beam, robot))
+    damping = _damping(link, robot)
+    if damping is None or not body.size:
+        return body
+    loads = mounted(link, robot) if damping.ratio is not None else {}
+    carrying = tuple((name, _value(each)) for name, each in loads.items())
+    return _kept(beam, "damped", *key, damping, carrying, make=lambda: _damped(body, damping, loads))
+
+
+def _kept(part: Element, *key: Any, make: Callable[[], T]) -> T:
+    """What was made of a part of a link with the same further values, or else is made now; the latest few are kept."""
+    held = _made_of(part)
+    found = held.pop(key) if key in held else make()
+    held[key] = found
+    if len(held) > MOST_KEPT:
+        del held[next(iter(held))]
+    return found
 
 
 @once_per_element
-def _bodies(beam: Beam) -> dict[tuple[Frame, ...], ModalBody]:
-    """Bodies of a beam by the frames on it."""
+def _made_of(part: Element) -> dict[Any, Any]:
+    """By what else it depends on, the latest last."""
     return {}
+
+
+def _value(load: CarriedMass | None) -> tuple[float | bytes, ...]:
+    """A load as a key."""
+    return () if load is None else (load.mass, load.first.tobytes(), load.second.tobytes())
 
 
 @once_per_element
@@ -136,7 +158,8 @@ def _new_beam_body(link: Link, beam: Beam, robot: Robot | None) -> ModalBody:
     if size > MOST_COORDINATES:
         remedy = "take fewer, or reduce elements with {craig_bampton: number of modes}"
         _refuse(link, robot, f"it has {size} elastic coordinates; {MOST_COORDINATES} are the most: {remedy}")
-    frames = {name: _beam_frame(link, name, shapes, profile) for name in link.frame_names}
+    mounts = _mounts(link, beam, profile)
+    frames = {name: attachment(shapes, *mount) for name, mount in mounts.items()}
     # without the inertia of the sections torsion would have no mass
     section_inertia = bool(beam.rotary_inertia) or "torsion" in beam.families
     if beam.lumped is not None:
@@ -148,7 +171,7 @@ def _new_beam_body(link: Link, beam: Beam, robot: Robot | None) -> ModalBody:
         body = assemble(shapes, profile, frames, section_inertia=section_inertia)
     for problem in _problems(body):
         _refuse(link, robot, problem)
-    large = _large_bending(link, beam, shapes, profile)
+    large = _large_bending(beam, shapes, profile, mounts)
     if isinstance(large, Rod) and beam.is_curved:
         body = about_its_shape(body, large)
     elif beam.is_curved:
@@ -162,13 +185,13 @@ def _new_beam_body(link: Link, beam: Beam, robot: Robot | None) -> ModalBody:
 
 
 def _large_bending(
-    link: Link, beam: Beam, shapes: Sequence[ShapeSet], profile: BeamProfile
+    beam: Beam, shapes: Sequence[ShapeSet], profile: BeamProfile, mounts: Mapping[str, Mount]
 ) -> Foreshortening | Rod | None:
     """What the beam does beyond small deflections."""
     bends = any(MOTIONS[s.family].shear is not None for s in shapes)
     if beam.bending == "linear" or not bends:
         return None
-    places = {name: (_place(link, name, profile), link.frame(name).vector()) for name in link.frame_names}
+    places = {name: (x, offset) for name, (x, offset, _) in mounts.items()}
     if beam.bending == "second-order":
         pieces = [RigidPieces(s.family, s.nodes) for s in shapes if isinstance(s, BendingElements | RodElements)]
         return foreshortening(shapes, profile, places, pieces=pieces if beam.lumped is not None else ())
@@ -177,11 +200,10 @@ def _large_bending(
     return rod(shapes, profile, places, section_inertia=section_inertia, stations=beam.stations, curvature=curve)
 
 
-def _shape_sets(link: Link, beam: Beam, robot: Robot | None) -> list[ShapeSet]:
+def _shape_sets(link: Link, beam: Beam, robot: Robot | None, load: CarriedMass | None) -> list[ShapeSet]:
     profile = beam_profile(beam)
     if beam.modes is not None:
         families = beam.modes.families()
-        load = _load(link, robot) if _loaded(beam) else None
         sets = [_mode_set(link, robot, name, family, profile, load) for name, family in families.items()]
         # the root of a rod is clamped: its coordinates are strains
         return [rooted(s) for s in sets] if beam.bending == "exact" else list(sets)
@@ -245,27 +267,30 @@ def _load(link: Link, robot: Robot | None) -> CarriedMass:
     return carried(robot, link.name) if robot is not None and known else own_load(link)
 
 
-def _damping(link: Link, robot: Robot | None, body: ModalBody) -> Array:
+def _damping(link: Link, robot: Robot | None) -> Damping | None:
+    """What damps the shapes of a link by itself."""
     own = link.beam.damping if link.beam is not None else None
     whole = robot.damping if robot is not None and link.name in robot.link_names else None
-    damping = own or whole
     # a ratio of the whole robot couples its links: see formulations/robot_damping.py
-    if damping is None or not body.size or (own is None and damping.ratio is not None):
-        return np.zeros_like(body.M_ee)
+    return own or (whole if whole is not None and whole.ratio is None else None)
+
+
+def _damped(body: ModalBody, damping: Damping, loads: Mapping[str, CarriedMass]) -> ModalBody:
     if damping.rayleigh is not None:
-        return rayleigh_damping(body.straight_mass, body.K_ee, damping.rayleigh.mass, damping.rayleigh.stiffness)
-    return modal_damping(loaded_mass(body, mounted(link, robot)), body.K_ee, damping.ratio or 0.0)
+        factors = damping.rayleigh.mass, damping.rayleigh.stiffness
+        return replace(body, D_ee=rayleigh_damping(body.straight_mass, body.K_ee, *factors))
+    return replace(body, D_ee=modal_damping(loaded_mass(body, loads), body.K_ee, damping.ratio or 0.0))
 
 
-def _beam_frame(link: Link, name: str, shapes: Sequence[ShapeSet], profile: BeamProfile) -> Attachment:
-    frame = link.frame(name)
-    return attachment(shapes, _place(link, name, profile), frame.vector(), frame.matrix())
+def _mounts(link: Link, beam: Beam, profile: BeamProfile) -> dict[str, Mount]:
+    """Where the frames sit on the beam."""
 
+    def mount(frame: Frame) -> Mount:
+        x = float(frame.x or 0.0)
+        place = profile.length if abs(x - profile.length) <= END * profile.length else max(x, 0.0)
+        return place, frame.vector(), frame.matrix()
 
-def _place(link: Link, name: str, profile: BeamProfile) -> float:
-    """Where a frame sits along the beam."""
-    x = float(link.frame(name).x or 0.0)
-    return profile.length if abs(x - profile.length) <= END * profile.length else max(x, 0.0)
+    return _kept(beam, "mounts", link.frames, make=lambda: {name: mount(link.frame(name)) for name in link.frame_names})
 
 
 def _rigid_frame(link: Link, name: str) -> Attachment:
@@ -291,11 +316,11 @@ def _problems(body: ModalBody) -> Iterator[str]:
     if not all(np.isfinite(matrix).all() for matrix in (body.M_ee, body.K_ee)):
         yield "a mode shape or one of its derivatives is not finite on the beam"
         return
-    masses = np.diag(body.M_ee)
-    if not np.all(masses > 0):
+    masses = body.M_ee.diagonal()
+    if not (masses > 0).all():
         name = body.names[int(np.argmin(masses))]
         yield f"the coordinate {name} moves no mass; its shape must not vanish"
-    elif np.linalg.eigvalsh(body.M_ee / np.sqrt(np.outer(masses, masses)))[0] < INDEPENDENT:
+    elif np.linalg.eigvalsh(body.M_ee / np.sqrt(masses[:, None] * masses))[0] < INDEPENDENT:
         yield "the mode shapes are not independent of one another; use fewer of them or other shapes"
 
 

@@ -29,6 +29,7 @@ Pose = tuple[Array, Array]
 
 # a frame this close to the end of a beam (fraction of the length) sits on its tip section
 TIP = 1e-9
+UNIT = np.eye(3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +48,12 @@ class CarriedMass:
     @classmethod
     def from_inertia(cls, mass: float, first: Array, about_origin: Array) -> CarriedMass:
         """From mass, first moment and the inertia about the origin."""
-        return cls(float(mass), first, np.trace(about_origin) / 2 * np.eye(3) - about_origin)
+        return cls(float(mass), first, about_origin.trace() / 2 * UNIT - about_origin)
 
     @property
     def inertia(self) -> Array:
         """Inertia about the origin, kg m^2 (3, 3)."""
-        return np.asarray(np.trace(self.second) * np.eye(3) - self.second)
+        return np.asarray(self.second.trace() * UNIT - self.second)
 
     def __add__(self, other: CarriedMass) -> CarriedMass:
         return CarriedMass(self.mass + other.mass, self.first + other.first, self.second + other.second)
@@ -60,10 +61,13 @@ class CarriedMass:
     def seen_from(self, pose: Pose) -> CarriedMass:
         """The same mass in a frame in which its own frame has this position and rotation."""
         p, R = pose
-        turned = R @ self.first
-        cross = np.outer(p, turned)
-        second = R @ self.second @ R.T + cross + cross.T + self.mass * np.outer(p, p)
-        return CarriedMass(self.mass, self.mass * p + turned, second)
+        return CarriedMass(self.mass, R @ self.first, R @ self.second @ R.T).shifted(p)
+
+    def shifted(self, p: Array) -> CarriedMass:
+        """The same mass in a frame with the same axes, in which the origin of its own frame is at p."""
+        cross = p[:, None] * self.first
+        second = self.second + cross + cross.T + self.mass * (p[:, None] * p)
+        return CarriedMass(self.mass, self.mass * p + self.first, second)
 
 
 NOTHING = CarriedMass(0.0, np.zeros(3), np.zeros((3, 3)))
@@ -74,6 +78,11 @@ def carried(robot: Robot, link_name: str) -> CarriedMass:
 
     ``inertia[2, 2]`` loads bending in y, ``inertia[1, 1]`` bending in z, ``inertia[0, 0]`` torsion.
     """
+    return _carried(robot, link_name)
+
+
+@once_per_element
+def _carried(robot: Robot, link_name: str) -> CarriedMass:
     return _tip_load(robot.link(link_name), _mounted_by_frame(robot)[link_name])
 
 
@@ -88,30 +97,50 @@ def mounted(link: Link, robot: Robot | None) -> dict[str, CarriedMass]:
     Without a robot that has the link only its own payloads count.
     """
     known = robot is not None and link.name in robot.link_names
-    return dict(_mounted_by_frame(robot)[link.name]) if robot is not None and known else _payloads(link)
+    return dict(_mounted_by_frame(robot)[link.name] if robot is not None and known else _payloads(link))
 
 
 def frame_pose(link: Link, name: str) -> Pose:
     """Position (3,) and rotation (3, 3) of a frame in the undeformed link."""
+    return _frame_pose(link, name)
+
+
+@once_per_element
+def _frame_pose(link: Link, name: str) -> Pose:
     frame = link.frame(name)
     if link.beam is None or frame.x is None:
-        return frame.vector(), frame.matrix()
+        return _held(frame.vector(), frame.matrix())
+    if not link.beam.is_curved:
+        place = frame.vector()
+        place[0] += frame.x
+        return _held(place, frame.matrix())
     p, R = undeformed_pose(link.beam, frame.x)
-    return p + R @ frame.vector(), R @ frame.matrix()
+    return _held(p + R @ frame.vector(), R @ frame.matrix())
 
 
 def joint_pose(joint: Joint, values: Mapping[str, float]) -> Pose:
     """Link frame in the frame that carries the joint, at joint coordinates by name."""
-    slide, turn = joint.moved(values)
+    return _joint_pose(joint, tuple((name, values[name]) for name in joint.coordinates if name in values))
+
+
+@once_per_element
+def _joint_pose(joint: Joint, values: tuple[tuple[str, float], ...]) -> Pose:
+    slide, turn = joint.moved(dict(values))
     R = joint.placement.matrix()
     p = joint.placement.vector() + R @ (slide + turn @ joint.child_placement.vector())
-    return p, R @ turn @ joint.child_placement.matrix()
+    return _held(p, R @ turn @ joint.child_placement.matrix())
+
+
+def _held(p: Array, R: Array) -> Pose:
+    """Whoever has the same link or joint has the same arrays."""
+    p.flags.writeable = R.flags.writeable = False
+    return p, R
 
 
 @once_per_element
 def _mounted_by_frame(robot: Robot) -> dict[str, dict[str, CarriedMass]]:
     """Per link and frame: payloads and outboard links, in the link frame; one pass from the tips inwards."""
-    mounted = {link.name: _payloads(link) for link in robot.links}
+    mounted = {link.name: dict(_payloads(link)) for link in robot.links}
     links = {link.name: link for link in robot.links}
     for link in reversed(robot.links):
         parent, frame = robot.parent_of(link.name)
@@ -124,7 +153,8 @@ def _mounted_by_frame(robot: Robot) -> dict[str, dict[str, CarriedMass]]:
     return mounted
 
 
-def _payloads(link: Link) -> dict[str, CarriedMass]:
+@once_per_element
+def _payloads(link: Link) -> Mapping[str, CarriedMass]:
     loads: dict[str, CarriedMass] = {}
     for payload in link.payloads:
         frame = payload.frame or "tip"
@@ -135,7 +165,7 @@ def _payloads(link: Link) -> dict[str, CarriedMass]:
 def _tip_load(link: Link, mounted: Mapping[str, CarriedMass]) -> CarriedMass:
     on_tip = (load for frame, load in mounted.items() if _is_on_tip(link, frame))
     tip = frame_pose(link, "tip")[0]
-    return sum(on_tip, NOTHING).seen_from((-tip, np.eye(3)))
+    return sum(on_tip, NOTHING).shifted(-tip)
 
 
 def _is_on_tip(link: Link, frame: str) -> bool:
@@ -166,6 +196,7 @@ def _straight_beam(beam: Beam) -> CarriedMass:
     return CarriedMass.from_inertia(float(moments["mass"]), moments["first"], moments["I_rr"])
 
 
+@once_per_element
 def _rigid(part: RigidMass) -> CarriedMass:
     about_com = CarriedMass.from_inertia(part.mass, np.zeros(3), part.inertia_matrix())
-    return about_com.seen_from((part.com_vector(), np.eye(3)))
+    return about_com.shifted(part.com_vector()) if any(part.com) else about_com

@@ -13,15 +13,22 @@ from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.modal_terms import ModalSection, ModalTerms
 from pliant.bodies.rod import Rod
 from pliant.bodies.rod_places import rod_deflection
-from pliant.bodies.rounding import clean, listed, rounded
+from pliant.bodies.rounding import as_lists, clean, listed, rounded
 from pliant.bodies.terms import Body
 
+ARRAYS = [name for name in ModalTerms._fields if name not in ("mass", "section_axes", "rule")]
 LOOPED_ABOVE = 5000
 """Numbers that couple two elastic coordinates of a body, up to which straight code compiles as fast as a loop."""
 
 
 def terms_of(body: ModalBody, rule: str) -> Body:
     """The terms of a body; its sections turn by a rule as long as they are those of a linear one."""
+    terms: Body = as_lists(terms_in_arrays(body, rule))
+    return terms
+
+
+def terms_in_arrays(body: ModalBody, rule: str) -> Any:
+    """The same with arrays in the place of nested lists: numbers alone, with which nothing is computed."""
     if body.large is None and is_dense(body):
         return dense_terms(body, rule)
     linear = linear_terms(body, rule)
@@ -44,9 +51,8 @@ def dense_terms(body: ModalBody, rule: str) -> DenseTerms:
 
 def linear_terms(body: ModalBody, rule: str) -> ModalTerms:
     """The terms of a body for small deflections."""
-    arrays = [name for name in ModalTerms._fields if name not in ("section_axes", "rule")]
-    values = {name: listed(getattr(body, name)) for name in arrays}
-    return ModalTerms(**values, section_axes=clean(body.section_axes), rule=rule)
+    arrays: dict[str, Any] = {name: getattr(body, name) for name in ARRAYS}
+    return ModalTerms(mass=float(body.mass), **arrays, section_axes=clean(body.section_axes), rule=rule)
 
 
 def section_of(body: ModalBody, frame: str, rule: str) -> Any:
@@ -111,5 +117,5 @@ def embedded(section: Any, R: Array, p: Array, first: int, size: int) -> Any:
     return ModalSection(clean(position), clean(Phi_d), clean(Phi_r), clean(axes), section.rule)
 
 
-GROUND = linear_terms(ModalBody.rigid(0.0, np.zeros(3), np.zeros((3, 3))), "exponential")
+GROUND = terms_of(ModalBody.rigid(0.0, np.zeros(3), np.zeros((3, 3))), "exponential")
 """The base: it has places, and nothing else."""

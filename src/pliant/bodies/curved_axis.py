@@ -68,8 +68,7 @@ def curved_inertia(beam: Beam, *, section_inertia: bool) -> tuple[float, Array, 
     x, weights = gauss(profile.breaks, MASS_POINTS)
     section = profile.at(x)
     masses = weights * section.rhoA
-    moments = np.stack(np.broadcast_arrays(section.polar, section.rhoIy, section.rhoIz), axis=1)
-    moments = weights[:, None] * moments * float(section_inertia)
+    moments = section.discs(weights) * float(section_inertia)
     first, about = np.zeros(3), np.zeros((3, 3))
     for place, mass, discs in zip(x.tolist(), masses.tolist(), moments, strict=True):
         p, R = undeformed_pose(beam, place)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.bodies.carried import CarriedMass
+from pliant.bodies.carried import UNIT, CarriedMass
 from pliant.bodies.modal_body import Array, ModalBody, hat
 
 ROUNDING = 1e-13
@@ -23,23 +23,28 @@ def loaded_mass(body: ModalBody, loads: Mapping[str, CarriedMass]) -> Array:
     added = np.zeros_like(body.M_ee)
     for name, load in loads.items():
         at = body.frames[name]
-        J = np.vstack([at.Phi_d, at.Phi_r])
+        J = np.concatenate([at.Phi_d, at.Phi_r])
         added += J.T @ load_mass(load, at.position) @ J
     M = body.straight_mass
-    size = np.sqrt(np.diag(M + added))
-    return np.asarray(M + np.where(np.abs(added) > ROUNDING * np.outer(size, size), added, 0.0))
+    size = np.sqrt((M + added).diagonal())
+    added[np.abs(added) <= ROUNDING * (size[:, None] * size)] = 0.0
+    return M + added
 
 
 def load_mass(load: CarriedMass, at: Array) -> Array:
     """Mass of a rigid load (moments about B's origin) on the twist of a frame at a position, B's axes (6, 6)."""
-    here = load.seen_from((-at, np.eye(3)))
-    first = hat(here.first)
-    return np.block([[here.mass * np.eye(3), -first], [first, here.inertia]])
+    here = load.shifted(-at)
+    out = np.zeros((6, 6))
+    out[:3, :3] = here.mass * UNIT
+    out[3:, :3] = first = hat(here.first)
+    out[:3, 3:], out[3:, 3:] = -first, here.inertia
+    return out
 
 
 def modal_ratios(M: Array, K: Array, D: Array) -> Array:
     """Damping ratios of the modes of (K, M), lowest first; modes without stiffness have none."""
-    squares, V = _modes(K, M)
+    squares, Q, L = _modes(K, M)
+    V = np.linalg.solve(L.T, Q)
     omega = np.sqrt(np.maximum(squares, 0.0))
     damped = np.einsum("ik,ij,jk->k", V, D, V)
     return np.asarray(damped[omega > 0] / (2 * omega[omega > 0]))
@@ -47,14 +52,22 @@ def modal_ratios(M: Array, K: Array, D: Array) -> Array:
 
 def modal_damping(M: Array, K: Array, ratio: float) -> Array:
     """D = M V diag(2 zeta omega) V^T M with the mass-normalised modes V of (K, M)."""
+    coupled = (M != 0) | (K != 0)
+    if coupled.all():
+        return _whole_damping(M, K, ratio)
     D = np.zeros_like(M)
-    for block in _blocks(M, K):
+    for block in _blocks(coupled):
         at = np.ix_(block, block)
-        squares, V = _modes(K[at], M[at])
-        MV = M[at] @ V
-        part = (MV * (2 * ratio * np.sqrt(np.maximum(squares, 0.0)))) @ MV.T
-        D[at] = (part + part.T) / 2
+        D[at] = _whole_damping(M[at], K[at], ratio)
     return D
+
+
+def _whole_damping(M: Array, K: Array, ratio: float) -> Array:
+    squares, Q, L = _modes(K, M)
+    # M V = L L^T L^-T Q
+    MV = L @ Q
+    D = (MV * (2 * ratio * np.sqrt(np.maximum(squares, 0.0)))) @ MV.T
+    return np.asarray((D + D.T) / 2)
 
 
 def rayleigh_damping(M: Array, K: Array, mass: float, stiffness: float) -> Array:
@@ -62,20 +75,22 @@ def rayleigh_damping(M: Array, K: Array, mass: float, stiffness: float) -> Array
     return mass * M + stiffness * K
 
 
-def _modes(K: Array, M: Array) -> tuple[Array, Array]:
-    """Squares of the frequencies, lowest first, and mass-normalised modes; every robot needs them, few need scipy."""
+def _modes(K: Array, M: Array) -> tuple[Array, Array, Array]:
+    """Squares of the frequencies, lowest first, Q and L of the mass-normalised modes L^-T Q with M = L L^T.
+
+    Every robot needs them, few need scipy.
+    """
     L = np.linalg.cholesky(M)
     A = np.linalg.solve(L, np.linalg.solve(L, K).T)
-    squares, V = np.linalg.eigh((A + A.T) / 2)
-    return squares, np.linalg.solve(L.T, V)
+    squares, Q = np.linalg.eigh((A + A.T) / 2)
+    return squares, Q, np.asarray(L, dtype=float)
 
 
-def _blocks(M: Array, K: Array) -> Iterator[NDArray[np.intp]]:
+def _blocks(coupled: NDArray[np.bool_]) -> Iterator[NDArray[np.intp]]:
     # coordinates that M or K couple; working by blocks keeps the zeros between them exact
-    coupled = (M != 0) | (K != 0)
-    left = np.ones(len(M), dtype=bool)
+    left = np.ones(len(coupled), dtype=bool)
     while left.any():
-        block = np.arange(len(M)) == np.argmax(left)
+        block = np.arange(len(coupled)) == np.argmax(left)
         while (wider := block | coupled[block].any(axis=0)).sum() > block.sum():
             block = wider
         yield np.flatnonzero(block)

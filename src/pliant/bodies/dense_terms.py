@@ -1,8 +1,8 @@
 """The terms of a body whose many elastic coordinates all act on each other, as those of a reduced frame or a casting.
 
 They are those of any linear body. What a coordinate k does with all others, N_k = I_re_k + sum_i q_i I_ee_ik and
-sum_i lambda_ik q_i, has one structure for all of them: coordinates are stations of the body, and compiled code is a loop
-over them instead of a line for each of n^2 numbers.
+sum_i lambda_ik q_i, has one structure for all of them: coordinates are stations of the body, and compiled code is a
+loop over them instead of a line for each of n^2 numbers.
 """
 
 from __future__ import annotations

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -24,16 +25,16 @@ from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.modal_terms import ModalSection, ModalTerms
 from pliant.bodies.profile import BeamProfile
 from pliant.bodies.quadrature import TAPER_POINTS, gauss, merge_breaks
-from pliant.bodies.rounding import listed
+from pliant.bodies.rounding import listed, rounded
 from pliant.bodies.second_order_terms import SecondOrderSection, SecondOrderTerms
-from pliant.bodies.shortening_fields import SAME_LINE, WIDENED, ShorteningFields, factors
+from pliant.bodies.shortening_fields import WIDENED, ShorteningFields, factors, inverse_of_spread
 from pliant.spatial.nothing import filled
 
 if TYPE_CHECKING:
     from pliant.model.modal import ModalData
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Foreshortening:
     """Integrals of the second-order displacement q^T Gamma q / 2 of a body with n coordinates, in its frame B.
 
@@ -81,16 +82,16 @@ class Foreshortening:
             self.second + mass * np.einsum("a,bik->abik", position, Gamma),
             self.frames,
         )
-        return loaded if len(loaded.fields().forms) <= len(self.fields().forms) else None
+        return loaded if len(loaded.fields.forms) <= len(self.fields.forms) else None
 
+    @cached_property
     def fields(self) -> ShorteningFields:
         """The least squares fit of Gamma by fields that are linear in the place r: same integrals, few terms."""
         n = self.first.shape[-1]
         centre = self.place / self.mass
         about = self.spread - self.mass * np.outer(centre, centre)
         bent = self.second - np.einsum("a,bik->abik", centre, self.first)
-        # mass along a line has no spread beside it
-        slopes = np.linalg.pinv(about, rcond=SAME_LINE, hermitian=True) @ bent.reshape(3, -1)
+        slopes = inverse_of_spread(about) @ bent.reshape(3, -1)
         shifts, of_shifts = factors(self.first.reshape(3, -1) / self.mass)
         stretches, of_stretches = factors(slopes.reshape(9, -1))
         G = np.swapaxes(stretches.reshape(-1, 3, 3), 1, 2)
@@ -102,19 +103,17 @@ class Foreshortening:
 
     def widened(self, body: Mapping[str, Array]) -> tuple[dict[str, Array], Array]:
         """Integrals of the linear body whose further modes are the fields, and the forms of these (k, n, n)."""
-        fields = self.fields()
+        fields = self.fields
         return fields.widened(body, self.mass, self.place, self.spread), fields.forms
 
     def terms(self, linear: ModalTerms) -> SecondOrderTerms:
-        """The terms of the body."""
-        given = {name: filled(getattr(linear, name)) for name in WIDENED}
-        arrays, forms = self.widened(given)
+        """The terms of the body, with arrays in the place of nested lists."""
+        arrays, forms = self.widened({name: rounded(filled(getattr(linear, name))) for name in WIDENED})
         size = arrays["M_ee"].shape[0]
         turn = np.zeros((len(linear.section_turn), 3, size))
-        if linear.section_turn:
-            turn[:, :, : size - len(forms)] = linear.section_turn
-        wide = linear._replace(**{name: listed(a) for name, a in arrays.items()}, section_turn=turn.tolist())
-        return SecondOrderTerms(wide, listed(forms))
+        turn[:, :, : size - len(forms)] = np.reshape(linear.section_turn, (len(turn), 3, size - len(forms)))
+        given: dict[str, Any] = {**arrays, "section_turn": turn}
+        return SecondOrderTerms(linear._replace(**given), cast("Any", forms))
 
     def section(self, frame: str, linear: ModalSection) -> SecondOrderSection | ModalSection:
         """What the terms need to know of a frame: the linear section where it is not moved any further."""
@@ -145,15 +144,17 @@ def foreshortening(
     first, second = np.zeros((3, n, n)), np.zeros((3, 3, n, n))
     place, spread = np.zeros(3), np.zeros((3, 3))
     # the piece of the root node belongs to the clamp
+    to = {0.0: np.zeros((n, n))}
     mass, place[X], spread[X, X] = _moments(profile, pieces[0].breaks[0] if pieces else 0.0)
     if n:
         outboard = _outboard_of_pieces(profile, pieces[0]) if pieces else _outboard(profile)
-        # int rhoA G dx = -int w' w'^T (mass outboard of x) dx
-        first[X] = _slope_gram(sets, profile, profile.length, lambda x: outboard(x)[0])
-        second[X, X] = _slope_gram(sets, profile, profile.length, lambda x: outboard(x)[1])
-        for power, total in ((0, first[X]), (1, second[X, X])):
+        # int rhoA G dx = -int w' w'^T (mass outboard of x) dx; with nothing outboard it is the tip's own G
+        rows = _slope_grams(sets, profile, profile.length, lambda x: np.vstack([outboard(x), np.ones_like(x)]))
+        first[X], second[X, X], to[profile.length] = rows
+        for power, total in ((0, first[X]), (1, second[X, X])) if pieces else ():
             total -= _tilted(pieces, profile, power, n)
-    moved = {name: _of_frame(sets, profile, *at) for name, at in frames.items()}
+    to.update({x: shortening_to(sets, profile, x) for x, _ in frames.values() if x not in to})
+    moved = {name: _of_frame(sets, to[x], x, offset) for name, (x, offset) in frames.items()}
     return Foreshortening(mass, place, spread, first, second, moved)
 
 
@@ -167,18 +168,28 @@ def modal_shortening(body: ModalBody, modal: ModalData) -> Foreshortening:
 
 def shortening_of(sets: Sequence[ShapeSet], profile: BeamProfile, x: Array) -> Array:
     """G of the axis at places x (places, n, n)."""
-    return np.stack([_slope_gram(sets, profile, float(at), np.ones_like) for at in x])
+    return np.stack([shortening_to(sets, profile, float(at)) for at in x])
 
 
-def _slope_gram(sets: Sequence[ShapeSet], profile: BeamProfile, end: float, weight: Callable[[Array], Array]) -> Array:
-    """-int_0^end weight w' w'^T dx over all bending families (n, n); families do not couple."""
+def shortening_to(sets: Sequence[ShapeSet], profile: BeamProfile, x: float) -> Array:
+    """G of the axis at a place (n, n)."""
+    return np.asarray(_slope_grams(sets, profile, x, lambda at: np.ones((1, len(at))))[0])
+
+
+def _slope_grams(sets: Sequence[ShapeSet], profile: BeamProfile, end: float, weight: Callable[[Array], Array]) -> Array:
+    """-int_0^end weight w' w'^T dx over all bending families, for every row of the weight (rows, n, n).
+
+    Families do not couple.
+    """
     n = sum(s.size for s in sets)
-    G = np.zeros((n, n))
     breaks = merge_breaks(profile.breaks, *(s.breaks for s in sets), length=profile.length)
     ends = (*(b for b in breaks if b < end), end)
+    # nothing is inboard of the root
     if len(ends) < 2:
-        return G
+        return np.zeros((len(weight(np.zeros(0))), n, n))
     x, weights = gauss(ends, max((s.points for s in sets), default=2) + TAPER_POINTS)
+    weighted = weights * weight(x)
+    G = np.zeros((len(weighted), n, n))
     start = 0
     for s in sets:
         if MOTIONS[s.family].shear is not None:
@@ -186,7 +197,7 @@ def _slope_gram(sets: Sequence[ShapeSet], profile: BeamProfile, end: float, weig
             # of the axis: a shear-flexible section turns by less
             slope = samples.rotation + samples.shear
             block = slice(start, start + s.size)
-            G[block, block] = -gram_matrix(slope, weights * weight(x))
+            G[:, block, block] = -gram_matrix(slope, weighted)
         start += s.size
     return G
 
@@ -202,14 +213,19 @@ def _outboard(profile: BeamProfile) -> Callable[[Array], Array]:
     """Mass and first moment of what is outboard of places x (2, places)."""
 
     def beyond(x: Array) -> Array:
-        out, breaks = np.zeros((2, len(x))), profile.breaks
+        out = np.zeros((2, len(x)))
         nodes, weights = gauss((0.0, 1.0), 2 + TAPER_POINTS)
-        for low, high in pairwise(breaks):
-            # what of this piece is outboard of each place
-            start = np.clip(x, low, high)[:, None]
-            places = start + (high - start) * nodes
-            # of a place on a step the piece that ends there has nothing left
-            masses = (high - start) * weights * np.reshape(profile.at(places.ravel()).rhoA, places.shape)
+        for piece, (low, high) in zip(profile.pieces, pairwise(profile.breaks), strict=True):
+            # what of this piece is outboard of each place: nothing of one that ends there
+            start = np.minimum(np.maximum(x, low), high)
+            if not callable(piece.data):
+                mass = piece.data.rhoA * (high - start)
+                out[0] += mass
+                out[1] += mass * ((high + start) / 2)
+                continue
+            places = start[:, None] + (high - start)[:, None] * nodes
+            rhoA = piece.data(((places - low) / piece.length).ravel()).rhoA
+            masses = (high - start)[:, None] * weights * np.reshape(rhoA, places.shape)
             out += np.stack([masses.sum(axis=1), (masses * places).sum(axis=1)])
         return out
 
@@ -250,13 +266,12 @@ def _tilted(pieces: Sequence[RigidPieces], profile: BeamProfile, power: int, n: 
     return out
 
 
-def _of_frame(sets: Sequence[ShapeSet], profile: BeamProfile, x: float, offset: Array) -> Array:
-    """Gamma of a frame (3, n, n)."""
-    n = sum(s.size for s in sets)
-    Gamma = np.zeros((3, n, n))
-    if n:
-        Gamma[X] = _slope_gram(sets, profile, x, np.ones_like)
-        Gamma += _lever(attachment(sets, x).Phi_r, np.asarray(offset, dtype=float))
+def _of_frame(sets: Sequence[ShapeSet], G: Array, x: float, offset: Array) -> Array:
+    """Gamma of a frame (3, n, n), with that of the axis at its place."""
+    Gamma = np.zeros((3, *G.shape))
+    Gamma[X] = G
+    if len(G) and offset.any():
+        Gamma += _lever(attachment(sets, x).Phi_r, offset)
     return Gamma
 
 

@@ -16,8 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pliant.bodies.families import MOTIONS, ShapeSet, X, Y, Z
 from pliant.bodies.modal_body import Array, Attachment, ModalBody, hat
@@ -28,6 +30,8 @@ from pliant.bodies.quadrature import TAPER_POINTS, gauss, merge_breaks
 ROUNDING = 1e-13
 # more functions than this are multiplied by blocks: much faster, but equal entries may differ in the last bit
 LARGE = 200
+# families and sizes of links whose layers are kept
+MOST_LAYERS = 64
 
 
 def assemble(
@@ -62,13 +66,11 @@ def with_turning_sections(body: ModalBody, sets: Sequence[ShapeSet], profile: Be
     slender = inertia(sets, profile, section_inertia=False)
     breaks = merge_breaks(profile.breaks, *(shapes.breaks for shapes in sets), length=profile.length)
     x, weights = gauss(breaks, max((shapes.points for shapes in sets), default=2) // 2 + 2)
-    section = profile.at(x)
-    moments = np.stack(np.broadcast_arrays(section.polar, section.rhoIy, section.rhoIz), axis=1)
     turn = np.stack([attachment(sets, station).Phi_r for station in x])
     return replace(
         body,
         **slender,  # type: ignore[arg-type]
-        section_inertia=weights[:, None] * moments,
+        section_inertia=profile.at(x).discs(weights),
         section_turn=turn,
     )
 
@@ -80,41 +82,46 @@ def coordinate_names(sets: Sequence[ShapeSet]) -> tuple[str, ...]:
 
 def inertia(sets: Sequence[ShapeSet], profile: BeamProfile, *, section_inertia: bool) -> dict[str, Array]:
     """All inertia integrals, by their names in ModalBody."""
-    x, weights = _rule(sets, profile)
+    x, weights = beam_rule(sets, profile)
     section = profile.at(x)
+    axis, *levers = _layers(tuple((shapes.family, shapes.size) for shapes in sets))
+    samples = [shapes.sample(x) for shapes in sets]
     n = sum(shapes.size for shapes in sets)
-    axis, *levers = _layers(sets, x)
 
-    S = np.zeros((n + 1, n + 1, 3, 3))
+    S: Array = np.zeros((n + 1, n + 1, 3, 3))
+    one = np.ones((1, len(x)))
     # the constant 1 joins the axis layer for the mass and the first moments
-    gram = gram_matrix(np.vstack([np.ones_like(x), *axis.rows]), weights * section.rhoA)
+    rows = [one, x[None], *(samples[k].value for k, _ in axis.sets)]
+    gram = gram_matrix(np.concatenate(rows), weights * section.rhoA)
     axis.scatter(S, gram[1:, 1:])
     first = np.zeros((3, n + 1))
     first[axis.directions, axis.fields] = gram[0, 1:]
     if section_inertia:
         for lever, density in zip(levers, section.lever_densities(), strict=True):
             if np.any(density):
-                lever.scatter(S, gram_matrix(np.vstack(lever.rows), weights * density))
+                rows = [one, *(sign * samples[k].rotation for k, sign in lever.sets)]
+                lever.scatter(S, gram_matrix(np.concatenate(rows), weights * density))
 
-    R, S_ee = S[0, 1:], S[1:, 1:]
     trace = np.einsum("ikaa->ik", S)
+    # a~^T b~ = (a . b) 1 - b a^T
+    inertias = trace[:, :, None, None] * np.eye(3) - np.swapaxes(S, -1, -2)
+    crossed = _cross(S)
     return {
         "mass": gram[0, 0],
         "first": first[:, 0],
         "first_modal": first[:, 1:],
-        "beta": _cross(R).T,
-        "lam": _cross(S_ee),
-        # a~^T b~ = (a . b) 1 - b a^T
-        "I_rr": trace[0, 0] * np.eye(3) - S[0, 0].T,
-        "I_re": trace[0, 1:, None, None] * np.eye(3) - np.swapaxes(R, -1, -2),
-        "I_ee": trace[1:, 1:, None, None] * np.eye(3) - np.swapaxes(S_ee, -1, -2),
+        "beta": crossed[0, 1:].T,
+        "lam": crossed[1:, 1:],
+        "I_rr": inertias[0, 0],
+        "I_re": inertias[0, 1:],
+        "I_ee": inertias[1:, 1:],
         "M_ee": trace[1:, 1:],
     }
 
 
 def mass_matrix(shapes: ShapeSet, profile: BeamProfile, *, section_inertia: bool) -> Array:
     """M_ee of one family alone, without the other integrals."""
-    x, weights = _rule([shapes], profile)
+    x, weights = beam_rule([shapes], profile)
     section, samples = profile.at(x), shapes.sample(x)
     motion = MOTIONS[shapes.family]
     M = np.zeros((shapes.size, shapes.size))
@@ -128,7 +135,7 @@ def mass_matrix(shapes: ShapeSet, profile: BeamProfile, *, section_inertia: bool
 
 def stiffness(sets: Sequence[ShapeSet], profile: BeamProfile) -> Array:
     """Strain energy: int EI psi'^2 + GA (w' - psi)^2, int GJ a'^2, int EA u'^2."""
-    x, weights = _rule(sets, profile)
+    x, weights = beam_rule(sets, profile)
     section = profile.at(x)
     n = sum(shapes.size for shapes in sets)
     K = np.zeros((n, n))
@@ -149,12 +156,12 @@ def attachment(
     sets: Sequence[ShapeSet], x: float, offset: Array | None = None, rotation: Array | None = None
 ) -> Attachment:
     """A frame on the section at x, its origin ``offset`` from the axis and turned by ``rotation``."""
-    s = np.zeros(3) if offset is None else np.asarray(offset, dtype=float)
+    position = np.array([float(x), 0.0, 0.0])
     n = sum(shapes.size for shapes in sets)
     Phi_d, Phi_r = np.zeros((3, n)), np.zeros((3, n))
     start = 0
     for shapes in sets:
-        motion, samples = MOTIONS[shapes.family], shapes.sample(np.array([float(x)]))
+        motion, samples = MOTIONS[shapes.family], shapes.sample(position[:1])
         block = slice(start, start + shapes.size)
         if motion.value is not None:
             Phi_d[motion.value, block] = samples.value[:, 0]
@@ -162,63 +169,70 @@ def attachment(
             direction, sign = motion.rotation
             Phi_r[direction, block] = sign * samples.rotation[:, 0]
         start += shapes.size
-    # the offset point turns with its section: theta x s
-    Phi_d = Phi_d - hat(s) @ Phi_r
+    if offset is not None and (s := np.asarray(offset, dtype=float)).any():
+        # the offset point turns with its section: theta x s
+        Phi_d = Phi_d - hat(s) @ Phi_r
+        position = position + s
     R_BA = np.eye(3) if rotation is None else np.asarray(rotation, dtype=float)
-    return Attachment(np.array([float(x), 0.0, 0.0]) + s, R_BA, Phi_d + 0.0, Phi_r + 0.0)
+    return Attachment(position, R_BA, Phi_d + 0.0, Phi_r + 0.0)
 
 
-def _rule(sets: Sequence[ShapeSet], profile: BeamProfile) -> tuple[Array, Array]:
+def beam_rule(sets: Sequence[ShapeSet], profile: BeamProfile) -> tuple[Array, Array]:
+    """Places and weights of the integrals over a beam with these shapes."""
     breaks = merge_breaks(profile.breaks, *(shapes.breaks for shapes in sets), length=profile.length)
     return gauss(breaks, max((shapes.points for shapes in sets), default=2) + TAPER_POINTS)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Layer:
-    """Scalar functions of x with one weight: which field each belongs to, and its direction."""
+    """Scalar functions of x with one weight: the sets they are of, with a sign, and of each its field and direction."""
 
-    fields: list[int]
-    directions: list[int]
-    rows: list[Array]
-
-    def add(self, field: int, direction: int, row: Array) -> None:
-        self.fields.append(field)
-        self.directions.append(direction)
-        self.rows.append(row)
+    sets: tuple[tuple[int, float], ...]
+    fields: NDArray[np.intp]
+    directions: NDArray[np.intp]
 
     def scatter(self, S: Array, gram: Array) -> None:
-        fields, directions = np.array(self.fields), np.array(self.directions)
-        S[fields[:, None], fields, directions[:, None], directions] += gram
+        S[self.fields[:, None], self.fields, self.directions[:, None], self.directions] += gram
 
 
-def _layers(sets: Sequence[ShapeSet], x: Array) -> tuple[_Layer, ...]:
+@lru_cache(maxsize=MOST_LAYERS)
+def _layers(sets: tuple[tuple[str, int], ...]) -> tuple[_Layer, ...]:
     # the axis and the levers along x, y and z; field 0 is r = x e_x + s
-    one = np.ones_like(x)
-    axis = _Layer([0], [X], [x])
-    levers = tuple(_Layer([0], [direction], [one]) for direction in (X, Y, Z))
-    field = 0
-    for shapes in sets:
-        motion, samples = MOTIONS[shapes.family], shapes.sample(x)
-        for value, rotation in zip(samples.value, samples.rotation, strict=True):
-            field += 1
-            if motion.value is not None:
-                axis.add(field, motion.value, value)
-            for layer, lever in zip(levers, motion.levers, strict=True):
-                if lever is not None:
-                    direction, sign = lever
-                    layer.add(field, direction, sign * rotation)
-    return axis, *levers
+    motions = [MOTIONS[family] for family, _ in sets]
+    moved = [None if motion.value is None else (motion.value, 1.0) for motion in motions]
+    levers = [[motion.levers[direction] for motion in motions] for direction in (X, Y, Z)]
+    return _layer(X, moved, sets), *(_layer(along, own, sets) for along, own in zip((X, Y, Z), levers, strict=True))
+
+
+def _layer(along: int, moves: Sequence[tuple[int, float] | None], sets: Sequence[tuple[str, int]]) -> _Layer:
+    """The layer of r's part along a direction and of the sets that move so."""
+    taken, fields, directions, start = [], [0], [along], 1
+    for k, ((_, size), move) in enumerate(zip(sets, moves, strict=True)):
+        if move is not None:
+            taken.append((k, move[1]))
+            fields += range(start, start + size)
+            directions += [move[0]] * size
+        start += size
+    return _Layer(tuple(taken), np.array(fields), np.array(directions))
 
 
 def gram_matrix(rows: Array, weights: Array) -> Array:
+    """int w_i w_j of functions (n, places) with the weights (..., places) of rules, in arrays (..., n, n).
+
+    Products that vanish by orthogonality are exact zeros.
+    """
     # roots of the weights on both factors: equal shapes give equal entries to the bit
-    scaled = rows * np.sqrt(np.abs(weights))
-    signed = scaled * np.sign(weights)
-    gram: Array = signed @ scaled.T if len(rows) > LARGE else np.einsum("ip,jp->ij", signed, scaled)
-    norm = np.sqrt(np.einsum("ip,ip->i", scaled, scaled))
-    return np.where(np.abs(gram) <= ROUNDING * norm[:, None] * norm, 0.0, gram)
+    roots = np.sqrt(np.abs(weights))
+    scaled, signed = rows * roots[..., None, :], rows * np.copysign(roots, weights)[..., None, :]
+    if len(rows) > LARGE:
+        gram = signed @ np.swapaxes(scaled, -1, -2)
+    else:
+        gram = np.einsum("...ip,...jp->...ij", signed, scaled)
+    norm = np.sqrt(np.einsum("...ip,...ip->...i", scaled, scaled))
+    gram[np.abs(gram) <= ROUNDING * (norm[..., None] * norm[..., None, :])] = 0.0
+    return gram
 
 
 def _cross(S: Array) -> Array:
     # int a x b dm from int a^p b^q dm
-    return np.stack([S[..., 1, 2] - S[..., 2, 1], S[..., 2, 0] - S[..., 0, 2], S[..., 0, 1] - S[..., 1, 0]], axis=-1)
+    return np.asarray(S[..., (1, 2, 0), (2, 0, 1)] - S[..., (2, 0, 1), (1, 2, 0)])

@@ -25,7 +25,7 @@ class LargeBending(Protocol):
         ...
 
     def terms(self, linear: ModalTerms) -> Body:
-        """The terms of the body, from those of the linear one."""
+        """The terms of the body, from those of the linear one; both may hold arrays in the place of nested lists."""
         ...
 
     def section(self, frame: str, linear: ModalSection) -> Any:

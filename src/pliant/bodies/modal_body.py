@@ -152,7 +152,10 @@ class ModalBody:
             "K_ee": (n, n),
             "D_ee": (n, n),
         }
-        filled = {key: np.asarray(modal.get(key, np.zeros(shape)), dtype=float) for key, shape in shapes.items()}
+        filled = {
+            key: np.asarray(modal[key], dtype=float) if key in modal else np.zeros(shape)
+            for key, shape in shapes.items()
+        }
         return cls(names=names, mass=float(mass), first=first, I_rr=I_rr, frames=frames, large=None, **filled)
 
     def with_mass_points(self, masses: Array, r: Array, phi: Array) -> ModalBody:

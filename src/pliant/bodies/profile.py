@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field
+from itertools import accumulate
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SectionData:
-    """Mass and stiffness per length of one section, or of many (arrays over stations).
+    """Mass and stiffness per length of one section, or of many: arrays over stations, numbers where all agree.
 
     rhoA          mass per length                       kg/m
     rhoIy, rhoIz  int rho z^2 dA, int rho y^2 dA        kg m   inertia of the section about y and z
@@ -45,6 +46,11 @@ class SectionData:
         """Inertia per length about the axis of the beam, kg m."""
         return np.asarray(self.rhoIy + self.rhoIz if self.rhoJ is None else self.rhoJ)
 
+    def discs(self, weights: Array) -> Array:
+        """Moments of inertia (stations, 3) about x, y and z of sections with these lengths, kg m^2."""
+        moments = np.stack(np.broadcast_arrays(self.polar, self.rhoIy, self.rhoIz), axis=-1)
+        return np.asarray(weights[:, None] * moments)
+
     def lever_densities(self) -> tuple[Array, Array, Array]:
         """int rho s^2 for the levers s along x, y and z that make up the inertias rhoJ, rhoIy and rhoIz."""
         Iy, Iz = np.asarray(self.rhoIy), np.asarray(self.rhoIz)
@@ -70,51 +76,46 @@ class BeamPiece:
 
 @dataclass(frozen=True, slots=True)
 class BeamProfile:
-    """The pieces of a beam, from the root to the tip."""
+    """The pieces of a beam, from the root to the tip.
+
+    length  of the whole beam, m
+    breaks  ends of the pieces, from 0 to the length
+    """
 
     pieces: tuple[BeamPiece, ...]
+    length: float = field(init=False, repr=False, compare=False)
+    breaks: tuple[float, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        length = float(sum(piece.length for piece in self.pieces))
+        starts = accumulate((float(piece.length) for piece in self.pieces[:-1]), initial=0.0)
+        object.__setattr__(self, "length", length)
+        object.__setattr__(self, "breaks", (*starts, length))
 
     @classmethod
     def uniform(cls, length: float, data: SectionData) -> BeamProfile:
         """A beam of one constant section."""
         return cls((BeamPiece(length, data),))
 
-    @property
-    def length(self) -> float:
-        """Length of the whole beam, m."""
-        return float(sum(piece.length for piece in self.pieces))
-
-    @property
-    def breaks(self) -> tuple[float, ...]:
-        """Ends of the pieces, from 0 to the length."""
-        ends = np.cumsum([0.0, *(piece.length for piece in self.pieces)])
-        return tuple(float(end) for end in ends[:-1]) + (self.length,)
-
     def at(self, x: Sequence[float] | Array) -> SectionData:
         """The section data at stations x; a station on a step belongs to the piece that starts there."""
-        x = np.asarray(x, dtype=float)
         if len(self.pieces) == 1 and not callable(self.pieces[0].data):
-            return _everywhere(self.pieces[0].data, x)
+            return self.pieces[0].data
+        x = np.asarray(x, dtype=float)
         breaks = self.breaks
         index = np.searchsorted(np.asarray(breaks[1:-1]), x, side="right")
         parts = [(index == number, piece, breaks[number]) for number, piece in enumerate(self.pieces)]
         sampled = [(here, piece.at((x[here] - start) / piece.length)) for here, piece, start in parts if here.any()]
         columns: dict[str, Array | None] = {}
-        for field in fields(SectionData):
-            values = [getattr(data, field.name) for _, data in sampled]
+        for key in SectionData.__slots__:
+            values = [getattr(data, key) for _, data in sampled]
             if all(value is None for value in values):
-                columns[field.name] = None
+                columns[key] = None
                 continue
-            columns[field.name] = column = np.empty_like(x)
+            columns[key] = column = np.empty_like(x)
             for (here, data), value in zip(sampled, values, strict=True):
                 column[here] = data.polar if value is None else value
         return SectionData(**columns)  # type: ignore[arg-type]
-
-
-def _everywhere(data: SectionData, x: Array) -> SectionData:
-    """A constant section at every station."""
-    values = {name: getattr(data, name) for name in SectionData.__slots__}
-    return SectionData(**{name: None if value is None else np.full_like(x, value) for name, value in values.items()})  # type: ignore[arg-type]
 
 
 @once_per_element
@@ -127,7 +128,11 @@ def _piece(part: Segment) -> BeamPiece:
     def data(fraction: Array) -> SectionData:
         return _section_data(part, part.length * np.asarray(fraction, dtype=float))
 
-    return BeamPiece(part.length, data if part.taper_to is not None else data(np.array(0.0)))
+    if part.taper_to is not None:
+        return BeamPiece(part.length, data)
+    one = data(np.array(0.0))
+    constants = {key: None if (value := getattr(one, key)) is None else float(value) for key in SectionData.__slots__}
+    return BeamPiece(part.length, SectionData(**constants))  # type: ignore[arg-type]
 
 
 def _section_data(part: Segment, x: Array) -> SectionData:

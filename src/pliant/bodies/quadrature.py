@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -11,6 +11,8 @@ from pliant.bodies.modal_body import Array
 
 # points added to a rule for section data that varies along a panel (areas and moments of linear tapers)
 TAPER_POINTS = 4
+# rules that are kept: a robot asks for the same few again and again
+MOST_RULES = 64
 
 
 def gauss(breaks: Iterable[float], points: int) -> tuple[Array, Array]:
@@ -18,16 +20,28 @@ def gauss(breaks: Iterable[float], points: int) -> tuple[Array, Array]:
 
     Exact for polynomials of degree 2 * points - 1 on each panel.
     """
-    ends = np.asarray(tuple(breaks), dtype=float)
+    return _rule(tuple(breaks), points)
+
+
+@lru_cache(maxsize=MOST_RULES)
+def _rule(breaks: tuple[float, ...], points: int) -> tuple[Array, Array]:
+    ends = np.asarray(breaks, dtype=float)
     nodes, weights = _legendre(points)
-    half = np.diff(ends) / 2
+    half = (ends[1:] - ends[:-1]) / 2
     middle = (ends[:-1] + ends[1:]) / 2
-    x = middle[:, None] + half[:, None] * nodes
-    return x.ravel(), (half[:, None] * weights).ravel()
+    found = (middle[:, None] + half[:, None] * nodes).ravel(), (half[:, None] * weights).ravel()
+    for array in found:
+        array.flags.writeable = False
+    return found
 
 
 def merge_breaks(*lists: Iterable[float], length: float) -> tuple[float, ...]:
     """All breaks in order, those closer than rounding error joined; from 0 to ``length``."""
+    return _merged(tuple(tuple(values) for values in lists), length)
+
+
+@lru_cache(maxsize=MOST_RULES)
+def _merged(lists: tuple[tuple[float, ...], ...], length: float) -> tuple[float, ...]:
     tolerance = 1e-12 * length
     merged = [0.0]
     for value in sorted({float(value) for values in lists for value in values}):

@@ -9,9 +9,13 @@ import numpy as np
 
 from pliant.bodies.modal_body import Array, Attachment, ModalBody, hat
 
+IDENTITY = np.eye(3)
+
 
 def reframe(body: ModalBody, R: Array, p: Array) -> ModalBody:
     """The body in a frame D: a point at r in B is at R r + p in D. Elastic coordinates stay the same."""
+    if is_same_frame(R, p):
+        return body
     first, first_modal = R @ body.first, R @ body.first_modal
     p_hat, first_hat = hat(p), hat(first)
     cross_term = p_hat.T @ first_hat
@@ -31,6 +35,11 @@ def reframe(body: ModalBody, R: Array, p: Array) -> ModalBody:
             for name, a in body.frames.items()
         },
     )
+
+
+def is_same_frame(R: Array, p: Array) -> bool:
+    """Whether a frame that is placed by R, p in another one is that frame."""
+    return not p.any() and bool((R == IDENTITY).all())
 
 
 def add_part(body: ModalBody, frame: str, mass: float, com: Array, inertia: Array) -> ModalBody | None:

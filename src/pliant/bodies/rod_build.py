@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -65,30 +67,33 @@ def rod(
     ``frames`` gives the place x and the offset from the axis of each frame; ``curvature`` is that of the undeformed
     rod; ``stations`` the number per piece.
     """
-    rows = AxisRows(sets, profile, station_numbers(sets, profile, curvature, stations))
-    x = rows.x
-    section = profile.at(x)
-    fine, weights = gauss(profile.breaks, len(x) + max((s.points for s in sets), default=2) + TAPER_POINTS)
-    ends = np.concatenate([[0.0], x])
-    moments, reference = strain_moments(sets, profile, curvature, ends.tolist())
-    inertia = np.stack(np.broadcast_arrays(section.polar, section.rhoIy, section.rhoIz), axis=1)
+    axis = AxisRows(sets, profile, station_numbers(sets, profile, curvature, stations))
+    x, N = axis.x, len(axis.x)
+    fine, weights = gauss(profile.breaks, N + max((s.points for s in sets), default=2) + TAPER_POINTS)
+    ends = [0.0, *x.tolist()]
+    places = [at for at, _ in frames.values()]
+    before = [bisect_left(ends, at, lo=1) - 1 for at in places]
+    # from station to station, and from the last one to each frame
+    intervals = [*pairwise(ends), *((ends[k], at) for k, at in zip(before, places, strict=True))]
+    moments, reference = strain_moments(sets, profile, curvature, intervals)
+    rows = axis(np.concatenate([fine, places]))
     bare = Rod(
         x=x,
-        moments=moments,
-        reference=reference,
+        moments=moments[:N],
+        reference=reference[:N],
         strains=stretches(sets, x),
         masses=weights * profile.at(fine).rhoA,
-        rows=rows(fine),
-        sections=rows.weights[:, None] * inertia if section_inertia else np.zeros((len(x), 3)),
+        rows=rows[: len(fine)],
+        sections=profile.at(x).discs(axis.weights) if section_inertia else np.zeros((N, 3)),
     )
     made = {}
-    for name, (at, offset) in frames.items():
-        before = int(np.searchsorted(x, at, side="left"))
-        (after,), (bent,) = strain_moments(sets, profile, curvature, (float(ends[before]), at))
-        row = rows(np.array([at]))[0]
-        straight = RodFrame(at, np.asarray(offset, dtype=float), np.eye(3), row, before, after, bent)
-        turned = np.eye(3) if curvature is None else undeformed_axes(bare, straight)
-        made[name] = replace(straight, offset=turned @ straight.offset, turned=turned)
+    found = zip(places, before, rows[len(fine) :], moments[N:], reference[N:], strict=True)
+    for (name, (_, offset)), (at, stations_before, row, after, bent) in zip(frames.items(), found, strict=True):
+        frame = RodFrame(at, offset, np.eye(3), row, stations_before, after, bent)
+        if curvature is not None:
+            turned = undeformed_axes(bare, frame)
+            frame = replace(frame, offset=turned @ offset, turned=turned)
+        made[name] = frame
     return replace(bare, frames=made)
 
 

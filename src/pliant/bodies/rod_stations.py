@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 from math import ceil
 
@@ -27,6 +28,10 @@ MOMENT_POINTS = 4
 DISTINCT = 1e-10
 # an integral this close (of the largest) to that of the polynomials is the same
 ROUNDING = 1e-12
+# a first moment of a curvature this far below its mean
+CONSTANT = 1e-14
+# tables that are kept: beams of all stiffnesses ask at the same places
+MOST_ROWS = 64
 
 
 def station_numbers(
@@ -60,10 +65,8 @@ class AxisRows:
     """
 
     def __init__(self, sets: Sequence[ShapeSet], profile: BeamProfile, points: Sequence[int]) -> None:
-        self.breaks, self.points = profile.breaks, points
-        parts = [gauss((a, b), n) for a, b, n in zip(self.breaks[:-1], self.breaks[1:], points, strict=True)]
-        self.x = np.concatenate([p[0] for p in parts])
-        self.weights = np.concatenate([p[1] for p in parts])
+        self.breaks, self.points = profile.breaks, tuple(points)
+        self.x, self.weights = _stations(self.breaks, self.points)
         self.bending = [s for s in sets if MOTIONS[s.family].shear is not None]
         self.roots = [s.sample(np.zeros(1)) for s in self.bending]
         found = [s.sample(self.x).rotation - r.rotation for s, r in zip(self.bending, self.roots, strict=True)]
@@ -72,10 +75,12 @@ class AxisRows:
         self.slopes = np.vstack([np.ones((1, len(self.x))), *scaled])
         weighted = self.slopes * np.sqrt(self.weights)
         # slopes that the stations cannot tell apart are left to the polynomials
-        self.inverse = np.linalg.pinv(weighted @ weighted.T, rcond=DISTINCT, hermitian=True)
+        sizes, V = np.linalg.eigh(weighted @ weighted.T)
+        V = V[:, sizes > DISTINCT * sizes[-1]]
+        self.inverse = (V / sizes[sizes > DISTINCT * sizes[-1]]) @ V.T
 
     def __call__(self, x: Array) -> Array:
-        rows = self._interpolating(x)
+        rows = _interpolating(self.breaks, self.points, x.tobytes())
         integrals = self._integrals(x)
         missing = integrals - self.slopes @ rows.T
         missing[np.abs(missing) < ROUNDING * np.abs(integrals).max(axis=1, keepdims=True)] = 0.0
@@ -88,35 +93,59 @@ class AxisRows:
             out.append((s.sample(x).value - root.value - root.rotation * x) / size)
         return np.vstack(out)
 
-    def _interpolating(self, x: Array) -> Array:
-        """int_0^x l_k dX: l_k = sum_n (n + 1/2) w_k P_n(x_k) P_n, int P_n = (P_n+1 - P_n-1) / (2 n + 1)."""
-        parts, start = [], 0
-        for a, b, n in zip(self.breaks[:-1], self.breaks[1:], self.points, strict=True):
-            own = slice(start, start + n)
-            at_nodes = legvander((2 * self.x[own] - a - b) / (b - a), n - 1)
-            P = legvander(np.clip((2 * x - a - b) / (b - a), -1.0, 1.0), n)
-            # 2 n + 1 times the integrals of P_n
-            steps = np.hstack([P[:, :1] + P[:, 1:2], P[:, 2:] - P[:, :-2]])
-            parts.append(steps @ (at_nodes.T * self.weights[own]) / 2)
-            start += n
-        return np.hstack(parts)
+
+@lru_cache(maxsize=MOST_ROWS)
+def _stations(breaks: tuple[float, ...], points: tuple[int, ...]) -> tuple[Array, Array]:
+    """Gauss points of every piece and their weights."""
+    parts = [gauss(ends, n) for ends, n in zip(pairwise(breaks), points, strict=True)]
+    return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+
+
+@lru_cache(maxsize=MOST_ROWS)
+def _interpolating(breaks: tuple[float, ...], points: tuple[int, ...], places: bytes) -> Array:
+    """int_0^x l_k dX: l_k = sum_n (n + 1/2) w_k P_n(x_k) P_n, int P_n = (P_n+1 - P_n-1) / (2 n + 1)."""
+    x = np.frombuffer(places)
+    parts = []
+    for (a, b), n in zip(pairwise(breaks), points, strict=True):
+        nodes, weights = gauss((a, b), n)
+        at_nodes = legvander((2 * nodes - a - b) / (b - a), n - 1)
+        P = legvander(np.clip((2 * x - a - b) / (b - a), -1.0, 1.0), n)
+        # 2 n + 1 times the integrals of P_n
+        steps = np.hstack([P[:, :1] + P[:, 1:2], P[:, 2:] - P[:, :-2]])
+        parts.append(steps @ (at_nodes.T * weights) / 2)
+    return np.hstack(parts)
+
+
+@lru_cache(maxsize=MOST_ROWS)
+def _moment_rule(
+    breaks: tuple[float, ...], intervals: tuple[tuple[float, float], ...], points: int
+) -> tuple[Array, Array, Array]:
+    """Places, and the weights (places, intervals) of the two moments over every interval."""
+    a, b = np.array(intervals).T
+    cuts = sorted({*a.tolist(), *b.tolist(), *(e for e in breaks if a.min() < e < b.max())})
+    if len(cuts) < 2:
+        return np.zeros(0), np.zeros((0, len(a))), np.zeros((0, len(a)))
+    x, weights = gauss(cuts, points)
+    # the intervals of every point; those without length have none
+    inside = (x[:, None] > a) & (x[:, None] < b)
+    lever = np.where(inside, x[:, None] - (a + b) / 2, 0.0) / np.where(b > a, b - a, 1.0)
+    return x, weights[:, None] * inside, weights[:, None] * lever
 
 
 def strain_moments(
-    sets: Sequence[ShapeSet], profile: BeamProfile, curvature: Curve | None, ends: Sequence[float]
+    sets: Sequence[ShapeSet],
+    profile: BeamProfile,
+    curvature: Curve | None,
+    intervals: Sequence[tuple[float, float]],
 ) -> tuple[Array, Array]:
-    """b0, b1 (intervals, 2, 3, n) and c0, c1 (intervals, 2, 3) of the intervals between successive ends."""
-    n, a, b = sum(s.size for s in sets), np.array(ends[:-1]), np.array(ends[1:])
-    moments, reference = np.zeros((len(a), 2, 3, n)), np.zeros((len(a), 2, 3))
+    """b0, b1 (intervals, 2, 3, n) and c0, c1 (intervals, 2, 3) of intervals along the axis."""
+    n = sum(s.size for s in sets)
+    moments, reference = np.zeros((len(intervals), 2, 3, n)), np.zeros((len(intervals), 2, 3))
     inner = merge_breaks(profile.breaks, *(s.breaks for s in sets), length=profile.length)
-    cuts = sorted({*ends, *(e for e in inner if ends[0] < e < ends[-1])})
-    if len(cuts) < 2:
+    points = max((s.points for s in sets), default=2) + MOMENT_POINTS
+    x, first, second = _moment_rule(inner, tuple(intervals), points)
+    if not len(x):
         return moments, reference
-    x, weights = gauss(cuts, max((s.points for s in sets), default=2) + MOMENT_POINTS)
-    # the interval of every point; those without length have none
-    inside = (x[:, None] > a) & (x[:, None] < b)
-    lever = np.where(inside, x[:, None] - (a + b) / 2, 0.0) / np.where(b > a, b - a, 1.0)
-    first, second = weights[:, None] * inside, weights[:, None] * lever
     start = 0
     for s in sets:
         motion = MOTIONS[s.family]
@@ -126,12 +155,12 @@ def strain_moments(
             moments[:, 0, axis, start : start + s.size] = (strain @ first).T
             moments[:, 1, axis, start : start + s.size] = (strain @ second).T
         start += s.size
-    if curvature is None:
-        return moments, reference
-    bent = curvature(x)
-    reference[:, 0], reference[:, 1] = first.T @ bent, second.T @ bent
-    # what only rounding left of a constant curvature is zero
-    reference[:, 1][np.abs(reference[:, 1]) < 1e-14 * np.abs(reference[:, 0])] = 0.0
+    if curvature is not None:
+        bent = curvature(x)
+        reference[:, 0], reference[:, 1] = first.T @ bent, second.T @ bent
+    for each in (moments, reference) if curvature is not None else (moments,):
+        # what only rounding left of a constant curvature is zero
+        each[:, 1][np.abs(each[:, 1]) < CONSTANT * np.abs(each[:, 0])] = 0.0
     return moments, reference
 
 

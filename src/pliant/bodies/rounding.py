@@ -2,33 +2,66 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, TypeVar
 
 import numpy as np
 
 from pliant.bodies.modal_body import Array
 from pliant.spatial.nothing import nested
 
+T = TypeVar("T")
+
 ROUNDING = 1e-14
 """Entries of placements this close to 0 or +-1 are meant to be that."""
+FEW = 200
+"""Entries of an array up to which plain numbers are handled sooner than the array."""
 
 
 def clean(a: Array) -> list[Any]:
     """Nested lists with the rounding of rotations removed: cos(90 deg) is 6e-17."""
-    a = np.asarray(a, dtype=float)
-    # 0.0 is added so that no zero is negative
-    exact = np.rint(a) + 0.0
-    out: list[Any] = np.where((np.abs(exact) <= 1.0) & (np.abs(a - exact) < ROUNDING), exact, a).tolist()
+    out: list[Any] = _cleaned(np.asarray(a, dtype=float).tolist())
     return out
 
 
-def listed(value: Any) -> Any:
-    """Nested lists; what only rounding left of a turned array is zero."""
-    if np.ndim(value) == 0:
-        return float(value)
-    return nested(rounded(np.asarray(value, dtype=float)))
+def _cleaned(x: Any) -> Any:
+    # most of what is cleaned has three or nine entries
+    if isinstance(x, list):
+        return [_cleaned(part) for part in x]
+    size = abs(x)
+    if size < ROUNDING:
+        return 0.0
+    return math.copysign(1.0, x) if abs(size - 1.0) < ROUNDING else x
 
 
 def rounded(a: Array) -> Array:
-    """An array in which that is zero."""
-    return np.where(np.abs(a) < ROUNDING * np.abs(a).max(initial=0.0), 0.0, a)
+    """An array; what only rounding left of a turned one is zero."""
+    if not a.size or not a.any():
+        return a
+    size = np.abs(a)
+    return np.where(size < ROUNDING * size.max(), 0.0, a)
+
+
+def flat(a: Array) -> list[float]:
+    """All numbers of an array, rounded like that."""
+    if a.size > FEW:
+        numbers: list[float] = rounded(a).ravel().tolist()
+        return numbers
+    numbers = a.ravel().tolist()
+    least = ROUNDING * max(map(abs, numbers), default=0.0)
+    return [x if x >= least or x <= -least else 0.0 for x in numbers]
+
+
+def listed(value: Any) -> Any:
+    """A number, or an array as nested lists that is rounded like that."""
+    return float(value) if np.ndim(value) == 0 else nested(rounded(np.asarray(value, dtype=float)))
+
+
+def as_lists(terms: T) -> T:
+    """Named tuples with nested lists in the place of their arrays, rounded like that."""
+    if isinstance(terms, np.ndarray):
+        return listed(terms)  # type: ignore[no-any-return]
+    if not hasattr(terms, "_fields"):
+        return terms
+    parts: Any = (as_lists(part) for part in terms)  # type: ignore[attr-defined]
+    return type(terms)(*parts)

@@ -14,11 +14,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from math import ceil, cos, cosh, exp, factorial, pi, sin
+from functools import cache, lru_cache
+from itertools import groupby
+from math import ceil, cos, cosh, exp, factorial, perm, pi, sin
 
 import numpy as np
-from numpy.polynomial.legendre import legval
+from numpy.polynomial.legendre import legvander
 
 from pliant.bodies import roots
 from pliant.bodies.modal_body import Array
@@ -27,9 +28,17 @@ ShapeFunction = Callable[[Array, float], Sequence[Array]]
 
 # clamped modes below this root use the classical form
 _LOW = 2.5
+# of the series sinh z - sin z = 2 z^3 sum_k z^4k / (4 k + 3)!, and of its three derivatives: enough up to z = 5
+CLAMPED_TERMS = 12
+_CLAMPED = np.array([[2.0 / factorial(4 * k + first) for k in range(CLAMPED_TERMS)] for first in (3, 2, 1, 0)])
+FOUR_WAVES = 11.0
+"""beta of the fourth wave along a beam: up to it all have the same points, so that what is equal in two families of any
+numbers of shapes is equal to the last digit and remains one constant of compiled code."""
 # Gauss points of a panel for functions of which nothing is known
 _UNKNOWN_POINTS = 24
 _UNKNOWN_PANELS = 16
+# tables of strain polynomials that are kept
+MOST_TABLES = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,20 +58,20 @@ class Shape(ABC):
     def __call__(self, x: Array | float, order: int = 0) -> Array:
         """The derivative of the given order (0 to 3) with respect to x, vectorised."""
         x = np.asarray(x, dtype=float)
-        values = self.scale / self.length**order * self._derivative(x / self.length, order)
-        if order in self.root_zeros:
-            values = np.where(x == 0.0, 0.0, values)
-        if order in self.tip_zeros:
-            values = np.where(x == self.length, 0.0, values)
-        return values
+        return np.asarray(self.derivatives(x.ravel(), (order,))[0].reshape(x.shape))
+
+    def derivatives(self, x: Array, orders: Sequence[int]) -> Array:
+        """Derivatives of some orders (0 to 3) with respect to x, at places x (orders, places)."""
+        values = self._raw(x / self.length, orders)
+        return _finished(values[:, None], [self], x, orders)[:, 0]
 
     def scaled(self, factor: float) -> Shape:
         """The same shape times a factor."""
         return replace(self, scale=self.scale * factor)
 
     @abstractmethod
-    def _derivative(self, xi: Array, order: int) -> Array:
-        """Derivative of the raw formula with respect to xi = x / length."""
+    def _raw(self, xi: Array, orders: Sequence[int]) -> Array:
+        """Derivatives of the raw formula with respect to xi = x / length (orders, places)."""
 
     @property
     @abstractmethod
@@ -85,14 +94,8 @@ class Wave(Shape):
     c: float = 0.0
     d: float = 0.0
 
-    def _derivative(self, xi: Array, order: int) -> Array:
-        z = self.beta * xi
-        # d/dz turns (cos, sin) by a quarter and changes the sign of exp(-z)
-        a, b = [(self.a, self.b), (self.b, -self.a), (-self.a, -self.b), (-self.b, self.a)][order % 4]
-        values = a * np.cos(z) + b * np.sin(z)
-        if self.c or self.d:
-            values = values + (-1) ** order * self.c * np.exp(-z) + self.d * np.exp(z - self.beta)
-        return self.beta**order * values
+    def _raw(self, xi: Array, orders: Sequence[int]) -> Array:
+        return _waves([self], xi, orders)[:, 0]
 
     @property
     def points(self) -> int:
@@ -106,12 +109,10 @@ class Clamped(Shape):
     beta: float
     sigma: float
 
-    def _derivative(self, xi: Array, order: int) -> Array:
-        z = self.beta * xi
-        # differences and sums of cosh and cos (even), sinh and sin (odd); the derivative of each is the next
-        functions = [_odd_difference, _even_difference, _odd_sum, _even_sum]
-        first, second = functions[(order + 1) % 4], functions[order % 4]
-        return self.beta**order * (first(z) - self.sigma * second(z))
+    def _raw(self, xi: Array, orders: Sequence[int]) -> Array:
+        # sinh - sin, cosh - cos, sinh + sin and cosh + cos: the derivative of each is the next
+        known = _clamped_functions(self.beta * xi)
+        return np.stack([self.beta**k * (known[(k + 1) % 4] - self.sigma * known[k % 4]) for k in orders])
 
     @property
     def points(self) -> int:
@@ -124,11 +125,10 @@ class Power(Shape):
 
     degree: int
 
-    def _derivative(self, xi: Array, order: int) -> Array:
-        if order > self.degree:
-            return np.zeros_like(xi)
-        factor = factorial(self.degree) // factorial(self.degree - order)
-        return factor * xi ** (self.degree - order)
+    def _raw(self, xi: Array, orders: Sequence[int]) -> Array:
+        n = self.degree
+        # the derivatives beyond its degree vanish
+        return np.stack([perm(n, order) * xi ** max(n - order, 0) for order in orders])
 
     @property
     def points(self) -> int:
@@ -146,8 +146,8 @@ class StrainPolynomial(Shape):
     degree: int
     integrals: int
 
-    def _derivative(self, xi: Array, order: int) -> Array:
-        return np.asarray(_legendre(self.degree, self.integrals - order)(xi), dtype=float)
+    def _raw(self, xi: Array, orders: Sequence[int]) -> Array:
+        return _strain_polynomials((self.degree,), self.integrals, xi, orders)[:, 0]
 
     @property
     def points(self) -> int:
@@ -161,14 +161,14 @@ class Given(Shape):
 
     function: ShapeFunction
 
-    def _derivative(self, xi: Array, order: int) -> Array:
+    def _raw(self, xi: Array, orders: Sequence[int]) -> Array:
         x = self.length * xi
         derivatives = self.function(x, self.length)
-        if order >= len(derivatives):
-            raise ValueError(f"the given shape has {len(derivatives) - 1} derivatives; number {order} is needed")
-        values = np.asarray(derivatives[order], dtype=float)
+        if (most := max(orders)) >= len(derivatives):
+            raise ValueError(f"the given shape has {len(derivatives) - 1} derivatives; number {most} is needed")
         # a constant may come back as a scalar
-        return self.length**order * np.broadcast_to(values, x.shape)
+        found = (self.length**order * np.asarray(derivatives[order], dtype=float) for order in orders)
+        return np.stack([np.broadcast_to(values, x.shape) for values in found])
 
     @property
     def points(self) -> int:
@@ -233,27 +233,83 @@ def rod_shapes(kind: str, count: int, length: float, *, ratio: float = 0.0) -> l
     raise ValueError(f"unknown rod shape {kind!r}")
 
 
-def sampled(shapes: Sequence[Shape], x: Array, order: int) -> Array:
-    """A derivative of several shapes at places x (shapes, places); strain polynomials go through one recurrence."""
-    first, kinds = shapes[0], {type(shape) for shape in shapes}
-    if kinds != {StrainPolynomial} or not isinstance(first, StrainPolynomial):
-        return np.stack([shape(x, order) for shape in shapes])
-    # the shapes of a set are those of one beam and one family
-    degrees = tuple(shape.degree for shape in shapes if isinstance(shape, StrainPolynomial))
-    raw = legval(2 * x / first.length - 1, _coefficients(degrees, first.integrals - order))
-    values = np.array([shape.scale for shape in shapes])[:, None] / first.length**order * raw
-    if order in first.root_zeros:
-        values[:, x == 0.0] = 0.0
-    return np.asarray(values)
+def sampled(shapes: Sequence[Shape], x: Array, orders: Sequence[int]) -> Array:
+    """Derivatives of the shapes of one family of one beam at places x (orders, shapes, places)."""
+    parts: list[Array] = []
+    xi = x / shapes[0].length
+    # shapes of one kind share their functions of the place
+    for kind, group in groupby(shapes, type):
+        alike = list(group)
+        if issubclass(kind, Wave):
+            parts.append(_waves(alike, xi, orders))  # type: ignore[arg-type]
+        elif issubclass(kind, StrainPolynomial):
+            degrees = tuple(shape.degree for shape in alike)  # type: ignore[attr-defined]
+            parts.append(_strain_polynomials(degrees, alike[0].integrals, xi, orders))  # type: ignore[attr-defined]
+        else:
+            parts.append(np.stack([shape._raw(xi, orders) for shape in alike], axis=1))
+    raw = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+    return _finished(raw, shapes, x, orders)
+
+
+def _finished(raw: Array, shapes: Sequence[Shape], x: Array, orders: Sequence[int]) -> Array:
+    """Values of the raw formulas (orders, shapes, places) with the scales of the shapes, and with their exact zeros."""
+    scales = np.array([[shape.scale / shape.length**order for shape in shapes] for order in orders])
+    values = scales[:, :, None] * raw
+    for end, zeros in ((0.0, [s.root_zeros for s in shapes]), (shapes[0].length, [s.tip_zeros for s in shapes])):
+        places = np.flatnonzero(x == end)
+        if len(places):
+            held = [(row, k) for k, own in enumerate(zeros) for row, order in enumerate(orders) if order in own]
+            for row, k in held:
+                values[row, k, places] = 0.0
+    return values
+
+
+def _clamped_functions(z: Array) -> Array:
+    """sinh z - sin z, cosh z - cos z, sinh z + sin z and cosh z + cos z (4, places), by series of positive terms."""
+    square = z * z
+    found = _CLAMPED @ np.vander(square * square, CLAMPED_TERMS, increasing=True).T
+    found[0] *= square * z
+    found[1] *= square
+    found[2] *= z
+    return np.asarray(found)
+
+
+def _waves(waves: Sequence[Wave], xi: Array, orders: Sequence[int]) -> Array:
+    """The raw formulas of several waves (orders, waves, places)."""
+    beta = np.array([[w.beta] for w in waves])
+    z = beta * xi
+    parts = [np.cos(z), np.sin(z)]
+    if any(w.c or w.d for w in waves):
+        parts += [np.exp(-z), np.exp(z - beta)]
+    # d/dz turns (cos, sin) by a quarter and changes the sign of exp(-z)
+    turned = [lambda w: (w.a, w.b), lambda w: (w.b, -w.a), lambda w: (-w.a, -w.b), lambda w: (-w.b, w.a)]
+    factors = [
+        [[w.beta**k * f for f in (*turned[k % 4](w), (-1) ** k * w.c, w.d)[: len(parts)]] for w in waves]
+        for k in orders
+    ]  # fmt: skip
+    return np.asarray(np.einsum("owf,fwp->owp", np.array(factors), np.stack(parts)))
+
+
+def _strain_polynomials(degrees: tuple[int, ...], integrals: int, xi: Array, orders: Sequence[int]) -> Array:
+    """The raw formulas of several strain polynomials (orders, shapes, places), all through one recurrence."""
+    return _strain_table(degrees, tuple(integrals - order for order in orders), xi.tobytes())
+
+
+@lru_cache(maxsize=MOST_TABLES)
+def _strain_table(degrees: tuple[int, ...], integrals: tuple[int, ...], xi: bytes) -> Array:
+    # beams of all stiffnesses, and most lengths, ask at the same fractions
+    table = _coefficients(degrees, integrals)
+    return np.asarray(table @ legvander(2 * np.frombuffer(xi) - 1, table.shape[-1] - 1).T)
 
 
 @cache
-def _coefficients(degrees: tuple[int, ...], integrals: int) -> Array:
-    """Legendre coefficients of several strain polynomials, one column each."""
-    columns = [_legendre(degree, integrals).coef for degree in degrees]
-    out = np.zeros((max(len(c) for c in columns), len(columns)))
-    for k, column in enumerate(columns):
-        out[: len(column), k] = column
+def _coefficients(degrees: tuple[int, ...], integrals: tuple[int, ...]) -> Array:
+    """Legendre coefficients of several strain polynomials (orders, shapes, coefficients)."""
+    rows = [[_legendre(degree, times).coef for degree in degrees] for times in integrals]
+    out = np.zeros((len(integrals), len(degrees), max(len(c) for row in rows for c in row)))
+    for at in np.ndindex(out.shape[:2]):
+        own = rows[at[0]][at[1]]
+        out[at][: len(own)] = own
     return out
 
 
@@ -267,13 +323,20 @@ def _legendre(degree: int, integrals: int) -> np.polynomial.Legendre:
 def _strain_polynomial(degree: int, integrals: int, length: float, zeros: tuple[int, ...]) -> StrainPolynomial:
     # the raw formula has the strain P_degree itself, in 1/m for bending
     scale = length**integrals
-    return StrainPolynomial(length=length, scale=scale, degree=degree, integrals=integrals, root_zeros=zeros)
+    # P_n is orthogonal to all powers below n
+    ends = tuple(order for order in range(integrals) if degree >= integrals - order)
+    return StrainPolynomial(
+        length=length, scale=scale, degree=degree, integrals=integrals, root_zeros=zeros, tip_zeros=ends
+    )
 
 
 def clamped_sigma(beta: float, mu: float = 0.0) -> float:
     """sigma of cosh z - cos z - sigma (sinh z - sin z) from the shear force of the tip mass."""
     if beta < _LOW:
-        even, odd = float(_even_difference(np.array(beta))), float(_odd_difference(np.array(beta)))
+        power, odd, even = beta**4, 0.0, 0.0
+        for of_odd, of_even in _CLAMPED[:2, ::-1].T.tolist():
+            odd, even = odd * power + of_odd, even * power + of_even
+        odd, even = beta**3 * odd, beta**2 * even
         return (odd + beta * mu * even) / (cosh(beta) + cos(beta) + beta * mu * odd)
     # the same times 2 exp(-beta)
     c, s, e = cos(beta), sin(beta), exp(-beta)
@@ -320,27 +383,5 @@ def _free_free(beta: float, length: float) -> Wave:
 
 def _wave_points(beta: float) -> int:
     # a product of two waves is resolved once 2 n exceeds beta by several times beta^(1/3)
+    beta = max(beta, FOUR_WAVES)
     return ceil(0.5 * beta + 6.0 * float(beta ** (1 / 3))) + 8
-
-
-def _even_difference(z: Array) -> Array:
-    # cosh z - cos z without cancellation
-    result: Array = 2.0 * (np.sinh(z / 2) ** 2 + np.sin(z / 2) ** 2)
-    return result
-
-
-def _even_sum(z: Array) -> Array:
-    result: Array = np.cosh(z) + np.cos(z)
-    return result
-
-
-def _odd_sum(z: Array) -> Array:
-    result: Array = np.sinh(z) + np.sin(z)
-    return result
-
-
-def _odd_difference(z: Array) -> Array:
-    # sinh z - sin z, by its series where the two are nearly equal
-    x = z**4
-    series = 2.0 * z**3 * sum(x**k / factorial(4 * k + 3) for k in range(5))
-    return np.where(np.abs(z) < 1.0, series, np.sinh(z) - np.sin(z))

@@ -71,13 +71,26 @@ class ShorteningFields:
 
 def factors(A: Array) -> tuple[Array, Array]:
     """Orthonormal columns of A (rank, rows) and what multiplies them (rank, columns)."""
-    if not A.any():
+    filled = np.flatnonzero(A.any(axis=1))
+    if not len(filled):
         return np.zeros((0, len(A))), np.zeros((0, A.shape[1]))
+    if len(filled) == 1:
+        # a straight beam shortens along its axis alone
+        return np.eye(len(A))[filled], A[filled]
     U, sizes, _ = np.linalg.svd(A, full_matrices=False)
     U = U[:, sizes > RANK * sizes[0]].T
     largest = np.take_along_axis(U, np.abs(U).argmax(axis=1)[:, None], axis=1)
     U = U * np.sign(largest)
     return U, U @ A
+
+
+def inverse_of_spread(A: Array) -> Array:
+    """Inverse of a symmetric (3, 3) where it has one: mass along a line has no spread beside it."""
+    d = np.diagonal(A)
+    if np.count_nonzero(A) > np.count_nonzero(d):
+        return np.asarray(np.linalg.pinv(A, rcond=SAME_LINE, hermitian=True), dtype=float)
+    large = np.abs(d) > SAME_LINE * np.abs(d).max()
+    return np.diag(np.where(large, 1.0 / np.where(large, d, 1.0), 0.0))
 
 
 def moments(tensor: Array) -> Array:

@@ -67,10 +67,9 @@ def beam_stations(link: Link, robot: Robot) -> list[Station]:
     x, weights = gauss(breaks, max((shapes.points for shapes in sets), default=2) + TAPER_POINTS)
     section = profile.at(x)
     turning = bool(link.beam.rotary_inertia) or "torsion" in link.beam.families
-    moments = np.stack(np.broadcast_arrays(section.polar, section.rhoIy, section.rhoIz), axis=1) * float(turning)
-    rhoA = np.broadcast_to(np.asarray(section.rhoA, dtype=float), x.shape)
+    masses, moments = weights * section.rhoA, section.discs(weights) * float(turning)
     places = [attachment(sets, each) for each in x]
     return [
-        Station(float(w * m), w * np.diag(J), at.position, at.Phi_d, at.Phi_r)
-        for w, m, J, at in zip(weights, rhoA, moments, places, strict=True)
+        Station(float(m), np.diag(J), at.position, at.Phi_d, at.Phi_r)
+        for m, J, at in zip(masses, moments, places, strict=True)
     ]

@@ -127,6 +127,8 @@ def _summary(found: Sweep) -> None:
     failed = f", {found.failed} failed" if found.failed else ""
     title = f"[bold]{plain(found.info.name)}[/]: {plain(found.info.action)}"
     emit(f"{title}, {len(found)} cases, {found.info.how}{failed}{every}", rows)
+    for reason, count in found.info.alone.items():
+        typer.echo(f"{count} of {len(found)} cases were stepped one by one: {reason}")
 
 
 def _titled(found: Sweep, name: str) -> str:
@@ -143,6 +145,7 @@ class _SweepBar(ProgressBar):
     def update(self, at: SweepProgress) -> bool:
         """Show where the sweep is; True if it shall end."""
         failed = f", {at.failed} failed" if at.failed else ""
-        words = f"{at.done} of {at.total} cases{failed}, {at.left:.0f} s left"
+        alone = f", one by one: {at.alone}" if at.alone else ""
+        words = f"{at.done} of {at.total} cases{failed}, {at.left:.0f} s left{alone}"
         self.bar.update(self.task, completed=at.done, total=at.total, words=words)
         return self.interrupted

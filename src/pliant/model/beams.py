@@ -203,6 +203,12 @@ class Beam(Element):
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
+        self._check()
+        return self
+
+    @once_per_element
+    def _check(self) -> None:
+        """A beam that is part of another robot as well was checked with that one."""
         sources = [key for key in ("section", "properties", "segments") if getattr(self, key)]
         if len(sources) != 1:
             found = f"; {' and '.join(sources)} are given" if sources else ""
@@ -218,7 +224,6 @@ class Beam(Element):
         refuse(self.missing_constants())
         refuse(self._expression_problems())
         refuse(self._bending_problems())
-        return self
 
     def _bending_problems(self) -> Iterator[InitErrorDetails]:
         if self.stations is not None and self.bending != "exact":
@@ -271,10 +276,10 @@ class Beam(Element):
         parts = self.parts()
         if any(isinstance(part.material, str) and part.material not in MATERIALS for part in parts):
             return
-        known = self.at(0.0)
+        starts = [part.at(np.zeros(())) for part in parts]
         remedies = {"GJ": "G or nu of the material and J of the section"}
         for place, family, constant in self._needs():
-            if getattr(known, constant) is None:
+            if any(known[constant] is None for known in starts):
                 remedy = f"properties.{constant}" if self._has_properties else remedies.get(constant, _SHEAR_REMEDY)
                 yield at(*place, message=f"{family} needs {constant}; give {remedy}")
 

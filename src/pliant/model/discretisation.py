@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -19,6 +19,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 from pliant.model.element import Array, Element, at, refuse, rule
 from pliant.model.errors import show
 from pliant.model.expressions import Expression, ExpressionError, parse_expression
+from pliant.model.once import once_per_element
 from pliant.model.units import NON_NEGATIVE, Quantity, Rate, Ratio, Time, WholeNumber
 
 FAMILIES = ("bend_y", "bend_z", "torsion", "axial", "shear_y", "shear_z")
@@ -138,6 +139,12 @@ class Modes(Element):
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
+        self._check()
+        return self
+
+    @once_per_element
+    def _check(self) -> None:
+        """Modes of another robot as well were checked with that one."""
         given = [name for name in FAMILIES if getattr(self, name) is not None]
         if not given:
             raise rule(
@@ -153,7 +160,6 @@ class Modes(Element):
         ):
             if key in self.model_fields_set and shape not in shapes:
                 refuse([at(key, message=f"{key} is read only for the shape {shape}; write shape: {shape}")])
-        return self
 
     def _problems_of(self, name: str) -> Iterator[InitErrorDetails]:
         family, own = self.resolve(name), getattr(self, name)
@@ -176,6 +182,7 @@ class Modes(Element):
                     message=f"{key} is read only for the shape {shape}; the shape is {family.shape}",
                 )
 
+    @once_per_element
     def resolve(self, name: str) -> Family:
         """A family with the common keys filled in and no shape auto; its count is 0 when it is not given."""
         own: Family | None = getattr(self, name)
@@ -192,7 +199,7 @@ class Modes(Element):
             filled["expressions"] = ()
         return Family(count=count, **filled)
 
-    def families(self) -> dict[str, Family]:
+    def families(self) -> Mapping[str, Family]:
         """The families that have modes, in the order of the coordinates."""
         return {name: self.resolve(name) for name in self.family_names}
 

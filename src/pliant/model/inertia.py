@@ -10,6 +10,7 @@ from pydantic_core import PydanticCustomError, core_schema
 
 from pliant.model.element import Array, Element, Moment3, Name, Position, of_value, refuse, rule
 from pliant.model.errors import show
+from pliant.model.once import once_per_element
 from pliant.model.units import POSITIVE, Length, Mass, Quantity
 
 # published inertias are rounded to about three digits
@@ -72,6 +73,12 @@ class RigidMass(Element):
 
     @model_validator(mode="after")
     def _physical(self) -> Self:
+        self._check()
+        return self
+
+    @once_per_element
+    def _check(self) -> None:
+        """A part of another robot as well was checked with that one."""
         if self.first_moment is not None:
             if "com" in self.model_fields_set:
                 raise rule("give either com or first_moment, not both")
@@ -80,7 +87,6 @@ class RigidMass(Element):
             if self.mass > 0:
                 self.__dict__["com"] = tuple(s / self.mass for s in self.first_moment)
         self._check_inertia()
-        return self
 
     def _check_inertia(self) -> None:
         given = self._given_inertia()

@@ -16,6 +16,7 @@ from pliant.model.fe_files import FiniteElementFiles
 from pliant.model.inertia import Rigid, RigidPart
 from pliant.model.joints import Joint
 from pliant.model.modal import ModalData
+from pliant.model.once import once_per_element
 from pliant.model.placement import Frame
 from pliant.model.visuals import Visual
 
@@ -45,6 +46,12 @@ class Link(Element):
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
+        self._check()
+        return self
+
+    @once_per_element
+    def _check(self) -> None:
+        """A link of another robot as well was checked with that one."""
         kinds = [key for key in ("rigid", "beam", "modal", "fe") if getattr(self, key) is not None]
         if len(kinds) > 1:
             raise rule("give at most one of rigid, beam, modal and fe; {found} are given", found=" and ".join(kinds))
@@ -55,7 +62,6 @@ class Link(Element):
         if self.joint.name is None:
             self.__dict__["joint"] = self.joint.model_copy(update={"name": self.name})
         refuse([*self._name_problems(), *self._frame_problems(), *self._part_problems()])
-        return self
 
     def _name_problems(self) -> Iterator[InitErrorDetails]:
         if self.name == "base":

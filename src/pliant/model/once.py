@@ -29,7 +29,7 @@ def once_per_element(make: Callable[Concatenate[E, P], T]) -> Callable[Concatena
         kept = held.get(key)
         if kept is None or kept[0]() is not element:
             kept = held[key] = ref(element, lambda _: held.pop(key, None)), {}
-        own, which = kept[1], (given, tuple(options.items()))
+        own, which = kept[1], (given, tuple(options.items())) if options else given
         if which not in own:
             own[which] = make(element, *given, **options)
         return own[which]

@@ -14,10 +14,11 @@ from typing import Any, Self
 
 from pydantic_core import InitErrorDetails
 
-from pliant.model.element import Path, at, of_value, peek
+from pliant.model.element import Element, Path, at, of_value, peek
 from pliant.model.errors import did_you_mean
 from pliant.model.joints import coordinates_of
 from pliant.model.materials import MATERIALS, unknown_material_hint
+from pliant.model.once import once_per_element
 
 BASE = "base"
 MOST_LINKS = 2000
@@ -54,6 +55,12 @@ class LinkOutline:
         )
 
 
+@once_per_element
+def _own_outline(link: Element) -> LinkOutline:
+    """That of a link which another robot may have as well."""
+    return LinkOutline.of(link)
+
+
 @dataclass(frozen=True)
 class Outline:
     """The links by their place in the list, the frames of the loops, and the names of the pose."""
@@ -70,7 +77,10 @@ class Outline:
         loops = _items(peek(robot, "loops"))[:MOST_LINKS]
         pose, own, aliases = peek(robot, "pose"), peek(robot, "materials"), peek(robot, "aliases")
         return cls(
-            links=tuple(LinkOutline.of(link) for link in _items(peek(robot, "links"))[:MOST_LINKS]),
+            links=tuple(
+                _own_outline(link) if isinstance(link, Element) else LinkOutline.of(link)
+                for link in _items(peek(robot, "links"))[:MOST_LINKS]
+            ),
             loops=tuple(
                 (_text(peek(loop, "name")), tuple(_end(frame) for frame in _items(peek(loop, "frames"))))
                 for loop in loops

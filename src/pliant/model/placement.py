@@ -182,7 +182,7 @@ class Placement(Element):
 
     def matrix(self) -> Array:
         """The rotation as an array (3, 3)."""
-        R = np.eye(3)
+        R = np.identity(3)
         for rotation in self.rotation:
             R = R @ rotation.to_matrix()
         return R

@@ -108,7 +108,9 @@ class Robot(Element):
     @field_validator("materials")
     @classmethod
     def _named(cls, materials: dict[str, Material]) -> dict[str, Material]:
-        return FrozenDict({name: m.model_copy(update={"name": name}) for name, m in materials.items()})
+        return FrozenDict(
+            {name: m if m.name == name else m.model_copy(update={"name": name}) for name, m in materials.items()}
+        )
 
     @model_validator(mode="wrap")
     @classmethod

@@ -259,6 +259,8 @@ class Quantity:
 
     def read(self, value: Any, context: Any = None) -> float | str:
         """The SI number, or one of the words; raises a PydanticCustomError that says what is wrong."""
+        if type(value) is float and self._broken(value) is None:
+            return value
         where: dict[str, Any] = context if isinstance(context, dict) else {}
         unit = self.sliding if self.sliding and where.get("prismatic") else self.unit
         meaning, example = MEANING[unit]
@@ -278,7 +280,10 @@ class Quantity:
         else:
             number = _as_float(value)
             given = f"{given} {unit}".rstrip() if not self.sliding else given
-        self._check(number, given)
+        broken = self._broken(number)
+        if broken is not None:
+            words = {"given": given, "broken": broken, "remedy": self.remedy}
+            raise PydanticCustomError("value", "is {given}; it {broken}{remedy}", words)
         return number
 
     def _parse(self, text: str, unit: str) -> float:
@@ -303,26 +308,21 @@ class Quantity:
             )
         return number
 
-    def _check(self, number: float, given: str) -> None:
-        broken = None
+    def _broken(self, number: float) -> str | None:
+        """The rule that a number breaks."""
         if not math.isfinite(number):
-            broken = "must be finite"
-        elif abs(number) > LARGEST:
-            broken = f"must not be larger than {LARGEST:.0e}"
-        elif self.rule == POSITIVE and number <= 0:
-            broken = "must be positive"
-        elif self.rule == POSITIVE and number < SMALLEST:
-            broken = f"must not be smaller than {SMALLEST:.0e}"
-        elif self.rule == NON_NEGATIVE and number < 0:
-            broken = "must not be negative"
-        elif self.below is not None and number >= self.below:
-            broken = f"must be less than {self.below:g}"
-        if broken:
-            raise PydanticCustomError(
-                "value",
-                "is {given}; it {broken}{remedy}",
-                {"given": given, "broken": broken, "remedy": self.remedy},
-            )
+            return "must be finite"
+        if abs(number) > LARGEST:
+            return f"must not be larger than {LARGEST:.0e}"
+        if self.rule == POSITIVE and number <= 0:
+            return "must be positive"
+        if self.rule == POSITIVE and number < SMALLEST:
+            return f"must not be smaller than {SMALLEST:.0e}"
+        if self.rule == NON_NEGATIVE and number < 0:
+            return "must not be negative"
+        if self.below is not None and number >= self.below:
+            return f"must be less than {self.below:g}"
+        return None
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         def read(value: Any, info: core_schema.ValidationInfo[Any]) -> float | str:

@@ -6,7 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pliant.analysis.limits import axial_limits, kind_of_bending, linearised_limits, slope_words
+from pliant.analysis.limits import (
+    axial_changes,
+    axial_words,
+    has_axial_limits,
+    kind_of_bending,
+    linearised_limits,
+    slope_words,
+)
 from pliant.dynamics import Dynamics
 from pliant.model.plausible import description_limits
 from pliant.results.result import Result
@@ -65,17 +72,19 @@ def _slopes(run: Result) -> Iterator[str]:
 
 def _axial(run: Result) -> Iterator[str]:
     """Axial forces at the instants that may be worst: the ends, and those of the largest rates and efforts."""
-    if not any(link.is_flexible for link in run.robot.links):
+    if not has_axial_limits(run.robot):
         return
     joints = [run.arm.names.index(name) for name in run.robot.joint_coordinates]
     worst = {0, len(run) - 1}
     for size in (np.abs(run.v[:, joints]), np.abs(run.tau)):
-        worst.update(int(k) for k in size.argmax(axis=0))
+        worst.update(size.argmax(axis=0).tolist())
     told = set[str]()
-    s = run.samples
-    for k in sorted(worst):
-        a = run.arm.forward(s.q[k], s.v[k], s.tau[k], force=s.force[k] if s.force.shape[1] else None)
-        for text in axial_limits(run.arm, s.q[k], s.v[k], a, f" (at {run.time[k]:.4g} s)"):
+    instants, s = sorted(worst), run.samples
+    force = s.force if s.force.shape[1] else None
+    a = [run.arm.forward(s.q[k], s.v[k], s.tau[k], force=None if force is None else force[k]) for k in instants]
+    changes = axial_changes(run.arm, s.q[instants], s.v[instants], np.array(a))
+    for k, found in zip(instants, changes, strict=True):
+        for text in axial_words(run.arm, found, f" (at {run.time[k]:.4g} s)"):
             link = text.partition("'")[2].partition("'")[0]
             if link not in told:
                 told.add(link)
@@ -101,11 +110,12 @@ def _limits(run: Result) -> Iterator[str]:
 
 
 def _energy(run: Result) -> Iterator[str]:
-    balance = np.abs(run["energy.balance"]).max()
-    energy = run["energy.total"]
-    turnover = float(np.ptp(energy) + np.abs(run.samples.work).max() + np.abs(run["energy.kinetic"]).max())
-    rounding = ROUNDING * float(np.abs(run.quantities.energies).max())
-    if balance > max(LEAK * turnover, rounding, _rest_energy(run)):
+    found = run.quantities
+    balance, energies = float(np.abs(found.balance).max()), found.energies
+    turned_over = np.ptp(found.total_energy), np.abs(run.samples.work).max(), np.abs(energies[:, 0]).max()
+    turnover = float(sum(turned_over))
+    rounding = ROUNDING * float(np.abs(energies).max())
+    if balance > max(LEAK * turnover, rounding) and balance > _rest_energy(run):
         method = run.arm.method
         remedy = (
             "use a smaller tolerance or step"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from math import inf
 from typing import NamedTuple
 
@@ -58,24 +59,50 @@ MOST_IMPLICIT = 4000
 """Coordinates up to which the matrices of implicit steps fit into a common memory."""
 
 
+class StartingModel:
+    """The model linearised at its start, damping and feedback included."""
+
+    def __init__(self, equations: StateEquations, q: Floats, v: Floats) -> None:
+        self.equations, self.y = equations, equations.start(q, v)
+
+    @property
+    def states(self) -> int:
+        """Coordinates and rates."""
+        return int(self.equations.layout.v.stop)
+
+    @cached_property
+    def matrix(self) -> Floats:
+        """A of x' = A x."""
+        return _state_matrix(self.equations, self.y)
+
+    @cached_property
+    def poles(self) -> NDArray[np.complex128]:
+        """Its eigenvalues."""
+        return np.asarray(np.linalg.eigvals(self.matrix), dtype=complex)
+
+    @cached_property
+    def fastest(self) -> float:
+        """The rate of the fastest motion, rad/s; endless where there is no linear model."""
+        if self.states > ITERATED:
+            return _largest_rate(self.equations, self.y)
+        if not np.isfinite(self.matrix).all():
+            return inf
+        return float(np.abs(self.poles).max(initial=0.0))
+
+
 def fastest_rate(equations: StateEquations, q: Floats, v: Floats) -> float:
     """The fastest motion of the model linearised at its start, damping and feedback included, rad/s."""
-    n = equations.layout.v.stop
-    y = equations.start(q, v)
-    f = equations.rates(0.0, y)
-    if n > ITERATED:
-        return _largest_rate(equations, y, f)
-    A = _state_matrix(equations, y, f)
-    if not np.isfinite(A).all():
-        return inf
-    return float(np.abs(np.linalg.eigvals(A)).max(initial=0.0)) if n else 0.0
+    return StartingModel(equations, q, v).fastest
 
 
-def _state_matrix(equations: StateEquations, y: Floats, f: Floats) -> Floats:
+def _state_matrix(equations: StateEquations, y: Floats) -> Floats:
     """Of small motions, by difference quotients: a choice needs few digits, and no derivatives are compiled for it."""
-    n = equations.layout.v.stop
-    moved = y + DIFFERENCE * np.eye(n, len(y))
-    return np.array([(equations.rates(0.0, each) - f)[:n] for each in moved]).T / DIFFERENCE
+    n, m = equations.layout.v.stop, equations.layout.q.stop
+    # the state itself, and moved along each of its coordinates and rates
+    a = equations.accelerations(0.0, y + DIFFERENCE * np.eye(n + 1, len(y), -1))
+    A = np.eye(n, n, m)
+    A[m:] = (a[1:] - a[0]).T / DIFFERENCE
+    return A
 
 
 WHY = {
@@ -91,16 +118,16 @@ DAMPED = 0.7
 """Part of a pole that is real from which it is damping that makes the motion fast."""
 
 
-def fastest_motion(equations: StateEquations, q: Floats, v: Floats) -> tuple[str, bool]:
+def fastest_motion(start: StartingModel, q: Floats) -> tuple[str, bool]:
     """What the fastest motion is: the coordinate that carries most of its energy and why, and whether it is damped."""
-    m, y = equations.layout.q.stop, equations.start(q, v)
+    equations, m = start.equations, start.equations.layout.q.stop
     if 2 * m > LARGE or not m:
         return "", False
-    poles, vectors = np.linalg.eig(_state_matrix(equations, y, equations.rates(0.0, y)))
+    poles, vectors = np.linalg.eig(start.matrix)
     which = int(np.argmax(np.abs(poles)))
     moving = np.zeros(equations.arm.size, dtype=complex)
     moving[list(equations.moving)] = vectors[m : 2 * m, which]
-    shares = (moving.conj() * (equations.arm.mass_matrix(q) @ moving)).real
+    shares = (moving.conj() * _momenta(equations.arm, q, moving)).real
     name = equations.arm.names[int(np.argmax(np.abs(shares)))]
     pole = poles[which]
     if -pole.real > DAMPED * abs(pole):
@@ -109,11 +136,18 @@ def fastest_motion(equations: StateEquations, q: Floats, v: Floats) -> tuple[str
     return f", mostly of '{name}'" + (f": {WHY[family]}" if family in WHY else ""), False
 
 
-def _largest_rate(equations: StateEquations, y: Floats, f: Floats) -> float:
-    """The same by iteration, without a matrix: the directions that a few evaluations in a row blow up."""
+def _momenta(arm: Dynamics, q: Floats, v: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    """M v (n,), from forces: no mass matrix is compiled for one product."""
+    still = np.zeros(arm.size)
+    real, imaginary = (arm.forces(q, still, part) - arm.bias(q, still) for part in (v.real.copy(), v.imag.copy()))
+    return np.asarray(real + 1j * imaginary)
+
+
+def _largest_rate(equations: StateEquations, y: Floats) -> float:
+    """The fastest rate by iteration, without a matrix: the directions that a few evaluations in a row blow up."""
     from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
 
-    n = equations.layout.v.stop
+    n, f = equations.layout.v.stop, equations.rates(0.0, y)
 
     def derivative(x: Floats) -> Floats:
         size = float(np.linalg.norm(x)) or 1.0
@@ -176,22 +210,20 @@ def followed(poles: NDArray[np.complex128], until: float, breaks: int, tolerance
     return float(total + rates[-1] * (until - reached)) if len(rates) else 0.0
 
 
-def estimated_steps(
-    equations: StateEquations, q: Floats, v: Floats, until: float, tolerance: float
-) -> tuple[float, float]:
+def estimated_steps(start: StartingModel, until: float, tolerance: float) -> tuple[float, float]:
     """Estimates of the steps that a run takes: explicit, limited by stability alone, and implicit; endless if unknown.
 
     Both are the worse of two for the comparison: at the start and in motion, where friction damps no longer.
     """
-    n, y = equations.layout.v.stop, equations.start(q, v)
-    if n > ITERATED or not n or equations.loops.rows:
+    equations = start.equations
+    if start.states > ITERATED or not start.states or equations.loops.rows:
         return 0.0, inf
-    moving = y.copy()
+    moving = start.y.copy()
     moving[equations.layout.v] += MOVING
-    both = [_state_matrix(equations, at, equations.rates(0.0, at)) for at in (y, moving)]
-    if not np.isfinite(both).all():
+    A = _state_matrix(equations, moving)
+    if not np.isfinite(A).all() or not np.isfinite(start.matrix).all():
         return 0.0, inf
-    poles = [np.asarray(np.linalg.eigvals(A), dtype=complex) for A in both]
+    poles = [start.poles, np.asarray(np.linalg.eigvals(A), dtype=complex)]
     breaks = sum(0.0 < t < until for t in equations.breaks)
     radians = max(followed(found, until, breaks, tolerance) for found in poles)
     finer = (AT_TOLERANCE / tolerance) ** (1.0 / ORDER)
@@ -217,9 +249,10 @@ class RateAsk(NamedTuple):
     equations: StateEquations
     q: Floats
     v: Floats
+    start: StartingModel
 
     def alone(self) -> float:
-        return fastest_rate(*self)
+        return self.start.fastest
 
 
 def choosing(
@@ -228,7 +261,8 @@ def choosing(
     """The same; the rate may be found together with those of other runs."""
     if options.method != "auto":
         return options.method, "as asked for"
-    fastest = yield RateAsk(equations, q, v)
+    start = StartingModel(equations, q, v)
+    fastest = yield RateAsk(equations, q, v, start)
     if not np.isfinite(fastest):
         return "dop853", "the model could not be linearised at its start"
     what = f"the fastest motion of the model is {fastest:.4g} rad/s"
@@ -237,12 +271,12 @@ def choosing(
     if stopped:
         fastest, what = stops, f"a touched stop rings at {stops:.4g} rad/s"
     if not stops and fastest * until / STRIDE > FEW_STEPS:
-        explicit, implicit = estimated_steps(equations, q, v, until, options.tolerance)
+        explicit, implicit = estimated_steps(start, until, options.tolerance)
         cost = IMPLICIT_COST + (equations.arm.size / FULL_MATRIX) ** 2
         if explicit > max(FEW_STEPS, cost * implicit):
             return (
                 "esdirk",
-                f"{what}{fastest_motion(equations, q, v)[0]}; it dies away, and what stays is slow: the model is stiff,"
+                f"{what}{fastest_motion(start, q)[0]}; it dies away, and what stays is slow: the model is stiff,"
                 f" about {_about(implicit)} implicit steps instead of {_about(explicit)} explicit ones",
             )
     if fastest * until / EXPLICIT_REACH <= EXPLICIT_STEPS:
@@ -252,7 +286,7 @@ def choosing(
     relevant = _relevant(equations.arm, q)
     if not np.isfinite(relevant):
         return "dop853", f"{what}, and there are no vibrations to compare it with"
-    why, damped = (SOFTER, False) if stopped else fastest_motion(equations, q, v)
+    why, damped = (SOFTER, False) if stopped else fastest_motion(start, q)
     if fastest <= (STIFF_DAMPED if damped else STIFF) * relevant:
         return (
             "dop853",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from math import inf
 from typing import Annotated, Any, Protocol, Self
@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from pliant.dynamics import Dynamics
 from pliant.engine.stepping.driving import Acting
-from pliant.engine.trace.structure import constants_from, numbers_of
+from pliant.engine.trace.structure import constants_from, numbers_of, structure_key
 from pliant.formulations.recursive.frame_forces import frame_forces, frame_link
 from pliant.model.element import Element, rule, sequence
 from pliant.model.errors import ModelError, did_you_mean
@@ -128,6 +128,10 @@ class FrameWrench(_Window):
         """The constants of the tree with frames: robots of one structure share the code."""
         return numbers_of(self.place.tree)
 
+    @property
+    def structure(self) -> Hashable:
+        return "wrench", structure_key(self.place.tree), self.place.link
+
     def law(self, q: Vector, v: Vector, r: Vector, gains: Vector) -> Vector:
         return frame_forces(self.place, q, r[:3], r[3:], constants_from(self.place.tree, gains))
 
@@ -145,6 +149,10 @@ class JointEffort(_Window):
         out = np.zeros_like(q)
         out[:, self.index] = self.signals(times)[:, 0]
         return out
+
+    @property
+    def structure(self) -> Hashable:
+        return "effort", self.index
 
     def law(self, q: Vector, v: Vector, r: Vector, gains: Vector) -> Vector:
         return [r[0] if i == self.index else 0.0 for i in range(len(q))]
@@ -193,6 +201,10 @@ class ElasticStops:
     @property
     def gains(self) -> tuple[float, ...]:
         return (self.stiffness, self.loss, *(x for _, low, high in self.limits for x in (low, high)))
+
+    @property
+    def structure(self) -> Hashable:
+        return "stops", tuple(i for i, _, _ in self.limits)
 
     def rate(self, mobility: Callable[[int], float]) -> float:
         """How fast the robot rings on the hardest stop that it may touch, rad/s; acceleration per force is given."""

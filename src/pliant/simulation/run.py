@@ -104,7 +104,7 @@ class Run:
             options.radius,
         )
         self.method, self.reason = yield from choosing(options, self.equations, self.q0, self.v0, study.until)
-        self.files = file_digests(study)
+        self.files = file_digests(study.drive)
         self._require_room()
         self.recorder = Recorder(self.equations, study.sample_step, study.until)
         self.strains = strain_points(study)
@@ -168,7 +168,7 @@ class Run:
             integrator = self._begin()
             while not self.finished:
                 if integrator.t >= self.segment[1]:
-                    self._next_segment(integrator)
+                    yield from self._next_segment(integrator)
                 end = self.segment[1]
                 piece = yield from integrator.advancing(end, self.recorder.upcoming(end))
                 self._take(piece, integrator)
@@ -202,8 +202,9 @@ class Run:
         self.segment = (t, min(later, self.equations.drive.next_tick(t), self.study.until))
         self.equations.enter(*self.segment)
 
-    def _next_segment(self, integrator: Integrator) -> None:
+    def _next_segment(self, integrator: Integrator) -> Steps[None]:
         t = self.segment[1]
+        yield from self.peaks.settling()
         self._tick(t, integrator.y)
         self._enter(t)
         integrator.restart(t, integrator.y)
@@ -250,6 +251,11 @@ class Run:
         self.stopped = f"stopped at {self.t:.6g} s: the integrator could not go on"
 
     # ---- what is there
+
+    def concluding(self) -> Steps[None]:
+        """Find what ``result`` needs; it may be found together with what other runs ask for."""
+        yield from self.recorder.catching_up()
+        yield from self.peaks.finishing()
 
     def result(self, version: str = "") -> Result:
         """Everything computed so far."""

@@ -167,6 +167,23 @@ class StateEquations:
         out[at.loss] = self.losses.power(q, v)
         return out
 
+    def accelerations(self, t: float, states: Floats) -> Floats:
+        """Of what moves (states, count), at one time and several states; no numbers where the robot has none."""
+        if self.constrained is not None:
+            return np.array([self.rates(t, y)[self._v] for y in states])
+        q, v, times = states[:, self._q], states[:, self._v], np.full(len(states), self.clock(t))
+        try:
+            tau = self.drive.efforts(times, q, v, states[:, self._x])
+            f = tau.reshape(len(states), len(self.arm.inputs)) @ self.arm.B.T
+            for load in self.acting:
+                f = f + load.forces(times, q, v)
+            return np.array([self._forward(*each) for each in zip(q, v, f, strict=True)])
+        except LoopError as error:
+            self.astray = str(error)
+        except (FloatingPointError, np.linalg.LinAlgError):
+            pass
+        return np.full((len(states), self.count), np.nan)
+
     def _forward(self, q: Floats, v: Floats, f: Floats) -> Floats:
         """Accelerations of all coordinates; gaps of loops decay."""
         if not np.isfinite(q @ q + v @ v + f @ f):

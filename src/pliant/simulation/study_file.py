@@ -34,10 +34,10 @@ StudyFile = Annotated[str, AfterValidator(_beside)]
 """The path of a file, from the folder of the study."""
 
 
-def file_digests(element: Element) -> dict[str, str]:
-    """Names of the files of a study's parts (their ``files``) and digests of what is in them."""
+def file_digests(drive: Element | None) -> dict[str, str]:
+    """Names of the files of a study's drive and its parts (their ``files``), and digests of what is in them."""
     found: dict[str, str] = {}
-    for part, _ in parts_of(element, ()):
+    for part, _ in () if drive is None else parts_of(drive, ()):
         for file in getattr(part, "files", ()):
             content = hashlib.sha256(Path(file).read_bytes()).hexdigest()
             found[Path(file).name] = found.get(Path(file).name, "") + content

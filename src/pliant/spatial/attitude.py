@@ -8,7 +8,7 @@ half a turn is replaced by the shorter one of the same rotation, theta (1 - 2 pi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import pi, sqrt
+from math import comb, pi, sqrt
 from typing import NamedTuple
 
 from pliant.spatial.attachment_rotation import exponential
@@ -67,6 +67,37 @@ def attitude(theta: Vector, rate: Vector) -> Attitude:
         bias=[-x for x in back.bias],
         k=k,
     )
+
+
+def jacobian_rates(theta: Vector, rate: Vector, acceleration: Vector) -> tuple[Matrix, Matrix]:
+    """First and second derivative of T along a path of theta."""
+    s, first = dot(theta, theta), 2.0 * dot(theta, rate)
+    second = 2.0 * (dot(rate, rate) + dot(theta, acceleration))
+    c6, c7 = stumpff(6, s), stumpff(7, s)
+    # c_k + s c_(k+2) = 1/k! gives the lower ones without cancellation
+    c4, c5 = 1.0 / 24.0 - s * c6, 1.0 / 120.0 - s * c7
+    c2, c3 = 0.5 - s * c4, 1.0 / 6.0 - s * c5
+    # T = 1 - c2 theta~ + c3 theta~^2 with dc_k/ds = (k c_(k+2) - c_(k+1))/2
+    d2, d3, d4, d5 = (0.5 * x for x in (2.0 * c4 - c3, 3.0 * c5 - c4, 4.0 * c6 - c5, 5.0 * c7 - c6))
+    path = (theta, rate, acceleration)
+    once = _polynomial((d2 * first, c2), (d3 * first, c3), path)
+    skew = ((d4 - 0.5 * d3) * first * first + d2 * second, 2.0 * d2 * first, c2)
+    square = (0.5 * (3.0 * d5 - d4) * first * first + d3 * second, 2.0 * d3 * first, c3)
+    return once, _polynomial(skew, square, path)
+
+
+def _polynomial(skew: Sequence[Scalar], square: Sequence[Scalar], path: Sequence[Vector]) -> Matrix:
+    """-sum skew_k theta^(k)~ + sum square_k d^k(theta~^2)/dt^k, theta and its derivatives on a path."""
+    a = add(*(scale(-k, x) for k, x in zip(skew, path, strict=False)))
+    out = [[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]]
+    for order, k in enumerate(square):
+        # theta~^2 = theta theta^T - theta.theta, and the rule for derivatives of products
+        pairs = [(comb(order, i), path[i], path[order - i]) for i in range(order + 1)]
+        for count, x, y in pairs:
+            for i in range(3):
+                for j in range(3):
+                    out[i][j] = out[i][j] + k * count * (x[i] * y[j] - (dot(x, y) if i == j else 0.0))
+    return out
 
 
 def is_far(theta: Sequence[float]) -> bool:

@@ -45,6 +45,8 @@ def nested(a: NDArray[np.float64]) -> list[Any]:
 
 def filled(values: Any) -> NDArray[np.float64]:
     """The array of nested lists."""
+    if isinstance(values, np.ndarray):
+        return values
     if type(values) is Nothing:
         return np.zeros(values.shape)
     if not isinstance(values, list) or not values or not isinstance(values[0], list):

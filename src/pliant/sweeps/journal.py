@@ -88,7 +88,12 @@ class Journal:
     def keep(self, number: int, rows: list[CaseRow]) -> int:
         """A finished chunk; gives its bytes."""
         data = [
-            {"values": {k: _plain(x) for k, x in row.values.items()}, "reason": row.reason, "notes": row.notes}
+            {
+                "values": {k: _plain(x) for k, x in row.values.items()},
+                "reason": row.reason,
+                "notes": row.notes,
+                "alone": row.alone,
+            }
             for row in rows
         ]
         text = json.dumps(data).encode()
@@ -158,7 +163,7 @@ def _plain(value: Any) -> Any:
 
 def _row(one: Any) -> CaseRow:
     values = {k: np.array(x, dtype=float) if isinstance(x, list) else float(x) for k, x in one["values"].items()}
-    return CaseRow(values, str(one["reason"]), tuple(map(str, one["notes"])))
+    return CaseRow(values, str(one["reason"]), tuple(map(str, one["notes"])), str(one.get("alone", "")))
 
 
 def _write(path: Path, data: bytes) -> None:

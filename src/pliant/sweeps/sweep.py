@@ -24,23 +24,29 @@ from pliant.sweeps.subject import Subject, changed, subject_of
 from pliant.sweeps.table import ENDINGS, Sweep, SweepInfo, column, gathered
 from pliant.sweeps.table_file import load_hdf5, save_hdf5, save_parquet
 from pliant.sweeps.variation import Cases, make_cases
-from pliant.sweeps.work import CaseRow, Own, SweepJob
+from pliant.sweeps.work import ABREAST, CaseRow, Own, SweepJob
 from pliant.sweeps.workers import Chunk, here, on_cluster, processes, read_jobs
 
-LARGEST_CHUNK = 50
+LARGEST_CHUNK = 3 * ABREAST
+LANES = 8
+"""The most that processors have: chunks of so many leave none empty."""
 CHUNKS_PER_WORKER = 8
 """So many chunks, or more, for each worker: the last ones to finish keep the others waiting for a short time only."""
 
 
 @dataclass(frozen=True, slots=True)
 class SweepProgress:
-    """Where a sweep is: cases done, cases in all, how many of them failed, seconds since this call began."""
+    """Where a sweep is: cases done, cases in all, how many of them failed, seconds since this call began.
+
+    alone  why runs are not stepped side by side in the lanes of a processor, where some are not
+    """
 
     done: int
     total: int
     failed: int
     seconds: float
     fresh: int
+    alone: str = ""
 
     @property
     def left(self) -> float:
@@ -132,7 +138,7 @@ class _Course:
         units: dict[str, str],
     ) -> None:
         self.job, self.cases, self.path, self.workers, self.dask, self.report = job, cases, path, workers, dask, report
-        self.size = int(min(LARGEST_CHUNK, max(1, len(cases) // (CHUNKS_PER_WORKER * max(workers, 1)))))
+        self.size = _chunk_size(len(cases), workers)
         self.plan = plan_digest(plan)
         self.units = {**dict(zip(cases.places, cases.units, strict=True)), **units}
         self.journal = None if path is None else Journal(path, {**plan, "chunk": self.size})
@@ -151,7 +157,7 @@ class _Course:
 
     def _go(self, there: set[int]) -> Sweep:
         began = time.perf_counter()
-        done = fresh = failed = 0
+        done, fresh, failed, alone = 0, 0, 0, ""
         for number in sorted(there):
             done += self._length(number)
         todo = ((k, self._cases(k)) for k in range(self.count) if k not in there)
@@ -162,8 +168,9 @@ class _Course:
                 self.rows[number] = rows
             done, fresh = done + len(rows), fresh + len(rows)
             failed += sum(bool(row.reason) for row in rows)
+            alone = alone or next((row.alone for row in rows if row.alone), "")
             seconds = time.perf_counter() - began
-            stop = self.report and self.report(SweepProgress(done, len(self.cases), failed, seconds, fresh))
+            stop = self.report and self.report(SweepProgress(done, len(self.cases), failed, seconds, fresh, alone))
             if stop and done < len(self.cases):
                 kept = f"; {self.journal.folder} keeps what is done" if self.journal is not None else ""
                 raise SweepInterruptedError(f"the sweep was interrupted after {done} of {len(self.cases)} cases{kept}")
@@ -217,6 +224,12 @@ class _Course:
         subject, action = self.job.subject, self.job.do if isinstance(self.job.do, str) else _name(self.job.do)
         version = str(sys.modules["pliant"].__version__)
         return SweepInfo(subject.to_yaml(), subject.name, action, self.cases.how, self.units, version, self.plan)
+
+
+def _chunk_size(cases: int, workers: int) -> int:
+    """Cases in a chunk: few enough for all workers, and full lanes."""
+    size = max(1, cases // (CHUNKS_PER_WORKER * max(workers, 1)))
+    return min(LARGEST_CHUNK, size if size <= LANES // 2 else -(-size // LANES) * LANES)
 
 
 def _name(function: Own) -> str:

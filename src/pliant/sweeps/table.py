@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +38,7 @@ class SweepInfo:
     units    output -> unit
     version  of Pliant
     plan     digest of what was computed
+    alone    why runs could not be stepped side by side in the lanes of a processor -> how many of them
     """
 
     subject: str
@@ -47,6 +48,7 @@ class SweepInfo:
     units: dict[str, str] = field(default_factory=dict)
     version: str = ""
     plan: str = ""
+    alone: dict[str, int] = field(default_factory=dict)
 
 
 class Sweep:
@@ -213,13 +215,21 @@ def gathered(
 ) -> Sweep:
     """All rows in memory."""
     outputs: dict[str, Any] = {}
-    reasons, notes = [""] * count, [""] * count
+    reasons, notes, alone = [""] * count, [""] * count, dict[str, int]()
     for k, row in enumerate(row for chunk in chunks for row in chunk):
+        count_alone(alone, row)
         reasons[k], notes[k] = row.reason, "; ".join(row.notes)
         for name, value in row.values.items():
             place = outputs.setdefault(name, np.full((count, *shape_of(value, time)), np.nan))
             put(place, k, value)
+    info = replace(info, alone=alone)
     return Sweep(varied, outputs, reasons, notes, time if _any_history(outputs) else np.zeros(0), info)
+
+
+def count_alone(alone: dict[str, int], row: CaseRow) -> None:
+    """Count a run that could not be stepped beside others, by the reason."""
+    if row.alone:
+        alone[row.alone] = alone.get(row.alone, 0) + 1
 
 
 def shape_of(value: Any, time: Floats) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from pliant.model.errors import ModelError, Problem
 from pliant.model.files import no_file, written
 from pliant.results.sealed import SEAL_SIZE, fixed_text, seal_file, seal_problem, stored_array
 from pliant.results.tables import needed
-from pliant.sweeps.table import Floats, Sweep, SweepInfo, put, shape_of
+from pliant.sweeps.table import Floats, Sweep, SweepInfo, count_alone, put, shape_of
 from pliant.sweeps.work import CaseRow
 
 KIND, FORMAT = "pliant sweep", 2
@@ -53,8 +53,9 @@ def save_hdf5(
             for k, (place, values) in enumerate(varied.items()):
                 data = values if values.dtype != object else _texts(values.tolist())
                 file.create_dataset(f"varied/{k}", data=data).attrs["place"] = fixed_text(place)
-            reasons, notes, made = list[str](), list[str](), dict[str, Any]()
+            reasons, notes, made, alone = list[str](), list[str](), dict[str, Any](), dict(info.alone)
             for k, row in enumerate(row for chunk in chunks for row in chunk):
+                count_alone(alone, row)
                 reasons.append(row.reason)
                 notes.append("; ".join(row.notes))
                 for name, value in row.values.items():
@@ -65,7 +66,7 @@ def save_hdf5(
                     put(made[name], k, value)
             _write_texts(file, "reason", reasons)
             _write_texts(file, "notes", notes)
-            told = {key: value for key, value in asdict(info).items() if key != "subject"}
+            told = {key: value for key, value in asdict(replace(info, alone=alone)).items() if key != "subject"}
             file["info"] = fixed_text(json.dumps({**told, "places": list(varied), "outputs": list(made)}))
             file["subject"] = fixed_text(info.subject)
             file["time"] = time

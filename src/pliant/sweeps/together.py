@@ -6,7 +6,7 @@ Every answer is that of the run alone, to rounding; what cannot be found togethe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from pliant.simulation.drives.controllers import ActivePID
 from pliant.simulation.drives.saturated import SaturatedDrive
 from pliant.simulation.integrators.compiled import FitAsk
 from pliant.simulation.integrators.lockstep import Ask
+from pliant.simulation.peaks import PositionsAsk
 from pliant.simulation.recorder import InstantsAsk
 from pliant.simulation.start import RestAsk
 from pliant.simulation.state_equations import DIFFERENCE, StateEquations
@@ -46,7 +47,9 @@ class Together:
         for kind, find in self._ways.items():
             own = [k for k, ask in enumerate(asks) if isinstance(ask, kind)]
             if len(own) > 1:
-                found |= zip(own, find([asks[k] for k in own]), strict=True)
+                # a state that is no number must not hurt the others
+                with suppress(ValueError, FloatingPointError):
+                    found |= zip(own, find([asks[k] for k in own]), strict=True)
         return [found[k] if found.get(k) is not None else answered(ask) for k, ask in enumerate(asks)]
 
     @property
@@ -57,6 +60,7 @@ class Together:
             RateAsk: self._rates,
             FitAsk: self._fits,
             InstantsAsk: self._moments,
+            PositionsAsk: self._positions,
         }
 
     # ---- flocks
@@ -123,6 +127,21 @@ class Together:
             for k, matrix in zip(places, A, strict=True):
                 if np.isfinite(matrix).all():
                     out[plain[k]] = float(np.abs(np.linalg.eigvals(matrix)).max(initial=0.0))
+        return out
+
+    # ---- places
+
+    def _positions(self, asks: Sequence[PositionsAsk]) -> list[Answer]:
+        out: list[Answer] = [None] * len(asks)
+        for frames in {ask.frames for ask in asks}:
+            alike = [k for k, ask in enumerate(asks) if ask.frames == frames]
+            for flock, places, numbers in self._alike([asks[k].arm for k in alike]):
+                own = [alike[k] for k in places]
+                sizes = [len(asks[k].q) for k in own]
+                with flock.of(np.repeat(numbers, sizes)):
+                    found = flock.positions(frames, np.vstack([asks[k].q for k in own]))
+                for k, part in zip(own, np.split(found, np.cumsum(sizes)[:-1]), strict=True):
+                    out[k] = part
         return out
 
     # ---- efforts

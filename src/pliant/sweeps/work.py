@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from pliant.model.errors import ModelError, did_you_mean
 from pliant.model.robot import Robot
 from pliant.results.result import Result
 from pliant.results.samples import Floats, RunInfo, Samples, Strain
+from pliant.simulation.integrators.compiled import CompiledDOP853
 from pliant.simulation.integrators.integrator import IntegrationError
 from pliant.simulation.integrators.lockstep import Ask, Steps
 from pliant.simulation.run import Run, dynamics_of, strain_points
@@ -44,11 +47,13 @@ class CaseRow:
     values  name -> number or history
     reason  why there is nothing, in words; empty where all went well
     notes   warnings of the run
+    alone   why it could not be stepped beside others in the lanes of a processor; empty where it could
     """
 
     values: Values = field(default_factory=dict)
     reason: str = ""
     notes: tuple[str, ...] = ()
+    alone: str = ""
 
 
 @dataclass(frozen=True)
@@ -87,12 +92,12 @@ class SweepJob:
             waiting = [course for course in waiting if course.asks is not None]
         return [course.row for course in courses]
 
-    def values(self, case: Mapping[str, Any], arms: Arms) -> Steps[tuple[Values, tuple[str, ...]]]:
-        """What comes out of a case, and its warnings, by calls that may be made together with those of others."""
+    def row(self, case: Mapping[str, Any], arms: Arms) -> Steps[CaseRow]:
+        """What comes out of a case, by steps that may be made together with those of others."""
         subject = changed(self.subject, case)
         if callable(self.do):
             given = Dynamics(subject) if isinstance(subject, Robot) else subject
-            return own_values(self.do(given)), ()
+            return CaseRow(own_values(self.do(given)))
         if isinstance(subject, Study) and self.do == "simulate":
             return (yield from self._run(subject, arms))
         arm = Dynamics(subject) if isinstance(subject, Robot) else Dynamics(subject.robot, method=subject.dynamics)
@@ -100,7 +105,7 @@ class SweepJob:
             return self._modes(arm)
         return self._rest(arm)
 
-    def _run(self, study: Study, arms: Arms) -> Steps[tuple[Values, tuple[str, ...]]]:
+    def _run(self, study: Study, arms: Arms) -> Steps[CaseRow]:
         # where the study alone changes, its cases have one robot
         key = id(study.robot), study.dynamics, study.compile
         arm = arms.get(key)
@@ -111,18 +116,19 @@ class SweepJob:
         run = yield from Run.made(study, arm, followed(read_outputs(self.outputs)) if self.outputs else None)
         try:
             yield from run.going()
-            yield from run.recorder.catching_up()
+            yield from run.concluding()
         except IntegrationError as error:
             run.give_up(error)
             raise
         result = run.result()
-        return keep(result, self._kept(result)), result.warnings
+        return CaseRow(keep(result, self._kept(result)), notes=result.warnings, alone=stepped_alone(run))
 
-    def _rest(self, arm: Dynamics) -> tuple[Values, tuple[str, ...]]:
+    def _rest(self, arm: Dynamics) -> CaseRow:
         run = resting_run(arm)
-        return keep(run, self._kept(run, still=True), still=True), tuple(state_limits(arm, run.q[0]))
+        values = keep(run, self._kept(run, still=True), still=True)
+        return CaseRow(values, notes=tuple(state_limits(arm, run.q[0])))
 
-    def _modes(self, arm: Dynamics) -> tuple[Values, tuple[str, ...]]:
+    def _modes(self, arm: Dynamics) -> CaseRow:
         found = vibration_modes(arm)
         known: Values = {}
         for k, (hertz, ratio) in enumerate(zip(found.hertz, found.damping_ratios, strict=True)):
@@ -134,7 +140,7 @@ class SweepJob:
                 raise ModelError(
                     f"no '{name}' in the modes; there are frequency.1 to frequency.{len(found)} (Hz) and damping.1 ..."
                 )
-        return {name: known[name] for name in names}, found.warnings
+        return CaseRow({name: known[name] for name in names}, notes=found.warnings)
 
     def _kept(self, run: Result, *, still: bool = False) -> tuple[Kept, ...]:
         return read_outputs(self.outputs) if self.outputs else default_outputs(run, still=still)
@@ -159,7 +165,7 @@ class _CaseCourse:
     def __init__(self, job: SweepJob, case: Mapping[str, Any], arms: Arms) -> None:
         self.row = CaseRow()
         self.asks: Ask | None = None
-        self._steps, self._told = job.values(case, arms), dict[str, None]()
+        self._steps, self._told = job.row(case, arms), dict[str, None]()
         self._resume(lambda: next(self._steps))
 
     def go_on(self, answer: Answer) -> None:
@@ -173,17 +179,46 @@ class _CaseCourse:
             try:
                 self.asks = go()
             except StopIteration as end:
-                values, notes = end.value
                 self._told.update(dict.fromkeys(str(one.message) for one in told))
-                self.row = CaseRow(values, notes=(*notes, *self._told))
+                self.row = replace(end.value, notes=(*end.value.notes, *self._told))
             except Exception as error:
                 self.row = CaseRow(reason=_reason(error))
         self._told.update(dict.fromkeys(str(one.message) for one in told))
 
 
+def stepped_alone(run: Run) -> str:
+    """Why a run that is over has no lane beside others, in words; empty where it has one."""
+    integrator = run.integrator
+    if run.method != "dop853":
+        return f"steps of {run.method} are made for one run at a time"
+    if not isinstance(integrator, CompiledDOP853):
+        return "its drive needs Python at every step"
+    if integrator.steps_in_python:
+        return "its drive follows a signal that is not smooth"
+    return integrator.system.without_lane
+
+
 def run_chunk(job: SweepJob, cases: Sequence[Mapping[str, Any]]) -> list[CaseRow]:
     """Some cases, few at a time: each is a whole run in memory until its row is there."""
-    return [row for start in range(0, len(cases), ABREAST) for row in job.rows(cases[start : start + ABREAST])]
+    rows: list[CaseRow] = []
+    for start in range(0, len(cases), ABREAST):
+        with _collected_at_its_end():
+            rows += job.rows(cases[start : start + ABREAST])
+    return rows
+
+
+@contextmanager
+def _collected_at_its_end() -> Iterator[None]:
+    """Robots and runs refer to each other in circles: these are sought once, when all of them are done with."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        # of what was made since, which is young
+        gc.collect(1)
+        if was_on:
+            gc.enable()
 
 
 def own_values(found: Any) -> Values:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,9 +13,9 @@ from numpy.typing import NDArray
 
 from pliant.engine.backends import jit
 from pliant.engine.backends.border import CONTEXT, border_ir, interpreter
-from pliant.engine.backends.evaluator import FIRST_INPUT, Evaluator, aligned, stored
+from pliant.engine.backends.evaluator import FIRST_INPUT, Evaluator, aligned, aligned_parts, stored
 from pliant.engine.backends.lanes import padded
-from pliant.engine.backends.matrix_steps import HALVES, MATRIX_ARGUMENTS, WRENCH_LINES, matrix_steps_ir
+from pliant.engine.backends.matrix_steps import HALVES, MATRIX_ARGUMENTS, WRENCH_LINES, force_slopes_ir, matrix_steps_ir
 from pliant.engine.backends.module import ATTRIBUTES
 from pliant.engine.backends.steps import ARGUMENTS, steps_ir
 from pliant.formulations.recursive.force_columns import SlopePlan
@@ -44,8 +45,9 @@ def _code(what: str) -> jit.LoadedCode:
     """Machine code that is the same for all robots: the border with its small steps, or those on matrices."""
 
     def make() -> tuple[dict[str, Any], str]:
-        text = border_ir() + steps_ir() if what == "border" else matrix_steps_ir(jit.lanes())
-        return {}, text + ATTRIBUTES
+        if what == "border":
+            return {}, border_ir() + steps_ir() + ATTRIBUTES
+        return {}, (force_slopes_ir if what == "slopes" else matrix_steps_ir)(jit.lanes()) + ATTRIBUTES
 
     return stored(what, make)[1]
 
@@ -100,7 +102,7 @@ class QuickCall:
         """Run a step of the border's own."""
         code, arguments = _code("border"), ARGUMENTS.get(step, ())
         if step in MATRIX_ARGUMENTS:
-            code, arguments = _code("matrices"), MATRIX_ARGUMENTS[step]
+            code, arguments = _code("slopes" if step == "force_slopes" else "matrices"), MATRIX_ARGUMENTS[step]
         words = np.zeros(len(arguments), dtype=np.int64)
         for k, name in enumerate(arguments):
             what = told.pop(name)
@@ -193,15 +195,16 @@ class QuickCall:
         assert kind is None or (kind.__basicsize__, kind.__itemsize__) == (tuple.__basicsize__, tuple.__itemsize__)
         rows: list[int] = []
         places: list[int] = []
-        for (length, optional), own in zip(self._parameters, self._places, strict=True):
-            buffer, nothing = aligned(length), aligned(length)
-            self._kept += [buffer, nothing]
+        # for each parameter what is given, and zeros
+        parts = aligned_parts(*(length for length, _ in self._parameters for _ in range(2)))
+        for k, ((length, optional), own) in enumerate(zip(self._parameters, self._places, strict=True)):
             first = len(places)
             places += own
-            rows += [length, buffer.ctypes.data, nothing.ctypes.data if optional else 0, first, len(places)]
+            rows += [length, parts[2 * k][1], parts[2 * k + 1][1] if optional else 0, first, len(places)]
         tables = {"parameters": rows, "places": places, "steps": self.steps, "results": self._results, "made": [0]}
-        words = {name: np.array(table, dtype=np.int64) for name, table in tables.items()}
-        from_ = interpreter() | {name: table.ctypes.data for name, table in words.items()}
+        words = np.array([word for table in tables.values() for word in table], dtype=np.int64)
+        starts = accumulate((8 * len(table) for table in tables.values()), initial=words.ctypes.data)
+        from_ = interpreter() | dict(zip(tables, starts, strict=False))
         from_ |= {
             "least": next((k for k, (_, optional) in enumerate(self._parameters) if optional), len(self._parameters)),
             "most": len(self._parameters),
@@ -212,7 +215,7 @@ class QuickCall:
         context = np.array([from_[name] for name in CONTEXT], dtype=np.int64).view(_Context)
         code = _code("border")
         definition = _MethodDef(b"call", code.address("border"), METH_FASTCALL, None)
-        context.kept = (definition, code, kind, words, *self._kept)
+        context.kept = (definition, code, kind, words, parts, *self._kept)
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
         function: BuiltIn = make(ctypes.addressof(definition), context, None)

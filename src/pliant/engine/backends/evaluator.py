@@ -10,9 +10,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
+from itertools import accumulate
 from pathlib import Path
 from threading import Lock
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +43,8 @@ _RECENT_LOCK = Lock()
 FIRST_INPUT = 2
 """Place of the inputs among the arguments of a compiled evaluation, after constants and gravity."""
 
-_HELD = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
+_HELD, _FREE = (kind(None, ctypes.c_void_p) for kind in (ctypes.PYFUNCTYPE, ctypes.CFUNCTYPE))
+"""Calls of compiled code, with the interpreter's lock held and given up."""
 
 SELDOM = frozenset(("places", "motion", "frames", "acceleration", "energy", "reaction", "composites"))
 """What is not evaluated in every step of an integrator."""
@@ -91,7 +94,7 @@ def _source_version() -> str:
     return digest.hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BufferLayout:
     """What the buffers of a program must look like, and the link of each row; stored beside the compiled code."""
 
@@ -102,6 +105,11 @@ class BufferLayout:
     saved_size: int
     outputs: int
     lanes: int
+
+    @cached_property
+    def table(self) -> NDArray[np.int64]:
+        """The rows as compiled code reads them."""
+        return np.array(self.rows, dtype=np.int64)
 
     @classmethod
     def of(cls, program: RolledProgram, entry: str = "") -> BufferLayout:
@@ -178,14 +186,31 @@ class Program:
             return asdict(BufferLayout.of(self.traced, entry)), text
 
         description, code = stored((self.identity, mode), make, often=self.algorithm.name not in SELDOM)
-        return BufferLayout(**description), code
+        if code not in _LAYOUTS:
+            _LAYOUTS[code] = BufferLayout(**description)
+        return _LAYOUTS[code], code
+
+
+_LAYOUTS: WeakKeyDictionary[jit.LoadedCode, BufferLayout] = WeakKeyDictionary()
+_SEEDS: WeakKeyDictionary[jit.LoadedCode, tuple[Floats, NDArray[np.int64], NDArray[np.int64]]] = WeakKeyDictionary()
+"""What belongs to machine code and not to a robot: buffers, and the directions of Jacobians."""
+
+LINE = 8
+"""Numbers on a cache line."""
 
 
 def aligned(n: int) -> Floats:
     """n zeros on a cache line."""
-    raw = np.zeros(n + 8)
-    start = (-raw.ctypes.data % 64) // 8
-    return raw[start : start + n]
+    return aligned_parts(n)[0][0]
+
+
+def aligned_parts(*sizes: int) -> list[tuple[Floats, int]]:
+    """Zeros of several sizes, each on a cache line, and where they are; one memory holds all."""
+    starts = list(accumulate((-(-n // LINE) * LINE for n in sizes), initial=0))
+    raw = np.zeros(starts[-1] + LINE)
+    address: int = raw.ctypes.data
+    first = (-address % 64) // 8
+    return [(raw[first + k : first + k + n], address + 8 * (first + k)) for k, n in zip(starts, sizes, strict=False)]
 
 
 def _moved_links(program: Program, directions: int) -> NDArray[np.int64]:
@@ -211,27 +236,23 @@ def still_links(parents: NDArray[np.int64], moved: NDArray[np.int64], lanes: int
     return np.ascontiguousarray(still[:, :links])
 
 
-def _jacobian_arrays(
-    program: Program, plan: BufferLayout, table: NDArray[np.int64], directions: int
-) -> tuple[list[NDArray[Any] | int], Floats]:
-    """The arguments of a compiled Jacobian after its inputs, and the matrix (outputs, directions) that it fills."""
-    lanes, links = plan.lanes, plan.owners[-1] + 1
-    units = aligned((2 * directions + lanes) * lanes)
-    units.reshape(-1, lanes)[directions : directions + lanes] = np.eye(lanes)
-    # a program of a single kernel has one link for all
-    moved = _moved_links(program, directions) if links > 1 else np.zeros(directions, dtype=np.int64)
-    parents = np.array([link.parent for link in program.tree.links] if links > 1 else [-1])
-    # a link's constants also say where it sits on its parent
-    first = np.maximum(parents[moved], 0) if program.seeds == ("constants",) else moved
-    width = padded(directions, lanes)
-    matrix = aligned(plan.outputs * width)
-    held: list[NDArray[Any] | int] = [units, aligned(plan.record_size), aligned(plan.record_size * lanes)]
-    # stations rest with their link, and stand before it
-    still = np.ascontiguousarray(still_links(parents, moved, lanes)[:, plan.owners])
-    rows_first = np.searchsorted(plan.owners, first)
-    held += [aligned(plan.saved_size), aligned(plan.outputs * lanes), table, len(table)]
-    held += [rows_first, still, matrix, directions, plan.outputs]
-    return held, matrix.reshape(plan.outputs, width)[:, :directions]
+def _seeds(
+    program: Program, plan: BufferLayout, code: jit.LoadedCode, directions: int
+) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
+    """The directions of a Jacobian, the first row that each moves, and rows that rest; the same for all robots."""
+    if code not in _SEEDS:
+        lanes, links = plan.lanes, plan.owners[-1] + 1
+        units = aligned((2 * directions + lanes) * lanes)
+        units.reshape(-1, lanes)[directions : directions + lanes] = np.eye(lanes)
+        # a program of a single kernel has one link for all
+        moved = _moved_links(program, directions) if links > 1 else np.zeros(directions, dtype=np.int64)
+        parents = np.array([link.parent for link in program.tree.links] if links > 1 else [-1])
+        # a link's constants also say where it sits on its parent
+        first = np.maximum(parents[moved], 0) if program.seeds == ("constants",) else moved
+        # stations rest with their link, and stand before it
+        still = np.ascontiguousarray(still_links(parents, moved, lanes)[:, plan.owners])
+        _SEEDS[code] = units, np.searchsorted(plan.owners, first), still
+    return _SEEDS[code]
 
 
 class Workspace:
@@ -241,19 +262,29 @@ class Workspace:
 
     def __init__(self, program: Program, constants: Floats, gravity: Floats) -> None:
         plan, code = program.load(program.mode)
-        self.inputs = tuple(aligned(program.tree.size) for _ in program.algorithm.inputs)
-        table = np.array(plan.rows, dtype=np.int64)
-        held: list[NDArray[Any] | int] = [constants, gravity, *self.inputs]
+        n, count, table = program.tree.size, len(program.algorithm.inputs), plan.table
+        size, lanes = plan.record_size, plan.lanes
+        outputs = plan.outputs
         if program.seeds:
-            directions = len(constants) if program.seeds == ("constants",) else program.tree.size
-            arrays, self.out = _jacobian_arrays(program, plan, table, directions)
-            held += arrays
+            directions = len(constants) if program.seeds == ("constants",) else n
+            width = padded(directions, lanes)
+            buffers = (size, size * lanes, plan.saved_size, outputs * lanes, outputs * width)
+            parts = aligned_parts(*[n] * count, *buffers)
+            units, first, still = _seeds(program, plan, code, directions)
+            *own, matrix = (address for _, address in parts[count:])
+            told = [units.ctypes.data, *own, table.ctypes.data, len(table), first.ctypes.data, still.ctypes.data]
+            told += [matrix, directions, outputs]
+            self.out = parts[-1][0].reshape(outputs, width)[:, :directions]
+            held: tuple[object, ...] = (units, first, still)
         else:
-            self.out = aligned(plan.outputs)
-            held += [aligned(plan.record_size), self.out, table, len(table)]
-        self._keep = (*held, code)
+            parts = aligned_parts(*[n] * count, size, outputs)
+            told = [*(address for _, address in parts[count:]), table.ctypes.data, len(table)]
+            self.out, held = parts[-1][0], ()
+        self.inputs = tuple(part for part, _ in parts[:count])
+        self._keep = (constants, gravity, parts, plan, code, held)
+        given = [constants.ctypes.data, gravity.ctypes.data, *(address for _, address in parts[:count])]
+        self.arguments = np.array([*given, *told], dtype=np.int64)
         self._robot = constants, gravity
-        self.arguments = np.array([x if isinstance(x, int) else x.ctypes.data for x in held], dtype=np.int64)
         self._argument = self.arguments.ctypes.data
         self.address = code.address(plan.entry)
         # the interpreter lock is kept: the call is shorter than giving it up
@@ -304,8 +335,8 @@ class Evaluator:
             if x.shape != (count, self.size):
                 raise ValueError(f"{name} has shape {x.shape}; the batch needs ({count}, {self.size})")
         out = np.empty((count, plan.outputs))
-        call = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address(plan.entry))
-        table = np.array(plan.rows, dtype=np.int64)
+        call = _FREE(code.address(plan.entry))
+        table = plan.table
         workers = max(1, min(threads or _processors(), count // GROUP))
         step = -(-count // workers)
         step += -step % plan.lanes
@@ -313,17 +344,12 @@ class Evaluator:
         def part(start: int) -> None:
             stop = min(start + step, count)
             width = plan.lanes
-            lanes = [aligned(padded(self.size, width) * width) for _ in arrays]
-            store, out_lanes = aligned(plan.record_size * width), aligned(padded(plan.outputs, width) * width)
-            held: list[NDArray[Any]] = [
-                self.constants,
-                self.gravity,
-                *(a[start:stop] for a in arrays),
-                *lanes,
-            ]
-            held += [store, out_lanes, out[start:stop], table]
-            numbers = [len(table), stop - start, self.size, plan.outputs]
-            context = np.array([*(a.ctypes.data for a in held), *numbers], dtype=np.int64)
+            rows = padded(self.size, width) * width, plan.record_size * width, padded(plan.outputs, width) * width
+            parts = aligned_parts(*[rows[0]] * len(arrays), *rows[1:])
+            given = (self.constants, self.gravity, *(a[start:stop] for a in arrays))
+            told = [*(a.ctypes.data for a in given), *(address for _, address in parts)]
+            told += [out[start:stop].ctypes.data, table.ctypes.data, len(table), stop - start, self.size, plan.outputs]
+            context = np.array(told, dtype=np.int64)
             call(context.ctypes.data)
 
         starts = range(0, count, step) if count else range(0)

@@ -125,7 +125,10 @@ class Function:
                 raise ValueError(f"q has shape {q.shape} and {name} {array.shape}; they must be the same")
             arrays.append(array)
         out = self._evaluated(arrays)
-        if not np.isfinite(out).all():
+        with np.errstate(invalid="ignore", over="ignore"):
+            total = out.sum()
+        # the sum is no number if one of them is none
+        if not np.isfinite(total):
             for name, array in zip(names, arrays, strict=True):
                 self.labels.require_finite(name, array)
         return out

@@ -12,7 +12,7 @@ _LOCK = Lock()
 """LLVM's global state is not thread-safe: one compilation at a time."""
 
 LIGHT, LEAST = 1, 0
-"""LLVM's two lowest efforts in code generation: the lowest takes an eighth of the time, its code twice as long to run."""
+"""LLVM's two lowest efforts in code generation: the lowest takes an eighth of the time, its code runs twice as long."""
 LONG_TEXT = 5000
 """Lines of a module from which that is noticed."""
 
@@ -98,6 +98,7 @@ class LoadedCode:
 
     def __init__(self, code: bytes) -> None:
         llvm = _llvm()
+        self._addresses: dict[str, int] = {}
         with _LOCK:
             empty = llvm.parse_assembly("")
             self._engine = llvm.create_mcjit_compiler(empty, _machine())
@@ -105,7 +106,10 @@ class LoadedCode:
             self._engine.finalize_object()
 
     def address(self, name: str) -> int:
-        found: int = self._engine.get_function_address(name)
-        if not found:
-            raise KeyError(f"the compiled module has no function '{name}'")
-        return found
+        """Where a function of it begins."""
+        if name not in self._addresses:
+            found: int = self._engine.get_function_address(name)
+            if not found:
+                raise KeyError(f"the compiled module has no function '{name}'")
+            self._addresses[name] = found
+        return self._addresses[name]

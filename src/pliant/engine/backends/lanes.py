@@ -5,11 +5,15 @@ from __future__ import annotations
 from pliant.engine.backends.flow import Flow
 from pliant.engine.backends.llvm_ir import element, vector_type
 
+LINE = 8
+"""Numbers of a cache line."""
+
 
 def transposition_declarations(lanes: int) -> str:
     """Loads and stores of parts of a vector."""
     t, bits = vector_type(lanes), f"<{lanes} x i1>"
     load = f"declare {t} @llvm.masked.load.v{lanes}f64.p0(ptr, i32, {bits}, {t})\n"
+    load += "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n"
     return load + f"declare void @llvm.masked.store.v{lanes}f64.p0({t}, ptr, i32, {bits})\n"
 
 
@@ -24,6 +28,7 @@ def rows_to_lanes(w: Flow, rows: str, target: str, size: str, states: list[str],
     starts = [w.at(rows, w.imul(state, size)) for state in states]
     with w.repeat(_blocks(w, size, lanes)) as block:
         base, mask = _block(w, block, size, lanes)
+        _prefetch(w, starts[0], size, base, lanes, to_write=False)
         vectors = []
         for start in starts:
             place = w.at(start, base)
@@ -43,12 +48,20 @@ def lanes_to_rows(w: Flow, source: str, rows: str, size: str, states: list[str],
     starts = [w.at(rows, w.imul(state, size)) for state in states]
     with w.repeat(_blocks(w, size, lanes)) as block:
         base, mask = _block(w, block, size, lanes)
+        _prefetch(w, starts[0], size, base, lanes, to_write=True)
         vectors = [w.let(f"load {t}, ptr {element(w, source, w.iadd(base, k), lanes)}, align 64") for k in range(lanes)]
         for start, vector in zip(starts, _transposed(w, vectors, lanes), strict=True):
             w.do(
                 f"call void @llvm.masked.store.v{lanes}f64.p0({t} {vector}, ptr {w.at(start, base)}, i32 8, "
                 f"<{lanes} x i1> {mask})"
             )
+
+
+def _prefetch(w: Flow, group: str, size: str, base: str, lanes: int, *, to_write: bool) -> None:
+    """Ask for a part of the next group of states: hardware forgets a stream while a group is computed."""
+    part = w.at(group, w.imul(w.iadd(size, base), lanes))
+    for line in range(0, lanes * lanes, LINE):
+        w.do(f"call void @llvm.prefetch.p0(ptr {w.at(part, line)}, i32 {int(to_write)}, i32 3, i32 1)")
 
 
 def _blocks(w: Flow, size: str, lanes: int) -> str:

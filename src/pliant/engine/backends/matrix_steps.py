@@ -155,7 +155,7 @@ def _mass(lanes: int) -> str:
     return w.done
 
 
-def _force_slopes(lanes: int) -> str:
+def force_slopes_ir(lanes: int) -> str:
     """by_q, by_v, by_a (size, size): slopes of the inverse dynamics of rigid links; see ``force_slopes_of``."""
     w = _VectorStep("force_slopes", lanes)
     h, n, stride = w.held, w.held["size"], w.held["stride"]
@@ -199,8 +199,10 @@ def _force_slopes(lanes: int) -> str:
                     w.put_some(value, w.at(target, place), mask)
 
             w.between(first, last, take)
-            for target, slope in zip(targets, (1, 1, 2, 2, 0), strict=True):
-                w.increase(target, first, w.read(joint, 18 + WRENCH_LINES + slope))
+            within = w.at(joint, 18 + WRENCH_LINES)
+            with w.repeat(told["own"]) as k:
+                for number_of, target in enumerate(targets):
+                    w.increase(target, w.iadd(first, k), w.read(within, w.iadd(w.imul(k, HALVES), number_of)))
     with w.repeat(n) as line:
         sources, own = [w.row(matrix, line, stride) for matrix in matrices], w.integer(h["order"], line)
         pairs = (("by_q", 0, 1), ("by_v", 2, 3), ("by_a", 4, 4))
@@ -341,5 +343,5 @@ def _minus_product(lanes: int) -> str:
 
 
 def matrix_steps_ir(lanes: int) -> str:
-    """All steps."""
-    return "".join(step(lanes) for step in (_mass, _force_slopes, _inverse, _minus_product))
+    """All steps but the slopes of forces, which few calls need."""
+    return "".join(step(lanes) for step in (_mass, _inverse, _minus_product))

@@ -16,8 +16,8 @@ from pliant.engine.backends.evaluator import BufferLayout, Program, aligned, sto
 from pliant.engine.backends.flow import Flow
 from pliant.engine.backends.jit import LoadedCode
 from pliant.engine.backends.kernels import rows
-from pliant.engine.backends.module import loop_name, program_ir
-from pliant.engine.stepping.driving import Driving, Split, constants_of, drive_program
+from pliant.engine.backends.module import loop_name
+from pliant.engine.stepping.driving import DriveKernel, Driving, Split, constants_of
 from pliant.engine.stepping.signals import Signals
 from pliant.engine.trace.program import RolledProgram
 from pliant.formulations.recursive.tree import Tree
@@ -48,9 +48,8 @@ class DrivenSystem:
         self.turning = rotation_vectors(tree, self.split)
         self.driving, self.programs, self._names = driving, programs, (*SHARED, *context, *TABLE)
         self._plan, self._dynamics = programs[0].load("single")
-        self.drives = [drive_program(tree, driving)]
-        if seeds:
-            self.drives.append(drive_program(tree, driving, seeds))
+        self._kernel = DriveKernel.of(tree, driving, seeds)
+        self.drives = self._kernel.programs
 
     def compiled(
         self, kind: str, programs: Sequence[Program], module: Callable[[Sequence[RolledProgram]], str]
@@ -68,7 +67,7 @@ class DrivenSystem:
         identities = [program.identity for program in self.programs]
         described = (
             identities,
-            program_ir(self.drives[0], 1),
+            self._kernel.digest,
             driving.signals,
             driving.states,
             driving.driven,
@@ -88,7 +87,7 @@ class DrivenSystem:
             "constants": self.constants,
             "gravity": self.gravity,
             "store": aligned(plan.record_size),
-            "rows": np.array(plan.rows, dtype=np.int64),
+            "rows": plan.table,
             "arm": constants_of(tree),
             "gains": self.gains,
             "drive_rows": self.drive_rows,

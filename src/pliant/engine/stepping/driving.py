@@ -6,8 +6,10 @@ may be driven: their motion comes from signals, and the state holds the others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import hashlib
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -15,10 +17,11 @@ from numpy.typing import NDArray
 
 from pliant.bodies.losses import LossyLink, lost_power
 from pliant.engine.backends.flow import Flow
+from pliant.engine.backends.module import program_ir
 from pliant.engine.stepping.layout import StateLayout
 from pliant.engine.trace.program import Address, RolledProgram
 from pliant.engine.trace.rolled import one_kernel
-from pliant.engine.trace.structure import from_slots, split_tree
+from pliant.engine.trace.structure import from_slots, split_tree, structure_key
 from pliant.engine.trace.tape import Node, Tape, tangents
 from pliant.formulations.recursive.tree import Tree
 from pliant.spatial.scalars import Scalar
@@ -36,6 +39,11 @@ class Acting(Protocol):
     def gains(self) -> tuple[float, ...]: ...
     @property
     def channels(self) -> int: ...
+    @property
+    def structure(self) -> Hashable:
+        """What of it decides the code of its law: all but its numbers."""
+        ...
+
     def law(self, q: Vector, v: Vector, r: Vector, gains: Vector) -> Vector: ...
 
 
@@ -50,6 +58,7 @@ class Driving:
     loads     what acts besides; their numbers and signals follow those of the law
     driven    coordinates whose positions, rates and accelerations are the first signals; the law gives their
               accelerations in the place of forces
+    structure what decides the code of the law, all but its numbers; None: it is traced for every robot
     """
 
     law: Law
@@ -58,6 +67,7 @@ class Driving:
     states: int = 0
     loads: tuple[Acting, ...] = ()
     driven: tuple[int, ...] = ()
+    structure: Hashable = None
 
     @property
     def signals(self) -> int:
@@ -113,6 +123,39 @@ def drive_program(tree: Tree, driving: Driving, seeds: tuple[str, ...] = ()) -> 
         }
         outputs = tangents(f, given)
     return one_kernel("drive", ("q", "v", "r", "arm"), tape, outputs, numbers, n, seeds)
+
+
+MOST_KERNELS = 64
+"""Kernels of drives that are kept; the oldest go first."""
+_KERNELS: dict[Hashable, DriveKernel] = {}
+
+
+class DriveKernel:
+    """The drive's kernel, and with seeds its tangents; they hold no number of the robot or of the drive."""
+
+    def __init__(self, tree: Tree, driving: Driving, seeds: tuple[str, ...]) -> None:
+        self.programs = [drive_program(tree, driving)]
+        if seeds:
+            self.programs.append(drive_program(tree, driving, seeds))
+
+    @cached_property
+    def digest(self) -> str:
+        """Of its code."""
+        return hashlib.sha256(repr(program_ir(self.programs[0], 1)).encode()).hexdigest()
+
+    @classmethod
+    def of(cls, tree: Tree, driving: Driving, seeds: tuple[str, ...]) -> DriveKernel:
+        """That of a robot and its drive; robots of one structure share it."""
+        if driving.structure is None:
+            return cls(tree, driving, seeds)
+        loads = tuple(load.structure for load in driving.loads)
+        counts = (driving.channels, driving.states, driving.driven, len(driving.gains))
+        key = (structure_key(tree), driving.structure, loads, counts, seeds)
+        if key not in _KERNELS:
+            _KERNELS[key] = cls(tree, driving, seeds)
+            while len(_KERNELS) > MOST_KERNELS:
+                _KERNELS.pop(next(iter(_KERNELS)), None)
+        return _KERNELS[key]
 
 
 def _lossy_links(tree: Tree, tape: Tape) -> list[LossyLink]:

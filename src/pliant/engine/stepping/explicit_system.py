@@ -83,6 +83,13 @@ class ExplicitSystem(DrivenSystem):
         parts.append(entry_ir("evaluate", dict.fromkeys(("context", "time", "x", "dx"), "ptr")))
         return "".join([*parts, ATTRIBUTES])
 
+    @property
+    def without_lane(self) -> str:
+        """Why it is stepped alone and not beside others in lanes, in words; empty where it can be."""
+        if self.driving.driven:
+            return "joints with a prescribed motion have no lanes"
+        return "joints that turn any way have no lanes" if self.turning else ""
+
     def slope(self, t: float, x: Floats) -> Floats:
         """dx/dt, for checks and other integrators."""
         x = np.ascontiguousarray(x, dtype=float)

@@ -167,7 +167,7 @@ class ImplicitSystem(DrivenSystem):
             dstore=aligned(tangent.record_size * lanes),
             saved=aligned(tangent.saved_size),
             dout=aligned(tangent.outputs * lanes),
-            tangent_rows=np.array(tangent.rows, dtype=np.int64),
+            tangent_rows=tangent.table,
             drive_saved=aligned(max(self.drives[1].saved_size, 1)),
             drive_dout=aligned(n * lanes),
             **{f"d{k}": aligned(n * lanes) for k in "qvx"},

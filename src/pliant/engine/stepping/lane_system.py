@@ -39,11 +39,6 @@ class LaneRun(NamedTuple):
         """What runs that are stepped together have in common."""
         return self.system.code, self.system.signal_shape, len(self.knots)
 
-    @property
-    def has_lane(self) -> bool:
-        """Whether all coordinates move and none of them is a rotation vector: others are stepped alone."""
-        return not self.system.driving.driven and not self.system.turning
-
     def alone(self) -> Status:
         """Make the call by itself."""
         return self.system.dop853(*self[1:])
@@ -133,7 +128,7 @@ def step_together(runs: Sequence[LaneRun]) -> list[Status]:
     alike: dict[object, list[int]] = {}
     for k, run in enumerate(runs):
         # an object of its own is like no other
-        alike.setdefault(run.likeness if run.has_lane else object(), []).append(k)
+        alike.setdefault(object() if run.system.without_lane else run.likeness, []).append(k)
     found: dict[int, Status] = {}
     for places in alike.values():
         if len(places) == 1:

@@ -8,17 +8,7 @@ from typing import Any, NamedTuple
 
 from pliant.bodies.terms import BendingBody
 from pliant.engine.trace.program import Address, Kernel, LoopPass, RolledProgram, Still, Stored
-from pliant.engine.trace.structure import (
-    Alike,
-    Slot,
-    freeze,
-    from_slots,
-    frozen_pattern,
-    pack,
-    shifted,
-    slots,
-    split_tree,
-)
+from pliant.engine.trace.structure import Alike, Slot, freeze, from_slots, pack, shifted, slots, split_tree
 from pliant.engine.trace.tape import Node, Tape, tangents
 from pliant.formulations.recursive.passes import Algorithm, Carrier, LinkView, Pass, StationStep, StationView
 from pliant.spatial.scalars import Scalar
@@ -43,7 +33,7 @@ class Roller:
         self.children = tree.children
         self.gravity = [g if g == 0 else Slot(k) for k, g in enumerate(tree.gravity.tolist())]
         self.split = split_tree(tree)
-        self.keys = [frozen_pattern(link, s.pattern) for s, link in zip(self.split, self.links, strict=True)]
+        self.keys = [s.key.frozen for s in self.split]
         self.structure = self._numbered([(key, link.kind) for key, link in zip(self.keys, self.links, strict=True)])
         self.bodies = self._numbered([self._body_key(k) for k in range(len(self.links))])
         self.patterns: list[dict[str, Any]] = [{} for _ in self.links]

@@ -9,20 +9,17 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from pliant.bodies.terms import Role
+from pliant.engine.trace.known_patterns import SHARED_BITS, KnownPattern, keep_pattern, known_pattern, row_of
 from pliant.engine.trace.tape import Node
 from pliant.spatial.nothing import Nothing, nothing
 
 if TYPE_CHECKING:
     from pliant.formulations.recursive.passes import Carrier
-
-
-SHARED_BITS = 46
-"""Leading bits in which two constants must agree (up to one unit) to be taken as the same number: 3e-14."""
 
 
 class Slot(NamedTuple):
@@ -119,11 +116,31 @@ def freeze(tree: Any) -> Any:
     return ("constant", *tree) if isinstance(tree, ConstantSlot) else tree
 
 
+class PatternKey:
+    """What tells a pattern from others: made when it is asked for, and once for all links that share the pattern."""
+
+    def __init__(self, pattern: Any) -> None:
+        self.pattern = pattern
+        self._digests: dict[Any, str] = {}
+
+    @cached_property
+    def frozen(self) -> Any:
+        """The pattern as a key."""
+        return freeze(self.pattern)
+
+    def digest(self, kind: Any) -> str:
+        """Of the pattern and the kind of its link."""
+        if kind not in self._digests:
+            self._digests[kind] = _pattern_digest(kind, self.frozen)
+        return self._digests[kind]
+
+
 class ConstantsPattern(NamedTuple):
-    """The pattern of a link's constants and the values of its slots."""
+    """The pattern of a link's constants, the values of its slots, and its key."""
 
     pattern: Any
     values: list[float]
+    key: PatternKey
 
 
 class _Pool:
@@ -207,7 +224,8 @@ def split_constants(constants: Any) -> ConstantsPattern:
         parts = [(rule(x) if x else 0.0) if type(x) is float else split(x, rule) for x in node]
         return Plain(parts) if all(type(x) in _KEPT for x in parts) else parts
 
-    return ConstantsPattern(split(constants, shared), values)
+    pattern = split(constants, shared)
+    return ConstantsPattern(pattern, values, PatternKey(pattern))
 
 
 def from_slots(pattern: Any, read: Callable[[int], Any], read_constant: Callable[[int], Any] | None = None) -> Any:
@@ -298,18 +316,25 @@ def split_tree(tree: Carrier) -> tuple[ConstantsPattern, ...]:
 
 def _split_link(link: Any) -> ConstantsPattern:
     if link not in _SPLIT_LINKS:
-        _SPLIT_LINKS[link] = split_constants(link.constants)
+        _SPLIT_LINKS[link] = _split_as_before(link)
     return _SPLIT_LINKS[link]
 
 
-_FROZEN: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
-
-
-def frozen_pattern(link: Any, pattern: Any) -> Any:
-    """The pattern of a link as a key, made once for a link of several trees."""
-    if link not in _FROZEN:
-        _FROZEN[link] = freeze(pattern)
-    return _FROZEN[link]
+def _split_as_before(link: Any) -> ConstantsPattern:
+    """The constants of a link by a pattern that was found before, or anew."""
+    laid_out = row_of(link.numbers)
+    if laid_out is None:
+        return split_constants(link.constants)
+    key, row = laid_out
+    known = known_pattern(key)
+    values = None if known is None else known.values(row)
+    if known is not None and values is not None:
+        return ConstantsPattern(known.found.pattern, values, known.found)
+    new = split_constants(link.constants)
+    learnt = KnownPattern(new.key, new.pattern, len(row))
+    if learnt.fits and learnt.values(row) == new.values:
+        keep_pattern(key, learnt)
+    return new
 
 
 def constants_from(tree: Carrier, numbers: Sequence[Any]) -> list[Any]:
@@ -341,7 +366,7 @@ def structure_key(tree: Carrier) -> str:
         known: dict[Any, int] = {}
         links = []
         for link, split in zip(tree.links, split_tree(tree), strict=True):
-            pattern = _pattern_digest(link.kind, frozen_pattern(link, split.pattern))
+            pattern = split.key.digest(link.kind)
             links.append((known.setdefault(pattern, len(known)), link.parent))
         gravity = tuple(g != 0 for g in tree.gravity.tolist())
         _KEYS[tree] = hashlib.sha256(repr((list(known), links, gravity)).encode()).hexdigest()

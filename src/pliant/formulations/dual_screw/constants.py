@@ -108,3 +108,8 @@ class DualLink(TreeLink):
         """Everything in numbers that the linearised equations read."""
         assert self.expanded is not None
         return self.expanded
+
+    @property
+    def numbers(self) -> DualConstants:  # type: ignore[override]
+        """The same."""
+        return self.constants

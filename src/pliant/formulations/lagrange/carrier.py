@@ -40,6 +40,11 @@ class FormPart:
     parent: int = -1
     start: int = 0
 
+    @property
+    def numbers(self) -> FormConstants:
+        """The constants, which hold no nested lists."""
+        return self.constants
+
 
 @dataclass(frozen=True, eq=False)
 class FormCarrier:

@@ -105,6 +105,10 @@ class WayToBase:
             self.steps.append(WayLink(starts[link], column_coordinates(tree, link)))
             link = tree.links[link].parent
 
+    def position(self, flat: Floats) -> Floats:
+        """Position (..., 3) of the frame, from the results of all links."""
+        return flat[..., self.start + POSITION : self.start + ARM]
+
     def pose(self, flat: Floats) -> tuple[Floats, Floats]:
         """Position (..., 3) and rotation (..., 3, 3) of the frame, from the results of all links."""
         own = flat[..., self.start : self.start + ARM]

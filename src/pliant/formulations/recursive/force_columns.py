@@ -9,7 +9,8 @@ A + S x A + S' x V + S'', with the time derivatives of S. A body then takes the 
 
 For rigid bodies X = (u, w) gives the force 2 w x p and the moment -2 D w, with their momentum p and
 D = [w_V] E + [h] [v_V], E = int r r^T dm. So p and D of all that a link carries are sums, and every pair of joints
-takes a few products. Prismatic joints are no different: S is fixed to the link.
+takes a few products. All this holds for any coordinates, with the derivatives of their S along the motion; only within
+a joint that turns any way do its S change by each other, too.
 """
 
 from __future__ import annotations
@@ -20,20 +21,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.formulations.recursive.columns import COLUMN, PLACE, running
+from pliant.formulations.recursive.connection import attitude_moment, joint_attitude
 from pliant.formulations.recursive.inertia_columns import ARM_SIZE, FrozenBody, branches
 from pliant.formulations.recursive.passes import Algorithm, LinkView, Pass
+from pliant.spatial.attitude import jacobian_rates
 from pliant.spatial.vectors import (
     ZERO3,
     Matrix,
     Vector,
     add,
+    column,
     cross,
+    dot,
+    identity3,
     plus,
     product,
     scale,
     similar_symmetric,
     times,
     transpose_times,
+    zeros,
 )
 
 if TYPE_CHECKING:
@@ -43,10 +50,10 @@ Six = tuple[Vector, Vector]
 
 TURNED = 3
 """Numbers of what a joint feels of a carrier's twist: a moment."""
-ON_DIAGONAL = 3
-"""Slopes of a joint's drive: by the acceleration, the coordinate and the rate."""
-JOINT_SIZE = 6 * COLUMN + TURNED + ON_DIAGONAL
-"""S, S', S'', I S, the moment of B^T S, the wrenches by q and by v, and the slopes of the drive."""
+HEAD = ARM_SIZE + 6 * COLUMN + TURNED
+"""Of a coordinate: the arm to what carries it, S, S', S'', I S, the moment of 2 B^T S, the wrenches by q and by v."""
+WITHIN = 5
+"""Then, for itself and each that follows in its joint, what the joint adds: by q and v, up and down, and by a."""
 
 
 class Travel(NamedTuple):
@@ -89,15 +96,31 @@ def _travel(view: LinkView) -> dict[str, Any]:
     arm: Vector = view.store["arm"]
     base = Travel((list(ZERO3), list(ZERO3)), ([-g for g in view.gravity], list(ZERO3)))
     up: Travel = base if view.parent is None else view.parent.store["travel"]
-    V, A = ((add(X[0], cross(X[1], arm)), X[1]) for X in up)
-    changes = []
-    for S in view.store["columns"]:
-        once = _along(V, S)
-        changes.append((once, _sum(_along(A, S), _along(V, once))))
-        rate = view.v[0]
-        V = _sum(V, _times(rate, S))
-        A = _sum(A, _times(view.inputs["a"][0], S), _times(rate, once))
-    return {"travel": Travel(V, A), "changes": changes}
+    V0, A0 = ((add(X[0], cross(X[1], arm)), X[1]) for X in up)
+    columns, rates, a = view.store["columns"], view.v, view.inputs["a"]
+    at = joint_attitude(view.kind, view.q, view.v)
+    fixed = columns if at is None else columns[:-3]
+    # along axes that are fixed to what carries the joint
+    once = [_along(V0, S) for S in fixed]
+    twice = [_sum(_along(A0, S), _along(V0, first)) for S, first in zip(fixed, once, strict=True)]
+    V = _sum(V0, *(_times(rate, S) for rate, S in zip(rates, columns, strict=True)))
+    if at is not None:
+        R = view.store["place"].R
+        w = transpose_times(R, V[1])
+        T_rate, T_second = jacobian_rates(at.theta, rates[-3:], a[-3:])
+        turns = [(column(T_rate, k), column(at.T, k)) for k in range(3)]
+        spins = [add(rate, cross(w, turn)) for rate, turn in turns]
+        once += [(cross(V[0], S[1]), times(R, spin)) for S, spin in zip(columns[-3:], spins, strict=True)]
+    A = _sum(A0, *(_times(x, S) for x, S in zip(a, columns, strict=True)))
+    A = _sum(A, *(_times(rate, first) for rate, first in zip(rates, once, strict=True)))
+    if at is not None:
+        origin = add(A[0], cross(V[1], V[0]))
+        alpha = transpose_times(R, A[1])
+        for k, (rate, turn) in enumerate(turns):
+            S, (_, changed) = columns[k - 3], once[k - 3]
+            second = add(column(T_second, k), cross(alpha, turn), cross(w, add(rate, spins[k])))
+            twice.append((add(scale(2.0, cross(V[0], changed)), cross(origin, S[1])), times(R, second)))
+    return {"travel": Travel(V, A), "changes": list(zip(once, twice, strict=True))}
 
 
 def _take(view: LinkView) -> dict[str, Any]:
@@ -112,15 +135,42 @@ def _take(view: LinkView) -> dict[str, Any]:
     whole = Carried(body, p, D, _sum(body.momentum(*A), _against(V, (p, L))))
     for child in view.children:
         whole = whole.plus(child.store["carried"].about(child.store["arm"]))
-    flat = list(view.store["arm"])
-    for S, (once, twice) in zip(view.store["columns"], view.store["changes"], strict=True):
+    arm, columns, changes = (view.store[name] for name in ("arm", "columns", "changes"))
+    flat = [] if columns else list(arm)
+    within = _within(view, whole.f[1])
+    for k, (S, (once, twice)) in enumerate(zip(columns, changes, strict=True)):
         by_q = _sum(whole.body.momentum(*twice), whole.twice_B(once), _against(S, whole.f))
         by_v = _sum(_times(2.0, whole.body.momentum(*once)), whole.twice_B(S))
+        flat += list(ZERO3) if k else arm
         flat += [x for pair in (S, once, twice, whole.body.momentum(*S)) for x in (*pair[0], *pair[1])]
         flat += whole.twice_B_transposed(S) + [x for pair in (by_q, by_v) for x in (*pair[0], *pair[1])]
-        drive = view.link.drive
-        flat += [drive.inertia, drive.stiffness, drive.damping + drive.dry_slope(view.v[0])]
+        for other in range(k, len(columns)):
+            flat += [within[0][k][other], within[0][other][k], within[1][k][other], within[1][other][k]]
+            flat.append(view.link.drive.inertia if view.kind.has_axis else 0.0)
     return {"carried": whole, "result": flat}
+
+
+def _within(view: LinkView, moment: Vector) -> tuple[Matrix, Matrix]:
+    """What drives, springs and axes that change add to the slopes by q and v within a joint."""
+    n, drive = len(view.store["columns"]), view.link.drive
+    by_q, by_v = zeros(n, n), zeros(n, n)
+    at = joint_attitude(view.kind, view.q, view.v)
+    if at is None:
+        if n:
+            by_q[0][0], by_v[0][0] = drive.stiffness, drive.damping + drive.dry_slope(view.v[0])
+        return by_q, by_v
+    N, own = transpose_times(view.store["place"].R, moment), attitude_moment(view.link, at)
+    rate, still = view.v[-3:], [0.0] * 3
+    for c in range(3):
+        T_by, _ = jacobian_rates(at.theta, identity3()[c], still)
+        turn = column(at.T, c)
+        spring = add(scale(drive.damping, times(T_by, rate)), [drive.stiffness if i == c else 0.0 for i in range(3)])
+        for d in range(3):
+            # a wrench that the first axes turn takes the later ones along
+            axis = column(T_by, d) if c < d else add(column(T_by, d), cross(turn, column(at.T, d)))
+            by_q[d - 3][c - 3] = dot(axis, N) + dot(column(T_by, d), own) + dot(column(at.T, d), spring)
+            by_v[d - 3][c - 3] = drive.damping * dot(column(at.T, d), turn)
+    return by_q, by_v
 
 
 def _along(V: Six, X: Six) -> Six:
@@ -155,7 +205,7 @@ FORCE_SLOPES = Algorithm(
     ("q", "v", "a"),
     (
         PLACE,
-        Pass("travel", "outward", _travel, reads=("travel",), own=("arm", "columns")),
+        Pass("travel", "outward", _travel, reads=("travel",), own=("place", "arm", "columns")),
         Pass(
             "take",
             "inward",
@@ -166,15 +216,15 @@ FORCE_SLOPES = Algorithm(
     ),
     "result",
 )
-"""For every link: its arm, and what its joint has (JOINT_SIZE)."""
+"""For every coordinate of a link: HEAD, then WITHIN for each that follows in its joint; of a fixed link, its arm."""
 
 
 class SlopePlan(NamedTuple):
     """How the derivatives are put together: links so that all that a link carries follows it, and a row for each.
 
     order  coordinates of the robot in that order
-    rows   per link, the last first: where its arm is, how many coordinates it has (0 or 1), its coordinate and the
-           end of those that it carries, in that order
+    rows   per coordinate or fixed link, the last first: where its numbers begin, how many coordinates of its joint
+           it begins (0: fixed), its place and the end of what it carries, in that order
     """
 
     order: NDArray[np.int64]
@@ -182,15 +232,20 @@ class SlopePlan(NamedTuple):
 
 
 def has_slopes(tree: Tree) -> bool:
-    """Whether all links are rigid, on joints with an axis or none."""
-    return all(link.kind.size == 0 and not link.kind.turns_freely for link in tree.links)
+    """Whether all links are rigid."""
+    return all(link.kind.size == 0 for link in tree.links)
 
 
 def slope_plan(tree: Tree) -> SlopePlan:
     """The plan for a tree."""
-    found = branches(tree)
-    starts = running(ARM_SIZE + JOINT_SIZE * link.kind.coordinates for link in tree.links)
-    rows = [[starts[i], tree.links[i].kind.coordinates, found.first[i], found.last[i]] for i in reversed(found.links)]
+    found, own = branches(tree), [link.kind.coordinates for link in tree.links]
+    sizes = [[HEAD + WITHIN * (n - k) for k in range(n)] or [ARM_SIZE] for n in own]
+    starts = running(sum(size) for size in sizes)
+    rows = [
+        [starts[i] + start, own[i] - k if own[i] else 0, found.first[i] + k, found.last[i]]
+        for i in reversed(found.links)
+        for k, start in reversed([*enumerate(running(sizes[i])[:-1])])
+    ]
     return SlopePlan(found.order, np.array(rows, dtype=np.int64))
 
 
@@ -202,14 +257,20 @@ def force_slopes_of(plan: SlopePlan, flat: NDArray[np.float64]) -> tuple[NDArray
     for start, own, first, last in plan.rows.tolist():
         carried = slice(first, last)
         if own:
-            parts = np.split(flat[start + ARM_SIZE :][:JOINT_SIZE], [6, 12, 18, 24, 27, 33, 39])
-            S, once, twice, momenta[first], turned[first], from_q[first], from_v[first], drive = parts
-            by_q[first, carried], by_v[first, carried] = from_q[carried] @ S, from_v[carried] @ S
+            parts = np.split(flat[start + ARM_SIZE :], [6, 12, 18, 24, 27, 33, 39, 39 + WITHIN * own])
+            S, once, twice, momenta[first], turned[first], from_q[first], from_v[first], within, _ = parts
+            q_up, q_down, v_up, v_down, a_up = within.reshape(own, WITHIN).T
+            joint = slice(first, first + own)
             by_q[carried, first] = turned[carried] @ once[3:] + momenta[carried] @ twice
             by_v[carried, first] = turned[carried] @ S[3:] + momenta[carried] @ (2 * once)
-            by_a[first, carried] = by_a[carried, first] = momenta[carried] @ S
-            for matrix, slope in zip((by_a, by_q, by_v), drive, strict=True):
-                matrix[first, first] += slope
+            by_q[joint, first] += q_down
+            by_v[joint, first] += v_down
+            by_q[first, carried], by_v[first, carried] = from_q[carried] @ S, from_v[carried] @ S
+            by_q[first, joint] += q_up
+            by_v[first, joint] += v_up
+            by_a[first, carried] = momenta[carried] @ S
+            by_a[first, joint] += a_up
+            by_a[carried, first] = by_a[first, carried]
         arm = flat[start : start + ARM_SIZE]
         for wrench in (momenta, from_q, from_v):
             wrench[carried, 3:] += np.cross(arm, wrench[carried, :3])

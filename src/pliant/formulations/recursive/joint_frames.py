@@ -12,12 +12,13 @@ from dataclasses import replace
 import numpy as np
 
 from pliant.bodies.modal_body import Array
-from pliant.bodies.reframe import reframe
+from pliant.bodies.reframe import is_same_frame, reframe
 from pliant.bodies.rounding import clean
 from pliant.formulations.recursive.link import Seat
 from pliant.formulations.recursive.tree import TreeLink
 
 Z = 2
+NOWHERE = np.zeros(3)
 PARALLEL = 1e-12
 """Sine of the twist below which two joint axes count as parallel."""
 
@@ -71,8 +72,10 @@ def _axis_to_z(axis: int) -> Array:
 
 def _turn(links: list[TreeLink], frames: dict[str, tuple[int, Seat]], i: int, R: Array) -> None:
     """Express link i in axes turned by R: a vector r becomes R r."""
+    if is_same_frame(R, NOWHERE):
+        return
     link = links[i]
-    body = reframe(link.body, R, np.zeros(3))
+    body = reframe(link.body, R, NOWHERE)
     seat = link.seat._replace(R0=clean(np.array(link.seat.R0) @ R.T))
     links[i] = replace(link, body=body, seat=seat, R_DB=R @ link.R_DB, p_DB=R @ link.p_DB)
     for k, other in enumerate(links):

@@ -151,7 +151,8 @@ class Pass:
 class Carrier(Protocol):
     """What carries the constants of an algorithm: the tree of links, or whatever a method lowers a mechanism to.
 
-    links     parts, each with ``kind``, ``constants``, ``parent`` and ``start``
+    links     parts, each with ``kind``, ``constants``, ``numbers`` (the constants with arrays in the place of nested
+              lists), ``parent`` and ``start``
     children  for each part, the parts that hang on it
     """
 

@@ -7,9 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from pliant.bodies.constants import terms_of
+from pliant.bodies.constants import terms_in_arrays
 from pliant.bodies.joint_drive import JointDrive
 from pliant.bodies.modal_body import Array, ModalBody
+from pliant.bodies.rounding import as_lists
 from pliant.formulations.recursive.link import LinkConstants, LinkKind, Seat
 
 
@@ -41,8 +42,14 @@ class TreeLink:
     @cached_property
     def constants(self) -> LinkConstants:
         """Everything in numbers that its steps read."""
+        numbers = self.numbers
+        return numbers._replace(body=as_lists(numbers.body))
+
+    @cached_property
+    def numbers(self) -> LinkConstants:
+        """The constants with arrays in the place of nested lists: robots of one structure need no more."""
         drag = [] if self.drag is None else self.drag.tolist()
-        return LinkConstants(terms_of(self.body, self.rule), self.seat, self.drive, drag)
+        return LinkConstants(terms_in_arrays(self.body, self.rule), self.seat, self.drive, drag)
 
     @property
     def own(self) -> slice:

@@ -40,3 +40,6 @@ class NoDrive(ActiveDrive):
 
     def act(self, t: float, q: Floats, v: Floats, x: Floats) -> Action:
         return self.action
+
+    def efforts(self, times: Floats, q: Floats, v: Floats, x: Floats) -> Floats:
+        return np.zeros((len(times), len(self.action.tau)))

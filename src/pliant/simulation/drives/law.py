@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -40,6 +40,11 @@ def measured(B: Floats, x: Vector) -> Vector:
     return [dot(column, x) for column in columns]
 
 
+def _numbers_in_code(array: Floats) -> Hashable:
+    """An array whose numbers are written into the code."""
+    return array.shape, array.tobytes()
+
+
 class Efforts(NamedTuple):
     """Efforts of the inputs, and the rates of the law's own states."""
 
@@ -58,6 +63,11 @@ class EffortLaw(Protocol):
     def channels(self) -> int: ...
     @property
     def states(self) -> int: ...
+    @property
+    def structure(self) -> Hashable:
+        """What decides its code: all but signals and gains."""
+        ...
+
     @property
     def may_refuse(self) -> bool:
         """Whether there are states in which only Python finds the efforts; they are no numbers there."""
@@ -86,6 +96,11 @@ class DriveLaw:
     @property
     def may_refuse(self) -> bool:
         return self.inner.may_refuse
+
+    @property
+    def structure(self) -> Hashable:
+        limited = None if self.limits is None else np.isfinite(self.limits).tobytes()
+        return limited, self.inner.structure
 
     @property
     def gains(self) -> tuple[float, ...]:
@@ -136,6 +151,11 @@ class FeedbackLaw:
         return self.weight is not None and self.weight.may_refuse
 
     @property
+    def structure(self) -> Hashable:
+        gains = tuple(gain.astype(bool).tobytes() for gain in (self.kp, self.kd, self.ki) if gain is not None)
+        return "feedback", _numbers_in_code(self.B), gains, None if self.weight is None else self.weight.structure
+
+    @property
     def channels(self) -> int:
         return len(self.kp) + self.states
 
@@ -176,6 +196,10 @@ class PrescribedLaw:
     may_refuse: bool = False
 
     @property
+    def structure(self) -> Hashable:
+        return "prescribed", self.driven
+
+    @property
     def channels(self) -> int:
         return 3 * len(self.driven)
 
@@ -205,6 +229,10 @@ class ComputedTorqueLaw:
     @property
     def may_refuse(self) -> bool:
         return self.twin.may_refuse
+
+    @property
+    def structure(self) -> Hashable:
+        return "computed torque", _numbers_in_code(self.B), self.twin.structure
 
     @property
     def channels(self) -> int:
@@ -250,6 +278,12 @@ class ElasticLaw:
     @property
     def may_refuse(self) -> bool:
         return self.rows is not None
+
+    @property
+    def structure(self) -> Hashable:
+        feedback = self.kp.astype(bool).tobytes(), self.kd.astype(bool).tobytes()
+        places = tuple(self.model.driven.tolist()), tuple(self.model.free.tolist())
+        return "elastic", _numbers_in_code(self.B), feedback, places, self.inverse.structure
 
     @property
     def channels(self) -> int:

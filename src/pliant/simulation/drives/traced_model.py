@@ -3,12 +3,12 @@ the code."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pliant.engine.trace.structure import constants_from, numbers_of
+from pliant.engine.trace.structure import constants_from, numbers_of, structure_key
 from pliant.formulations.method import Traced
 from pliant.spatial.scalars import Scalar, frozen, step
 from pliant.spatial.vectors import Vector
@@ -35,6 +35,11 @@ class TracedModel:
         tree = self.traced.carrier
         return (*tree.gravity.tolist(), *numbers_of(tree))
 
+    @property
+    def structure(self) -> Hashable:
+        """What decides the code."""
+        return self.traced.algorithm.name, structure_key(self.traced.carrier)
+
     def __call__(self, inputs: Mapping[str, Vector], numbers: Vector, *, weight: bool = True) -> Vector:
         """The results for inputs by their names; without weight, as if there were no gravity."""
         algorithm, tree = self.traced
@@ -53,6 +58,15 @@ class TracedTwin:
     def may_refuse(self) -> bool:
         """Whether its results are no numbers where the twin cannot be closed from the robot's own joints."""
         return self.correction is not None
+
+    @property
+    def structure(self) -> Hashable:
+        """What decides the code; the pose of passive joints, and the sizes of their changes, are numbers in it."""
+        model, own = self.model, (self.inverse.structure, self.model.driven)
+        if self.correction is None:
+            return own, model.q.tobytes()
+        scale = model.loops.column_scale.tobytes()
+        return own, self.correction.structure, tuple(model.passive), tuple(model.places), scale
 
     @cached_property
     def numbers(self) -> tuple[float, ...]:

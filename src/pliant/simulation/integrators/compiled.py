@@ -90,7 +90,8 @@ class CompiledIntegrator(Integrator):
     def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AnyLaw) -> None:
         super().__init__(equations, t, y, settings)
         self.law = law
-        self.driving = Driving(law.force, law.gains, law.channels, law.states, equations.loads, law.driven)
+        own = law.gains, law.channels, law.states
+        self.driving = Driving(law.force, *own, equations.loads, law.driven, law.structure)
         equations.change_rows(t, y)
         self.system = self._build(self.driving)
         self._tolerance = np.ascontiguousarray(settings.tolerance.absolute)
@@ -131,6 +132,11 @@ class CompiledIntegrator(Integrator):
             self.statistics.largest_step = max(self.statistics.largest_step, float(sizes.max()))
         self.t = float(knots[-1, 0])
         return KnotPiece(knots, self.equations.count, grid[: len(samples)], samples)
+
+    @property
+    def steps_in_python(self) -> bool:
+        """Whether it has handed over to the method of the same name in Python."""
+        return self._stand_in is not None
 
     def _recovers(self) -> bool:
         """After a step that could not be taken: with other rows of over-constrained loops, or in Python."""
@@ -432,6 +438,10 @@ class KnotPiece(Piece):
     @property
     def knot_states(self) -> Floats:
         return self._y
+
+    @property
+    def knot_rates(self) -> Floats:
+        return self._f
 
     def __call__(self, t: ArrayLike) -> Floats:
         times = np.atleast_1d(np.asarray(t, dtype=float))

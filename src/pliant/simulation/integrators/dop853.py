@@ -143,6 +143,10 @@ class DensePiece(Piece):
     def knot_states(self) -> Floats:
         return np.stack([self.y0, self.y1])
 
+    @property
+    def knot_rates(self) -> Floats:
+        return self.K[[0, STAGES]]
+
     def __call__(self, t: ArrayLike) -> Floats:
         times = np.atleast_1d(np.asarray(t, dtype=float))
         inside = (times > self.start) & (times < self.end)

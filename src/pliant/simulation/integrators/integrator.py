@@ -75,6 +75,11 @@ class Piece(ABC):
     def knot_states(self) -> Floats:
         """The states at the knots (knots, size), as they are known without interpolation."""
 
+    @property
+    @abstractmethod
+    def knot_rates(self) -> Floats:
+        """Their rates (knots, size), as the equations have them inside the piece."""
+
 
 @dataclass(frozen=True)
 class Tolerance:
@@ -232,6 +237,10 @@ class HermitePiece(Piece):
     @property
     def knot_states(self) -> Floats:
         return np.stack([self.y0, self.y1])
+
+    @property
+    def knot_rates(self) -> Floats:
+        return np.stack([self.f0, self.f1])
 
     def __call__(self, t: ArrayLike) -> Floats:
         times = np.atleast_1d(np.asarray(t, dtype=float))

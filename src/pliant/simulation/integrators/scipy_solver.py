@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ from pliant.simulation.integrators.integrator import (
     Settings,
 )
 from pliant.simulation.state_equations import StateEquations
+
+Rates = Callable[[float, Floats], Floats]
 
 HUGE = 1e300
 """Absolute tolerance of what is not controlled; scipy takes no infinity."""
@@ -71,7 +73,8 @@ class ScipySolver(Integrator):
         message = self.solver.step()
         if self.solver.status == "failed":
             raise IntegrationError(f"{self.name}: {message or 'a step failed'} at t = {self.t:.6g} s")
-        piece = ScipyPiece(self.t, float(self.solver.t), self.y, self.solver.y.copy(), self.solver.dense_output())
+        ends = self.t, float(self.solver.t), self.y, self.solver.y.copy()
+        piece = ScipyPiece(self.equations.rates, *ends, self.solver.dense_output())
         self.statistics.accepted(piece.end - piece.start)
         self.statistics.matrices = int(self.solver.nlu)
         self.t, self.y = piece.end, piece.y1
@@ -84,12 +87,16 @@ class ScipySolver(Integrator):
 class ScipyPiece(Piece):
     """One step of a solver with its dense output."""
 
-    def __init__(self, start: float, end: float, y0: Floats, y1: Floats, dense: Any) -> None:
-        self.start, self.end, self.y0, self.y1, self.dense = start, end, y0, y1, dense
+    def __init__(self, rates: Rates, start: float, end: float, y0: Floats, y1: Floats, dense: Any) -> None:
+        self.rates, self.start, self.end, self.y0, self.y1, self.dense = rates, start, end, y0, y1, dense
 
     @property
     def knot_states(self) -> Floats:
         return np.stack([self.y0, self.y1])
+
+    @property
+    def knot_rates(self) -> Floats:
+        return np.stack([self.rates(self.start, self.y0), self.rates(self.end, self.y1)])
 
     def __call__(self, t: ArrayLike) -> Floats:
         times = np.atleast_1d(np.asarray(t, dtype=float))

@@ -1,0 +1,165 @@
+"""Tops of a motion of many steps are those of a very fine sampling of it, and few step ends are looked at."""
+
+import numpy as np
+import pytest
+
+from pliant import PID, Dynamics, Quintic, Start
+from pliant.simulation.outputs import Outputs
+from pliant.simulation.run import Run
+from pliant.simulation.study import Study
+from pliant.simulation.summits import StepEnds, Tops, Track
+
+CLOSE = 1e-6
+"""What is found against a very fine sampling, as part of the range."""
+HIDDEN = 1e-3
+"""The same where steps are as long as a radian of the fastest vibration: its interpolation is no better."""
+FINE = 40
+"""Points of that sampling in each step."""
+
+
+def track_of(motion, times):
+    """A motion with one coordinate, q, v, a = motion(t), as its integrator leaves it."""
+    q, v, a = motion(times)
+    return Track([StepEnds(times, np.column_stack([q, v]), np.column_stack([v, a]))], 1)
+
+
+def steps(count, until=1.0):
+    """Ends of steps of unequal size."""
+    sizes = np.random.default_rng(count).uniform(0.5, 1.5, count)
+    return np.append(0.0, np.cumsum(sizes) * until / sizes.sum())
+
+
+def vibrations(*parts):
+    """Sum of damped vibrations: amplitude, rate, phase, decay."""
+
+    def motion(t):
+        z = [A * np.exp((1j * w - d) * t + 1j * phase) for A, w, phase, d in parts]
+        rates = [1j * w - d for _, w, _, d in parts]
+        return tuple(np.real(sum(r**k * x for r, x in zip(rates, z, strict=True))) for k in range(3))
+
+    return motion
+
+
+class Climber:
+    """Largest and least value of the coordinate, and how often it was asked for."""
+
+    def __init__(self):
+        self.asked = 0
+        two = np.full(2, -np.inf)
+        self.tops = Tops(np.zeros(2, dtype=int), np.array([1.0, -1.0]), np.ones(2, dtype=bool), two, np.zeros(2))
+
+    def climb(self, track):
+        self.tops.climb(track, self.values)
+        return self
+
+    def values(self, times, states):
+        self.asked += len(times)
+        return states[:, :1]
+
+
+def check(climber, track, tolerance):
+    within = np.concatenate([np.linspace(a, b, FINE) for a, b in zip(track.times[:-1], track.times[1:], strict=True)])
+    q = track(within)[:, 0]
+    span = tolerance * np.ptp(q)
+    for sign, top, when in zip((1, -1), climber.tops.best, climber.tops.when, strict=True):
+        assert -span <= top - (sign * q).max() <= span
+        assert sign * track(np.array([when]))[0, 0] == pytest.approx(top, abs=span)
+
+
+MOTIONS = {
+    "slow": vibrations((1.0, 5.0, 0.3, 0.0)),
+    "decaying": vibrations((1.0, 60.0, 0.0, 2.0), (0.3, 190.0, 1.0, 1.0)),
+    "beating": vibrations((1.0, 150.0, 0.0, 0.0), (1.0, 157.0, 1.0, 0.0), (0.01, 390.0, 0.0, 0.0)),
+    "ripple": vibrations((1.0, 3.0, 0.0, 0.0), (0.02, 300.0, 0.5, 0.0)),
+}
+
+
+@pytest.mark.parametrize("count", [450, 900, 3000, 6000])
+@pytest.mark.parametrize("name", MOTIONS)
+def test_tops_are_those_of_a_fine_sampling(name, count):
+    track = track_of(MOTIONS[name], steps(count))
+    check(Climber().climb(track), track, HIDDEN if count < 900 else CLOSE)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7])
+def test_few_steps(count):
+    track = track_of(vibrations((1.0, 1.3, -0.4, 0.0)), steps(count))
+    check(Climber().climb(track), track, HIDDEN)
+
+
+def test_few_ends_of_steps_are_looked_at():
+    track = track_of(MOTIONS["decaying"], steps(6000))
+    assert Climber().climb(track).asked < 0.15 * 6000
+
+
+def test_a_short_burst_is_seen():
+    """Some forty steps among many, as a contact takes them."""
+    times, n = steps(6000), 40
+    push = np.zeros_like(times)
+    push[3503 : 3503 + n] = np.sin(np.pi * np.arange(n) / n) ** 2
+    q, v, a = MOTIONS["slow"](times)
+    q = q + 3.0 * push
+    v, a = (np.gradient(x, times) for x in (q, v))
+    track = Track([StepEnds(times, np.column_stack([q, v]), np.column_stack([v, a]))], 1)
+    found = Climber().climb(track)
+    assert found.tops.best[0] >= q.max()
+    assert times[3503] < found.tops.when[0] < times[3503 + n]
+
+
+@pytest.mark.parametrize("count", [40, 3000])
+def test_parts_one_after_the_other(count):
+    """Short ones are put together, long ones stay; where two meet rates may jump."""
+    up, down = steps(count), 1.0 + steps(count)
+
+    def part(times, slope):
+        v = np.full(len(times), slope)
+        return StepEnds(times, np.column_stack([slope * (times - 1.0), v]), np.column_stack([v, 0 * v]))
+
+    track = Track([part(up, 2.0), part(down, -3.0)], 1)
+    found = Climber().climb(track).tops
+    assert found.best == pytest.approx([0.0, 3.0], abs=1e-12)
+    assert found.when == pytest.approx([1.0, 2.0])
+    assert track(np.array([0.5, 1.0, 1.5]))[:, 0] == pytest.approx([-1.0, 0.0, -1.5])
+
+
+def test_a_motion_that_diverged_has_tops_before():
+    times = steps(600)
+    q, v, a = MOTIONS["slow"](times)
+    q[-5:] = np.nan
+    track = Track([StepEnds(times, np.column_stack([q, v]), np.column_stack([v, a]))], 1)
+    assert Climber().climb(track).tops.best[0] == pytest.approx(np.nanmax(q), rel=1e-4)
+
+
+@pytest.fixture(scope="module")
+def driven():
+    """A run with all that it was looked at, and the pieces of its solution."""
+    arm = Dynamics("two-link-flexible")
+    shoulder, elbow = arm.reference_pose()[arm.mechanism.joints]
+    move = Quintic(to={"shoulder": shoulder + 0.02, "elbow": elbow - 0.02}, duration=0.1)
+    drive, still = PID(trajectory=move, kp=400.0, kd=20.0), Start(links="equilibrium")
+    run = Run(Study(robot=arm.robot, until=0.25, drive=drive, start=still, outputs=Outputs(step=0.05)), arm)
+    seen, look = {}, run.peaks.look
+
+    def note(piece, end):
+        look(piece, end)
+        ends = zip(piece.knots[:-1], piece.knots[1:], strict=True)
+        times = np.concatenate([np.linspace(a, b, FINE) for a, b in ends])
+        states = piece(times)
+        values = np.hstack([run.peaks._followed(run.peaks.groups, times, states), run.peaks._efforts(times, states)])
+        for name, column in zip(run.peaks.names, values.T, strict=True):
+            seen.setdefault(name, []).append(column)
+
+    run.peaks.look = note
+    run.go()
+    return run.result().info.extremes, {name: np.concatenate(columns) for name, columns in seen.items()}
+
+
+def test_a_run_against_a_fine_sampling_of_its_own_solution(driven):
+    """All quantities that are followed, joints, bending, deviations and torques."""
+    extremes, fine = driven
+    assert extremes.keys() == fine.keys()
+    for name, values in fine.items():
+        span = CLOSE * np.ptp(values)
+        assert extremes[name].most == pytest.approx(values.max(), abs=span), name
+        if not name.endswith(("deflection", "slope")):
+            assert extremes[name].least == pytest.approx(values.min(), abs=span), name
