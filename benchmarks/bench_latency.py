@@ -186,11 +186,13 @@ def measure(options: Options) -> Section:
             section.add(Row(case, label, took, "s", *unit, faster=False, goal=within(2.0)))
     for case, robot, what, seconds in FIRST_RUNS:
         took = _run(LARGE.format(girder=GIRDER, robot=robot, work=FIRST[what]), "")
-        label, unit = f"first {what} of finite elements, empty cache", f"{seconds:g} seconds"
-        section.add(Row(case, label, took, "s", unit, seconds, faster=False, goal=COMPILED_WITHIN))
+        label = f"first {what} of finite elements, empty cache"
+        section.add(Row(case, label, took, "s", *unit, faster=False, goal=within(seconds)))
     took = _smallest(SECOND_RUN, "")
     section.add(Row("two-link-flexible", "set-up of a further run", took, "s", *unit, faster=False, goal=within(3e-3)))
-    section.notes.append(f"Goals in seconds are given where {UNIT} takes {UNIT_SECONDS:g} s: 1, 2 and 0.003 s.")
+    section.notes.append(
+        f"Goals in seconds are given where {UNIT} takes {UNIT_SECONDS:g} s: 1, 2 and 0.003 s, 3 to 6 s of finite elements."
+    )
     return section
 
 
