@@ -43,6 +43,9 @@ Floats = NDArray[np.float64]
 SINGULAR = 1e-14
 """Least eigenvalue of a mass matrix of unit diagonal, for each coordinate, that is more than rounding."""
 
+TOGETHER = 100_000
+"""Coordinates of states whose frames are found together: the places of all links are many times as many numbers."""
+
 
 class TreeDynamics:
     """The functions of a robot that know nothing of its loops."""
@@ -340,6 +343,9 @@ class TreeDynamics:
 
     def positions(self, frames: Sequence[str], q: States) -> Floats:
         """Positions of several frames at once (frames, 3); of a batch, (count, frames, 3)."""
+        if isinstance(q, np.ndarray) and q.ndim == 2 and q.size > TOGETHER:
+            rows = max(TOGETHER // q.shape[1], 1)
+            return np.concatenate([self.positions(frames, q[k : k + rows]) for k in range(0, len(q), rows)])
         flat = self._places(q)
         return np.stack([self._frame_calls[name].path.position(flat) for name in frames], axis=-2)
 

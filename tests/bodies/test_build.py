@@ -442,3 +442,20 @@ def test_units_scale_through_the_description():
     assert other.frames["tip"].Phi_d[1] == pytest.approx(si.frames["tip"].Phi_d[1], rel=1e-12)
     assert np.diag(other.M_ee)[:4] == pytest.approx(np.diag(si.M_ee)[:4] * kilogram, rel=1e-12)
     assert other.I_rr == pytest.approx(si.I_rr * kilogram * metre**2, rel=1e-12)
+
+
+@pytest.mark.parametrize("shape", ["clamped-mass", "clamped-free", "pinned-free", "polynomial", "legendre"])
+@pytest.mark.parametrize("counts", [(3, 1), (9, 5)])
+def test_what_is_equal_in_two_families_is_equal_to_the_last_digit(shape, counts):
+    """Whatever their numbers of shapes: equal constants are one constant of compiled code."""
+    a, b = counts
+    beam = Beam(
+        length=0.83,
+        properties={"mass_per_length": 0.4, "EIy": 20.0, "EIz": 20.0},
+        modes={"shape": shape, "bend_y": a, "bend_z": b},
+    )
+    body = build_body(Link(name="arm", joint={}, beam=beam, payloads=[{"mass": 0.2, "inertia": 1e-3}]))
+    for matrix in (body.M_ee, body.K_ee, body.large.first[0]):
+        np.testing.assert_array_equal(matrix[:b, :b], matrix[a:, a:])
+    tip = body.frames["tip"]
+    np.testing.assert_array_equal(tip.Phi_d[1, :b], tip.Phi_d[2, a:])

@@ -5,6 +5,8 @@ import pytest
 
 from closed_robots import state
 from pliant.dynamics import Dynamics
+from pliant.engine.backends import jit
+from pliant.engine.backends.evaluator import Program
 from pliant.engine.stepping.driving import Driving
 from pliant.engine.stepping.explicit_system import ExplicitSystem
 from pliant.engine.stepping.implicit import alpha_clock
@@ -113,3 +115,17 @@ def test_generalised_alpha_of_driven_coordinates_has_order_two(name):
         assert implicit.advance("generalised-alpha", clock, x, tolerance, knots) is Status.FINISHED
         errors.append(np.abs(x[:count] - exact[:count]).max())
     assert np.log2(errors[0] / errors[1]) == pytest.approx(2, abs=0.3)
+
+
+@pytest.mark.parametrize("kind", [ExplicitSystem, ImplicitSystem])
+def test_dynamics_that_are_compiled_are_not_compiled_again(kind, monkeypatch, tmp_path):
+    texts = []
+    monkeypatch.setenv("PLIANT_CACHE", str(tmp_path))
+    monkeypatch.setattr("pliant.engine.backends.evaluator._RECENT", {})
+    compiled = jit.machine_code
+    monkeypatch.setattr(jit, "machine_code", lambda text, **options: (texts.append(text), compiled(text, **options))[1])
+    arm = Dynamics("single-flexible-link")
+    what = "forward" if kind is ExplicitSystem else "inverse"
+    Program(*arm.traced(what)).load("single")
+    kind(arm.tree, Driving(given(())), **{what: arm.traced(what)})
+    assert [f"@{what}_1(" in text for text in texts] == [True, False]

@@ -76,6 +76,20 @@ def test_few_modes_are_enough_for_the_low_frequencies():
     np.testing.assert_allclose(few.frequencies[:4], whole.frequencies[:4], rtol=1e-2)
 
 
+def test_modes_of_a_reduction_are_orthogonal():
+    """Exactly: rounding between them would make every mode act on every other."""
+    K, M, nodes = matrices()
+    link = finite_elements(K, M, nodes)
+    data = link.reduced([0], {"tip": [ELEMENTS]}, modes=6)
+    mass, stiffness = data.array("M_ee"), data.array("K_ee")
+    for A in (mass, stiffness):
+        assert np.count_nonzero(A[:6, :6]) == 6
+    assert not stiffness[:6, 6:].any()
+    np.testing.assert_allclose(np.diag(mass)[:6], link.mass, rtol=SAME)
+    # what interfaces and modes have in common stays
+    assert mass[:6, 6:].any()
+
+
 def broken(K=None, M=None, nodes=None):
     given = matrices()
     return tuple(own if other is None else other for own, other in zip(given, (K, M, nodes), strict=True))

@@ -50,12 +50,14 @@ class Climber:
         self.tops = Tops(np.zeros(2, dtype=int), np.array([1.0, -1.0]), np.ones(2, dtype=bool), two, np.zeros(2))
 
     def climb(self, track):
-        self.tops.climb(track, self.values)
-        return self
-
-    def values(self, times, states):
-        self.asked += len(times)
-        return states[:, :1]
+        looks, seen = self.tops.climbing(track), None
+        try:
+            while True:
+                times, states = looks.send(seen)
+                self.asked += len(times)
+                seen = states[:, :1]
+        except StopIteration:
+            return self
 
 
 def check(climber, track, tolerance):
@@ -146,8 +148,8 @@ def driven():
         ends = zip(piece.knots[:-1], piece.knots[1:], strict=True)
         times = np.concatenate([np.linspace(a, b, FINE) for a, b in ends])
         states = piece(times)
-        asked = run.peaks._followed(run.peaks.groups, times, states), run.peaks._efforts(times, states)
-        values = np.hstack([alone(steps) for steps in asked])
+        found = run.peaks._followed(run.peaks.groups, times, states), run.peaks._efforts(times, states)
+        values = np.hstack([alone(each) for each in found])
         for name, column in zip(run.peaks.names, values.T, strict=True):
             seen.setdefault(name, []).append(column)
 

@@ -231,7 +231,7 @@ def _linear_words(name: str, change: AxialChange, when: str, cure: str) -> Itera
         )
 
 
-class CarriedForces(NamedTuple):
+class RootLoads(NamedTuple):
     """What joints hand to their links at a state, by name (6,), and the motions of the roots of ``axial_roots``."""
 
     reactions: dict[str, Floats]
@@ -253,7 +253,7 @@ def axial_changes(
     v: Floats,
     a: Floats,
     loads: Sequence[FrameLoad] = (),
-    carried: Sequence[CarriedForces] | None = None,
+    carried: Sequence[RootLoads] | None = None,
 ) -> list[dict[str, AxialChange]]:
     """For each of some states (states, n) link -> what its axial force does, of beams whose bending is not exact and
     of modal data; nothing where the state is one that the robot cannot have.
@@ -268,7 +268,7 @@ def axial_changes(
     rows, motions, roots = [], [], []
     for k, state in enumerate(zip(q, v, a, strict=True)):
         try:
-            known = carried[k] if carried else CarriedForces(arm.reactions(*state), _root_motions(arm, frames, *state))
+            known = carried[k] if carried else RootLoads(arm.reactions(*state), _root_motions(arm, frames, *state))
         except (FloatingPointError, np.linalg.LinAlgError):
             continue
         reactions = known.reactions

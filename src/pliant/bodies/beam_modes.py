@@ -85,18 +85,31 @@ def mode_set(
     tip_inertia: float = 0.0,
     functions: Sequence[ShapeFunction] = (),
 ) -> BeamModes:
-    """The first modes of one family.
+    """The first modes of one family, normalised on their own.
 
     ``tip_mass`` (kg) and ``tip_inertia`` (kg m^2, about the axis of the family) are read by clamped-mass
     only. ``functions`` are the shapes of kind user. On a beam that is not uniform the shapes are those of
     the uniform beam of the same length and mass; they stay admissible, and all integrals take the true
     section.
     """
-    length = profile.length
+    modes = raw_modes(family, kind, count, profile, tip_mass=tip_mass, tip_inertia=tip_inertia, functions=functions)
     if kind != "clamped-mass":
         tip_mass = tip_inertia = 0.0
-    own = family_inertia(family, profile)
-    loads = {"tip_mass": tip_mass, "tip_inertia": tip_inertia}
+    return normalised(modes, normalise, profile, tip_mass=tip_mass, tip_inertia=tip_inertia)
+
+
+def raw_modes(
+    family: str,
+    kind: str,
+    count: int,
+    profile: BeamProfile,
+    *,
+    tip_mass: float = 0.0,
+    tip_inertia: float = 0.0,
+    functions: Sequence[ShapeFunction] = (),
+) -> BeamModes:
+    """The same as their formulas give them."""
+    length, own = profile.length, family_inertia(family, profile)
     if kind == "user":
         shapes: list[Shape] = [Given(length=length, function=function) for function in functions[:count]]
     elif family == "torsion":
@@ -105,13 +118,22 @@ def mode_set(
         shapes = bending_shapes(kind, count, length, mu=tip_mass / own, J=tip_inertia / (own * length**2))
     else:
         shapes = rod_shapes(kind, count, length, ratio=tip_mass / own)
-    return normalised(BeamModes(family, tuple(shapes)), normalise, profile, **loads)
+    return BeamModes(family, tuple(shapes))
 
 
 def normalised(
-    modes: BeamModes, rule: str, profile: BeamProfile, *, tip_mass: float = 0.0, tip_inertia: float = 0.0
+    modes: BeamModes,
+    rule: str,
+    profile: BeamProfile,
+    *,
+    tip_mass: float = 0.0,
+    tip_inertia: float = 0.0,
+    others: Sequence[BeamModes] = (),
 ) -> BeamModes:
     """The shapes scaled by one of the rules.
+
+    All families of a beam, ``others`` too, are integrated at the same places: what is equal in two of them is equal to
+    the last digit, and remains one constant of compiled code.
 
     mass  int rhoA phi^2 dx + tip_mass phi(L)^2 + tip_inertia phi'(L)^2 = mass of the beam; for torsion
           int rhoJ phi^2 dx + tip_inertia phi(L)^2 = polar inertia of the beam
@@ -127,7 +149,9 @@ def normalised(
         case "unit":
             return modes.scaled(1.0 / _not_zero(np.array([peak(shape) for shape in modes.shapes])))
         case "mass":
-            return modes.scaled(_mass_factors(modes, profile, tip_mass, tip_inertia))
+            return modes.scaled(
+                _mass_factors(modes, beam_rule([modes, *others], profile), profile, tip_mass, tip_inertia)
+            )
     raise ValueError(f"unknown normalisation {rule!r}")
 
 
@@ -160,8 +184,10 @@ def _density(family: str, profile: BeamProfile, x: Array) -> Array | float:
     return section.polar if family == "torsion" else section.rhoA
 
 
-def _mass_factors(modes: BeamModes, profile: BeamProfile, tip_mass: float, tip_inertia: float) -> Array:
-    x, weights = beam_rule([modes], profile)
+def _mass_factors(
+    modes: BeamModes, rule: tuple[Array, Array], profile: BeamProfile, tip_mass: float, tip_inertia: float
+) -> Array:
+    x, weights = rule
     root, tip = np.zeros(1), np.array([profile.length])
     # the integrals and the frames of the beam ask at these places again
     modes.prepare(root, x, tip)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 
-from pliant.bodies.beam_modes import BeamModes, family_inertia, mode_set
+from pliant.bodies.beam_modes import BeamModes, family_inertia, normalised, raw_modes
 from pliant.bodies.carried import CarriedMass, carried, frame_pose, mounted, own_load
 from pliant.bodies.curved_axis import curve_of, curved_inertia
 from pliant.bodies.damping import loaded_mass, modal_damping, modal_ratios, rayleigh_damping
@@ -204,7 +204,7 @@ def _shape_sets(link: Link, beam: Beam, robot: Robot | None, load: CarriedMass |
     profile = beam_profile(beam)
     if beam.modes is not None:
         families = beam.modes.families()
-        sets = [_mode_set(link, robot, name, family, profile, load) for name, family in families.items()]
+        sets = _mode_sets(link, robot, families, profile, load)
         # the root of a rod is clamped: its coordinates are strains
         return [rooted(s) for s in sets] if beam.bending == "exact" else list(sets)
     if beam.elements is not None:
@@ -214,28 +214,40 @@ def _shape_sets(link: Link, beam: Beam, robot: Robot | None, load: CarriedMass |
     return []
 
 
-def _mode_set(
-    link: Link, robot: Robot | None, name: str, family: Family, profile: BeamProfile, load: CarriedMass | None
-) -> BeamModes:
-    from pliant.model.discretisation import user_shape
+def _mode_sets(
+    link: Link, robot: Robot | None, families: Mapping[str, Family], profile: BeamProfile, load: CarriedMass | None
+) -> list[BeamModes]:
+    loads = {name: _tip(name, family, load) for name, family in families.items()}
+    raw = [_raw_modes(name, family, profile, loads[name]) for name, family in families.items()]
+    sets = []
+    for modes in raw:
+        rule, (mass, moment) = str(families[modes.family].normalise), loads[modes.family]
+        try:
+            sets.append(normalised(modes, rule, profile, tip_mass=mass, tip_inertia=moment, others=raw))
+        except ValueError as error:
+            _refuse(link, robot, f"{modes.family}: {error}")
+    return sets
 
+
+def _tip(name: str, family: Family, load: CarriedMass | None) -> tuple[float, float]:
+    """Mass and inertia at the tip as a family knows them."""
+    if load is None or family.shape != "clamped-mass":
+        return 0.0, 0.0
     # bending in y turns the tip about z, bending in z about y, torsion about x
     about = {"bend_y": 2, "bend_z": 1}.get(name, 0)
-    mass = 0.0 if load is None else load.mass
-    moment = 0.0 if load is None else float(load.inertia[about, about])
-    try:
-        return mode_set(
-            name,
-            str(family.shape),
-            int(family.count or 0),
-            profile,
-            normalise=str(family.normalise),
-            tip_mass=family.tip_mass if isinstance(family.tip_mass, float) else mass,
-            tip_inertia=family.tip_inertia if isinstance(family.tip_inertia, float) else moment,
-            functions=[user_shape(expression) for expression in family.expressions or ()],
-        )
-    except ValueError as error:
-        _refuse(link, robot, f"{name}: {error}")
+    mass, moment = family.tip_mass, family.tip_inertia
+    return (
+        mass if isinstance(mass, float) else load.mass,
+        moment if isinstance(moment, float) else float(load.inertia[about, about]),
+    )
+
+
+def _raw_modes(name: str, family: Family, profile: BeamProfile, tip: tuple[float, float]) -> BeamModes:
+    from pliant.model.discretisation import user_shape
+
+    functions = [user_shape(expression) for expression in family.expressions or ()]
+    kind, count = str(family.shape), int(family.count or 0)
+    return raw_modes(name, kind, count, profile, tip_mass=tip[0], tip_inertia=tip[1], functions=functions)
 
 
 def _element_set(link: Link, robot: Robot | None, name: str, beam: Beam, profile: BeamProfile) -> ShapeSet:

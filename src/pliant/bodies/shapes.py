@@ -19,7 +19,6 @@ from itertools import groupby
 from math import ceil, cos, cosh, exp, factorial, perm, pi, sin
 
 import numpy as np
-from numpy.polynomial.legendre import legvander
 
 from pliant.bodies import roots
 from pliant.bodies.modal_body import Array
@@ -31,9 +30,6 @@ _LOW = 2.5
 # of the series sinh z - sin z = 2 z^3 sum_k z^4k / (4 k + 3)!, and of its three derivatives: enough up to z = 5
 CLAMPED_TERMS = 12
 _CLAMPED = np.array([[2.0 / factorial(4 * k + first) for k in range(CLAMPED_TERMS)] for first in (3, 2, 1, 0)])
-FOUR_WAVES = 11.0
-"""beta of the fourth wave along a beam: up to it all have the same points, so that what is equal in two families of any
-numbers of shapes is equal to the last digit and remains one constant of compiled code."""
 # Gauss points of a panel for functions of which nothing is known
 _UNKNOWN_POINTS = 24
 _UNKNOWN_PANELS = 16
@@ -291,26 +287,15 @@ def _waves(waves: Sequence[Wave], xi: Array, orders: Sequence[int]) -> Array:
 
 
 def _strain_polynomials(degrees: tuple[int, ...], integrals: int, xi: Array, orders: Sequence[int]) -> Array:
-    """The raw formulas of several strain polynomials (orders, shapes, places), all through one recurrence."""
+    """The raw formulas of several strain polynomials (orders, shapes, places)."""
     return _strain_table(degrees, tuple(integrals - order for order in orders), xi.tobytes())
 
 
 @lru_cache(maxsize=MOST_TABLES)
 def _strain_table(degrees: tuple[int, ...], integrals: tuple[int, ...], xi: bytes) -> Array:
     # beams of all stiffnesses, and most lengths, ask at the same fractions
-    table = _coefficients(degrees, integrals)
-    return np.asarray(table @ legvander(2 * np.frombuffer(xi) - 1, table.shape[-1] - 1).T)
-
-
-@cache
-def _coefficients(degrees: tuple[int, ...], integrals: tuple[int, ...]) -> Array:
-    """Legendre coefficients of several strain polynomials (orders, shapes, coefficients)."""
-    rows = [[_legendre(degree, times).coef for degree in degrees] for times in integrals]
-    out = np.zeros((len(integrals), len(degrees), max(len(c) for row in rows for c in row)))
-    for at in np.ndindex(out.shape[:2]):
-        own = rows[at[0]][at[1]]
-        out[at][: len(own)] = own
-    return out
+    places = np.frombuffer(xi)
+    return np.array([[_legendre(degree, times)(places) for degree in degrees] for times in integrals])
 
 
 @cache
@@ -383,5 +368,4 @@ def _free_free(beta: float, length: float) -> Wave:
 
 def _wave_points(beta: float) -> int:
     # a product of two waves is resolved once 2 n exceeds beta by several times beta^(1/3)
-    beta = max(beta, FOUR_WAVES)
     return ceil(0.5 * beta + 6.0 * float(beta ** (1 / 3))) + 8

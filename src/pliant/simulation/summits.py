@@ -175,6 +175,8 @@ class Tops:
             wide = np.repeat(self._may_rise(every[k]), np.diff(k))
             new = np.flatnonzero(wide & ~known[:-1])
             new = new[(last - new) % stride == 0]
+            if not len(new):
+                return times[k], every[k]
             known[new] = True
             k = np.flatnonzero(known)
         every[new] = self._heights((yield times[new], track.states(ends[new])))

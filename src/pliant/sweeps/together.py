@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.analysis.equilibrium import MOST_AWAY, RESIDUAL, bends_far
-from pliant.analysis.limits import CarriedForces, axial_changes, axial_roots
+from pliant.analysis.limits import RootLoads, axial_changes, axial_roots
 from pliant.dynamics import Dynamics
 from pliant.engine.stepping.lane_system import LaneRun, step_together
 from pliant.engine.stepping.signals import places_of
@@ -178,7 +178,7 @@ class Together:
                     ask.v,
                     rows[:, :n],
                     carried=[
-                        CarriedForces(
+                        RootLoads(
                             arm.by_joint(row[n : n + links].reshape(-1, 6)), arm.motions_in(row[n + links :], roots)
                         )
                         for row in rows

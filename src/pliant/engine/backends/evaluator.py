@@ -46,6 +46,9 @@ FIRST_INPUT = 2
 _HELD, _FREE = (kind(None, ctypes.c_void_p) for kind in (ctypes.PYFUNCTYPE, ctypes.CFUNCTYPE))
 """Calls of compiled code, with the interpreter's lock held and given up."""
 
+SELDOM = frozenset(("places", "motion", "frames", "acceleration", "energy", "reaction", "composites"))
+"""What is not evaluated in every step of an integrator."""
+
 GROUP = 512
 """Smallest number of states worth a thread of its own."""
 
@@ -114,8 +117,10 @@ class BufferLayout:
         return cls(entry, rows(program).tolist(), program.owners, *sizes, jit.lanes())
 
 
-def stored(parts: object, make: Callable[[], tuple[dict[str, Any], str]]) -> tuple[dict[str, Any], jit.LoadedCode]:
-    """Machine code with its description, from the disk or made now from what ``make`` gives.
+def stored(
+    parts: object, make: Callable[[], tuple[dict[str, Any], str]], *, often: bool = True
+) -> tuple[dict[str, Any], jit.LoadedCode]:
+    """Machine code with its description, from the disk or made now from what ``make`` gives; see ``machine_code``.
 
     The parts, with the source of this package, must decide all of it.
     """
@@ -127,7 +132,7 @@ def stored(parts: object, make: Callable[[], tuple[dict[str, Any], str]]) -> tup
     found = disk.fetch(key)
     if found is None:
         description, assembly = make()
-        found = description, jit.machine_code(assembly)
+        found = description, jit.machine_code(assembly, often=often)
         disk.keep(key, *found)
     loaded = found[0], jit.LoadedCode(found[1])
     with _RECENT_LOCK:
@@ -180,7 +185,7 @@ class Program:
             text, entry = module_ir(self.traced, mode, jit.lanes())
             return asdict(BufferLayout.of(self.traced, entry)), text
 
-        description, code = stored((self.identity, mode), make)
+        description, code = stored((self.identity, mode), make, often=self.algorithm.name not in SELDOM)
         if code not in _LAYOUTS:
             _LAYOUTS[code] = BufferLayout(**description)
         return _LAYOUTS[code], code

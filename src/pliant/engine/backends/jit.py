@@ -11,8 +11,10 @@ from typing import Any
 _LOCK = Lock()
 """LLVM's global state is not thread-safe: one compilation at a time."""
 
-LIGHT = 1
-"""LLVM's second lowest effort in code generation."""
+LIGHT, LEAST = 1, 0
+"""LLVM's two lowest efforts in code generation: the lowest takes an eighth of the time, its code runs twice as long."""
+LONG_TEXT = 5000
+"""Lines of a module from which that is noticed."""
 
 
 def renew_lock() -> None:
@@ -61,8 +63,10 @@ def is_x86() -> bool:
     return platform.machine().lower() in ("x86_64", "amd64")
 
 
-def machine_code(assembly: str) -> bytes:
+def machine_code(assembly: str, *, often: bool = True) -> bytes:
     """Compile a module to an object file in memory.
+
+    often  whether it is run so often that a long one is worth more than the least effort
 
     The tracer has simplified the code already. Inlining, registers for variables, an order of the operands that suits
     fused operations and light code generation are all that it needs: more would double the time and gain nothing.
@@ -71,7 +75,7 @@ def machine_code(assembly: str) -> bytes:
     with _LOCK:
         module = llvm.parse_assembly(assembly)
         module.verify()
-        machine = _machine()
+        machine = _machine(LIGHT if often or assembly.count("\n") < LONG_TEXT else LEAST)
         passes = llvm.create_new_module_pass_manager()
         passes.add_always_inliner_pass()
         passes.add_sroa_pass()
@@ -82,11 +86,11 @@ def machine_code(assembly: str) -> bytes:
     return code
 
 
-def _machine() -> Any:
+def _machine(effort: int = LIGHT) -> Any:
     llvm = _llvm()
     _, cpu, features = host()
     target = llvm.Target.from_default_triple()
-    return target.create_target_machine(cpu=cpu, features=features, opt=LIGHT, jit=True)
+    return target.create_target_machine(cpu=cpu, features=features, opt=effort, jit=True)
 
 
 class LoadedCode:

@@ -58,7 +58,7 @@ P = TypeVar("P", bound=CodePiece)
 
 HELD = "%held"
 """The array in which the pieces of a long kernel hand values on."""
-LONG, PIECE = 10_000, 1500
+LONG, PIECE = 4000, 250
 """Operations of a kernel that is cut, and of its pieces: code generation takes longer than in proportion to the length
 of a function, but what pieces hand on has to be stored and loaded."""
 

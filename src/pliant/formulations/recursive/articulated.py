@@ -203,8 +203,10 @@ def articulate(
     L, pivots = factor(M_e, kind.size)
     for i in range(n):
         for k in range(i):
-            y[i] = y[i] - L[i][k] * y[k]
-            coupling[i] = [x - L[i][k] * z for x, z in zip(coupling[i], coupling[k], strict=True)]
+            # most of a large factor is zero
+            if not is_zero(L[i][k]):
+                y[i] = y[i] - L[i][k] * y[k]
+                coupling[i] = [x - L[i][k] * z for x, z in zip(coupling[i], coupling[k], strict=True)]
     W = pivots.under(coupling)
     for i in range(n):
         U, w = coupling[i], W[i]
@@ -344,6 +346,7 @@ def accelerate(kind: LinkKind, c: Connection, factors: Factors, parent: Accelera
     ]
     for i in reversed(range(n)):
         for k in range(i + 1, n):
-            a_e[i] = a_e[i] - factors.L[k][i] * a_e[k]
+            if not is_zero(factors.L[k][i]):
+                a_e[i] = a_e[i] - factors.L[k][i] * a_e[k]
     a_e = a_e[: kind.size]
     return out + a_e, Acceleration(a_v, a_w, a_e)

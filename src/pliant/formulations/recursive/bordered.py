@@ -49,12 +49,16 @@ def factor(M: Matrix, single: int) -> tuple[Matrix, Pivots]:
     # L D, whose blocks on the diagonal are D
     L, LD = zeros(n, n), zeros(n, n)
     pivots = Pivots([], [])
+    # rows of every column of L that are not zero: few, where there are many
+    filled: list[list[int]] = []
     for first in (*range(single), *range(single, n, 2)):
         own = range(first, first + 1 if first < single else first + 2)
         for j in own:
             taken = {k: x for k, x in enumerate(LD[j][:first]) if not is_zero(x)}
+            reached = {i for k in taken for i in filled[k]}
             for i in range(j, n):
-                LD[i][j] = M[i][j] - dot([L[i][k] for k in taken], list(taken.values()))
+                shared = dot([L[i][k] for k in taken], list(taken.values())) if i in reached else 0.0
+                LD[i][j] = M[i][j] - shared
         if first < single:
             pivots.single.append(1.0 / LD[first][first])
         else:
@@ -62,12 +66,14 @@ def factor(M: Matrix, single: int) -> tuple[Matrix, Pivots]:
             reciprocal = 1.0 / (a * c - b * b)
             LD[first][first + 1] = b
             pivots.pairs.append((c * reciprocal, -b * reciprocal, a * reciprocal))
-        for i in range(own.stop, n):
+        rows = [i for i in range(own.stop, n) if not all(is_zero(LD[i][j]) for j in own)]
+        for i in rows:
             if first < single:
                 L[i][first] = LD[i][first] * pivots.single[-1]
             else:
                 (y, z), (a, b, c) = LD[i][first : first + 2], pivots.pairs[-1]
                 L[i][first : first + 2] = a * y + b * z, b * y + c * z
+        filled += [rows for _ in own]
     return L, pivots
 
 

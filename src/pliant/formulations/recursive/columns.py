@@ -18,7 +18,7 @@ from pliant.bodies.constants import GROUND
 from pliant.formulations.recursive.connection import elastic, joint_attitude, joint_rates, orient, own_offset, seat_axes
 from pliant.formulations.recursive.link import COORDINATES
 from pliant.formulations.recursive.passes import FOLLOW, Algorithm, LinkView, Pass
-from pliant.spatial.vectors import ZERO3, Matrix, Vector, add, column, cross, identity3, product, scale, times
+from pliant.spatial.vectors import ZERO3, Matrix, Vector, add, column, cross, identity3, product, scale, times, zeros
 
 if TYPE_CHECKING:
     from pliant.formulations.recursive.tree import Tree
@@ -51,8 +51,9 @@ def _place(view: LinkView) -> dict[str, Any]:
     s = own_offset(kind, link.seat, q, frame.R, rotation)
     R = product(up.R, rotation.to_matrix())
     columns: list[tuple[Vector, Vector]] = []
+    J_w = zeros(3, bends) if frame.spin is None else frame.spin.J_w
     for e in range(bends):
-        spin = list(ZERO3) if frame.spin is None else column(frame.spin.J_w, e)
+        spin = column(J_w, e)
         columns.append((times(up.R, add(column(frame.J_v, e), cross(spin, s))), times(up.R, spin)))
     if kind.has_axis:
         axis = scale(kind.sign, column(R, kind.axis))

@@ -63,7 +63,7 @@ class Travel(NamedTuple):
     A: Six
 
 
-class Carried(NamedTuple):
+class MovingBody(NamedTuple):
     """A link with all that it carries: a frozen body, its momentum, D and the wrench that it takes."""
 
     body: FrozenBody
@@ -71,17 +71,17 @@ class Carried(NamedTuple):
     D: Matrix
     f: Six
 
-    def about(self, arm: Vector) -> Carried:
+    def about(self, arm: Vector) -> MovingBody:
         """The same about a point from which the arm leads here."""
         F, N = self.f
         D = plus(self.D, _skew_product(arm, self.p))
-        return Carried(self.body.about(arm), self.p, D, (F, add(N, cross(arm, F))))
+        return MovingBody(self.body.about(arm), self.p, D, (F, add(N, cross(arm, F))))
 
-    def plus(self, other: Carried) -> Carried:
+    def plus(self, other: MovingBody) -> MovingBody:
         """Both together, about the same point."""
         a, b = self.body, other.body
         body = FrozenBody(a.mass + b.mass, add(a.h, b.h), plus(a.C, b.C))
-        return Carried(body, add(self.p, other.p), plus(self.D, other.D), _sum(self.f, other.f))
+        return MovingBody(body, add(self.p, other.p), plus(self.D, other.D), _sum(self.f, other.f))
 
     def twice_B(self, X: Six) -> Six:
         """2 B X."""
@@ -132,7 +132,7 @@ def _take(view: LinkView) -> dict[str, Any]:
     E = [[(half if i == k else 0.0) - body.C[i][k] for k in range(3)] for i in range(3)]
     x, y, z = V[1]
     D = plus(product([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]], E), _skew_product(body.h, V[0]))
-    whole = Carried(body, p, D, _sum(body.momentum(*A), _against(V, (p, L))))
+    whole = MovingBody(body, p, D, _sum(body.momentum(*A), _against(V, (p, L))))
     for child in view.children:
         whole = whole.plus(child.store["carried"].about(child.store["arm"]))
     arm, columns, changes = (view.store[name] for name in ("arm", "columns", "changes"))
