@@ -25,12 +25,12 @@ SPREAD = 30.0
 """... unless they are so many times the lowest one."""
 EXPLICIT_REACH = 4.0
 """Step times fastest rate that the explicit method can take: its region of stability, with a margin."""
-EXPLICIT_STEPS = 50_000
+EXPLICIT_STEPS = 10_000
 """So many explicit steps are taken without a second thought."""
-STIFF = 300.0
-"""Ratio of the fastest to the relevant rate from which implicit steps pay: each costs as much as an explicit one, and
-they follow the relevant motion at a lower order."""
-STIFF_DAMPED = 100.0
+STIFF = 200.0
+"""Ratio of the fastest to the relevant rate from which implicit steps pay at a tolerance of 1e-8: each costs some
+explicit ones, and they follow the relevant motion at a lower order: they pay sooner where fewer digits are wanted."""
+STIFF_DAMPED = 70.0
 """The same where the fastest motion is damped away: implicit steps may pass over it, explicit ones may not."""
 FEW_STEPS = 3000
 """So many explicit steps are done before implicit ones could be compiled."""
@@ -241,9 +241,13 @@ def estimated_steps(start: RateAsk, until: float, tolerance: float) -> tuple[flo
     poles = [start.poles, np.asarray(np.linalg.eigvals(A), dtype=complex)]
     breaks = sum(0.0 < t < until for t in equations.breaks)
     radians = max(followed(found, until, breaks, tolerance) for found in poles)
-    finer = (AT_TOLERANCE / tolerance) ** (1.0 / ORDER)
     explicit = min(float(np.abs(found).max()) for found in poles) * until / STRIDE
-    return explicit, AFTER_BREAK * (1 + breaks) + PER_RADIAN * finer * radians
+    return explicit, AFTER_BREAK * (1 + breaks) + PER_RADIAN * _finer(tolerance) * radians
+
+
+def _finer(tolerance: float) -> float:
+    """Implicit steps at a tolerance, in those at the usual one."""
+    return float((AT_TOLERANCE / tolerance) ** (1.0 / ORDER))
 
 
 def _about(count: float) -> str:
@@ -273,8 +277,11 @@ def choosing(
     stopped = stops > fastest
     if stopped:
         fastest, what = stops, f"a touched stop rings at {stops:.4g} rad/s"
+    # the fastest rate that lasts: friction damps at rest alone
+    lasting = fastest
     if not stops and fastest * until / STRIDE > FEW_STEPS:
         explicit, implicit = estimated_steps(start, until, options.tolerance)
+        lasting = explicit * STRIDE / until or fastest
         cost = IMPLICIT_COST + (equations.arm.size / FULL_MATRIX) ** 2
         if explicit > max(FEW_STEPS, cost * implicit):
             return (
@@ -282,7 +289,7 @@ def choosing(
                 f"{what}{fastest_motion(start, q)[0]}; it dies away, and what stays is slow: the model is stiff,"
                 f" about {_about(implicit)} implicit steps instead of {_about(explicit)} explicit ones",
             )
-    if fastest * until / EXPLICIT_REACH <= EXPLICIT_STEPS:
+    if lasting * until / EXPLICIT_REACH <= EXPLICIT_STEPS:
         return "dop853", f"{what}, which explicit steps of high order follow easily"
     if equations.arm.size > MOST_IMPLICIT:
         return "dop853", f"{what}, and implicit steps would need matrices of {equations.arm.size} rows"
@@ -290,7 +297,7 @@ def choosing(
     if not np.isfinite(relevant):
         return "dop853", f"{what}, and there are no vibrations to compare it with"
     why, damped = (SOFTER, False) if stopped else fastest_motion(start, q)
-    if fastest <= (STIFF_DAMPED if damped else STIFF) * relevant:
+    if lasting <= (STIFF_DAMPED if damped else STIFF) * _finer(options.tolerance) * relevant:
         return (
             "dop853",
             f"{what}{why if stopped else ''}, only {fastest / relevant:.3g} times what matters ({relevant:.4g})",
