@@ -54,8 +54,8 @@ class Level:
 
 
 # searched: 3 to 6 strains, both kinds of shapes, explicit and implicit steps; 8 to 48 elements, 5000 to 80000 steps,
-# tolerances 1e-3 to 1e-6; errors of elements and of steps differ in sign: the best settings are those where they make up
-# for each other
+# tolerances 1e-3 to 1e-6; errors of elements and of steps differ in sign: the best settings are those where they make
+# up for each other
 LEVELS = (
     Level(1e-4, (4, 4), 3e-6, ((11, 7000, 1e-3), (12, 8000, 1e-4), (13, 9000, 1e-4))),
     Level(1e-5, (4, 5), 2e-7, ((18, 30000, 1e-5), (19, 38000, 1e-5))),

@@ -15,7 +15,7 @@ from pliant.bodies.foreshortening import foreshortening
 from pliant.bodies.invariants import assemble, attachment
 from pliant.bodies.lumped import RigidPieces
 from pliant.bodies.modal_terms import ModalSection, ModalTerms
-from pliant.bodies.profile import BeamProfile, SectionData
+from pliant.bodies.profile import BeamProfile, SectionData, beam_profile
 from pliant.bodies.quadrature import gauss
 from pliant.bodies.reframe import reframe
 from pliant.bodies.rod_build import rod
@@ -156,6 +156,32 @@ def test_mass_matrix_stays_positive_definite(tapered):
         moved = np.diag(M) > 0
         M = M[np.ix_(moved, moved)]
         assert np.linalg.eigvalsh(M / np.sqrt(np.outer(np.diag(M), np.diag(M))))[0] > 0
+
+
+@pytest.mark.parametrize(("count", "slope"), [(2, 0.2), (3, 0.1), (4, 0.07)])
+def test_terms_of_second_order_alone_are_not_enough(count, slope):
+    """Cut after second order in (q, v) the mass matrix of a free beam in a plane is indefinite at small slopes."""
+    profile = beam_profile(Beam(length=1.0, properties=Properties(mass_per_length=1.0, EIz=1.0), modes={"bend_y": 1}))
+    sets = [mode_set("bend_y", "clamped-free", count, profile)]
+    x, w = gauss((0.0, 1.0), 60)
+    phi, slopes = sets[0].sample(x).value, sets[0].sample(x).rotation
+    q = np.eye(count)[0] * slope / abs(sets[0].sample(np.ones(1)).rotation[0, 0])
+    # G = -int_0^x slopes slopes^T dx, integrated over the mass and over x times the mass
+    g, h = (-np.einsum("s,is,ks->ik", w * lever, slopes, slopes) for lever in (1 - x, (1 - x**2) / 2))
+    y = phi.T @ q
+    rigid = np.array([[1, 0, -w @ y], [0, 1, 0.5 + q @ g @ q / 2], [-w @ y, 0.5 + q @ g @ q / 2, 0.0]])
+    rigid[2, 2] = 1 / 3 + w @ y**2 + q @ h @ q
+    across = np.array([g @ q, phi @ w, phi @ (w * x)])
+    cut = np.block([[rigid, across], [across.T, (phi * w) @ phi.T]])
+    assert np.linalg.eigvalsh(cut)[0] < 0
+    body = assemble(sets, profile, {"tip": attachment(sets, 1.0)}, section_inertia=False)
+    terms = as_lists(foreshortening(sets, profile, {"tip": (1.0, np.zeros(3))}).terms(linear_terms(body)))
+    M = body_checks.mass_matrix(terms.inertia(list(q), [0.0] * count, [0.0] * 3)[0])
+    own = [0, 1, 5, *range(6, 6 + count)]
+    M = M[np.ix_(own, own)]
+    assert np.linalg.eigvalsh(M)[0] > 0
+    # what was cut off is of third order
+    assert np.abs(M - cut).max() < slope**2
 
 
 def test_point_masses_are_those_of_the_frame(shortened):
