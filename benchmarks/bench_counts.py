@@ -1,6 +1,7 @@
 """(c) Operation counts of forward dynamics against the formulas printed by Mohan & Saha (their Table 1).
 
-Chains of n spatial links with m modes in each bending direction. Counted is what one evaluation executes.
+Chains of n spatial links with m modes in each bending direction, linear as theirs. Counted is what one evaluation
+executes.
 """
 
 from __future__ import annotations
@@ -62,7 +63,9 @@ PUBLISHED = {"Mohan & Saha": mohan_saha, "Jain & Rodriguez": jain_rodriguez, "Cy
 
 def ours(n: int, m: int, twists: str = "general") -> Operations:
     """What one evaluation of a chain with gravity executes."""
-    return Dynamics(flexible_chain(n, {"bend_y": m, "bend_z": m}, twists)).operations("forward")
+    return Dynamics(
+        flexible_chain(n, {"shape": "clamped-free", "bend_y": m, "bend_z": m}, twists, "linear")
+    ).operations("forward")
 
 
 def measure(options: Options) -> Section:

@@ -60,7 +60,7 @@ def rows(matrix: NDArray[np.float64]) -> tuple[tuple[float, ...], ...]:
     return tuple(tuple(row) for row in matrix.tolist())
 
 
-def flexible_chain(n: int, modes: dict[str, int], twists: str = "right") -> pliant.Robot:
+def flexible_chain(n: int, modes: dict[str, int], twists: str = "right", bending: str = "second-order") -> pliant.Robot:
     """Equal aluminium tubes; joints twisted about x by +-90 degrees ("right") or by any angle ("general")."""
     links = []
     for i in range(n):
@@ -74,6 +74,7 @@ def flexible_chain(n: int, modes: dict[str, int], twists: str = "right") -> plia
                     length=0.9,
                     material="aluminium",
                     section=pliant.Tube(outer=0.05, thickness=0.003),
+                    bending=bending,
                     modes=pliant.Modes(**modes),
                 ),
             )
