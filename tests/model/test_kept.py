@@ -14,6 +14,11 @@ from pliant.model.rigid_twin import rigid_twin
 from pliant.model.yaml_file import read_text
 
 
+def own_robot():
+    """One whose parts no other test has: of a bundled robot the latest few bodies of the whole process are kept."""
+    return read_text(pliant.load("two-link-flexible").to_yaml())
+
+
 def test_the_same_robot_has_the_same_mechanism_and_trees():
     robot = pliant.load("two-link-flexible")
     first, second = pliant.Dynamics(robot, compile="never"), pliant.Dynamics(robot, compile="never")
@@ -52,7 +57,7 @@ def test_what_was_kept_goes_with_the_robot():
 
 
 def test_robots_with_other_numbers_share_what_is_the_same():
-    robot = pliant.load("two-link-flexible")
+    robot = own_robot()
     other = robot.set("forearm.payloads[0].mass", 0.7)
     assert [link.beam for link in other.links] == [link.beam for link in robot.links]
     assert all(a.beam is b.beam for a, b in zip(other.links, robot.links, strict=True))
@@ -67,7 +72,7 @@ def test_robots_with_other_numbers_share_what_is_the_same():
 
 @pytest.mark.parametrize(("place", "value"), [("forearm.payloads[0].mass", 0.7), ("forearm.beam.length", 0.6)])
 def test_what_is_shared_is_what_a_robot_alone_would_have(place, value):
-    robot = pliant.load("two-link-flexible")
+    robot = own_robot()
     assemble(rigid_twin(robot))
     assemble(robot)
     changed = robot.set(place, value)
@@ -94,13 +99,13 @@ def test_frames_on_a_shared_beam_are_those_of_the_link():
     ("place", "value"), [("gravity", [0.0, 0.0, -1.6]), ("shoulder.motor.rotor_inertia", 1e-4), ("pose.shoulder", 0.3)]
 )
 def test_bodies_are_shared_by_what_they_depend_on(place, value):
-    robot = pliant.load("two-link-flexible")
+    robot = own_robot()
     first, other = assemble(robot).members, assemble(robot.set(place, value)).members
     assert all(a.body is b.body for a, b in zip(first, other, strict=True))
 
 
 def test_a_load_that_comes_back_finds_its_body():
-    robot = pliant.load("two-link-flexible")
+    robot = own_robot()
     light, heavy, again = (assemble(robot.set("forearm.payloads[0].mass", m)).members for m in (0.3, 0.9, 0.3))
     for a, b, c in zip(light, heavy, again, strict=True):
         assert a.body is c.body
@@ -109,7 +114,7 @@ def test_a_load_that_comes_back_finds_its_body():
 
 
 def test_what_is_kept_of_a_beam_does_not_grow_with_its_loads():
-    robot = pliant.load("two-link-flexible")
+    robot = own_robot()
     for mass in np.linspace(0.1, 1.0, 2 * build.MOST_KEPT):
         assemble(robot.set("forearm.payloads[0].mass", float(mass)))
     assert len(build._made_of(robot.link("forearm").beam)) == build.MOST_KEPT
@@ -128,7 +133,7 @@ def test_parts_that_did_not_change_are_not_checked_again(monkeypatch):
 
 
 def test_parts_that_nobody_checked_are_checked():
-    robot = pliant.load("two-link-flexible")
+    robot = own_robot()
     wrong = robot.link("forearm").payloads[0].model_copy(update={"inertia": -1.0})
     with pytest.raises(pliant.ModelError, match="none may be negative"):
         robot.set("forearm.payloads", [wrong])
