@@ -92,7 +92,7 @@ def measure(options: Options) -> Section:
     section.notes += [
         f"8 links, 2 + 2 modes, general twists: {here}.",
         f"The same with twists of 90 degrees: {ours(*GOAL_AT, 'right')}.",
-        f"The curves are in {options.out / PICTURE}.",
+        f"The curves are in {PICTURE}, beside these figures.",
     ]
     totals = {key: count.multiplications + count.additions for key, count in counted.items()}
     draw(totals, options.out / PICTURE)
