@@ -177,6 +177,10 @@ class Mechanism:
         of_members = (range(m.start, m.elastic.start) for m in self.members)
         return np.array([k for each in of_members for k in each], dtype=int)
 
+    def member(self, link: str) -> Member:
+        """The member that carries the frames of a link."""
+        return self.members[self.frame(f"{link}.root")[0]]
+
     @cached_property
     def frames(self) -> dict[str, tuple[int, str]]:
         """LINK.FRAME -> member and frame."""

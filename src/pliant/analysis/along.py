@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.bodies.centre_line import BentBeam
-from pliant.bodies.outlines import outermost_strain
+from pliant.bodies.outlines import has_outline, outermost_strain
 from pliant.model.errors import ModelError
 from pliant.model.materials import Material
 
@@ -48,8 +48,8 @@ def along(arm: Dynamics, link: str, q: States) -> AlongBeam:
     link  name of the beam
     q     coordinates, or some of them by name
     """
-    beam, mechanism = _beam(arm, link), arm.mechanism
-    q_e = arm.labels.states("q", q)[..., mechanism.members[mechanism.frame(f"{link}.root")[0]].elastic]
+    beam = _beam(arm, link)
+    q_e = arm.labels.states("q", q)[..., arm.mechanism.member(link).elastic]
     parts, starts, fractions = beam.parts(), beam.breakpoints[:-1], np.linspace(0.0, 1.0, STATIONS)
     x, inside = (
         np.concatenate([start + at * part.length for part, start in zip(parts, starts, strict=True)])
@@ -59,17 +59,19 @@ def along(arm: Dynamics, link: str, q: States) -> AlongBeam:
     strain = bent.strains(q_e)
     stress = None
     if stress_known(arm, link):
-        places = [(part, float(fraction)) for part in parts for fraction in fractions]
-        stress = np.stack([_stress(*place, strain[..., k, :]) for k, place in enumerate(places)], axis=-1)
+        pieces = np.split(strain, len(parts), axis=-2)
+        stress = np.concatenate([_stress(part, own) for part, own in zip(parts, pieces, strict=True)], axis=-1)
     return AlongBeam(x, bent.line(q_e), strain, stress)
 
 
-def _stress(part: Segment, fraction: float, strains: Floats) -> Floats:
-    """Largest of a section whose material and outline are known."""
-    largest = outermost_strain(part, fraction, strains)
+def _stress(part: Segment, strains: Floats) -> Floats:
+    """Largest of the sections of a segment whose material and outline are known (..., S), from strains (..., S, 3)."""
     assert isinstance(part.material, Material)
-    assert largest is not None
-    return part.material.E * largest
+    if part.taper_to is None:
+        return part.material.E * outermost_strain(part, 0.0, strains)
+    fractions = np.linspace(0.0, 1.0, STATIONS)
+    sections = [outermost_strain(part, float(at), strains[..., k, :]) for k, at in enumerate(fractions)]
+    return part.material.E * np.stack(sections, axis=-1)
 
 
 def stress_known(arm: Dynamics, link: str) -> bool:
@@ -78,9 +80,7 @@ def stress_known(arm: Dynamics, link: str) -> bool:
     if own.beam is None or not own.is_flexible:
         return False
     parts = own.beam.with_materials(arm.robot.materials).parts()
-    return all(
-        isinstance(part.material, Material) and outermost_strain(part, 0.0, np.zeros(3)) is not None for part in parts
-    )
+    return all(isinstance(part.material, Material) and has_outline(part) for part in parts)
 
 
 def _beam(arm: Dynamics, link: str) -> Beam:

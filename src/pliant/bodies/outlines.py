@@ -35,13 +35,17 @@ def segment_rings(part: Segment, fraction: float) -> Rings:
     return section_rings(part.section, _between(part.section, part.taper_to or part.section, fraction))
 
 
-def outermost_strain(part: Segment, fraction: float, strains: Array) -> Array | None:
-    """The largest |u' - y u_y'' - z u_z''| of a section, from its strains u', u_y'', u_z'' (..., 3): (...).
+def has_outline(part: Segment) -> bool:
+    """Whether it is known, not only constants of the section."""
+    return part.section is not None and not isinstance(part.section, GeneralSection)
 
-    None where the outline is not known. On straight sides it is at their ends.
+
+def outermost_strain(part: Segment, fraction: float, strains: Array) -> Array:
+    """The largest |u' - y u_y'' - z u_z''| of a section with an outline, from u', u_y'', u_z'' (..., 3): (...).
+
+    On straight sides it is at their ends.
     """
-    if part.section is None or isinstance(part.section, GeneralSection):
-        return None
+    assert part.section is not None
     given = _between(part.section, part.taper_to or part.section, fraction)
     axes = _half_axes(part.section, given)
     if axes is not None:

@@ -46,7 +46,7 @@ class BentLinks:
 
     def axis(self, link: Link, stations: int) -> Array:
         """Points (..., stations, 3) along a beam in the base."""
-        member = self.arm.mechanism.members[self.arm.mechanism.frame(f"{link.name}.root")[0]]
+        member = self.arm.mechanism.member(link.name)
         x = np.linspace(0.0, link.length, stations)
         local = centre_line(link, self.robot, self.q[..., member.elastic], x)
         own = self.own(link.name)

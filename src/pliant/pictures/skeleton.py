@@ -116,7 +116,7 @@ class Places:
 
     def _beam(self, link: Link, index: int) -> BeamPlaces:
         assert link.beam is not None
-        member = self.arm.mechanism.members[self.arm.mechanism.frame(f"{link.name}.root")[0]]
+        member = self.arm.mechanism.member(link.name)
         breaks, bends = link.beam.breakpoints, link.is_flexible or link.beam.is_curved
         x, pieces, count = list[Array](), list[Ints](), len(self)
         for a, b in pairwise(breaks):

@@ -16,7 +16,6 @@ from pliant.results.samples import Floats, Samples, Strain
 
 if TYPE_CHECKING:
     from pliant.dynamics import Pose
-    from pliant.mechanism import Member
     from pliant.model.robot import Robot
 
 
@@ -111,17 +110,13 @@ class Quantities:
 
     # ---- links
 
-    def _member(self, link: str) -> Member:
-        mechanism = self.arm.mechanism
-        return mechanism.members[mechanism.frame(f"{link}.root")[0]]
-
     def elastic(self, link: str) -> Floats:
         """Elastic coordinates of a link (N, size)."""
-        return self.samples.q[:, self._member(link).elastic]
+        return self.samples.q[:, self.arm.mechanism.member(link).elastic]
 
     def tip_motion(self, link: str) -> tuple[Floats, Floats]:
         """Displacement and rotation vector of a link's tip against its own frame, link axes (N, 3)."""
-        return deflection(self._member(link).body, "tip", self.elastic(link))
+        return deflection(self.arm.mechanism.member(link).body, "tip", self.elastic(link))
 
     def tip_deflection(self, link: str) -> Floats:
         """Displacement of a link's tip against its own frame, link axes (N, 3)."""
