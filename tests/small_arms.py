@@ -267,3 +267,12 @@ def linear(robot):
         for link in robot.links
     ]
     return robot.with_changes(links=links)
+
+
+def boom(mass_per_length, EI, payload, **of_beam):
+    """One beam of a metre on a driven hinge, with a payload at its tip."""
+    constants = Properties(mass_per_length=mass_per_length, EIy=EI, EIz=EI)
+    beam = Beam(length=1.0, properties=constants, modes={"bend_z": 2}, **of_beam)
+    joint = Joint(name="hinge", type="revolute", axis="y", actuated=True)
+    link = Link(name="arm", joint=joint, beam=beam, payloads=[{"frame": "tip", "mass": payload}])
+    return Robot(name="boom", links=[link])

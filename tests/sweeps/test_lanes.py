@@ -9,6 +9,7 @@ from pliant.simulation.integrators.compiled import STEPS_PER_CALL
 from pliant.sweeps import work
 from pliant.sweeps.flock import likeness
 from pliant.sweeps.work import SweepJob, run_chunk
+from small_arms import boom
 
 MASS, OUTPUTS = "arm.payloads[0].mass", ("hinge", "max(arm.deflection)", "peak(hinge.torque)", "final(work)")
 # lanes do the same operations in the same order; processors may fuse them otherwise, which steps then follow
@@ -17,22 +18,7 @@ SAME = 1e-9
 
 @pytest.fixture(scope="module")
 def study():
-    robot = pliant.Robot(
-        name="boom",
-        links=[
-            pliant.Link(
-                name="arm",
-                joint=pliant.Joint(name="hinge", type="revolute", axis="y", actuated=True),
-                beam=pliant.Beam(
-                    length=1.0,
-                    properties=pliant.Properties(mass_per_length=0.53, EIy=217.0, EIz=217.0),
-                    modes={"bend_z": 2},
-                    damping={"ratio": 0.01},
-                ),
-                payloads=[{"frame": "tip", "mass": 0.23}],
-            )
-        ],
-    )
+    robot = boom(mass_per_length=0.53, EI=217.0, payload=0.23, damping={"ratio": 0.01})
     return pliant.Study(
         name="lift",
         robot=robot,

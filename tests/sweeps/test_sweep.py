@@ -17,6 +17,7 @@ import pliant
 from pliant.results import sealed
 from pliant.sweeps.journal import Journal
 from pliant.sweeps.work import CaseRow, SweepJob, run_chunk
+from small_arms import boom
 
 PLACE = "arm.payloads[0].mass"
 # a sweep calls the same functions in the same order; other processes may use other lanes
@@ -28,21 +29,7 @@ KEPT = 500_000
 
 @pytest.fixture(scope="module")
 def robot():
-    return pliant.Robot(
-        name="boom",
-        links=[
-            pliant.Link(
-                name="arm",
-                joint=pliant.Joint(name="hinge", type="revolute", axis="y", actuated=True),
-                beam=pliant.Beam(
-                    length=1.0,
-                    properties=pliant.Properties(mass_per_length=0.5, EIy=2000.0, EIz=2000.0),
-                    modes={"bend_z": 2},
-                ),
-                payloads=[{"frame": "tip", "mass": 0.2}],
-            )
-        ],
-    )
+    return boom(mass_per_length=0.5, EI=2000.0, payload=0.2)
 
 
 @pytest.fixture(scope="module")
