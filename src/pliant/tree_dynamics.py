@@ -155,9 +155,9 @@ class TreeDynamics:
 
     def count(self, traced: Traced) -> Operations:
         """Arithmetic operations of one evaluation."""
-        from pliant.engine.trace.rolled import whole
+        from pliant.engine.trace.rolled import counted
 
-        return whole(*traced).operations
+        return counted(*traced)
 
     @cached_property
     def _nothing(self) -> Floats:

@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 
 import zoo
+from pliant import Beam, Joint, Link, Modes, Rectangle, Robot
 from pliant.bodies.terms import BendingBody
 from pliant.dynamics import Dynamics
 from pliant.engine.backends import evaluator
 from pliant.engine.backends.evaluator import Evaluator, Program, still_links
 from pliant.engine.backends.module import program_ir
 from pliant.engine.backends.replay import ReplayEvaluator
-from pliant.engine.trace.rolled import rolled, whole
+from pliant.engine.trace import rolled as rolled_programs
+from pliant.engine.trace.rolled import counted, rolled, whole
 from pliant.engine.trace.structure import from_slots, split_constants
 from pliant.engine.trace.tape import count
 from pliant.formulations.recursive.passes import ENERGY, FORWARD, INVERSE, MOTION, REACTION, result, run
@@ -219,3 +221,19 @@ def test_small_robots_are_one_kernel():
     tree = zoo.tree_of(zoo.robot("pendulum"))
     assert len(Program(FORWARD, tree).traced.passes) == 1
     assert len(Program(FORWARD, zoo.tree_of(zoo.robot("forty"))).traced.passes) == 3
+
+
+def test_robots_of_one_structure_share_their_counts(monkeypatch):
+    """Operations are counted once for a structure, and as the tape of the whole robot has them."""
+
+    def tree(length, modes):
+        section = Rectangle(width=0.02, height=0.03)
+        beam = Beam(length=length, material="aluminium", section=section, modes=Modes(bend_y=modes))
+        return zoo.tree_of(Robot(name="arm", links=[Link(name="arm", joint=Joint(), beam=beam)]))
+
+    one, two = (whole(FORWARD, tree(1.0, modes)).operations for modes in (1, 2))
+    assert one != two
+    for modes, operations in ((1, one), (2, two)):
+        assert counted(FORWARD, tree(1.0, modes)) == operations
+    monkeypatch.setattr(rolled_programs, "whole", lambda *_: pytest.fail("traced again"))
+    assert counted(FORWARD, tree(1.3, 2)) == two

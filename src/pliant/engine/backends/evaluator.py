@@ -25,7 +25,7 @@ from pliant.engine.backends.kernels import rows
 from pliant.engine.backends.lanes import padded
 from pliant.engine.backends.module import module_ir
 from pliant.engine.trace.program import RolledProgram
-from pliant.engine.trace.rolled import rolled, whole
+from pliant.engine.trace.rolled import counted, rolled, whole
 from pliant.engine.trace.structure import split_tree, structure_key
 from pliant.engine.trace.tape import Operations
 from pliant.formulations.recursive.passes import Algorithm, Carrier
@@ -167,7 +167,7 @@ class Program:
     @cached_property
     def operations(self) -> Operations:
         """Of one evaluation, counted on the tape of the whole robot."""
-        return whole(self.algorithm, self.tree, self.seeds).operations
+        return counted(self.algorithm, self.tree, self.seeds)
 
     def load(self, mode: str) -> tuple[BufferLayout, jit.LoadedCode]:
         """Compiled code for a mode, from memory, from the disk or made now."""

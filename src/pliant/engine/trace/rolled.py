@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 
 from pliant.engine.trace.program import Address, Kernel, LoopPass, RolledProgram
 from pliant.engine.trace.roller import Roller, running
-from pliant.engine.trace.structure import ConstantsPattern, from_slots, split_tree
-from pliant.engine.trace.tape import Node, Tape, tangents
+from pliant.engine.trace.structure import ConstantsPattern, from_slots, split_tree, structure_key
+from pliant.engine.trace.tape import Node, Operations, Tape, tangents
 from pliant.formulations.recursive.passes import Algorithm, Carrier
 from pliant.spatial.scalars import Scalar
 
@@ -48,6 +48,21 @@ def whole(algorithm: Algorithm, tree: Carrier, seeds: tuple[str, ...] = ()) -> R
         outputs = tangents(outputs, given)
     values = [x for s in split for x in s.values]
     return one_kernel(algorithm.name, algorithm.inputs, tape, outputs, values, tree.size, seeds, split)
+
+
+MOST_COUNTED = 256
+"""Counts that are kept; the oldest go first."""
+_COUNTED: dict[tuple[str, str, tuple[str, ...]], Operations] = {}
+
+
+def counted(algorithm: Algorithm, tree: Carrier, seeds: tuple[str, ...] = ()) -> Operations:
+    """Operations of one evaluation of the whole tree; robots of one structure have as many, and share the count."""
+    key = (structure_key(tree), algorithm.name, seeds)
+    if key not in _COUNTED:
+        _COUNTED[key] = whole(algorithm, tree, seeds).operations
+        while len(_COUNTED) > MOST_COUNTED:
+            _COUNTED.pop(next(iter(_COUNTED)), None)
+    return _COUNTED[key]
 
 
 def one_kernel(

@@ -10,13 +10,13 @@ import numpy as np
 from pliant.formulations.loops.algorithms import LoopCorrection, LoopForward, LoopInverse, driving_link
 from pliant.formulations.loops.constraints import Constraints
 from pliant.formulations.loops.coordinates import Choice, Coordinates
-from pliant.formulations.loops.cuts import Plan, move_frames, plans
+from pliant.formulations.loops.cuts import Plan, plans
 from pliant.formulations.loops.dense_loops import DenseLoops
 from pliant.formulations.loops.legs import preferences
 from pliant.formulations.loops.loops import FAINT, Elimination, Floats, Loops, OpenTree, Rows
 from pliant.formulations.loops.selection import SINGULAR, independent_rows
 from pliant.formulations.method import Traced
-from pliant.formulations.recursive.passes import Algorithm, views
+from pliant.formulations.recursive.passes import Algorithm
 
 DECAY = 10.0
 """1/s: rate at which gaps decay in simulations; too slow to limit the steps that follow a robot's motion."""
@@ -105,13 +105,9 @@ class ClosedLoops(DenseLoops):
         return self._plans[key]
 
     def _cheapest(self, driven: tuple[int, ...], kept: tuple[int, ...]) -> Plan:
-        # structure shows in any configuration that is not special
-        tree, rng = self.constraints.tree, np.random.default_rng(0)
-        q, v = (rng.uniform(0.1, 1.0, tree.size).tolist() for _ in range(2))
-        links = views(tree, {"q": q, "v": v})
-        move_frames(links)
+        tree = self.constraints.tree
         given = [driving_link(tree, self.constraints.order, k) for k in driven]
-        candidates = plans(links, self.closures(kept), given)
+        candidates = plans(self.constraints.in_motion, self.closures(kept), given)
         if len(candidates) == 1:
             return candidates[0]
         algorithms = (self._algorithm(plan, driven, kept) for plan in candidates)

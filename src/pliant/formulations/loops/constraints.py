@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from pliant.formulations.loops.algorithms import Closing, ClosingAcceleration
 from pliant.formulations.loops.assembly import Assembled, assemble
 from pliant.formulations.loops.closure import Closure, ClosureRow, close
+from pliant.formulations.loops.cuts import move_frames
 from pliant.formulations.loops.errors import AssemblyError
 from pliant.formulations.loops.forms import kkt_solve
 from pliant.formulations.loops.legs import named_indices
 from pliant.formulations.loops.merging import merged
 from pliant.formulations.method import Traced
 from pliant.formulations.recursive.kinematics import MOTION_SIZE, motion_arrays
-from pliant.formulations.recursive.passes import MOTION
+from pliant.formulations.recursive.passes import MOTION, LinkView, views
 
 if TYPE_CHECKING:
     from pliant.formulations.loops.loops import OpenTree
@@ -70,6 +71,17 @@ class Constraints:
         still = np.zeros_like(q)
         J: Floats = self.arm.evaluator(self.acceleration, "a")(q, still, still)
         return J
+
+    # ---- structure
+
+    @cached_property
+    def in_motion(self) -> list[LinkView]:
+        """All links with their frames at a state that is not special, where structure shows."""
+        rng = np.random.default_rng(0)
+        q, v = (rng.uniform(0.1, 1.0, self.tree.size).tolist() for _ in range(2))
+        links = views(self.tree, {"q": q, "v": v})
+        move_frames(links)
+        return links
 
     # ---- scales
 
