@@ -35,6 +35,9 @@ def update(page: Path, sections: list[Section], out: Path) -> None:
         blocks[title] = f"{head.strip()}\n\n{body.strip()}" if head.strip() else body.strip()
     for section in sections:
         blocks[section.title] = block(section)
+    # the overview, if there is one, comes first
+    overviews = {section.title: blocks.pop(section.title) for section in sections if not section.rows}
+    blocks = overviews | blocks
     whole = "\n\n".join(f"### {title}\n\n{body.strip()}" for title, body in blocks.items())
     page.write_text(f"{before}{BEGIN}\n\n{whole}\n\n{END}{after}", encoding="utf-8")
     for section in sections:
@@ -59,7 +62,8 @@ def block(section: Section) -> str:
     parts = [f"{measured_on()}\n"]
     if section.name == "flexible":
         parts.append(_lengths(section))
-    parts.append(_table(filter(wanted, section.rows)))
+    if section.rows:
+        parts.append(_table(filter(wanted, section.rows)))
     parts += [_sheet(sheet) for sheet in section.sheets]
     if section.name in PICTURES:
         parts.append("![{}](pictures/{})\n".format(*PICTURES[section.name]))

@@ -160,7 +160,8 @@ def show(section: Section) -> None:
             goal,
         )
         case = row.case
-    console.print(table)
+    if section.rows:
+        console.print(table)
     for sheet in section.sheets:
         table = Table(*sheet.columns, title=sheet.title, title_justify="left", box=box.SIMPLE_HEAD)
         for line in sheet.lines:

@@ -11,6 +11,7 @@ import traceback
 from importlib import import_module
 from pathlib import Path
 
+from before import compared
 from page import update
 from report import OUT, SECONDS, Options, Section, show, write
 
@@ -58,6 +59,10 @@ def main() -> None:
         print(f"{name}: {time.perf_counter() - start:.0f} s\n", flush=True)
         sections.append(section)
     show(goals(sections))
+    if len(sections) == len(SECTIONS):
+        # figures of one run, or none
+        sections.insert(0, compared(sections))
+        show(sections[0])
     write(sections, options.out / "bench.json")
     if given.page:
         update(given.page, sections, options.out)

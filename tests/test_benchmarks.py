@@ -89,6 +89,35 @@ def test_tables_of_their_own_reach_the_page(arm, tmp_path):
     assert "old" not in text
 
 
+def test_overview_tells_costs_and_the_row_furthest_from_its_goal(arm, tmp_path):
+    from before import WAITS, compared
+    from page import BEGIN, END, update
+    from report import Goal, Row, Section
+    from run import SECTIONS
+
+    assert {wait.section for wait in WAITS} <= set(SECTIONS)
+    ahead = Goal(">=", 1.0)
+    mass = [
+        Row(f"chain of {n}", "mass matrix, compiled loop", ours, "ns", "crba", 4.0, goal=ahead)
+        for n, ours in ((2, 2), (7, 5))
+    ]
+    pose = Row("chain of 7", "arm.pose, from Python", 3.0, "ns", "forwardKinematics", 2.0, goal=Goal(">=", 0.5))
+    cold = Row(
+        "first run of the README", "whole process, empty cache", 3.0, "s", "imports", 1.0, False, Goal("<=", 4.0)
+    )
+    overview = compared([Section("rigid", "Rigid", [*mass, pose]), Section("latency", "Wait", [cold])])
+    (sheet,) = overview.sheets
+    assert [(line[0], *line[3:]) for line in sheet.lines] == [
+        ("pose", "1.5", "≤ 2", "met"),
+        ("mass matrix, 2 to 50 links", "1.25", "≤ 1", "**missed**"),
+        ("cold process", "3", "≤ 4", "met"),
+    ]
+    page = tmp_path / "page.md"
+    page.write_text(f"{BEGIN}\n\n### Other\n\nkept\n\n{END}\n")
+    update(page, [overview], tmp_path)
+    assert page.read_text().index(overview.title) < page.read_text().index("### Other")
+
+
 def test_every_section_is_there(arm):
     from run import SECTIONS
 

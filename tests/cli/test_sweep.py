@@ -41,6 +41,18 @@ def test_a_robot_and_a_study(folder):
     assert "final(hinge)" in found.output
 
 
+def test_numbers_are_whole_where_there_is_little_room(folder):
+    kept = [f"{how}(arm.deflection)" for how in ("max", "min", "mean", "rms", "peak", "final")]
+    words = [word for one in kept for word in ("--keep", one)]
+    found = run("hold.yaml", "--vary", "arm.payloads[0].mass=0.1:0.3:13", *words, "--jobs", "1", "--csv", "t.csv")
+    assert found.exit_code == 0, found.output
+    assert "one case in 2 shown" in found.output
+    assert "…" not in found.output
+    # the last case that is shown
+    last = (folder / "t.csv").read_text().splitlines()[-1].split(",")[:7]
+    assert all(f"{float(entry):.4g}" in found.output for entry in last)
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

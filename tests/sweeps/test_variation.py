@@ -43,6 +43,7 @@ def test_ranges_are_read():
         ({"a": [1]}, "sobol:8", "grid, zip, random:N or latin:N"),
         ({"a": [1]}, "latin:0", "latin:N"),
         ({"a": "0:1:0"}, None, "how many"),
+        ({"a": "0:2 kg"}, None, r"write 0:2:11 kg for eleven values, or 0\.\.2 kg to draw from"),
         (dict.fromkeys("abcd", "0:1:1000"), None, "1e.12 combinations"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import typer
 
 from pliant.cli.progress import ProgressBar
 from pliant.cli.simulate import INTERRUPTED
-from pliant.cli.terminal import check_folder, check_picture, emit, number, plain, refuse, table, warn
+from pliant.cli.terminal import PAGE_WIDTH, check_folder, check_picture, emit, number, plain, refuse, table, warn
 
 if TYPE_CHECKING:
     from pliant.sweeps.sweep import SweepProgress
@@ -118,12 +119,18 @@ def _is_sweep(path: Path) -> bool:
 
 def _summary(found: Sweep) -> None:
     names = [*found.varied, *found.numbers]
-    rows = table(*(_titled(found, name) for name in names), words=0)
+    # two blanks between columns
+    crowded = sum(len(name) + 2 for name in names) > PAGE_WIDTH
+    rows = table(*(_titled(found, name, crowded) for name in names), words=0)
     step = max(1, -(-len(found) // SHOWN_ROWS))
-    columns = [found[name] for name in names]
-    for k in range(0, len(found), step):
-        rows.add_row(*(number(x) if isinstance(x, float) else str(x) for x in (column[k] for column in columns)))
-    every = f", every {step}th shown" if step > 1 else ""
+    columns = [found[name][::step] for name in names]
+    shown = [[number(x) if isinstance(x, float) else plain(str(x)) for x in column] for column in columns]
+    for column, entries in zip(rows.columns, shown, strict=True):
+        # a heading may be broken, a number never
+        column.min_width, column.overflow = max(map(len, entries), default=0), "fold"
+    for row in zip(*shown, strict=True):
+        rows.add_row(*row)
+    every = f", one case in {step} shown" if step > 1 else ""
     failed = f", {found.failed} failed" if found.failed else ""
     title = f"[bold]{plain(found.info.name)}[/]: {plain(found.info.action)}"
     emit(f"{title}, {len(found)} cases, {found.info.how}{failed}{every}", rows)
@@ -131,9 +138,11 @@ def _summary(found: Sweep) -> None:
         typer.echo(f"{count} of {len(found)} cases were stepped one by one: {reason}")
 
 
-def _titled(found: Sweep, name: str) -> str:
+def _titled(found: Sweep, name: str, crowded: bool) -> str:
+    """A name and its unit; where there is little room in several lines, broken behind points and brackets."""
     unit = found.unit(name)
-    return plain(f"{name}\n({unit})" if unit else name)
+    broken = re.sub(r"([.(])(?=\S)", r"\1\n", name) if crowded else name
+    return plain(f"{broken}\n({unit})" if unit else broken)
 
 
 class _SweepBar(ProgressBar):

@@ -19,6 +19,7 @@ Floats = NDArray[np.float64]
 MOST_CASES = 10_000_000
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _STEPS = re.compile(rf"({_NUMBER})\s*:\s*({_NUMBER})\s*:\s*(\d+)\s*(.*)")
+_NO_COUNT = re.compile(rf"({_NUMBER})\s*:\s*({_NUMBER})(?!\s*:)(.*)")
 _BETWEEN = re.compile(rf"({_NUMBER})\s*\.\.\s*({_NUMBER})\s*(log\b)?\s*(.*)")
 _NORMAL = re.compile(rf"normal\(\s*({_NUMBER})\s*,\s*({_NUMBER})\s*\)\s*(.*)")
 _ONE = re.compile(rf"({_NUMBER})\s*(.*)")
@@ -169,6 +170,12 @@ def _read_text(place: str, text: str) -> Varied:
         if not 1 <= count <= MOST_CASES:
             raise ModelError(f"'{place}' is {show(text)}; its third number says how many, 1 to {MOST_CASES:.0e}")
         return Listed(tuple(np.linspace(float(found[1]), float(found[2]), count).tolist()), found[4])
+    if found := _NO_COUNT.fullmatch(text):
+        first, last, unit = found.groups()
+        raise ModelError(
+            f"'{place}' is {show(text)}, which does not say how many; write {first}:{last}:11{unit} for eleven values, "
+            f"or {first}..{last}{unit} to draw from"
+        )
     if found := _BETWEEN.fullmatch(text):
         return Between(float(found[1]), float(found[2]), bool(found[3]), found[4])
     if found := _NORMAL.fullmatch(text):
