@@ -8,7 +8,8 @@ from pliant.simulation.integrators.lockstep import alone
 from pliant.simulation.outputs import Outputs
 from pliant.simulation.run import Run
 from pliant.simulation.study import Study
-from pliant.simulation.summits import StepEnds, Tops, Track
+from pliant.simulation.summits import Points, Tops
+from pliant.simulation.tracks import StepEnds, Track
 
 CLOSE = 1e-6
 """What is found against a very fine sampling, as part of the range."""
@@ -44,16 +45,17 @@ def vibrations(*parts):
 class Climber:
     """Largest and least value of the coordinate, and how often it was asked for."""
 
-    def __init__(self):
+    def __init__(self, runs=1):
         self.asked = 0
-        two = np.full(2, -np.inf)
-        self.tops = Tops(np.zeros(2, dtype=int), np.array([1.0, -1.0]), np.ones(2, dtype=bool), two, np.zeros(2))
+        two = np.full((runs, 2), -np.inf)
+        self.tops = Tops(np.zeros(2, dtype=int), np.array([1.0, -1.0]), np.ones(2, dtype=bool), two, np.zeros((runs, 2)))
 
-    def climb(self, track):
-        looks, seen = self.tops.climbing(track), None
+    def climb(self, track, runs=(0,)):
+        looks, seen = self.tops.climbing(track, np.array(runs)), None
         try:
             while True:
-                times, states = looks.send(seen)
+                motion, times, states = looks.send(seen)
+                assert (np.diff(motion) >= 0).all()
                 self.asked += len(times)
                 seen = states[:, :1]
         except StopIteration:
@@ -64,7 +66,7 @@ def check(climber, track, tolerance):
     within = np.concatenate([np.linspace(a, b, FINE) for a, b in zip(track.times[:-1], track.times[1:], strict=True)])
     q = track(within)[:, 0]
     span = tolerance * np.ptp(q)
-    for sign, top, when in zip((1, -1), climber.tops.best, climber.tops.when, strict=True):
+    for sign, top, when in zip((1, -1), climber.tops.best[0], climber.tops.when[0], strict=True):
         assert -span <= top - (sign * q).max() <= span
         assert sign * track(np.array([when]))[0, 0] == pytest.approx(top, abs=span)
 
@@ -105,8 +107,8 @@ def test_a_short_burst_is_seen():
     v, a = (np.gradient(x, times) for x in (q, v))
     track = Track([StepEnds(times, np.column_stack([q, v]), np.column_stack([v, a]))], 1)
     found = Climber().climb(track)
-    assert found.tops.best[0] >= q.max()
-    assert times[3503] < found.tops.when[0] < times[3503 + n]
+    assert found.tops.best[0, 0] >= q.max()
+    assert times[3503] < found.tops.when[0, 0] < times[3503 + n]
 
 
 @pytest.mark.parametrize("count", [40, 3000])
@@ -120,9 +122,22 @@ def test_parts_one_after_the_other(count):
 
     track = Track([part(up, 2.0), part(down, -3.0)], 1)
     found = Climber().climb(track).tops
-    assert found.best == pytest.approx([0.0, 3.0], abs=1e-12)
-    assert found.when == pytest.approx([1.0, 2.0])
+    assert found.best[0] == pytest.approx([0.0, 3.0], abs=1e-12)
+    assert found.when[0] == pytest.approx([1.0, 2.0])
     assert track(np.array([0.5, 1.0, 1.5]))[:, 0] == pytest.approx([-1.0, 0.0, -1.5])
+
+
+@pytest.mark.parametrize("counts", [(7, 450, 1), (900, 40, 6000), (2, 3, 600)])
+def test_motions_side_by_side_have_the_tops_of_each(counts):
+    """Of two runs, the second of which has two motions between which it jumps."""
+    names, times = ("slow", "decaying", "beating"), [steps(count) for count in counts]
+    each = [track_of(MOTIONS[name], t) for name, t in zip(names, times, strict=True)]
+    together = Climber(runs=2).climb(Track([track.parts[0] for track in each], 1, [0, 1, 2]), (0, 1, 1)).tops
+    alone_tops = [Climber().climb(track).tops for track in each]
+    later = alone_tops[2].best[0] > alone_tops[1].best[0]
+    for what in ("best", "when"):
+        first, second, third = (getattr(tops, what)[0] for tops in alone_tops)
+        assert getattr(together, what) == pytest.approx(np.array([first, np.where(later, third, second)]), abs=1e-9)
 
 
 def test_a_motion_that_diverged_has_tops_before():
@@ -130,7 +145,7 @@ def test_a_motion_that_diverged_has_tops_before():
     q, v, a = MOTIONS["slow"](times)
     q[-5:] = np.nan
     track = Track([StepEnds(times, np.column_stack([q, v]), np.column_stack([v, a]))], 1)
-    assert Climber().climb(track).tops.best[0] == pytest.approx(np.nanmax(q), rel=1e-4)
+    assert Climber().climb(track).tops.best[0, 0] == pytest.approx(np.nanmax(q), rel=1e-4)
 
 
 @pytest.fixture(scope="module")
@@ -147,8 +162,9 @@ def driven():
         look(piece, end)
         ends = zip(piece.knots[:-1], piece.knots[1:], strict=True)
         times = np.concatenate([np.linspace(a, b, FINE) for a, b in ends])
-        states = piece(times)
-        found = run.peaks._followed(run.peaks.groups, times, states), run.peaks._efforts(times, states)
+        own = run.peaks
+        points = Points(np.full(len(times), own._driven.motions[-1]), times, piece(times))
+        found = own._followed(own.groups, points), own._efforts(own._driven, points)
         values = np.hstack([alone(each) for each in found])
         for name, column in zip(run.peaks.names, values.T, strict=True):
             seen.setdefault(name, []).append(column)

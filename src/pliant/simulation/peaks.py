@@ -7,7 +7,6 @@ between their ends.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
 
@@ -21,12 +20,14 @@ from pliant.dynamics import Dynamics
 from pliant.mechanism import Member
 from pliant.results.channels import effort_word
 from pliant.results.samples import Extreme, Strain
+from pliant.simulation.climbs import Pending, TopsAsk, Values
 from pliant.simulation.drives.kinds import NoDrive
 from pliant.simulation.integrators.integrator import Piece
 from pliant.simulation.integrators.lockstep import Steps, alone
 from pliant.simulation.recorder import InstantsAsk
 from pliant.simulation.state_equations import Moments, StateEquations
-from pliant.simulation.summits import Looks, StepEnds, Tops, Track
+from pliant.simulation.summits import Points, Tops
+from pliant.simulation.tracks import StepEnds
 
 Floats = NDArray[np.float64]
 
@@ -65,8 +66,7 @@ class Peaks:
         self.lengths = np.array([*lengths, *(False for _ in efforts)], dtype=bool)
         # of motors that are off nothing is to be found
         self.driven = bool(self.wanted[self.efforts].any()) and not isinstance(equations.drive, NoDrive)
-        self._moved: list[StepEnds] = []
-        self._driven: list[StepEnds] = []
+        self._moved, self._driven = Pending(), Pending()
         self._kept = 0
 
     def look(self, piece: Piece, end: float) -> None:
@@ -76,42 +76,40 @@ class Peaks:
             inside, state = times < end, piece(end)
             times, states = np.append(times[inside], end), np.vstack([states[inside], state])
             rates = np.vstack([rates[inside], self.equations.rates(end, state)])
-        n = self.equations.count
+        n, span = self.equations.count, self.equations.span
         if self.driven:
-            self._driven.append(StepEnds(times, states, rates))
+            self._driven.add(StepEnds(times, states, rates), span)
         if self.groups:
-            self._moved.append(StepEnds(times, states[:, : 2 * n], rates[:, : 2 * n]))
-            self._kept += states.size
-            if self._kept > PENDING:
-                self.interrupt()
+            self._moved.add(StepEnds(times, states[:, : 2 * n], rates[:, : 2 * n]), span)
+        self._kept += states.size
+        if self._kept > PENDING:
+            alone(self.finishing())
 
     def settling(self) -> Steps[None]:
         """The equations go on to another interval: efforts belong to the one that they are in, and may jump."""
-        if self._driven:
-            track, self._driven = Track(self._driven, self.equations.count), []
-            with self._tops(self.efforts) as tops:
-                yield from _told(tops.climbing(track), self._efforts)
+        self._driven.jump()
+        if not self.equations.can_wait:
+            yield from self._climbing_efforts()
 
     def interrupt(self) -> None:
-        """Coordinates jump, or there is enough to be looked at."""
-        alone(self._interrupting())
-
-    def _interrupting(self) -> Steps[None]:
-        if not self._moved:
-            return
-        track, self._moved, self._kept = Track(self._moved, self.equations.count), [], 0
-        # a few steps are looked at in one go, of many each group has its own ones
-        parts = [self.groups] if len(track.times) < MANY else [[group] for group in self.groups]
-        first = 0
-        for groups in parts:
-            part = slice(first, first := first + sum(len(group.names) for group in groups))
-            with self._tops(part) as tops:
-                yield from _told(tops.climbing(track), partial(self._followed, groups))
+        """Coordinates jump."""
+        self._driven.jump()
+        self._moved.jump()
 
     def finishing(self) -> Steps[None]:
         """Look at everything that is left; it may be found together with what other runs ask for."""
-        yield from self.settling()
-        yield from self._interrupting()
+        yield from self._climbing_efforts()
+        moved, self._moved, self._kept = self._moved, Pending(), 0
+        # a few steps are looked at in one go, of many each group has its own ones
+        steps = sum(len(part.times) for part in moved.parts)
+        first = 0
+        for groups in [self.groups] if steps < MANY else [[group] for group in self.groups]:
+            part = slice(first, first := first + sum(len(group.names) for group in groups))
+            yield from self._climbing(part, moved, partial(self._followed, groups))
+
+    def _climbing_efforts(self) -> Steps[None]:
+        driven, self._driven = self._driven, Pending()
+        yield from self._climbing(self.efforts, driven, partial(self._efforts, driven))
 
     def extremes(self) -> dict[str, Extreme]:
         """What was found, by name."""
@@ -128,41 +126,32 @@ class Peaks:
         if found.shape == self.found.shape:
             self.found = np.array(found)
 
-    @contextmanager
-    def _tops(self, part: slice) -> Iterator[Tops]:
-        """The tops of some of the names, to climb to."""
+    def _climbing(self, part: slice, pending: Pending, values: Values) -> Steps[None]:
+        """Take note of the tops of some of the names."""
+        if not pending.parts:
+            return
         found, wanted = self.found[part], np.flatnonzero(self.wanted[part])
         columns, signs, place = np.tile(wanted, 2), *(np.repeat(x, len(wanted)) for x in ([1.0, -1.0], [2, 0]))
         # the least length of a vector is where it crosses its zero, and of no interest
         smooth = (signs > 0) | ~self.lengths[part][columns]
-        tops = Tops(columns, signs, smooth, signs * found[columns, place], found[columns, place + 1])
-        yield tops
-        found[columns, place], found[columns, place + 1] = signs * tops.best, tops.when
+        tops = Tops(columns, signs, smooth, (signs * found[columns, place])[None], found[columns, place + 1][None])
+        yield TopsAsk(tops, pending, self.equations.count, values)
+        found[columns, place], found[columns, place + 1] = signs * tops.best[0], tops.when[0]
 
-    def _efforts(self, times: Floats, states: Floats) -> Steps[Floats]:
-        found: Moments = yield InstantsAsk(self.equations, self.equations.clocks(times), states)
+    def _efforts(self, pending: Pending, points: Points) -> Steps[Floats]:
+        found: Moments = yield InstantsAsk(self.equations, pending.clocks(points), points.states)
         return found.tau
 
-    def _followed(self, groups: list[_Group], times: Floats, states: Floats) -> Steps[Floats]:
+    def _followed(self, groups: list[_Group], points: Points) -> Steps[Floats]:
         """What follows from the coordinates alone (times, names)."""
-        q = states[:, : self.equations.count]
+        q = points.states[:, : self.equations.count]
         constrained, path = self.equations.constrained, self.equations.path
         if constrained is not None and path is not None:
-            q = constrained.expand(path.many(times).q, q)
+            q = constrained.expand(path.many(points.times).q, q)
         found = []
         for group in groups:
             found.append(group.values(q if group.asks is None else (yield group.asks(q))))
         return np.hstack(found)
-
-
-def _told(looks: Looks[None], find: Callable[[Floats, Floats], Steps[Floats]]) -> Steps[None]:
-    """Tell what is looked for, by what it takes to find it."""
-    try:
-        wanted = next(looks)
-        while True:
-            wanted = looks.send((yield from find(*wanted)))
-    except StopIteration:
-        return
 
 
 class PositionsAsk(NamedTuple):

@@ -48,7 +48,7 @@ class Recorder:
         self.parts: list[Samples] = []
         self.blocks: list[Samples] = []
         # what depends on times and states alone is found for many samples at once
-        self.can_wait = not equations.loads and equations.drive.next_tick(0.0) == np.inf
+        self.can_wait = equations.can_wait
         self._waiting: list[tuple[Floats, Floats, Floats]] = []
 
     def upcoming(self, end: float) -> Floats:

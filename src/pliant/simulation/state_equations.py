@@ -102,6 +102,16 @@ class StateEquations:
         self._earliest, self._latest = start, float(np.nextafter(end, start))
         self.acting = tuple(load for load in self.loads if load.acts(start, end))
 
+    @property
+    def span(self) -> tuple[float, float]:
+        """First and last time of the interval."""
+        return self._earliest, self._latest
+
+    @property
+    def can_wait(self) -> bool:
+        """Whether efforts follow from times and states alone, and may be found for many intervals at once."""
+        return not self.loads and self.drive.next_tick(0.0) == np.inf
+
     @contextmanager
     def anywhere(self) -> Iterator[None]:
         """Inside, times are taken as they are; where loads act that come and go, the interval stays."""

@@ -1,31 +1,35 @@
-"""Highest points of what moves: where to look on a motion of many steps, and how to climb to the tops.
+"""Highest points of what moves: where to look on motions of many steps, and how to climb to the tops.
 
 Steps are often far shorter than what they carry: a fast vibration limits them, and nothing of it is seen. A few step
 ends are looked at first, and more of them wherever what is around may rise above all that is known. Parabolas then lead
-from the highest ones to the tops between them.
+from the highest ones to the tops between them. Motions of several runs are climbed side by side.
 """
 
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Callable, Generator, Sequence
-from functools import cached_property
+from collections.abc import Generator
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.simulation.integrators.integrator import hermite
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from pliant.simulation.tracks import Floats, Ints, Track
 
 T = TypeVar("T")
-Looks = Generator[tuple[Floats, Floats], Floats, T]
-"""Hands out times and states and is told the numbers there (times, columns)."""
 
-LONG = 64
-"""Steps of a part, at the least on the average, that is not worth being copied."""
+
+class Points(NamedTuple):
+    """Times (points,) and states there (points, size), and the number of the motion of each, rising."""
+
+    motion: Ints
+    times: Floats
+    states: Floats
+
+
+Looks = Generator[Points, Floats, T]
+"""Hands out points and is told the numbers there (points, columns)."""
+
 STRIDES, ENOUGH = (1, 4, 16), (512, 4096)
 """Of 512 steps and more every fourth end is looked at first, of 4096 every sixteenth."""
 ABOUT, BEYOND = 3, 0.5
@@ -38,168 +42,151 @@ CLOSE = 1e-8
 """Part of the range by which it is not worth going higher."""
 
 
-class StepEnds(NamedTuple):
-    """The ends of some steps: times (ends,), states and their rates (ends, size)."""
+class Seen(NamedTuple):
+    """Points that were looked at: the motion of each (points,), times (points,) and heights (points, tops)."""
 
+    motion: Ints
     times: Floats
-    states: Floats
-    rates: Floats
-
-
-class Track:
-    """A motion as its integrator leaves it, in parts of many steps each.
-
-    Where two parts meet the time stands twice, with the rates of either side. The first ``count`` entries of a state
-    are positions, the next ones their rates.
-    """
-
-    def __init__(self, parts: Sequence[StepEnds], count: int) -> None:
-        if len(parts) > 1 and sum(len(part.times) for part in parts) < LONG * len(parts):
-            parts = [StepEnds(*(np.concatenate(x) for x in zip(*parts, strict=True)))]
-        self.parts, self.count = parts, count
-        self.times = parts[0].times if len(parts) == 1 else np.concatenate([part.times for part in parts])
-        self._starts = np.cumsum([0, *(len(part.times) for part in parts)])
-
-    @cached_property
-    def ends(self) -> Ints:
-        """The ends of steps: where two parts meet one of the two, and nothing of a motion that diverged."""
-        use = np.diff(self.times, prepend=-np.inf) > 0
-        # what is no number stays none
-        if not all(np.isfinite(part.states[-1]).all() for part in self.parts):
-            use &= np.isfinite(self.states(np.arange(len(use)))).all(axis=1)
-        return np.flatnonzero(use)
-
-    def states(self, ends: Ints) -> Floats:
-        """States at some ends of steps."""
-        return self._rows(ends)[0]
-
-    def __call__(self, times: Floats) -> Floats:
-        """States at times within."""
-        k = np.clip(np.searchsorted(self.times, times, side="right") - 1, 0, len(self.times) - 2)
-        start, h = self.times[k], self.times[k + 1] - self.times[k]
-        (y0, f0), (y1, f1) = (self._rows(x, "states", "rates") for x in (k, k + 1))
-        return hermite(((times - start) / h)[:, None], h[:, None], y0, y1, f0, f1, self.count)
-
-    def _rows(self, ends: Ints, *what: str) -> list[Floats]:
-        """Rows of arrays of the parts."""
-        names = what or ("states",)
-        if len(self.parts) == 1:
-            return [getattr(self.parts[0], name)[ends] for name in names]
-        out = [np.empty((len(ends), self.parts[0].states.shape[1])) for _ in names]
-        of_part = np.searchsorted(self._starts, ends, side="right") - 1
-        order = of_part.argsort(kind="stable")
-        bounds = np.searchsorted(of_part[order], np.arange(len(self.parts) + 1))
-        for p, part in enumerate(self.parts):
-            rows = order[bounds[p] : bounds[p + 1]]
-            if len(rows):
-                for target, name in zip(out, names, strict=True):
-                    target[rows] = getattr(part, name)[ends[rows] - self._starts[p]]
-        return out
+    heights: Floats
 
 
 class Tops:
-    """The highest values of columns and when, as far as they are known.
+    """The highest values of columns and when, as far as they are known, of one run or several.
 
     columns  which column of the values each is
     signs    1, or -1 where the lowest value is sought
     smooth   whether they are; of the others the ends of steps count
-    best     the highest values, times their signs; ``when``: their times
+    best     the highest values, times their signs; ``when``: their times  (runs, tops)
     """
 
     def __init__(self, columns: Ints, signs: Floats, smooth: NDArray[np.bool_], best: Floats, when: Floats) -> None:
         self.columns, self.signs, self.smooth, self.best, self.when = columns, signs, smooth, best, when
 
-    def climb(self, track: Track, values: Callable[[Floats, Floats], Floats]) -> None:
-        """Take note of a motion; values: (times, states) -> numbers (times, columns)."""
-        looks = self.climbing(track)
-        try:
-            wanted = next(looks)
-            while True:
-                wanted = looks.send(values(*wanted))
-        except StopIteration:
+    def climbing(self, track: Track, runs: Ints) -> Looks[None]:
+        """Take note of motions, by a generator of what it looks at; runs: that of each motion, rising."""
+        seen = yield from self._looked_at(track, runs)
+        if not len(seen.times):
             return
-
-    def climbing(self, track: Track) -> Looks[None]:
-        """The same by a generator of what it looks at."""
-        if len(track.ends) < 2:
-            return
-        times, heights = yield from self._looked_at(track)
-        highest, every = heights.argmax(axis=0), np.arange(len(self.columns))
-        self._take(every, heights[highest, every], times[highest])
-        which, t, h = self._hills(times, heights)
+        run = runs[seen.motion]
+        starts = np.flatnonzero(np.diff(run, prepend=-1))
+        self._take_highest(seen, run, starts)
+        k, which, three = self._hills(seen)
+        motion, row = seen.motion[k], run[k]
+        t, h = seen.times[three], seen.heights[three, which]
         centre, top, has_top = _parabolas(t, h)
         doubt = DOUBT * (3 * h.max(axis=0) - h.sum(axis=0))
-        spread = self.best - heights.min(axis=0)
-        low, high, worth = t[0], t[2], CLOSE * np.where(np.isfinite(spread), spread, 0.0)
-        left = np.flatnonzero(has_top & (top + doubt > (self.best + worth)[which]))
+        spread = self.best[run[starts]] - np.minimum.reduceat(seen.heights, starts)
+        worth = np.zeros_like(self.best)
+        worth[run[starts]] = CLOSE * np.where(np.isfinite(spread), spread, 0.0)
+        low, high = t[0], t[2]
+        left = np.flatnonzero(has_top & (top + doubt > (self.best + worth)[row, which]))
         for _ in range(ROUNDS):
             if not len(left):
                 return
-            which, low, high, centre = which[left], low[left], high[left], centre[left]
+            motion, row, which, low, high, centre = (x[left] for x in (motion, row, which, low, high, centre))
             # three points close to each other: their parabola is as good as the motion
             t = np.clip(centre + NEAR * (high - low) * np.array([[-1.0], [0.0], [1.0]]), low, high)
-            found = self._heights((yield t.ravel(), track(t.ravel())))
-            h = found[np.arange(t.size), np.tile(which, 3)].reshape(t.shape)
+            times, thrice = t.T.ravel(), np.repeat(motion, 3)
+            found = self._heights((yield Points(thrice, times, track(times, thrice))))
+            h = found[np.arange(t.size), np.repeat(which, 3)].reshape(-1, 3).T
             centre, top, has_top = _parabolas(t, h)
-            self._take(which, top, centre)
+            self._take(row, which, top, centre)
             # those that still rise are followed on, if that may lead beyond
-            left = np.flatnonzero(~has_top & (top + np.ptp(h, axis=0) > (self.best + worth)[which]))
+            left = np.flatnonzero(~has_top & (top + np.ptp(h, axis=0) > (self.best + worth)[row, which]))
 
     def _heights(self, seen: Floats) -> Floats:
-        """Numbers of which the highest are sought (times, tops); where there are none -inf."""
+        """Numbers of which the highest are sought (points, tops); where there are none -inf."""
         high = self.signs * seen[:, self.columns]
         return np.where(np.isfinite(high), high, -np.inf)
 
-    def _take(self, which: Ints, heights: Floats, times: Floats) -> None:
+    def _take(self, run: Ints, which: Ints, heights: Floats, times: Floats) -> None:
         # the highest of each comes last
         order = heights.argsort(kind="stable")
-        which, heights, times = which[order], heights[order], times[order]
-        above = heights > self.best[which]
-        self.best[which[above]], self.when[which[above]] = heights[above], times[above]
+        run, which, heights, times = run[order], which[order], heights[order], times[order]
+        above = heights > self.best[run, which]
+        place = run[above], which[above]
+        self.best[place], self.when[place] = heights[above], times[above]
 
-    def _looked_at(self, track: Track) -> Looks[tuple[Floats, Floats]]:
-        """Times and heights (times, tops) beside which nothing is beyond the best."""
-        ends = track.ends
-        times, last = track.times[ends], len(ends) - 1
-        if last == 1:
-            # a parabola needs a third one
-            times = np.array([times[0], times.mean(), times[1]])
-            return times, self._heights((yield times, track(times)))
-        strides = STRIDES[bisect(ENOUGH, last) :: -1]
-        k, known = _spaced(last, strides[0]), np.zeros(last + 1, dtype=bool)
-        known[k] = True
-        every = np.empty((last + 1, len(self.columns)))
-        new = k
-        for stride in strides[1:]:
-            every[new] = self._heights((yield times[new], track.states(ends[new])))
-            wide = np.repeat(self._may_rise(every[k]), np.diff(k))
-            new = np.flatnonzero(wide & ~known[:-1])
-            new = new[(last - new) % stride == 0]
-            if not len(new):
-                return times[k], every[k]
+    def _take_highest(self, seen: Seen, run: Ints, starts: Ints) -> None:
+        """Take note of the highest points of every run; the points of each begin at ``starts``."""
+        highest = np.maximum.reduceat(seen.heights, starts)
+        lengths = np.diff(starts, append=len(run))
+        count = np.arange(len(run))[:, None]
+        first = np.where(seen.heights == np.repeat(highest, lengths, axis=0), count, len(run))
+        times = seen.times[np.minimum.reduceat(first, starts)]
+        each, which = np.indices(highest.shape).reshape(2, -1)
+        self._take(run[starts][each], which, highest.ravel(), times.ravel())
+
+    def _looked_at(self, track: Track, runs: Ints) -> Looks[Seen]:
+        """Points beside which nothing is beyond the best."""
+        ends, times, motion = _ends(track)
+        first, last = _bounds(motion)
+        # how much finer a motion may still be looked at
+        level = np.array([bisect(ENOUGH, n) for n in (last - first).tolist()], dtype=np.int64)
+        spaced = [a + _spaced(b - a, STRIDES[n]) for a, b, n in zip(first, last, level, strict=True)]
+        new = np.concatenate([np.zeros(0, dtype=np.int64), *spaced])
+        known, every = np.zeros(len(ends), dtype=bool), np.empty((len(ends), len(self.columns)))
+        of_end = np.repeat(np.arange(len(first)), last - first + 1)
+        to_go = last[of_end] - np.arange(len(ends))
+        while len(new):
             known[new] = True
+            states, between = track.states(ends[new]), np.flatnonzero(ends[new] < 0)
+            if len(between):
+                states[between] = track(times[new[between]], motion[new[between]])
+            every[new] = self._heights((yield Points(motion[new], times[new], states)))
             k = np.flatnonzero(known)
-        every[new] = self._heights((yield times[new], track.states(ends[new])))
-        return times[k], every[k]
+            if not level.any():
+                break
+            wide = np.append(np.repeat(self._may_rise(every[k], motion[k], runs), np.diff(k)), False)
+            finer = np.where(level > 0, np.array(STRIDES)[level - 1], 0)[of_end]
+            new = np.flatnonzero(wide & ~known & (finer > 0) & (to_go % np.maximum(finer, 1) == 0))
+            goes_on = np.isin(np.arange(len(level)), of_end[new])
+            level = np.where(goes_on, level - 1, 0)
+        k = np.flatnonzero(known)
+        return Seen(motion[k], times[k], every[k])
 
-    def _may_rise(self, heights: Floats) -> NDArray[np.bool_]:
-        """Whether there may be a new top in the gaps between heights."""
+    def _may_rise(self, heights: Floats, motion: Ints, runs: Ints) -> NDArray[np.bool_]:
+        """Whether there may be a new top in the gaps between heights; not in those between two motions."""
+        apart, run = motion[1:] != motion[:-1], runs[motion]
         low, high = np.minimum(heights[1:], heights[:-1]), np.maximum(heights[1:], heights[:-1])
-        best = np.maximum(self.best, high.max(axis=0))
-        for bound, widen in ((low, np.minimum), (high, np.maximum)):
+        best, starts = self.best.copy(), np.flatnonzero(np.diff(run, prepend=-1))
+        best[run[starts]] = np.maximum(best[run[starts]], np.maximum.reduceat(heights, starts))
+        for bound, widen, nothing in ((low, np.minimum, np.inf), (high, np.maximum, -np.inf)):
             for _ in range(ABOUT - 1):
+                bound[apart] = nothing
                 own = bound.copy()
                 widen(bound[1:], own[:-1], out=bound[1:])
                 widen(bound[:-1], own[1:], out=bound[:-1])
-        return np.asarray(~(high + BEYOND * (high - low) <= best).all(axis=1))
+        return np.asarray(~(high + BEYOND * (high - low) <= best[run[1:]]).all(axis=1) & ~apart)
 
-    def _hills(self, times: Floats, heights: Floats) -> tuple[Ints, Floats, Floats]:
-        """Points that are no lower than their neighbours: which top, and three times and heights (3, n) about each."""
-        level = np.ones((1, heights.shape[1]), dtype=bool)
-        up, down = heights[1:] >= heights[:-1], heights[:-1] >= heights[1:]
+    def _hills(self, seen: Seen) -> tuple[Ints, Ints, Ints]:
+        """Points that are no lower than their neighbours: each, which top, and the three points (3, n) about it."""
+        heights, motion = seen.heights, seen.motion
+        level, apart = np.ones((1, heights.shape[1]), dtype=bool), (motion[1:] != motion[:-1])[:, None]
+        up, down = (heights[1:] >= heights[:-1]) | apart, (heights[:-1] >= heights[1:]) | apart
         k, which = np.nonzero(np.vstack([level, up]) & np.vstack([down, level]) & self.smooth)
-        three = np.clip(k, 1, len(times) - 2) + np.array([[-1], [0], [1]])
-        return which, times[three], heights[three, which]
+        begins, ends = _bounds(motion)
+        of_point = np.repeat(np.arange(len(begins)), ends - begins + 1)[k]
+        first, last = begins[of_point], ends[of_point]
+        return k, which, np.clip(k, first + 1, last - 1) + np.array([[-1], [0], [1]])
+
+
+def _ends(track: Track) -> tuple[Ints, Floats, Ints]:
+    """The ends of steps that are looked at, their times and motions; a point between two ends has the number -1."""
+    ends = track.ends
+    ends = ends[np.bincount(track.motion[ends])[track.motion[ends]] > 1] if len(ends) else ends
+    times, motion = track.times[ends], track.motion[ends]
+    first, last = _bounds(motion)
+    # a parabola needs a third one
+    alone = first[last - first == 1]
+    middle = (times[alone] + times[alone + 1]) / 2
+    return np.insert(ends, alone + 1, -1), np.insert(times, alone + 1, middle), np.insert(motion, alone + 1, motion[alone])
+
+
+def _bounds(motion: Ints) -> tuple[Ints, Ints]:
+    """First and last place of each motion."""
+    first = np.flatnonzero(np.diff(motion, prepend=-1))
+    return first, np.append(first[1:], len(motion))[: len(first)] - 1
 
 
 def _parabolas(t: Floats, h: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:

@@ -19,11 +19,12 @@ from pliant.engine.stepping.lane_system import LaneRun, step_together
 from pliant.engine.stepping.signals import places_of
 from pliant.simulation.checks import AxialAsk, EnergiesAsk
 from pliant.simulation.choice import ITERATED, RateAsk
+from pliant.simulation.climbs import TopsAsk, climb
 from pliant.simulation.driven_twin import DrivenTwin
 from pliant.simulation.drives.controllers import ActivePID
 from pliant.simulation.drives.saturated import SaturatedDrive
 from pliant.simulation.integrators.compiled import FitAsk
-from pliant.simulation.integrators.lockstep import Ask
+from pliant.simulation.integrators.lockstep import Ask, Steps
 from pliant.simulation.peaks import PositionsAsk
 from pliant.simulation.recorder import InstantsAsk
 from pliant.simulation.start import RestAsk
@@ -66,7 +67,29 @@ class Together:
             PositionsAsk: self._positions,
             EnergiesAsk: self._energies,
             AxialAsk: self._axials,
+            TopsAsk: self._tops,
         }
+
+    def in_step(self, steps: Sequence[Steps[Any]]) -> list[Any]:
+        """What comes out of generators that ask side by side; raises the first error."""
+        out: list[Any] = [None] * len(steps)
+        waiting: dict[int, Ask] = {}
+
+        def go_on(k: int, answer: Answer) -> None:
+            if isinstance(answer, Exception):
+                raise answer
+            try:
+                waiting[k] = steps[k].send(answer)
+            except StopIteration as end:
+                out[k] = end.value
+
+        for k in range(len(steps)):
+            go_on(k, None)
+        while waiting:
+            asked, waiting = waiting, {}
+            for k, answer in zip(asked, self.answers([*asked.values()]), strict=True):
+                go_on(k, answer)
+        return out
 
     # ---- flocks
 
@@ -185,6 +208,19 @@ class Together:
                     ],
                 )
             )
+        return out
+
+    def _tops(self, asks: Sequence[TopsAsk]) -> list[Answer]:
+        out: list[Answer] = [None] * len(asks)
+        alike: dict[object, list[int]] = {}
+        for k, ask in enumerate(asks):
+            alike.setdefault(ask.likeness, []).append(k)
+        for places in alike.values():
+            # what goes wrong in one of them is found by each alone
+            with suppress(Exception):
+                climb([asks[k] for k in places], self.in_step)
+                for k in places:
+                    out[k] = True
         return out
 
     # ---- efforts
