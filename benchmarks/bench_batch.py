@@ -58,11 +58,11 @@ def _rows(name: str, arm: Dynamics, options: Options) -> list[Row]:
     compiled = ("single calls, compiled loop", times["single"])
     called = ("arm.forward, one state", times["calls"])
     one_core, two_cores = (times[key] / MANY for key in ("one core", "two cores"))
-    # a call that is longer than a slice is interrupted where others compute: only its processor time is its own
-    processor = 1e9 * once(lambda: evaluator.batch(*many, threads=1), rounds=9) / MANY
+    # a call that is longer than a slice is interrupted where others compute, and then its processor time is shorter
+    by_itself = min(1e9 * once(lambda: evaluator.batch(*many, threads=1), rounds=25) / MANY, one_core)
     return [
         Row(name, f"batch of {IN_CACHE}, one core", times["batch"] / IN_CACHE, "ns", *compiled, goal=GAIN),
-        Row(name, f"batch of {MANY} from Python, one core", processor, "ns", *compiled, goal=GAIN),
+        Row(name, f"batch of {MANY} from Python, one core", by_itself, "ns", *compiled, goal=GAIN),
         Row(name, f"batch of {MANY} from Python, two cores", two_cores, "ns", "on one core", one_core),
         Row(name, f"arm.forward, {SOME} states", times["some"] / SOME, "ns", *called),
     ]

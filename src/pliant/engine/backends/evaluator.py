@@ -300,6 +300,26 @@ class Workspace:
         return self.out
 
 
+class _Group:
+    """What one thread tells a compiled batch, in the order of ``module.batch_parameters``, and its buffers of lanes.
+
+    inputs, out, count  places among the words of what comes with a call: rows of inputs and of results, their number
+    """
+
+    __slots__ = ("_keep", "address", "count", "inputs", "out", "words")
+
+    def __init__(self, plan: BufferLayout, constants: Floats, gravity: Floats, size: int, inputs: int) -> None:
+        width, table = plan.lanes, plan.table
+        sizes = *[padded(size, width)] * inputs, plan.record_size, padded(plan.outputs, width)
+        parts = aligned_parts(*(n * width for n in sizes))
+        given = [constants.ctypes.data, gravity.ctypes.data, *[0] * inputs, *(address for _, address in parts)]
+        self.inputs, self.out = slice(FIRST_INPUT, FIRST_INPUT + inputs), len(given)
+        self.count = self.out + 3
+        self.words = np.array([*given, 0, table.ctypes.data, len(table), 0, size, plan.outputs], dtype=np.int64)
+        self.address: int = self.words.ctypes.data
+        self._keep = (constants, gravity, parts, table)
+
+
 class Evaluator:
     """A program bound to values of its constants: single states, batches on all cores, Jacobians."""
 
@@ -309,6 +329,7 @@ class Evaluator:
         self.gravity = program.gravity.copy()
         self.size = program.tree.size
         self._free: deque[Workspace] = deque()
+        self._groups: deque[_Group] = deque()
 
     def workspace(self) -> Workspace:
         """New buffers, for callers that keep their own."""
@@ -336,21 +357,21 @@ class Evaluator:
                 raise ValueError(f"{name} has shape {x.shape}; the batch needs ({count}, {self.size})")
         out = np.empty((count, plan.outputs))
         call = _FREE(code.address(plan.entry))
-        table = plan.table
         workers = max(1, min(threads or _processors(), count // GROUP))
         step = -(-count // workers)
         step += -step % plan.lanes
+        rows = [(a.ctypes.data, a.strides[0]) for a in (*arrays, out)]
 
         def part(start: int) -> None:
-            stop = min(start + step, count)
-            width = plan.lanes
-            rows = padded(self.size, width) * width, plan.record_size * width, padded(plan.outputs, width) * width
-            parts = aligned_parts(*[rows[0]] * len(arrays), *rows[1:])
-            given = (self.constants, self.gravity, *(a[start:stop] for a in arrays))
-            told = [*(a.ctypes.data for a in given), *(address for _, address in parts)]
-            told += [out[start:stop].ctypes.data, table.ctypes.data, len(table), stop - start, self.size, plan.outputs]
-            context = np.array(told, dtype=np.int64)
-            call(context.ctypes.data)
+            try:
+                told = self._groups.pop()
+            except IndexError:
+                told = _Group(plan, self.constants, self.gravity, self.size, len(arrays))
+            *places, result = (address + start * stride for address, stride in rows)
+            told.words[told.inputs], told.words[told.out] = places, result
+            told.words[told.count] = min(step, count - start)
+            call(told.address)
+            self._groups.append(told)
 
         starts = range(0, count, step) if count else range(0)
         if len(starts) > 1:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from pliant.engine.backends.flow import Flow
 from pliant.engine.backends.llvm_ir import element, vector_type
 
 LINE = 8
 """Numbers of a cache line."""
+AHEAD = "ahead"
+"""The function that asks for lines of the next group of states, and the array of integers that it is told by."""
+SMALL = 256
+"""Numbers of a group: hardware fetches fewer in time by itself."""
 
 
 def transposition_declarations(lanes: int) -> str:
     """Loads and stores of parts of a vector."""
     t, bits = vector_type(lanes), f"<{lanes} x i1>"
     load = f"declare {t} @llvm.masked.load.v{lanes}f64.p0(ptr, i32, {bits}, {t})\n"
-    load += "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n"
     return load + f"declare void @llvm.masked.store.v{lanes}f64.p0({t}, ptr, i32, {bits})\n"
 
 
@@ -26,56 +31,47 @@ def rows_to_lanes(w: Flow, rows: str, target: str, size: str, states: list[str],
     """target[i][k] = rows[states[k]][i] for all i."""
     t = vector_type(lanes)
     starts = [w.at(rows, w.imul(state, size)) for state in states]
-    with w.repeat(_blocks(w, size, lanes)) as block:
-        base, mask = _block(w, block, size, lanes)
-        _prefetch(w, starts[0], size, base, lanes, to_write=False)
+    for base, mask in _blocks(w, size, lanes):
         vectors = []
         for start in starts:
             place = w.at(start, base)
-            vectors.append(
-                w.let(
-                    f"call {t} @llvm.masked.load.v{lanes}f64.p0(ptr {place}, i32 8, <{lanes} x i1> {mask}, "
-                    f"{t} zeroinitializer)"
-                )
-            )
+            part = f"call {t} @llvm.masked.load.v{lanes}f64.p0(ptr {place}, i32 8, {mask}, {t} zeroinitializer)"
+            vectors.append(w.let(part if mask else f"load {t}, ptr {place}, align 8"))
         for k, vector in enumerate(_transposed(w, vectors, lanes)):
-            w.do(f"store {t} {vector}, ptr {element(w, target, w.iadd(base, k), lanes)}, align 64")
+            w.do(f"store {t} {vector}, ptr {element(w, target, w.iadd(base, k), lanes)}, align {8 * lanes}")
 
 
 def lanes_to_rows(w: Flow, source: str, rows: str, size: str, states: list[str], lanes: int) -> None:
     """rows[states[k]][i] = source[i][k] for all i."""
     t = vector_type(lanes)
     starts = [w.at(rows, w.imul(state, size)) for state in states]
-    with w.repeat(_blocks(w, size, lanes)) as block:
-        base, mask = _block(w, block, size, lanes)
-        _prefetch(w, starts[0], size, base, lanes, to_write=True)
-        vectors = [w.let(f"load {t}, ptr {element(w, source, w.iadd(base, k), lanes)}, align 64") for k in range(lanes)]
+    for base, mask in _blocks(w, size, lanes):
+        vectors = [
+            w.let(f"load {t}, ptr {element(w, source, w.iadd(base, k), lanes)}, align {8 * lanes}")
+            for k in range(lanes)
+        ]
         for start, vector in zip(starts, _transposed(w, vectors, lanes), strict=True):
-            w.do(
-                f"call void @llvm.masked.store.v{lanes}f64.p0({t} {vector}, ptr {w.at(start, base)}, i32 8, "
-                f"<{lanes} x i1> {mask})"
-            )
+            place = w.at(start, base)
+            part = f"call void @llvm.masked.store.v{lanes}f64.p0({t} {vector}, ptr {place}, i32 8, {mask})"
+            w.do(part if mask else f"store {t} {vector}, ptr {place}, align 8")
 
 
-def _prefetch(w: Flow, group: str, size: str, base: str, lanes: int, *, to_write: bool) -> None:
-    """Ask for a part of the next group of states: hardware forgets a stream while a group is computed."""
-    part = w.at(group, w.imul(w.iadd(size, base), lanes))
-    for line in range(0, lanes * lanes, LINE):
-        w.do(f"call void @llvm.prefetch.p0(ptr {w.at(part, line)}, i32 {int(to_write)}, i32 3, i32 1)")
+def _blocks(w: Flow, size: str, lanes: int) -> Iterator[tuple[str, str]]:
+    """First entry of every block, and for a block that is all a short row has, which of its entries exist.
 
-
-def _blocks(w: Flow, size: str, lanes: int) -> str:
-    return w.let(f"udiv i64 {w.iadd(size, lanes - 1)}, {lanes}")
-
-
-def _block(w: Flow, block: str, size: str, lanes: int) -> tuple[str, str]:
-    """First entry of a block, and which of its entries exist."""
-    integers = f"<{lanes} x i64>"
-    base = w.imul(block, lanes)
-    one = w.let(f"insertelement {integers} undef, i64 {w.let(f'sub i64 {size}, {base}')}, i32 0")
-    left = w.let(f"shufflevector {integers} {one}, {integers} undef, <{lanes} x i32> zeroinitializer")
-    numbers = ", ".join(f"i64 {k}" for k in range(lanes))
-    return base, w.let(f"icmp slt {integers} <{numbers}>, {left}")
+    Parts of a vector are slow to store; the last block of a longer row reaches back into the one before it.
+    """
+    last = w.let(f"sub i64 {size}, {lanes}")
+    short = w.iless(last, 0)
+    with w.when(w.negated(short)), w.repeat(w.let(f"udiv i64 {w.iadd(size, lanes - 1)}, {lanes}")) as block:
+        base = w.imul(block, lanes)
+        yield w.let(f"select i1 {w.iless(base, last)}, i64 {base}, i64 {last}"), ""
+    with w.when(short):
+        integers = f"<{lanes} x i64>"
+        one = w.let(f"insertelement {integers} undef, i64 {size}, i32 0")
+        left = w.let(f"shufflevector {integers} {one}, {integers} undef, <{lanes} x i32> zeroinitializer")
+        numbers = ", ".join(f"i64 {k}" for k in range(lanes))
+        yield "0", f"<{lanes} x i1> " + w.let(f"icmp slt {integers} <{numbers}>, {left}")
 
 
 def _transposed(w: Flow, rows: list[str], lanes: int) -> list[str]:
@@ -96,3 +92,51 @@ def _transposed(w: Flow, rows: list[str], lanes: int) -> list[str]:
         rows = out
         step *= 2
     return rows
+
+
+class Ahead:
+    """Asks memory for the next group of states while a group is computed, a few lines before every kernel.
+
+    All lines at once would stand in the way: a core waits for a few dozen of them at a time, and hardware forgets a
+    stream while a group is computed. What ``ahead`` is told: the lines that it asks for in each row of inputs and in
+    one of outputs, and where it has come to in each of them.
+    """
+
+    def __init__(self, inputs: Sequence[str]) -> None:
+        self._streams = [*inputs, "out"]
+
+    @property
+    def text(self) -> str:
+        """The function; the last of the streams is written to."""
+        w = Flow()
+        for counted, streams in ((0, range(len(self._streams) - 1)), (1, [len(self._streams) - 1])):
+            with w.repeat(w.get("i64", _word(w, counted))):
+                for k in streams:
+                    place = _word(w, 2 + k)
+                    line = w.get("ptr", place)
+                    w.do(f"call void @llvm.prefetch.p0(ptr {line}, i32 {counted}, i32 3, i32 1)")
+                    w.put("ptr", w.at(line, LINE), place)
+        text = w.text(AHEAD, f"ptr %{AHEAD}", attributes="internal")
+        return f"declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n{text}"
+
+    def begin(self, w: Flow, calls: str, sizes: tuple[str, str], lanes: int) -> str:
+        """Before the first group: how many lines it is in each call; where that stands, or null for small groups.
+
+        sizes  of a row of inputs and of one of outputs
+        """
+        w.head.append(f"  %{AHEAD} = alloca [{2 + len(self._streams)} x i64], align 8")
+        share = w.imul(calls, LINE)
+        for k, size in enumerate(sizes):
+            w.put("i64", w.let(f"udiv i64 {w.iadd(w.imul(size, lanes), w.iadd(share, -1))}, {share}"), _word(w, k))
+        whole = w.iadd(w.imul(sizes[0], lanes * (len(self._streams) - 1)), w.imul(sizes[1], lanes))
+        return w.let(f"select i1 {w.iless(whole, SMALL)}, ptr null, ptr %{AHEAD}")
+
+    def set(self, w: Flow, group: str, sizes: tuple[str, str]) -> None:
+        """The next group of states begins with this one."""
+        for k, stream in enumerate(self._streams):
+            start = w.at(f"%{stream}", w.imul(group, sizes[stream == "out"]))
+            w.put("ptr", start, _word(w, 2 + k))
+
+
+def _word(w: Flow, k: int) -> str:
+    return w.let(f"getelementptr inbounds i64, ptr %{AHEAD}, i64 {k}")

@@ -18,7 +18,7 @@ from pliant.engine.backends.kernels import (
     role_start,
     row_length,
 )
-from pliant.engine.backends.lanes import lanes_to_rows, rows_to_lanes, transposition_declarations
+from pliant.engine.backends.lanes import AHEAD, Ahead, lanes_to_rows, rows_to_lanes, transposition_declarations
 from pliant.engine.backends.llvm_ir import element, vector_type
 from pliant.engine.trace.program import LoopPass, RolledProgram
 
@@ -26,9 +26,16 @@ ATTRIBUTES = 'attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-
 
 
 def loop_ir(
-    program: RolledProgram, name: str, kernels: Kernels, arrays: Arrays, *, kind: str = "", still: bool = False
+    program: RolledProgram,
+    name: str,
+    kernels: Kernels,
+    arrays: Arrays,
+    *,
+    kind: str = "",
+    still: bool = False,
+    ahead: bool = False,
 ) -> str:
-    """All passes over the links, calling each link's kernel of a kind.
+    """All passes over the links, calling each link's kernel of a kind; with ``ahead`` they ask for data on the way.
 
     A tangent program takes the first link that the directions move: links before it have no tangents on the way out,
     until a pass has come back from the tips. With ``still`` it also takes which links are only carried along.
@@ -51,6 +58,15 @@ def loop_ir(
             f"  %o{p} = mul i64 {index}, {length}",
             f"  %row{p} = getelementptr inbounds i64, ptr %rows, i64 %o{p}",
         ]
+        if ahead:
+            lines += [
+                f"  %u{p} = icmp eq ptr %{AHEAD}, null",
+                f"  br i1 %u{p}, label %go{p}, label %ask{p}",
+                f"ask{p}:",
+                f"  call void @{AHEAD}(ptr %{AHEAD})",
+                f"  br label %go{p}",
+                f"go{p}:",
+            ]
         lines += _dispatch(each, p, kernels, kind, index if still else "")
         lines += [
             f"next{p}:",
@@ -60,7 +76,7 @@ def loop_ir(
             f"{end}:",
         ]
         before = end
-    parameters = {**arrays.parameters, "still": POINTER} if still else arrays.parameters
+    parameters = arrays.parameters | ({"still": POINTER} if still else {}) | ({AHEAD: POINTER} if ahead else {})
     signature = ", ".join(f"{kind} %{argument}" for argument, kind in parameters.items())
     return f"define void @{name}({signature}) #0 {{\nentry:\n" + "\n".join(lines) + "\n  ret void\n}\n"
 
@@ -93,7 +109,7 @@ def _dispatch(each: LoopPass, p: int, kernels: Kernels, kind: str, still: str) -
 
 
 def program_ir(
-    program: RolledProgram, lanes: int, *, still: bool = False, own_constants: bool = False
+    program: RolledProgram, lanes: int, *, still: bool = False, own_constants: bool = False, ahead: bool = False
 ) -> tuple[str, str]:
     """Kernels and loop for one lane count: (assembly, name of the loop function).
 
@@ -121,7 +137,7 @@ def program_ir(
     parts = [kernels.text]
     if program.seeds:
         parts.append(loop_ir(program, f"{prefix}_primal", kernels, arrays, kind="primal_"))
-    parts.append(loop_ir(program, prefix, kernels, arrays, still=still))
+    parts.append(loop_ir(program, prefix, kernels, arrays, still=still, ahead=ahead))
     return "".join(parts), prefix
 
 
@@ -133,9 +149,10 @@ def loop_name(program: str, seeds: tuple[str, ...], lanes: int) -> str:
 def batch_ir(program: RolledProgram, name: str, lanes: int) -> str:
     """States in rows of plain arrays: gather a group into lanes, run the loop, scatter the results."""
     arrays = Arrays.of(program, lanes)
-    w = Flow()
+    w, ahead, sizes = Flow(), Ahead(program.inputs), ("%size", "%outputs")
     group = w.variable("i64", "0")
     last = w.iadd("%count", -1)
+    told = ahead.begin(w, w.imul("%links", len(program.passes)), sizes, lanes)
     with w.loop(lambda: w.iless(w.get("i64", group), "%count")):
         first = w.get("i64", group)
         states = []
@@ -146,9 +163,11 @@ def batch_ir(program: RolledProgram, name: str, lanes: int) -> str:
         for array in program.inputs:
             rows_to_lanes(w, f"%{array}", f"%{array}_lanes", "%size", states, lanes)
         held = [f"%{n}_lanes" if n in program.inputs or n == "out" else f"%{n}" for n in arrays.lanes]
-        w.do(f"call void @{name}({', '.join(f'ptr {p}' for p in (*held, '%rows'))}, i64 %links)")
+        following = w.iadd(first, lanes)
+        ahead.set(w, following, sizes)
+        w.do(f"call void @{name}({', '.join(f'ptr {p}' for p in (*held, '%rows'))}, i64 %links, ptr {told})")
         lanes_to_rows(w, "%out_lanes", "%out", "%outputs", states, lanes)
-        w.put("i64", w.iadd(first, lanes), group)
+        w.put("i64", following, group)
     signature = ", ".join(f"{kind} %{argument}" for argument, kind in batch_parameters(program).items())
     return w.text(f"{name}_batch", signature)
 
@@ -251,11 +270,11 @@ def module_ir(program: RolledProgram, mode: str, lanes: int) -> tuple[str, str]:
     """
     width = 1 if mode == "single" else lanes
     parts = [prelude([program], width)]
-    text, name = program_ir(program, width, still=has_still_links(program))
+    text, name = program_ir(program, width, still=has_still_links(program), ahead=mode == "batch")
     parts.append(text)
     parameters = Arrays.of(program, width).parameters
     if mode == "batch":
-        parts += [transposition_declarations(lanes), batch_ir(program, name, lanes)]
+        parts += [transposition_declarations(lanes), Ahead(program.inputs).text, batch_ir(program, name, lanes)]
         name, parameters = f"{name}_batch", batch_parameters(program)
     elif mode == "jacobian":
         parts.append(jacobian_ir(program, name, lanes))
