@@ -28,8 +28,8 @@ class BeamModes:
     shapes: tuple[Shape, ...]
     breaks: tuple[float, ...] = field(init=False, repr=False, compare=False)
     points: int = field(init=False, repr=False, compare=False)
-    # value, rotation, strain and shear (4, shapes, places) by the places
-    _seen: dict[bytes, Array] = field(default_factory=dict, init=False, repr=False, compare=False)
+    # value, rotation, strain and shear (4, shapes, places) at several sets of places, and where in it each set stands
+    _seen: dict[bytes, tuple[Array, slice]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         panels = max((shape.panels for shape in self.shapes), default=1)
@@ -48,7 +48,8 @@ class BeamModes:
         if found is None:
             self.prepare(x)
             found = self._seen[x.tobytes()]
-        return ShapeSamples(*found)
+        table, at = found
+        return ShapeSamples(*table[:, :, at])
 
     def prepare(self, *places: Array) -> None:
         """Sample the shapes at several sets of places at once."""
@@ -62,15 +63,19 @@ class BeamModes:
         table.flags.writeable = False
         start = 0
         for each in places:
-            self._seen[each.tobytes()] = table[:, :, start : start + len(each)]
+            self._seen[each.tobytes()] = table, slice(start, start + len(each))
             start += len(each)
 
     def scaled(self, factors: Array) -> BeamModes:
         """The shapes times a factor each."""
         out = BeamModes(self.family, tuple(s.scaled(float(f)) for s, f in zip(self.shapes, factors, strict=True)))
-        for key, table in self._seen.items():
-            out._seen[key] = own = factors[:, None] * table
-            own.flags.writeable = False
+        tables: dict[int, Array] = {}
+        for key, (table, at) in self._seen.items():
+            own = tables.get(id(table))
+            if own is None:
+                own = tables[id(table)] = factors[:, None] * table
+                own.flags.writeable = False
+            out._seen[key] = own, at
         return out
 
 
@@ -157,8 +162,10 @@ def normalised(
 
 def family_inertia(family: str, profile: BeamProfile) -> float:
     """The mass of the beam, kg; for torsion its polar inertia, kg m^2."""
+    if family != "torsion":
+        return profile.moments[0]
     x, weights = gauss(profile.breaks, 2 + TAPER_POINTS)
-    return float((weights * _density(family, profile, x)).sum())
+    return float((weights * profile.at(x).polar).sum())
 
 
 def peak(shape: Shape) -> float:
@@ -179,11 +186,6 @@ def peak(shape: Shape) -> float:
     return largest
 
 
-def _density(family: str, profile: BeamProfile, x: Array) -> Array | float:
-    section = profile.at(x)
-    return section.polar if family == "torsion" else section.rhoA
-
-
 def _mass_factors(
     modes: BeamModes, rule: tuple[Array, Array], profile: BeamProfile, tip_mass: float, tip_inertia: float
 ) -> Array:
@@ -191,17 +193,19 @@ def _mass_factors(
     root, tip = np.zeros(1), np.array([profile.length])
     # the integrals and the frames of the beam ask at these places again
     modes.prepare(root, x, tip)
-    density = weights * _density(modes.family, profile, x)
-    along, end = modes.sample(x), modes.sample(tip)
-    motion = along.rotation if modes.family == "torsion" else along.value
+    section, along = profile.at(x), modes.sample(x)
+    density, motion = (section.polar, along.rotation) if modes.family == "torsion" else (section.rhoA, along.value)
+    density = weights * density
     # row by row: matrix products round in another way where there are more rows
-    own = (motion**2 * density).sum(axis=1)
-    at_tip = tip_mass * end.value[:, 0] ** 2 + tip_inertia * end.rotation[:, 0] ** 2
-    return np.asarray(np.sqrt(density.sum() / _not_zero(own + at_tip)))
+    own = (motion * motion * density).sum(axis=1)
+    if tip_mass or tip_inertia:
+        end = modes.sample(tip)
+        own += tip_mass * end.value[:, 0] ** 2 + tip_inertia * end.rotation[:, 0] ** 2
+    return np.asarray(np.sqrt(density.sum() / _not_zero(own)))
 
 
 def _not_zero(values: Array) -> Array:
-    if not values.all():
+    if np.count_nonzero(values) < len(values):
         raise ValueError("the shape is zero all along the beam and cannot be normalised")
     return values
 

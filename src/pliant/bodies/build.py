@@ -140,9 +140,9 @@ def _made_of(part: Element) -> dict[Any, Any]:
     return {}
 
 
-def _value(load: CarriedMass | None) -> tuple[float | bytes, ...]:
+def _value(load: CarriedMass | None) -> bytes:
     """A load as a key."""
-    return () if load is None else (load.mass, load.first.tobytes(), load.second.tobytes())
+    return b"" if load is None else load.moments.tobytes()
 
 
 @once_per_element
@@ -238,7 +238,7 @@ def _tip(name: str, family: Family, load: CarriedMass | None) -> tuple[float, fl
     mass, moment = family.tip_mass, family.tip_inertia
     return (
         mass if isinstance(mass, float) else load.mass,
-        moment if isinstance(moment, float) else float(load.inertia[about, about]),
+        moment if isinstance(moment, float) else load.inertia_about(about),
     )
 
 
@@ -329,10 +329,10 @@ def _problems(body: ModalBody) -> Iterator[str]:
         yield "a mode shape or one of its derivatives is not finite on the beam"
         return
     masses = body.M_ee.diagonal()
-    if not (masses > 0).all():
-        name = body.names[int(np.argmin(masses))]
-        yield f"the coordinate {name} moves no mass; its shape must not vanish"
-    elif np.linalg.eigvalsh(body.M_ee / np.sqrt(masses[:, None] * masses))[0] < INDEPENDENT:
+    least = int(np.argmin(masses))
+    if not masses[least] > 0:
+        yield f"the coordinate {body.names[least]} moves no mass; its shape must not vanish"
+    elif body.size > 1 and np.linalg.eigvalsh(body.M_ee / np.sqrt(masses[:, None] * masses))[0] < INDEPENDENT:
         yield "the mode shapes are not independent of one another; use fewer of them or other shapes"
 
 

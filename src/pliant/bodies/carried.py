@@ -34,43 +34,63 @@ UNIT = np.eye(3)
 
 @dataclass(frozen=True, slots=True)
 class CarriedMass:
-    """Moments of a rigid mass in some frame.
+    """Moments of a rigid mass in some frame: int r r^T dm (4, 4) of places r = (x, y, z, 1), kg m^2, kg m and kg."""
 
-    mass     m              kg      ()
-    first    int r dm       kg m    (3,)
-    second   int r r^T dm   kg m^2  (3, 3)
-    """
-
-    mass: float
-    first: Array
-    second: Array
+    moments: Array
 
     @classmethod
-    def from_inertia(cls, mass: float, first: Array, about_origin: Array) -> CarriedMass:
+    def of(cls, mass: float, first: Array | float, second: Array) -> CarriedMass:
+        """From mass, int r dm (3,) and int r r^T dm (3, 3)."""
+        P = np.empty((4, 4))
+        P[:3, :3], P[3, :3], P[:3, 3], P[3, 3] = second, first, first, mass
+        return cls(P)
+
+    @classmethod
+    def from_inertia(cls, mass: float, first: Array | float, about_origin: Array) -> CarriedMass:
         """From mass, first moment and the inertia about the origin."""
-        return cls(float(mass), first, about_origin.trace() / 2 * UNIT - about_origin)
+        return cls.of(mass, first, about_origin.trace() / 2 * UNIT - about_origin)
+
+    @property
+    def mass(self) -> float:
+        """m, kg."""
+        return float(self.moments[3, 3])
+
+    @property
+    def first(self) -> Array:
+        """int r dm, kg m (3,)."""
+        return np.asarray(self.moments[:3, 3])
+
+    @property
+    def second(self) -> Array:
+        """int r r^T dm, kg m^2 (3, 3)."""
+        return np.asarray(self.moments[:3, :3])
 
     @property
     def inertia(self) -> Array:
         """Inertia about the origin, kg m^2 (3, 3)."""
         return np.asarray(self.second.trace() * UNIT - self.second)
 
+    def inertia_about(self, axis: int) -> float:
+        """That about x, y or z: 0, 1 or 2."""
+        j, k = (axis + 1) % 3, (axis + 2) % 3
+        return float(self.moments[j, j] + self.moments[k, k])
+
     def __add__(self, other: CarriedMass) -> CarriedMass:
-        return CarriedMass(self.mass + other.mass, self.first + other.first, self.second + other.second)
+        return CarriedMass(self.moments + other.moments)
 
     def seen_from(self, pose: Pose) -> CarriedMass:
         """The same mass in a frame in which its own frame has this position and rotation."""
         p, R = pose
-        return CarriedMass(self.mass, R @ self.first, R @ self.second @ R.T).shifted(p)
+        T = np.zeros((4, 4))
+        T[:3, :3], T[:3, 3], T[3, 3] = R, p, 1.0
+        return CarriedMass(T @ self.moments @ T.T)
 
     def shifted(self, p: Array) -> CarriedMass:
         """The same mass in a frame with the same axes, in which the origin of its own frame is at p."""
-        cross = p[:, None] * self.first
-        second = self.second + cross + cross.T + self.mass * (p[:, None] * p)
-        return CarriedMass(self.mass, self.mass * p + self.first, second)
+        return self.seen_from((p, UNIT))
 
 
-NOTHING = CarriedMass(0.0, np.zeros(3), np.zeros((3, 3)))
+NOTHING = CarriedMass(np.zeros((4, 4)))
 
 
 def carried(robot: Robot, link_name: str) -> CarriedMass:
@@ -193,18 +213,17 @@ def _body(link: Link) -> CarriedMass:
 @once_per_element
 def _straight_beam(beam: Beam) -> CarriedMass:
     profile = beam_profile(beam)
-    x, weights = gauss(profile.breaks, 2 + TAPER_POINTS)
-    section = profile.at(x)
-    masses = weights * section.rhoA
-    second = np.zeros((3, 3))
-    second[0, 0] = masses @ x**2
+    P = np.zeros((4, 4))
+    P[3, 3], P[0, 3], P[0, 0] = profile.moments
+    P[3, 0] = P[0, 3]
     if beam.rotary_inertia:
         # what is beside the axis
-        second += np.diag([(weights * density).sum() for density in section.lever_densities()])
-    return CarriedMass(float(masses.sum()), np.array([masses @ x, 0.0, 0.0]), second)
+        x, weights = gauss(profile.breaks, 2 + TAPER_POINTS)
+        P[:3, :3] += np.diag([(weights * density).sum() for density in profile.at(x).lever_densities()])
+    return CarriedMass(P)
 
 
 @once_per_element
 def _rigid(part: RigidMass) -> CarriedMass:
-    about_com = CarriedMass.from_inertia(part.mass, np.zeros(3), part.inertia_matrix())
+    about_com = CarriedMass.from_inertia(part.mass, 0.0, part.inertia_matrix())
     return about_com.shifted(part.com_vector()) if any(part.com) else about_com

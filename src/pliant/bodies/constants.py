@@ -17,6 +17,7 @@ from pliant.bodies.rounding import as_lists, clean, listed, rounded
 from pliant.bodies.terms import Body
 
 ARRAYS = [name for name in ModalTerms._fields if name not in ("mass", "section_axes", "rule")]
+UNIT = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
 LOOPED_ABOVE = 5000
 """Numbers that couple two elastic coordinates of a body, up to which straight code compiles as fast as a loop."""
 
@@ -58,8 +59,10 @@ def linear_terms(body: ModalBody, rule: str) -> ModalTerms:
 def section_of(body: ModalBody, frame: str, rule: str) -> Any:
     """A frame of a body, without its fixed rotation; the order of ``xyz`` is that of the link's own axes."""
     at = body.frames[frame]
-    axes, Phi_r = (body.section_axes, body.section_axes.T @ at.Phi_r) if rule == "xyz" else (np.eye(3), at.Phi_r)
-    linear = ModalSection(clean(at.position), at.Phi_d.tolist(), Phi_r.tolist(), clean(axes), rule)
+    axes, Phi_r = UNIT, at.Phi_r
+    if rule == "xyz":
+        axes, Phi_r = clean(body.section_axes), body.section_axes.T @ at.Phi_r
+    linear = ModalSection(clean(at.position), at.Phi_d.tolist(), Phi_r.tolist(), axes, rule)
     return linear if body.large is None else body.large.section(frame, linear)
 
 
@@ -94,8 +97,8 @@ def disc_sections(body: ModalBody, rule: str) -> list[tuple[ModalSection, Array]
 
 def fixed_section(position: Array, size: int, rule: str) -> ModalSection:
     """A place that no elastic coordinate moves, on a body with so many of them."""
-    nothing = np.zeros((3, size)).tolist()
-    return ModalSection(clean(position), nothing, np.zeros((3, size)).tolist(), np.eye(3).tolist(), rule)
+    none = [[0.0] * size] * 3
+    return ModalSection(clean(position), none, none, UNIT, rule)
 
 
 def embedded(section: Any, R: Array, p: Array, first: int, size: int) -> Any:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.bodies.carried import UNIT, CarriedMass
+from pliant.bodies.carried import CarriedMass
 from pliant.bodies.modal_body import Array, ModalBody, hat
 
 ROUNDING = 1e-13
@@ -20,25 +20,23 @@ ROUNDING = 1e-13
 
 def loaded_mass(body: ModalBody, loads: Mapping[str, CarriedMass]) -> Array:
     """Mass of the elastic coordinates (n, n) of a body that carries rigid loads on its frames."""
-    added = np.zeros_like(body.M_ee)
-    for name, load in loads.items():
-        at = body.frames[name]
-        J = np.concatenate([at.Phi_d, at.Phi_r])
-        added += J.T @ load_mass(load, at.position) @ J
     M = body.straight_mass
+    if not loads:
+        return M
+    on_frames = ((load, body.frames[name]) for name, load in loads.items())
+    added = sum(load_mass(load, at.position, at.Phi_d, at.Phi_r) for load, at in on_frames)
     size = np.sqrt((M + added).diagonal())
-    added[np.abs(added) <= ROUNDING * (size[:, None] * size)] = 0.0
-    return M + added
+    return M + np.where(np.abs(added) <= ROUNDING * (size[:, None] * size), 0.0, added)
 
 
-def load_mass(load: CarriedMass, at: Array) -> Array:
-    """Mass of a rigid load (moments about B's origin) on the twist of a frame at a position, B's axes (6, 6)."""
-    here = load.shifted(-at)
-    out = np.zeros((6, 6))
-    out[:3, :3] = here.mass * UNIT
-    out[3:, :3] = first = hat(here.first)
-    out[:3, 3:], out[3:, 3:] = -first, here.inertia
-    return out
+def load_mass(load: CarriedMass, at: Array, Phi_d: Array, Phi_r: Array) -> Array:
+    """Mass (n, n) of a rigid load on a section at a place, which shapes (3, n) move and turn; all in B."""
+    # a shape moves a place r of the load by H (r, 1)
+    n = Phi_d.shape[1]
+    H = np.empty((n, 3, 4))
+    H[:, :, :3] = turn = hat(Phi_r.T)
+    H[:, :, 3] = Phi_d.T - turn @ at
+    return np.asarray((H @ load.moments).reshape(n, 12) @ H.reshape(n, 12).T)
 
 
 def modal_ratios(M: Array, K: Array, D: Array) -> Array:
@@ -81,7 +79,8 @@ def _modes(K: Array, M: Array) -> tuple[Array, Array, Array]:
     Every robot needs them, few need scipy.
     """
     L = np.linalg.cholesky(M)
-    A = np.linalg.solve(L, np.linalg.solve(L, K).T)
+    inverse = np.linalg.inv(L)
+    A = inverse @ K @ inverse.T
     squares, Q = np.linalg.eigh((A + A.T) / 2)
     return squares, Q, np.asarray(L, dtype=float)
 

@@ -89,14 +89,14 @@ class Foreshortening:
         """The least squares fit of Gamma by fields that are linear in the place r: same integrals, few terms."""
         n = self.first.shape[-1]
         centre = self.place / self.mass
-        about = self.spread - self.mass * np.outer(centre, centre)
-        bent = self.second - np.einsum("a,bik->abik", centre, self.first)
+        about = self.spread - self.mass * (centre[:, None] * centre)
+        bent = self.second - centre[:, None, None, None] * self.first
         slopes = inverse_of_spread(about) @ bent.reshape(3, -1)
         shifts, of_shifts = factors(self.first.reshape(3, -1) / self.mass)
         stretches, of_stretches = factors(slopes.reshape(9, -1))
         G = np.swapaxes(stretches.reshape(-1, 3, 3), 1, 2)
         return ShorteningFields(
-            np.concatenate([shifts, -G @ centre]),
+            np.concatenate([shifts, -(G @ centre)]),
             np.concatenate([np.zeros((len(shifts), 3, 3)), G]),
             np.concatenate([of_shifts, of_stretches]).reshape(-1, n, n),
         )
@@ -111,14 +111,15 @@ class Foreshortening:
         arrays, forms = self.widened({name: rounded(filled(getattr(linear, name))) for name in WIDENED})
         size = arrays["M_ee"].shape[0]
         turn = np.zeros((len(linear.section_turn), 3, size))
-        turn[:, :, : size - len(forms)] = np.reshape(linear.section_turn, (len(turn), 3, size - len(forms)))
+        if len(turn):
+            turn[:, :, : size - len(forms)] = np.reshape(linear.section_turn, (len(turn), 3, size - len(forms)))
         given: dict[str, Any] = {**arrays, "section_turn": turn}
         return SecondOrderTerms(linear._replace(**given), cast("Any", forms))
 
     def section(self, frame: str, linear: ModalSection) -> SecondOrderSection | ModalSection:
         """What the terms need to know of a frame: the linear section where it is not moved any further."""
         Gamma = self.frames[frame]
-        return SecondOrderSection(linear, listed(Gamma)) if Gamma.any() else linear
+        return SecondOrderSection(linear, listed(Gamma)) if np.count_nonzero(Gamma) else linear
 
     def displacement(self, frame: str, q_e: Array) -> Array:
         """q^T Gamma q / 2 (..., 3) of a frame."""
@@ -145,11 +146,11 @@ def foreshortening(
     place, spread = np.zeros(3), np.zeros((3, 3))
     # the piece of the root node belongs to the clamp
     to = {0.0: np.zeros((n, n))}
-    mass, place[X], spread[X, X] = _moments(profile, pieces[0].breaks[0] if pieces else 0.0)
+    mass, place[X], spread[X, X] = profile.moments_beyond(pieces[0].breaks[0]) if pieces else profile.moments
     if n:
         outboard = _outboard_of_pieces(profile, pieces[0]) if pieces else _outboard(profile)
         # int rhoA G dx = -int w' w'^T (mass outboard of x) dx; with nothing outboard it is the tip's own G
-        rows = _slope_grams(sets, profile, profile.length, lambda x: np.vstack([outboard(x), np.ones_like(x)]))
+        rows = _slope_grams(sets, profile, profile.length, lambda x: np.array([*outboard(x), np.ones(len(x))]))
         first[X], second[X, X], to[profile.length] = rows
         for power, total in ((0, first[X]), (1, second[X, X])) if pieces else ():
             total -= _tilted(pieces, profile, power, n)
@@ -195,18 +196,11 @@ def _slope_grams(sets: Sequence[ShapeSet], profile: BeamProfile, end: float, wei
         if MOTIONS[s.family].shear is not None:
             samples = s.sample(x)
             # of the axis: a shear-flexible section turns by less
-            slope = samples.rotation + samples.shear
+            slope = samples.rotation + samples.shear if np.count_nonzero(samples.shear) else samples.rotation
             block = slice(start, start + s.size)
             G[:, block, block] = -gram_matrix(slope, weighted)
         start += s.size
     return G
-
-
-def _moments(profile: BeamProfile, start: float) -> Array:
-    """Mass, int x dm and int x^2 dm of what is outboard of a place."""
-    ends = (start, *(b for b in profile.breaks if b > start))
-    x, weights = gauss(ends, 2 + TAPER_POINTS)
-    return np.stack([x**0, x, x**2]) @ (weights * profile.at(x).rhoA)
 
 
 def _outboard(profile: BeamProfile) -> Callable[[Array], Array]:
@@ -214,7 +208,6 @@ def _outboard(profile: BeamProfile) -> Callable[[Array], Array]:
 
     def beyond(x: Array) -> Array:
         out = np.zeros((2, len(x)))
-        nodes, weights = gauss((0.0, 1.0), 2 + TAPER_POINTS)
         for piece, (low, high) in zip(profile.pieces, pairwise(profile.breaks), strict=True):
             # what of this piece is outboard of each place: nothing of one that ends there
             start = np.minimum(np.maximum(x, low), high)
@@ -223,6 +216,7 @@ def _outboard(profile: BeamProfile) -> Callable[[Array], Array]:
                 out[0] += mass
                 out[1] += mass * ((high + start) / 2)
                 continue
+            nodes, weights = gauss((0.0, 1.0), 2 + TAPER_POINTS)
             places = start[:, None] + (high - start)[:, None] * nodes
             rhoA = piece.data(((places - low) / piece.length).ravel()).rhoA
             masses = (high - start)[:, None] * weights * np.reshape(rhoA, places.shape)

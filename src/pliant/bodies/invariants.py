@@ -22,7 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.bodies.families import MOTIONS, ShapeSet, X, Y, Z
-from pliant.bodies.modal_body import Array, Attachment, ModalBody, hat
+from pliant.bodies.modal_body import (
+    Array,
+    Attachment,
+    ModalBody,
+    cross_moments,
+    dot_moments,
+    hat,
+    tensor_moments,
+)
 from pliant.bodies.profile import BeamProfile
 from pliant.bodies.quadrature import TAPER_POINTS, gauss, merge_breaks
 
@@ -102,10 +110,7 @@ def inertia(sets: Sequence[ShapeSet], profile: BeamProfile, *, section_inertia: 
                 rows = [one, *(sign * samples[k].rotation for k, sign in lever.sets)]
                 lever.scatter(S, gram_matrix(np.concatenate(rows), weights * density))
 
-    trace = np.einsum("ikaa->ik", S)
-    # a~^T b~ = (a . b) 1 - b a^T
-    inertias = trace[:, :, None, None] * np.eye(3) - np.swapaxes(S, -1, -2)
-    crossed = _cross(S)
+    dots, inertias, crossed = dot_moments(S), tensor_moments(S), cross_moments(S)
     return {
         "mass": gram[0, 0],
         "first": first[:, 0],
@@ -115,7 +120,7 @@ def inertia(sets: Sequence[ShapeSet], profile: BeamProfile, *, section_inertia: 
         "I_rr": inertias[0, 0],
         "I_re": inertias[0, 1:],
         "I_ee": inertias[1:, 1:],
-        "M_ee": trace[1:, 1:],
+        "M_ee": dots[1:, 1:],
     }
 
 
@@ -144,7 +149,7 @@ def stiffness(sets: Sequence[ShapeSet], profile: BeamProfile) -> Array:
         motion, samples = MOTIONS[shapes.family], shapes.sample(x)
         block = slice(start, start + shapes.size)
         K[block, block] = gram_matrix(samples.strain, weights * getattr(section, motion.stiffness))
-        if motion.shear is not None and samples.shear.any():
+        if motion.shear is not None and np.count_nonzero(samples.shear):
             # where the shear stiffness is infinite the shear strain is zero
             GA = getattr(section, motion.shear)
             K[block, block] += gram_matrix(samples.shear, weights * np.where(np.isfinite(GA), GA, 0.0))
@@ -169,11 +174,12 @@ def attachment(
             direction, sign = motion.rotation
             Phi_r[direction, block] = sign * samples.rotation[:, 0]
         start += shapes.size
-    if offset is not None and (s := np.asarray(offset, dtype=float)).any():
+    if offset is not None and np.count_nonzero(s := np.asarray(offset, dtype=float)):
         # the offset point turns with its section: theta x s
         Phi_d = Phi_d - hat(s) @ Phi_r
         position = position + s
     R_BA = np.eye(3) if rotation is None else np.asarray(rotation, dtype=float)
+    # no zero has a sign
     return Attachment(position, R_BA, Phi_d + 0.0, Phi_r + 0.0)
 
 
@@ -223,16 +229,15 @@ def gram_matrix(rows: Array, weights: Array) -> Array:
     """
     # roots of the weights on both factors: equal shapes give equal entries to the bit
     roots = np.sqrt(np.abs(weights))
-    scaled, signed = rows * roots[..., None, :], rows * np.copysign(roots, weights)[..., None, :]
+    scaled = signed = rows * roots[..., None, :]
+    squares = None
+    if np.count_nonzero(weights < 0.0):
+        signed = rows * np.copysign(roots, weights)[..., None, :]
+        squares = np.einsum("...ip,...ip->...i", scaled, scaled)
     if len(rows) > LARGE:
         gram = signed @ np.swapaxes(scaled, -1, -2)
     else:
         gram = np.einsum("...ip,...jp->...ij", signed, scaled)
-    norm = np.sqrt(np.einsum("...ip,...ip->...i", scaled, scaled))
+    norm = np.sqrt(np.einsum("...ii->...i", gram) if squares is None else squares)
     gram[np.abs(gram) <= ROUNDING * (norm[..., None] * norm[..., None, :])] = 0.0
     return gram
-
-
-def _cross(S: Array) -> Array:
-    # int a x b dm from int a^p b^q dm
-    return np.asarray(S[..., (1, 2, 0), (2, 0, 1)] - S[..., (2, 0, 1), (1, 2, 0)])

@@ -14,14 +14,39 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+EPSILON = np.zeros((3, 3, 3))
+EPSILON[(0, 1, 2), (1, 2, 0), (2, 0, 1)], EPSILON[(0, 2, 1), (2, 1, 0), (1, 0, 2)] = 1.0, -1.0
+_HAT = -EPSILON.reshape(3, 9)
+_UNIT = np.eye(3)
+# of the nine entries int a^p b^q dm to the sums below
+_CROSS = EPSILON.reshape(3, 9).T
+_TENSOR = (_UNIT.reshape(9, 1) * _UNIT.reshape(1, 9)) - np.einsum("pc,qr->pqrc", _UNIT, _UNIT).reshape(9, 9)
+
 
 def hat(a: Array) -> Array:
     """Cross-product matrices: ``hat(a) @ b == cross(a, b)``; works on arrays (..., 3)."""
     a = np.asarray(a, dtype=float)
-    out = np.zeros((*a.shape[:-1], 3, 3))
-    out[..., 0, 1], out[..., 0, 2], out[..., 1, 2] = -a[..., 2], a[..., 1], -a[..., 0]
-    out[..., 1, 0], out[..., 2, 0], out[..., 2, 1] = a[..., 2], -a[..., 1], a[..., 0]
-    return out
+    return np.asarray((a @ _HAT).reshape(*a.shape[:-1], 3, 3))
+
+
+def steiner(mass: float, com: Array) -> Array:
+    """Inertia (3, 3) about the origin of a mass at com."""
+    return np.asarray(mass * (com @ com * _UNIT - com[:, None] * com))
+
+
+def dot_moments(S: Array) -> Array:
+    """int a . b dm (...) of second moments int a b^T dm (..., 3, 3)."""
+    return np.asarray(S[..., 0, 0] + S[..., 1, 1] + S[..., 2, 2])
+
+
+def cross_moments(S: Array) -> Array:
+    """int a x b dm (..., 3) of the same."""
+    return np.asarray(S.reshape(*S.shape[:-2], 9) @ _CROSS)
+
+
+def tensor_moments(S: Array) -> Array:
+    """int a~^T b~ dm = (int a . b dm) 1 - int b a^T dm (..., 3, 3) of the same."""
+    return np.asarray((S.reshape(*S.shape[:-2], 9) @ _TENSOR).reshape(S.shape))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +126,15 @@ class ModalBody:
 
     def without_discs(self) -> ModalBody:
         """The body without its sections that turn exactly."""
+        if not len(self.section_inertia):
+            return self
         none = {"section_inertia": np.zeros((0, 3)), "section_turn": np.zeros((0, 3, self.size))}
         return replace(self, **none)  # type: ignore[arg-type]
 
     def moves(self, frame: str) -> bool:
         """Whether elastic coordinates move or turn a frame."""
         at = self.frames[frame]
-        return bool(at.Phi_d.any() or at.Phi_r.any())
+        return bool(np.count_nonzero(at.Phi_d) or np.count_nonzero(at.Phi_r))
 
     def turn_of(self, frame: str, axis: Array) -> Array:
         """Turn of a frame about an axis per unit of the elastic coordinates (n,), for small ones."""
@@ -120,12 +147,11 @@ class ModalBody:
     ) -> ModalBody:
         """A body without elastic coordinates; ``inertia`` is about the centre of mass, in B's axes."""
         com = np.asarray(com, dtype=float)
-        steiner = mass * (com @ com * np.eye(3) - np.outer(com, com))
         return cls.from_integrals(
             names=(),
             mass=mass,
             first=mass * com,
-            I_rr=np.asarray(inertia, dtype=float) + steiner,
+            I_rr=np.asarray(inertia, dtype=float) + steiner(mass, com),
             frames=frames or {},
         )
 
@@ -151,6 +177,7 @@ class ModalBody:
             "M_ee": (n, n),
             "K_ee": (n, n),
             "D_ee": (n, n),
+            "section_turn": (0, 3, n),
         }
         filled = {
             key: np.asarray(modal[key], dtype=float) if key in modal else np.zeros(shape)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pliant.bodies.modal_body import Array
+from pliant.bodies.quadrature import TAPER_POINTS, gauss
 from pliant.model.once import once_per_element
 
 if TYPE_CHECKING:
@@ -74,7 +76,7 @@ class BeamPiece:
         return self.data(fraction) if callable(self.data) else self.data
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BeamProfile:
     """The pieces of a beam, from the root to the tip.
 
@@ -96,6 +98,20 @@ class BeamProfile:
     def uniform(cls, length: float, data: SectionData) -> BeamProfile:
         """A beam of one constant section."""
         return cls((BeamPiece(length, data),))
+
+    @cached_property
+    def moments(self) -> tuple[float, float, float]:
+        """int dm, int x dm and int x^2 dm, in kg, kg m and kg m^2."""
+        mass, first, second = self.moments_beyond(0.0)
+        return mass, first, second
+
+    def moments_beyond(self, start: float) -> list[float]:
+        """The same of what is outboard of a place."""
+        ends = (start, *(b for b in self.breaks if b > start))
+        x, weights = gauss(ends, 2 + TAPER_POINTS)
+        masses = weights * self.at(x).rhoA
+        first = masses * x
+        return [float(masses.sum()), float(first.sum()), float(first @ x)]
 
     def at(self, x: Sequence[float] | Array) -> SectionData:
         """The section data at stations x; a station on a step belongs to the piece that starts there."""
@@ -126,26 +142,22 @@ def beam_profile(beam: Beam) -> BeamProfile:
 
 def _piece(part: Segment) -> BeamPiece:
     def data(fraction: Array) -> SectionData:
-        return _section_data(part, part.length * np.asarray(fraction, dtype=float))
+        x = part.length * np.asarray(fraction, dtype=float)
+        return _section_data(part, part.at(x), np.zeros_like(x))
 
-    if part.taper_to is not None:
-        return BeamPiece(part.length, data)
-    one = data(np.array(0.0))
-    constants = {key: None if (value := getattr(one, key)) is None else float(value) for key in SectionData.__slots__}
-    return BeamPiece(part.length, SectionData(**constants))  # type: ignore[arg-type]
+    return BeamPiece(part.length, data if part.taper_to is not None else _section_data(part, part.at_start(), 0.0))
 
 
-def _section_data(part: Segment, x: Array) -> SectionData:
-    known = part.at(x)
+def _section_data(part: Segment, known: Mapping[str, Any], zero: Any) -> SectionData:
     given = part.properties
     rhoJ = known["rhoJ"] if given is not None and given.rhoJ is not None else None
     rhoIy, rhoIz = known["rhoIy"], known["rhoIz"]
     if rhoJ is not None and (rhoIy is None or rhoIz is None):
         # only the polar inertia is known: a section of equal moments, or what the known one leaves
         rhoIy, rhoIz, rhoJ = _split_polar(rhoJ, rhoIy, rhoIz)
-    zero, infinite = np.zeros_like(x), np.full_like(x, inf)
+    infinite = zero + inf
 
-    def value(key: str, default: Array) -> Array:
+    def value(key: str, default: Any) -> Any:
         constant = known[key]
         return default if constant is None else constant
 

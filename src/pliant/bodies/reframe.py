@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from pliant.bodies.modal_body import Array, Attachment, ModalBody, hat
+from pliant.bodies.modal_body import Array, Attachment, ModalBody, hat, steiner
 
 IDENTITY = np.eye(3)
 
@@ -39,7 +39,7 @@ def reframe(body: ModalBody, R: Array, p: Array) -> ModalBody:
 
 def is_same_frame(R: Array, p: Array) -> bool:
     """Whether a frame that is placed by R, p in another one is that frame."""
-    return not p.any() and bool((R == IDENTITY).all())
+    return not np.count_nonzero(p) and not np.count_nonzero(R != IDENTITY)
 
 
 def add_part(body: ModalBody, frame: str, mass: float, com: Array, inertia: Array) -> ModalBody | None:
@@ -50,7 +50,7 @@ def add_part(body: ModalBody, frame: str, mass: float, com: Array, inertia: Arra
     at = body.frames[frame]
     if not body.moves(frame):
         return add_rigid(body, mass, at.position + at.rotation @ com, at.rotation @ inertia @ at.rotation.T)
-    if com.any() or inertia.any():
+    if np.count_nonzero(com) or np.count_nonzero(inertia):
         return None
     large = None if body.large is None else body.large.with_point(mass, frame, at.position)
     if body.large is not None and large is None:
@@ -60,10 +60,9 @@ def add_part(body: ModalBody, frame: str, mass: float, com: Array, inertia: Arra
 
 def add_rigid(body: ModalBody, mass: float, com: Array, inertia: Array) -> ModalBody:
     """Weld a rigid part to a body's own frame; ``inertia`` about the part's centre of mass."""
-    part = ModalBody.rigid(mass, com, inertia)
     large = None if body.large is None else body.large.with_rigid(mass, com, inertia)
-    first, I_rr = body.first + part.first, body.I_rr + part.I_rr
-    return replace(body, mass=body.mass + mass, first=first, I_rr=I_rr, large=large)
+    I_rr = body.I_rr + inertia + steiner(mass, com)
+    return replace(body, mass=body.mass + mass, first=body.first + mass * com, I_rr=I_rr, large=large)
 
 
 def add_point(body: ModalBody, mass: float, at: Attachment) -> ModalBody:

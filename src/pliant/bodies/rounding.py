@@ -24,22 +24,28 @@ def clean(a: Array) -> list[Any]:
     return out
 
 
-def _cleaned(x: Any) -> Any:
+def _cleaned(x: list[Any]) -> list[Any]:
     # most of what is cleaned has three or nine entries
-    if isinstance(x, list):
+    if x and isinstance(x[0], list):
         return [_cleaned(part) for part in x]
-    size = abs(x)
-    if size < ROUNDING:
-        return 0.0
-    return math.copysign(1.0, x) if abs(size - 1.0) < ROUNDING else x
+    return [
+        0.0
+        if -ROUNDING < y < ROUNDING
+        else math.copysign(1.0, y)
+        if -ROUNDING < y - 1.0 < ROUNDING or -ROUNDING < y + 1.0 < ROUNDING
+        else y
+        for y in x
+    ]
 
 
 def rounded(a: Array) -> Array:
     """An array; what only rounding left of a turned one is zero."""
-    if not a.size or not a.any():
+    filled = np.count_nonzero(a)
+    if not filled:
         return a
     size = np.abs(a)
-    return np.where(size < ROUNDING * size.max(), 0.0, a)
+    small = size < ROUNDING * size.max()
+    return a if np.count_nonzero(small) == a.size - filled else np.where(small, 0.0, a)
 
 
 def flat(a: Array) -> list[float]:

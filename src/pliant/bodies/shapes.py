@@ -27,8 +27,8 @@ ShapeFunction = Callable[[Array, float], Sequence[Array]]
 
 # clamped modes below this root use the classical form
 _LOW = 2.5
-# of the series sinh z - sin z = 2 z^3 sum_k z^4k / (4 k + 3)!, and of its three derivatives: enough up to z = 5
-CLAMPED_TERMS = 12
+# of the series sinh z - sin z = 2 z^3 sum_k z^4k / (4 k + 3)!, and of its three derivatives: enough up to z = 3
+CLAMPED_TERMS = 9
 _CLAMPED = np.array([[2.0 / factorial(4 * k + first) for k in range(CLAMPED_TERMS)] for first in (3, 2, 1, 0)])
 # Gauss points of a panel for functions of which nothing is known
 _UNKNOWN_POINTS = 24
@@ -108,7 +108,8 @@ class Clamped(Shape):
     def _raw(self, xi: Array, orders: Sequence[int]) -> Array:
         # sinh - sin, cosh - cos, sinh + sin and cosh + cos: the derivative of each is the next
         known = _clamped_functions(self.beta * xi)
-        return np.stack([self.beta**k * (known[(k + 1) % 4] - self.sigma * known[k % 4]) for k in orders])
+        even, odd = known.take([(k + 1) % 4 for k in orders], 0), known.take([k % 4 for k in orders], 0)
+        return np.asarray(np.array([[self.beta**k] for k in orders]) * (even - self.sigma * odd))
 
     @property
     def points(self) -> int:
@@ -242,7 +243,7 @@ def sampled(shapes: Sequence[Shape], x: Array, orders: Sequence[int]) -> Array:
             degrees = tuple(shape.degree for shape in alike)  # type: ignore[attr-defined]
             parts.append(_strain_polynomials(degrees, alike[0].integrals, xi, orders))  # type: ignore[attr-defined]
         else:
-            parts.append(np.stack([shape._raw(xi, orders) for shape in alike], axis=1))
+            parts.append(np.array([shape._raw(xi, orders) for shape in alike]).swapaxes(0, 1))
     raw = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
     return _finished(raw, shapes, x, orders)
 
@@ -252,18 +253,21 @@ def _finished(raw: Array, shapes: Sequence[Shape], x: Array, orders: Sequence[in
     scales = np.array([[shape.scale / shape.length**order for shape in shapes] for order in orders])
     values = scales[:, :, None] * raw
     for end, zeros in ((0.0, [s.root_zeros for s in shapes]), (shapes[0].length, [s.tip_zeros for s in shapes])):
-        places = np.flatnonzero(x == end)
+        places = (x == end).nonzero()[0]
         if len(places):
             held = [(row, k) for k, own in enumerate(zeros) for row, order in enumerate(orders) if order in own]
-            for row, k in held:
-                values[row, k, places] = 0.0
+            for at in places.tolist():
+                for row, k in held:
+                    values[row, k, at] = 0.0
     return values
 
 
 def _clamped_functions(z: Array) -> Array:
     """sinh z - sin z, cosh z - cos z, sinh z + sin z and cosh z + cos z (4, places), by series of positive terms."""
     square = z * z
-    found = _CLAMPED @ np.vander(square * square, CLAMPED_TERMS, increasing=True).T
+    powers = np.empty((CLAMPED_TERMS, len(z)))
+    powers[0], powers[1:] = 1.0, square * square
+    found = _CLAMPED @ np.multiply.accumulate(powers, axis=0, out=powers)
     found[0] *= square * z
     found[1] *= square
     found[2] *= z
@@ -283,7 +287,7 @@ def _waves(waves: Sequence[Wave], xi: Array, orders: Sequence[int]) -> Array:
         [[w.beta**k * f for f in (*turned[k % 4](w), (-1) ** k * w.c, w.d)[: len(parts)]] for w in waves]
         for k in orders
     ]  # fmt: skip
-    return np.asarray(np.einsum("owf,fwp->owp", np.array(factors), np.stack(parts)))
+    return np.asarray(np.einsum("owf,fwp->owp", np.array(factors), np.array(parts)))
 
 
 def _strain_polynomials(degrees: tuple[int, ...], integrals: int, xi: Array, orders: Sequence[int]) -> Array:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.bodies.modal_body import Array
+from pliant.bodies.modal_body import Array, cross_moments, dot_moments, tensor_moments
 
 SAME_LINE = 1e-9
 """Spread of a mass beside a line, of that along it, which is rounding."""
@@ -40,23 +40,27 @@ class ShorteningFields:
         """Integrals of a body with n modes and these fields; its mass m, int r dm and int r r^T dm where they act."""
         n, k = body["first_modal"].shape[1], len(self.shifts)
         # with r = (1, x, y, z) a field is u_j = H_j r
-        H = np.concatenate([self.shifts[:, :, None], self.gradients], axis=2).reshape(3 * k, 4)
+        fields = np.empty((k, 3, 4))
+        fields[:, :, 0], fields[:, :, 1:] = self.shifts, self.gradients
+        H = fields.reshape(3 * k, 4)
         S = np.empty((4, 4))
         S[0, 0], S[0, 1:], S[1:, 0], S[1:, 1:] = mass, place, place, spread
-        F = np.concatenate([body["first_modal"].T[:, :, None], np.swapaxes(moments(body["I_re"]), 1, 2)], axis=2)
+        F = np.empty((n, 3, 4))
+        F[:, :, 0], F[:, :, 1:] = body["first_modal"].T, moments(body["I_re"]).swapaxes(1, 2)
         # int a b^T dm of places r, shapes phi and fields u
-        r_u = np.swapaxes((H @ S[:, 1:]).reshape(k, 3, 3), 1, 2)
+        held = H @ S
+        r_u = held[:, 1:].reshape(k, 3, 3).swapaxes(1, 2)
         pairs = np.zeros((n + k, n + k, 3, 3))
-        pairs[:n, n:] = (F.reshape(3 * n, 4) @ H.T).reshape(n, 3, k, 3).swapaxes(1, 2)
-        pairs[n:, :n] = pairs[:n, n:].transpose(1, 0, 3, 2)
-        pairs[n:, n:] = (H @ S @ H.T).reshape(k, 3, k, 3).swapaxes(1, 2)
+        pairs[:n, n:] = mixed = (F.reshape(3 * n, 4) @ H.T).reshape(n, 3, k, 3).swapaxes(1, 2)
+        pairs[n:, :n] = mixed.transpose(1, 0, 3, 2)
+        pairs[n:, n:] = (held @ H.T).reshape(k, 3, k, 3).swapaxes(1, 2)
         out = {
-            "first_modal": np.concatenate([body["first_modal"], (H @ S[:, 0]).reshape(k, 3).T], axis=1),
-            "beta": np.concatenate([body["beta"], _cross(r_u).T], axis=1),
-            "lam": _cross(pairs),
-            "I_re": np.concatenate([body["I_re"], _tensor(r_u)]),
-            "I_ee": _tensor(pairs),
-            "M_ee": np.einsum("ijaa->ij", pairs),
+            "first_modal": np.concatenate([body["first_modal"], held[:, 0].reshape(k, 3).T], axis=1),
+            "beta": np.concatenate([body["beta"], cross_moments(r_u).T], axis=1),
+            "lam": cross_moments(pairs),
+            "I_re": np.concatenate([body["I_re"], tensor_moments(r_u)]),
+            "I_ee": tensor_moments(pairs),
+            "M_ee": dot_moments(pairs),
             "K_ee": np.zeros((n + k, n + k)),
             "D_ee": np.zeros((n + k, n + k)),
         }
@@ -67,12 +71,14 @@ class ShorteningFields:
 
 def factors(A: Array) -> tuple[Array, Array]:
     """Orthonormal columns of A (rank, rows) and what multiplies them (rank, columns)."""
-    filled = np.flatnonzero(A.any(axis=1))
+    filled = np.asarray(A.any(axis=1)).nonzero()[0]
     if not len(filled):
         return np.zeros((0, len(A))), np.zeros((0, A.shape[1]))
     if len(filled) == 1:
         # a straight beam shortens along its axis alone
-        return np.eye(len(A))[filled], A[filled]
+        U = np.zeros((1, len(A)))
+        U[0, filled] = 1.0
+        return U, A[filled]
     U, sizes, _ = np.linalg.svd(A, full_matrices=False)
     U = U[:, sizes > RANK * sizes[0]].T
     largest = np.take_along_axis(U, np.abs(U).argmax(axis=1)[:, None], axis=1)
@@ -82,24 +88,17 @@ def factors(A: Array) -> tuple[Array, Array]:
 
 def inverse_of_spread(A: Array) -> Array:
     """Inverse of a symmetric (3, 3) where it has one: mass along a line has no spread beside it."""
-    d = np.diagonal(A)
-    if np.count_nonzero(A) > np.count_nonzero(d):
+    moments = A.diagonal().tolist()
+    if np.count_nonzero(A) > 3 - moments.count(0.0):
         return np.asarray(np.linalg.pinv(A, rcond=SAME_LINE, hermitian=True), dtype=float)
-    large = np.abs(d) > SAME_LINE * np.abs(d).max()
-    return np.diag(np.where(large, 1.0 / np.where(large, d, 1.0), 0.0))
+    least = SAME_LINE * max(map(abs, moments))
+    out = np.zeros((3, 3))
+    for k, moment in enumerate(moments):
+        if abs(moment) > least:
+            out[k, k] = 1.0 / moment
+    return out
 
 
 def moments(tensor: Array) -> Array:
     """int a b^T dm of int a~^T b~ dm = (int a . b dm) 1 - int b a^T dm, whose trace is 2 int a . b dm (..., 3, 3)."""
-    trace = np.einsum("...aa->...", tensor) / 2
-    return np.asarray(np.swapaxes(trace[..., None, None] * IDENTITY - tensor, -1, -2))
-
-
-def _tensor(pairs: Array) -> Array:
-    trace = np.einsum("...aa->...", pairs)
-    return np.asarray(trace[..., None, None] * IDENTITY - np.swapaxes(pairs, -1, -2))
-
-
-def _cross(pairs: Array) -> Array:
-    S = pairs
-    return np.stack([S[..., 1, 2] - S[..., 2, 1], S[..., 2, 0] - S[..., 0, 2], S[..., 0, 1] - S[..., 1, 0]], axis=-1)
+    return np.asarray(np.swapaxes((dot_moments(tensor) / 2)[..., None, None] * IDENTITY - tensor, -1, -2))

@@ -129,7 +129,6 @@ class Segment(Element):
 
     def at(self, x: Array) -> dict[str, Array | None]:
         """The constants at places x from the start of the segment."""
-        x = np.clip(np.asarray(x, dtype=float), 0.0, self.length)
         if self.properties is not None:
             p = self.properties
             values = {key: getattr(p, key) for key in CONSTANTS}
@@ -137,10 +136,11 @@ class Segment(Element):
                 values["rhoJ"] = p.rhoIy + p.rhoIz
             elif p.rhoJ is not None and p.rhoIy is None and p.rhoIz is None:
                 values["rhoIy"] = values["rhoIz"] = p.rhoJ / 2
-            return {key: None if value is None else np.full(x.shape, value) for key, value in values.items()}
+            return {key: None if value is None else np.full(np.shape(x), value) for key, value in values.items()}
         if self.section is None or self.material is None:
             raise ModelError("a segment needs a section and a material")
         material = self.material if isinstance(self.material, Material) else find_material(str(self.material))
+        x = np.clip(np.asarray(x, dtype=float), 0.0, self.length)
         c = self.section.constants(self.taper_to, x / self.length)
         E, G, rho = material.E, material.G, material.density
         full: dict[str, Array | None] = {
@@ -156,6 +156,12 @@ class Segment(Element):
             "kGAz": None if G is None or c.kz is None else c.kz * G * c.A,
         }
         return {key: None if value is None else np.broadcast_to(value, x.shape) for key, value in full.items()}
+
+    @once_per_element
+    def at_start(self) -> Mapping[str, float | None]:
+        """The constants where it begins, those of all of a uniform segment."""
+        known = self.at(np.zeros(()))
+        return {key: None if value is None else float(value) for key, value in known.items()}
 
 
 class Beam(Element):
@@ -276,7 +282,7 @@ class Beam(Element):
         parts = self.parts()
         if any(isinstance(part.material, str) and part.material not in MATERIALS for part in parts):
             return
-        starts = [part.at(np.zeros(())) for part in parts]
+        starts = [part.at_start() for part in parts]
         remedies = {"GJ": "G or nu of the material and J of the section"}
         for place, family, constant in self._needs():
             if any(known[constant] is None for known in starts):

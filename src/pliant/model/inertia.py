@@ -17,6 +17,7 @@ from pliant.model.units import POSITIVE, Length, Mass, Quantity
 TRIANGLE = 5e-3
 DEFINITE = 1e-6
 SYMMETRIC = 1e-6
+UNIT = np.eye(3)
 
 Row = tuple[float, float, float]
 InertiaValue = float | Row | tuple[float, float, float, float, float, float] | tuple[Row, Row, Row]
@@ -89,26 +90,39 @@ class RigidMass(Element):
         self._check_inertia()
 
     def _check_inertia(self) -> None:
-        given = self._given_inertia()
-        size = np.abs(given).max()
+        if isinstance(self.inertia, float):
+            size = abs(self.inertia)
+        else:
+            given = self._given_inertia()
+            size = float(np.abs(given).max())
+            if np.abs(given - given.T).max() > SYMMETRIC * size:
+                refuse([of_value("inertia", message=f"is {show(self.inertia)}; it must be symmetric")])
         if self.mass == 0 and size == 0:
             refuse([of_value("mass", message="is 0 kg and there is no inertia; leave the part out or give its mass")])
         # 1e-9 of mass times distance squared guards the shift to the centre of mass against rounding
-        scale = size + 1e-3 * self.mass * float(np.dot(self.com, self.com))
-        if np.abs(given - given.T).max() > SYMMETRIC * size:
-            refuse([of_value("inertia", message=f"is {show(self.inertia)}; it must be symmetric")])
-        moments = np.linalg.eigvalsh(self.inertia_matrix())
-        text = f"is {show(self.inertia)}; its principal moments are [{', '.join(f'{m:.4g}' for m in moments)}]"
-        if moments[0] < -DEFINITE * scale:
-            refuse([of_value("inertia", message=f"{text} about the centre of mass; none may be negative")])
-        if moments[2] - moments[0] - moments[1] > TRIANGLE * scale:
-            refuse([of_value("inertia", message=f"{text}; none may exceed the sum of the other two")])
+        scale = size + 1e-3 * self.mass * sum(x * x for x in self.com)
+        least, middle, most = self._principal_moments()
+        if least < -DEFINITE * scale:
+            self._refuse_moments(" about the centre of mass; none may be negative")
+        if most - least - middle > TRIANGLE * scale:
+            self._refuse_moments("; none may exceed the sum of the other two")
+
+    def _principal_moments(self) -> list[float]:
+        """Those about the centre of mass, the smallest first."""
+        if isinstance(self.inertia, float) and (self.inertia_about == "com" or not any(self.com)):
+            return [self.inertia] * 3
+        moments: list[float] = np.linalg.eigvalsh(self.inertia_matrix()).tolist()
+        return moments
+
+    def _refuse_moments(self, why: str) -> None:
+        moments = ", ".join(f"{m:.4g}" for m in self._principal_moments())
+        refuse([of_value("inertia", message=f"is {show(self.inertia)}; its principal moments are [{moments}]{why}")])
 
     def _given_inertia(self) -> Array:
         """The inertia as given, about its own reference point."""
         values = np.array(self.inertia, dtype=float)
         if values.ndim == 0:
-            return values * np.eye(3)
+            return values * UNIT
         if values.shape == (6,):
             xx, yy, zz, xy, xz, yz = values
             return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
@@ -118,14 +132,17 @@ class RigidMass(Element):
         """The centre of mass as an array (3,)."""
         return np.array(self.com, dtype=float)
 
+    @once_per_element
     def inertia_matrix(self) -> Array:
         """The inertia about the centre of mass as an array (3, 3)."""
         given = self._given_inertia()
-        given = (given + given.T) / 2
-        if self.inertia_about == "com":
-            return given
-        c = self.com_vector()
-        return given - self.mass * (c @ c * np.eye(3) - np.outer(c, c))
+        found = (given + given.T) / 2
+        if self.inertia_about != "com":
+            c = self.com_vector()
+            found = found - self.mass * (c @ c * UNIT - np.outer(c, c))
+        # whoever has the same part has the same array
+        found.flags.writeable = False
+        return found
 
 
 class RigidPart(RigidMass):

@@ -141,5 +141,5 @@ class Link(Element):
 
 @lru_cache(maxsize=256)
 def _end(name: str, x: float, on_beam: bool) -> Frame:
-    """A frame that nobody wrote."""
-    return Frame(name=name, x=x) if on_beam else Frame(name=name, position=(x, 0.0, 0.0))
+    """A frame that nobody wrote, at a place that was checked with its link."""
+    return Frame.model_construct(name=name, **({"x": x} if on_beam else {"position": (x, 0.0, 0.0)}))

@@ -55,12 +55,36 @@ def with_value(robot: Robot, path: str, value: Any, *, check: bool = True) -> Ro
     check  whether the new robot is checked like one from a file; a derivative may step over a bound
     """
     steps = _whole(robot, steps_of(path))
-    if check:
-        robot = _named_material(robot, steps)
-        raw = replaced(robot, steps, value, path)
-        return type(robot).model_validate(raw, context={"units": True})
-    changed: Robot = _copied(robot, steps, value, path)
-    return changed
+    if not check:
+        changed: Robot = _copied(robot, steps, value, path)
+        return changed
+    if (other := _with_number(robot, steps, value, path)) is not None:
+        return other
+    raw = replaced(_named_material(robot, steps), steps, value, path)
+    return type(robot).model_validate(raw, context={"units": True})
+
+
+def _with_number(robot: Robot, steps: Steps, value: Any, path: str) -> Robot | None:
+    """The robot with another number in a link, where only this link must be checked; None if all must be.
+
+    Names stay as they are, and so does who carries whom. What is wrong is said by the check of the whole robot.
+    """
+    if steps[0] != "links" or len(steps) < 4 or robot.loops_are_aligned:
+        return None
+    i = int(steps[1])
+    link = robot.links[i]
+    old: Any = link
+    try:
+        for k in range(2, len(steps)):
+            old, taken = inside(old, steps[k:], path)
+            if taken > 1:
+                return None
+        if not isinstance(old, float) or isinstance(value, bool) or not isinstance(value, float | int | str):
+            return None
+        new = type(link).model_validate(replaced(link, steps[2:], value, path), context={"units": True})
+    except ModelError:
+        return None
+    return robot.model_copy(update={"links": (*robot.links[:i], new, *robot.links[i + 1 :])})
 
 
 def _whole(robot: Robot, steps: Steps) -> Steps:
@@ -100,7 +124,7 @@ def inside(node: Any, steps: Steps, path: str) -> tuple[Any, int]:
             raise ModelError(f"'{path}': there is no '{key}'{did_you_mean(key, node) or _listed(node)}")
         return node[key], 1
     if isinstance(node, Element):
-        if key == getattr(node, "kind", None):
+        if key == getattr(type(node), "kind", None):
             # a file writes the kind of a section as a key
             return node, 1
         if key not in type(node).model_fields:
@@ -136,7 +160,7 @@ def replaced(node: Any, steps: Steps, value: Any, path: str) -> Any:
     data = {**node.given(), steps[0]: new}
     if new is None:
         del data[steps[0]]
-    kind = getattr(node, "kind", None)
+    kind = getattr(type(node), "kind", None)
     return data if kind is None else {kind: data}
 
 

@@ -45,6 +45,8 @@ def about(axis: str, angle: float) -> Array:
 
 def turn_about(axis: Array, angle: float) -> Array:
     """The rotation matrix about a unit vector (3,)."""
+    if angle == 0.0:
+        return np.identity(3)
     K = np.array([[0.0, -axis[2], axis[1]], [axis[2], 0.0, -axis[0]], [-axis[1], axis[0], 0.0]])
     return np.asarray(np.eye(3) + _snap(math.sin(angle)) * K + (1 - _snap(math.cos(angle))) * K @ K)
 

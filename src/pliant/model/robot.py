@@ -197,11 +197,16 @@ class Robot(Element):
         """Places beside frames become frames, and loops that ask for it are aligned in the reference pose."""
         from pliant.model.closing import place_anchors
 
-        if any(loop.align or not all(isinstance(end, str) for end in loop.frames) for loop in self.loops):
+        if self.loops_are_aligned:
             try:
                 self.__dict__["links"], self.__dict__["loops"] = place_anchors(self)
             except ModelError as error:
                 refuse([at("loops", message=str(error))])
+
+    @property
+    def loops_are_aligned(self) -> bool:
+        """Whether frames of loops depend on where they are in the reference pose."""
+        return any(loop.align or not all(isinstance(end, str) for end in loop.frames) for loop in self.loops)
 
     # ------------------------------------------------------------ looking things up
 

@@ -8,6 +8,9 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+FEW = 8
+"""Parts of an array up to which each is asked for itself."""
+
 
 class Nothing(list[Any]):
     """Nested lists of zeros of some shape; one object for all of them, so it cannot be changed."""
@@ -34,12 +37,14 @@ def nothing(*shape: int) -> Nothing:
 
 def nested(a: NDArray[np.float64]) -> list[Any]:
     """An array as nested lists, with parts that are zero as such."""
-    if a.ndim == 1 or not a.size:
-        return a.tolist() if a.any() or not a.size else nothing(len(a))
-    filled = np.asarray(a.reshape(len(a), -1).any(axis=1))
-    if not filled.any():
+    if a.size and not np.count_nonzero(a):
         return nothing(*a.shape)
+    if a.ndim == 1 or not a.size:
+        return list(a.tolist())
     empty = nothing(*a.shape[1:])
+    if len(a) <= FEW:
+        return [nested(part) if np.count_nonzero(part) else empty for part in a]
+    filled = np.asarray(a.reshape(len(a), -1).any(axis=1))
     return [nested(part) if some else empty for part, some in zip(a, filled.tolist(), strict=True)]
 
 

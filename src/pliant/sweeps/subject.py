@@ -37,14 +37,19 @@ def changed(subject: Subject, values: Mapping[str, Any]) -> Subject:
             subject = subject.set(place, value)
         return subject
     study, robot = subject, subject.robot
+    own: dict[str, Any] = {}
     for place, value in values.items():
         inner = _in_robot(place)
         if inner is None:
-            steps, whole = _in_study(study, place, value)
-            study = _checked(replaced(study, steps, whole, place))
+            own[place] = value
         else:
             robot = robot.set(inner, value)
-    return study if robot is subject.robot else _checked({**study.given(), "robot": robot})
+    # the study is checked once with the new robot and its first own value, and again for every further one
+    changes = {} if robot is study.robot else {"robot": robot}
+    for place, value in own.items():
+        steps, whole = _in_study(study, place, value)
+        study = _checked({**replaced(study, steps, whole, place), **changes})
+    return _checked({**study.given(), **changes}) if changes and not own else study
 
 
 def _checked(data: Any) -> Study:

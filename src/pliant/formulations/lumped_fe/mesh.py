@@ -326,7 +326,7 @@ def _damping(link: Link, robot: Robot, mesh: LinkMesh) -> csr_array:
         for name, load in mounted(link, robot).items():
             node = mesh.frames[name].node
             J = spread[6 * node : 6 * node + 6].toarray()
-            loaded += J.T @ load_mass(load, mesh.bodies.x[node]) @ J
+            loaded += load_mass(load, mesh.bodies.x[node], J[:3], J[3:])
         inner = csr_array(modal_damping(loaded, K, given.ratio or 0.0))
     own = _deformation(mesh)
     return csr_array(D + own.T @ inner @ own)
