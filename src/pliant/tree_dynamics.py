@@ -388,10 +388,10 @@ class TreeDynamics:
         return self.motions_in(self._acceleration(q, v, a), frames)
 
     def motions_in(self, flat: Floats, frames: Sequence[str]) -> FrameMotions:
-        """The same from the motions of all links and frames, as the program gives them."""
-        own = np.stack([flat[_rows(self._frame_link(frame), MOTION_SIZE + 9)] for frame in frames])
+        """The same from the motions of all links and frames, as the program gives them, of one state or several."""
+        own = np.stack([flat[..., _rows(self._frame_link(frame), MOTION_SIZE + 9)] for frame in frames], axis=-2)
         m = motion_arrays(own)
-        return FrameMotions(m.R, m.w, np.einsum("fij,fj->fi", m.R, own[:, -6:-3]))
+        return FrameMotions(m.R, m.w, np.einsum("...ij,...j->...i", m.R, own[..., -6:-3]))
 
     def jacobian(self, frame: str, q: States) -> Floats:
         """J (6, n): linear, then angular velocity of a frame per unit rate of each coordinate, base axes.

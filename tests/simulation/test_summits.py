@@ -47,8 +47,8 @@ class Climber:
 
     def __init__(self, runs=1):
         self.asked = 0
-        two = np.full((runs, 2), -np.inf)
-        self.tops = Tops(np.zeros(2, dtype=int), np.array([1.0, -1.0]), np.ones(2, dtype=bool), two, np.zeros((runs, 2)))
+        best, when = np.full((runs, 2), -np.inf), np.zeros((runs, 2))
+        self.tops = Tops(np.zeros(2, dtype=int), np.array([1.0, -1.0]), np.ones(2, dtype=bool), best, when)
 
     def climb(self, track, runs=(0,)):
         looks, seen = self.tops.climbing(track, np.array(runs)), None

@@ -5,8 +5,11 @@ import pytest
 
 import pliant
 from pliant.analysis.equilibrium import settle
+from pliant.engine.stepping.signals import Signals
 from pliant.simulation.checks import AxialAsk, EnergiesAsk
 from pliant.simulation.choice import RateAsk, fastest_rate
+from pliant.simulation.drives.law import compiled_law
+from pliant.simulation.integrators.compiled import FitAsk
 from pliant.simulation.peaks import PositionsAsk
 from pliant.simulation.recorder import InstantsAsk
 from pliant.simulation.run import Run
@@ -95,7 +98,17 @@ def test_equilibria_are_those_of_each_robot(arms, monkeypatch):
         np.testing.assert_allclose(found, alone, rtol=SAME, atol=SAME * np.abs(alone).max())
 
 
-def runs(arms, **drive):
+MOVES = {
+    "quintic": {"quintic": {"to": {"hinge": 0.5}, "duration": 0.3}},
+    "hold": {"hold": {"to": {"hinge": 0.2}}},
+    "sequence": {
+        "sequence": {"parts": [{"trapezoidal": {"to": {"hinge": 0.5}, "duration": 0.3}}, {"hold": {"duration": 0.1}}]}
+    },
+    "spline": {"spline": {"times": [0.0, 0.2, 0.3], "points": [{"hinge": 0.0}, {"hinge": 0.3}, {"hinge": 0.1}]}},
+}
+
+
+def runs(arms, move="quintic", disturbances=(), **drive):
     for k, arm in enumerate(arms):
         yield Run(
             pliant.Study(
@@ -104,13 +117,14 @@ def runs(arms, **drive):
                 until=0.5,
                 drive={
                     "pid": {
-                        "trajectory": {"quintic": {"to": {"hinge": 0.5}, "duration": 0.3}},
+                        "trajectory": MOVES[move],
                         "kp": 31.0 + k,
                         "kd": 2.3,
                         "gravity": "desired",
                         **drive,
                     }
                 },
+                disturbances=disturbances,
                 integrator={"method": "dop853"},
             ),
             arm,
@@ -126,10 +140,40 @@ def test_rates_and_efforts_are_those_of_each_run(arms, drive, monkeypatch):
         assert found == pytest.approx(fastest_rate(ask.equations, ask.q, ask.v), rel=RATE)
     times = np.sort(rng.uniform(0.0, 0.5, 7))
     asks = [InstantsAsk(run.equations, times, rng.standard_normal((7, run.equations.size))) for run in some]
-    for ask, found in zip(asks, Together().answers(asks), strict=True):
-        alone = ask.alone()
+    expected = [ask.alone() for ask in asks]
+    monkeypatch.setattr(InstantsAsk, "alone", None)
+    for found, alone in zip(Together().answers(asks), expected, strict=True):
         np.testing.assert_allclose(found.tau, alone.tau, rtol=SAME, atol=SAME * np.abs(alone.tau).max())
         np.testing.assert_allclose(found.reference, alone.reference, rtol=SAME)
+
+
+PUSH = {"frame": "tip", "force": [0.0, 3.0, "20 * t"], "start": 0.02, "end": 0.2}
+
+
+def signals(equations):
+    """What machine code follows: that of the drive, then that of loads."""
+    law = compiled_law(equations)
+    return lambda t: np.hstack([law.signals(t), *(load.signals(equations.clocks(t)) for load in equations.loads)])
+
+
+@pytest.mark.parametrize("move", MOVES)
+@pytest.mark.parametrize("further", [{}, {"ki": 7.1, "disturbances": [PUSH]}], ids=["plain", "integral and push"])
+def test_what_drives_follow_is_fitted_for_all_runs(arms, move, further, monkeypatch):
+    some, rng = list(runs(arms[:3], move, **further)), np.random.default_rng(5)
+    for run in some:
+        run.equations.enter(0.05, 0.1)
+    asks = [FitAsk(run.equations, signals(run.equations), 0.05, 0.1, 2) for run in some]
+    times = np.sort(rng.uniform(0.05, 0.1, 7))
+    asks += [InstantsAsk(run.equations, times, rng.standard_normal((7, run.equations.size))) for run in some]
+    expected = [ask.alone() for ask in asks]
+    for kind in (FitAsk, InstantsAsk):
+        monkeypatch.setattr(kind, "alone", None)
+    for found, alone in zip(Together().answers(asks), expected, strict=True):
+        if isinstance(alone, Signals):
+            assert (found.start, found.piece) == (alone.start, alone.piece)
+            found, alone = (found.coefficients,), (alone.coefficients,)
+        for one, other in zip(found, alone, strict=True):
+            np.testing.assert_allclose(one, other, rtol=SAME, atol=SAME * np.abs(other).max(initial=0.0))
 
 
 def test_loops_and_numpy_are_in_no_flock(arms):

@@ -232,9 +232,10 @@ def _linear_words(name: str, change: AxialChange, when: str, cure: str) -> Itera
 
 
 class RootLoads(NamedTuple):
-    """What joints hand to their links at a state, by name (6,), and the motions of the roots of ``axial_roots``."""
+    """What acts at the roots of ``axial_roots`` in some states: forces along the axes that joints hand to the links, no
+    number where there is none (states, links), and motions, each (states, links, ...)."""
 
-    reactions: dict[str, Floats]
+    forces: Floats
     motions: FrameMotions
 
 
@@ -243,50 +244,65 @@ def axial_roots(arm: Dynamics) -> list[str]:
     return [f"{link.name}.root" for link, _ in _axial_links(arm)]
 
 
+def root_forces(arm: Dynamics, wrenches: Floats) -> Floats:
+    """Forces of ``RootLoads`` (states, links) from what all links of the tree are given (states, tree links, 6)."""
+    known = {link.joint or link.name: k for k, link in enumerate(arm.tree.links) if link.joint or link.body.mass}
+    out = np.full((len(wrenches), len(_axial_links(arm))), np.nan)
+    for i, (link, member) in enumerate(_axial_links(arm)):
+        k = known.get(member.joint.name or link.name, known.get(link.name))
+        if k is not None:
+            out[:, i] = wrenches[:, k, :3] @ arm.tree.links[k].R_DB[:, 0]
+    return out
+
+
 def _axial_links(arm: Dynamics) -> list[tuple[Link, Member]]:
     return [(link, member) for link, member in _flexible(arm) if _bends(link) and member.joint.kind != "free"]
 
 
 def axial_changes(
-    arm: Dynamics,
-    q: Floats,
-    v: Floats,
-    a: Floats,
-    loads: Sequence[FrameLoad] = (),
-    carried: Sequence[RootLoads] | None = None,
+    arm: Dynamics, q: Floats, v: Floats, a: Floats, loads: Sequence[FrameLoad] = ()
 ) -> list[dict[str, AxialChange]]:
     """For each of some states (states, n) link -> what its axial force does, of beams whose bending is not exact and
-    of modal data; nothing where the state is one that the robot cannot have.
-
-    carried  what joints carry in these states, where that is known already
-    """
-    flexible = _axial_links(arm)
+    of modal data; nothing where the state is one that the robot cannot have."""
     found: list[dict[str, AxialChange]] = [{} for _ in q]
-    if not flexible:
+    if not _axial_links(arm):
         return found
-    frames = [f"{link.name}.root" for link, _ in flexible]
-    rows, motions, roots = [], [], []
-    for k, state in enumerate(zip(q, v, a, strict=True)):
-        try:
-            known = carried[k] if carried else RootLoads(arm.reactions(*state), _root_motions(arm, frames, *state))
-        except (FloatingPointError, np.linalg.LinAlgError):
-            continue
-        reactions = known.reactions
-        rows.append(k)
-        motions.append(known.motions)
-        forces = (reactions.get(m.joint.name or link.name, reactions.get(link.name)) for link, m in flexible)
-        roots.append([np.nan if force is None else force[0] for force in forces])
-    if not rows:
-        return found
-    R, w, own = (np.array(each) for each in zip(*motions, strict=True))
-    for i, (link, _) in enumerate(flexible):
-        root = np.array(roots)[:, i]
+    rows, known = _root_loads(arm, q, v, a)
+    for k, changes in zip(rows, axial_changes_by(arm, q[rows], known, loads), strict=True):
+        found[k] = changes
+    return found
+
+
+def axial_changes_by(
+    arm: Dynamics, q: Floats, known: RootLoads, loads: Sequence[FrameLoad] = ()
+) -> list[dict[str, AxialChange]]:
+    """The same from what acts at the roots in these states."""
+    found: list[dict[str, AxialChange]] = [{} for _ in q]
+    for i, (link, _) in enumerate(_axial_links(arm) if len(q) else ()):
+        root = known.forces[:, i]
         if np.isnan(root).any():
             continue
-        changes = _changes(arm, link, root, R[:, i], w[:, i], own[:, i], q[rows], loads)
-        for k, change in zip(rows, changes, strict=True):
-            found[k][link.name] = change
+        R, w, own = (each[:, i] for each in known.motions)
+        for changes, change in zip(found, _changes(arm, link, root, R, w, own, q, loads), strict=True):
+            changes[link.name] = change
     return found
+
+
+def _root_loads(arm: Dynamics, q: Floats, v: Floats, a: Floats) -> tuple[list[int], RootLoads]:
+    """The numbers of the states that the robot can have, and what acts in them."""
+    flexible = _axial_links(arm)
+    rows, motions, forces, frames = list[int](), list[FrameMotions](), list[list[float]](), axial_roots(arm)
+    for k, state in enumerate(zip(q, v, a, strict=True)):
+        try:
+            reactions, motion = arm.reactions(*state), _root_motions(arm, frames, *state)
+        except (FloatingPointError, np.linalg.LinAlgError):
+            continue
+        known = (reactions.get(m.joint.name or link.name, reactions.get(link.name)) for link, m in flexible)
+        forces.append([np.nan if force is None else float(force[0]) for force in known])
+        rows.append(k)
+        motions.append(motion)
+    together = FrameMotions(*(np.array(each) for each in zip(*motions, strict=True))) if rows else FrameMotions(q, q, q)
+    return rows, RootLoads(np.array(forces), together)
 
 
 def _root_motions(arm: Dynamics, frames: list[str], q: Floats, v: Floats, a: Floats) -> FrameMotions:

@@ -13,6 +13,7 @@ from pliant.results.quantities import Quantities
 from pliant.results.samples import Floats, RunInfo
 
 if TYPE_CHECKING:
+    from pliant.dynamics import Dynamics
     from pliant.model.beams import Beam
     from pliant.model.joints import Joint
     from pliant.model.robot import Robot
@@ -132,6 +133,11 @@ def _per_time(unit: str, time: str) -> str:
 def effort_word(robot: Robot, joint: str) -> tuple[str, str]:
     """What the motor of a joint makes, and its unit."""
     return ("force", "N") if robot.joint(joint).type == "prismatic" else ("torque", "N m")
+
+
+def effort_names(arm: Dynamics) -> list[str]:
+    """Names of the channels with the torques and forces of the motors."""
+    return [f"{joint}.{effort_word(arm.robot, joint)[0]}" for joint in arm.inputs]
 
 
 def _column(array: Floats, i: int) -> Callable[[], Floats]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from pliant.dynamics import Dynamics
 from pliant.model.notebook import html_page, made_by
-from pliant.results.channels import FRAME_PARTS, Channel, all_channels, default_channels, effort_word, frame_channel
+from pliant.results.channels import FRAME_PARTS, Channel, all_channels, default_channels, effort_names, frame_channel
 from pliant.results.quantities import Quantities
 from pliant.results.samples import Extreme, Floats, RunInfo, Samples
 
@@ -139,7 +139,7 @@ class Result:
     @property
     def efforts(self) -> list[str]:
         """Names of the channels with the torques and forces of the motors."""
-        return [f"{name}.{effort_word(self.robot, name)[0]}" for name in self.arm.inputs]
+        return effort_names(self.arm)
 
     def extreme(self, name: str) -> Extreme:
         """Least and largest value of a channel, of a vector its length, and when.

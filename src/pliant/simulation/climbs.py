@@ -41,7 +41,8 @@ class Pending:
     def clocks(self, points: Points) -> Floats:
         """Times, kept inside the spans of their motions."""
         first, last = np.array(self.spans).T[:, points.motion]
-        return np.minimum(np.maximum(points.times, first), last)
+        clocks: Floats = np.minimum(np.maximum(points.times, first), last)
+        return clocks
 
 
 class TopsAsk:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NoReturn
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from pliant.dynamics import Dynamics
 from pliant.formulations.loops.errors import LoopError
-from pliant.formulations.loops.loops import Rows
+from pliant.formulations.loops.loops import Loops, Rows
 from pliant.formulations.method import Traced
 from pliant.model.errors import ModelError
 from pliant.simulation.trajectories.path import Surroundings
@@ -30,20 +31,46 @@ class DrivenTwin:
     """
 
     def __init__(self, around: Surroundings) -> None:
-        self.twin: Dynamics = around.twin
-        self.inputs = around.twin_indices()
-        self.driven = tuple(int(k) for k in self.inputs)
-        self.q = self.twin.reference_pose()
-        # the passive joints of the twin, and where they stand among the coordinates of the robot
-        self.passive = [k for k in range(self.twin.size) if k not in self.driven]
-        self.places = [around.arm.names.index(self.twin.names[k]) for k in self.passive]
-        self.loops = self.twin.loops
+        self._around = around
         # welded cells of rigid links have nothing that moves
-        self.is_closed = self.loops.rank > 0
+        self.is_closed = bool(around.arm.loops.rows) and self.loops.rank > 0
         if self.is_closed:
             # of the ways to close the loops, that of the start
             self.q = around.start[[around.arm.names.index(name) for name in self.twin.names]]
             self._require_determined()
+
+    @property
+    def twin(self) -> Dynamics:
+        """The rigid twin, which is made when it is first needed."""
+        return self._around.twin
+
+    @cached_property
+    def q(self) -> Floats:
+        """Coordinates of the twin, where it was when last asked (n,)."""
+        return self.twin.reference_pose()
+
+    @cached_property
+    def inputs(self) -> NDArray[np.int_]:
+        """Where the inputs stand among the coordinates of the twin."""
+        return self._around.twin_indices()
+
+    @cached_property
+    def driven(self) -> tuple[int, ...]:
+        return tuple(int(k) for k in self.inputs)
+
+    @cached_property
+    def passive(self) -> list[int]:
+        """The passive joints of the twin ..."""
+        return [k for k in range(self.twin.size) if k not in self.driven]
+
+    @cached_property
+    def places(self) -> list[int]:
+        """... and where they stand among the coordinates of the robot."""
+        return [self._around.arm.names.index(self.twin.names[k]) for k in self.passive]
+
+    @property
+    def loops(self) -> Loops:
+        return self.twin.loops
 
     def _require_determined(self) -> None:
         """The drives must move all, and each of them must be free to move."""

@@ -18,7 +18,7 @@ from pliant.bodies.centre_line import axial_strain
 from pliant.bodies.constants import deflection
 from pliant.dynamics import Dynamics
 from pliant.mechanism import Member
-from pliant.results.channels import effort_word
+from pliant.results.channels import effort_names
 from pliant.results.samples import Extreme, Strain
 from pliant.simulation.climbs import Pending, TopsAsk, Values
 from pliant.simulation.drives.kinds import NoDrive
@@ -53,10 +53,10 @@ class Peaks:
         self.equations = equations
         if wanted is not None:
             frames = tuple(frame for frame in frames if f"{frame}.deflection" in wanted)
+            strains = tuple(strain for strain in strains if f"strain.{strain.name}" in wanted)
         possible = _groups(equations.arm, strains, frames)
         self.groups = [each for each in possible if wanted is None or not set(wanted).isdisjoint(each.names)]
-        robot = equations.arm.robot
-        efforts = tuple(f"{joint}.{effort_word(robot, joint)[0]}" for joint in equations.arm.inputs)
+        efforts = effort_names(equations.arm)
         self.names = (*(name for group in self.groups for name in group.names), *efforts)
         self.efforts = slice(len(self.names) - len(efforts), None)
         # least value, its time, largest value, its time

@@ -83,7 +83,8 @@ class Tops:
         for _ in range(ROUNDS):
             if not len(left):
                 return
-            motion, row, which, low, high, centre = (x[left] for x in (motion, row, which, low, high, centre))
+            motion, row, which = motion[left], row[left], which[left]
+            low, high, centre = low[left], high[left], centre[left]
             # three points close to each other: their parabola is as good as the motion
             t = np.clip(centre + NEAR * (high - low) * np.array([[-1.0], [0.0], [1.0]]), low, high)
             times, thrice = t.T.ravel(), np.repeat(motion, 3)
@@ -179,8 +180,8 @@ def _ends(track: Track) -> tuple[Ints, Floats, Ints]:
     first, last = _bounds(motion)
     # a parabola needs a third one
     alone = first[last - first == 1]
-    middle = (times[alone] + times[alone + 1]) / 2
-    return np.insert(ends, alone + 1, -1), np.insert(times, alone + 1, middle), np.insert(motion, alone + 1, motion[alone])
+    after, middle = alone + 1, (times[alone] + times[alone + 1]) / 2
+    return np.insert(ends, after, -1), np.insert(times, after, middle), np.insert(motion, after, motion[alone])
 
 
 def _bounds(motion: Ints) -> tuple[Ints, Ints]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pliant.dynamics import Dynamics
 from pliant.model.errors import ModelError, did_you_mean, show
-from pliant.results.channels import parts
+from pliant.results.channels import effort_names, parts
 from pliant.results.result import Result
 
 Floats = NDArray[np.float64]
@@ -79,12 +79,13 @@ def placed_frames(kept: Iterable[Kept], arm: Dynamics) -> tuple[str, ...]:
     return tuple(dict.fromkeys(match[1] for match in found if match and match[1] in known))
 
 
-def default_outputs(run: Result, *, still: bool = False) -> tuple[Kept, ...]:
+def default_outputs(arm: Dynamics, *, still: bool = False) -> tuple[Kept, ...]:
     """What is kept without being asked: the largest deflections and efforts, and where the tip ends."""
-    bent = [f"{link.name}.deflection" for link in run.robot.links if link.is_flexible]
+    efforts = effort_names(arm)
     if still:
-        return read_outputs(["tip.position", "tip.deflection", *run.efforts])
-    texts = [*(f"max({name})" for name in bent), "max(tip.deflection)", *(f"peak({name})" for name in run.efforts)]
+        return read_outputs(["tip.position", "tip.deflection", *efforts])
+    bent = [f"{link.name}.deflection" for link in arm.robot.links if link.is_flexible]
+    texts = [*(f"max({name})" for name in bent), "max(tip.deflection)", *(f"peak({name})" for name in efforts)]
     return read_outputs([*texts, "final(tip.position.x)", "final(tip.position.y)", "final(tip.position.z)"])
 
 

@@ -5,32 +5,29 @@ Every answer is that of the run alone, to rounding; what cannot be found togethe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.analysis.equilibrium import MOST_AWAY, RESIDUAL, bends_far
-from pliant.analysis.limits import RootLoads, axial_changes, axial_roots
+from pliant.analysis.limits import RootLoads, axial_changes_by, axial_roots, root_forces
 from pliant.dynamics import Dynamics
 from pliant.engine.stepping.lane_system import LaneRun, step_together
-from pliant.engine.stepping.signals import places_of
 from pliant.simulation.checks import AxialAsk, EnergiesAsk
 from pliant.simulation.choice import ITERATED, RateAsk
 from pliant.simulation.climbs import TopsAsk, climb
-from pliant.simulation.driven_twin import DrivenTwin
-from pliant.simulation.drives.controllers import ActivePID
-from pliant.simulation.drives.saturated import SaturatedDrive
 from pliant.simulation.integrators.compiled import FitAsk
 from pliant.simulation.integrators.lockstep import Ask, Steps
 from pliant.simulation.peaks import PositionsAsk
 from pliant.simulation.recorder import InstantsAsk
 from pliant.simulation.start import RestAsk
 from pliant.simulation.state_equations import DIFFERENCE, StateEquations
-from pliant.simulation.trajectories.path import Desired, Path
+from pliant.states import FrameMotions
 from pliant.sweeps.flock import Flock, likeness
+from pliant.sweeps.pids import PidLaw, PidLaws
 
 Floats = NDArray[np.float64]
 Answer = Any
@@ -145,16 +142,17 @@ class Together:
             # the start itself, then each coordinate and rate moved
             moved = [y + DIFFERENCE * np.eye(2 * n + 1, len(y), -1) for y in starts]
             instants = [InstantsAsk(ask.equations, np.zeros(2 * n + 1), y) for ask, y in zip(own, moved, strict=True)]
-            tau = np.vstack([moments.tau for moments in self._moments(instants)])
+            tau = np.vstack([moments.tau for moments in self.in_step([_asked(ask) for ask in instants])])
             y = np.vstack([x[:, : 2 * n] for x in moved])
             who = np.repeat(numbers, 2 * n + 1)
             with flock.of(who):
                 a = flock.loops.forward(y[:, :n], y[:, n:], tau @ flock.B.T)
             rates = np.hstack([y[:, n:], a]).reshape(len(own), 2 * n + 1, 2 * n)
             A = (rates[:, 1:] - rates[:, :1]) / DIFFERENCE
-            for k, matrix in zip(places, A, strict=True):
-                if np.isfinite(matrix).all():
-                    out[plain[k]] = float(np.abs(np.linalg.eigvals(matrix)).max(initial=0.0))
+            finite = np.flatnonzero(np.isfinite(A).all(axis=(1, 2)))
+            fastest = np.abs(np.linalg.eigvals(A[finite])).max(axis=1, initial=0.0)
+            for k, rate in zip(finite.tolist(), fastest.tolist(), strict=True):
+                out[plain[places[k]]] = rate
         return out
 
     # ---- what follows from a motion
@@ -183,31 +181,27 @@ class Together:
         return self._by_flocks(asks, energies)
 
     def _axials(self, asks: Sequence[AxialAsk]) -> list[Answer]:
+        roots = axial_roots(asks[0].arm)
+        if any(axial_roots(ask.arm) != roots for ask in asks):
+            return [None] * len(asks)
+        shapes = [(len(roots), 3, 3), (len(roots), 3), (len(roots), 3)]
+
         def carried(flock: Flock, own: list[AxialAsk]) -> Floats:
             q, v, tau, force = (_stacked(own, name) for name in ("q", "v", "tau", "force"))
             a = flock.forward(q, v, tau, force=force if force.shape[1] else None)
-            return np.hstack([a, flock._reaction(q, v, a), flock._acceleration(q, v, a)])
+            motions = flock.motions_in(flock._acceleration(q, v, a), roots)
+            return np.hstack([*(x.reshape(len(q), -1) for x in motions), flock._reaction(q, v, a)])
 
         out: list[Answer] = []
-        for ask, rows in zip(asks, self._by_flocks(asks, carried), strict=True):
-            arm, n, links = ask.arm, ask.arm.size, 6 * len(ask.arm.tree.links)
-            roots = axial_roots(arm)
-            out.append(
-                None
-                if rows is None
-                else axial_changes(
-                    arm,
-                    ask.q,
-                    ask.v,
-                    rows[:, :n],
-                    carried=[
-                        RootLoads(
-                            arm.by_joint(row[n : n + links].reshape(-1, 6)), arm.motions_in(row[n + links :], roots)
-                        )
-                        for row in rows
-                    ],
-                )
-            )
+        cuts = np.cumsum([int(np.prod(shape)) for shape in shapes])
+        for ask, rows in zip(asks, self._by_flocks(asks, carried) if roots else [None] * len(asks), strict=True):
+            if rows is None:
+                out.append(None)
+                continue
+            *parts, wrenches = np.split(rows, cuts, axis=1)
+            motions = FrameMotions(*(x.reshape(-1, *shape) for x, shape in zip(parts, shapes, strict=True)))
+            known = RootLoads(root_forces(ask.arm, wrenches.reshape(len(rows), -1, 6)), motions)
+            out.append(axial_changes_by(ask.arm, ask.q, known))
         return out
 
     def _tops(self, asks: Sequence[TopsAsk]) -> list[Answer]:
@@ -226,47 +220,54 @@ class Together:
     # ---- efforts
 
     def _fits(self, asks: Sequence[FitAsk]) -> list[Answer]:
-        wanted = [
-            (ask.equations, ask.equations.clocks(places_of(ask.start, ask.end, ask.pieces).ravel())) for ask in asks
-        ]
-        with self._weighed(wanted):
-            return [answered(ask) for ask in asks]
+        return self._by_laws(asks, PidLaws.fits, lambda ask: (ask.start, ask.end, ask.pieces))
 
     def _moments(self, asks: Sequence[InstantsAsk]) -> list[Answer]:
-        with self._weighed([(ask.equations, ask.clocks) for ask in asks]):
-            return [answered(ask) for ask in asks]
+        return self._by_laws(asks, PidLaws.moments, lambda ask: ask.equations.layout)
 
-    @contextmanager
-    def _weighed(self, wanted: Sequence[tuple[StateEquations, Floats]]) -> Iterator[None]:
-        """Inside, drives that compensate the gravity of the desired pose at some times know it beforehand."""
-        drives: list[tuple[ActivePID, DrivenTwin]] = []
-        configurations: list[Floats] = []
-        with ExitStack() as stack:
-            for equations, times in wanted:
-                drive = equations.drive
-                drive = drive.inner if isinstance(drive, SaturatedDrive) else drive
-                if not isinstance(drive, ActivePID):
-                    continue
-                path = _ForetoldPath(drive.path, times)
-                for owner in (drive, equations):
-                    stack.enter_context(_instead(owner, "path", path))
-                if (model := drive.desired_weight) is not None and not model.is_closed:
-                    drives.append((drive, model))
-                    configurations.append(path.known.q)
-            for flock, places, numbers in self._alike([model.twin for _, model in drives]):
-                full = [drives[k][1].state(configurations[k], np.zeros_like(configurations[k]))[0] for k in places]
-                sizes = [len(q) for q in full]
-                with flock.of(np.repeat(numbers, sizes)):
-                    weights = np.split(flock.gravity(np.vstack(full)), np.cumsum(sizes)[:-1])
-                for k, weight in zip(places, weights, strict=True):
-                    drive, model = drives[k]
-                    known = _ForetoldTwin(model, configurations[k], weight[:, model.inputs])
-                    stack.enter_context(_instead(drive, "desired_weight", known))
-            yield
+    def _by_laws(
+        self,
+        asks: Sequence[Any],
+        find: Callable[[PidLaws, list[Any]], Sequence[Answer]],
+        likeness_of: Callable[[Any], Hashable],
+    ) -> list[Answer]:
+        """What is found for runs whose laws are alike; nothing for those that have none."""
+        out: list[Answer] = [None] * len(asks)
+        laws = [PidLaw.of(ask.equations) for ask in asks]
+        alike: dict[Hashable, list[int]] = {}
+        for k, (ask, law) in enumerate(zip(asks, laws, strict=True)):
+            # methods that are not exact have rigid robots of their own
+            if law is not None and ask.equations.arm.method.order is None:
+                alike.setdefault((law.likeness, likeness_of(ask), bool(ask.equations.loads)), []).append(k)
+        for places in alike.values():
+            own = [law for k in places if (law := laws[k]) is not None]
+            for k, answer in zip(places, find(PidLaws(own, self._weights), [asks[k] for k in places]), strict=True):
+                out[k] = answer
+        return out
+
+    def _weights(self, arms: Sequence[Dynamics], positions: Sequence[Floats]) -> list[Floats]:
+        """Of rigid robots: those of the robots themselves with straight links, whose joints carry the same."""
+        out: list[Any] = [None] * len(arms)
+        for flock, places, numbers in self._alike(arms):
+            inputs, sizes = [flock.names.index(name) for name in flock.inputs], [len(positions[k]) for k in places]
+            q = np.repeat(np.array([arms[k].reference_pose() for k in places]), sizes, axis=0)
+            q[:, inputs] = np.vstack([positions[k] for k in places])
+            with flock.of(np.repeat(numbers, sizes)):
+                weights = flock.gravity(q)[:, inputs]
+            for k, weight in zip(places, np.split(weights, np.cumsum(sizes)[:-1]), strict=True):
+                out[k] = weight
+        if any(weight is None for weight in out):
+            raise ValueError("a robot that is in no flock")
+        return out
 
 
 def _stacked(asks: Sequence[Any], name: str) -> Floats:
     return np.vstack([getattr(ask, name) for ask in asks])
+
+
+def _asked(ask: Ask) -> Steps[Any]:
+    """Asks and gives the answer."""
+    return (yield ask)
 
 
 def answered(ask: Ask) -> Answer:
@@ -280,42 +281,6 @@ def answered(ask: Ask) -> Answer:
 def _is_plain(equations: StateEquations) -> bool:
     """Whether rates follow from the efforts of the drive alone, of a tree without prescribed joints."""
     return not equations.loads and equations.constrained is None and equations.layout.v.stop <= ITERATED
-
-
-@contextmanager
-def _instead(owner: object, name: str, value: object) -> Iterator[None]:
-    """Inside, something has another attribute."""
-    before = getattr(owner, name)
-    setattr(owner, name, value)
-    try:
-        yield
-    finally:
-        setattr(owner, name, before)
-
-
-class _ForetoldPath:
-    """A path whose motion is known at some times."""
-
-    def __init__(self, path: Path, times: Floats) -> None:
-        self._path, self._times, self.known = path, times, path.many(times)
-
-    def many(self, times: Floats) -> Desired:
-        return self.known if np.array_equal(times, self._times) else self._path.many(times)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._path, name)
-
-
-class _ForetoldTwin(DrivenTwin):
-    """A rigid twin whose weight is known at some configurations (states, inputs) of its inputs."""
-
-    def __init__(self, model: DrivenTwin, q: Floats, weight: Floats) -> None:
-        self.__dict__.update(model.__dict__)
-        self._known = q, weight
-
-    def gravity(self, q: Floats, near: Floats | None = None) -> Floats:
-        known, weight = self._known
-        return weight.copy() if np.array_equal(q, known) else super().gravity(q, near)
 
 
 def _settled(flock: Flock, who: NDArray[np.int64], q0: Floats) -> Floats:

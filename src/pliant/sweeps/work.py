@@ -115,7 +115,8 @@ class SweepJob:
             arm = dynamics_of(study)
             if isinstance(self.subject, Study) and study.robot is self.subject.robot:
                 arms[key] = arm
-        run = yield from Run.made(study, arm, followed(read_outputs(self.outputs)) if self.outputs else None)
+        kept = self._kept(arm)
+        run = yield from Run.made(study, arm, followed(kept))
         try:
             yield from run.going()
             yield from run.concluding()
@@ -123,14 +124,14 @@ class SweepJob:
             run.give_up(error)
             raise
         result = run.result()
-        if frames := placed_frames(self._kept(result), run.arm):
-            positions = yield PositionsAsk(run.arm, frames, result.q)
+        if frames := placed_frames(kept, arm):
+            positions = yield PositionsAsk(arm, frames, result.q)
             result.quantities.known_positions.update(zip(frames, np.moveaxis(positions, 1, 0), strict=True))
-        return CaseRow(keep(result, self._kept(result)), notes=result.warnings, alone=stepped_alone(run))
+        return CaseRow(keep(result, kept), notes=result.warnings, alone=stepped_alone(run))
 
     def _rest(self, arm: Dynamics) -> CaseRow:
         run = resting_run(arm)
-        values = keep(run, self._kept(run, still=True), still=True)
+        values = keep(run, self._kept(arm, still=True), still=True)
         return CaseRow(values, notes=tuple(state_limits(arm, run.q[0])))
 
     def _modes(self, arm: Dynamics) -> CaseRow:
@@ -147,8 +148,8 @@ class SweepJob:
                 )
         return CaseRow({name: known[name] for name in names}, notes=found.warnings)
 
-    def _kept(self, run: Result, *, still: bool = False) -> tuple[Kept, ...]:
-        return read_outputs(self.outputs) if self.outputs else default_outputs(run, still=still)
+    def _kept(self, arm: Dynamics, *, still: bool = False) -> tuple[Kept, ...]:
+        return read_outputs(self.outputs) if self.outputs else default_outputs(arm, still=still)
 
     def units(self) -> dict[str, str]:
         """Name -> unit of what is kept, as far as it is known beforehand; raises ModelError for unknown channels."""
@@ -161,7 +162,7 @@ class SweepJob:
         strains = () if isinstance(subject, Robot) else strain_points(subject)
         arm = Dynamics(robot)
         run = still_run(arm, arm.reference_pose(), np.zeros(len(arm.inputs)), strains)
-        return {one.text: unit_of(run, one) for one in self._kept(run, still=self.do == "equilibrium")}
+        return {one.text: unit_of(run, one) for one in self._kept(arm, still=self.do == "equilibrium")}
 
 
 class _CaseCourse:

@@ -77,6 +77,29 @@ class Signals:
             pieces *= 4
         raise RoughSignalError(f"a signal is not smooth between {start:g} s and {stop:g} s")
 
+    @classmethod
+    def fit_each(
+        cls, values: Floats, start: float, stop: float, pieces: int, degree: int = DEGREE
+    ) -> list[Signals | None]:
+        """What ``fit`` finds with so many pieces for several functions, from their values (functions, places, channels)
+        at ``places_of``; None for those that need more."""
+        inverse, fractions = _chebyshev(degree)
+        count, _, channels = values.shape
+        constant = (values == values[:, :1]).all(axis=(1, 2)).tolist()
+        by_piece = values.reshape(count, pieces, -1, channels)
+        coefficients = np.moveaxis(inverse @ by_piece[:, :, : degree + 1], 2, 3)
+        wanted = np.moveaxis(by_piece[:, :, degree + 1 :], 2, 3)
+        scale = np.abs(wanted).max(initial=0.0, axis=(1, 3), keepdims=True)
+        # highest powers first
+        found = coefficients @ np.vander(2 * fractions[degree + 1 :] - 1, degree + 1).T
+        good = (np.abs(found - wanted) <= SIGNAL_ERROR * np.maximum(scale, 1e-12)).all(axis=(1, 2, 3)).tolist()
+        return [
+            cls(start, stop - start, own[:1, :, None].copy())
+            if is_constant
+            else (cls(start, (stop - start) / pieces, each.copy()) if is_good else None)
+            for own, each, is_constant, is_good in zip(values, coefficients, constant, good, strict=True)
+        ]
+
     @property
     def channels(self) -> int:
         return int(self.coefficients.shape[1])

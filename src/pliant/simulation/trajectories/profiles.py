@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,6 +58,7 @@ CYCLOIDAL = Profile(_cycloidal)
 QUINTIC = Profile(_quintic)
 
 
+@lru_cache
 def trapezoidal(ramp: float) -> Profile:
     """Constant acceleration during the fraction ``ramp`` (at most 1/2), constant rate, the same ramp down."""
     rate = 1 / (1 - ramp)
