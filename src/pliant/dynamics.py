@@ -25,6 +25,7 @@ from pliant.states import (
     States,
     Twist,
     as_states,
+    solutions_of,
 )
 from pliant.tree_dynamics import TreeDynamics
 
@@ -223,15 +224,15 @@ class Dynamics(TreeDynamics):
 
         The other coordinates (elastic ones, passive joints) move as the equations of motion and the loops say.
         """
-        fast: tuple[Floats, Floats] | None = self._quick_inverse_solution(q, v, a)
+        fast: InverseSolution | None = self._quick_inverse_solution(q, v, a)
         if fast is not None:
-            return InverseSolution.of(*fast, self.inputs, self._other_names)
+            return fast
         q, v = self._state(q, v)
         given = self.input_labels.states("a", a)
         if given.shape[:-1] != q.shape[:-1]:
             raise ValueError(f"q has shape {q.shape} and a {given.shape}; both must be one state or a batch")
         tau, every = self.loops.inverse(q, v, given)
-        return InverseSolution.of(tau, every[..., self._others], self.inputs, self._other_names)
+        return solutions_of(self.inputs, self._other_names)(tau, every[..., self._others])
 
     @quick_property
     def _quick_inverse_solution(self) -> Callable[..., Any]:
@@ -245,7 +246,7 @@ class Dynamics(TreeDynamics):
         out = call.evaluates(run, q, v, call.sparse(every[:, self._driven], a))
         call.guard(out[m + n :], least, out)
         call.gives(out[:m], call.sparse(every[self._others], out[m:]))
-        return call.built(tuple)
+        return call.built(solutions_of(self.inputs, self._other_names))
 
     @cached_property
     def _driven(self) -> NDArray[np.int_]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -187,18 +188,26 @@ class InverseSolution(_Solved):
     others  accelerations of all other coordinates ``names``
     """
 
-    inputs: tuple[str, ...]
-    names: tuple[str, ...]
+    __slots__ = ()
+    inputs: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
-    @classmethod
-    def of(cls, tau: Floats, others: Floats, inputs: tuple[str, ...], names: tuple[str, ...]) -> InverseSolution:
-        """With the names of its entries."""
-        found = cls(tau, others)
-        found.inputs, found.names = inputs, names
-        return found
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _solution, (self.inputs, self.names, *self)
 
     @property
     def by_name(self) -> dict[str, Floats]:
         """Efforts by joint and accelerations by coordinate."""
         entries = ((self.inputs, self.tau), (self.names, self.others))
         return {name: x for names, vector in entries for name, x in zip(names, vector.T, strict=True)}
+
+
+@lru_cache(maxsize=64)
+def solutions_of(inputs: tuple[str, ...], names: tuple[str, ...]) -> type[InverseSolution]:
+    """The solutions of a robot: its names are the type's, so that one more solution is no more than a tuple."""
+    named = {"__slots__": (), "__module__": __name__, "__doc__": InverseSolution.__doc__}
+    return type(InverseSolution.__name__, (InverseSolution,), {**named, "inputs": inputs, "names": names})
+
+
+def _solution(inputs: tuple[str, ...], names: tuple[str, ...], tau: Floats, others: Floats) -> InverseSolution:
+    return solutions_of(inputs, names)(tau, others)

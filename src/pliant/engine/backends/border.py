@@ -3,7 +3,8 @@
 CPython calls machine code through a PyMethodDef; the code made here looks into the objects itself. It takes plain
 arrays (type, byte order, shape and layout are checked) and lists or tuples of plain numbers, runs the steps of the call
 one after the other, and makes the result: an array, or a named tuple of arrays and numbers. Anything unusual (other
-types, batches, numbers that are not finite) is declined with None, and the caller takes the general way. It is compiled
+types, batches, numbers that are not finite) is declined with None, and the caller takes the general way. Arrays that a
+caller has let go of are given again: to make one takes as long as a small evaluation. The code is compiled
 once for all robots. The layout of objects is fixed by the binary interfaces of CPython and NumPy; ``layout_is_known``
 checks it on live objects before it is ever relied upon.
 """
@@ -14,8 +15,10 @@ import ctypes
 import platform
 from functools import cache
 from typing import Any
+from weakref import ref
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pliant.engine.backends.flow import Flow
 from pliant.engine.backends.llvm_ir import number
@@ -23,7 +26,7 @@ from pliant.engine.backends.llvm_ir import number
 TYPE, SIZE, ITEMS = 8, 16, 24
 """Of any object its type; of lists and tuples their length, and the items or where they are; of numbers the value."""
 VALUE = 16
-DATA, DIMENSIONS_COUNT, DIMENSIONS, DESCRIPTION, FLAGS = 16, 24, 32, 56, 64
+DATA, DIMENSIONS_COUNT, DIMENSIONS, BASE, DESCRIPTION, FLAGS, WEAK = 16, 24, 32, 48, 56, 64, 72
 BYTE_ORDER, TYPE_NUMBER = 26, 28
 NATIVE = ord("=")
 NPY_DOUBLE = 12
@@ -39,6 +42,7 @@ CONTEXT = (
     *TYPES,
     *FUNCTIONS,
     "none",
+    "double",
     "least",
     "most",
     "parameters",
@@ -55,8 +59,11 @@ NUMBERS = ("least", "most", "count_steps", "count_results")
 PARAMETER = ("length", "buffer", "default", "first", "last")
 """A parameter: its length, where items of lists go, what stands for None, and which places get its address."""
 STEP = ("function", "arguments")
-RESULT = ("axes", "shape", "source", "rows", "columns", "stride")
-"""A result: shape, and where it comes from, rows with the same gaps between them; axes below zero: a number."""
+RESULT = ("axes", "shape", "source", "rows", "columns", "stride", "flags", "given")
+"""A result: shape, and where it comes from, rows with the same gaps between them; axes below zero: a number.
+Of an array also the flags of a new one, and where those that were given before are."""
+GIVEN = 2
+"""Arrays that are kept for each result: where a result replaces the last one, the one before is free."""
 
 _WIDTH = 4
 """Numbers that are looked at together where a result is checked."""
@@ -91,6 +98,12 @@ def layout_is_known() -> bool:
     if read(ctypes.c_int64, dimensions) != 7 or description != id(probe.dtype):
         return False
     flags = read(ctypes.c_int, here + FLAGS)
+    view, before = probe[1:], read(ctypes.c_int64, here)
+    another, weak = probe, ref(probe)
+    if read(ctypes.c_int64, here) != before + 1 or read(ctypes.c_void_p, id(view) + BASE) != id(another):
+        return False
+    if read(ctypes.c_void_p, here + BASE) or read(ctypes.c_void_p, here + WEAK) != id(weak):
+        return False
     return bool(
         read(ctypes.c_int, description + TYPE_NUMBER) == NPY_DOUBLE
         and read(ctypes.c_uint8, description + BYTE_ORDER) == NATIVE
@@ -98,6 +111,16 @@ def layout_is_known() -> bool:
         and flags & WANTED_FLAGS == WANTED_FLAGS
         and not read(ctypes.c_int, id(probe[::2]) + FLAGS) & 0x1
     )
+
+
+def flags_of(array: NDArray[Any]) -> int:
+    """As the object has them."""
+    return ctypes.c_int.from_address(id(array) + FLAGS).value
+
+
+def items_of(values: list[Any]) -> int:
+    """Where the items of a list are."""
+    return ctypes.c_void_p.from_address(id(values) + ITEMS).value or 0
 
 
 @cache
@@ -127,7 +150,8 @@ def interpreter() -> dict[str, int]:
     }
     types = (np.ndarray, list, tuple, float, np.float64, int)
     found = {name: ctypes.cast(f, ctypes.c_void_p).value or 0 for name, f in functions.items()}
-    return dict(zip(TYPES, map(id, types), strict=True)) | found | {"new_array": array_maker(), "none": id(None)}
+    known = {"new_array": array_maker(), "none": id(None), "double": id(np.dtype(float))}
+    return dict(zip(TYPES, map(id, types), strict=True)) | found | known
 
 
 class _Border(Flow):
@@ -156,7 +180,7 @@ class _Border(Flow):
             self.give(value)
 
 
-INTEGERS = (*NUMBERS, "length", "first", "last", "axes", "rows", "columns", "stride")
+INTEGERS = (*NUMBERS, "length", "first", "last", "axes", "rows", "columns", "stride", "flags")
 
 
 def _data_ir() -> str:
@@ -202,6 +226,52 @@ def _data_ir() -> str:
         w.write(w.get("double", value), "%buffer", k)
     w.do("ret ptr %buffer")
     return w.text("data", "ptr %context, ptr %given, i64 %length, ptr %buffer", "ptr", "internal")
+
+
+def _array_ir() -> str:
+    """``array(context, result)``: one that was given before and that nobody else has and has changed, or a new one."""
+    w = _Border()
+
+    def known(name: str) -> str:
+        return w.field("%context", CONTEXT, name)
+
+    axes, shape, flags, given = (w.field("%result", RESULT, name) for name in ("axes", "shape", "flags", "given"))
+    home = w.variable("ptr", "null")
+    with w.repeat(GIVEN) as k:
+        place = w.let(f"getelementptr inbounds ptr, ptr {given}, i64 {k}")
+        old, after = w.get("ptr", place), w.label("after")
+        with w.when(w.negated(w.is_(w.member("i64", old, 0), "1", "i64"))):
+            # others have it, or it is None: it may be replaced, and nothing happens when it is let go of
+            w.put("ptr", place, home)
+            w.leave(after)
+
+        def wants(kind: str, offset: int, value: str, old: str = old, after: str = after) -> None:
+            with w.when(w.negated(w.is_(w.member(kind, old, offset), value, kind))):
+                w.leave(after)
+
+        wants("i32", DIMENSIONS_COUNT, w.let(f"trunc i64 {axes} to i32"))
+        wants("i32", FLAGS, w.let(f"trunc i64 {flags} to i32"))
+        wants("ptr", DESCRIPTION, known("double"))
+        wants("ptr", BASE, "null")
+        wants("ptr", WEAK, "null")
+        with w.repeat(axes) as i:
+            own, wanted = w.member("ptr", old, DIMENSIONS), w.imul(i, 8)
+            with w.when(w.negated(w.is_(w.member("i64", own, wanted), w.member("i64", shape, wanted), "i64"))):
+                w.leave(after)
+        w.do(f"call void {known('incref')}(ptr {old})")
+        w.give(old)
+        w.place(after)
+    new = w.let(
+        f"call ptr {known('new_array')}(ptr {known('array')}, i32 {w.let(f'trunc i64 {axes} to i32')}, "
+        f"ptr {shape}, i32 {NPY_DOUBLE}, ptr null, ptr null, i32 0, i32 0, ptr null)"
+    )
+    place = w.get("ptr", home)
+    with w.when(w.negated(w.let(f"or i1 {w.is_(place, 'null')}, {w.is_(new, 'null')}"))):
+        w.do(f"call void {known('decref')}(ptr {w.get('ptr', place)})")
+        w.do(f"call void {known('incref')}(ptr {new})")
+        w.put("ptr", new, place)
+    w.do(f"ret ptr {new}")
+    return w.text("array", "ptr %context, ptr %result", "ptr", "internal")
 
 
 def border_ir() -> str:
@@ -254,17 +324,14 @@ def border_ir() -> str:
         w.do(f"call void {w.field(step, STEP, 'function')}(ptr {w.field(step, STEP, 'arguments')})")
     with w.repeat(held["count_results"]) as k:
         result = w.row(held["results"], RESULT, k)
-        axes, shape, source, rows, columns, stride = (w.field(result, RESULT, name) for name in RESULT)
+        axes, _, source, rows, columns, stride = (w.field(result, RESULT, name) for name in RESULT[:6])
         is_number = w.iless(axes, 0)
         with w.when(is_number):
             value = w.read(source, 0)
             w.put("double", w.fadd(w.get("double", fine), value), fine)
             keep(k, w.let(f"call ptr {held['new_float']}(double {value})"))
         with w.when(w.let(f"xor i1 {is_number}, true")):
-            new = w.let(
-                f"call ptr {held['new_array']}(ptr {held['array']}, i32 {w.let(f'trunc i64 {axes} to i32')}, "
-                f"ptr {shape}, i32 {NPY_DOUBLE}, ptr null, ptr null, i32 0, i32 0, ptr null)"
-            )
+            new = w.let(f"call ptr @array(ptr {context}, ptr {result})")
             keep(k, new)
             target = w.member("ptr", new, DATA)
             with w.repeat(rows) as row:
@@ -285,7 +352,7 @@ def border_ir() -> str:
     with w.when(w.let(f"icmp ne ptr {result_object}, null")):
         w.do(f"call void {held['incref']}(ptr {result_object})")
     w.do(f"ret ptr {result_object}")
-    return _data_ir() + w.text("border", "ptr %self, ptr %args, i64 %nargs", "ptr")
+    return _data_ir() + _array_ir() + w.text("border", "ptr %self, ptr %args, i64 %nargs", "ptr")
 
 
 def _sum(w: Flow, source: str, count: str, target: str = "") -> str:

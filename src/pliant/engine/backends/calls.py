@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.engine.backends import jit
-from pliant.engine.backends.border import CONTEXT, border_ir, interpreter
+from pliant.engine.backends.border import CONTEXT, GIVEN, RESULT, border_ir, flags_of, interpreter, items_of
 from pliant.engine.backends.evaluator import FIRST_INPUT, Evaluator, aligned, aligned_parts, stored
 from pliant.engine.backends.lanes import padded
 from pliant.engine.backends.matrix_steps import HALVES, MATRIX_ARGUMENTS, WRENCH_LINES, force_slopes_ir, matrix_steps_ir
@@ -187,8 +187,11 @@ class QuickCall:
             stride = _stride(array) if array.ndim > 1 else columns
             assert array.ndim < 3 or array.flags.c_contiguous
             axes = array.ndim or -1
+            # the list of arrays that were given holds them, and lets go of them with the call
+            given: list[object] = [None] * GIVEN
             self._results += [axes, shape.ctypes.data, array.ctypes.data, rows, columns, stride]
-            self._kept += [array, shape]
+            self._results += [flags_of(np.empty(array.shape)), items_of(given)]
+            self._kept += [array, shape, given]
 
     def built(self, kind: type[tuple[Any, ...]] | None = None) -> BuiltIn:
         """The function; ``kind``: a named tuple of its results."""
@@ -209,7 +212,7 @@ class QuickCall:
             "least": next((k for k, (_, optional) in enumerate(self._parameters) if optional), len(self._parameters)),
             "most": len(self._parameters),
             "count_steps": len(self.steps) // 2,
-            "count_results": len(self._results) // 6,
+            "count_results": len(self._results) // len(RESULT),
             "kind": 0 if kind is None else id(kind),
         }
         context = np.array([from_[name] for name in CONTEXT], dtype=np.int64).view(_Context)
