@@ -24,6 +24,7 @@ from pliant.bodies.reduction import craig_bampton_basis, static_basis
 from pliant.bodies.rod import Rod
 from pliant.bodies.rod_build import about_its_shape, rod, rooted
 from pliant.model.once import once_per_element
+from pliant.spatial.definite import exceeds
 
 if TYPE_CHECKING:
     from pliant.model.beams import Beam
@@ -332,7 +333,7 @@ def _problems(body: ModalBody) -> Iterator[str]:
     least = int(np.argmin(masses))
     if not masses[least] > 0:
         yield f"the coordinate {body.names[least]} moves no mass; its shape must not vanish"
-    elif body.size > 1 and np.linalg.eigvalsh(body.M_ee / np.sqrt(masses[:, None] * masses))[0] < INDEPENDENT:
+    elif body.size > 1 and not exceeds(body.M_ee / np.sqrt(masses[:, None] * masses), INDEPENDENT):
         yield "the mode shapes are not independent of one another; use fewer of them or other shapes"
 
 

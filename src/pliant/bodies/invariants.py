@@ -38,6 +38,8 @@ from pliant.bodies.quadrature import TAPER_POINTS, gauss, merge_breaks
 ROUNDING = 1e-13
 # more functions than this are multiplied by blocks: much faster, but equal entries may differ in the last bit
 LARGE = 200
+# places in a block
+PLACES = 112
 # families and sizes of links whose layers are kept
 MOST_LAYERS = 64
 
@@ -235,9 +237,20 @@ def gram_matrix(rows: Array, weights: Array) -> Array:
         signed = rows * np.copysign(roots, weights)[..., None, :]
         squares = np.einsum("...ip,...ip->...i", scaled, scaled)
     if len(rows) > LARGE:
-        gram = signed @ np.swapaxes(scaled, -1, -2)
+        gram = _local_products(signed, scaled)
     else:
         gram = np.einsum("...ip,...jp->...ij", signed, scaled)
     norm = np.sqrt(np.einsum("...ii->...i", gram) if squares is None else squares)
     gram[np.abs(gram) <= ROUNDING * (norm[..., None] * norm[..., None, :])] = 0.0
     return gram
+
+
+def _local_products(left: Array, right: Array) -> Array:
+    """left right^T of functions (..., n, places) of which most vanish at most places, as those of elements do."""
+    n, places = right.shape[-2:]
+    out = np.zeros((*right.shape[:-1], n))
+    for first in range(0, places, PLACES):
+        near = slice(first, first + PLACES)
+        here = np.flatnonzero(right[..., near].any(axis=-1).reshape(-1, n).any(axis=0))
+        out[..., here[:, None], here] += left[..., here, near] @ np.swapaxes(right[..., here, near], -1, -2)
+    return out

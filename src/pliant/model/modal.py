@@ -21,6 +21,7 @@ from pliant.model.element import Array, Element, Frozen, Name, of_value, refuse
 from pliant.model.errors import show
 from pliant.model.placement import Placement
 from pliant.model.units import LARGEST, Length, PositiveMass, Quantity
+from pliant.spatial.definite import exceeds
 
 MOST_COORDINATES = 300
 DEEPEST_ARRAY = 4
@@ -208,12 +209,12 @@ class ModalData(Element):
             size = np.abs(A).max()
             if np.abs(A - A.T).max() > SYMMETRIC * size:
                 yield of_value(key, message="is not symmetric; it must be")
-            elif np.linalg.eigvalsh(A)[0] < -DEFINITE * size:
+            elif not exceeds(A, -DEFINITE * size):
                 yield of_value(key, message="has a negative eigenvalue; it must be positive semi-definite")
-            elif key == "M_ee" and np.linalg.eigvalsh(A)[0] <= SINGULAR * size:
+            elif key == "M_ee" and not exceeds(A, SINGULAR * size):
                 yield of_value(key, message="is singular; every coordinate must move some mass")
         M = self.mass_matrix()
-        if np.linalg.eigvalsh(M)[0] < -DEFINITE:
+        if not exceeds(M, -DEFINITE):
             yield of_value("M_ee", message="does not fit mass, first, first_modal, beta and I_rr: kinetic energy < 0")
 
     def _second_order_problems(self) -> Iterator[InitErrorDetails]:

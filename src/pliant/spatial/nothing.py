@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-FEW = 8
-"""Parts of an array up to which each is asked for itself."""
+FEW, SMALL = 8, 9
+"""Parts of an array up to which each is asked for itself, and entries up to which no part is."""
 
 
 class Nothing(list[Any]):
@@ -37,10 +37,10 @@ def nothing(*shape: int) -> Nothing:
 
 def nested(a: NDArray[np.float64]) -> list[Any]:
     """An array as nested lists, with parts that are zero as such."""
-    if a.size and not np.count_nonzero(a):
+    if a.ndim == 1 or a.size <= SMALL:
+        return list(a.tolist()) if not a.size or np.count_nonzero(a) else nothing(*a.shape)
+    if not np.count_nonzero(a):
         return nothing(*a.shape)
-    if a.ndim == 1 or not a.size:
-        return list(a.tolist())
     empty = nothing(*a.shape[1:])
     if len(a) <= FEW:
         return [nested(part) if np.count_nonzero(part) else empty for part in a]

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.engine.backends.llvm_ir import HELD, Writer, element, emit, function_text, vector_type
+from pliant.engine.backends.llvm_ir import HELD, Writer, element, function_text, vector_type
+from pliant.engine.backends.pieces import emit
 from pliant.engine.trace.program import Address, Kernel, RolledProgram
 from pliant.spatial.scalars import Scalar
 
@@ -132,7 +133,7 @@ def kernel_ir(
     pieces, held = emit(lambda: _Piece(program, arrays), kernel.tape, list(results), lanes, given)
     taken = tuple(array for array in arrays.lanes if any(array in piece.used for piece in pieces))
     parameters = {**dict.fromkeys(taken, POINTER), "row": "ptr noalias nocapture readonly"}
-    if len(pieces) > 1:
+    if len(pieces) > 1 or held:
         parameters |= {HELD[1:]: POINTER}
     return Called(taken, tuple(function_text(parameters, piece.w, lanes) for piece in pieces), held)
 
@@ -168,7 +169,7 @@ class Kernels:
 
     def _text(self, name: str, called: Called) -> str:
         """A function, or one that calls the pieces of a long one in turn."""
-        if len(called.pieces) == 1:
+        if len(called.pieces) == 1 and not called.held:
             return f"define internal void @{name}{called.pieces[0]}"
         text = "".join(f"define internal void @{name}_{k}{piece}" for k, piece in enumerate(called.pieces))
         w, t = Writer(), vector_type(self._lanes)

@@ -6,8 +6,8 @@ A value is either one double (the same in all lanes) or one double per lane; arr
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Container, Mapping
-from typing import Any, Protocol, TypeVar
+from collections.abc import Container, Mapping, Sequence
+from typing import Any, Protocol
 
 from pliant.engine.trace.tape import FROZEN, LEAVES, PIECEWISE, Node, Tape, live
 from pliant.spatial.scalars import Scalar
@@ -54,57 +54,29 @@ class CodePiece(Protocol):
     def at(self, symbol: Any) -> tuple[str, int]: ...
 
 
-P = TypeVar("P", bound=CodePiece)
-
 HELD = "%held"
 """The array in which the pieces of a long kernel hand values on."""
-LONG, PIECE = 4000, 250
-"""Operations of a kernel that is cut, and of its pieces: code generation takes longer than in proportion to the length
-of a function, but what pieces hand on has to be stored and loaded."""
 
 
-def emit(
-    begin: Callable[[], P],
-    tape: Tape,
-    results: list[tuple[object, Scalar]],
-    lanes: int,
-    given: Mapping[int, object] | None = None,
-) -> tuple[list[P], int]:
-    """Write a tape in as many pieces as its length asks for; ``results`` are (symbol of the target, value).
+class Emitter:
+    """Writes the straight pieces of a tape one after the other.
 
-    ``given`` maps entries of the tape to symbols under which their values can be loaded instead of computed.
-    The pieces, and how many values they hand on.
-    """
-    given = given or {}
-    order, packs = packed_angles(tape, live((x for _, x in results), given), given)
-    count = 1 if len(order) <= LONG else round(len(order) / PIECE)
-    cuts = [len(order) * k // count for k in range(count + 1)]
-    home = {i: k for k in range(count) for i in order[cuts[k] : cuts[k + 1]]}
-    own: list[list[tuple[object, Scalar]]] = [[] for _ in range(count)]
-    for target, x in results:
-        own[home[x.index] if type(x) is Node else 0].append((target, x))
-    emitter = _Emitter(tape, lanes, given, packs)
-    pieces = []
-    for k in range(count):
-        pieces.append(begin())
-        emitter.write(pieces[-1], order[cuts[k] : cuts[k + 1]], own[k])
-    return pieces, len(emitter.slots)
-
-
-class _Emitter:
-    """Writes the pieces of a tape one after the other.
-
-    made   what earlier operations have given: the piece, the name there, whether there is one value per lane
-    slots  entries that later pieces need -> their place among the values that are handed on
+    slots  values that pieces hand on: entry -> the place where it is held, whether there is one value per lane
     """
 
-    def __init__(self, tape: Tape, lanes: int, given: Mapping[int, object], packs: Mapping[int, list[int]]) -> None:
+    def __init__(
+        self,
+        tape: Tape,
+        lanes: int,
+        given: Mapping[int, object],
+        packs: Mapping[int, list[int]],
+        slots: Mapping[int, tuple[int, bool]] | None = None,
+    ) -> None:
         self.tape, self.lanes, self.given, self.packs = tape, lanes, given, packs
+        self.slots = slots or {}
         self.types = {False: "double", True: vector_type(lanes)}
-        self.made: dict[int, tuple[Writer, str, bool]] = {}
-        self.slots: dict[int, int] = {}
 
-    def write(self, piece: CodePiece, order: list[int], results: list[tuple[object, Scalar]]) -> None:
+    def write(self, piece: CodePiece, order: list[int], results: Sequence[tuple[object, Scalar]]) -> None:
         """The next operations of the tape, and the results among them."""
         self.piece, self.w = piece, piece.w
         self.value: dict[int, str] = {}
@@ -123,6 +95,11 @@ class _Emitter:
                 self._fetch(x.index)
                 stored = self._as_vector(x.index) if held > 1 else self.value[x.index]
             self.w.do(f"store {vector_type(held)} {stored}, ptr {pointer}, align 8")
+        for i in order if self.slots else ():
+            if i in self.slots:
+                slot, wide = self.slots[i]
+                pointer = element(self.w, HELD, slot, self.lanes)
+                self.w.do(f"store {self.types[wide]} {self.value[i]}, ptr {pointer}, align 8")
 
     def _as_vector(self, i: int) -> str:
         if self.wide[i]:
@@ -143,22 +120,14 @@ class _Emitter:
             return self.wide[i]
         if self.tape.op[i] == "constant":
             self.value[i], self.wide[i] = number(self.tape.a[i]), False
-        elif i in self.made:
-            _, _, self.wide[i] = self.made[i]
-            self.value[i] = self.w.let(f"load {self.types[self.wide[i]]}, ptr {self._handed_on(i)}, align 8")
+        elif i in self.slots:
+            slot, self.wide[i] = self.slots[i]
+            pointer = element(self.w, HELD, slot, self.lanes)
+            self.value[i] = self.w.let(f"load {self.types[self.wide[i]]}, ptr {pointer}, align 8")
         else:
             pointer, held = self.piece.at(self.given[i] if i in self.given else self.tape.a[i])
             self.value[i], self.wide[i] = self.w.let(f"load {vector_type(held)}, ptr {pointer}, align 8"), held > 1
         return self.wide[i]
-
-    def _handed_on(self, i: int) -> str:
-        """Where this piece finds the value of an earlier one, which stores it."""
-        if i not in self.slots:
-            self.slots[i] = len(self.slots)
-            before, name, wide = self.made[i]
-            pointer = element(before, HELD, self.slots[i], self.lanes)
-            before.do(f"store {self.types[wide]} {name}, ptr {pointer}, align 8")
-        return element(self.w, HELD, self.slots[i], self.lanes)
 
     def _operation(self, i: int) -> None:
         tape, w = self.tape, self.w
@@ -190,7 +159,6 @@ class _Emitter:
             name = {"sqrt": f"llvm.sqrt.{suffix}", "tanh": f"tanh{n}"}.get(op, f"{op}_{n}")
             value = w.let(f"call {t} @{name}({t} {x})")
         self.value[i], self.wide[i] = value, by_lane
-        self.made[i] = w, value, by_lane
 
 
 def packed_angles(tape: Tape, order: list[int], given: Container[int]) -> tuple[list[int], dict[int, list[int]]]:

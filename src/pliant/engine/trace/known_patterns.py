@@ -23,6 +23,9 @@ APART = 3
 """Units by which groups of equal numbers must differ, so that none of them could be of the other one."""
 MOST_KNOWN, MOST_ALIKE = 256, 4
 """Keys that are kept with patterns, and patterns of each; the oldest go first."""
+LONG_LIST = 100
+"""Entries of a list in which equal numbers keep slots of their own: what is done with them is the same for all of them,
+and becomes a loop."""
 LARGEST = 20_000
 """Numbers of a link up to which its pattern is kept."""
 
@@ -32,6 +35,8 @@ _KNOWN: dict[Key, tuple[KnownPattern, ...]] = {}
 
 def row_of(constants: Any) -> tuple[Key, Floats] | None:
     """Constants as one row of numbers, arrays among them, and the key under which their patterns may be known."""
+    if _arrays_size(constants) > LARGEST:
+        return None
     skeleton: list[Hashable] = []
     numbers: list[Any] = []
     _lay_out(constants, skeleton, numbers)
@@ -40,6 +45,13 @@ def row_of(constants: Any) -> tuple[Key, Floats] | None:
     row = np.array(numbers, dtype=float)
     # 0 and +-1 may be structure
     return (tuple(skeleton), (row != 0.0).tobytes(), (row == 1.0).tobytes(), (row == -1.0).tobytes()), row
+
+
+def _arrays_size(node: Any) -> int:
+    """Numbers in the arrays of constants."""
+    if isinstance(node, np.ndarray):
+        return int(node.size)
+    return sum(map(_arrays_size, node)) if isinstance(node, tuple) else 0
 
 
 def _lay_out(node: Any, skeleton: list[Hashable], numbers: list[Any]) -> None:
@@ -133,6 +145,8 @@ def _leaves(node: Any, role: str) -> Iterator[tuple[Any, str]]:
         for name, part in zip(names, node, strict=True):
             yield from _leaves(part, "alike" if role == "alike" else roles.get(name, "shared"))
     elif isinstance(node, Sequence):
+        if role == "shared" and len(node) >= LONG_LIST:
+            role = "alone"
         for part in node:
             yield from _leaves(part, role)
     else:

@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 
 from pliant.bodies.terms import Role
 from pliant.engine.trace.known_patterns import (
+    LONG_LIST,
     SHARED_BITS,
     KnownPattern,
     general_pattern,
@@ -55,6 +56,16 @@ class Plain(list[Any]):
     def __init__(self, values: list[Any]) -> None:
         super().__init__(values)
         self.frozen = freeze(values)
+
+
+class Sparse(list[Any]):
+    """A list that is mostly zeros, or mostly arrays of zeros, as a row of a band: others are at its places."""
+
+    __slots__ = ("places",)
+
+    def __init__(self, values: list[Any], places: list[int]) -> None:
+        super().__init__(values)
+        self.places = places
 
 
 class Alike(Sequence[Any]):
@@ -98,6 +109,11 @@ def map_leaves(tree: Any, f: Callable[[Any], Any]) -> Any:
         return f(tree)
     if type(tree) is Alike:
         return tree.changed(f)
+    if type(tree) is Sparse:
+        changed = Sparse(tree, tree.places)
+        for k in tree.places:
+            changed[k] = map_leaves(tree[k], f)
+        return changed
     if isinstance(tree, dict):
         return {key: map_leaves(value, f) for key, value in tree.items()}
     if isinstance(tree, list):
@@ -114,6 +130,8 @@ def freeze(tree: Any) -> Any:
         return tree.frozen
     if type(tree) is Nothing:
         return ("zeros", *tree.shape)
+    if type(tree) is Sparse:
+        return ("sparse", len(tree), *((k, freeze(tree[k])) for k in tree.places))
     if type(tree) is Alike:
         return ("alike", tree.number, tree.stride, freeze(tree.first))
     if isinstance(tree, dict):
@@ -174,7 +192,7 @@ class _Pool:
 
 
 def split_constants(constants: Any) -> ConstantsPattern:
-    """Separate structure and values. Equal magnitudes share a slot; 0 is structural, and so are words.
+    """Separate structure and values. Equal magnitudes share a slot (not in long lists); 0 is structural, and words are.
 
     A named tuple of constants may say of its fields what they are: see ``Role``.
     """
@@ -228,12 +246,28 @@ def split_constants(constants: Any) -> ConstantsPattern:
             return rule(node)
         if node and type(node[0]) is float and not any(node):
             return nothing(len(node))
+        if rule == shared and len(node) >= LONG_LIST:
+            rule = alone
+        if len(node) >= LONG_LIST and (places := _few_places(node)) is not None:
+            row = Sparse(node, places)
+            for k in places:
+                row[k] = split(node[k], rule)
+            return row
         # zeros are structure to every rule
         parts = [(rule(x) if x else 0.0) if type(x) is float else split(x, rule) for x in node]
         return Plain(parts) if all(type(x) in _KEPT for x in parts) else parts
 
     pattern = split(constants, shared)
     return ConstantsPattern(pattern, values, PatternKey(pattern))
+
+
+def _few_places(node: list[Any]) -> list[int] | None:
+    """Where a list is not zero, if that is at few places of it."""
+    if type(node[0]) is float:
+        places = [k for k, x in enumerate(node) if x]
+    else:
+        places = [k for k, x in enumerate(node) if type(x) is not Nothing]
+    return places if places and 2 * len(places) < len(node) else None
 
 
 def from_slots(pattern: Any, read: Callable[[int], Any], read_constant: Callable[[int], Any] | None = None) -> Any:
