@@ -1,5 +1,7 @@
 """Largest values are those of the motion, not those of its samples."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -106,3 +108,49 @@ def test_they_are_kept_in_files_and_over_interruptions(arm, released, tmp_path):
         assert resumed[name].most == pytest.approx(whole[name].most, rel=SAME, abs=1e-9)
     released[7].save(tmp_path / "run.h5")
     assert Result.load(tmp_path / "run.h5").info.extremes == whole
+
+
+def study_of(arm, until=0.4):
+    """The arm that falls, with a motor that holds."""
+    drive = PID(trajectory=Quintic(to={"elbow": -0.4}, duration=0.3), kp=40.0, kd=4.0)
+    return Study(robot=arm.robot, until=until, drive=drive, limits="ignore", outputs=Outputs(step=0.1))
+
+
+def test_extremes_that_nobody_asks_for_are_not_looked_for(arm):
+    """They come when they are asked for, all of them, and are those that would have been found at once."""
+    study = study_of(arm)
+    late = Run(study, arm)
+    late.go()
+    result, steps = late.result(), late.peaks._kept
+    assert steps > 0
+    # what warnings are told from is there
+    slope = result.extreme("upper.slope")
+    assert late.peaks._kept == steps
+    assert result.extreme("shoulder.torque").most > 0
+    assert late.peaks._kept == 0
+    assert result.extreme("upper.slope") == slope
+    at_once = Run(study, arm, follow=late.peaks.names)
+    at_once.go()
+    whole = at_once.result().info.extremes
+    assert result.info.extremes.keys() == whole.keys() == set(late.peaks.names)
+    for name, found in result.info.extremes.items():
+        assert found == pytest.approx(whole[name], rel=1e-9, abs=1e-12), name
+    assert pickle.loads(pickle.dumps(result)).info.extremes == result.info.extremes
+
+
+def test_what_was_told_of_a_part_does_not_change_when_the_run_goes_on(arm):
+    run = Run(study_of(arm), arm)
+    assert not run.go(lambda at: at.t > 0.1)
+    part, until = run.result(), run.t
+    run.go()
+    assert run.result().extreme("shoulder").least < part.extreme("shoulder").least
+    assert all(found.most_at <= until and found.least_at <= until for found in part.info.extremes.values())
+
+
+def test_much_is_looked_at_at_once(arm, monkeypatch):
+    """A result does not keep all steps of a long run."""
+    monkeypatch.setattr("pliant.simulation.peaks.WAITING", 100)
+    run = Run(study_of(arm), arm)
+    run.go()
+    assert run.result().extreme("tip.deflection").most > 0
+    assert run.peaks._kept == 0

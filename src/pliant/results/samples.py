@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -75,6 +75,37 @@ class Extreme(NamedTuple):
     most_at: float
 
 
+class LateExtremes(Mapping[str, Extreme]):
+    """Extremes that are found when the first of them is asked for: to follow a motion between its samples takes longer
+    than many motions take themselves.
+
+    known  those that are there already, by name
+    """
+
+    def __init__(self, known: Mapping[str, Extreme], find: Callable[[], dict[str, Extreme]]) -> None:
+        self._known, self._find = known, find
+
+    @cached_property
+    def _all(self) -> dict[str, Extreme]:
+        # what was told once stays as it is
+        found = {**self._find(), **self._known}
+        # it keeps the steps of the motion
+        del self._find
+        return found
+
+    def __getitem__(self, name: str) -> Extreme:
+        return self._known[name] if name in self._known else self._all[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._known or name in self._all
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+
 @dataclass(frozen=True)
 class RunInfo:
     """How a run went.
@@ -113,7 +144,7 @@ class RunInfo:
     channels: tuple[str, ...] = ()
     seconds: float = 0.0
     version: str = ""
-    extremes: dict[str, Extreme] = field(default_factory=dict)
+    extremes: Mapping[str, Extreme] = field(default_factory=dict)
     dynamics: str = "recursive"
 
     @cached_property
@@ -128,7 +159,8 @@ class RunInfo:
     def as_data(self) -> dict[str, Any]:
         """Plain data for a file."""
         data = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "source"}
-        return {**data, "study": self.study, "strains": [asdict(strain) for strain in self.strains]}
+        plain = {"strains": [asdict(strain) for strain in self.strains], "extremes": dict(self.extremes)}
+        return {**data, **plain, "study": self.study}
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> RunInfo:

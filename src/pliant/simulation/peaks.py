@@ -6,7 +6,7 @@ between their ends.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from pliant.bodies.constants import deflection
 from pliant.dynamics import Dynamics
 from pliant.mechanism import Member
 from pliant.results.channels import effort_names
-from pliant.results.samples import Extreme, Strain
+from pliant.results.samples import Extreme, LateExtremes, Strain
 from pliant.simulation.climbs import Pending, TopsAsk, Values
 from pliant.simulation.drives.kinds import NoDrive
 from pliant.simulation.integrators.integrator import Piece
@@ -35,6 +35,8 @@ MANY = 4096
 """Steps of which each group of quantities has its own ones looked at."""
 PENDING = 4_000_000
 """Numbers that are kept before they are looked at: the more steps together, the fewer of them need a look."""
+WAITING = 1_000_000
+"""Numbers that a result may keep until its extremes are asked for, 8 MB."""
 
 
 class Peaks:
@@ -105,16 +107,32 @@ class Peaks:
         first = 0
         for groups in [self.groups] if steps < MANY else [[group] for group in self.groups]:
             part = slice(first, first := first + sum(len(group.names) for group in groups))
-            yield from self._climbing(part, moved, partial(self._followed, groups))
+            yield from self._climbing(part, moved, partial(self._followed, groups), self.wanted)
+
+    def concluding(self, names: Collection[str] | None = None) -> Steps[Mapping[str, Extreme]]:
+        """What was found, by name; if names are given these alone, and the others when they are asked for."""
+        if names is None or self._kept > WAITING:
+            yield from self.finishing()
+            return self.extremes()
+        wanted, first = np.array([name in names for name in self.names], dtype=bool), 0
+        for group in self.groups:
+            part = slice(first, first := first + len(group.names))
+            if wanted[part].any():
+                yield from self._climbing(part, self._moved, partial(self._followed, [group]), wanted)
+        return LateExtremes(self._known(wanted), self.extremes)
 
     def _climbing_efforts(self) -> Steps[None]:
         driven, self._driven = self._driven, Pending()
-        yield from self._climbing(self.efforts, driven, partial(self._efforts, driven))
+        yield from self._climbing(self.efforts, driven, partial(self._efforts, driven), self.wanted)
 
     def extremes(self) -> dict[str, Extreme]:
         """What was found, by name."""
-        rows = zip(self.names, self.memory(), strict=True)
-        return {name: Extreme(*(float(x) for x in row)) for name, row in rows if np.isfinite(row).all()}
+        alone(self.finishing())
+        return self._known(np.ones(len(self.names), dtype=bool))
+
+    def _known(self, wanted: NDArray[np.bool_]) -> dict[str, Extreme]:
+        known = np.flatnonzero(wanted & np.isfinite(self.found).all(axis=1)).tolist()
+        return {self.names[k]: Extreme(*self.found[k].tolist()) for k in known}
 
     def memory(self) -> Floats:
         """What must be kept to go on."""
@@ -126,11 +144,11 @@ class Peaks:
         if found.shape == self.found.shape:
             self.found = np.array(found)
 
-    def _climbing(self, part: slice, pending: Pending, values: Values) -> Steps[None]:
-        """Take note of the tops of some of the names."""
+    def _climbing(self, part: slice, pending: Pending, values: Values, names: NDArray[np.bool_]) -> Steps[None]:
+        """Take note of the tops of some of the names, those of a part that are asked for."""
         if not pending.parts:
             return
-        found, wanted = self.found[part], np.flatnonzero(self.wanted[part])
+        found, wanted = self.found[part], np.flatnonzero(names[part])
         columns, signs, place = np.tile(wanted, 2), *(np.repeat(x, len(wanted)) for x in ([1.0, -1.0], [2, 0]))
         # the least length of a vector is where it crosses its zero, and of no interest
         smooth = (signs > 0) | ~self.lengths[part][columns]

@@ -18,7 +18,7 @@ from pliant.dynamics import Dynamics
 from pliant.model.errors import ModelError
 from pliant.model.robot import Robot
 from pliant.results.result import Result
-from pliant.results.samples import RunInfo, Samples, Strain
+from pliant.results.samples import Extreme, RunInfo, Samples, Strain
 from pliant.simulation.checks import Foreseen, foreseeing, looked_at, range_warnings
 from pliant.simulation.choice import choosing, fastest_rate, make_integrator
 from pliant.simulation.drives.callback import Law
@@ -111,8 +111,10 @@ class Run:
         frames = (_whole_name(study.robot, frame) for frame in study.outputs.frames)
         self.frames = tuple(dict.fromkeys(("tip", *frames)))
         self._require_channels()
+        self._all_followed = follow is None
         wanted = None if follow is None else looked_at(self.arm).union(follow)
         self.peaks = Peaks(self.equations, self.strains, self.frames, wanted)
+        self._extremes: Mapping[str, Extreme] = {}
         self.breaks = [t for t in self.equations.breaks if 0 < t < study.until]
         self.segment = (0.0, 0.0)
         self.happenings: list[Happening] = []
@@ -256,7 +258,10 @@ class Run:
     def concluding(self) -> Steps[None]:
         """Find what ``result`` needs; it may be found together with what other runs ask for."""
         yield from self.recorder.catching_up()
-        yield from self.peaks.finishing()
+        # nothing goes on that would change what is found later, and no code of others is asked
+        steps = self.integrator
+        waits = steps is not None and not steps.steps_in_python and self._all_followed and self.finished
+        self._extremes = yield from self.peaks.concluding(looked_at(self.arm) if waits and not self.trouble else None)
         if not self.trouble:
             # the numbers of a motion that diverged mean nothing
             self._foreseen = yield from foreseeing(self.arm, self.recorder.samples())
@@ -283,7 +288,7 @@ class Run:
             channels=study.outputs.channels,
             seconds=self.seconds,
             version=version or str(sys.modules["pliant"].__version__),
-            extremes=self.peaks.extremes(),
+            extremes=self._extremes,
             dynamics=self.arm.method.name,
         )
         result = Result(study.robot, samples, info, self.arm)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from pliant.engine.backends.jit import is_x86
+from pliant.engine.backends.jit import lanes as lane_count
 from pliant.engine.backends.llvm_ir import Writer, splat, vector_type
 
 FLUSH = 0x8040
@@ -55,6 +56,22 @@ class Flow(Writer):
         before, self.width = self.width, lanes
         yield
         self.width = before
+
+    def spread(self, value: str) -> str:
+        """A double in all lanes, or as it is where there are none."""
+        if self.width == 1:
+            return value
+        one = self.let(f"insertelement {self.kind} undef, double {value}, i32 0")
+        zeros = f"<{self.width} x i32> zeroinitializer"
+        return self.let(f"shufflevector {self.kind} {one}, {self.kind} undef, {zeros}")
+
+    def each(self, count: int, body: Callable[[str | int], None]) -> None:
+        """``body(i)`` for a number of elements of arrays of doubles: whole vectors of them, then what is left."""
+        lanes = lane_count()
+        with self.on_lanes(lanes), self.repeat(count // lanes) as i:
+            body(i)
+        for k in range(count - count % lanes, count):
+            body(k)
 
     @property
     def kind(self) -> str:

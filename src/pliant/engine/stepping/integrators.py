@@ -202,9 +202,12 @@ def dop853_ir(states: int, steering: int, turning: Sequence[int] = ()) -> str:
 
         def combine(row: Any, target: str, h: str) -> None:
             """target = x + h sum_j row_j K_j."""
-            with w.repeat(m) as q:
+
+            def one(q: str | int) -> None:
                 total = weighted(w, row, K, q)
-                w.write(w.fadd(w.read("%x", q), w.fmul(h, total)), target, q)
+                w.write(w.fadd(w.read("%x", q), w.fmul(w.spread(h), total)), target, q)
+
+            w.each(m, one)
 
         w.begin()
         with w.steps() as (t, h, reach, last):
@@ -254,7 +257,7 @@ def controlled(w: Flow, clock: str, error: str, h: str, last: str, rejected: str
     return accepted
 
 
-def weighted(w: Flow, row: Any, K: Sequence[str], q: str) -> str:
+def weighted(w: Flow, row: Any, K: Sequence[str], q: str | int) -> str:
     """sum_j row_j K_j of state q."""
     total = ""
     for coefficient, k in zip(row, K, strict=False):

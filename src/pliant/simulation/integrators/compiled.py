@@ -134,7 +134,7 @@ class CompiledIntegrator(Integrator):
 
     @property
     def steps_in_python(self) -> bool:
-        """Whether it has handed over to the method of the same name in Python."""
+        # whether it has handed over to the method of the same name
         return self._stand_in is not None
 
     def _recovers(self) -> bool:

@@ -194,6 +194,11 @@ class Integrator(ABC):
     def step(self) -> float:
         """The size of the next step, as far as it is known."""
 
+    @property
+    def steps_in_python(self) -> bool:
+        """Whether Python has a part in its steps."""
+        return True
+
     def memory(self) -> dict[str, Any]:
         """What must be kept to go on exactly as if nothing had happened."""
         return {"t": np.array(self.t), "y": self.y, "statistics": np.array([*self.statistics.as_dict().values()])}
