@@ -325,17 +325,21 @@ FOLDER = Path(__file__).resolve().parent.parent / "studies"
 def bundled_studies() -> list[tuple[str, str]]:
     """The studies that come with the package: name and description."""
     found = []
-    for file in sorted(FOLDER.glob("*.yaml")):
+    for file in _study_files():
         lines = file.read_text(encoding="utf-8").splitlines()
         text = next((line.partition(":")[2].strip() for line in lines if line.startswith("description:")), "")
         found.append((file.stem, text))
     return found
 
 
+def _study_files() -> list[Path]:
+    return sorted(FOLDER.glob("*.yaml"))
+
+
 def find_study(name_or_path: str | os.PathLike[str]) -> Path:
     """The file of a bundled study or of a path; raises ModelError."""
     text = os.fspath(name_or_path)
-    names = [name for name, _ in bundled_studies()]
+    names = [file.stem for file in _study_files()]
     if text in names:
         return FOLDER / f"{text}.yaml"
     path = Path(text)
