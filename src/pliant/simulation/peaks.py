@@ -113,8 +113,10 @@ class Peaks:
 
     def extremes(self) -> dict[str, Extreme]:
         """What was found, by name."""
-        rows = zip(self.names, self.memory(), strict=True)
-        return {name: Extreme(*(float(x) for x in row)) for name, row in rows if np.isfinite(row).all()}
+        found = self.memory()
+        known = np.asarray(np.isfinite(found).all(axis=1))
+        rows = zip(self.names, found.tolist(), known.tolist(), strict=True)
+        return {name: Extreme(*row) for name, row, is_known in rows if is_known}
 
     def memory(self) -> Floats:
         """What must be kept to go on."""

@@ -197,9 +197,10 @@ class KnownPattern:
             return None
         pool = row[self._pool]
         turned = pool * self._signs
+        values: list[float] = row[self._source].tolist()
         if general and (turned == turned[self._first]).all():
             # the very same numbers, as most are that share a slot
-            return row[self._source].tolist()
+            return values
         mantissa, exponent = np.frexp(np.abs(pool))
         units = np.rint(np.ldexp(mantissa, SHARED_BITS)).astype(np.int64)
         units += exponent.astype(np.int64) << SHARED_BITS + 2
@@ -207,5 +208,4 @@ class KnownPattern:
             return None
         if not general and (np.diff(np.sort(units[self._distinct])) < APART).any():
             return None
-        values: list[float] = row[self._source].tolist()
         return values
