@@ -131,24 +131,15 @@ def test_other_integrators_go_their_own_way(study, lanes_used):
 def test_few_cases_are_abreast(study, monkeypatch):
     """Each of them is a whole run in memory."""
     alive, most = set(), 0
-    begin = work._CaseCourse.__init__
-
-    def counted(self, job, case, arms):
-        nonlocal most
-        begin(self, job, case, arms)
-        if self.asks is not None:
-            alive.add(id(self))
-        most = max(most, len(alive))
-
     resume = work._CaseCourse.go_on
 
-    def gone(self, status):
-        resume(self, status)
-        if self.asks is None:
-            alive.discard(id(self))
+    def counted(self, answer, told):
+        nonlocal most
+        resume(self, answer, told)
+        (alive.discard if self.asks is None else alive.add)(id(self))
+        most = max(most, len(alive))
 
-    monkeypatch.setattr(work._CaseCourse, "__init__", counted)
-    monkeypatch.setattr(work._CaseCourse, "go_on", gone)
+    monkeypatch.setattr(work._CaseCourse, "go_on", counted)
     run_chunk(
         SweepJob(study.with_changes(until=0.01), "simulate", ("final(hinge)",)),
         [{MASS: 0.11 + 0.0137 * k} for k in range(2 * work.ABREAST)],

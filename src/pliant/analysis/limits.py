@@ -20,19 +20,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.bodies.build import shape_sets
+from pliant.analysis.along_axis import along_axis, padded
 from pliant.bodies.constants import deflection
-from pliant.bodies.data_slopes import data_slopes
-from pliant.bodies.profile import beam_profile
-from pliant.bodies.quadrature import TAPER_POINTS, gauss, merge_breaks
-from pliant.mechanism import assemble
 from pliant.model.once import once_per_element
 from pliant.model.outline import BASE
 from pliant.states import FrameMotions
 
 if TYPE_CHECKING:
     from pliant.analysis.statics import FrameLoad
-    from pliant.bodies.modal_body import ModalBody
     from pliant.dynamics import Dynamics
     from pliant.mechanism import Member
     from pliant.model.links import Link
@@ -277,13 +272,29 @@ def axial_changes_by(
     arm: Dynamics, q: Floats, known: RootLoads, loads: Sequence[FrameLoad] = ()
 ) -> list[dict[str, AxialChange]]:
     """The same from what acts at the roots in these states."""
+    return axial_changes_of([arm], np.zeros(len(q), dtype=np.int64), q, known, loads)
+
+
+def axial_changes_of(
+    arms: Sequence[Dynamics],
+    who: NDArray[np.int64],
+    q: Floats,
+    known: RootLoads,
+    loads: Sequence[FrameLoad] = (),
+) -> list[dict[str, AxialChange]]:
+    """The same of states of several robots with links of one kind; who: the robot of each state (states,).
+
+    Raises ValueError where they cannot be looked at together.
+    """
     found: list[dict[str, AxialChange]] = [{} for _ in q]
-    for i, (link, _) in enumerate(_axial_links(arm) if len(q) else ()):
+    for i, (link, _) in enumerate(_axial_links(arms[0]) if len(q) else ()):
         root = known.forces[:, i]
         if np.isnan(root).any():
+            if len(arms) > 1:
+                raise ValueError(f"link '{link.name}' has no axial force in some states")
             continue
         R, w, own = (each[:, i] for each in known.motions)
-        for changes, change in zip(found, _changes(arm, link, root, R, w, own, q, loads), strict=True):
+        for changes, change in zip(found, _changes(arms, who, link.name, root, R, w, own, q, loads), strict=True):
             changes[link.name] = change
     return found
 
@@ -314,8 +325,9 @@ def _root_motions(arm: Dynamics, frames: list[str], q: Floats, v: Floats, a: Flo
 
 
 def _changes(
-    arm: Dynamics,
-    link: Link,
+    arms: Sequence[Dynamics],
+    who: NDArray[np.int64],
+    name: str,
     root: Floats,
     R: Floats,
     w: Floats,
@@ -327,87 +339,27 @@ def _changes(
 
     root    force along the axis at the joint; R, w, own: motions of the root, see ``FrameMotions``  (states, ...)
     """
-    along = _along(arm.robot, link.name)
-    x, weights = along.x, along.weights
+    links, alongs = [arm.robot.link(name) for arm in arms], [along_axis(arm.robot, name) for arm in arms]
+    x, weights, rhoA = (padded([getattr(each, key) for each in alongs])[who] for key in ("x", "weights", "rhoA"))
+    gravity = np.array([arm.mechanism.gravity for arm in arms])[who]
+    hub = np.array([link.hub.mass if link.hub is not None else 0.0 for link in links])[who]
     # along the axis: what gravity pulls outwards, less what the motion needs
-    pull = np.einsum("ki,i", R[:, :, 0], arm.mechanism.gravity) - np.einsum("ki,ki->k", R[:, :, 0], own)
+    pull = np.einsum("ki,ki->k", R[:, :, 0], gravity - own)
     spin = (np.einsum("kij,ki->kj", R[:, :, 1:], w) ** 2).sum(axis=1)
-    hub = link.hub.mass if link.hub is not None else 0.0
-    outward = weights * along.rhoA * (pull[:, None] + spin[:, None] * x)
+    outward = weights * rhoA * (pull[:, None] + spin[:, None] * x)
     # the joint pulls the root back; what lies between it and x needs its part
     N = -(root + hub * pull)[:, None] - (np.cumsum(outward, axis=1) - outward / 2)
     if loads:
         for k, state in enumerate(q):
-            for end, force in _loads_beyond(arm, link, state, loads):
-                N[k] += np.where(x <= end, float(R[k, :, 0] @ force), 0.0)
+            for end, force in _loads_beyond(arms[who[k]], links[who[k]], state, loads):
+                N[k] += np.where(x[k] <= end, float(R[k, :, 0] @ force), 0.0)
     least, most = np.zeros(len(q)), np.zeros(len(q))
-    for slope in along.slopes:
-        squares = np.linalg.eigvalsh((slope * (weights * N)[:, None, :]) @ slope.T)
+    for planes in zip(*(each.slopes for each in alongs), strict=True):
+        slope = padded(planes)[who]
+        squares = np.linalg.eigvalsh((slope * (weights * N)[:, None, :]) @ slope.swapaxes(1, 2))
         least, most = np.minimum(least, squares[:, 0]), np.maximum(most, squares[:, -1])
-    turning = np.sqrt(spin) / along.slowest
+    turning = np.sqrt(spin) / np.array([each.slowest for each in alongs])[who]
     return [AxialChange(*each) for each in zip(least.tolist(), most.tolist(), turning.tolist(), strict=True)]
-
-
-class _Along(NamedTuple):
-    """A beam along its axis.
-
-    x, weights  places and weights of a rule of integration over it   m  (places,)
-    rhoA        mass per length there                                 kg/m  (places,)
-    slopes      of the shapes of each plane of bending, combined to unit stiffness  (shapes, places)
-    slowest     first frequency of bending, rad/s
-    """
-
-    x: Floats
-    weights: Floats
-    rhoA: Floats
-    slopes: list[Floats]
-    slowest: float
-
-
-@once_per_element
-def _along(robot: Robot, name: str) -> _Along:
-    """What the axial force of a link acts on."""
-    link, body = robot.link(name), next(m.body for m in assemble(robot).members if m.name == name)
-    if link.beam is None:
-        return _along_data(body)
-    profile, shapes = beam_profile(link.beam), shape_sets(link, robot)
-    breaks = merge_breaks(profile.breaks, *(s.breaks for s in shapes), length=profile.length)
-    x, weights = gauss(breaks, max(s.points for s in shapes) + TAPER_POINTS)
-    start, slowest, slopes = 0, np.inf, list[Floats]()
-    for s in shapes:
-        place = slice(start, start + s.size)
-        start += s.size
-        if s.family not in ("bend_y", "bend_z"):
-            continue
-        K, M = body.K_ee[place, place], body.M_ee[place, place]
-        size = 1.0 / np.sqrt(np.maximum(np.diag(K), np.finfo(float).tiny))
-        both = np.outer(size, size)
-        # a pinned shape without strain has no bending stiffness of its own
-        if np.linalg.eigvalsh(K * both)[0] < 1e-12:
-            continue
-        # of G x = k K x by the factors of K = L L^T; a solver package would take longer to import
-        inverse = np.linalg.inv(np.linalg.cholesky(K * both))
-        slopes.append(inverse @ (size[:, None] * s.sample(x).rotation))
-        slowest = min(slowest, _slowest(inverse @ (M * both) @ inverse.T))
-    return _Along(x, weights, np.broadcast_to(profile.at(x).rhoA, x.shape), slopes, slowest)
-
-
-def _slowest(compliances: Floats) -> float:
-    """First frequency of shapes of unit stiffness, rad/s."""
-    most = float(np.linalg.eigvalsh(compliances)[-1])
-    return 1.0 / float(np.sqrt(most)) if most > 0 else np.inf
-
-
-def _along_data(body: ModalBody) -> _Along:
-    """The same of modal data, roughly: its mass is spread evenly up to its last frame."""
-    found = data_slopes(body)
-    values, vectors = np.linalg.eigh(body.K_ee)
-    # motions without stiffness are no vibrations
-    stiff = values > 1e-12 * values.max(initial=0.0)
-    unit = (vectors[:, stiff] / np.sqrt(values[stiff])).T
-    slowest = _slowest(unit @ body.M_ee @ unit.T) if stiff.any() else np.inf
-    rhoA = np.full(len(found.x), body.mass / found.weights.sum() if len(found.x) else 0.0)
-    return _Along(found.x, found.weights, rhoA, [unit @ slope for slope in found.planes if stiff.any()], slowest)
 
 
 def _loads_beyond(

@@ -21,8 +21,9 @@ def unbent(arm: Dynamics, q: Floats) -> Floats:
 
 def unbending(arm: Dynamics) -> Callable[[Floats], Floats]:
     """The same for many calls."""
-    joints = np.isin(arm.names, arm.robot.joint_coordinates)
-    passive = joints & ~np.isin(arm.names, arm.inputs)
+    moved, driven = set(arm.robot.joint_coordinates), set(arm.inputs)
+    joints = np.array([name in moved for name in arm.names], dtype=bool)
+    passive = joints & np.array([name not in driven for name in arm.names], dtype=bool)
     if not passive.any():
         return lambda q: np.where(joints, q, 0.0)
     held = tuple(np.flatnonzero(~passive).tolist())

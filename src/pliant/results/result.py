@@ -181,6 +181,8 @@ class Result:
         if part in ("position", "rotation") and self._is_frame(head):
             # nothing else is called so: the list of all others is not needed
             return frame_channel(self.quantities, head, part)
+        if part in ("x", "y", "z") and head.endswith(".position") and self._is_frame(head.removesuffix(".position")):
+            return frame_channel(self.quantities, head.removesuffix(".position"), "position").entry(part, name)
         if name in self._listed:
             return self._listed[name]
         if part in FRAME_PARTS:

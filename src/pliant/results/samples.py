@@ -51,6 +51,8 @@ class Samples:
     @classmethod
     def join(cls, parts: list[Samples]) -> Samples:
         """Parts one after the other."""
+        if len(parts) == 1:
+            return parts[0]
         names = [f.name for f in fields(cls)]
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 

@@ -104,11 +104,19 @@ class PidLaws:
 
     def _desired(self, times: Sequence[Floats]) -> Desired:
         """What the paths of all drives want at times of each, one after the other (all times, inputs)."""
+        paths: dict[Hashable, Path] = {}
+        clocks: dict[Hashable, dict[bytes, Floats]] = {}
         wanted = [(likeness_of_path(drive.path), t.tobytes()) for drive, t in zip(self.drives, times, strict=True)]
+        for (path, clock), drive, t in zip(wanted, self.drives, times, strict=True):
+            paths.setdefault(path, drive.path)
+            clocks.setdefault(path, {})[clock] = t
         known: dict[Hashable, Desired] = {}
-        for key, drive, t in zip(wanted, self.drives, times, strict=True):
-            if key not in known:
-                known[key] = drive.path.many(t)
+        for path, own in clocks.items():
+            # one motion at the times of all runs that follow it
+            cuts = np.cumsum([len(t) for t in own.values()])[:-1]
+            found = paths[path].many(np.concatenate([*own.values()]))
+            for clock, *parts in zip(own, *(np.split(each, cuts) for each in found), strict=True):
+                known[path, clock] = Desired(*parts)
         return Desired(*(np.concatenate(each) for each in zip(*(known[key] for key in wanted), strict=True)))
 
     def _weight(self, name: str, q: Floats, cuts: NDArray[np.int64]) -> Floats | float:

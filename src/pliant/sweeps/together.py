@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.analysis.equilibrium import MOST_AWAY, RESIDUAL, bends_far
-from pliant.analysis.limits import RootLoads, axial_changes_by, axial_roots, root_forces
+from pliant.analysis.limits import RootLoads, axial_changes_of, axial_roots, root_forces
 from pliant.dynamics import Dynamics
 from pliant.engine.stepping.lane_system import LaneRun, step_together
 from pliant.simulation.checks import AxialAsk, EnergiesAsk
@@ -192,16 +192,23 @@ class Together:
             motions = flock.motions_in(flock._acceleration(q, v, a), roots)
             return np.hstack([*(x.reshape(len(q), -1) for x in motions), flock._reaction(q, v, a)])
 
-        out: list[Answer] = []
+        out: list[Answer] = [None] * len(asks)
         cuts = np.cumsum([int(np.prod(shape)) for shape in shapes])
-        for ask, rows in zip(asks, self._by_flocks(asks, carried) if roots else [None] * len(asks), strict=True):
-            if rows is None:
-                out.append(None)
-                continue
-            *parts, wrenches = np.split(rows, cuts, axis=1)
+        found = self._by_flocks(asks, carried) if roots else out
+        flocks: dict[object, list[int]] = {}
+        for k, ask in enumerate(asks):
+            if found[k] is not None:
+                flocks.setdefault(self._places[id(ask.arm)][0], []).append(k)
+        for places in flocks.values():
+            arms, sizes = [asks[k].arm for k in places], [len(found[k]) for k in places]
+            *parts, wrenches = np.split(np.vstack([found[k] for k in places]), cuts, axis=1)
             motions = FrameMotions(*(x.reshape(-1, *shape) for x, shape in zip(parts, shapes, strict=True)))
-            known = RootLoads(root_forces(ask.arm, wrenches.reshape(len(rows), -1, 6)), motions)
-            out.append(axial_changes_by(ask.arm, ask.q, known))
+            each = np.split(wrenches.reshape(len(wrenches), -1, 6), np.cumsum(sizes)[:-1])
+            forces = np.vstack([root_forces(arm, own) for arm, own in zip(arms, each, strict=True)])
+            who, q = np.repeat(np.arange(len(arms)), sizes), _stacked([asks[k] for k in places], "q")
+            changes = iter(axial_changes_of(arms, who, q, RootLoads(forces, motions)))
+            for k, size in zip(places, sizes, strict=True):
+                out[k] = [next(changes) for _ in range(size)]
         return out
 
     def _tops(self, asks: Sequence[TopsAsk]) -> list[Answer]:

@@ -85,13 +85,16 @@ class SweepJob:
     def rows(self, cases: Sequence[Mapping[str, Any]]) -> list[CaseRow]:
         """Some cases side by side; what goes wrong in one is its reason."""
         arms: Arms = {}
-        courses, together = [_CaseCourse(self, case, arms) for case in cases], Together()
-        waiting = [course for course in courses if course.asks is not None]
+        courses, together = [_CaseCourse(self.row(case, arms)) for case in cases], Together()
+        waiting, answers = courses, list[Answer]([None] * len(courses))
         while waiting:
-            asked = [course.asks for course in waiting if course.asks is not None]
-            for course, answer in zip(waiting, together.answers(asked), strict=True):
-                course.go_on(answer)
+            # what is warned of is caught for all of them: to begin with that takes as long as many a step
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                for course, answer in zip(waiting, answers, strict=True):
+                    course.go_on(answer, told)
             waiting = [course for course in waiting if course.asks is not None]
+            answers = together.answers([course.asks for course in waiting if course.asks is not None])
         return [course.row for course in courses]
 
     def row(self, case: Mapping[str, Any], arms: Arms) -> Steps[CaseRow]:
@@ -168,27 +171,25 @@ class SweepJob:
 class _CaseCourse:
     """A case on its way: what it asks for, until its row is there."""
 
-    def __init__(self, job: SweepJob, case: Mapping[str, Any], arms: Arms) -> None:
+    def __init__(self, steps: Steps[CaseRow]) -> None:
         self.row = CaseRow()
         self.asks: Ask | None = None
-        self._steps, self._told = job.row(case, arms), dict[str, None]()
-        self._resume(lambda: next(self._steps))
+        self._steps, self._told = steps, dict[str, None]()
 
-    def go_on(self, answer: Answer) -> None:
-        """Tell what was asked for, or why there is none."""
-        self._resume(lambda: self._steps.throw(answer) if isinstance(answer, Exception) else self._steps.send(answer))
+    def go_on(self, answer: Answer, told: list[warnings.WarningMessage]) -> None:
+        """Tell what was asked for, or why there is none; what is warned of meanwhile is added to ``told``."""
+        self.asks, before = None, len(told)
+        try:
+            self.asks = self._steps.throw(answer) if isinstance(answer, Exception) else self._steps.send(answer)
+        except StopIteration as end:
+            self._note(told[before:])
+            self.row = replace(end.value, notes=(*end.value.notes, *self._told))
+        except Exception as error:
+            self.row = CaseRow(reason=_reason(error))
+        else:
+            self._note(told[before:])
 
-    def _resume(self, go: Callable[[], Ask]) -> None:
-        self.asks = None
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always")
-            try:
-                self.asks = go()
-            except StopIteration as end:
-                self._told.update(dict.fromkeys(str(one.message) for one in told))
-                self.row = replace(end.value, notes=(*end.value.notes, *self._told))
-            except Exception as error:
-                self.row = CaseRow(reason=_reason(error))
+    def _note(self, told: list[warnings.WarningMessage]) -> None:
         self._told.update(dict.fromkeys(str(one.message) for one in told))
 
 

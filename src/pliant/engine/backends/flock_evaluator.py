@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from pliant.engine.backends import jit
 from pliant.engine.backends.elementary import prelude
-from pliant.engine.backends.evaluator import BufferLayout, Program, Workspace, aligned, stored
+from pliant.engine.backends.evaluator import BufferLayout, Program, Workspace, aligned_parts, stored
 from pliant.engine.backends.flow import Flow
 from pliant.engine.backends.kernels import POINTER, Arrays
 from pliant.engine.backends.lanes import lanes_to_rows, padded, rows_to_lanes, transposition_declarations
@@ -85,7 +86,7 @@ class FlockEvaluator:
         """
         if self.program.seeds:
             return self._one_by_one(who, inputs)
-        plan, code = self._load()
+        plan, code = self._loaded
         arrays = [np.ascontiguousarray(x, dtype=float) for x in inputs]
         count, L, numbers = len(who), plan.lanes, self.constants.shape[1]
         for name, x in zip(self.program.algorithm.inputs, arrays, strict=True):
@@ -97,15 +98,17 @@ class FlockEvaluator:
         table, robots = np.array(plan.rows, dtype=np.int64), np.ascontiguousarray(who, dtype=np.int64)
         if robots.min() < 0 or robots.max() >= len(self.constants):
             raise ValueError(f"the flock has robots 0 to {len(self.constants) - 1}; a state is of {robots.max()}")
-        held: list[NDArray[Any]] = [self.constants, self.gravity, *arrays]
-        held += [aligned(padded(size, L) * L) for size in (numbers, 3, *[self.size] * len(arrays))]
-        held += [aligned(plan.record_size * L), aligned(padded(plan.outputs, L) * L), out, table, robots]
+        wide = [padded(size, L) * L for size in (numbers, 3, *[self.size] * len(arrays))]
+        work = aligned_parts(*wide, plan.record_size * L, padded(plan.outputs, L) * L)
+        before, after = [self.constants, self.gravity, *arrays], [out, table, robots]
+        addresses = [*(a.ctypes.data for a in before), *(place for _, place in work), *(a.ctypes.data for a in after)]
         sizes = [len(table), count, self.size, plan.outputs, numbers]
-        context = np.array([*(a.ctypes.data for a in held), *sizes], dtype=np.int64)
+        context = np.array([*addresses, *sizes], dtype=np.int64)
         ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address(plan.entry))(context.ctypes.data)
         return out
 
-    def _load(self) -> tuple[BufferLayout, jit.LoadedCode]:
+    @cached_property
+    def _loaded(self) -> tuple[BufferLayout, jit.LoadedCode]:
         program, lanes = self.program, jit.lanes()
 
         def make() -> tuple[dict[str, Any], str]:

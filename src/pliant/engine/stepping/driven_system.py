@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.engine.backends.evaluator import BufferLayout, Program, aligned, stored
+from pliant.engine.backends.evaluator import BufferLayout, Program, aligned_parts, stored
 from pliant.engine.backends.flow import Flow
 from pliant.engine.backends.jit import LoadedCode
 from pliant.engine.backends.kernels import rows
@@ -82,22 +82,21 @@ class DrivenSystem:
         self.constants, self.gravity = self.programs[0].constants, np.array(tree.gravity, dtype=float)
         self.gains = np.array([*driving.numbers, 0.0])
         self.drive_rows = rows(self.drives[0])
-        self._f = aligned(n + self.layout.further)
         self._arrays: dict[str, NDArray[Any]] = {
             "constants": self.constants,
             "gravity": self.gravity,
-            "store": aligned(plan.record_size),
             "rows": plan.table,
             "arm": constants_of(tree),
             "gains": self.gains,
             "drive_rows": self.drive_rows,
-            "r": aligned(driving.signals + driving.states + 1),
-            "f": self._f,
-            "full": aligned(levels * n),
-            "out": aligned(plan.outputs),
             **more,
         }
         held = {name: array.ctypes.data for name, array in self._arrays.items()}
+        sizes = {"store": plan.record_size, "r": driving.signals + driving.states + 1, "f": n + self.layout.further}
+        sizes |= {"full": levels * n, "out": plan.outputs}
+        for name, (array, address) in zip(sizes, aligned_parts(*sizes.values()), strict=True):
+            self._arrays[name], held[name] = array, address
+        self._f = self._arrays["f"]
         held["links"] = len(self._arrays["rows"])
         held["dynamics"] = self._dynamics.address(loop_name(self.programs[0].algorithm.name, (), 1))
         if "tangent_rows" in self._arrays:

@@ -35,11 +35,12 @@ _KNOWN: dict[Key, tuple[KnownPattern, ...]] = {}
 
 def row_of(constants: Any) -> tuple[Key, Floats] | None:
     """Constants as one row of numbers, arrays among them, and the key under which their patterns may be known."""
-    if _arrays_size(constants) > LARGEST:
-        return None
     skeleton: list[Hashable] = []
     numbers: list[Any] = []
-    _lay_out(constants, skeleton, numbers)
+    try:
+        _lay_out(constants, skeleton, numbers)
+    except OverflowError:
+        return None
     if len(numbers) > LARGEST:
         return None
     row = np.array(numbers, dtype=float)
@@ -47,18 +48,14 @@ def row_of(constants: Any) -> tuple[Key, Floats] | None:
     return (tuple(skeleton), (row != 0.0).tobytes(), (row == 1.0).tobytes(), (row == -1.0).tobytes()), row
 
 
-def _arrays_size(node: Any) -> int:
-    """Numbers in the arrays of constants."""
-    if isinstance(node, np.ndarray):
-        return int(node.size)
-    return sum(map(_arrays_size, node)) if isinstance(node, tuple) else 0
-
-
 def _lay_out(node: Any, skeleton: list[Hashable], numbers: list[Any]) -> None:
+    """Raises OverflowError where arrays are so large that their pattern is not kept."""
     if isinstance(node, float):
         numbers.append(node)
     elif isinstance(node, np.ndarray):
         skeleton.append(node.shape)
+        if len(numbers) + node.size > LARGEST:
+            raise OverflowError
         if node.size:
             numbers += flat(node)
     elif isinstance(node, list):
@@ -199,13 +196,16 @@ class KnownPattern:
         if general and (row[self._ones] != self._numbers).any():
             return None
         pool = row[self._pool]
+        turned = pool * self._signs
+        values: list[float] = row[self._source].tolist()
+        if general and (turned == turned[self._first]).all():
+            # the very same numbers, as most are that share a slot
+            return values
         mantissa, exponent = np.frexp(np.abs(pool))
         units = np.rint(np.ldexp(mantissa, SHARED_BITS)).astype(np.int64)
         units += exponent.astype(np.int64) << SHARED_BITS + 2
-        turned = pool * self._signs
         if (np.abs(units - units[self._first]) > 1).any() or ((turned > 0) != (turned[self._first] > 0)).any():
             return None
         if not general and (np.diff(np.sort(units[self._distinct])) < APART).any():
             return None
-        values: list[float] = row[self._source].tolist()
         return values

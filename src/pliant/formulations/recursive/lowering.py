@@ -22,6 +22,9 @@ from pliant.formulations.recursive.link import JointType, LinkKind, Seat
 from pliant.formulations.recursive.tree import Tree, TreeLink
 from pliant.mechanism import BASE, Mechanism, Member, Part, once
 
+NOTHING = ModalBody.rigid(0.0, np.zeros(3), np.zeros((3, 3)))
+"""The body of a frame."""
+
 
 @once
 def lower(mechanism: Mechanism, *, discs: bool = True) -> Tree:
@@ -43,9 +46,8 @@ def lower_with_frames(mechanism: Mechanism) -> Tree:
     still = mechanism if mechanism.drag is None else replace(mechanism, drag=None)
     # links of the tree itself, where they are the same, have their constants already
     tree = lower(still, discs=False) if any(len(m.body.section_turn) for m in mechanism.members) else lower(still)
-    nothing = ModalBody.rigid(0.0, np.zeros(3), np.zeros((3, 3)))
     frames = [
-        rigid_link(f"frame {name}", parent, seat, nothing, mechanism.rule, tree.size)
+        rigid_link(f"frame {name}", parent, seat, NOTHING, mechanism.rule, tree.size)
         for name, (parent, seat) in tree.frames.items()
     ]
     return replace(tree, links=(*tree.links, *frames))

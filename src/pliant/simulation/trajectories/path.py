@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
-from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,16 +42,13 @@ class Path(Protocol):
     def many(self, times: Floats) -> Desired: ...
 
 
-@runtime_checkable
-class HasKnots(Protocol):
-    """A path that may have even knots between its breaks, which steps need not end on."""
-
-    def knots_after(self, t: float) -> tuple[float, float]: ...
-
-
 def knots_after(path: Path | None, t: float) -> tuple[float, float]:
-    """The first even knot of a path after a time, and their distance; endless where there are none."""
-    return path.knots_after(t) if isinstance(path, HasKnots) else (inf, inf)
+    """The first even knot of a path after a time, and their distance; endless where there are none.
+
+    A path that has a function of this name may have even knots between its breaks, which steps need not end on.
+    """
+    own: Callable[[float], tuple[float, float]] | None = getattr(path, "knots_after", None)
+    return (inf, inf) if own is None else own(t)
 
 
 @dataclass(frozen=True)
