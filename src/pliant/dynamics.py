@@ -14,6 +14,7 @@ from pliant.engine.backends.jit import has_llvm
 from pliant.formulations.loops.closed_loops import loops_of
 from pliant.formulations.loops.dense_loops import DenseLoops
 from pliant.formulations.loops.loops import DenseForm, Loops, each_state
+from pliant.formulations.recursive.passes import HANDED
 from pliant.model.notebook import html_page, made_by
 from pliant.states import (
     Energies,
@@ -272,8 +273,15 @@ class Dynamics(TreeDynamics):
         """
         q, v = self._state(q, v, batch=False)
         a = self.labels.states("a", a)
-        # closures carry a part of it
-        return self.by_joint(self._reaction(q, v, a).reshape(-1, 6) - self.loops.wrenches(q, v, a))
+        return self.by_joint(self.handed(q, v, a)[:, :6])
+
+    def handed(self, q: Floats, v: Floats, a: Floats) -> Floats:
+        """What the joint of every link of the tree hands to it, and how it moves (links, HANDED), its dynamics axes."""
+        found = self._reaction(q, v, a).reshape(-1, HANDED)
+        if self.loops.rows:
+            # closures carry a part of it
+            found = np.hstack([found[:, :6] - self.loops.wrenches(q, v, a), found[:, 6:]])
+        return found
 
     def by_joint(self, wrenches: Floats) -> dict[str, Floats]:
         """What all links are given, own axes (links, 6), by the names of their joints."""

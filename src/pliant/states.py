@@ -139,15 +139,6 @@ class FrameAcceleration(NamedTuple):
     angular: Floats
 
 
-class FrameMotions(NamedTuple):
-    """Several frames: rotations (frames, 3, 3), angular velocities and accelerations of the origins (frames, 3), base
-    axes."""
-
-    rotation: Floats
-    angular: Floats
-    acceleration: Floats
-
-
 class Energies(NamedTuple):
     """Kinetic energy, strain energy of links and joint springs, potential of gravity (J)."""
 

@@ -25,7 +25,6 @@ from pliant.spatial.attitude import recentred
 from pliant.states import (
     Energies,
     FrameAcceleration,
-    FrameMotions,
     InverseDerivatives,
     Labels,
     Momentum,
@@ -382,16 +381,6 @@ class TreeDynamics:
         flat = self._acceleration(q, v, a)[..., rows]
         R, a_v, a_w = motion_arrays(flat).R, flat[..., -6:-3, None], flat[..., -3:, None]
         return FrameAcceleration((R @ a_v)[..., 0], (R @ a_w)[..., 0])
-
-    def frame_motions(self, frames: Sequence[str], q: States, v: States, a: States) -> FrameMotions:
-        """How several frames turn and are accelerated at a state, of one evaluation."""
-        return self.motions_in(self._acceleration(q, v, a), frames)
-
-    def motions_in(self, flat: Floats, frames: Sequence[str]) -> FrameMotions:
-        """The same from the motions of all links and frames, as the program gives them, of one state or several."""
-        own = np.stack([flat[..., _rows(self._frame_link(frame), MOTION_SIZE + 9)] for frame in frames], axis=-2)
-        m = motion_arrays(own)
-        return FrameMotions(m.R, m.w, np.einsum("...ij,...j->...i", m.R, own[..., -6:-3]))
 
     def jacobian(self, frame: str, q: States) -> Floats:
         """J (6, n): linear, then angular velocity of a frame per unit rate of each coordinate, base axes.

@@ -9,7 +9,7 @@ import pytest
 
 from pliant import Beam, Elements, Joint, Link, Modes, Properties, RigidPart, Robot, simulate
 from pliant.analysis.equilibrium import equilibrium
-from pliant.analysis.limits import ModelLimitWarning, axial_changes, slope_words, state_limits
+from pliant.analysis.limits import ModelLimitWarning, axial_changes, axial_links, root_loads, slope_words, state_limits
 from pliant.analysis.linearise import linearise
 from pliant.analysis.modes import modes
 from pliant.analysis.statics import wrenches
@@ -38,6 +38,33 @@ def changes(arm, rate=0.0):
     v = still.copy()
     v[0] = rate
     return axial_changes(arm, still[None], v[None], still[None])[0]["mast"][:2]
+
+
+@pytest.mark.parametrize("name", ["cibicik-4dof", "seven-joint-arm", "six-dof", "canadarm", "offset"])
+def test_roots_are_pulled_as_their_frames_move(name):
+    """What joints hand on tells how roots move: frames, followed by themselves, move in the same way."""
+    if name == "offset":
+        # the beam begins far from the axis of its joint
+        root = Joint(
+            name="foot", axis="y", child_placement={"position": [0.3, -0.2, 0.1], "rotation": {"rpy": [0.3, 0.2, -0.4]}}
+        )
+        beam = Beam(
+            length=L, properties=Properties(mass_per_length=0.7, EIy=EI, EIz=EI), modes=Modes(bend_y=1, bend_z=1)
+        )
+        post = Link(name="post", joint=Joint(name="turn", axis="x"), rigid={"mass": 1.0, "com": [0.1, 0.0, 0.0]})
+        arm = Dynamics(Robot(name="offset", links=[post, Link(name="mast", joint=root, beam=beam)]), compile="never")
+    else:
+        arm = Dynamics(name)
+    q, v, a = np.random.default_rng(3).normal(0.0, [[0.5], [1.0], [5.0]], (3, arm.size))
+    elastic = np.setdiff1d(np.arange(arm.size), arm.mechanism.joints)
+    q[elastic], v[elastic] = 1e-3 * q[elastic], 1e-2 * v[elastic]
+    found = root_loads(arm, arm.handed(q, v, a)[None])
+    for i, link in enumerate(axial_links(arm)):
+        R = arm.pose(f"{link}.root", q).rotation
+        pull = arm.mechanism.gravity - arm.acceleration(f"{link}.root", q, v, a).linear
+        turning = R[:, 1:].T @ arm.velocity(f"{link}.root", q, v).angular
+        assert found.pulls[0, i] == pytest.approx(R[:, 0] @ pull, rel=1e-9)
+        assert found.spins[0, i] == pytest.approx(turning @ turning, rel=1e-9)
 
 
 def test_eulers_column():

@@ -22,9 +22,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from pliant.analysis.along_axis import along_axis, padded
 from pliant.bodies.constants import deflection
+from pliant.formulations.recursive.passes import HANDED
 from pliant.model.once import once_per_element
 from pliant.model.outline import BASE
-from pliant.states import FrameMotions
 
 if TYPE_CHECKING:
     from pliant.analysis.statics import FrameLoad
@@ -227,26 +227,38 @@ def _linear_words(name: str, change: AxialChange, when: str, cure: str) -> Itera
 
 
 class RootLoads(NamedTuple):
-    """What acts at the roots of ``axial_roots`` in some states: forces along the axes that joints hand to the links, no
-    number where there is none (states, links), and motions, each (states, links, ...)."""
+    """What acts on the links of ``axial_links`` in some states, each (states, links).
+
+    forces  along the axes, that joints hand to the links; no number where there is none
+    pulls   along the axes at the roots, outwards: of gravity, less what the motion needs, m/s^2
+    spins   squares of the rates at which the axes turn
+    """
 
     forces: Floats
-    motions: FrameMotions
+    pulls: Floats
+    spins: Floats
 
 
-def axial_roots(arm: Dynamics) -> list[str]:
-    """Frames at the roots of the links whose axial forces are looked at."""
-    return [f"{link.name}.root" for link, _ in _axial_links(arm)]
+def axial_links(arm: Dynamics) -> list[str]:
+    """The links whose axial forces are looked at."""
+    return [link.name for link, _ in _axial_links(arm)]
 
 
-def root_forces(arm: Dynamics, wrenches: Floats) -> Floats:
-    """Forces of ``RootLoads`` (states, links) from what all links of the tree are given (states, tree links, 6)."""
+def root_loads(arm: Dynamics, handed: Floats) -> RootLoads:
+    """From what all links of the tree are handed and how they move (states, tree links, HANDED)."""
     known = {link.joint or link.name: k for k, link in enumerate(arm.tree.links) if link.joint or link.body.mass}
-    out = np.full((len(wrenches), len(_axial_links(arm))), np.nan)
+    out = RootLoads(*np.full((3, len(handed), len(_axial_links(arm))), np.nan))
     for i, (link, member) in enumerate(_axial_links(arm)):
         k = known.get(member.joint.name or link.name, known.get(link.name))
-        if k is not None:
-            out[:, i] = wrenches[:, k, :3] @ arm.tree.links[k].R_DB[:, 0]
+        if k is None:
+            continue
+        out.forces[:, i] = handed[:, k, :3] @ arm.tree.links[k].R_DB[:, 0]
+        index, seat = arm.tree.frames[f"{link.name}.root"]
+        axis: Floats = np.array(seat.R0)[:, 0]
+        r: Floats = np.add(seat.section.position, seat.offset)
+        w, a_v, a_w = np.split(handed[:, index, 6:], 3, axis=1)
+        out.pulls[:, i] = -(a_v + np.cross(a_w, r) + np.cross(w, np.cross(w, r))) @ axis
+        out.spins[:, i] = np.einsum("ki,ki->k", w, w) - (w @ axis) ** 2
     return out
 
 
@@ -293,66 +305,46 @@ def axial_changes_of(
             if len(arms) > 1:
                 raise ValueError(f"link '{link.name}' has no axial force in some states")
             continue
-        R, w, own = (each[:, i] for each in known.motions)
-        for changes, change in zip(found, _changes(arms, who, link.name, root, R, w, own, q, loads), strict=True):
+        own = RootLoads(root, known.pulls[:, i], known.spins[:, i])
+        for changes, change in zip(found, _changes(arms, who, link.name, own, q, loads), strict=True):
             changes[link.name] = change
     return found
 
 
 def _root_loads(arm: Dynamics, q: Floats, v: Floats, a: Floats) -> tuple[list[int], RootLoads]:
     """The numbers of the states that the robot can have, and what acts in them."""
-    flexible = _axial_links(arm)
-    rows, motions, forces, frames = list[int](), list[FrameMotions](), list[list[float]](), axial_roots(arm)
+    rows, handed = list[int](), list[Floats]()
     for k, state in enumerate(zip(q, v, a, strict=True)):
         try:
-            reactions, motion = arm.reactions(*state), _root_motions(arm, frames, *state)
+            handed.append(arm.handed(*state))
         except (FloatingPointError, np.linalg.LinAlgError):
             continue
-        known = (reactions.get(m.joint.name or link.name, reactions.get(link.name)) for link, m in flexible)
-        forces.append([np.nan if force is None else float(force[0]) for force in known])
         rows.append(k)
-        motions.append(motion)
-    together = FrameMotions(*(np.array(each) for each in zip(*motions, strict=True))) if rows else FrameMotions(q, q, q)
-    return rows, RootLoads(np.array(forces), together)
-
-
-def _root_motions(arm: Dynamics, frames: list[str], q: Floats, v: Floats, a: Floats) -> FrameMotions:
-    """Of the roots of links; a robot at rest needs its poses only."""
-    if v.any() or a.any():
-        return arm.frame_motions(frames, q, v, a)
-    rest = np.zeros((len(frames), 3))
-    return FrameMotions(arm.poses(frames, q).rotation, rest, rest)
+    links = len(arm.tree.links)
+    return rows, root_loads(arm, np.array(handed).reshape(-1, links, HANDED))
 
 
 def _changes(
     arms: Sequence[Dynamics],
     who: NDArray[np.int64],
     name: str,
-    root: Floats,
-    R: Floats,
-    w: Floats,
-    own: Floats,
+    known: RootLoads,
     q: Floats,
     loads: Sequence[FrameLoad],
 ) -> list[AxialChange]:
-    """Extreme eigenvalues of the geometric stiffness against the stiffness of bending, for each state.
-
-    root    force along the axis at the joint; R, w, own: motions of the root, see ``FrameMotions``  (states, ...)
-    """
+    """Extreme eigenvalues of the geometric stiffness against the stiffness of bending, for each state (states,)."""
+    root, pull, spin = known
     links, alongs = [arm.robot.link(name) for arm in arms], [along_axis(arm.robot, name) for arm in arms]
     x, weights, rhoA = (padded([getattr(each, key) for each in alongs])[who] for key in ("x", "weights", "rhoA"))
-    gravity = np.array([arm.mechanism.gravity for arm in arms])[who]
     hub = np.array([link.hub.mass if link.hub is not None else 0.0 for link in links])[who]
-    # along the axis: what gravity pulls outwards, less what the motion needs
-    pull = np.einsum("ki,ki->k", R[:, :, 0], gravity - own)
-    spin = (np.einsum("kij,ki->kj", R[:, :, 1:], w) ** 2).sum(axis=1)
     outward = weights * rhoA * (pull[:, None] + spin[:, None] * x)
     # the joint pulls the root back; what lies between it and x needs its part
     N = -(root + hub * pull)[:, None] - (np.cumsum(outward, axis=1) - outward / 2)
     if loads:
         for k, state in enumerate(q):
+            axis = arms[who[k]].pose(f"{name}.root", state).rotation[:, 0]
             for end, force in _loads_beyond(arms[who[k]], links[who[k]], state, loads):
-                N[k] += np.where(x[k] <= end, float(R[k, :, 0] @ force), 0.0)
+                N[k] += np.where(x[k] <= end, float(axis @ force), 0.0)
     least, most = np.zeros(len(q)), np.zeros(len(q))
     for planes in zip(*(each.slopes for each in alongs), strict=True):
         slope = padded(planes)[who]

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.analysis.equilibrium import MOST_AWAY, RESIDUAL, bends_far
-from pliant.analysis.limits import RootLoads, axial_changes_of, axial_roots, root_forces
+from pliant.analysis.limits import RootLoads, axial_changes_of, axial_links, root_loads
 from pliant.dynamics import Dynamics
 from pliant.engine.stepping.lane_system import LaneRun, step_together
+from pliant.formulations.recursive.passes import HANDED
 from pliant.simulation.checks import AxialAsk, EnergiesAsk
 from pliant.simulation.choice import ITERATED, RateAsk
 from pliant.simulation.climbs import TopsAsk, climb
@@ -25,7 +26,6 @@ from pliant.simulation.peaks import PositionsAsk
 from pliant.simulation.recorder import InstantsAsk
 from pliant.simulation.start import RestAsk
 from pliant.simulation.state_equations import DIFFERENCE, StateEquations
-from pliant.states import FrameMotions
 from pliant.sweeps.flock import Flock, likeness
 from pliant.sweeps.pids import PidLaw, PidLaws
 
@@ -181,32 +181,25 @@ class Together:
         return self._by_flocks(asks, energies)
 
     def _axials(self, asks: Sequence[AxialAsk]) -> list[Answer]:
-        roots = axial_roots(asks[0].arm)
-        if any(axial_roots(ask.arm) != roots for ask in asks):
-            return [None] * len(asks)
-        shapes = [(len(roots), 3, 3), (len(roots), 3), (len(roots), 3)]
-
-        def carried(flock: Flock, own: list[AxialAsk]) -> Floats:
+        def handed(flock: Flock, own: list[AxialAsk]) -> Floats:
             q, v, tau, force = (_stacked(own, name) for name in ("q", "v", "tau", "force"))
-            a = flock.forward(q, v, tau, force=force if force.shape[1] else None)
-            motions = flock.motions_in(flock._acceleration(q, v, a), roots)
-            return np.hstack([*(x.reshape(len(q), -1) for x in motions), flock._reaction(q, v, a)])
+            return flock._reaction(q, v, flock.forward(q, v, tau, force=force if force.shape[1] else None))
 
         out: list[Answer] = [None] * len(asks)
-        cuts = np.cumsum([int(np.prod(shape)) for shape in shapes])
-        found = self._by_flocks(asks, carried) if roots else out
+        links = axial_links(asks[0].arm)
+        if not links or any(axial_links(ask.arm) != links for ask in asks):
+            return out
+        found = self._by_flocks(asks, handed)
         flocks: dict[object, list[int]] = {}
         for k, ask in enumerate(asks):
             if found[k] is not None:
                 flocks.setdefault(self._places[id(ask.arm)][0], []).append(k)
         for places in flocks.values():
             arms, sizes = [asks[k].arm for k in places], [len(found[k]) for k in places]
-            *parts, wrenches = np.split(np.vstack([found[k] for k in places]), cuts, axis=1)
-            motions = FrameMotions(*(x.reshape(-1, *shape) for x, shape in zip(parts, shapes, strict=True)))
-            each = np.split(wrenches.reshape(len(wrenches), -1, 6), np.cumsum(sizes)[:-1])
-            forces = np.vstack([root_forces(arm, own) for arm, own in zip(arms, each, strict=True)])
+            each = [root_loads(asks[k].arm, found[k].reshape(len(found[k]), -1, HANDED)) for k in places]
+            known = RootLoads(*(np.vstack(parts) for parts in zip(*each, strict=True)))
             who, q = np.repeat(np.arange(len(arms)), sizes), _stacked([asks[k] for k in places], "q")
-            changes = iter(axial_changes_of(arms, who, q, RootLoads(forces, motions)))
+            changes = iter(axial_changes_of(arms, who, q, known))
             for k, size in zip(places, sizes, strict=True):
                 out[k] = [next(changes) for _ in range(size)]
         return out

@@ -289,12 +289,12 @@ def _carry_out(view: LinkView) -> dict[str, Any]:
 
 
 def _joint_wrench(view: LinkView) -> dict[str, Any]:
-    """What the joint transmits: force and moment on the link at its origin, own axes."""
-    c, reaction = view.connection, view.store["reaction"]
+    """What the joint transmits, force and moment on the link at its origin, and how that moves, all in own axes."""
+    c, reaction, a = view.connection, view.store["reaction"], view.store["acceleration"]
     moment = reaction.moment
     if not all(is_zero(x) for x in c.s):
         moment = subtract(moment, cross(c.s, reaction.force))
-    return {"result": c.rotation.back(reaction.force) + c.rotation.back(moment)}
+    return {"result": [*c.rotation.back(reaction.force), *c.rotation.back(moment), *c.w, *a.a_v, *a.a_w]}
 
 
 def _gather(view: LinkView) -> dict[str, Any]:
@@ -385,10 +385,13 @@ REACTION = Algorithm(
     (
         *INVERSE.passes[:2],
         Pass("gather", "inward", _gather, reads=("reaction", "connection"), own=("connection", "wrench")),
-        Pass("output", "outward", _joint_wrench, own=("connection", "reaction")),
+        Pass("output", "outward", _joint_wrench, own=("connection", "reaction", "acceleration")),
     ),
     "result",
 )
+HANDED = 15
+"""Results of REACTION for a link: force and moment of its joint, rate of turning, accelerations; gravity is an
+acceleration of the base."""
 
 
 def views(
