@@ -24,6 +24,7 @@ from pliant.engine.backends import jit
 from pliant.engine.backends.kernels import rows
 from pliant.engine.backends.lanes import padded
 from pliant.engine.backends.module import module_ir
+from pliant.engine.trace.numbers import constants_of
 from pliant.engine.trace.program import RolledProgram
 from pliant.engine.trace.rolled import counted, rolled, whole
 from pliant.engine.trace.structure import split_tree, structure_key
@@ -149,7 +150,7 @@ class Program:
         self.algorithm = algorithm
         self.tree = tree
         self.seeds = seeds
-        self.constants = np.array([x for s in split_tree(tree) for x in s.values])
+        self.constants = constants_of(tree)
         self.gravity = np.array(tree.gravity, dtype=float)
         self._structure = structure_key(tree)
         self._loaded: dict[str, tuple[BufferLayout, jit.LoadedCode]] = {}
