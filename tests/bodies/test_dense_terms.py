@@ -76,8 +76,8 @@ def test_coordinates_are_rows_of_the_program(looped):
     program = rolled(FORWARD, arm.tree)
     assert program.owners == [0, *[1] * (SIZE + 1), 2]
     (columns,) = (each for each in program.passes if "bend" in each.name)
-    # one kernel for all columns but the first, which has none before it, and nothing to do for links
-    assert len(columns.kernels) == 3
+    # one kernel for all columns, and nothing to do for links
+    assert len(columns.kernels) == 2
 
 
 @pytest.mark.parametrize(

@@ -10,17 +10,18 @@ import pytest
 import pliant
 from pliant.dynamics import Dynamics
 from pliant.engine.backends import jit
-from pliant.engine.backends.evaluator import BufferLayout, Evaluator, Program
+from pliant.engine.backends.evaluator import BufferLayout, Evaluator, Program, aligned
 from pliant.engine.backends.module import module_ir
 from pliant.engine.backends.repeats import _runs, operands
 from pliant.engine.trace.program import Address
 from pliant.engine.trace.rolled import one_kernel
-from pliant.engine.trace.tape import Tape
+from pliant.engine.trace.tape import Tape, tangents
 from pliant.formulations.recursive.passes import FORWARD, INVERSE, result, run
 
 TOLERANCE = 1e-10
 """Of the largest entry: the same operations, contracted differently."""
 LOOP = "phi i64"
+TABLE = "_places = private"
 
 
 @pytest.fixture
@@ -29,6 +30,7 @@ def loops_at_once(monkeypatch):
     monkeypatch.setattr("pliant.engine.backends.pieces.LONG", 60)
     monkeypatch.setattr("pliant.engine.backends.pieces.PIECE", 25)
     monkeypatch.setattr("pliant.engine.backends.repeats.LEAST", 4)
+    monkeypatch.setattr("pliant.engine.backends.repeats.SHORTEST", 4)
     monkeypatch.setattr("pliant.engine.backends.repeats.WORTHWHILE", 0.0)
 
 
@@ -41,19 +43,24 @@ def close(left, right, tolerance=TOLERANCE):
 # ---------------------------------------------------------------- tapes
 
 
-def evaluated(function, n):
-    """A function of n numbers by compiled code, how many loops it has, and what Python gives."""
+def traced(function, n):
+    """A function of n numbers as a program of one kernel."""
     tape = Tape()
     outputs = function([tape.symbol(Address("q", "own", k)) for k in range(n)])
-    program = one_kernel("several", ("q",), tape, outputs, [], n)
+    return one_kernel("several", ("q",), tape, outputs, [], n)
+
+
+def evaluated(function, n):
+    """A function of n numbers by compiled code, how many loops and tables it has, and what Python gives."""
+    program = traced(function, n)
     text, entry = module_ir(program, "single", 1)
     code = jit.LoadedCode(jit.machine_code(text))
-    q, out = np.cos(np.arange(1.0, n + 1)), np.zeros(len(outputs))
+    q, out = np.cos(np.arange(1.0, n + 1)), np.zeros(program.outputs)
     nothing, table = np.zeros(1), BufferLayout.of(program, entry).table
     arrays = nothing, nothing, q, nothing, out, table
     context = np.array([*(a.ctypes.data for a in arrays), len(table)], dtype=np.int64)
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address(entry))(context.ctypes.data)
-    return out, text.count(LOOP), np.array(function(q.tolist()))
+    return out, (text.count(LOOP), text.count(TABLE)), np.array(function(q.tolist()))
 
 
 def chain(q):
@@ -111,10 +118,33 @@ def with_functions(q):
     return [x * y for x in turned for y in q]
 
 
-@pytest.mark.parametrize("function", [chain, there_and_back, two_of_a_kind, sums, products, with_functions])
+def irregular_sum(q):
+    """A sum over places in no order, of which one lies in what the sum has stored."""
+    dice = random.Random(2)
+    squares = [x * x for x in q]
+    total = [q[0]]
+    for _ in q:
+        total.append(total[-1] * 0.5 + dice.choice(q) * dice.choice(squares))
+    return [total[-1] - x for x in total]
+
+
+def missing_terms(q):
+    """Each of some that were found before, all from turns long past or from outside."""
+    dice = random.Random(3)
+    x = [a * q[1] for a in q]
+    for a in q:
+        x.append(dice.choice(x[:-8]) - a * dice.choice(x[: len(q)]))
+    return x
+
+
+@pytest.mark.parametrize(
+    "function",
+    [chain, there_and_back, two_of_a_kind, sums, products, with_functions, irregular_sum, missing_terms],
+)
 def test_loops_are_what_they_stand_for(function, loops_at_once):
-    ours, loops, plain = evaluated(function, 64)
+    ours, (loops, tables), plain = evaluated(function, 64)
     assert loops
+    assert bool(tables) == (function in (irregular_sum, missing_terms))
     assert close(ours, plain)
 
 
@@ -136,9 +166,105 @@ def test_loops_of_random_steps(number, loops_at_once):
                     x.append(0.5 * a + 0.5 * b if op == "+" else 0.5 * (a - b) if op == "-" else a * b)
         return x[len(q) :]
 
-    ours, loops, plain = evaluated(function, 41)
+    ours, (loops, _), plain = evaluated(function, 41)
     assert loops
     assert close(ours, plain)
+
+
+def random_rounds(number):
+    """A function of repeated steps whose operands stay, move on, move back, or lie anywhere; some turns leave one out.
+
+    What is at hand (of this turn or the one before) mostly stays so, as in sums.
+    """
+    dice = random.Random(number)
+    rounds = []
+    for _ in range(dice.randint(2, 5)):
+        steps = [
+            (dice.choice("+-*"), [(dice.choice(KINDS), dice.randint(1, 9), dice.randint(-4, 4)) for _ in range(2)])
+            for _ in range(dice.randint(1, 5))
+        ]
+        rounds.append((steps, dice.randint(4, 24), dice.random() < 0.2))
+    wanted = dice.random()
+
+    def function(q):
+        dice = random.Random(number)
+        x = list(q)
+        for steps, times, gaps in rounds:
+            start = len(x)
+            for turn in range(times):
+                for op, (left, right) in steps:
+                    a, b = (_taken(x, start, turn, dice, *each) for each in (left, right))
+                    if not (gaps and dice.random() < 0.1):
+                        x.append(0.5 * a + 0.5 * b if op == "+" else 0.5 * (a - b) if op == "-" else a * b)
+        # some of them, some twice, in an order of their own or in theirs
+        own = [y for y in x[len(q) :] if dice.random() < wanted]
+        own += [dice.choice(x) for _ in range(9)]
+        if number % 2:
+            dice.shuffle(own)
+        return own
+
+    return function
+
+
+KINDS = ("near", "near", "steady", "steady", "back", "anywhere", "fixed")
+
+
+def _taken(x, start, turn, dice, kind, near, step):
+    """An operand of a step, of what there is."""
+    if kind == "near":
+        return x[-near]
+    if kind == "steady":
+        return x[(near + abs(step) * turn) % start]
+    if kind == "back":
+        return x[(start - near - abs(step) * turn) % start]
+    return dice.choice(x[:-4]) if kind == "anywhere" else x[start - near]
+
+
+@pytest.mark.parametrize("number", range(40))
+def test_random_rounds_in_scalars_and_lanes(number, loops_at_once):
+    """One state, and lanes of tangents, where values that directions do not move are scalars among vectors."""
+    n = 23
+    function = random_rounds(number)
+    ours, _, plain = evaluated(function, n)
+    assert close(ours, plain)
+    program = traced(function, n)
+    tape = program.passes[0].kernels[0].tape
+    # every third number moves
+    seeds = {
+        i: tape.symbol(tape.a[i]._replace(array="dq"))
+        for i in range(len(tape.op))
+        if tape.op[i] == "symbol" and tape.a[i].index % 3 == 0
+    }
+    outputs = tangents(program.passes[0].kernels[0].outputs, seeds)
+    moved = one_kernel("several", ("q",), tape, outputs, [], n, ("q",))
+    columns = jacobian(moved, n)
+    for k in range(0, n, 3):
+        q = np.cos(np.arange(1.0, n + 1)) + 1e-30j * np.eye(n)[k]
+        assert close(columns[:, k], np.array(function(q.tolist())).imag / 1e-30)
+
+
+def jacobian(program, n):
+    """The tangents of a program of one kernel along all directions."""
+    lanes = jit.lanes()
+    text, entry = module_ir(program, "jacobian", lanes)
+    code = jit.LoadedCode(jit.machine_code(text))
+    layout = BufferLayout.of(program, entry)
+    width = -(-n // lanes) * lanes
+    q = np.cos(np.arange(1.0, n + 1))
+    units = np.zeros((2 * n + lanes, lanes))
+    units[n : n + lanes] = np.eye(lanes)
+    nothing = aligned(lanes)
+    matrix = aligned(program.outputs * width)
+    owners, still = np.zeros(width, dtype=np.int64), np.zeros(width, dtype=np.int64)
+    arrays = (
+        *(nothing, nothing, q, units, nothing, nothing, aligned(max(program.saved_size, 1))),
+        *(aligned(program.outputs * lanes), layout.table),
+    )
+    context = [*(a.ctypes.data for a in arrays), len(layout.table)]
+    context += [*(a.ctypes.data for a in (owners, still, matrix)), n, program.outputs]
+    told = np.array(context, dtype=np.int64)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address(entry))(told.ctypes.data)
+    return matrix.reshape(program.outputs, width)[:, :n]
 
 
 def test_a_stretch_is_cut_where_least_is_handed_on():

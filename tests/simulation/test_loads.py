@@ -6,7 +6,8 @@ import pytest
 import pliant
 from pliant.dynamics import Dynamics
 from pliant.engine.backends.replay import python_function
-from pliant.engine.stepping.driving import Driving, constants_of, drive_program
+from pliant.engine.stepping.driving import Driving, drive_program
+from pliant.engine.trace.numbers import constants_of
 from pliant.simulation.drives.controllers import PID, ComputedTorque
 from pliant.simulation.drives.law import compiled_law
 from pliant.simulation.drives.saturated import SaturatedDrive

@@ -56,6 +56,11 @@ class DenseTerms(NamedTuple):
         """They move along their shapes, whatever the coordinates do with each other."""
         return False
 
+    @property
+    def chained(self) -> bool:
+        """Each column is found for itself."""
+        return False
+
     def bend(self, station: DenseColumn, before: None, q_e: Vector, v_e: Vector) -> None:
         """Frames need nothing of the columns."""
 

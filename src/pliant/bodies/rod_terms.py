@@ -119,6 +119,11 @@ class RodTerms(NamedTuple):
         """They are parts of a chain."""
         return True
 
+    @property
+    def chained(self) -> bool:
+        """So is each of them."""
+        return True
+
     def bend(self, station: RodStation, before: BentStation | None, q_e: Vector, v_e: Vector) -> BentStation:
         """A station from the one before it."""
         section = self._section(station.step, None if before is None else before.section, q_e, v_e)

@@ -112,6 +112,7 @@ class BendingBody(Body, Protocol):
     stations      constants of the stations
     looped        whether compiled code is to be a loop over them
     holds_frames  whether they are needed for frames too
+    chained       whether a station takes something from the one before it
     """
 
     @property
@@ -120,6 +121,8 @@ class BendingBody(Body, Protocol):
     def holds_frames(self) -> bool: ...
     @property
     def looped(self) -> bool: ...
+    @property
+    def chained(self) -> bool: ...
 
     def bend(self, station: Any, before: Any, q_e: Vector, v_e: Vector) -> Any:
         """A station at a state, from the one before it (None: it is the first)."""

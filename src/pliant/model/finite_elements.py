@@ -383,9 +383,9 @@ def _modal_data(
     )
 
 
-def _rows(A: Array) -> tuple[Any, ...]:
-    """An array as the description keeps it."""
-    return tuple(np.asarray(A).tolist())
+def _rows(A: Array) -> Any:
+    """An array as a description takes it."""
+    return np.asarray(A, dtype=float)
 
 
 def _orthogonal(A: Array, modes: int, *, apart: bool = False) -> Array:

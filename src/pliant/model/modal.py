@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Self
+from weakref import WeakValueDictionary
 
 import numpy as np
 from pydantic import (
@@ -49,6 +50,8 @@ class _Numbers:
 
     def read(self, value: Any, info: ValidationInfo) -> Any:
         if isinstance(value, np.ndarray):
+            if _is_plain(value):
+                return _tuples(value)
             value = value.tolist()
         if not isinstance(value, list | tuple):
             raise PydanticCustomError("value", "is {given}; it must be a list of numbers", {"given": show(value)})
@@ -61,6 +64,19 @@ class _Numbers:
                 return tuple(value)
             return tuple(self._nested(entry, depth - 1, context) for entry in value)
         return self.number.read(value, context)
+
+
+def _is_plain(A: Array) -> bool:
+    """Whether an array needs no more than to be kept; what is not finite is not less than anything."""
+    return A.dtype == float and 1 <= A.ndim <= DEEPEST_ARRAY and A.size > 0 and bool((np.abs(A) < LARGEST).all())
+
+
+def _tuples(A: Array) -> tuple[Any, ...]:
+    """An array as nested tuples."""
+    items: Iterable[Any] = A.ravel().tolist()
+    for n in reversed(A.shape[1:]):
+        items = zip(*[iter(items)] * n, strict=True)
+    return tuple(items)
 
 
 NumberArray = Annotated[tuple[Any, ...], _Numbers()]
@@ -130,6 +146,9 @@ class ModalData(Element):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        # asked again where the data become part of a robot; they cannot have changed, and to check takes long
+        if _CHECKED.get(id(self)) is self:
+            return self
         n = len(self.M_ee)
         if not 1 <= n <= MOST_COORDINATES:
             refuse([of_value("M_ee", message=f"has {n} rows; it must have 1 to {MOST_COORDINATES}")])
@@ -139,6 +158,7 @@ class ModalData(Element):
         refuse(self._frame_problems())
         refuse(self._matrix_problems())
         refuse(self._second_order_problems())
+        _CHECKED[id(self)] = self
         return self
 
     @property
@@ -209,9 +229,11 @@ class ModalData(Element):
             size = np.abs(A).max()
             if np.abs(A - A.T).max() > SYMMETRIC * size:
                 yield of_value(key, message="is not symmetric; it must be")
+            elif size == 0 or (key == "M_ee" and exceeds(A, SINGULAR * size)):
+                continue
             elif not exceeds(A, -DEFINITE * size):
                 yield of_value(key, message="has a negative eigenvalue; it must be positive semi-definite")
-            elif key == "M_ee" and not exceeds(A, SINGULAR * size):
+            elif key == "M_ee":
                 yield of_value(key, message="is singular; every coordinate must move some mass")
         M = self.mass_matrix()
         if not exceeds(M, -DEFINITE):
@@ -248,6 +270,10 @@ class ModalData(Element):
         scale = np.maximum(scale, SINGULAR * scale.max())
         scaled: Array = M / np.outer(scale, scale)
         return scaled
+
+
+_CHECKED: WeakValueDictionary[int, ModalData] = WeakValueDictionary()
+"""Data that have been checked, by their identity."""
 
 
 def _filled(value: tuple[Any, ...], shape: tuple[int, ...]) -> Array:

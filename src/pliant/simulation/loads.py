@@ -13,7 +13,8 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from pliant.dynamics import Dynamics
 from pliant.engine.stepping.driving import Acting
-from pliant.engine.trace.structure import constants_from, numbers_of, structure_key
+from pliant.engine.trace.numbers import constants_from, numbers_of
+from pliant.engine.trace.structure import structure_key
 from pliant.formulations.recursive.frame_forces import frame_forces, frame_link
 from pliant.model.element import Element, rule, sequence
 from pliant.model.errors import ModelError, did_you_mean

@@ -13,7 +13,8 @@ from pliant.dynamics import Dynamics
 from pliant.engine.backends.evaluator import Program
 from pliant.engine.backends.flock_evaluator import FlockEvaluator
 from pliant.engine.backends.function import Function, Variant
-from pliant.engine.trace.structure import dissipative_slots, numbers_of, structure_key
+from pliant.engine.trace.numbers import constants_of
+from pliant.engine.trace.structure import dissipative_slots, structure_key
 from pliant.formulations.loops.loops import Loops
 from pliant.formulations.method import Traced, What
 from pliant.formulations.recursive.passes import Algorithm, Carrier
@@ -80,7 +81,7 @@ class Flock(Dynamics):
 
     def _bound(self, traced: Traced, seed: str, variant: Variant) -> FlockEvaluator:
         carriers = self._carriers(traced)
-        constants = np.array([numbers_of(carrier) for carrier in carriers], dtype=float).reshape(len(carriers), -1)
+        constants = np.array([constants_of(carrier) for carrier in carriers]).reshape(len(carriers), -1)
         gravity = np.array([carrier.gravity for carrier in carriers], dtype=float)
         if variant == "weightless":
             gravity[:] = 0.0

@@ -24,6 +24,8 @@ from pliant.engine.backends import jit
 from pliant.engine.backends.kernels import rows
 from pliant.engine.backends.lanes import padded
 from pliant.engine.backends.module import module_ir
+from pliant.engine.backends.uncollected import end_all, uncollected
+from pliant.engine.trace.numbers import constants_of
 from pliant.engine.trace.program import RolledProgram
 from pliant.engine.trace.rolled import counted, rolled, whole
 from pliant.engine.trace.structure import split_tree, structure_key
@@ -77,6 +79,7 @@ def _after_fork() -> None:
     _threads.cache_clear()
     _RECENT_LOCK = Lock()
     jit.renew_lock()
+    end_all()
 
 
 if hasattr(os, "register_at_fork"):
@@ -131,7 +134,8 @@ def stored(
         return recent
     found = disk.fetch(key)
     if found is None:
-        description, assembly = make()
+        with uncollected():
+            description, assembly = make()
         found = description, jit.machine_code(assembly, often=often)
         disk.keep(key, *found)
     loaded = found[0], jit.LoadedCode(found[1])
@@ -149,7 +153,7 @@ class Program:
         self.algorithm = algorithm
         self.tree = tree
         self.seeds = seeds
-        self.constants = np.array([x for s in split_tree(tree) for x in s.values])
+        self.constants = constants_of(tree)
         self.gravity = np.array(tree.gravity, dtype=float)
         self._structure = structure_key(tree)
         self._loaded: dict[str, tuple[BufferLayout, jit.LoadedCode]] = {}

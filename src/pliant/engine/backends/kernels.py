@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.engine.backends.llvm_ir import HELD, Writer, element, function_text, vector_type
+from pliant.engine.backends.llvm_ir import FUNCTION, HELD, Writer, element, function_text, vector_type
 from pliant.engine.backends.pieces import emit
 from pliant.engine.trace.program import Address, Kernel, RolledProgram
 from pliant.spatial.scalars import Scalar
@@ -77,7 +77,7 @@ def element_i64(w: Writer, base: str, index: int) -> str:
 
 
 class Called(NamedTuple):
-    """A kernel as functions: the arrays that they take, what stands behind their names, the values they hand on."""
+    """A kernel as functions: the arrays that they take, their text without names, the values they hand on."""
 
     arrays: tuple[str, ...]
     pieces: tuple[str, ...]
@@ -170,12 +170,12 @@ class Kernels:
     def _text(self, name: str, called: Called) -> str:
         """A function, or one that calls the pieces of a long one in turn."""
         if len(called.pieces) == 1 and not called.held:
-            return f"define internal void @{name}{called.pieces[0]}"
-        text = "".join(f"define internal void @{name}_{k}{piece}" for k, piece in enumerate(called.pieces))
+            return called.pieces[0].replace(FUNCTION, f"@{name}")
+        text = "".join(piece.replace(FUNCTION, f"@{name}_{k}") for k, piece in enumerate(called.pieces))
         w, t = Writer(), vector_type(self._lanes)
         w.do(f"{HELD} = alloca {t}, i64 {max(called.held, 1)}, align 64")
         given = ", ".join(f"ptr %{array}" for array in (*called.arrays, "row", HELD[1:]))
         for k in range(len(called.pieces)):
             w.do(f"call void @{name}_{k}({given})")
         parameters = {**dict.fromkeys(called.arrays, POINTER), "row": POINTER}
-        return f"{text}define internal void @{name}{function_text(parameters, w, self._lanes)}"
+        return text + function_text(parameters, w, self._lanes).replace(FUNCTION, f"@{name}")

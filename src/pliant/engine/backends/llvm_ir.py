@@ -36,6 +36,8 @@ class Writer:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.names = 0
+        self.tables = ""
+        """Definitions of constant arrays that the function reads; their names begin with that of the function."""
 
     def let(self, expression: str) -> str:
         self.names += 1
@@ -54,6 +56,8 @@ class CodePiece(Protocol):
     def at(self, symbol: Any) -> tuple[str, int]: ...
 
 
+FUNCTION = "@itself"
+"""Stands for the name of a function until it has one."""
 HELD = "%held"
 """The array in which the pieces of a long kernel hand values on."""
 
@@ -207,11 +211,11 @@ def element(w: Writer, base: str, index: int | str, lanes: int) -> str:
 
 
 def function_text(arguments: Mapping[str, str], w: Writer, lanes: int) -> str:
-    """A function that returns nothing, from the list of its arguments on.
+    """A function that returns nothing, and the tables that it reads, under the name ``FUNCTION``.
 
     Vector code keeps its own frame: spilled registers lie on cache lines only in an aligned stack.
     """
     signature = ", ".join(f"{kind} %{argument}" for argument, kind in arguments.items())
     body = "\n".join(w.lines)
     frame = " alignstack(64)" if lanes > 1 else ""
-    return f"({signature}) #0{frame} {{\nentry:\n{body}\n  ret void\n}}\n"
+    return f"{w.tables}define internal void {FUNCTION}({signature}) #0{frame} {{\nentry:\n{body}\n  ret void\n}}\n"

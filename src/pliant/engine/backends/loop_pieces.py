@@ -1,4 +1,7 @@
-"""A loop of a long tape as LLVM code: one turn is written, and the places of what it reads and writes move on."""
+"""A loop of a long tape as LLVM code: one turn is written, and the places of what it reads and writes move on.
+
+Places that move by no steps are listed in a table with a row for every turn.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.engine.backends.llvm_ir import HELD, OPCODES, CodePiece, element, number, vector_type
-from pliant.engine.backends.repeats import CONSTANT, ENTRY, NONE, Operands, TapeLoop
+from pliant.engine.backends.llvm_ir import FUNCTION, HELD, OPCODES, CodePiece, element, number, vector_type
+from pliant.engine.backends.repeats import CONSTANT, ENTRY, NONE, Integers, Operands, Stretch
 from pliant.engine.trace.program import Address
 from pliant.engine.trace.tape import Tape
 
@@ -30,12 +33,20 @@ class Moving(NamedTuple):
     step: int
 
 
+class ListedPlace(NamedTuple):
+    """A place that a column of the table tells."""
+
+    array: str
+    role: str
+    column: int
+
+
 def write_loop(
     piece: CodePiece,
     tape: Tape,
     entries: list[int],
     found: Operands,
-    loop: TapeLoop,
+    loop: Stretch,
     held: HeldValues,
     targets: list[list[Moving]],
     lanes: int,
@@ -54,15 +65,22 @@ def write_loop(
 
 
 class _LoopWriter:
-    def __init__(self, piece: CodePiece, found: Operands, loop: TapeLoop, held: HeldValues, lanes: int) -> None:
+    def __init__(self, piece: CodePiece, found: Operands, loop: Stretch, held: HeldValues, lanes: int) -> None:
         self.piece, self.w, self.found, self.loop, self.held, self.lanes = piece, piece.w, found, loop, held, lanes
         self.types = {False: "double", True: vector_type(lanes)}
+        self.near = found.near(loop)
         self.value: dict[int, str] = {}
         """Of the operations of a turn."""
-        self.read: dict[Moving, str] = {}
+        self.columns: dict[tuple[int, ...], int] = {}
+        """ListedPlace places, with their columns."""
+        self.places = {(which, p): self._place(which, p) for p in range(loop.period) for which in (0, 1)}
+        """Where operands are read; None: it is a number, or in a register."""
+        self.read: dict[Moving | ListedPlace, str] = {}
         self.splats: dict[str, str] = {}
         self.pointers: dict[tuple[str, str, int], tuple[str, int, int]] = {}
         """Array, role and step -> pointer in this turn, the index to which it points, lanes of the array."""
+        self.indices: dict[int, str] = {}
+        """Column of the table -> the place that it tells in this turn."""
         self.carried: dict[int, tuple[str, int]] = {}
         """Operation whose value of the last turn is taken -> its name here, the line on which that is defined."""
 
@@ -76,11 +94,12 @@ class _LoopWriter:
 
     def enter(self, places: list[Moving]) -> None:
         """What is found before the first turn, and how places move in every turn."""
-        loop, w = self.loop, self.w
-        reads = [self.place(which, p) for p in range(loop.period) for which in (0, 1)]
+        w = self.w
         lowest: dict[tuple[str, str, int], int] = {}
-        for place in (*places, *reads):
-            if place is not None:
+        for place in (*places, *self.places.values()):
+            if isinstance(place, ListedPlace):
+                lowest[place.array, place.role, 0] = 0
+            elif place is not None:
                 key = (place.array, place.role, place.step)
                 lowest[key] = min(lowest.get(key, place.index), place.index)
         bases = {}
@@ -103,15 +122,25 @@ class _LoopWriter:
                     offsets[step] = w.let(f"mul i64 %k, {step}")
                 pointer = element(w, base, offsets[step], lanes)
             self.pointers[key] = pointer, lowest[key], lanes
+        self._look_up()
+
+    def _look_up(self) -> None:
+        """The places of this turn that are listed."""
+        if not self.columns:
+            return
+        w, width = self.w, len(self.columns)
+        numbers = ", ".join(f"i32 {x}" for turn in zip(*self.columns, strict=True) for x in turn)
+        size = f"[{width * self.loop.times} x i32]"
+        w.tables += f"{FUNCTION}_places = private unnamed_addr constant {size} [ {numbers} ]\n"
+        row = w.let(f"getelementptr inbounds [{width} x i32], ptr {FUNCTION}_places, i64 %k")
+        for column in range(width):
+            pointer = row if column == 0 else w.let(f"getelementptr inbounds i32, ptr {row}, i64 {column}")
+            self.indices[column] = w.let(f"zext i32 {w.let(f'load i32, ptr {pointer}, align 4')} to i64")
 
     def _carried(self) -> list[int]:
         """Operations whose values of the turn before are taken."""
-        loop = self.loop
-        own = slice(loop.start, loop.start + loop.period)
-        places = self.found.place[:, own]
-        taken = (self.found.kind[:, own] == ENTRY) & (loop.steps == loop.period)
-        taken &= (places < loop.start) & (places >= loop.start - loop.period)
-        return sorted({int(x) - loop.start + loop.period for x in places[taken]})
+        first = self.found.in_turns(self.loop)[0][:, 0][self.near] - self.loop.start
+        return sorted({int(x) + self.loop.period for x in first if x < 0})
 
     def _first(self, p: int) -> str:
         """The value that the first turn takes for that of the turn before."""
@@ -122,17 +151,21 @@ class _LoopWriter:
     def _wide(self, p: int) -> bool:
         return bool(self.held.wide[self.loop.start + p])
 
-    def place(self, which: int, p: int) -> Moving | None:
-        """Where an operand is read; None: it is a number, or in a register."""
-        loop = self.loop
-        kind, first = int(self.found.kind[which, loop.start + p]), int(self.found.place[which, loop.start + p])
-        step = int(loop.steps[which, p])
+    def _place(self, which: int, p: int) -> Moving | ListedPlace | None:
+        loop, found = self.loop, self.found
+        kind = int(found.kind[which, loop.start + p])
+        places: Integers = found.place[which, loop.start + p : loop.stop : loop.period]
         if kind >= 0:
-            return Moving(*self.found.arrays[kind], first, step)
-        if kind != ENTRY or (step == loop.period and first >= loop.start - loop.period):
+            array, role = found.arrays[kind]
+        elif kind == ENTRY and not self.near[which, p]:
+            array, role, places = HELD, "", self.held.slot[places]
+        else:
             return None
-        slot = self.held.slot
-        return Moving(HELD, "", int(slot[first]), int(slot[first + step] - slot[first]))
+        steps = np.diff(places)
+        if (steps == steps[0]).all():
+            return Moving(array, role, int(places[0]), int(steps[0]))
+        # with values that are found in the turns before, too: they are there by then
+        return ListedPlace(array, role, self.columns.setdefault(tuple(places.tolist()), len(self.columns)))
 
     def _operand(self, which: int, p: int, tape: Tape) -> tuple[str, bool]:
         """Its name or number, and whether it is one per lane."""
@@ -140,7 +173,7 @@ class _LoopWriter:
         kind, first = int(self.found.kind[which, loop.start + p]), int(self.found.place[which, loop.start + p])
         if kind == CONSTANT:
             return number(tape.a[first]), False
-        place = self.place(which, p)
+        place = self.places[which, p]
         if place is None:
             own = first - loop.start
             if own >= 0:
@@ -153,7 +186,10 @@ class _LoopWriter:
             self.read[place] = self.w.let(f"load {self.types[wide]}, ptr {pointer}, align 8")
         return self.read[place], wide
 
-    def _pointer(self, place: Moving) -> tuple[str, int]:
+    def _pointer(self, place: Moving | ListedPlace) -> tuple[str, int]:
+        if isinstance(place, ListedPlace):
+            pointer, index, lanes = self.pointers[place.array, place.role, 0]
+            return element(self.w, pointer, self.indices[place.column], lanes), lanes
         pointer, index, lanes = self.pointers[place.array, place.role, place.step]
         return element(self.w, pointer, place.index - index, lanes), lanes
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pliant.engine.backends.llvm_ir import CodePiece, Emitter, packed_angles
 from pliant.engine.backends.loop_pieces import HeldValues, Moving, write_loop
-from pliant.engine.backends.repeats import ENTRY, Integers, Operands, Stretch, TapeLoop, operands, repeats, widths
+from pliant.engine.backends.repeats import ENTRY, Integers, Operands, Stretch, operands, repeats, widths
 from pliant.engine.trace.program import Address
 from pliant.engine.trace.tape import LEAVES, Node, Tape, live
 from pliant.spatial.scalars import Scalar
@@ -61,7 +61,7 @@ def emit(
     pieces = []
     for part in plan.parts:
         pieces.append(begin())
-        if isinstance(part, TapeLoop):
+        if isinstance(part, Stretch):
             write_loop(pieces[-1], tape, plan.entries, plan.found, part, plan.held, plan.targets[part.start], lanes)
         else:
             emitter.write(pieces[-1], plan.entries[part.start : part.stop], plan.own[part.start])
@@ -75,7 +75,7 @@ class _Plan:
     """How a long tape is written.
 
     entries  the operations in order
-    parts    of them, in order
+    parts    of them, in order: straight ones, and loops as stretches
     held     which values are handed on, and where
     own      start of a straight part -> results that it writes
     targets  start of a loop -> for each operation of its period the results that are written in every turn
@@ -121,13 +121,13 @@ class _Plan:
             k = position.get(x.index) if type(x) is Node else None
             if k is None:
                 self.rest.append((address, x))
-            elif isinstance(part := self.parts[part_of[k]], TapeLoop):
+            elif isinstance(part := self.parts[part_of[k]], Stretch):
                 in_loops[k].append(address)
                 nodes[k] = x
             else:
                 self.own[part.start].append((address, x))
         for part in self.parts:
-            if not isinstance(part, TapeLoop):
+            if not isinstance(part, Stretch):
                 continue
             targets = self.targets[part.start] = []
             for first in range(part.start, part.start + part.period):
@@ -140,9 +140,9 @@ class _Plan:
                     self.rest += [(address, nodes[k]) for k in late for address in in_loops[k]]
 
 
-def _parts(n: int, loops: list[TapeLoop]) -> list[Straight | TapeLoop]:
+def _parts(n: int, loops: list[Stretch]) -> list[Straight | Stretch]:
     """All operations in order: loops, and what lies between them in pieces."""
-    parts: list[Straight | TapeLoop] = []
+    parts: list[Straight | Stretch] = []
     done = 0
     for loop in (*loops, None):
         stop = n if loop is None else loop.start
@@ -155,20 +155,17 @@ def _parts(n: int, loops: list[TapeLoop]) -> list[Straight | TapeLoop]:
     return parts
 
 
-def _handed_on(found: Operands, parts: list[Straight | TapeLoop]) -> Flags:
-    """Which values are used by other parts, or by later turns of their loop than the next one."""
+def _handed_on(found: Operands, parts: list[Straight | Stretch]) -> Flags:
+    """Which values are used by other parts, or by turns of their loop that do not have them at hand."""
     needed = np.zeros(found.kind.shape[1], dtype=bool)
     for part in parts:
-        if isinstance(part, TapeLoop):
-            own = slice(part.start, part.start + part.period)
-            inside = (found.kind[:, own] == ENTRY) & ~(
-                (part.steps == part.period) & (found.place[:, own] >= part.start)
-            )
-            for which, p in zip(*(x.tolist() for x in np.nonzero(inside)), strict=True):
-                first, step = int(found.place[which, part.start + p]), int(part.steps[which, p])
-                # what comes from the turn before has to be there for the first
-                turns = 1 if step == part.period and first >= part.start - part.period else part.times
-                needed[first + step * np.arange(turns)] = True
+        if isinstance(part, Stretch):
+            places, entries = found.in_turns(part)
+            far = entries[:, 0] & ~(near := found.near(part))
+            needed[places.swapaxes(1, 2)[far]] = True
+            # what comes from the turn before has to be there for the first
+            first = places[:, 0][near]
+            needed[first[first < part.start]] = True
         else:
             own = slice(part.start, part.stop)
             before = (found.kind[:, own] == ENTRY) & (found.place[:, own] < part.start)
@@ -176,14 +173,14 @@ def _handed_on(found: Operands, parts: list[Straight | TapeLoop]) -> Flags:
     return needed
 
 
-def _slots(needed: Flags, runs: list[Stretch], parts: list[Straight | TapeLoop]) -> tuple[Integers, int]:
+def _slots(needed: Flags, runs: list[Stretch], parts: list[Straight | Stretch]) -> tuple[Integers, int]:
     """Places of the values that are handed on, those of a run in equal steps, and their number."""
     slot = np.full(len(needed), -1)
     alone = needed.copy()
     # of a loop the values of the last turn are there in the end, others only as a whole
     ended = np.ones(len(needed), dtype=bool)
     for part in parts:
-        if isinstance(part, TapeLoop):
+        if isinstance(part, Stretch):
             ended[part.start : part.last] = False
     total = 0
     for run in runs:

@@ -1,8 +1,10 @@
 """Stretches of a long tape in which the same operations come again and again: they become loops.
 
 What is done for one element of a beam, or for one mode of a frame, is done for all of them, with other numbers. A
-stretch is a run of a period where each period has the same operations on the same kinds of operands; it is a loop where
-in addition the places of all operands move by the same steps from one period to the next.
+stretch is a run of a period where each period has the same operations on the same kinds of operands. It is a loop at
+once where in addition the places of all operands move by the same steps from one period to the next. Elsewhere, as for
+modes of which some do not take part, the places are listed: what a turn takes of itself or of the turn before it has to
+be the same for all turns, and anything else may lie anywhere.
 """
 
 from __future__ import annotations
@@ -26,6 +28,9 @@ MULTIPLES = (1, 2, 3, 4, 6, 8)
 """Periods that may make one turn of a loop: coordinates of a node."""
 WORTHWHILE = 0.5
 """Part of the operations that loops save: what they hand on has to be stored."""
+LISTED, SHORTEST = 0.5, 64
+"""What an operation in a loop with listed places is worth against one whose operands move by steps, and so many
+operations such a loop must save."""
 NONE, CONSTANT, ENTRY = -1, -2, -3
 """Kinds of operands but symbols: there is none, a number, an earlier entry of the tape."""
 
@@ -42,26 +47,26 @@ class Operands(NamedTuple):
     arrays: list[tuple[str, str]]
     """Array and role of the symbols of a kind."""
 
+    def in_turns(self, stretch: Stretch) -> tuple[Integers, NDArray[np.bool_]]:
+        """The places of the operands in all periods of a stretch (2, times, period), and which are entries."""
+        own = slice(stretch.start, stretch.stop)
+        shape = 2, stretch.times, stretch.period
+        return self.place[:, own].reshape(shape), self.kind[:, own].reshape(shape) == ENTRY
+
+    def near(self, loop: Stretch) -> NDArray[np.bool_]:
+        """Whether operands (2, period) are in every turn what that turn or the one before it has found."""
+        places, entries = self.in_turns(loop)
+        back = _back(places, loop)
+        near: NDArray[np.bool_] = entries[:, 0] & (back == back[:, :1]).all(axis=1) & (back[:, 0] >= -loop.period)
+        return near
+
 
 class Stretch(NamedTuple):
-    """A stretch of a tape: its first position, the length of a period, and how often that comes."""
+    """A run or a loop: its first position, the length of a period, and how often that comes."""
 
     start: int
     period: int
     times: int
-
-    @property
-    def stop(self) -> int:
-        return self.start + self.period * self.times
-
-
-class TapeLoop(NamedTuple):
-    """Periods of a run whose operands move by steps, one row of (2, period) for each operand."""
-
-    start: int
-    period: int
-    times: int
-    steps: Integers
 
     @property
     def stop(self) -> int:
@@ -107,13 +112,12 @@ def widths(found: Operands, wide: Callable[[str], bool]) -> NDArray[np.bool_]:
 
 def repeats(
     tape: Tape, entries: Sequence[int], found: Operands, wide: NDArray[np.bool_]
-) -> tuple[list[Stretch], list[TapeLoop]]:
+) -> tuple[list[Stretch], list[Stretch]]:
     """The runs among some entries of a tape and the loops in them, both in order."""
-    found_runs = _runs(_tokens(tape, entries, found, wide), found)
     runs: list[Stretch] = []
-    loops: list[TapeLoop] = []
+    loops: list[Stretch] = []
     run_of = np.full(len(entries), -1)
-    for run in found_runs:
+    for run in _runs(_tokens(tape, entries, found, wide), found):
         # what comes for each coordinate moves as a whole from node to node
         several = [Stretch(run.start, run.period * m, run.times // m) for m in MULTIPLES if run.times // m >= LEAST]
         choices = []
@@ -121,14 +125,20 @@ def repeats(
             run_of[each.start : each.stop] = len(runs)
             choices.append((each, _loops(each, found, run_of, [*(r.period for r in runs), each.period])))
             run_of[each.start : each.stop] = -1
-        best, own = max(choices, key=lambda choice: sum((loop.times - 1) * loop.period for loop in choice[1]))
+        best, own = max(choices, key=lambda choice: _saved(choice[1]))
+        listed = _listed_loops(run, found)
+        if LISTED * _saved(listed) > _saved(own):
+            best, own = run, listed
         if own:
             run_of[best.start : best.stop] = len(runs)
             runs.append(best)
             loops += own
-    if sum((loop.times - 1) * loop.period for loop in loops) < WORTHWHILE * len(entries):
-        return [], []
-    return runs, loops
+    return (runs, loops) if _saved(loops) >= WORTHWHILE * len(entries) else ([], [])
+
+
+def _saved(loops: list[Stretch]) -> int:
+    """Operations that do not have to be written."""
+    return sum((loop.times - 1) * loop.period for loop in loops)
 
 
 def _tokens(tape: Tape, entries: Sequence[int], found: Operands, wide: NDArray[np.bool_]) -> Integers:
@@ -151,8 +161,11 @@ def _runs(tokens: NDArray[Any], found: Operands) -> list[Stretch]:
     tokens = tokens.astype(np.min_scalar_type(int(tokens.max(initial=0))))
     candidates: list[tuple[int, int, int]] = []
     for period in range(1, min(LONGEST, n // LEAST) + 1):
+        equal = tokens[period:] == tokens[:-period]
+        if np.count_nonzero(equal) < (LEAST - 1) * period:
+            continue
         same = np.zeros(n - period + 2, dtype=np.int8)
-        same[1:-1] = tokens[period:] == tokens[:-period]
+        same[1:-1] = equal
         edges = np.flatnonzero(np.diff(same))
         begins, ends = edges[::2], edges[1::2]
         long = np.flatnonzero(ends - begins >= (LEAST - 1) * period)
@@ -193,35 +206,47 @@ def _in_phase(run: Stretch, stop: int, found: Operands) -> Stretch:
     return Stretch(start, period, (stop - start) // period)
 
 
-def _loops(run: Stretch, found: Operands, run_of: Integers, periods: list[int]) -> list[TapeLoop]:
+def _loops(run: Stretch, found: Operands, run_of: Integers, periods: list[int]) -> list[Stretch]:
     """The periods of a run whose operands move by steps that stay the same."""
-    start, period, times = run
-    own = slice(run.start, run.stop)
-    entries = (found.kind[:, start : start + period] == ENTRY)[:, None, :]
-    places = found.place[:, own].reshape(2, times, period)
+    places, entries = found.in_turns(run)
     steps = np.diff(places, axis=1)
     homes = run_of[np.where(entries, places, 0)]
     # from a period to the next: entries that stay, or move in the run that they are of by whole periods of it
     lengths = np.array([*periods, 1])[homes[:, 1:]]
     moved = (homes[:, 1:] == homes[:, :-1]) & (homes[:, 1:] >= 0) & (steps % lengths == 0)
-    apart = entries & (steps != 0) & ~moved
+    apart = entries[:, 1:] & (steps != 0) & ~moved
     good = ~apart.any(axis=(0, 2))
     steady = good[1:] & good[:-1] & (steps[:, 1:] == steps[:, :-1]).all(axis=(0, 2))
-    loops = []
-    for first, length in _stretches(steady.astype(np.int8)):
-        # so many changes of steps that do not change lie between two periods more
-        if length + 2 >= LEAST:
-            loops.append(TapeLoop(start + first * period, period, length + 2, steps[:, first]))
-    return _apart(loops)
+    # so many changes of steps that do not change lie between two periods more
+    return _apart([_turns(run, first, length + 2) for first, length in _stretches(steady.astype(np.int8))])
 
 
-def _apart(loops: list[TapeLoop]) -> list[TapeLoop]:
+def _listed_loops(run: Stretch, found: Operands) -> list[Stretch]:
+    """The periods of a run that take the same of themselves and of the period before."""
+    places, entries = found.in_turns(run)
+    back = _back(places, run)
+    near = entries & (back >= -run.period)
+    apart = (near[:, 1:] | near[:, :-1]) & (back[:, 1:] != back[:, :-1])
+    good = ~apart.any(axis=(0, 2))
+    loops = [_turns(run, first, length + 1) for first, length in _stretches(good.astype(np.int8))]
+    return [loop for loop in loops if loop.times >= LEAST and _saved([loop]) >= SHORTEST]
+
+
+def _back(places: Integers, stretch: Stretch) -> Integers:
+    """Places (2, times, period) as seen from the beginning of their period."""
+    return places - np.arange(stretch.start, stretch.stop, stretch.period)[:, None]
+
+
+def _turns(run: Stretch, first: int, times: int) -> Stretch:
+    return Stretch(run.start + first * run.period, run.period, times)
+
+
+def _apart(loops: list[Stretch]) -> list[Stretch]:
     """Loops that share a period at their ends: the first keeps it."""
-    out: list[TapeLoop] = []
+    out: list[Stretch] = []
     for loop in loops:
         if out and loop.start < out[-1].stop:
-            taken = (out[-1].stop - loop.start) // loop.period
-            loop = TapeLoop(out[-1].stop, loop.period, loop.times - taken, loop.steps)
+            loop = _turns(loop, taken := (out[-1].stop - loop.start) // loop.period, loop.times - taken)
         if loop.times >= LEAST:
             out.append(loop)
     return out

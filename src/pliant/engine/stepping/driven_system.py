@@ -17,8 +17,9 @@ from pliant.engine.backends.flow import Flow
 from pliant.engine.backends.jit import LoadedCode
 from pliant.engine.backends.kernels import rows
 from pliant.engine.backends.module import loop_name
-from pliant.engine.stepping.driving import DriveKernel, Driving, Split, constants_of
+from pliant.engine.stepping.driving import DriveKernel, Driving, Split
 from pliant.engine.stepping.signals import Signals
+from pliant.engine.trace.numbers import constants_of
 from pliant.engine.trace.program import RolledProgram
 from pliant.formulations.recursive.tree import Tree
 

@@ -175,11 +175,6 @@ def _lossy_links(tree: Tree, tape: Tape) -> list[LossyLink]:
     return out
 
 
-def constants_of(tree: Tree) -> Floats:
-    """The constants of all links, as the kernels read them."""
-    return np.array([x for split in split_tree(tree) for x in split.values])
-
-
 @dataclass(frozen=True, slots=True)
 class Split:
     """Which of the n coordinates are driven; the signals begin with their positions, rates and accelerations."""

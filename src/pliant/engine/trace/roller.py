@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 from pliant.bodies.terms import BendingBody
@@ -42,6 +43,8 @@ class Roller:
         # stations stand before their link
         looped = [_looped(s.pattern) for s in self.split]
         self.stations = [len(each) for each in looped]
+        self.chained = [bool(each) and s.pattern.body.chained for s, each in zip(self.split, looped, strict=True)]
+        """Whether what a station is given depends on the one before it."""
         self.strides = [each.stride if isinstance(each, Alike) else 0 for each in looped]
         """How far the constants of a station are from those of the one before it."""
         self.rows = [Row(i, k) for i, n in enumerate(self.stations) for k in (*range(n), None)]
@@ -94,7 +97,7 @@ class Roller:
             record_size=total,
             saved_start=saved_start,
             saved_size=saved_total,
-            constants=[x for s in self.split for x in s.values],
+            constants=list(chain.from_iterable(s.values for s in self.split)),
             outputs=output_total,
             size=self.tree.size,
             patterns=self.split,
@@ -153,7 +156,8 @@ class Roller:
         for i, n in enumerate(self.stations):
             start = self.records[i]
             for k in range(n):
-                key = (self.bodies[i], start, *(self._station_offer(i, j) for j in (k, k - 1) if j >= 0))
+                offers = (self._station_offer(i, j) for j in ((k, k - 1) if self.chained[i] else (k,)) if j >= 0)
+                key = (self.bodies[i], start, *offers)
                 if key not in known:
                     known[key] = len(kernels)
                     kernels.append(self._trace_station(Row(i, k), step, f"{name}_{len(kernels)}", start))
@@ -198,7 +202,7 @@ class Roller:
         constants = from_slots(
             _looped(self.split[i].pattern)[0], lambda index: tape.symbol(Address("constants", "own", index))
         )
-        before = read(self.held[i][k - 1], "parent") if k else None
+        before = read(self.held[i][k - 1], "parent") if k and self.chained[i] else None
         values = step(StationView(link, [constants], 0, read(self.held[i][k], "own"), before))
         n, record = self.stations[i], 0
         patterns: dict[str, Any] = {}
@@ -306,7 +310,7 @@ class Roller:
 
     def _view(self, tape: Tape, i: int, role: str, names: tuple[str, ...]) -> LinkView:
         def reader(array: str) -> Any:
-            return lambda index: tape.symbol(Address(array, role, index))
+            return lambda index: tape.record("symbol", Address(array, role, index))
 
         link = self.links[i]
         inputs = {
@@ -323,7 +327,7 @@ class Roller:
         store = from_slots(known, reader("store"), reader("constants"))
         # most of what a neighbour is remains unread
         constants = partial(from_slots, self.split[i].pattern, reader("constants"))
-        return LinkView(link.name, link.kind, constants, inputs, gravity, None, [], store)
+        return LinkView(link.name, link.kind, constants, inputs, gravity, None, [], store, self.split[i].pattern)
 
     def _mark_needed(self, passes: list[LoopPass]) -> None:
         """Find the record slots that some kernel reads, until nothing changes."""

@@ -117,7 +117,8 @@ def map_leaves(tree: Any, f: Callable[[Any], Any]) -> Any:
     if isinstance(tree, dict):
         return {key: map_leaves(value, f) for key, value in tree.items()}
     if isinstance(tree, list):
-        return [x if type(x) in _KEPT else map_leaves(x, f) for x in tree]
+        # a call less for each of very many leaves
+        return [x if (kind := type(x)) in _KEPT else f(x) if kind is Slot else map_leaves(x, f) for x in tree]
     if isinstance(tree, tuple):
         values = [map_leaves(value, f) for value in tree]
         return type(tree)(*values) if hasattr(tree, "_fields") else tuple(values)
@@ -274,11 +275,11 @@ def from_slots(pattern: Any, read: Callable[[int], Any], read_constant: Callable
     """Replace the slots of a pattern by what ``read(index)`` gives, those of constants by ``read_constant(index)``."""
 
     def leaf(x: Any) -> Any:
-        if isinstance(x, ConstantSlot):
+        if type(x) is Slot:
+            return read(x.index) if x.sign > 0 else -read(x.index)
+        if type(x) is ConstantSlot:
             assert read_constant is not None
             return read_constant(x.index) if x.sign > 0 else -read_constant(x.index)
-        if isinstance(x, Slot):
-            return read(x.index) if x.sign > 0 else -read(x.index)
         return x
 
     return map_leaves(pattern, leaf)
@@ -331,11 +332,11 @@ def shifted(pattern: Any, shift: int, *, stride: int = 1, constants: int = 0) ->
     """A pattern whose slots are a stride apart and further by a shift, those of constants by another one."""
 
     def leaf(x: Any) -> Any:
-        if isinstance(x, ConstantSlot):
-            return x._replace(index=x.index + constants)
-        return x._replace(index=stride * x.index + shift) if isinstance(x, Slot) else x
+        if type(x) is Slot:
+            return Slot(stride * x.index + shift, x.sign)
+        return ConstantSlot(x.index + constants, x.sign) if type(x) is ConstantSlot else x
 
-    return map_leaves(pattern, leaf)
+    return map_leaves(pattern, leaf) if shift or stride != 1 or constants else pattern
 
 
 def slots(pattern: Any) -> frozenset[int]:
@@ -381,20 +382,6 @@ def _split_as_before(link: Any) -> ConstantsPattern:
     if learnt.fits and learnt.values(row) == new.values:
         keep_pattern(key, learnt)
     return new
-
-
-def constants_from(tree: Carrier, numbers: Sequence[Any]) -> list[Any]:
-    """The constants of every link with other values, or traced ones: all of ``numbers_of`` in their order."""
-    out, start = [], 0
-    for split in split_tree(tree):
-        out.append(from_slots(split.pattern, numbers[start : start + len(split.values)].__getitem__))
-        start += len(split.values)
-    return out
-
-
-def numbers_of(tree: Carrier) -> tuple[float, ...]:
-    """The values of all links' constants."""
-    return tuple(x for split in split_tree(tree) for x in split.values)
 
 
 @lru_cache(maxsize=256)

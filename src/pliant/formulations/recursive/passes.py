@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class LinkView:
-    """One link in one evaluation: structure, constants, its slices of the inputs, stored values, neighbours."""
+    """One link in one evaluation: structure, constants, its slices of the inputs, stored values, neighbours.
+
+    pattern  the constants with slots in the place of numbers, where they are traced
+    """
 
     name: str
     kind: LinkKind
@@ -43,6 +46,12 @@ class LinkView:
     parent: LinkView | None = None
     children: list[LinkView] = field(default_factory=list)
     store: dict[str, Any] = field(default_factory=dict)
+    pattern: LinkConstants | None = None
+
+    @property
+    def structure(self) -> LinkConstants:
+        """Its constants for questions that no numbers decide: to make all of them takes long for a large body."""
+        return self.link if self.pattern is None else self.pattern
 
     @property
     def link(self) -> LinkConstants:
@@ -105,7 +114,7 @@ class LinkView:
 class StationView:
     """One station of a link's body: its place among their constants, what it and the one before it have stored.
 
-    before  None: it is the first
+    before  None: it is the first, or takes nothing from the one before it
     """
 
     link: LinkView
@@ -187,10 +196,12 @@ class Algorithm:
 
 
 def _bend(view: StationView) -> dict[str, Any]:
-    link, body = view.link, view.link.link.body
-    assert isinstance(body, BendingBody)
-    if not body.holds_frames:
+    link, structure = view.link, view.link.structure.body
+    assert isinstance(structure, BendingBody)
+    if not structure.holds_frames:
         return {"bent": None}
+    body = link.link.body
+    assert isinstance(body, BendingBody)
     before = None if view.before is None else view.before["bent"]
     return {"bent": body.bend(view.station, before, elastic(link.kind, link.q), elastic(link.kind, link.v))}
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pliant.engine.trace.structure import constants_from, numbers_of, structure_key
+from pliant.engine.trace.numbers import constants_from, numbers_of
+from pliant.engine.trace.structure import structure_key
 from pliant.formulations.method import Traced
 from pliant.spatial.scalars import Scalar, frozen, step
 from pliant.spatial.vectors import Vector
