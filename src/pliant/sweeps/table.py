@@ -220,8 +220,9 @@ def gathered(
         count_alone(alone, row)
         reasons[k], notes[k] = row.reason, "; ".join(row.notes)
         for name, value in row.values.items():
-            place = outputs.setdefault(name, np.full((count, *shape_of(value, time)), np.nan))
-            put(place, k, value)
+            if name not in outputs:
+                outputs[name] = np.full((count, *shape_of(value, time)), np.nan)
+            put(outputs[name], k, value)
     info = replace(info, alone=alone)
     return Sweep(varied, outputs, reasons, notes, time if _any_history(outputs) else np.zeros(0), info)
 

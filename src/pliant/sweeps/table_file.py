@@ -54,16 +54,23 @@ def save_hdf5(
                 data = values if values.dtype != object else _texts(values.tolist())
                 file.create_dataset(f"varied/{k}", data=data).attrs["place"] = fixed_text(place)
             reasons, notes, made, alone = list[str](), list[str](), dict[str, Any](), dict(info.alone)
-            for k, row in enumerate(row for chunk in chunks for row in chunk):
-                count_alone(alone, row)
-                reasons.append(row.reason)
-                notes.append("; ".join(row.notes))
-                for name, value in row.values.items():
-                    if name not in made:
-                        shape = (count, *shape_of(value, time))
-                        made[name] = file.create_dataset(f"outputs/{len(made)}", shape, dtype="f8", fillvalue=np.nan)
-                        made[name].attrs["name"] = fixed_text(name)
-                    put(made[name], k, value)
+            for chunk in chunks:
+                first, blocks = len(reasons), dict[str, Floats]()
+                for k, row in enumerate(chunk):
+                    count_alone(alone, row)
+                    reasons.append(row.reason)
+                    notes.append("; ".join(row.notes))
+                    for name, value in row.values.items():
+                        if name not in made:
+                            shape, place = (count, *shape_of(value, time)), f"outputs/{len(made)}"
+                            made[name] = file.create_dataset(place, shape, dtype="f8", fillvalue=np.nan)
+                            made[name].attrs["name"] = fixed_text(name)
+                        if name not in blocks:
+                            blocks[name] = np.full((len(chunk), *made[name].shape[1:]), np.nan)
+                        put(blocks[name], k, value)
+                # to write numbers one by one takes as long as a part of their runs
+                for name, block in blocks.items():
+                    made[name][first : first + len(chunk)] = block
             _write_texts(file, "reason", reasons)
             _write_texts(file, "notes", notes)
             told = {key: value for key, value in asdict(replace(info, alone=alone)).items() if key != "subject"}
