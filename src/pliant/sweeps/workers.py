@@ -71,7 +71,8 @@ def on_cluster(job: SweepJob, chunks: Iterator[Chunk], address: Any) -> Iterator
     own = isinstance(address, str)
     client = distributed.Client(address) if own else address
     try:
-        shared = client.scatter(job, broadcast=True)
+        # a task, and no data: the scheduler makes it again where the workers that had it are lost
+        shared = client.submit(_itself, job, pure=False)
         count = max(sum(client.nthreads().values()), 1)
         numbers: dict[str, int] = {}
 
@@ -97,6 +98,10 @@ def on_cluster(job: SweepJob, chunks: Iterator[Chunk], address: Any) -> Iterator
     finally:
         if own:
             client.close()
+
+
+def _itself(job: SweepJob) -> SweepJob:
+    return job
 
 
 def read_jobs(jobs: int | str) -> int:

@@ -22,7 +22,7 @@ def results() -> dict[str, float]:
     sys.exudynFast = True  # type: ignore[attr-defined]
     import exudyn
 
-    exudyn.SetWriteToConsole(False)
+    exudyn.config.printToConsole = False
     found: dict[str, float] = {}
     for k, value in enumerate(_frequencies(exudyn, 0.0, 0.0)[:4]):
         found[f"published.beam.clamped-free.{k + 1}"] = value
