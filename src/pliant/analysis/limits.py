@@ -25,6 +25,7 @@ from pliant.bodies.constants import deflection
 from pliant.formulations.recursive.passes import HANDED
 from pliant.model.once import once_per_element
 from pliant.model.outline import BASE
+from pliant.spatial.vectors import cross
 
 if TYPE_CHECKING:
     from pliant.analysis.statics import FrameLoad
@@ -257,8 +258,11 @@ def root_loads(arm: Dynamics, handed: Floats) -> RootLoads:
         axis: Floats = np.array(seat.R0)[:, 0]
         r: Floats = np.add(seat.section.position, seat.offset)
         w, a_v, a_w = np.split(handed[:, index, 6:], 3, axis=1)
-        out.pulls[:, i] = -(a_v + np.cross(a_w, r) + np.cross(w, np.cross(w, r))) @ axis
-        out.spins[:, i] = np.einsum("ki,ki->k", w, w) - (w @ axis) ** 2
+        # along the axis: a_v + a_w x r + w x (w x r)
+        along, square = w @ axis, np.einsum("ki,ki->k", w, w)
+        bent = along * (w @ r) - square * float(r @ axis)
+        out.pulls[:, i] = -(a_v @ axis + a_w @ cross(r.tolist(), axis.tolist()) + bent)
+        out.spins[:, i] = square - along**2
     return out
 
 
