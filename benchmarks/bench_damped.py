@@ -33,7 +33,7 @@ ARM = PlanarArm(
 LIMITS = (1e-5, 1e-6, 1e-7)
 """Largest distance of the tip from the refined motion, m."""
 AHEAD, WELL_CHOSEN = Goal(">=", 1.0), Goal("<=", 1.2)
-ROUNDS = 7
+ROUNDS = 25
 OURS = {"modes": (1, 2, 3), "tolerance": (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)}
 THEIRS = {"elements": (1, 2, 3), "steps": (200, 300, 400, 600, 800, 1200, 1600, 2400), "tolerance": (1e-3, 1e-4, 1e-5)}
 """Settings that are tried."""

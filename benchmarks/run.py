@@ -8,7 +8,9 @@ from __future__ import annotations
 import argparse
 import time
 import traceback
+from concurrent.futures import ProcessPoolExecutor
 from importlib import import_module
+from multiprocessing import get_context
 from pathlib import Path
 
 from before import compared
@@ -46,10 +48,12 @@ def main() -> None:
     options = Options(given.out, given.seconds)
     sections: list[Section] = []
     failed: list[str] = []
+    # a process of its own for each: what one leaves behind does not slow down the next
+    fresh = ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1)
     for name in given.sections or SECTIONS:
         start = time.perf_counter()
         try:
-            section = import_module(f"bench_{name}").measure(options)
+            section = fresh.submit(_measured, name, options).result()
         except (Exception, SystemExit):
             # the other sections are worth having
             traceback.print_exc()
@@ -69,6 +73,11 @@ def main() -> None:
     print(f"all figures are in {options.out / 'bench.json'}")
     if failed:
         raise SystemExit(f"not measured, see above: {', '.join(failed)}")
+
+
+def _measured(name: str, options: Options) -> Section:
+    section: Section = import_module(f"bench_{name}").measure(options)
+    return section
 
 
 def goals(sections: list[Section]) -> Section:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 
@@ -157,6 +158,8 @@ def test_a_section_that_fails_leaves_the_others(arm, monkeypatch, tmp_path):
     def broken(options):
         raise KeyError(2)
 
+    # processes of their own would not know what is changed here
+    monkeypatch.setattr(run, "ProcessPoolExecutor", lambda *_, **__: ThreadPoolExecutor(1))
     monkeypatch.setattr(bench_lumped, "measure", broken)
     monkeypatch.setattr(bench_counts, "measure", lambda options: Section("counts", "Operations"))
     monkeypatch.setattr(sys, "argv", ["run.py", "lumped", "counts", "--out", str(tmp_path)])

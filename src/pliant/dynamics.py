@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pliant.engine.backends.function import Function, declined, quick_property
 from pliant.engine.backends.jit import has_llvm
+from pliant.engine.backends.uncollected import uncollected
 from pliant.formulations.loops.closed_loops import loops_of
 from pliant.formulations.loops.dense_loops import DenseLoops
 from pliant.formulations.loops.loops import DenseForm, Loops, each_state
@@ -95,8 +96,9 @@ class Dynamics(TreeDynamics):
             raise ValueError(f"compile is {compile!r}; it must be 'auto' or 'never'")
         loaded = robot if isinstance(robot, Robot) else load(robot)
         self.options = {"method": method, "compile": compile, "independent": independent, "stabilise": stabilise}
-        super().__init__(loaded, method, compile == "auto" and has_llvm())
-        self.loops: Loops = loops_of(self, independent, stabilise)
+        with uncollected():
+            super().__init__(loaded, method, compile == "auto" and has_llvm())
+            self.loops: Loops = loops_of(self, independent, stabilise)
 
     def __repr__(self) -> str:
         how = "compiled" if self.compiled else "NumPy"

@@ -90,4 +90,6 @@ def _along_data(body: ModalBody) -> AxialShapes:
     unit = (vectors[:, stiff] / np.sqrt(values[stiff])).T
     slowest = _slowest(unit @ body.M_ee @ unit.T) if stiff.any() else np.inf
     rhoA = np.full(len(found.x), body.mass / found.weights.sum() if len(found.x) else 0.0)
-    return AxialShapes(found.x, found.weights, rhoA, [unit @ slope for slope in found.planes if stiff.any()], slowest)
+    # of many shapes at few places no more than so many combinations have slopes there
+    slopes = [np.asarray(np.linalg.qr(unit @ slope, mode="r")) for slope in found.planes if stiff.any()]
+    return AxialShapes(found.x, found.weights, rhoA, slopes, slowest)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.dynamics import Dynamics
+from pliant.engine.backends.uncollected import uncollected
 from pliant.model.errors import ModelError
 from pliant.model.robot import Robot
 from pliant.results.result import Result
@@ -69,7 +70,8 @@ class Run:
     """
 
     def __init__(self, study: Study, arm: Dynamics | None = None, follow: Collection[str] | None = None) -> None:
-        alone(self._set_up(study, arm, follow))
+        with uncollected():
+            alone(self._set_up(study, arm, follow))
 
     @classmethod
     def made(cls, study: Study, arm: Dynamics | None = None, follow: Collection[str] | None = None) -> Steps[Run]:
@@ -111,9 +113,8 @@ class Run:
         frames = (_whole_name(study.robot, frame) for frame in study.outputs.frames)
         self.frames = tuple(dict.fromkeys(("tip", *frames)))
         self._require_channels()
-        self._all_followed = follow is None
-        wanted = None if follow is None else looked_at(self.arm).union(follow)
-        self.peaks = Peaks(self.equations, self.strains, self.frames, wanted)
+        self._followed = None if follow is None else looked_at(self.arm).union(follow)
+        self.peaks = Peaks(self.equations, self.strains, self.frames, self._followed)
         self._extremes: Mapping[str, Extreme] = {}
         self.breaks = [t for t in self.equations.breaks if 0 < t < study.until]
         self.segment = (0.0, 0.0)
@@ -259,9 +260,9 @@ class Run:
         """Find what ``result`` needs; it may be found together with what other runs ask for."""
         yield from self.recorder.catching_up()
         # nothing goes on that would change what is found later, and no code of others is asked
-        steps = self.integrator
-        waits = steps is not None and not steps.steps_in_python and self._all_followed and self.finished
-        self._extremes = yield from self.peaks.concluding(looked_at(self.arm) if waits and not self.trouble else None)
+        waits = self._followed is None and self.finished and not self.trouble
+        waits = waits and self.integrator is not None and not self.integrator.steps_in_python
+        self._extremes = yield from self.peaks.concluding(looked_at(self.arm) if waits else None)
         if not self.trouble:
             # the numbers of a motion that diverged mean nothing
             self._foreseen = yield from foreseeing(self.arm, self.recorder.samples())
@@ -270,7 +271,8 @@ class Run:
         """Everything computed so far."""
         study = self.study
         if self._foreseen is None or len(self._foreseen.energies) != len(self.recorder.samples()):
-            alone(self.concluding())
+            with uncollected():
+                alone(self.concluding())
         samples, foreseen = self.recorder.samples(), self._foreseen
         info = RunInfo(
             name=study.name,
