@@ -459,3 +459,24 @@ def test_what_is_equal_in_two_families_is_equal_to_the_last_digit(shape, counts)
         np.testing.assert_array_equal(matrix[:b, :b], matrix[a:, a:])
     tip = body.frames["tip"]
     np.testing.assert_array_equal(tip.Phi_d[1, :b], tip.Phi_d[2, a:])
+
+
+def test_beams_of_equal_numbers_are_built_once():
+    """A robot that is described again finds its bodies; one with other numbers, loads or frames has its own."""
+
+    def body(height=0.03, load=0.5, elements=None, frames=()):
+        section = {"rectangle": {"width": 0.02, "height": height}}
+        shapes = {"elements": elements} if elements else {"modes": {"shape": "clamped-mass", "bend_y": 2}}
+        beam = {"length": 1.0, "material": "aluminium", "section": section, **shapes}
+        link = Link(name="arm", joint={"name": "j"}, beam=beam, payloads=[{"mass": load}], frames=frames)
+        return build_body(link, Robot(name="arm", links=[link]))
+
+    first = body()
+    assert body() is first
+    assert body(height=0.031) is not first
+    assert body(load=0.51) is not first
+    assert body(frames=[{"name": "middle", "x": 0.5}]) is not first
+    assert body() is first
+    # those of elements may be large: they go with their robot
+    elements = {"number": 4}
+    assert body(elements=elements) is not body(elements=elements)

@@ -44,6 +44,8 @@ MOST_COORDINATES = 1000
 END = 1e-9
 # of what was made of a beam, for other loads and frames, the latest; those of a robot go with it
 MOST_KEPT = 12
+# beams of which what was made is found by their numbers, too: a robot that is described again is not built again
+MOST_ALIKE = 32
 T = TypeVar("T")
 Mount = tuple[float, Array, Array]
 """Place of a frame along a beam, its offset from there (3,) and its axes (3, 3)."""
@@ -137,8 +139,18 @@ def _kept(part: Element, *key: Any, make: Callable[[], T]) -> T:
 
 @once_per_element
 def _made_of(part: Element) -> dict[Any, Any]:
-    """By what else it depends on, the latest last."""
-    return {}
+    """By what else it depends on, the latest last; beams of equal numbers share it while they are among the latest."""
+    # bodies of elements and of data may be large, and go with what describes them
+    if getattr(part, "modes", None) is None:
+        return {}
+    made = _ALIKE.pop(part, {})
+    _ALIKE[part] = made
+    while len(_ALIKE) > MOST_ALIKE:
+        _ALIKE.pop(next(iter(_ALIKE)), None)
+    return made
+
+
+_ALIKE: dict[Element, dict[Any, Any]] = {}
 
 
 def _value(load: CarriedMass | None) -> bytes:
