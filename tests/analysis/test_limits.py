@@ -67,6 +67,20 @@ def test_roots_are_pulled_as_their_frames_move(name):
         assert found.spins[0, i] == pytest.approx(turning @ turning, rel=1e-9)
 
 
+def test_a_beam_that_turns_about_its_own_axis_turns_no_axis():
+    """Squares of rates are none below zero by rounding, whatever the axes in which they are found."""
+    for k in range(12):
+        axis = np.random.default_rng(k).normal(size=3).tolist()
+        table = Link(name="table", joint=Joint(name="turn", axis="x"), rigid={"mass": 1.0, "com": [0.1, 0.0, 0.0]})
+        beam = Beam(length=L, properties=Properties(mass_per_length=0.7, EIz=EI), modes=Modes(bend_y=1, bend_z=0))
+        mast = Link(name="mast", joint=Joint(name="hinge", axis=axis), beam=beam)
+        arm = Dynamics(Robot(name="turntable", links=[table, mast]), compile="never")
+        v = np.zeros(arm.size)
+        v[0] = 3.7
+        found = root_loads(arm, arm.handed(np.zeros(arm.size), v, np.zeros(arm.size))[None])
+        assert 0.0 <= found.spins[0, 0] < 1e-12
+
+
 def test_eulers_column():
     """A load on a mast without weight against pi^2 EI / (4 L^2); a hub below it presses nothing."""
     critical = np.pi**2 * EI / (4 * L**2)

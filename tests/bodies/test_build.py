@@ -1,5 +1,7 @@
 """From the description of a link to its modal body."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
@@ -480,3 +482,25 @@ def test_beams_of_equal_numbers_are_built_once():
     # those of elements may be large: they go with their robot
     elements = {"number": 4}
     assert body(elements=elements) is not body(elements=elements)
+
+
+def test_shapes_of_functions_are_not_found_by_their_numbers():
+    """A function may know what is not compared, or not be one of the things that can be."""
+
+    @dataclass
+    class Shape:
+        power: float
+
+        def __call__(self, x, L):
+            p, u = self.power, x / L
+            return u**p, p * u ** (p - 1) / L, p * (p - 1) * u ** (p - 2) / L**2
+
+    def stiffness(shape):
+        beam = {"length": 1.0, "material": "aluminium", "section": STRIP}
+        modes = {"shape": "user", "bend_y": 1, "expressions": [shape]}
+        return build_body(link(beam={**beam, "modes": modes})).K_ee[0, 0]
+
+    shape = Shape(2.0)
+    first = stiffness(shape)
+    shape.power = 3.0
+    assert stiffness(shape) > 1.5 * first

@@ -1,11 +1,11 @@
 """Searches for dead cycles rest during a trace, and go on as before."""
 
 import gc
+import sys
 import threading
 
 import pytest
 
-from pliant.engine.backends import uncollected as home
 from pliant.engine.backends.uncollected import end_all, uncollected
 
 
@@ -54,7 +54,26 @@ def test_a_fork_ends_it(before):
     with uncollected():
         end_all()
         assert gc.isenabled() == before
-        # as of the thread that goes on in the parent
-        gc.disable()
-        home._BEFORE.append(before)
+    # the end of what began before it changes nothing
     assert gc.isenabled() == before
+
+
+def test_many_threads_leave_it_as_it_was(before):
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+
+    def often():
+        for _ in range(50):
+            with uncollected():
+                pass
+
+    try:
+        for _ in range(40):
+            threads = [threading.Thread(target=often) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert gc.isenabled() == before
+    finally:
+        sys.setswitchinterval(interval)

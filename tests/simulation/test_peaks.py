@@ -1,5 +1,6 @@
 """Largest values are those of the motion, not those of its samples."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -7,9 +8,10 @@ import pytest
 
 from pliant import PID, Dynamics, Event, Quintic, Start, simulate
 from pliant.results.result import Result
+from pliant.simulation.climbs import TopsAsk
 from pliant.simulation.outputs import Outputs
 from pliant.simulation.run import Run
-from pliant.simulation.study import Study
+from pliant.simulation.study import IntegratorOptions, Study
 
 SAME = 1e-4
 """Extremes of a motion whose step ends lie elsewhere, relative; coarse samples miss by percents."""
@@ -145,6 +147,36 @@ def test_what_was_told_of_a_part_does_not_change_when_the_run_goes_on(arm):
     run.go()
     assert run.result().extreme("shoulder").least < part.extreme("shoulder").least
     assert all(found.most_at <= until and found.least_at <= until for found in part.info.extremes.values())
+
+
+def test_a_run_that_goes_on_without_a_sample_has_its_own_extremes(arm):
+    short = IntegratorOptions(max_step=1e-4)
+    run = Run(study_of(arm, 1.0).with_changes(outputs=Outputs(step=1.0), integrator=short), arm)
+    assert not run.go(lambda at: at.t > 0.1)
+    before, reached = run.result(), run.t
+    assert not run.go(lambda at: at.t > reached + 0.1)
+    assert len(run.result()) == len(before)
+    assert run.t > reached
+    assert run.result().extreme("shoulder").least < before.extreme("shoulder").least
+
+
+def test_a_look_that_was_interrupted_is_taken_again(arm, monkeypatch):
+    """What is left of the motion is there until all of it was looked at."""
+    runs = [Run(study_of(arm), arm) for _ in range(2)]
+    for run in runs:
+        run.go()
+    whole, asked = (run.result() for run in runs)
+    climb = TopsAsk.alone
+
+    def interrupted(ask):
+        monkeypatch.setattr(TopsAsk, "alone", climb)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(TopsAsk, "alone", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        asked.extreme("tip.deflection")
+    assert asked.info.extremes == whole.info.extremes
+    assert copy.deepcopy(asked.info.extremes) == dict(whole.info.extremes)
 
 
 def test_much_is_looked_at_at_once(arm, monkeypatch):

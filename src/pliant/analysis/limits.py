@@ -262,7 +262,8 @@ def root_loads(arm: Dynamics, handed: Floats) -> RootLoads:
         along, square = w @ axis, np.einsum("ki,ki->k", w, w)
         bent = along * (w @ r) - square * float(r @ axis)
         out.pulls[:, i] = -(a_v @ axis + a_w @ cross(r.tolist(), axis.tolist()) + bent)
-        out.spins[:, i] = square - along**2
+        # about its own axis alone: nothing, but for rounding
+        out.spins[:, i] = np.maximum(square - along**2, 0.0)
     return out
 
 

@@ -130,23 +130,30 @@ def _beam_body(link: Link, robot: Robot | None) -> ModalBody:
 def _kept(part: Element, *key: Any, make: Callable[[], T]) -> T:
     """What was made of a part of a link with the same further values, or else is made now; the latest few are kept."""
     held = _made_of(part)
-    found = held.pop(key) if key in held else make()
-    held[key] = found
-    if len(held) > MOST_KEPT:
-        del held[next(iter(held))]
+    # other threads may look for the same
+    found: T | None = held.pop(key, None)
+    if found is None:
+        found = make()
+    _keep(held, key, found, MOST_KEPT)
     return found
+
+
+def _keep(held: dict[Any, Any], key: Any, value: Any, most: int) -> None:
+    """Put it behind all others; the oldest go."""
+    held[key] = value
+    while len(held) > most:
+        held.pop(next(iter([*held])), None)
 
 
 @once_per_element
 def _made_of(part: Element) -> dict[Any, Any]:
     """By what else it depends on, the latest last; beams of equal numbers share it while they are among the latest."""
-    # bodies of elements and of data may be large, and go with what describes them
-    if getattr(part, "modes", None) is None:
+    # bodies of elements and of data may be large, and go with what describes them; functions may know more than numbers
+    modes = getattr(part, "modes", None)
+    if modes is None or any(not isinstance(f, str) for m in modes.families().values() for f in m.expressions or ()):
         return {}
     made = _ALIKE.pop(part, {})
-    _ALIKE[part] = made
-    while len(_ALIKE) > MOST_ALIKE:
-        _ALIKE.pop(next(iter(_ALIKE)), None)
+    _keep(_ALIKE, part, made, MOST_ALIKE)
     return made
 
 

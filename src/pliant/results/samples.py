@@ -110,6 +110,9 @@ class LateExtremes(Mapping[str, Extreme]):
     def __len__(self) -> int:
         return len(self._all())
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (dict(self),)
+
 
 @dataclass(frozen=True)
 class RunInfo:

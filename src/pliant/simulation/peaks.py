@@ -35,8 +35,8 @@ MANY = 4096
 """Steps of which each group of quantities has its own ones looked at."""
 PENDING = 4_000_000
 """Numbers that are kept before they are looked at: the more steps together, the fewer of them need a look."""
-WAITING = 1_000_000
-"""Numbers that a result may keep until its extremes are asked for, 8 MB."""
+WAITING = 500_000
+"""Numbers of states that a result may keep until its extremes are asked for: 8 MB with their rates."""
 
 
 class Peaks:
@@ -101,13 +101,15 @@ class Peaks:
     def finishing(self) -> Steps[None]:
         """Look at everything that is left; it may be found together with what other runs ask for."""
         yield from self._climbing_efforts()
-        moved, self._moved, self._kept = self._moved, Pending(), 0
+        moved = self._moved
         # a few steps are looked at in one go, of many each group has its own ones
         steps = sum(len(part.times) for part in moved.parts)
         first = 0
         for groups in [self.groups] if steps < MANY else [[group] for group in self.groups]:
             part = slice(first, first := first + sum(len(group.names) for group in groups))
             yield from self._climbing(part, moved, partial(self._followed, groups), self.wanted)
+        # not before: where that was interrupted it is begun again
+        self._moved, self._kept = Pending(), 0
 
     def concluding(self, names: Collection[str] | None = None) -> Steps[Mapping[str, Extreme]]:
         """What was found, by name; if names are given these alone, and the others when they are asked for."""
@@ -122,8 +124,9 @@ class Peaks:
         return LateExtremes(self._known(wanted), self.extremes)
 
     def _climbing_efforts(self) -> Steps[None]:
-        driven, self._driven = self._driven, Pending()
+        driven = self._driven
         yield from self._climbing(self.efforts, driven, partial(self._efforts, driven), self.wanted)
+        self._driven = Pending()
 
     def extremes(self) -> dict[str, Extreme]:
         """What was found, by name."""

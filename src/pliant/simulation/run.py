@@ -99,12 +99,9 @@ class Run:
             events += limit_events(self.arm, stops=True)
         self.watch = Watch(self.equations, events)
         options = study.integrator
-        self.settings = Settings(
-            Tolerance.of(self.equations, options.tolerance, options.absolute, options.groups),
-            options.step,
-            inf if options.max_step is None else options.max_step,
-            options.radius,
-        )
+        allowed = Tolerance.of(self.equations, options.tolerance, options.absolute, options.groups)
+        largest = inf if options.max_step is None else options.max_step
+        self.settings = Settings(allowed, options.step, largest, options.radius)
         self.method, self.reason = yield from choosing(options, self.equations, self.q0, self.v0, study.until)
         self.files = file_digests(study.drive)
         self._require_room()
@@ -122,6 +119,7 @@ class Run:
         self.integrator: Integrator | None = None
         self.stopped = self.trouble = ""
         self._foreseen: Foreseen | None = None
+        self._concluded: tuple[float, str, str] | None = None
         self.seconds = time.perf_counter() - began
 
     def _require_room(self) -> None:
@@ -266,11 +264,12 @@ class Run:
         if not self.trouble:
             # the numbers of a motion that diverged mean nothing
             self._foreseen = yield from foreseeing(self.arm, self.recorder.samples())
+        self._concluded = (self.t, self.stopped, self.trouble)
 
     def result(self, version: str = "") -> Result:
         """Everything computed so far."""
         study = self.study
-        if self._foreseen is None or len(self._foreseen.energies) != len(self.recorder.samples()):
+        if self._concluded != (self.t, self.stopped, self.trouble):
             with uncollected():
                 alone(self.concluding())
         samples, foreseen = self.recorder.samples(), self._foreseen

@@ -9,26 +9,47 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
 
-_BEFORE: list[bool] = []
-"""Whether cycles were searched for, before each piece of such work that goes on; several threads may do some."""
+
+class _Works:
+    """Pieces of such work that go on, in any threads, and whether cycles were searched for before the first."""
+
+    def __init__(self) -> None:
+        self.lock, self.count, self.searched = Lock(), 0, False
+
+    def begin(self) -> None:
+        with self.lock:
+            if not self.count:
+                self.searched = gc.isenabled()
+                gc.disable()
+            self.count += 1
+
+    def end(self) -> None:
+        with self.lock:
+            # none are left after a fork, whose end may still come
+            if self.count:
+                self.count -= 1
+                if not self.count and self.searched:
+                    gc.enable()
+
+
+_works = _Works()
 
 
 @contextmanager
 def uncollected() -> Iterator[None]:
     """Leave the search to what comes after."""
-    _BEFORE.append(gc.isenabled())
-    gc.disable()
+    _works.begin()
     try:
         yield
     finally:
-        # the last to end finds what the first has found
-        if _BEFORE.pop():
-            gc.enable()
+        _works.end()
 
 
 def end_all() -> None:
     """After a fork: threads that would end such work stayed with the parent."""
-    if _BEFORE and _BEFORE[0]:
+    global _works
+    if _works.count and _works.searched:
         gc.enable()
-    _BEFORE.clear()
+    _works = _Works()
