@@ -280,16 +280,10 @@ def axial_changes(
     if not _axial_links(arm):
         return found
     rows, known = _root_loads(arm, q, v, a)
-    for k, changes in zip(rows, axial_changes_by(arm, q[rows], known, loads), strict=True):
+    of_this = np.zeros(len(rows), dtype=np.int64)
+    for k, changes in zip(rows, axial_changes_of([arm], of_this, q[rows], known, loads), strict=True):
         found[k] = changes
     return found
-
-
-def axial_changes_by(
-    arm: Dynamics, q: Floats, known: RootLoads, loads: Sequence[FrameLoad] = ()
-) -> list[dict[str, AxialChange]]:
-    """The same from what acts at the roots in these states."""
-    return axial_changes_of([arm], np.zeros(len(q), dtype=np.int64), q, known, loads)
 
 
 def axial_changes_of(
@@ -299,7 +293,9 @@ def axial_changes_of(
     known: RootLoads,
     loads: Sequence[FrameLoad] = (),
 ) -> list[dict[str, AxialChange]]:
-    """The same of states of several robots with links of one kind; who: the robot of each state (states,).
+    """The same from what acts at the roots in states of several robots with links of one kind.
+
+    who  the robot of each state (states,)
 
     Raises ValueError where they cannot be looked at together.
     """

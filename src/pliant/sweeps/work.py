@@ -15,6 +15,7 @@ from pliant.analysis.equilibrium import settle
 from pliant.analysis.limits import state_limits
 from pliant.analysis.modes import vibration_modes
 from pliant.dynamics import Dynamics
+from pliant.engine.backends.uncollected import uncollected
 from pliant.model.errors import ModelError, did_you_mean
 from pliant.model.robot import Robot
 from pliant.results.result import Result
@@ -217,15 +218,12 @@ def run_chunk(job: SweepJob, cases: Sequence[Mapping[str, Any]]) -> list[CaseRow
 @contextmanager
 def _collected_at_its_end() -> Iterator[None]:
     """Robots and runs refer to each other in circles: these are sought once, when all of them are done with."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        # of what was made since, which is young
-        gc.collect(1)
-        if was_on:
-            gc.enable()
+    with uncollected():
+        try:
+            yield
+        finally:
+            # of what was made since, which is young
+            gc.collect(1)
 
 
 def own_values(found: Any) -> Values:

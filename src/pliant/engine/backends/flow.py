@@ -59,11 +59,7 @@ class Flow(Writer):
 
     def spread(self, value: str) -> str:
         """A double in all lanes, or as it is where there are none."""
-        if self.width == 1:
-            return value
-        one = self.let(f"insertelement {self.kind} undef, double {value}, i32 0")
-        zeros = f"<{self.width} x i32> zeroinitializer"
-        return self.let(f"shufflevector {self.kind} {one}, {self.kind} undef, {zeros}")
+        return value if self.width == 1 else self.in_lanes(value, self.width)
 
     def each(self, count: int, body: Callable[[str | int], None]) -> None:
         """``body(i)`` for a number of elements of arrays of doubles: whole vectors of them, then what is left."""

@@ -68,8 +68,7 @@ def _blocks(w: Flow, size: str, lanes: int) -> Iterator[tuple[str, str]]:
         yield w.let(f"select i1 {w.iless(base, last)}, i64 {base}, i64 {last}"), ""
     with w.when(short):
         integers = f"<{lanes} x i64>"
-        one = w.let(f"insertelement {integers} undef, i64 {size}, i32 0")
-        left = w.let(f"shufflevector {integers} {one}, {integers} undef, <{lanes} x i32> zeroinitializer")
+        left = w.in_lanes(size, lanes, "i64")
         numbers = ", ".join(f"i64 {k}" for k in range(lanes))
         yield "0", f"<{lanes} x i1> " + w.let(f"icmp slt {integers} <{numbers}>, {left}")
 

@@ -47,6 +47,12 @@ class Writer:
     def do(self, statement: str) -> None:
         self.lines.append(f"  {statement}")
 
+    def in_lanes(self, value: str, lanes: int, kind: str = "double") -> str:
+        """A value in all lanes of a vector."""
+        t = f"<{lanes} x {kind}>"
+        one = self.let(f"insertelement {t} undef, {kind} {value}, i32 0")
+        return self.let(f"shufflevector {t} {one}, {t} undef, <{lanes} x i32> zeroinitializer")
+
 
 class CodePiece(Protocol):
     """A function that is being written: its lines, and pointers to the arrays that it takes, with their lanes."""
@@ -112,9 +118,7 @@ class Emitter:
             if self.tape.op[i] == "constant":
                 self.splats[i] = splat(self.tape.a[i], self.lanes)
             else:
-                t = vector_type(self.lanes)
-                one = self.w.let(f"insertelement {t} undef, double {self.value[i]}, i32 0")
-                self.splats[i] = self.w.let(f"shufflevector {t} {one}, {t} undef, <{self.lanes} x i32> zeroinitializer")
+                self.splats[i] = self.w.in_lanes(self.value[i], self.lanes)
         return self.splats[i]
 
     def _fetch(self, i: int) -> bool:

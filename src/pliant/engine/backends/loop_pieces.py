@@ -198,9 +198,7 @@ class _LoopWriter:
         if not name.startswith("%"):
             return "<" + ", ".join([f"double {name}"] * self.lanes) + ">"
         if name not in self.splats:
-            t = vector_type(self.lanes)
-            one = self.w.let(f"insertelement {t} undef, double {name}, i32 0")
-            self.splats[name] = self.w.let(f"shufflevector {t} {one}, {t} undef, <{self.lanes} x i32> zeroinitializer")
+            self.splats[name] = self.w.in_lanes(name, self.lanes)
         return self.splats[name]
 
     def operation(self, p: int, op: str, tape: Tape) -> None:

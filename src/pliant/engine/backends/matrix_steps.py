@@ -47,8 +47,7 @@ class _VectorStep(CallStep):
 
     def wide(self, x: str) -> str:
         """A number in all lanes."""
-        one = self.let(f"insertelement {self.t} undef, double {x}, i32 0")
-        return self.let(f"shufflevector {self.t} {one}, {self.t} undef, <{self.lanes} x i32> zeroinitializer")
+        return self.in_lanes(x, self.lanes)
 
     def op(self, name: str, a: str, b: str) -> str:
         return self.let(f"{name} contract {self.t} {a}, {b}")
@@ -78,8 +77,7 @@ class _VectorStep(CallStep):
         with self.when(self.iless(place, last)):
             integers = f"<{self.lanes} x i64>"
             numbers = ", ".join(f"i64 {k}" for k in range(self.lanes))
-            one = self.let(f"insertelement {integers} undef, i64 {self.let(f'sub i64 {last}, {place}')}, i32 0")
-            left = self.let(f"shufflevector {integers} {one}, {integers} undef, <{self.lanes} x i32> zeroinitializer")
+            left = self.in_lanes(self.let(f"sub i64 {last}, {place}"), self.lanes, "i64")
             use(place, self.let(f"icmp slt {integers} <{numbers}>, {left}"))
 
     def put_some(self, value: str, address: str, mask: str) -> None:
