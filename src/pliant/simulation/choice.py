@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
 from math import inf
 
@@ -11,11 +10,10 @@ from numpy.typing import NDArray
 
 from pliant.analysis.modes import held_squares, modes
 from pliant.analysis.statics import NoEquilibriumError
-from pliant.simulation.integrators.integrator import Integrator, Settings
 from pliant.simulation.integrators.lockstep import Steps, alone
 from pliant.simulation.loads import ElasticStops
 from pliant.simulation.state_equations import DIFFERENCE, StateEquations
-from pliant.simulation.study import SCIPY_METHODS, IntegratorOptions, round_step
+from pliant.simulation.study import IntegratorOptions
 
 Floats = NDArray[np.float64]
 
@@ -44,8 +42,6 @@ IMPLICIT_COST, FULL_MATRIX = 4.0, 130
 """An implicit step in explicit ones, with a margin, and the coordinates from which its matrices count."""
 MOVING = 1.0
 """Rates, 1/s, at which dry friction does no longer act like damping."""
-FIXED_REACH = 1.0
-"""Step times fastest rate of the fixed-step methods when no step is given."""
 
 LARGE = 800
 """States up to which the linearised model is a matrix."""
@@ -307,42 +303,3 @@ def choosing(
         f"{what}{why}; it is {fastest / relevant:.3g} times what matters ({relevant:.4g} rad/s): the model is stiff, "
         f"and explicit steps would have to be {EXPLICIT_REACH / fastest:.1e} s",
     )
-
-
-def make_integrator(
-    method: str, equations: StateEquations, t: float, y: Floats, settings: Settings, fastest: float
-) -> Integrator:
-    """The integrator of a name, at a state; in machine code where Python has no part in a step."""
-    from pliant.simulation.integrators.compiled import METHODS, compilable
-
-    if method in ("rk4", "semi-implicit") and settings.step is None:
-        settings = replace(settings, step=round_step(FIXED_REACH / max(fastest, 1.0)))
-    law = compilable(equations) if method in METHODS else None
-    if law is not None:
-        return METHODS[method](equations, t, y, settings, law)
-    if method == "dop853":
-        from pliant.simulation.integrators.dop853 import DOP853
-
-        return DOP853(equations, t, y, settings)
-    if method == "esdirk":
-        from pliant.simulation.integrators.esdirk import ESDIRK
-
-        return ESDIRK(equations, t, y, settings)
-    if method == "generalised-alpha":
-        from pliant.simulation.integrators.generalised_alpha import GeneralisedAlpha
-
-        return GeneralisedAlpha(equations, t, y, settings)
-    if method in ("rk4", "semi-implicit"):
-        from pliant.simulation.integrators.fixed_step import RK4, SemiImplicit
-
-        return (RK4 if method == "rk4" else SemiImplicit)(equations, t, y, settings)
-    if method == "sundials":
-        from pliant.simulation.integrators.sundials import Sundials
-
-        return Sundials(equations, t, y, settings)
-    kind = method.removeprefix("scipy:")
-    if method == kind or kind not in SCIPY_METHODS:
-        raise ValueError(f"method is {method!r}; it is not known")
-    from pliant.simulation.integrators.scipy_solver import ScipySolver
-
-    return ScipySolver(equations, t, y, settings, kind)

@@ -21,11 +21,12 @@ from pliant.model.robot import Robot
 from pliant.results.result import Result
 from pliant.results.samples import Extreme, RunInfo, Samples, Strain
 from pliant.simulation.checks import Foreseen, foreseeing, looked_at, range_warnings
-from pliant.simulation.choice import choosing, fastest_rate, make_integrator
+from pliant.simulation.choice import choosing, fastest_rate
 from pliant.simulation.drives.callback import Law
 from pliant.simulation.drives.drive import Drive
 from pliant.simulation.drives.kinds import NoDrive
 from pliant.simulation.events import Event, Happening, Watch, limit_events
+from pliant.simulation.integrators.by_name import make_integrator
 from pliant.simulation.integrators.integrator import IntegrationError, Integrator, Piece, Settings, Tolerance
 from pliant.simulation.integrators.lockstep import Steps, alone
 from pliant.simulation.loads import Disturbance, Stops
@@ -390,7 +391,7 @@ def simulate(
     events        thresholds that stop the run or are recorded
     limits        joints that pass their limits: "ignore", "warn" or "stop"
     stops         elastic stops at the position limits
-    method        "auto", "dop853", "esdirk", "generalised-alpha", "rk4", "semi-implicit", "sundials" or "scipy:NAME"
+    method        "auto" or a name: dop853, gauss, esdirk, generalised-alpha, rk4, semi-implicit, sundials, scipy:NAME
     tolerance     relative error of a step; ``absolute`` is a hundredth of it by default
     groups        absolute errors of "joints", "elastic" or patterns of coordinate names
     max_step      largest step, s; ``step`` is that of fixed-step methods

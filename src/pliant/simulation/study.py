@@ -55,7 +55,7 @@ from pliant.simulation.start import Start
 from pliant.simulation.trajectories.cartesian import Circle, Line
 from pliant.simulation.trajectories.joint_moves import Duration
 
-METHODS = ("auto", "dop853", "esdirk", "generalised-alpha", "rk4", "semi-implicit", "sundials")
+METHODS = ("auto", "dop853", "gauss", "esdirk", "generalised-alpha", "rk4", "semi-implicit", "sundials")
 SCIPY_METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 Tolerances = Annotated[float, Quantity("", POSITIVE)]
 DEFAULT_TOLERANCE = 1e-8
@@ -72,7 +72,7 @@ class IntegratorOptions(Element):
 
     method: str = Field(
         default="auto",
-        description="auto, dop853, esdirk, generalised-alpha, rk4, semi-implicit, sundials, or scipy:NAME",
+        description="auto, dop853, gauss, esdirk, generalised-alpha, rk4, semi-implicit, sundials, or scipy:NAME",
     )
     tolerance: Tolerances = Field(default=DEFAULT_TOLERANCE, description="relative error of a step")
     absolute: Tolerances | None = Field(

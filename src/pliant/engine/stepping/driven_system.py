@@ -38,17 +38,25 @@ class DrivenSystem:
 
     context  names of the arrays and sizes that the code is given, beside the shared ones
     seeds    inputs of the drive's kernel by which its tangents are needed, too
+    lanes    states that are evaluated together
     """
 
     def __init__(
-        self, tree: Tree, driving: Driving, programs: Sequence[Program], seeds: tuple[str, ...], context: Sequence[str]
+        self,
+        tree: Tree,
+        driving: Driving,
+        programs: Sequence[Program],
+        seeds: tuple[str, ...],
+        context: Sequence[str],
+        lanes: int = 1,
     ) -> None:
         self.tree, self.size, self.channels = tree, tree.size, driving.signals
         self.split, self.layout = Split(tree.size, driving.driven), driving.layout(tree.size)
         self.states = self.layout.size
         self.turning = rotation_vectors(tree, self.split)
         self.driving, self.programs, self._names = driving, programs, (*SHARED, *context, *TABLE)
-        self._plan, self._dynamics = programs[0].load("single")
+        self.lanes = lanes
+        self._plan, self._dynamics = programs[0].load("single" if lanes == 1 else "batch")
         self._kernel = DriveKernel.of(tree, driving, seeds)
         self.drives = self._kernel.programs
 
@@ -77,8 +85,11 @@ class DrivenSystem:
         description, code = stored((kind, *described), make)
         return [BufferLayout(**plan) for plan in description["plans"]], code
 
-    def _hold(self, levels: int, **more: NDArray[Any]) -> None:
-        """Make the shared arrays, for so many levels of the coordinates' derivatives, and the context of all."""
+    def _hold(self, levels: int, groups: int = 1, **more: NDArray[Any]) -> None:
+        """Make the shared arrays, for so many levels of the coordinates' derivatives, and the context of all.
+
+        groups  of lanes, for whose signals and forces there is room
+        """
         driving, tree, n, plan = self.driving, self.tree, self.size, self._plan
         self.constants, self.gravity = self.programs[0].constants, np.array(tree.gravity, dtype=float)
         self.gains = np.array([*driving.numbers, 0.0])
@@ -87,19 +98,20 @@ class DrivenSystem:
             "constants": self.constants,
             "gravity": self.gravity,
             "rows": plan.table,
-            "arm": constants_of(tree),
+            "arm": np.repeat(constants_of(tree), self.lanes),
             "gains": self.gains,
             "drive_rows": self.drive_rows,
             **more,
         }
         held = {name: array.ctypes.data for name, array in self._arrays.items()}
-        sizes = {"store": plan.record_size, "r": driving.signals + driving.states + 1, "f": n + self.layout.further}
-        sizes |= {"full": levels * n, "out": plan.outputs}
-        for name, (array, address) in zip(sizes, aligned_parts(*sizes.values()), strict=True):
+        sizes = {"store": plan.record_size, "full": levels * n, "out": plan.outputs}
+        sizes |= {"r": groups * (driving.signals + driving.states + 1), "f": groups * (n + self.layout.further)}
+        parts = aligned_parts(*(size * self.lanes for size in sizes.values()))
+        for name, (array, address) in zip(sizes, parts, strict=True):
             self._arrays[name], held[name] = array, address
         self._f = self._arrays["f"]
         held["links"] = len(self._arrays["rows"])
-        held["dynamics"] = self._dynamics.address(loop_name(self.programs[0].algorithm.name, (), 1))
+        held["dynamics"] = self._dynamics.address(loop_name(self.programs[0].algorithm.name, (), self.lanes))
         if "tangent_rows" in self._arrays:
             held["tangent_links"] = len(self._arrays["tangent_rows"])
         self._context = np.array([held.get(name, 0) for name in self._names], dtype=np.int64)

@@ -66,10 +66,11 @@ def new_clock(t: float, end: float, *, step: float, largest: float, relative: fl
 
 
 class Status(IntEnum):
-    """Why the loop came back."""
+    """Why the loop came back; stale: what it needs to know about the equations must be found anew."""
 
     FINISHED = 0
     PAUSED = 1
+    STALE = 2
     STEP_TOO_SMALL = -1
 
 
@@ -107,6 +108,7 @@ class Stepping(Flow):
         self.turning = turning
         self.status = self.variable("i64", str(int(Status.FINISHED)))
         self.taken = self.variable("i64", "0")
+        self.exit = ""
 
     def clock(self, entry: Clock) -> str:
         return self.read("%clock", int(entry))
@@ -120,7 +122,7 @@ class Stepping(Flow):
     @contextmanager
     def steps(self, size: Callable[[], str] | None = None) -> Iterator[Step]:
         """Steps of the clock's size, or of ``size()``, until the end or a pause."""
-        leave = self.label("exit")
+        leave = self.exit = self.label("exit")
         with self.loop(lambda: self.less(self.clock(Clock.T), self.clock(Clock.END))):
             with self.when(self.let(f"icmp sge i64 {self.get('i64', self.taken)}, %pause")):
                 self.put("i64", str(int(Status.PAUSED)), self.status)

@@ -85,6 +85,7 @@ class CompiledIntegrator(Integrator):
     """What the compiled methods share: signals, knots, and the way back to Python."""
 
     plain: Callable[[StateEquations, float, Floats, Settings], Integrator]
+    knots_per_step = 1
     clock: Floats
 
     def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AnyLaw) -> None:
@@ -124,8 +125,9 @@ class CompiledIntegrator(Integrator):
             if not self._recovers():
                 raise
             return (yield from self.advancing(until, wanted))
-        knots = self._knots[: steps + 1].copy()
-        sizes = knots[1:, 0] - knots[:-1, 0]
+        k = self.knots_per_step
+        knots = self._knots[: k * steps + 1].copy()
+        sizes = knots[k::k, 0] - knots[:-k:k, 0]
         if len(sizes):
             self.statistics.smallest_step = min(self.statistics.smallest_step, float(sizes.min()))
             self.statistics.largest_step = max(self.statistics.largest_step, float(sizes.max()))
@@ -407,9 +409,3 @@ class CompiledGeneralisedAlpha(_CompiledImplicit):
         filtered = carried(self._tail[self.equations.count :])
         super().retake(y, carried)
         self._tail[self.equations.count :] = filtered
-
-
-METHODS = {
-    kind.name: kind
-    for kind in (CompiledDOP853, CompiledESDIRK, CompiledGeneralisedAlpha, CompiledRK4, CompiledSemiImplicit)
-}

@@ -1,0 +1,69 @@
+"""Integrators by their names, in machine code where Python has no part in a step."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+from pliant.simulation.drives.law import AnyLaw
+from pliant.simulation.integrators.integrator import Floats, Integrator, Settings
+from pliant.simulation.state_equations import StateEquations
+from pliant.simulation.study import SCIPY_METHODS, round_step
+
+FIXED_REACH = 1.0
+"""Step times fastest rate of the fixed-step methods when no step is given."""
+
+PLAIN = {
+    "dop853": ("dop853", "DOP853"),
+    "gauss": ("gauss", "Gauss"),
+    "esdirk": ("esdirk", "ESDIRK"),
+    "generalised-alpha": ("generalised_alpha", "GeneralisedAlpha"),
+    "rk4": ("fixed_step", "RK4"),
+    "semi-implicit": ("fixed_step", "SemiImplicit"),
+    "sundials": ("sundials", "Sundials"),
+}
+"""Name -> module and class; they are imported when they are asked for."""
+COMPILED = {
+    "dop853": ("compiled", "CompiledDOP853"),
+    "gauss": ("compiled_gauss", "CompiledGauss"),
+    "esdirk": ("compiled", "CompiledESDIRK"),
+    "generalised-alpha": ("compiled", "CompiledGeneralisedAlpha"),
+    "rk4": ("compiled", "CompiledRK4"),
+    "semi-implicit": ("compiled", "CompiledSemiImplicit"),
+}
+"""The same in machine code."""
+
+
+def _found(place: tuple[str, str]) -> Any:
+    return getattr(import_module(f"pliant.simulation.integrators.{place[0]}"), place[1])
+
+
+def make_integrator(
+    method: str, equations: StateEquations, t: float, y: Floats, settings: Settings, fastest: float
+) -> Integrator:
+    """The integrator of a name, at a state."""
+    if method in ("rk4", "semi-implicit") and settings.step is None:
+        settings = replace(settings, step=round_step(FIXED_REACH / max(fastest, 1.0)))
+    law = _compilable(method, equations)
+    made: Integrator
+    if law is not None:
+        made = _found(COMPILED[method])(equations, t, y, settings, law)
+    elif method in PLAIN:
+        made = _found(PLAIN[method])(equations, t, y, settings)
+    else:
+        kind = method.removeprefix("scipy:")
+        if method == kind or kind not in SCIPY_METHODS:
+            raise ValueError(f"method is {method!r}; it is not known")
+        made = _found(("scipy_solver", "ScipySolver"))(equations, t, y, settings, kind)
+    return made
+
+
+def _compilable(method: str, equations: StateEquations) -> AnyLaw | None:
+    """The drive's law if the steps of a method can be machine code."""
+    if method not in COMPILED:
+        return None
+    from pliant.simulation.integrators.compiled import compilable
+
+    # joints with a prescribed motion have no lanes
+    return None if method == "gauss" and equations.constrained is not None else compilable(equations)

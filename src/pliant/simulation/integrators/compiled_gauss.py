@@ -1,0 +1,56 @@
+"""``gauss`` in machine code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from pliant.engine.stepping.driving import Driving
+from pliant.engine.stepping.gauss import SUBSTEPS
+from pliant.engine.stepping.gauss_system import GaussSystem
+from pliant.engine.stepping.integrators import new_clock
+from pliant.simulation.drives.law import AnyLaw
+from pliant.simulation.integrators.compiled import CompiledIntegrator
+from pliant.simulation.integrators.gauss import Gauss
+from pliant.simulation.integrators.integrator import Floats, Settings
+from pliant.simulation.integrators.lockstep import Steps
+from pliant.simulation.state_equations import StateEquations
+
+
+class CompiledGauss(CompiledIntegrator):
+    """The method for lasting vibrations; a step has several knots."""
+
+    name = "gauss"
+    plain = Gauss
+    knots_per_step = SUBSTEPS
+    system: GaussSystem
+
+    def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AnyLaw) -> None:
+        super().__init__(equations, t, y, settings, law)
+        relative = settings.tolerance.relative
+        self.clock = new_clock(t, t, step=settings.first_step, largest=settings.max_step, relative=relative)
+
+    def _build(self, driving: Driving) -> GaussSystem:
+        return GaussSystem(self.equations.arm.tree, driving, self.equations.traced_forward)
+
+    def _renew(self) -> None:
+        super()._renew()
+        self.system.forget()
+
+    def memory(self) -> dict[str, Any]:
+        return {**super().memory(), "seen": self.system.seen.copy()}
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        super().recall(memory)
+        self.system.seen[:] = memory["seen"]
+
+    def _steps(self, until: float, grid: Floats) -> Steps[tuple[int, Floats]]:
+        yield from ()
+        x = self.y.copy()
+        samples, following = np.zeros((len(grid), len(x))), np.zeros(1, dtype=np.int64)
+        arrays = self.clock, x, self._tolerance, self._knots, grid, following, samples
+        steps = self._run(until, lambda: self.system.gauss(*arrays))
+        self.y = x
+        return steps, samples[: int(following[0])]
