@@ -80,6 +80,7 @@ def test_a_racket_flips_for_hundreds_of_turns_and_keeps_its_momenta(racket):
         ("rk4", {"step": 2e-3}, 1e-7),
         ("generalised-alpha", {"tolerance": 1e-6}, 2e-3),
         ("esdirk", {"tolerance": 1e-8}, 1e-5),
+        ("gauss", {"tolerance": 1e-10}, 1e-8),
     ],
 )
 def test_every_kind_of_step_crosses_half_turns(racket, method, options, bound):
@@ -246,6 +247,7 @@ def study(method, **options):
     ("method", "options"),
     [
         ("dop853", {}),
+        ("gauss", {}),
         ("rk4", {"step": 1e-3}),
         ("generalised-alpha", {"tolerance": 1e-5}),
         ("esdirk", {"tolerance": 1e-6}),

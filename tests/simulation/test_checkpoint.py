@@ -13,6 +13,7 @@ from pliant.simulation.study import load_study
 
 METHODS = {
     "dop853": {},
+    "gauss": {},
     "rk4": {"step": 1e-3},
     "semi-implicit": {"step": 1e-4},
     "generalised-alpha": {"tolerance": 1e-5},
@@ -58,6 +59,7 @@ def test_solvers_with_a_history_go_on_within_their_tolerance(method):
     ("method", "options"),
     [
         ("dop853", {"tolerance": 1e-8}),
+        ("gauss", {"max_step": 3e-3}),
         ("generalised-alpha", {"tolerance": 1e-6}),
         ("esdirk", {"tolerance": 1e-11}),
         ("rk4", {"step": 1e-3}),

@@ -49,6 +49,7 @@ def error(run, exact):
     [
         ("auto", {}, 1e-9),
         ("dop853", {"tolerance": 1e-6}, 1e-7),
+        ("gauss", {"tolerance": 1e-6}, 1e-7),
         ("rk4", {"step": 2e-4}, 1e-7),
         ("semi-implicit", {"step": 1e-4}, 1e-3),
         ("generalised-alpha", {"tolerance": 1e-7}, 1e-4),
@@ -133,7 +134,7 @@ def test_esdirk_is_of_fourth_order_on_a_flexible_arm():
 
 
 @pytest.mark.parametrize(("limit", "value"), [("LONGEST_SPAN", 0.013), ("MOST_SAMPLES", 7), ("STEPS_PER_CALL", 5)])
-@pytest.mark.parametrize("method", ["dop853", "esdirk", "generalised-alpha"])
+@pytest.mark.parametrize("method", ["dop853", "gauss", "esdirk", "generalised-alpha"])
 def test_long_runs_come_back_to_python_without_harm(strip, method, limit, value, monkeypatch):
     """Signals, samples and steps of one call are limited; the motion is the same."""
     options = {"until": UNTIL, "drive": DRIVE, "method": method, "tolerance": 1e-8, "output_step": 1e-3}
@@ -204,6 +205,7 @@ def test_a_step_that_is_too_large_is_said(strip):
 
 METHODS = {
     "dop853": {"tolerance": 1e-8},
+    "gauss": {"tolerance": 1e-8},
     "esdirk": {"tolerance": 1e-7},
     "generalised-alpha": {"tolerance": 1e-6},
     "rk4": {"step": 4e-4},
@@ -252,7 +254,14 @@ def in_python(monkeypatch):
 
 @pytest.mark.parametrize(
     ("method", "largest"),
-    [("dop853", 1e-9), ("esdirk", 1e-6), ("generalised-alpha", 2e-5), ("rk4", 1e-9), ("semi-implicit", 1e-9)],
+    [
+        ("dop853", 1e-9),
+        ("gauss", 1e-9),
+        ("esdirk", 1e-6),
+        ("generalised-alpha", 2e-5),
+        ("rk4", 1e-9),
+        ("semi-implicit", 1e-9),
+    ],
 )
 @coarse_steps
 def test_machine_code_and_python_agree(method, largest, monkeypatch):
@@ -294,7 +303,7 @@ def test_only_kinks_step_in_python(monkeypatch):
     assert work[-1] == work[run.recorder.samples().time > PUSH.end][0] != 0
 
 
-@pytest.mark.parametrize("method", ["dop853", "generalised-alpha"])
+@pytest.mark.parametrize("method", ["dop853", "gauss", "generalised-alpha"])
 @pytest.mark.parametrize(
     ("robot", "drive", "disturbance"),
     [

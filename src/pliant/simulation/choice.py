@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pliant.analysis.modes import held_squares, modes
 from pliant.analysis.statics import NoEquilibriumError
+from pliant.simulation.drives.law import DriveLaw
 from pliant.simulation.integrators.lockstep import Steps, alone
 from pliant.simulation.loads import ElasticStops
 from pliant.simulation.state_equations import DIFFERENCE, StateEquations
@@ -40,6 +41,16 @@ AFTER_BREAK = 25
 """Implicit steps that grow from a small one, at the start and wherever the motion is not smooth."""
 IMPLICIT_COST, FULL_MATRIX = 4.0, 130
 """An implicit step in explicit ones, with a margin, and the coordinates from which its matrices count."""
+FINE_STRIDE, FINE_ORDER = 1.2, 8
+"""Step times rate that explicit steps take where they follow a vibration at the tolerance above, and their order."""
+COLLOCATED_STRIDE, COLLOCATED_ORDER = 12.0, 17
+"""The same of collocation ..."""
+COLLOCATED_COST, COLLOCATED_MATRIX = 3.0, 32
+"""... whose steps cost so many explicit ones, and the coordinates from which its matrices count."""
+COLLOCATED_BREAK = 20
+"""Steps of it that are lost wherever the motion is not smooth."""
+SLOWEST_CONVERGENCE = 0.1
+"""What Newton's method may leave of an error, by damping that is not each vibration's own."""
 MOVING = 1.0
 """Rates, 1/s, at which dry friction does no longer act like damping."""
 
@@ -241,6 +252,45 @@ def estimated_steps(start: RateAsk, until: float, tolerance: float) -> tuple[flo
     return explicit, AFTER_BREAK * (1 + breaks) + PER_RADIAN * _finer(tolerance) * radians
 
 
+def collocated_steps(start: RateAsk, until: float, tolerance: float) -> tuple[float, float]:
+    """Estimates of the steps that follow all vibrations of a run: explicit, and by collocation; endless if not at all.
+
+    Collocation follows smooth motion alone, and converges where damping is small or each vibration's own.
+    """
+    from pliant.engine.stepping.gauss_legendre import gauss_legendre
+    from pliant.engine.stepping.stage_modes import StageModes
+
+    equations, m = start.equations, start.states // 2
+    if start.states > ITERATED or not is_smooth(equations):
+        return 0.0, inf
+    A, rate = start.matrix, start.fastest
+    modes = StageModes.of(-A[m:, :m], -A[m:, m:])
+    across = modes.inverse @ -A[m:, m:] @ modes.shapes
+    np.fill_diagonal(across, 0.0)
+    largest = float(np.abs(gauss_legendre().eigenvalues).max())
+    if COLLOCATED_STRIDE / rate * largest * float(np.linalg.norm(across, 2)) > SLOWEST_CONVERGENCE:
+        return 0.0, inf
+    breaks = sum(0.0 < t < until for t in equations.breaks)
+    lasting = min(followed(start.poles, until, breaks, tolerance), rate * until)
+    coarser = tolerance / AT_TOLERANCE
+    stride = min(FINE_STRIDE * coarser ** (1.0 / FINE_ORDER), STRIDE)
+    explicit = lasting / stride + (rate * until - lasting) / STRIDE
+    return explicit, lasting / (COLLOCATED_STRIDE * coarser ** (1.0 / COLLOCATED_ORDER)) + COLLOCATED_BREAK * (
+        1 + breaks
+    )
+
+
+def is_smooth(equations: StateEquations) -> bool:
+    """Whether nothing in the equations has kinks of its own: dry friction, stops, limits of drives, samples."""
+    from pliant.simulation.integrators.compiled import compilable
+
+    law = compilable(equations) if equations.constrained is None else None
+    if not isinstance(law, DriveLaw) or law.limits is not None or equations.drive.next_tick(0.0) < inf:
+        return False
+    has_stops = any(isinstance(load, ElasticStops) for load in equations.loads)
+    return not has_stops and not any(link.drive.coulomb for link in equations.arm.tree.links)
+
+
 def _finer(tolerance: float) -> float:
     """Implicit steps at a tolerance, in those at the usual one."""
     return float((AT_TOLERANCE / tolerance) ** (1.0 / ORDER))
@@ -266,6 +316,24 @@ def choosing(
         return options.method, "as asked for"
     start = RateAsk(equations, q, v)
     fastest = yield start
+    method, why = _established(options, start, q, v, until, fastest)
+    if method == "dop853" and FEW_STEPS < fastest * until / FINE_STRIDE < inf:
+        explicit, collocated = collocated_steps(start, until, options.tolerance)
+        cost = COLLOCATED_COST + (equations.arm.size / COLLOCATED_MATRIX) ** 2
+        if explicit > max(FEW_STEPS, cost * collocated):
+            return (
+                "gauss",
+                f"the fastest motion of the model is {fastest:.4g} rad/s, and it does not die away: about "
+                f"{_about(collocated)} steps of order 32 instead of {_about(explicit)} explicit ones",
+            )
+    return method, why
+
+
+def _established(
+    options: IntegratorOptions, start: RateAsk, q: Floats, v: Floats, until: float, fastest: float
+) -> tuple[str, str]:
+    """The same among explicit and damping implicit steps."""
+    equations = start.equations
     if not np.isfinite(fastest):
         return "dop853", "the model could not be linearised at its start"
     what = f"the fastest motion of the model is {fastest:.4g} rad/s"

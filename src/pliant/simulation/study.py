@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -361,7 +362,14 @@ def load_study(
     changes       keys of the study that are replaced, such as {"until": 5}
     """
     path = find_study(name_or_path)
-    return study_from(read_document(path, CONTENT), str(path.parent), python=python, changes=changes)
+    document = _kept(path, path.stat().st_mtime_ns) if path.parent == FOLDER else read_document(path, CONTENT)
+    return study_from(document, str(path.parent), python=python, changes=changes)
+
+
+@lru_cache(maxsize=64)
+def _kept(path: Path, changed: int) -> Document:
+    """A study that comes with the package, read once until its file changes."""
+    return read_document(path, CONTENT)
 
 
 def study_from(document: Document, folder: str, *, python: bool = True, changes: dict[str, Any] | None = None) -> Study:

@@ -85,7 +85,7 @@ class DrivenSystem:
         description, code = stored((kind, *described), make)
         return [BufferLayout(**plan) for plan in description["plans"]], code
 
-    def _hold(self, levels: int, groups: int = 1, **more: NDArray[Any]) -> None:
+    def _hold(self, levels: int, more: Mapping[str, NDArray[Any]] | None = None, groups: int = 1) -> None:
         """Make the shared arrays, for so many levels of the coordinates' derivatives, and the context of all.
 
         groups  of lanes, for whose signals and forces there is room
@@ -101,7 +101,7 @@ class DrivenSystem:
             "arm": np.repeat(constants_of(tree), self.lanes),
             "gains": self.gains,
             "drive_rows": self.drive_rows,
-            **more,
+            **(more or {}),
         }
         held = {name: array.ctypes.data for name, array in self._arrays.items()}
         sizes = {"store": plan.record_size, "full": levels * n, "out": plan.outputs}

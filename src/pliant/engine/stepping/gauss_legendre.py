@@ -72,5 +72,9 @@ def gauss_legendre() -> Collocation:
     X = np.diag(beside, -1) - np.diag(beside, 1)
     X[0, 0] = 0.5
     eigenvalues, T = np.linalg.eig(X)
-    inverse, one = np.linalg.inv(T) @ (normalised * b[:, None]).T, eigenvalues.imag > 0
-    return Collocation(c, b, A, A @ A, coefficients, (normalised @ T)[:, one], eigenvalues[one], inverse[one])
+    one = eigenvalues.imag > 0
+    eigenvalues, T = eigenvalues[one], T[:, one]
+    # in real parts the two of a pair stay conjugate, however far the eigenvectors are from orthogonal
+    real, imaginary = np.split(np.linalg.inv(np.hstack([T.real, T.imag])), 2)
+    inverse = (real - 1j * imaginary) / 2 @ (normalised * b[:, None]).T
+    return Collocation(c, b, A, A @ A, coefficients, normalised @ T, eigenvalues, inverse)

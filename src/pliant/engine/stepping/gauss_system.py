@@ -14,8 +14,10 @@ from pliant.engine.backends.evaluator import Program, aligned
 from pliant.engine.backends.module import ATTRIBUTES, program_ir
 from pliant.engine.stepping.driven_system import DrivenSystem
 from pliant.engine.stepping.driving import Driving
-from pliant.engine.stepping.gauss import CONTEXT, ITERATIONS, SUBSTEPS, GaussCode, GaussWork, Own
+from pliant.engine.stepping.gauss import GaussCode
 from pliant.engine.stepping.gauss_legendre import STAGES
+from pliant.engine.stepping.gauss_numbers import ITERATIONS, SUBSTEPS, GaussWork, Own
+from pliant.engine.stepping.gauss_stages import CONTEXT
 from pliant.engine.stepping.integrators import Clock, Status
 from pliant.engine.stepping.signals import signals_ir
 from pliant.engine.stepping.stage_modes import StageModes
@@ -23,6 +25,9 @@ from pliant.formulations.method import Traced
 from pliant.formulations.recursive.tree import Tree
 
 Floats = NDArray[np.float64]
+
+ENDLESS = 1e100
+"""A step that is not limited."""
 
 
 class GaussSystem(DrivenSystem):
@@ -53,7 +58,7 @@ class GaussSystem(DrivenSystem):
     def _module(self) -> str:
         code, (drive,) = GaussCode(self.driving, self.layout, self.lanes, self.turning), self.drives
         text, name = program_ir(drive, self.lanes)
-        return "".join([prelude([drive], self.lanes), text, signals_ir(), code.evaluations(name), code.text, ATTRIBUTES])
+        return "".join([prelude([drive], self.lanes), text, signals_ir(), code.text(name), ATTRIBUTES])
 
     @property
     def seen(self) -> Floats:
@@ -62,7 +67,7 @@ class GaussSystem(DrivenSystem):
 
     def forget(self) -> None:
         """Nothing is known of the motion before: the equations or the state have jumped."""
-        self._own[[Own.AGE, Own.RATE, Own.BEFORE]] = -1.0, 1.0, 0.0
+        self._own[[Own.AGE, Own.RATE, Own.BEFORE, Own.LIMIT]] = -1.0, 1.0, 0.0, ENDLESS
 
     def _part(self, start: int, *shape: int) -> Floats:
         return self.work[start : start + prod(shape)].reshape(shape)

@@ -171,18 +171,18 @@ class ImplicitSystem(DrivenSystem):
         self._equation = Equation(forward is not None, self.split, driving, self.layout)
         lanes, n = jit.lanes(), self.size
         (tangent,), self.code = self.compiled("implicit", programs[1:], lambda found: self._module(found, lanes))
-        self._hold(
-            levels=3,
-            tangent_store=aligned(tangent.record_size),
-            dstore=aligned(tangent.record_size * lanes),
-            saved=aligned(tangent.saved_size),
-            dout=aligned(tangent.outputs * lanes),
-            tangent_rows=tangent.table,
-            drive_saved=aligned(max(self.drives[1].saved_size, 1)),
-            drive_dout=aligned(n * lanes),
+        more = {
+            "tangent_store": aligned(tangent.record_size),
+            "dstore": aligned(tangent.record_size * lanes),
+            "saved": aligned(tangent.saved_size),
+            "dout": aligned(tangent.outputs * lanes),
+            "tangent_rows": tangent.table,
+            "drive_saved": aligned(max(self.drives[1].saved_size, 1)),
+            "drive_dout": aligned(n * lanes),
             **{f"d{k}": aligned(n * lanes) for k in "qvx"},
-            moving=np.array(self.split.moving, dtype=np.int64),
-        )
+            "moving": np.array(self.split.moving, dtype=np.int64),
+        }
+        self._hold(levels=3, more=more)
         self.work = aligned(max(size(self.layout.count, self.layout.further) for size in (work_size, esdirk_work)))
         p, i = ctypes.c_void_p, ctypes.c_int64
         self._advance = {

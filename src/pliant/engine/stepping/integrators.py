@@ -312,22 +312,24 @@ def dense_value(w: Flow, x: str, F: Sequence[str], s: str, rest: str) -> str:
     return w.fadd(x, value)
 
 
+def is_wanted(w: Flow, reach: str) -> str:
+    """Whether the next grid time is not beyond the end of the step."""
+    n = w.get("i64", "%next")
+    inside = w.iless(n, "%count")
+    safe = w.let(f"select i1 {inside}, i64 {n}, i64 0")
+    in_time = w.let(f"fcmp ole double {w.read('%grid', safe)}, {reach}")
+    return w.let(f"and i1 {inside}, {in_time}")
+
+
 def _dense(w: Explicit, pair: Tableau, K: list[str], y: str, t: str, h: str, reach: str, m: int, combine: Any) -> None:
     """Write x at the grid times within the step, through three further stages."""
 
-    def wanted() -> str:
-        n = w.get("i64", "%next")
-        inside = w.iless(n, "%count")
-        safe = w.let(f"select i1 {inside}, i64 {n}, i64 0")
-        in_time = w.let(f"fcmp ole double {w.read('%grid', safe)}, {reach}")
-        return w.let(f"and i1 {inside}, {in_time}")
-
-    with w.when(wanted()):
+    with w.when(is_wanted(w, reach)):
         stage = w.at("%work", (ALL_STAGES + 1) * m)
         for i in range(STAGES + 1, ALL_STAGES):
             combine(pair.A[i], stage, h)
             w.rhs(w.fadd(t, w.fmul(number(pair.C[i]), h)), stage, K[i])
-        with w.loop(wanted):
+        with w.loop(lambda: is_wanted(w, reach)):
             n = w.get("i64", "%next")
             s = w.fdiv(w.fsub(w.read("%grid", n), t), h)
             rest = w.fsub(number(1.0), s)

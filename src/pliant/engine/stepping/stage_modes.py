@@ -1,6 +1,6 @@
 """The vibrations about a state, as the Newton steps of Gauss's collocation take them.
 
-With accelerations a(q, v), the stages of a step of size h are the zeros of a(q + h c v + h^2 A A a, v + h A a) - a. In the
+With accelerations a(q, v), the stages of a step of size h are zeros of a(q + h c v + h^2 A A a, v + h A a) - a. In the
 eigenvectors of -da/dq this falls apart into the coordinates, as far as damping does:
 
     (1 + h d A + h^2 w^2 A A) change = residual,

@@ -46,7 +46,7 @@ COUNTERS = np.array([Clock.STEPS, Clock.REJECTED, Clock.CALLS, Clock.MATRICES])
 """What the machine code counts for the statistics."""
 MOST_SAMPLES = 20 * STEPS_PER_CALL
 """Samples that one call may give."""
-PIECES_PER_SECOND = 16
+PIECES_PER_SECOND = 4
 """Polynomial pieces of the drive's signals to begin with ..."""
 LONGEST_SPAN = 64.0
 """... for so many seconds at a time."""
@@ -86,6 +86,8 @@ class CompiledIntegrator(Integrator):
 
     plain: Callable[[StateEquations, float, Floats, Settings], Integrator]
     knots_per_step = 1
+    steps_worth = 1
+    """Explicit steps that a step takes the time of."""
     clock: Floats
 
     def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AnyLaw) -> None:
@@ -95,7 +97,8 @@ class CompiledIntegrator(Integrator):
         equations.change_rows(t, y)
         self.system = self._build(self.driving)
         self._tolerance = np.ascontiguousarray(settings.tolerance.absolute)
-        self._knots = np.zeros((STEPS_PER_CALL + 1, 1 + 2 * self.system.states))
+        rows = max(STEPS_PER_CALL // self.steps_worth, 1) * self.knots_per_step + 1
+        self._knots = np.empty((rows, 1 + 2 * self.system.states))
         self._span = (np.inf, -np.inf)
         self._stand_in: Integrator | None = None
 
@@ -126,7 +129,12 @@ class CompiledIntegrator(Integrator):
                 raise
             return (yield from self.advancing(until, wanted))
         k = self.knots_per_step
-        knots = self._knots[: k * steps + 1].copy()
+        knots = self._knots[: k * steps + 1]
+        if 2 * len(knots) > len(self._knots):
+            # handed out as they are: memory for the next ones costs less than a copy
+            self._knots = np.empty_like(self._knots)
+        else:
+            knots = knots.copy()
         sizes = knots[k::k, 0] - knots[:-k:k, 0]
         if len(sizes):
             self.statistics.smallest_step = min(self.statistics.smallest_step, float(sizes.min()))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pliant.engine.stepping.driving import Driving
-from pliant.engine.stepping.gauss import SUBSTEPS
+from pliant.engine.stepping.gauss_numbers import SUBSTEPS
 from pliant.engine.stepping.gauss_system import GaussSystem
 from pliant.engine.stepping.integrators import new_clock
 from pliant.simulation.drives.law import AnyLaw
@@ -24,7 +24,7 @@ class CompiledGauss(CompiledIntegrator):
 
     name = "gauss"
     plain = Gauss
-    knots_per_step = SUBSTEPS
+    knots_per_step, steps_worth = SUBSTEPS, 2
     system: GaussSystem
 
     def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AnyLaw) -> None:

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.engine.stepping.gauss import (
+from pliant.engine.stepping.gauss_legendre import STAGES, gauss_legendre, integrals, legendre
+from pliant.engine.stepping.gauss_numbers import (
     CONVERGED,
     FASTEST,
     FOUND,
@@ -20,15 +21,18 @@ from pliant.engine.stepping.gauss import (
     KEEP_FROM,
     KEEP_TO,
     LAST,
+    MARGIN,
     MEMORY,
     ORDER,
+    RELAXED,
     RENEWAL,
     SAFETY,
+    SHRINK,
     SLOW,
     SLOWEST,
+    SMALL,
     SUBSTEPS,
 )
-from pliant.engine.stepping.gauss_legendre import STAGES, gauss_legendre, integrals, legendre
 from pliant.engine.stepping.stage_modes import StageModes
 from pliant.simulation.integrators.integrator import NO_TIMES, Floats, Integrator, Piece, Settings, fitting_step
 from pliant.simulation.state_equations import DIFFERENCE, StateEquations
@@ -72,11 +76,11 @@ class Gauss(Integrator):
         self.t, self.y, self.f = t, y, self.rates(t, y)
         self.modes: StageModes | None = None
         self.places, self.slopes = y[None], self.f[None]
-        self.before, self.rate, self.age = 0.0, 1.0, 0
+        self.before, self.rate, self.age, self.limit = 0.0, 1.0, 0, np.inf
         self.owed, self.fewest = 0, ITERATIONS
 
     def memory(self) -> dict[str, Any]:
-        own = np.array([self.h, self.before, self.rate, self.age, self.owed, self.fewest])
+        own = np.array([self.h, self.before, self.rate, self.limit, self.age, self.owed, self.fewest])
         kept = {"f": self.f, "own": own, "places": self.places, "slopes": self.slopes}
         if self.modes is not None:
             kept |= {"remainder": self.remainder, **{f"modes.{k}": x for k, x in self.modes._asdict().items()}}
@@ -85,8 +89,8 @@ class Gauss(Integrator):
     def recall(self, memory: Mapping[str, Any]) -> None:
         super().recall(memory)
         self.f, self.places, self.slopes = (np.array(memory[name]) for name in ("f", "places", "slopes"))
-        self.h, self.before, self.rate = (float(x) for x in memory["own"][:3])
-        self.age, self.owed, self.fewest = (int(x) for x in memory["own"][3:])
+        self.h, self.before, self.rate, self.limit = (float(x) for x in memory["own"][:4])
+        self.age, self.owed, self.fewest = (int(x) for x in memory["own"][4:])
         self.modes = None
         if "remainder" in memory:
             self.remainder = np.array(memory["remainder"])
@@ -109,15 +113,18 @@ class Gauss(Integrator):
                 # vibrations about another state may be to blame
                 self.modes, self.before, self.places, self.slopes = None, 0.0, self.y[None], self.f[None]
                 continue
-            self.h = h * (max(_allowed(error), SLOWEST) if np.isfinite(error) else SLOWEST)
+            self.h = h * (SHRINK if found is None else max(_allowed(error), SLOWEST))
+            if found is None:
+                self.limit = MARGIN * h
             self.refuse_step(self.h)
         self.age += 1
         self.fewest = min(self.fewest, found.iterations)
         self.owed += found.iterations - self.fewest
         factor = min(_allowed(error), largest)
-        if not KEEP_FROM < factor < KEEP_TO:
-            # a step that was shortened by an end says nothing against the size before it
-            self.h = max(self.h, h * factor) if cut else h * factor
+        size = min(h if KEEP_FROM < factor < KEEP_TO else h * factor, max(self.limit, h))
+        # a step that was shortened by an end says nothing against the size before it
+        self.h = max(self.h, size) if cut else size
+        self.limit *= RELAXED
         piece = CollocationPiece(self.t, until if cut else self.t + h, self.y, found.slopes)
         self.places, self.slopes = self.y + h * (gauss_legendre().A @ found.slopes), found.slopes
         self.remainder, self.before = found.remainder, h
@@ -181,7 +188,8 @@ class Gauss(Integrator):
                 return None
             if k > 1:
                 rate = size / max(before, 1e-300)
-            if rate < 1 and (size * rate / (1 - rate) < CONVERGED or size < FOUND):
+            is_near = size < SMALL and size * rate < CONVERGED * (1 - rate)
+            if rate < 1 and (is_near or size < FOUND):
                 self.rate = max(rate, 1e-6) ** MEMORY
                 # rates, and energies that follow them
                 slopes[:, :n] = self.y[n : 2 * n] + h * (gauss.A @ a)

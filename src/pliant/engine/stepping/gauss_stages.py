@@ -1,0 +1,164 @@
+"""All stages of a step at once, in the lanes of vector registers: evaluations and products with matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.engine.backends.flow import Flow
+from pliant.engine.backends.llvm_ir import number, vector_type
+from pliant.engine.stepping.driven_system import call_drive, held_in
+from pliant.engine.stepping.driving import Driving
+from pliant.engine.stepping.gauss_legendre import STAGES, gauss_legendre
+from pliant.engine.stepping.gauss_numbers import GaussWork
+from pliant.engine.stepping.layout import StateLayout
+
+Floats = NDArray[np.float64]
+
+CONTEXT = ("links",)
+
+
+class StageCode:
+    """Functions on arrays of stages: vectors of lanes, coordinate by coordinate, for one group after the other."""
+
+    def __init__(self, driving: Driving, layout: StateLayout, lanes: int) -> None:
+        self.driving, self.layout, self.lanes = driving, layout, lanes
+        self.n, self.groups = layout.count, STAGES // lanes
+        self.kind = vector_type(lanes)
+        self.at = GaussWork.of(layout, driving.signals)
+
+    def stage_functions(self, drive: str) -> str:
+        """All that is here; ``drive`` is the drive's kernel."""
+        sum_of_lanes = f"declare double @llvm.vector.reduce.fadd.v{self.lanes}f64(double, {self.kind})\n"
+        evaluations = [self._evaluation(drive, "driven", moves=False), self._evaluation(drive, "stages", moves=True)]
+        return "".join([sum_of_lanes, *evaluations, self._followed(), self._modal(), self._filtered(), self._placed()])
+
+    def vector(self, values: Floats) -> str:
+        """Numbers that are known, one per lane."""
+        return "<" + ", ".join(f"double {number(x)}" for x in values.tolist()) + ">"
+
+    def per_group(self, w: Flow, rows: Floats, values: Sequence[str], totals: Sequence[str] = ()) -> list[str]:
+        """Sums of rows (stages, terms) times values, which are the same in all lanes, by group, onto totals."""
+        out = list(totals)
+        for column, value in zip(rows.T, values, strict=True):
+            x = w.spread(value)
+            for g, part in enumerate(column.reshape(-1, self.lanes)):
+                term = w.fmul(self.vector(part), x)
+                if g < len(out):
+                    out[g] = w.fadd(out[g], term)
+                else:
+                    out.append(term)
+        return out
+
+    def scalar(self, w: Flow, base: str, index: str | int) -> str:
+        """A number of an array."""
+        with w.on_lanes(1):
+            return w.read(base, index)
+
+    def stage(self, w: Flow, base: str, i: int, j: str, size: int | None = None) -> str:
+        """The value of stage i in row j of an array of stages with so many rows."""
+        first = (i // self.lanes) * (self.n if size is None else size) * self.lanes + i % self.lanes
+        return self.scalar(w, base, w.iadd(w.imul(j, self.lanes), first))
+
+    def total(self, w: Flow, vector: str) -> str:
+        """The sum of all lanes."""
+        name = f"@llvm.vector.reduce.fadd.v{self.lanes}f64"
+        return w.let(f"call reassoc double {name}(double {number(0.0)}, {self.kind} {vector})")
+
+    # ---- functions
+
+    def _evaluation(self, drive: str, name: str, *, moves: bool) -> str:
+        """``driven(context, q, v, z)``: the drive's forces, rates of its states and powers; z are those states.
+
+        ``stages(context, q, v, z, out)``: the accelerations, too.
+        """
+        w, states = Flow(), self.driving.states
+        held = held_in(w, CONTEXT)
+        rows = self.driving.signals + states
+        with w.on_lanes(self.lanes), w.repeat(self.groups) as g:
+            q, v = (w.at(base, w.imul(g, self.n)) for base in ("%q", "%v"))
+            # one entry more than rows: there may be none
+            r, f = w.at(held["r"], w.imul(g, rows + 1)), w.at(held["f"], w.imul(g, self.n + self.layout.further))
+            for k in range(states):
+                w.write(w.read("%z", w.iadd(w.imul(g, states), k)), r, self.driving.signals + k)
+            call_drive(w, {**held, "r": r, "f": f}, drive, q, v)
+            if moves:
+                given = [held["constants"], held["gravity"], q, v, f, held["store"]]
+                given += [w.at("%out", w.imul(g, self.n)), held["rows"]]
+                pointers = ", ".join(f"ptr {p}" for p in given)
+                w.do(f"call void {held['dynamics']}({pointers}, i64 {held['links']}, ptr null)")
+        arguments = "ptr %context, ptr %q, ptr %v, ptr %z" + (", ptr %out" if moves else "")
+        return w.text(name, arguments, attributes="internal")
+
+    def _followed(self) -> str:
+        """``followed(context, scratch, t, h)``: what the drive follows, at all stages."""
+        w, channels = Flow(), self.driving.signals
+        held = held_in(w, CONTEXT)
+        table = ", ".join(f"i64 {held[k]}" for k in ("pieces", "channels", "terms"))
+        rows = channels + self.driving.states + 1
+        for i, c in enumerate(gauss_legendre().c.tolist() if channels else ()):
+            time = w.fadd("%t", w.fmul("%h", number(c)))
+            w.do(f"call void @signals(ptr {held['table']}, {table}, double {time}, ptr %scratch)")
+            first = (i // self.lanes) * rows * self.lanes + i % self.lanes
+            with w.repeat(channels) as k:
+                w.write(w.read("%scratch", k), held["r"], w.iadd(w.imul(k, self.lanes), first))
+        return w.text("followed", "ptr %context, ptr %scratch, double %t, double %h", attributes="internal")
+
+    def _modal(self) -> str:
+        """``modal(matrix, source, target)``: a matrix (n, n) times all stages."""
+        w, n = Flow(), self.n
+
+        def rows(first: str, count: int) -> None:
+            with w.on_lanes(self.lanes):
+                sums = [[w.variable(self.kind, "zeroinitializer") for _ in range(self.groups)] for _ in range(count)]
+                for each in sums:
+                    for total in each:
+                        w.put(self.kind, "zeroinitializer", total)
+                with w.repeat(n) as j:
+                    source = [w.read("%source", w.iadd(j, g * n)) for g in range(self.groups)]
+                    for k in range(count):
+                        entry = w.iadd(w.imul(w.iadd(first, k), n), j)
+                        factor = w.spread(self.scalar(w, "%matrix", entry))
+                        for total, x in zip(sums[k], source, strict=True):
+                            w.put(self.kind, w.fadd(w.get(self.kind, total), w.fmul(factor, x)), total)
+                for k in range(count):
+                    for g in range(self.groups):
+                        w.write(w.get(self.kind, sums[k][g]), "%target", w.iadd(w.iadd(first, k), g * n))
+
+        with w.repeat(n // 2) as pair:
+            rows(w.imul(pair, 2), 2)
+        if n % 2:
+            rows(w.iadd(n - 1, 0), 1)
+        return w.text("modal", "ptr %matrix, ptr %source, ptr %target", attributes="internal")
+
+    def _filtered(self) -> str:
+        """``filtered(filters, source, target)``: every vibration by its own matrix."""
+        w, n = Flow(), self.n
+        with w.repeat(n) as m, w.on_lanes(self.lanes):
+            matrix = w.at("%filters", w.imul(m, STAGES * self.groups))
+            sums: list[str] = []
+            for i in range(STAGES):
+                x = w.spread(self.stage(w, "%source", i, m))
+                terms = [w.fmul(w.read(matrix, i * self.groups + g), x) for g in range(self.groups)]
+                sums = [w.fadd(a, b) for a, b in zip(sums, terms, strict=True)] if sums else terms
+            for g, total in enumerate(sums):
+                w.write(total, "%target", w.iadd(m, g * n))
+        return w.text("filtered", "ptr %filters, ptr %source, ptr %target", attributes="internal")
+
+    def _placed(self) -> str:
+        """``placed(h, x, a, q, v)``: coordinates and rates at the stages that accelerations lead to."""
+        w, n, gauss = Flow(), self.n, gauss_legendre()
+        with w.repeat(n) as j:
+            q0, v0 = w.read("%x", j), w.read("%x", w.iadd(j, n))
+            with w.on_lanes(self.lanes):
+                values = [self.stage(w, "%a", i, j) for i in range(STAGES)]
+                h, q0, v0 = (w.spread(x) for x in ("%h", q0, v0))
+                once = self.per_group(w, gauss.A, values)
+                twice = self.per_group(w, gauss.AA, values)
+                for g, c in enumerate(gauss.c.reshape(-1, self.lanes)):
+                    w.write(w.fadd(v0, w.fmul(h, once[g])), "%v", w.iadd(j, g * n))
+                    inner = w.fadd(w.fmul(self.vector(c), v0), w.fmul(h, twice[g]))
+                    w.write(w.fadd(q0, w.fmul(h, inner)), "%q", w.iadd(j, g * n))
+        return w.text("placed", "double %h, ptr %x, ptr %a, ptr %q, ptr %v", attributes="internal")

@@ -1,0 +1,192 @@
+"""Vibrations for the Newton steps of Gauss's collocation, in machine code: found, brought up to date, inverted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from pliant.engine.backends.flow import Flow
+from pliant.engine.backends.llvm_ir import number, vector_type
+from pliant.engine.stepping.driven_system import held_in
+from pliant.engine.stepping.gauss_legendre import STAGES, gauss_legendre
+from pliant.engine.stepping.gauss_numbers import APART, DIFFERENCE, LARGEST_TURN
+from pliant.engine.stepping.gauss_stages import CONTEXT, StageCode
+
+
+class VibrationCode(StageCode):
+    """Functions on what ``stage_modes`` is about."""
+
+    def vibration_functions(self) -> str:
+        """All that is here, ``linearise`` for use from outside."""
+        parts = [self._tables(), self._filters(), self._linearise(), self._product(), self._update()]
+        return "".join(parts)
+
+    def _tables(self) -> str:
+        out, inverse = [], gauss_legendre().inverse
+        for name, table in (("real", inverse.real), ("imaginary", inverse.imag)):
+            listed = ", ".join(f"double {number(x)}" for x in table.ravel().tolist())
+            out.append(f"@inverse_{name} = internal constant [{table.size} x double] [{listed}]\n")
+        return "".join(out)
+
+    def _filters(self) -> str:
+        """``filters(h, squares, damping, filters)``: see ``stage_modes``; (n, stages, stages), column by column."""
+        w, gauss = Flow(), gauss_legendre()
+        with w.repeat(self.n) as m:
+            d = w.fmul("%h", w.read("%damping", m))
+            s = w.fmul(w.fmul("%h", "%h"), w.read("%squares", m))
+            scaled = []
+            for x in gauss.eigenvalues.tolist():
+                re, im = (
+                    w.fadd(number(first), w.fadd(w.fmul(d, number(one)), w.fmul(s, number(two))))
+                    for first, one, two in ((1.0, x.real, (x * x).real), (0.0, x.imag, (x * x).imag))
+                )
+                size = w.fdiv(number(2.0), w.fadd(w.fmul(re, re), w.fmul(im, im)))
+                scaled.append((w.fmul(re, size), w.fmul(w.fsub(number(0.0), im), size)))
+            with w.repeat(STAGES) as i:
+                sums: list[str] = []
+                for p, (re, im) in enumerate(scaled):
+                    a, b = (w.read(f"@inverse_{part}", w.iadd(i, p * STAGES)) for part in ("real", "imaginary"))
+                    real, imaginary = w.fsub(w.fmul(re, a), w.fmul(im, b)), w.fadd(w.fmul(re, b), w.fmul(im, a))
+                    with w.on_lanes(self.lanes):
+                        T = np.column_stack([gauss.T[:, p].real, -gauss.T[:, p].imag])
+                        sums = self.per_group(w, T, (real, imaginary), sums)
+                place = w.imul(w.iadd(w.imul(m, STAGES), i), self.groups)
+                with w.on_lanes(self.lanes):
+                    for g, total in enumerate(sums):
+                        w.write(total, "%filters", w.iadd(place, g))
+        return w.text("filters", "double %h, ptr %squares, ptr %damping, ptr %filters", attributes="internal")
+
+    def _linearise(self) -> str:
+        """``linearise(context, t, x, work, blocks)``: the slope at x, and da/d(q, v) (2n, n) by rows, into the work.
+
+        blocks  of as many directions as there are stages, less one for the state itself
+        """
+        w, n, at = Flow(), self.n, self.at
+        used = at.trial_places, at.trial_rates, at.trial_found, at.drive_states, at.slope, at.differences
+        q, v, found, z, slope, J = (w.at("%work", start) for start in used)
+        w.do(f"call void @followed(ptr %context, ptr {w.at('%work', at.signals)}, double %t, double {number(0.0)})")
+        held = held_in(w, CONTEXT)
+        for k in range(self.layout.states):
+            with w.on_lanes(1):
+                value = w.read("%x", self.layout.drive.start + k)
+            with w.on_lanes(self.lanes):
+                for g in range(self.groups):
+                    w.write(w.spread(value), z, g * self.layout.states + k)
+        with w.repeat("%blocks") as block:
+            for base, first in ((q, 0), (v, n)):
+                with w.repeat(n) as j:
+                    value = w.read("%x", w.iadd(j, first))
+                    with w.on_lanes(self.lanes):
+                        for g in range(self.groups):
+                            w.write(w.spread(value), base, w.iadd(j, g * n))
+            # the first state is the one about which the others are moved
+            for i in range(STAGES):
+                moved = w.iadd(w.imul(block, STAGES), i - 1)
+                for base, first in ((q, 0), (v, n)):
+                    j = w.iadd(moved, -first)
+                    inside = w.let(f"icmp ult i64 {j}, {n}")
+                    with w.when(inside):
+                        place = w.iadd(w.imul(j, self.lanes), (i // self.lanes) * n * self.lanes + i % self.lanes)
+                        w.write(w.fadd(w.read(base, place), number(DIFFERENCE)), base, place)
+            w.do(f"call void @stages(ptr %context, ptr {q}, ptr {v}, ptr {z}, ptr {found})")
+            with w.when(w.let(f"icmp eq i64 {block}, 0")):
+                with w.repeat(n) as j:
+                    w.write(w.read("%x", w.iadd(j, n)), slope, j)
+                    w.write(self.stage(w, found, 0, j), slope, w.iadd(j, n))
+                for k in range(self.layout.further):
+                    w.write(w.read(held["f"], (n + k) * self.lanes), slope, 2 * n + k)
+            for i in range(STAGES):
+                moved = w.iadd(w.imul(block, STAGES), i - 1)
+                with w.when(w.let(f"icmp ult i64 {moved}, {2 * n}")), w.repeat(n) as j:
+                    change = w.fsub(self.stage(w, found, i, j), w.read(slope, w.iadd(j, n)))
+                    w.write(w.fmul(change, number(1.0 / DIFFERENCE)), J, w.iadd(w.imul(moved, n), j))
+        return w.text("linearise", "ptr %context, double %t, ptr %x, ptr %work, i64 %blocks")
+
+    def _product(self) -> str:
+        """``product(a, b, c)``: c = a b, all (n, n)."""
+        w, n, lanes = Flow(), self.n, self.lanes
+        columns = [(k, lanes) for k in range(0, n - n % lanes, lanes)] + [(k, 1) for k in range(n - n % lanes, n)]
+        with w.repeat(n) as i:
+            sums = [w.variable(vector_type(width), "zeroinitializer") for _, width in columns]
+            for total, (_, width) in zip(sums, columns, strict=True):
+                w.put(vector_type(width), "zeroinitializer", total)
+            with w.repeat(n) as j:
+                factor = w.read("%a", w.iadd(w.imul(i, n), j))
+                for total, (k, width) in zip(sums, columns, strict=True):
+                    place = w.at("%b", w.iadd(w.imul(j, n), k))
+                    with w.on_lanes(width):
+                        term = w.fmul(w.spread(factor), w.read(place, 0))
+                        w.put(w.kind, w.fadd(w.get(w.kind, total), term), total)
+            for total, (k, width) in zip(sums, columns, strict=True):
+                w.put(vector_type(width), w.get(vector_type(width), total), w.at("%c", w.iadd(w.imul(i, n), k)))
+        return w.text("product", "ptr %a, ptr %b, ptr %c", attributes="internal")
+
+    def _update(self) -> str:
+        """``update(context, t, x, work)``: the vibrations about x, by perturbation of those about a state near it.
+
+        With B = inverse (-da/dq) shapes, almost diagonal, the shapes mix by E_ij = B_ij / (B_jj - B_ii); their inverse
+        follows by a step of Newton's method for it.
+        """
+        w, n, at = Flow(), self.n, self.at
+        array = {name: w.at("%work", start) for name, start in at._asdict().items() if name != "end"}
+        J, first, second = array["differences"], array["products"], w.at(array["products"], n * n)
+
+        def product(a: str, b: str, c: str) -> None:
+            w.do(f"call void @product(ptr {a}, ptr {b}, ptr {c})")
+
+        def each(body: Callable[[str, str, str], None]) -> None:
+            with w.repeat(n) as i, w.repeat(n) as j:
+                body(i, j, w.iadd(w.imul(i, n), j))
+
+        blocks = -(-(n + 1) // STAGES)
+        w.do(f"call void @linearise(ptr %context, double %t, ptr %x, ptr %work, i64 {blocks})")
+        transposed = w.at(J, n * n)
+        each(lambda i, j, k: w.write(w.fsub(number(0.0), w.read(J, w.iadd(w.imul(j, n), i))), transposed, k))
+        product(transposed, array["shapes"], first)
+        product(array["inverse"], first, second)
+
+        largest = w.variable("double", number(0.0))
+        with w.repeat(n) as m:
+            size = w.fabs(w.read(second, w.imul(m, n + 1)))
+            w.put("double", w.fmax(w.get("double", largest), size), largest)
+
+        def mix(i: str, j: str, k: str) -> None:
+            apart = w.fsub(w.read(second, w.imul(j, n + 1)), w.read(second, w.imul(i, n + 1)))
+            part = w.fdiv(w.read(second, k), apart)
+            # what is nearly of one frequency, and a shape itself, is left as it is
+            is_small = w.less(w.fabs(part), number(LARGEST_TURN))
+            is_apart = w.less(w.fmul(number(APART), w.get("double", largest)), w.fabs(apart))
+            w.write(w.select(w.let(f"and i1 {is_small}, {is_apart}"), part, number(0.0)), first, k)
+
+        each(mix)
+        with w.repeat(n) as m:
+            w.write(w.read(second, w.imul(m, n + 1)), array["squares"], m)
+        product(array["shapes"], first, second)
+        each(lambda i, j, k: w.write(w.fadd(w.read(array["shapes"], k), w.read(second, k)), array["shapes"], k))
+        product(first, array["inverse"], second)
+        each(lambda i, j, k: w.write(w.fsub(w.read(array["inverse"], k), w.read(second, k)), array["inverse"], k))
+        product(array["inverse"], array["shapes"], first)
+        product(first, array["inverse"], second)
+        two = number(2.0)
+        each(
+            lambda i, j, k: w.write(
+                w.fsub(w.fmul(two, w.read(array["inverse"], k)), w.read(second, k)), array["inverse"], k
+            )
+        )
+        self._acting(w, array)
+        return w.text("update", "ptr %context, double %t, ptr %x, ptr %work", attributes="internal")
+
+    def _acting(self, w: Flow, array: dict[str, str]) -> None:
+        """What acted beside the vibrations in the step before, in their new shapes."""
+        n = self.n
+        w.do(f"call void @modal(ptr {array['inverse']}, ptr {array['accelerations']}, ptr {array['remainder']})")
+        for source, factor in (("places", "squares"), ("rates", "damping")):
+            w.do(f"call void @modal(ptr {array['inverse']}, ptr {array[source]}, ptr {array['change']})")
+            with w.repeat(n) as m:
+                value = w.read(array[factor], m)
+                with w.on_lanes(self.lanes):
+                    for g in range(self.groups):
+                        place = w.iadd(m, g * n)
+                        term = w.fmul(w.spread(value), w.read(array["change"], place))
+                        w.write(w.fadd(w.read(array["remainder"], place), term), array["remainder"], place)
