@@ -14,12 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from pliant.engine.backends.llvm_ir import number
 from pliant.engine.stepping.driven_system import held_in
 from pliant.engine.stepping.driving import Driving
-from pliant.engine.stepping.gauss_legendre import STAGES, gauss_legendre, integrals, legendre
+from pliant.engine.stepping.gauss_legendre import STAGES, gauss_legendre
 from pliant.engine.stepping.gauss_numbers import (
     CONVERGED,
     FASTEST,
@@ -356,32 +354,18 @@ class _Steps:
 
     def _knots(self, now: Step) -> None:
         """State and slope at the ends of the parts; the last ones are those of the next step's start."""
-        w, lanes, code, size = self.w, self.lanes, self.code, self.layout.size
-        fractions = np.arange(1, SUBSTEPS + 1) / SUBSTEPS
-        C = gauss_legendre().coefficients
-        weights = integrals(fractions) @ C, legendre(2 * fractions - 1)[:, :-1] @ C
-        width = 1 + 2 * size
+        w, width = self.w, 1 + 2 * self.layout.size
         taken = w.imul(w.get("i64", w.taken), SUBSTEPS)
         first = w.imul(w.iadd(taken, 1), width)
-        for k, fraction in enumerate(fractions.tolist()):
-            t = now.reach if k == SUBSTEPS - 1 else w.fadd(now.t, w.fmul(now.h, number(fraction)))
+        for k in range(SUBSTEPS):
+            t = now.reach if k == SUBSTEPS - 1 else w.fadd(now.t, w.fmul(now.h, number((k + 1) / SUBSTEPS)))
             w.write(t, "%knots", w.iadd(first, k * width))
         start = 0
         for base, rows, skip, count in self._slopes():
-            with w.repeat(count) as j:
-                place = w.iadd(j, start)
-                x = w.read("%x", place)
-                with w.on_lanes(lanes):
-                    slopes = [code.stage(w, base, i, w.iadd(j, skip), rows) for i in range(STAGES)]
-                    states, rates = (code.per_group(w, rule, slopes) for rule in weights)
-                    step, at_start = w.spread(now.h), w.spread(x)
-                    states = [w.fadd(at_start, w.fmul(step, total)) for total in states]
-                for k in range(SUBSTEPS):
-                    for vectors, shift in ((states, 1), (rates, 1 + size)):
-                        value = w.let(f"extractelement {code.kind} {vectors[k // lanes]}, i32 {k % lanes}")
-                        w.write(value, "%knots", w.iadd(w.iadd(first, place), k * width + shift))
-                        if k == SUBSTEPS - 1:
-                            w.write(value, "%x" if shift == 1 else self.array["slope"], place)
+            first_slope = w.at(base, skip * self.lanes)
+            target = w.at("%knots", w.iadd(first, 1 + start))
+            own = f"ptr {w.at('%x', start)}, ptr {w.at(self.array['slope'], start)}"
+            self.call("parted", f"double {now.h}, ptr {first_slope}, i64 {rows}, i64 {count}, {own}, ptr {target}")
             start += count
 
     def _sample(self, now: Step) -> None:

@@ -11,13 +11,19 @@ from pliant.engine.backends.flow import Flow
 from pliant.engine.backends.llvm_ir import number, vector_type
 from pliant.engine.stepping.driven_system import call_drive, held_in
 from pliant.engine.stepping.driving import Driving
-from pliant.engine.stepping.gauss_legendre import STAGES, gauss_legendre
-from pliant.engine.stepping.gauss_numbers import GaussWork
+from pliant.engine.stepping.gauss_legendre import STAGES, gauss_legendre, integrals, legendre
+from pliant.engine.stepping.gauss_numbers import SUBSTEPS, GaussWork
 from pliant.engine.stepping.layout import StateLayout
 
 Floats = NDArray[np.float64]
 
 CONTEXT = ("links",)
+
+
+def table_text(name: str, table: Floats) -> str:
+    """Numbers that code looks up."""
+    listed = ", ".join(f"double {number(x)}" for x in table.ravel().tolist())
+    return f"@{name} = internal constant [{table.size} x double] [{listed}]\n"
 
 
 class StageCode:
@@ -33,7 +39,8 @@ class StageCode:
         """All that is here; ``drive`` is the drive's kernel."""
         sum_of_lanes = f"declare double @llvm.vector.reduce.fadd.v{self.lanes}f64(double, {self.kind})\n"
         evaluations = [self._evaluation(drive, "driven", moves=False), self._evaluation(drive, "stages", moves=True)]
-        return "".join([sum_of_lanes, *evaluations, self._followed(), self._modal(), self._filtered(), self._placed()])
+        products = [self._modal(), self._filtered(), self._placed(), self._parted()]
+        return "".join([sum_of_lanes, *evaluations, self._followed(), *products])
 
     def vector(self, values: Floats) -> str:
         """Numbers that are known, one per lane."""
@@ -61,6 +68,11 @@ class StageCode:
         """The value of stage i in row j of an array of stages with so many rows."""
         first = (i // self.lanes) * (self.n if size is None else size) * self.lanes + i % self.lanes
         return self.scalar(w, base, w.iadd(w.imul(j, self.lanes), first))
+
+    def first_of(self, w: Flow, i: str, rows: int) -> str:
+        """Where the values of stage i begin in an array of stages with so many rows."""
+        group, lane = (w.let(f"{what} i64 {i}, {self.lanes}") for what in ("udiv", "urem"))
+        return w.iadd(w.imul(group, rows * self.lanes), lane)
 
     def total(self, w: Flow, vector: str) -> str:
         """The sum of all lanes."""
@@ -98,13 +110,14 @@ class StageCode:
         held = held_in(w, CONTEXT)
         table = ", ".join(f"i64 {held[k]}" for k in ("pieces", "channels", "terms"))
         rows = channels + self.driving.states + 1
-        for i, c in enumerate(gauss_legendre().c.tolist() if channels else ()):
-            time = w.fadd("%t", w.fmul("%h", number(c)))
+        with w.repeat(STAGES if channels else 0) as i:
+            time = w.fadd("%t", w.fmul("%h", w.read("@stage_places", i)))
             w.do(f"call void @signals(ptr {held['table']}, {table}, double {time}, ptr %scratch)")
-            first = (i // self.lanes) * rows * self.lanes + i % self.lanes
+            first = self.first_of(w, i, rows)
             with w.repeat(channels) as k:
                 w.write(w.read("%scratch", k), held["r"], w.iadd(w.imul(k, self.lanes), first))
-        return w.text("followed", "ptr %context, ptr %scratch, double %t, double %h", attributes="internal")
+        places = table_text("stage_places", gauss_legendre().c)
+        return places + w.text("followed", "ptr %context, ptr %scratch, double %t, double %h", attributes="internal")
 
     def _modal(self) -> str:
         """``modal(matrix, source, target)``: a matrix (n, n) times all stages."""
@@ -162,3 +175,30 @@ class StageCode:
                     inner = w.fadd(w.fmul(self.vector(c), v0), w.fmul(h, twice[g]))
                     w.write(w.fadd(q0, w.fmul(h, inner)), "%q", w.iadd(j, g * n))
         return w.text("placed", "double %h, ptr %x, ptr %a, ptr %q, ptr %v", attributes="internal")
+
+    def _parted(self) -> str:
+        """``parted(h, slopes, rows, count, x, slope, knots)``: state and slope at the ends of the parts of a step.
+
+        For some states, whose slopes stand in an array of stages with so many rows; x and slope become the last ones.
+        """
+        w, lanes, size = Flow(), self.lanes, self.layout.size
+        fractions = np.arange(1, SUBSTEPS + 1) / SUBSTEPS
+        C = gauss_legendre().coefficients
+        weights = integrals(fractions) @ C, legendre(2 * fractions - 1)[:, :-1] @ C
+        groups = [w.imul("%rows", g * lanes) for g in range(self.groups)]
+        with w.repeat("%count") as j:
+            x, first = w.read("%x", j), w.imul(j, lanes)
+            starts = [w.iadd(first, group) for group in groups]
+            slopes = [w.read("%slopes", w.iadd(starts[i // lanes], i % lanes)) for i in range(STAGES)]
+            with w.on_lanes(lanes):
+                states, rates = (self.per_group(w, rule, slopes) for rule in weights)
+                step, at_start = w.spread("%h"), w.spread(x)
+                states = [w.fadd(at_start, w.fmul(step, total)) for total in states]
+            for k in range(SUBSTEPS):
+                for vectors, shift in ((states, 0), (rates, size)):
+                    value = w.let(f"extractelement {self.kind} {vectors[k // lanes]}, i32 {k % lanes}")
+                    w.write(value, "%knots", w.iadd(j, k * (1 + 2 * size) + shift))
+                    if k == SUBSTEPS - 1:
+                        w.write(value, "%slope" if shift else "%x", j)
+        arguments = "double %h, ptr %slopes, i64 %rows, i64 %count, ptr %x, ptr %slope, ptr %knots"
+        return w.text("parted", arguments, attributes="internal")

@@ -11,7 +11,7 @@ from pliant.engine.backends.llvm_ir import number, vector_type
 from pliant.engine.stepping.driven_system import held_in
 from pliant.engine.stepping.gauss_legendre import STAGES, gauss_legendre
 from pliant.engine.stepping.gauss_numbers import APART, DIFFERENCE, LARGEST_TURN
-from pliant.engine.stepping.gauss_stages import CONTEXT, StageCode
+from pliant.engine.stepping.gauss_stages import CONTEXT, StageCode, table_text
 
 
 class VibrationCode(StageCode):
@@ -19,15 +19,9 @@ class VibrationCode(StageCode):
 
     def vibration_functions(self) -> str:
         """All that is here, ``linearise`` for use from outside."""
-        parts = [self._tables(), self._filters(), self._linearise(), self._product(), self._update()]
-        return "".join(parts)
-
-    def _tables(self) -> str:
-        out, inverse = [], gauss_legendre().inverse
-        for name, table in (("real", inverse.real), ("imaginary", inverse.imag)):
-            listed = ", ".join(f"double {number(x)}" for x in table.ravel().tolist())
-            out.append(f"@inverse_{name} = internal constant [{table.size} x double] [{listed}]\n")
-        return "".join(out)
+        inverse = gauss_legendre().inverse
+        tables = table_text("inverse_real", inverse.real) + table_text("inverse_imaginary", inverse.imag)
+        return "".join([tables, self._filters(), self._linearise(), self._product(), self._update()])
 
     def _filters(self) -> str:
         """``filters(h, squares, damping, filters)``: see ``stage_modes``; (n, stages, stages), column by column."""
@@ -81,13 +75,12 @@ class VibrationCode(StageCode):
                         for g in range(self.groups):
                             w.write(w.spread(value), base, w.iadd(j, g * n))
             # the first state is the one about which the others are moved
-            for i in range(STAGES):
-                moved = w.iadd(w.imul(block, STAGES), i - 1)
+            start = w.iadd(w.imul(block, STAGES), -1)
+            with w.repeat(STAGES) as i:
                 for base, first in ((q, 0), (v, n)):
-                    j = w.iadd(moved, -first)
-                    inside = w.let(f"icmp ult i64 {j}, {n}")
-                    with w.when(inside):
-                        place = w.iadd(w.imul(j, self.lanes), (i // self.lanes) * n * self.lanes + i % self.lanes)
+                    j = w.iadd(w.iadd(start, i), -first)
+                    with w.when(w.let(f"icmp ult i64 {j}, {n}")):
+                        place = w.iadd(w.imul(j, self.lanes), self.first_of(w, i, n))
                         w.write(w.fadd(w.read(base, place), number(DIFFERENCE)), base, place)
             w.do(f"call void @stages(ptr %context, ptr {q}, ptr {v}, ptr {z}, ptr {found})")
             with w.when(w.let(f"icmp eq i64 {block}, 0")):
@@ -96,10 +89,11 @@ class VibrationCode(StageCode):
                     w.write(self.stage(w, found, 0, j), slope, w.iadd(j, n))
                 for k in range(self.layout.further):
                     w.write(w.read(held["f"], (n + k) * self.lanes), slope, 2 * n + k)
-            for i in range(STAGES):
-                moved = w.iadd(w.imul(block, STAGES), i - 1)
+            with w.repeat(STAGES) as i:
+                moved, place = w.iadd(start, i), self.first_of(w, i, n)
                 with w.when(w.let(f"icmp ult i64 {moved}, {2 * n}")), w.repeat(n) as j:
-                    change = w.fsub(self.stage(w, found, i, j), w.read(slope, w.iadd(j, n)))
+                    there = w.read(found, w.iadd(w.imul(j, self.lanes), place))
+                    change = w.fsub(there, w.read(slope, w.iadd(j, n)))
                     w.write(w.fmul(change, number(1.0 / DIFFERENCE)), J, w.iadd(w.imul(moved, n), j))
         return w.text("linearise", "ptr %context, double %t, ptr %x, ptr %work, i64 %blocks")
 
