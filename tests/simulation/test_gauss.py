@@ -225,13 +225,30 @@ def test_events_are_found_within_a_step():
     assert run.time[-1] == pytest.approx(np.arccos(at) / 200.0, abs=1e-6)
 
 
-def test_prescribed_joints_are_stepped_in_python():
-    study = load_study("two-link-circle", changes={"until": 0.02, "integrator": {"method": "gauss", "tolerance": 1e-6}})
-    run = Run(study)
+@pytest.mark.parametrize(("study", "until"), [("two-link-circle", 0.6), ("dualemps-square", 0.1)])
+def test_prescribed_joints(study, until, monkeypatch):
+    """Trees and loops, with the efforts and the work of their motors."""
+    options = {"until": until, "outputs": {"step": until / 50}}
+    fine, changes = (
+        {**options, "integrator": x} for x in ({"method": "dop853", "tolerance": 1e-12}, {"method": "gauss"})
+    )
+    run, exact = Run(load_study(study, changes=changes)), run_study(load_study(study, changes=fine))
     assert run.go()
-    assert type(run.integrator) is Gauss
-    exact = run_study(load_study("two-link-circle", changes={"until": 0.02, "integrator": {"method": "dop853"}}))
-    assert np.abs(run.recorder.samples().q - exact.q).max() < 1e-9
+    assert isinstance(run.integrator, CompiledGauss)
+    found, scale = run.result(), np.abs(exact.tau).max()
+    assert scale > 0.1
+    assert np.abs(found.q - exact.q).max() < 1e-9
+    assert np.abs(found.tau - exact.tau).max() < 1e-6 * scale
+    assert np.abs(found["energy.balance"]).max() < 1e-9
+    assert found["work"][-1] == pytest.approx(exact["work"][-1], rel=1e-8, abs=1e-12)
+    # and in Python
+    monkeypatch.setattr(compiled, "compilable", lambda equations: None)
+    changes = {**changes, "until": until / 25}
+    plain = Run(load_study(study, changes=changes))
+    assert plain.go()
+    assert type(plain.integrator) is Gauss
+    q = plain.recorder.samples().q
+    assert np.abs(q - found.q[: len(q)]).max() < 1e-9
 
 
 # ---------------------------------------------------------------- choice

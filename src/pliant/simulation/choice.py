@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from pliant.analysis.modes import held_squares, modes
 from pliant.analysis.statics import NoEquilibriumError
-from pliant.simulation.drives.law import DriveLaw
 from pliant.simulation.integrators.lockstep import Steps, alone
 from pliant.simulation.loads import ElasticStops
 from pliant.simulation.state_equations import DIFFERENCE, StateEquations
@@ -284,8 +283,8 @@ def is_smooth(equations: StateEquations) -> bool:
     """Whether nothing in the equations has kinks of its own: dry friction, stops, limits of drives, samples."""
     from pliant.simulation.integrators.compiled import compilable
 
-    law = compilable(equations) if equations.constrained is None else None
-    if not isinstance(law, DriveLaw) or law.limits is not None or equations.drive.next_tick(0.0) < inf:
+    law = compilable(equations)
+    if law is None or getattr(law, "limits", None) is not None or equations.drive.next_tick(0.0) < inf:
         return False
     has_stops = any(isinstance(load, ElasticStops) for load in equations.loads)
     return not has_stops and not any(link.drive.coulomb for link in equations.arm.tree.links)

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from pliant.engine.backends.llvm_ir import number
 from pliant.engine.stepping.driven_system import held_in
-from pliant.engine.stepping.driving import Driving
+from pliant.engine.stepping.driving import Driving, Split
 from pliant.engine.stepping.gauss_legendre import STAGES, gauss_legendre
 from pliant.engine.stepping.gauss_numbers import (
     CONVERGED,
@@ -50,8 +50,8 @@ from pliant.engine.stepping.layout import StateLayout
 class GaussCode(VibrationCode):
     """All functions of one robot's steps, ``linearise`` and ``gauss`` for use from outside."""
 
-    def __init__(self, driving: Driving, layout: StateLayout, lanes: int, turning: Sequence[int]) -> None:
-        super().__init__(driving, layout, lanes)
+    def __init__(self, driving: Driving, split: Split, layout: StateLayout, lanes: int, turning: Sequence[int]) -> None:
+        super().__init__(driving, split, layout, lanes)
         self.turning = turning
 
     def text(self, drive: str) -> str:
@@ -217,15 +217,19 @@ class _Steps:
 
     def _place(self, h: str) -> None:
         """Coordinates, rates and the drive's own states at the stages, from the slopes that were seen last."""
-        w, n, states = self.w, self.n, self.layout.states
+        w, states = self.w, self.layout.states
         self.call("placed", f"double {h}", "ptr %x", *self.arrays("accelerations", "places", "rates"))
         for k in range(states):
-            slopes = [self.code.stage(w, self.held["f"], i, str(n + k), n + self.layout.further) for i in range(STAGES)]
+            slopes = [self._rate_of(i, k) for i in range(STAGES)]
             value = w.read("%x", self.layout.drive.start + k)
             with w.on_lanes(self.lanes):
                 value, step = w.spread(value), w.spread(h)
                 for g, total in enumerate(self.code.per_group(w, gauss_legendre().A, slopes)):
                     w.write(w.fadd(value, w.fmul(step, total)), self.array["drive_states"], g * states + k)
+
+    def _rate_of(self, i: int, k: int) -> str:
+        """Of the drive's state k at stage i, as it was seen last."""
+        return self.code.stage(self.w, self.held["f"], i, str(self.code.split.n + k), self.code.force_rows)
 
     def _evaluate(self, h: str) -> None:
         """One Newton step; the sum of its weighted squares."""
@@ -304,7 +308,7 @@ class _Steps:
         with w.on_lanes(self.lanes), w.repeat(self.n * self.groups) as i:
             w.write(w.read(self.array["foretold"], i), self.array["remainder"], i)
         self._place(now.h)
-        self.call("driven", "ptr %context", *self.arrays("places", "rates", "drive_states"))
+        self.call("powers", "ptr %context", *self.arrays("places", "rates", "drive_states", "found"))
         self._sample(now)
         self._knots(now)
         self.set_own(now.h, Own.BEFORE)
@@ -345,11 +349,10 @@ class _Steps:
 
     def _slopes(self) -> list[tuple[str, int, int, int]]:
         """Slopes at the stages, part by part of x: array, its rows, the first of them, how many."""
-        rows = self.n + self.layout.further
         return [
             (self.array["rates"], self.n, 0, self.n),
             (self.array["accelerations"], self.n, 0, self.n),
-            (self.held["f"], rows, self.n, self.layout.further),
+            (self.held["f"], self.code.force_rows, self.code.split.n, self.layout.further),
         ]
 
     def _knots(self, now: Step) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pliant.engine.backends.flow import Flow
 from pliant.engine.backends.llvm_ir import number, vector_type
 from pliant.engine.stepping.driven_system import call_drive, held_in
-from pliant.engine.stepping.driving import Driving
+from pliant.engine.stepping.driving import Driving, Split
 from pliant.engine.stepping.gauss_legendre import STAGES, gauss_legendre, integrals, legendre
 from pliant.engine.stepping.gauss_numbers import SUBSTEPS, GaussWork
 from pliant.engine.stepping.layout import StateLayout
@@ -29,16 +29,18 @@ def table_text(name: str, table: Floats) -> str:
 class StageCode:
     """Functions on arrays of stages: vectors of lanes, coordinate by coordinate, for one group after the other."""
 
-    def __init__(self, driving: Driving, layout: StateLayout, lanes: int) -> None:
-        self.driving, self.layout, self.lanes = driving, layout, lanes
+    def __init__(self, driving: Driving, split: Split, layout: StateLayout, lanes: int) -> None:
+        self.driving, self.split, self.layout, self.lanes = driving, split, layout, lanes
         self.n, self.groups = layout.count, STAGES // lanes
+        # forces of all coordinates, rates of the drive's states, powers
+        self.force_rows = split.n + layout.further
         self.kind = vector_type(lanes)
         self.at = GaussWork.of(layout, driving.signals)
 
     def stage_functions(self, drive: str) -> str:
         """All that is here; ``drive`` is the drive's kernel."""
         sum_of_lanes = f"declare double @llvm.vector.reduce.fadd.v{self.lanes}f64(double, {self.kind})\n"
-        evaluations = [self._evaluation(drive, "driven", moves=False), self._evaluation(drive, "stages", moves=True)]
+        evaluations = [self._evaluation(drive, "powers", moves=False), self._evaluation(drive, "stages", moves=True)]
         products = [self._modal(), self._filtered(), self._placed(), self._parted()]
         return "".join([sum_of_lanes, *evaluations, self._followed(), *products])
 
@@ -82,26 +84,35 @@ class StageCode:
     # ---- functions
 
     def _evaluation(self, drive: str, name: str, *, moves: bool) -> str:
-        """``driven(context, q, v, z)``: the drive's forces, rates of its states and powers; z are those states.
+        """``stages(context, q, v, z, out)``: the drive's forces, rates of its states, powers, and the accelerations.
 
-        ``stages(context, q, v, z, out)``: the accelerations, too.
+        z are the drive's states. ``powers(...)`` leaves accelerations as they are where powers do not need them.
         """
-        w, states = Flow(), self.driving.states
+        w, states, driven = Flow(), self.driving.states, len(self.split.driven)
         held = held_in(w, CONTEXT)
         rows = self.driving.signals + states
         with w.on_lanes(self.lanes), w.repeat(self.groups) as g:
             q, v = (w.at(base, w.imul(g, self.n)) for base in ("%q", "%v"))
             # one entry more than rows: there may be none
-            r, f = w.at(held["r"], w.imul(g, rows + 1)), w.at(held["f"], w.imul(g, self.n + self.layout.further))
+            r, f = w.at(held["r"], w.imul(g, rows + 1)), w.at(held["f"], w.imul(g, self.force_rows))
             for k in range(states):
                 w.write(w.read("%z", w.iadd(w.imul(g, states), k)), r, self.driving.signals + k)
+            q, v = self.split.whole(w, (q, v), held["full"], r)
             call_drive(w, {**held, "r": r, "f": f}, drive, q, v)
-            if moves:
-                given = [held["constants"], held["gravity"], q, v, f, held["store"]]
-                given += [w.at("%out", w.imul(g, self.n)), held["rows"]]
+            if moves or driven:
+                out = w.at("%out", w.imul(g, self.n))
+                found = held["out"] if driven else out
+                given = [held["constants"], held["gravity"], q, v, f, held["store"], found, held["rows"]]
                 pointers = ", ".join(f"ptr {p}" for p in given)
                 w.do(f"call void {held['dynamics']}({pointers}, i64 {held['links']}, ptr null)")
-        arguments = "ptr %context, ptr %q, ptr %v, ptr %z" + (", ptr %out" if moves else "")
+                # efforts come first
+                for j, k in enumerate(self.split.moving if driven else ()):
+                    w.write(w.read(found, driven + k), out, j)
+                if driven:
+                    place = self.split.n + self.layout.work - self.layout.rest.start
+                    efforts = [w.read(found, k) for k in range(driven)]
+                    w.write(self.split.work(w, efforts, v, w.read(f, place)), f, place)
+        arguments = "ptr %context, ptr %q, ptr %v, ptr %z, ptr %out"
         return w.text(name, arguments, attributes="internal")
 
     def _followed(self) -> str:

@@ -33,14 +33,14 @@ ENDLESS = 1e100
 class GaussSystem(DrivenSystem):
     """The compiled method. Not shared between threads.
 
-    forward  (q, v, f) -> accelerations of all coordinates, none of which is driven
+    forward  as of ``ExplicitSystem``
     """
 
     def __init__(self, tree: Tree, driving: Driving, forward: Traced) -> None:
         lanes = jit.lanes()
         super().__init__(tree, driving, [Program(*forward)], (), CONTEXT, lanes)
         _, self.code = self.compiled(f"gauss {lanes}", (), lambda _: self._module())
-        self._hold(levels=0, groups=STAGES // lanes)
+        self._hold(levels=2, groups=STAGES // lanes)
         at, n, groups = GaussWork.of(self.layout, driving.signals), self.layout.count, STAGES // lanes
         self.work = aligned(at.end)
         self._J = self._part(at.differences, 2 * n, n)
@@ -56,7 +56,7 @@ class GaussSystem(DrivenSystem):
         self.forget()
 
     def _module(self) -> str:
-        code, (drive,) = GaussCode(self.driving, self.layout, self.lanes, self.turning), self.drives
+        code, (drive,) = GaussCode(self.driving, self.split, self.layout, self.lanes, self.turning), self.drives
         text, name = program_ir(drive, self.lanes)
         return "".join([prelude([drive], self.lanes), text, signals_ir(), code.text(name), ATTRIBUTES])
 

@@ -88,7 +88,7 @@ class VibrationCode(StageCode):
                     w.write(w.read("%x", w.iadd(j, n)), slope, j)
                     w.write(self.stage(w, found, 0, j), slope, w.iadd(j, n))
                 for k in range(self.layout.further):
-                    w.write(w.read(held["f"], (n + k) * self.lanes), slope, 2 * n + k)
+                    w.write(w.read(held["f"], (self.split.n + k) * self.lanes), slope, 2 * n + k)
             with w.repeat(STAGES) as i:
                 moved, place = w.iadd(start, i), self.first_of(w, i, n)
                 with w.when(w.let(f"icmp ult i64 {moved}, {2 * n}")), w.repeat(n) as j:

@@ -6,7 +6,6 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
-from pliant.simulation.drives.law import AnyLaw
 from pliant.simulation.integrators.integrator import Floats, Integrator, Settings
 from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.study import SCIPY_METHODS, round_step
@@ -45,7 +44,11 @@ def make_integrator(
     """The integrator of a name, at a state."""
     if method in ("rk4", "semi-implicit") and settings.step is None:
         settings = replace(settings, step=round_step(FIXED_REACH / max(fastest, 1.0)))
-    law = _compilable(method, equations)
+    law = None
+    if method in COMPILED:
+        from pliant.simulation.integrators.compiled import compilable
+
+        law = compilable(equations)
     made: Integrator
     if law is not None:
         made = _found(COMPILED[method])(equations, t, y, settings, law)
@@ -57,13 +60,3 @@ def make_integrator(
             raise ValueError(f"method is {method!r}; it is not known")
         made = _found(("scipy_solver", "ScipySolver"))(equations, t, y, settings, kind)
     return made
-
-
-def _compilable(method: str, equations: StateEquations) -> AnyLaw | None:
-    """The drive's law if the steps of a method can be machine code."""
-    if method not in COMPILED:
-        return None
-    from pliant.simulation.integrators.compiled import compilable
-
-    # joints with a prescribed motion have no lanes
-    return None if method == "gauss" and equations.constrained is not None else compilable(equations)
