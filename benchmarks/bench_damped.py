@@ -126,7 +126,7 @@ def _tried(name: str, prepare: Callable[[], Solve], refined: Floats) -> Tried:
     try:
         # also loads what is loaded only once
         error = difference(prepare()(), refined)
-        return Tried(name, prepare, error, once(lambda: prepare()(), rounds=2))
+        return Tried(name, prepare, error, once(lambda: prepare()(), rounds=6))
     except RuntimeError:
         # the peer's Newton method does not converge with few steps
         return Tried(name, prepare, float("inf"), float("inf"))

@@ -13,6 +13,7 @@ from pliant import (
     Joint,
     Limits,
     Link,
+    Quintic,
     Rigid,
     Robot,
     Spring,
@@ -25,9 +26,10 @@ from pliant.engine.stepping.stage_modes import StageModes
 from pliant.simulation.choice import _state_matrix, choose
 from pliant.simulation.drives.kinds import NoDrive
 from pliant.simulation.integrators import compiled
+from pliant.simulation.integrators.compiled import CompiledIntegrator
 from pliant.simulation.integrators.compiled_gauss import CompiledGauss
 from pliant.simulation.integrators.gauss import Gauss
-from pliant.simulation.run import Run, run_study
+from pliant.simulation.run import Run, SimulationWarning, run_study
 from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.study import IntegratorOptions
 
@@ -87,7 +89,7 @@ def test_vibrations_of_matrices():
 
 def sprung(rate, **more):
     """A wheel on a spring, of one frequency."""
-    joint = Joint(name="hub", axis="z", spring=Spring(stiffness=rate**2), **more)
+    joint = Joint(name="hub", axis="z", spring=Spring(stiffness=rate**2) if rate else None, **more)
     wheel = Rigid(mass=1.0, inertia=((1.0, 0, 0), (0, 1.0, 0), (0, 0, 1.0)))
     return Robot(name="wheel", gravity=NO_GRAVITY, links=[Link(name="wheel", joint=joint, rigid=wheel)])
 
@@ -197,6 +199,7 @@ def test_vibrations_are_brought_up_to_date_on_the_way():
 # ---------------------------------------------------------------- what is harder
 
 
+@pytest.mark.filterwarnings("ignore:gauss is for smooth motion")
 def test_heavy_damping_makes_it_slow_and_not_wrong():
     drive = PID(kp=[400.0, 120.0], kd=[60.0, 20.0], ki=[100.0, 0.0])
     options = {"until": 0.3, "drive": drive, "start": Start(position={"shoulder": 0.4}), "limits": "ignore"}
@@ -208,6 +211,60 @@ def test_heavy_damping_makes_it_slow_and_not_wrong():
     assert np.abs(run["energy.balance"]).max() < 1e-8
 
 
+@pytest.mark.parametrize("machine", [True, False])
+@pytest.mark.parametrize("tolerance", [1e-4, 1e-8])
+def test_integrals_of_controllers_belong_to_the_stages(machine, tolerance):
+    """Their states follow from the motion of the same iteration; an iteration late they spoil convergence and more."""
+    arm = Dynamics(sprung(0.0 if machine else 5.0), compile="auto" if machine else "never")
+    drive = PID(kp=100.0, kd=20.0, ki=300.0, trajectory=Quintic(to={"hub": 1.0}, duration=0.5))
+    options = {"until": 1.0, "drive": drive, "start": Start(position={"hub": 0.1})}
+    exact = simulate(arm, method="dop853", tolerance=1e-12, **options)
+    run = simulate(arm, method="gauss", tolerance=tolerance, **options)
+    assert np.abs(run.q - exact.q).max() < 0.1 * tolerance
+    assert np.abs(run["energy.balance"]).max() < tolerance
+    counted = run.info.statistics
+    assert counted["steps"] < 30
+    assert counted["rejected"] < 8
+    assert counted["matrices"] < 8
+
+
+def test_nothing_but_prescribed_joints():
+    drive = pliant.PrescribedMotion(trajectory=Quintic(to={"hub": 1.0}, duration=0.5))
+    run = simulate(Dynamics(sprung(5.0)), until=0.5, drive=drive, method="gauss")
+    assert run.q[-1] == pytest.approx([1.0])
+    assert np.abs(run["energy.balance"]).max() < 1e-6
+
+
+def test_kinks_are_warned_of():
+    arm = Dynamics(sprung(20.0, friction=Friction(coulomb=0.1)))
+    options = {"until": 0.05, "start": Start(position={"hub": 0.1})}
+    with pytest.warns(SimulationWarning, match="kinks of dry friction unseen: dop853 and esdirk follow them"):
+        simulate(arm, method="gauss", **options)
+    assert not simulate(arm, method="dop853", **options).warnings
+
+
+@pytest.mark.parametrize("method", ["dop853", "gauss", "esdirk"])
+def test_an_interrupted_call_is_made_again(method, monkeypatch):
+    """An interrupt comes when machine code has taken its steps, and before anybody has heard of them."""
+    changes = {"until": 0.2, "integrator": {"method": method}}
+    whole, run = (Run(load_study("canadarm", changes=changes)) for _ in range(2))
+    assert whole.go()
+    counted = CompiledIntegrator._counted
+
+    def interrupted(*given):
+        counted(*given)
+        monkeypatch.setattr(CompiledIntegrator, "_counted", counted)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(CompiledIntegrator, "_counted", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run.go()
+    assert run.integrator.t == 0.0
+    assert run.go()
+    assert run.recorder.samples().q == pytest.approx(whole.recorder.samples().q, abs=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:gauss is for smooth motion")
 @pytest.mark.parametrize("robot", ["four-bar", "three-prs"])
 def test_closed_loops(robot):
     arm = Dynamics(robot)
@@ -293,6 +350,12 @@ def test_nor_are_those_with_kinks_and_those_that_would_not_converge(kind):
     assert free.info.method == "dop853"
     run = simulate(arm, until=4.0, **given)
     assert run.info.method != "gauss"
+
+
+def test_the_largest_step_decides_too():
+    for largest, method in ((None, "gauss"), (1e-3, "dop853")):
+        study = load_study("canadarm", changes={"integrator": {"max_step": largest} if largest else {}})
+        assert Run(study).method == method
 
 
 def test_small_calls_and_large_ones_are_the_same(monkeypatch):

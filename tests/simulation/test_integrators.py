@@ -59,6 +59,7 @@ def error(run, exact):
         ("scipy:RK45", {"tolerance": 1e-6}, 1e-5),
     ],
 )
+@pytest.mark.filterwarnings("ignore:gauss is for smooth motion")
 def test_all_methods_agree(strip, exact, method, options, largest):
     run = simulate(strip, until=UNTIL, drive=DRIVE, method=method, **options)
     assert error(run, exact) < largest
@@ -135,6 +136,7 @@ def test_esdirk_is_of_fourth_order_on_a_flexible_arm():
 
 @pytest.mark.parametrize(("limit", "value"), [("LONGEST_SPAN", 0.013), ("MOST_SAMPLES", 7), ("STEPS_PER_CALL", 5)])
 @pytest.mark.parametrize("method", ["dop853", "gauss", "esdirk", "generalised-alpha"])
+@pytest.mark.filterwarnings("ignore:gauss is for smooth motion")
 def test_long_runs_come_back_to_python_without_harm(strip, method, limit, value, monkeypatch):
     """Signals, samples and steps of one call are limited; the motion is the same."""
     options = {"until": UNTIL, "drive": DRIVE, "method": method, "tolerance": 1e-8, "output_step": 1e-3}
@@ -314,6 +316,7 @@ def test_only_kinks_step_in_python(monkeypatch):
     ],
     ids=["kinks", "effort on a prescribed joint", "force on a prescribed robot", "closed loops"],
 )
+@pytest.mark.filterwarnings("ignore:gauss is for smooth motion")
 def test_machine_code_and_python_take_turns(robot, drive, disturbance, method, monkeypatch):
     options = {"drive": drive, "disturbances": [disturbance], "until": 0.04, "method": method, "tolerance": 1e-6}
     options["start"] = Start(links="equilibrium")

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pliant.analysis.modes import held_squares, modes
 from pliant.analysis.statics import NoEquilibriumError
+from pliant.simulation.drives.saturated import SaturatedDrive
 from pliant.simulation.integrators.lockstep import Steps, alone
 from pliant.simulation.loads import ElasticStops
 from pliant.simulation.state_equations import DIFFERENCE, StateEquations
@@ -236,17 +237,19 @@ def followed(poles: NDArray[np.complex128], until: float, breaks: int, tolerance
 def estimated_steps(start: RateAsk, until: float, tolerance: float) -> tuple[float, float]:
     """Estimates of the steps that a run takes: explicit, limited by stability alone, and implicit; endless if unknown.
 
-    Both are the worse of two for the comparison: at the start and in motion, where friction damps no longer.
+    With dry friction both are the worse of two for the comparison: at the start, and in motion, where it does not damp.
     """
     equations = start.equations
-    if start.states > ITERATED or not start.states or equations.loops.rows:
+    if start.states > ITERATED or not start.states or equations.loops.rows or not np.isfinite(start.matrix).all():
         return 0.0, inf
-    moving = start.y.copy()
-    moving[equations.layout.v] += MOVING
-    A = _state_matrix(equations, moving)
-    if not np.isfinite(A).all() or not np.isfinite(start.matrix).all():
-        return 0.0, inf
-    poles = [start.poles, np.asarray(np.linalg.eigvals(A), dtype=complex)]
+    poles = [start.poles]
+    if has_dry_friction(equations):
+        moving = start.y.copy()
+        moving[equations.layout.v] += MOVING
+        A = _state_matrix(equations, moving)
+        if not np.isfinite(A).all():
+            return 0.0, inf
+        poles.append(np.asarray(np.linalg.eigvals(A), dtype=complex))
     breaks = sum(0.0 < t < until for t in equations.breaks)
     radians = max(followed(found, until, breaks, tolerance) for found in poles)
     explicit = min(float(np.abs(found).max()) for found in poles) * until / STRIDE
@@ -259,9 +262,10 @@ def collocated_steps(start: RateAsk, until: float, tolerance: float) -> tuple[fl
     Collocation follows smooth motion alone, and converges where damping is small or each vibration's own.
     """
     from pliant.engine.stepping.stage_modes import StageModes
+    from pliant.simulation.integrators.compiled import compilable
 
     equations, m = start.equations, start.states // 2
-    if start.states > ITERATED or not is_smooth(equations):
+    if start.states > ITERATED or kinks(equations) or compilable(equations) is None:
         return 0.0, inf
     A, rate = start.matrix, start.fastest
     modes = StageModes.of(-A[m:, :m], -A[m:, m:])
@@ -280,15 +284,28 @@ def collocated_steps(start: RateAsk, until: float, tolerance: float) -> tuple[fl
     return explicit, collocated + COLLOCATED_BREAK * (1 + breaks)
 
 
-def is_smooth(equations: StateEquations) -> bool:
-    """Whether nothing in the equations has kinks of its own: dry friction, stops, limits of drives, samples."""
-    from pliant.simulation.integrators.compiled import compilable
+def kinks(equations: StateEquations) -> list[str]:
+    """What in the equations is not smooth of its own."""
+    there = {
+        "dry friction": has_dry_friction(equations),
+        "elastic stops": any(isinstance(load, ElasticStops) for load in equations.loads),
+        "limits of efforts": isinstance(equations.drive, SaturatedDrive),
+        "a sampled controller": equations.drive.next_tick(0.0) < inf,
+    }
+    return [what for what, is_there in there.items() if is_there]
 
-    law = compilable(equations)
-    if law is None or getattr(law, "limits", None) is not None or equations.drive.next_tick(0.0) < inf:
-        return False
-    has_stops = any(isinstance(load, ElasticStops) for load in equations.loads)
-    return not has_stops and not any(link.drive.coulomb for link in equations.arm.tree.links)
+
+def cautions(method: str, equations: StateEquations) -> tuple[str, ...]:
+    """What a user should know about a method that was asked for, in words."""
+    if method != "gauss" or not (found := kinks(equations)):
+        return ()
+    what = f"gauss is for smooth motion, and may pass over kinks of {' and '.join(found)} unseen"
+    return (f"{what}: dop853 and esdirk follow them",)
+
+
+def has_dry_friction(equations: StateEquations) -> bool:
+    """Whether there is friction that jumps where a joint comes to rest."""
+    return any(link.drive.coulomb for link in equations.arm.tree.links)
 
 
 def _finer(tolerance: float) -> float:
@@ -319,6 +336,8 @@ def choosing(
     method, why = _established(options, start, q, v, until, fastest)
     if method == "dop853" and FEW_STEPS < fastest * until / FINE_STRIDE < inf:
         explicit, collocated = collocated_steps(start, until, options.tolerance)
+        fewest = 0.0 if options.max_step is None else until / options.max_step
+        explicit, collocated = max(explicit, fewest), max(collocated, fewest)
         cost = COLLOCATED_COST + (equations.arm.size / COLLOCATED_MATRIX) ** 2
         if explicit > max(FEW_STEPS, cost * collocated):
             return (

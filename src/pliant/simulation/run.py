@@ -21,7 +21,7 @@ from pliant.model.robot import Robot
 from pliant.results.result import Result
 from pliant.results.samples import Extreme, RunInfo, Samples, Strain
 from pliant.simulation.checks import Foreseen, foreseeing, looked_at, range_warnings
-from pliant.simulation.choice import choosing, fastest_rate
+from pliant.simulation.choice import cautions, choosing, fastest_rate
 from pliant.simulation.drives.callback import Law
 from pliant.simulation.drives.drive import Drive
 from pliant.simulation.drives.kinds import NoDrive
@@ -273,7 +273,7 @@ class Run:
         if self._concluded != (self.t, self.stopped, self.trouble):
             with uncollected():
                 alone(self.concluding())
-        samples, foreseen = self.recorder.samples(), self._foreseen
+        samples, seen = self.recorder.samples(), self._foreseen
         info = RunInfo(
             name=study.name,
             source=study.to_yaml,
@@ -295,9 +295,9 @@ class Run:
         )
         result = Result(study.robot, samples, info, self.arm)
         found: tuple[str, ...] = (self.trouble,)
-        if foreseen is not None and not self.trouble:
-            result.quantities.energies = foreseen.energies
-            found = tuple(range_warnings(result, study.limits != "ignore", foreseen))
+        if seen is not None and not self.trouble:
+            result.quantities.energies = seen.energies
+            found = (*cautions(self.method, self.equations), *range_warnings(result, study.limits != "ignore", seen))
         result.info = replace(info, warnings=found)
         return result
 

@@ -14,16 +14,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from pliant.engine.backends.llvm_ir import number
 from pliant.engine.stepping.driven_system import held_in
 from pliant.engine.stepping.driving import Driving, Split
-from pliant.engine.stepping.gauss_legendre import STAGES, gauss_legendre
+from pliant.engine.stepping.gauss_legendre import STAGES, gauss_legendre, legendre
 from pliant.engine.stepping.gauss_numbers import (
     CONVERGED,
     FASTEST,
     FOUND,
     GUESS,
     ITERATIONS,
+    JUMP,
     KEEP_FROM,
     KEEP_TO,
     LAST,
@@ -39,6 +42,7 @@ from pliant.engine.stepping.gauss_numbers import (
     SMALL,
     SUBSTEPS,
     UPDATE,
+    YOUNG,
     Own,
 )
 from pliant.engine.stepping.gauss_stages import CONTEXT
@@ -219,6 +223,9 @@ class _Steps:
         """Coordinates, rates and the drive's own states at the stages, from the slopes that were seen last."""
         w, states = self.w, self.layout.states
         self.call("placed", f"double {h}", "ptr %x", *self.arrays("accelerations", "places", "rates"))
+        if states:
+            # their rates belong to these places: those of the places before would come an iteration too late
+            self.call("powers", "ptr %context", *self.arrays("places", "rates", "drive_states", "trial_found"))
         for k in range(states):
             slopes = [self._rate_of(i, k) for i in range(STAGES)]
             value = w.read("%x", self.layout.drive.start + k)
@@ -268,32 +275,40 @@ class _Steps:
         The first coefficient that is left out is smaller than the last ones, by as much as they are than those before.
         """
         w, n, lanes, code = self.w, self.n, self.lanes, self.code
-        parts = [w.variable("double", number(0.0)) for _ in range(2)]
+        parts = [w.variable("double", number(0.0)) for _ in range(3)]
+        C = gauss_legendre().coefficients
+        at_start = legendre(np.array([-1.0]))[:, :-1] @ C
         for part in parts:
             w.put("double", number(0.0), part)
         with w.repeat(n) as j:
             weight = w.read(self.array["weights"], j)
             with w.on_lanes(lanes):
                 a = [w.read(self.array["accelerations"], w.iadd(j, g * n)) for g in range(self.groups)]
-            for k, row in enumerate(gauss_legendre().coefficients[-LAST:]):
+            for k, row in enumerate(np.vstack([C[-LAST:], at_start])):
                 with w.on_lanes(lanes):
                     terms = [w.fmul(code.vector(c), x) for c, x in zip(row.reshape(-1, lanes), a, strict=True)]
                     while len(terms) > 1:
                         terms = [w.fadd(x, y) for x, y in zip(terms[::2], terms[1::2], strict=True)]
-                value = w.fmul(code.total(w, terms[0]), weight)
-                part = parts[k * 2 // LAST]
+                value = code.total(w, terms[0])
+                if k == LAST:
+                    value = w.fsub(value, w.read(self.array["slope"], w.iadd(j, n)))
+                value, part = w.fmul(value, weight), parts[k * 2 // LAST]
                 w.put("double", w.fadd(w.get("double", part), w.fmul(value, value)), part)
-        per = number(1.0 / (LAST // 2 * n))
-        low, high = (w.sqrt(w.fmul(w.get("double", part), per)) for part in parts)
+        per = (2 / LAST / n, 2 / LAST / n, 1 / n)
+        low, high, jump = (w.sqrt(w.fmul(w.get("double", part), number(x))) for part, x in zip(parts, per, strict=True))
         falling = w.fmin(number(1.0), w.fdiv(high, w.fmax(low, number(1e-300))))
-        return w.fmul(w.fmul(high, falling), number(1.0 / (2 * (2 * STAGES + 1))))
+        worst = w.fmax(w.fmul(high, falling), w.fmul(number(JUMP), jump))
+        # a comparison would lose what is not a number
+        worst = w.fadd(worst, w.fsub(jump, jump))
+        return w.fmul(worst, number(1.0 / (2 * (2 * STAGES + 1))))
 
     def _refuse(self, h: str, is_found: str, error: str, allowed: str) -> None:
         w = self.w
         w.count(Clock.REJECTED)
         age = self.own(Own.AGE)
         # vibrations about another state may be to blame
-        is_old = w.let(f"and i1 {w.negated(is_found)}, {w.less(number(0.5), age)}")
+        is_aged = w.let(f"or i1 {w.less(number(YOUNG + 0.5), age)}, {w.less(number(0.5), self.own(Own.CHANGED))}")
+        is_old = w.let(f"and i1 {w.negated(is_found)}, {is_aged}")
         valid = w.let(f"and i1 {is_found}, {w.let(f'fcmp ord double {error}, {error}')}")
         shrink = w.select(valid, w.fmax(allowed, number(SLOWEST)), number(SHRINK))
         w.set_clock(w.fmul(h, w.select(is_old, number(1.0), shrink)), Clock.STEP)
@@ -344,6 +359,7 @@ class _Steps:
             self.call("update", "ptr %context", f"double {t}", "ptr %x", "ptr %work")
             for entry in (Own.AGE, Own.OWED, Own.FILTER):
                 self.set_own(number(0.0), entry)
+            self.set_own(number(1.0), Own.CHANGED)
         with w.when(is_lost):
             self.set_own(number(-1.0), Own.AGE)
 

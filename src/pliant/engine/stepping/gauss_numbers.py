@@ -13,10 +13,10 @@ ITERATIONS = 10
 """Newton steps after which a step is given up ..."""
 SLOW = 0.5
 """... or if one is not this much smaller than the one before it."""
-CONVERGED = 0.05
+CONVERGED = 0.005
 """Error of the stages, in units of the tolerance, that Newton's method may leave ..."""
 FOUND = 1e-3
-"""... and a change that is that small whatever comes next."""
+"""... and a change that is that small, if only it is smaller than the one before."""
 SMALL = 3.0
 """The largest change after which nothing more need be done: what converges slowly hides behind what does not."""
 MEMORY = 0.8
@@ -24,6 +24,11 @@ MEMORY = 0.8
 SLOWEST, FASTEST, SAFETY = 0.2, 4.0, 0.85
 SHRINK, MARGIN, RELAXED = 0.5, 0.7, 1.02
 """Factor of a step whose stages were not found, the part of it that later steps may reach, and how that part grows."""
+YOUNG = 2
+"""Steps up to which vibrations are not to blame if Newton's method does not converge."""
+JUMP = 0.25
+"""Part of a jump of the accelerations between two steps that counts as error. Where they are smooth it is twice the
+error, and it is all that is seen of a kink before the first stage or behind the last one."""
 KEEP_FROM, KEEP_TO = 0.95, 1.15
 """Factors by which a step is not worth to be changed: other sizes need other matrices."""
 ORDER = STAGES + 1
@@ -48,6 +53,7 @@ class Own(IntEnum):
     """Numbers that a step hands on to the next one.
 
     AGE      steps since the vibrations were brought up to date; negative: they must be found
+    CHANGED  whether they were brought up to date since they were found
     RATE     rate of convergence
     OWED     Newton steps more than needed after they were found, since they were brought up to date
     FEWEST   Newton steps that were needed after they were found
@@ -65,6 +71,7 @@ class Own(IntEnum):
     FILTER = 5
     BEFORE = 6
     LIMIT = 7
+    CHANGED = 8
 
 
 class GaussWork(NamedTuple):

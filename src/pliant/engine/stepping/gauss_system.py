@@ -85,7 +85,8 @@ class GaussSystem(DrivenSystem):
         else:
             a, q, v = ((modes.inverse @ part)[:, None] for part in (self._slope[n : 2 * n], x[:n], x[n : 2 * n]))
         self._remainder[:] = a + modes.squares[:, None] * q + modes.damping[:, None] * v
-        own[[Own.AGE, Own.OWED, Own.FEWEST, Own.LOST, Own.FILTER]] = 0.0, 0.0, ITERATIONS, 0.0, 0.0
+        own[[Own.AGE, Own.OWED, Own.LOST, Own.FILTER, Own.CHANGED]] = 0.0
+        own[Own.FEWEST] = ITERATIONS
 
     def gauss(
         self,

@@ -44,6 +44,9 @@ def make_integrator(
     """The integrator of a name, at a state."""
     if method in ("rk4", "semi-implicit") and settings.step is None:
         settings = replace(settings, step=round_step(FIXED_REACH / max(fastest, 1.0)))
+    if method == "gauss" and not equations.count:
+        # nothing moves but what is told to: energies alone are integrated
+        method = "dop853"
     law = None
     if method in COMPILED:
         from pliant.simulation.integrators.compiled import compilable

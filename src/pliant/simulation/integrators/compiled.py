@@ -46,7 +46,7 @@ COUNTERS = np.array([Clock.STEPS, Clock.REJECTED, Clock.CALLS, Clock.MATRICES])
 """What the machine code counts for the statistics."""
 MOST_SAMPLES = 20 * STEPS_PER_CALL
 """Samples that one call may give."""
-PIECES_PER_SECOND = 4
+PIECES_PER_SECOND = 16
 """Polynomial pieces of the drive's signals to begin with ..."""
 LONGEST_SPAN = 64.0
 """... for so many seconds at a time."""
@@ -114,6 +114,17 @@ class CompiledIntegrator(Integrator):
         return alone(self.advancing(until, wanted))
 
     def advancing(self, until: float, wanted: Floats = NO_TIMES) -> Steps[Piece]:
+        before = self.clock.copy(), self.y, self.t
+        try:
+            return (yield from self._advancing(until, wanted))
+        except KeyboardInterrupt:
+            # behind steps of which nothing is known outside: whoever goes on takes them again
+            if self._stand_in is None:
+                self.clock[:], self.y, self.t = before
+                self._renew()
+            raise
+
+    def _advancing(self, until: float, wanted: Floats) -> Steps[Piece]:
         if self._stand_in is not None or not (yield from self._follow(until)):
             return self._advance_plainly(until, wanted)
         until = min(until, self._span[1])
@@ -127,7 +138,7 @@ class CompiledIntegrator(Integrator):
         except IntegrationError:
             if not self._recovers():
                 raise
-            return (yield from self.advancing(until, wanted))
+            return (yield from self._advancing(until, wanted))
         k = self.knots_per_step
         knots = self._knots[: k * steps + 1]
         if 2 * len(knots) > len(self._knots):

@@ -18,6 +18,7 @@ from pliant.engine.stepping.gauss_numbers import (
     FOUND,
     GUESS,
     ITERATIONS,
+    JUMP,
     KEEP_FROM,
     KEEP_TO,
     LAST,
@@ -32,6 +33,7 @@ from pliant.engine.stepping.gauss_numbers import (
     SLOWEST,
     SMALL,
     SUBSTEPS,
+    YOUNG,
 )
 from pliant.engine.stepping.stage_modes import StageModes
 from pliant.simulation.integrators.integrator import NO_TIMES, Floats, Integrator, Piece, Settings, fitting_step
@@ -109,7 +111,7 @@ class Gauss(Integrator):
                 break
             self.statistics.rejected += 1
             largest = 1.0
-            if found is None and self.age:
+            if found is None and self.age > YOUNG:
                 # vibrations about another state may be to blame
                 self.modes, self.before, self.places, self.slopes = None, 0.0, self.y[None], self.f[None]
                 continue
@@ -202,20 +204,29 @@ class Gauss(Integrator):
 
     def _evaluated(self, slopes: Floats, h: float) -> Floats:
         """The equations at the stages that accelerations and slopes of further states lead to."""
-        gauss, n = gauss_legendre(), self.equations.count
+        gauss, n, at = gauss_legendre(), self.equations.count, self.equations.layout.drive
         slopes[:, :n] = self.y[n : 2 * n] + h * (gauss.A @ slopes[:, n : 2 * n])
+        times = (self.t + gauss.c * h).tolist()
+        if self.equations.states:
+            # their rates belong to these places: those of the places before would come an iteration too late
+            states = self.y + h * (gauss.A @ slopes)
+            slopes[:, at] = [self.rates(t, y)[at] for t, y in zip(times, states, strict=True)]
         states = self.y + h * (gauss.A @ slopes)
-        return np.array([self.rates(self.t + c * h, y) for c, y in zip(gauss.c.tolist(), states, strict=True)])
+        return np.array([self.rates(t, y) for t, y in zip(times, states, strict=True)])
 
     def _error(self, slopes: Floats, h: float) -> float:
         """How far the polynomial through the stages may be from the motion; 1 is just acceptable.
 
         The first coefficient that is left out is smaller than the last ones, by as much as they are than those before.
         """
-        n = self.equations.count
-        last = gauss_legendre().coefficients[-LAST:] @ slopes[:, n : 2 * n] * self._weights(h)
-        low, high = (float(np.sqrt(np.mean(part**2))) for part in (last[: LAST // 2], last[LAST // 2 :]))
-        return high * min(1.0, high / max(low, 1e-300)) / (2 * (2 * STAGES + 1))
+        n, weights = self.equations.count, self._weights(h)
+        coefficients = gauss_legendre().coefficients @ slopes[:, n : 2 * n]
+        last = coefficients[-LAST:] * weights
+        start = legendre(np.array([-1.0]))[0, :-1] @ coefficients - self.f[n : 2 * n]
+        parts = last[: LAST // 2], last[LAST // 2 :], start * weights
+        low, high, jump = (float(np.sqrt(np.mean(part**2))) for part in parts)
+        worst = max(high * min(1.0, high / max(low, 1e-300)), JUMP * jump)
+        return worst / (2 * (2 * STAGES + 1)) if np.isfinite(jump) else np.inf
 
 
 def _filtered(filters: Floats, x: Floats) -> Floats:
