@@ -175,6 +175,8 @@ class Tops:
 def _ends(track: Track) -> tuple[Ints, Floats, Ints]:
     """The ends of steps that are looked at, their times and motions; a point between two ends has the number -1."""
     ends = track.ends
+    if len(ends) > 2 and not track.motion[-1]:
+        return ends, track.times[ends], track.motion[ends]
     ends = ends[np.bincount(track.motion[ends])[track.motion[ends]] > 1] if len(ends) else ends
     times, motion = track.times[ends], track.motion[ends]
     first, last = _bounds(motion)

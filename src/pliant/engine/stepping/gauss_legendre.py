@@ -23,7 +23,7 @@ STAGES = 16
 class Collocation(NamedTuple):
     """The coefficients.
 
-    c            places of the stages in the step
+    c            places of the stages in the step: those of its first half, then their mirror images
     b            weights of the step
     A            (stages, stages): integrals from the start to each stage
     AA           the same twice
@@ -61,7 +61,8 @@ def integrals(s: Floats) -> Floats:
 @cache
 def gauss_legendre() -> Collocation:
     """The coefficients."""
-    x, weights = np.polynomial.legendre.leggauss(STAGES)
+    half = STAGES // 2
+    x, weights = (np.concatenate([y[:half], y[: half - 1 : -1]]) for y in np.polynomial.legendre.leggauss(STAGES))
     c, b, k = (1 + x) / 2, weights / 2, np.arange(STAGES)
     P = legendre(x)[:, :-1]
     coefficients = (2 * k[:, None] + 1) * (b[:, None] * P).T

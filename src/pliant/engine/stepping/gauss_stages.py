@@ -172,20 +172,55 @@ class StageCode:
         return w.text("filtered", "ptr %filters, ptr %source, ptr %target", attributes="internal")
 
     def _placed(self) -> str:
-        """``placed(h, x, a, q, v)``: coordinates and rates at the stages that accelerations lead to."""
-        w, n, gauss = Flow(), self.n, gauss_legendre()
+        """``placed(h, x, a, q, v)``: coordinates and rates at the stages that accelerations lead to.
+
+        A is 1 b^T / 2 and a part K that turns about the middle of the step into -K. With sums and differences of mirror
+        images half of the products remain, of K and of K K.
+        """
+        w, n, gauss, lanes = Flow(), self.n, gauss_legendre(), self.lanes
+        half, groups = STAGES // 2, self.groups // 2
+        K = gauss.A - 0.5 * gauss.b
+        parts = [(M[:half, :half] / 2, M[:half, half:] / 2) for M in (K, K @ K)]
+        b = gauss.b[:half].reshape(-1, lanes)
         with w.repeat(n) as j:
             q0, v0 = w.read("%x", j), w.read("%x", w.iadd(j, n))
-            with w.on_lanes(self.lanes):
-                values = [self.stage(w, "%a", i, j) for i in range(STAGES)]
+            with w.on_lanes(lanes):
+                a = [w.read("%a", w.iadd(j, g * n)) for g in range(self.groups)]
+                pairs = list(zip(a[:groups], a[groups:], strict=True))
+                sums, differences = [w.fadd(x, y) for x, y in pairs], [w.fsub(x, y) for x, y in pairs]
+                (even, even_twice), (odd, odd_twice) = (
+                    [self._products(w, own + sign * other, x) for own, other in parts]
+                    for sign, x in ((1.0, sums), (-1.0, differences))
+                )
+                mean = w.fmul(w.number(0.5), self._weighted(w, b, sums))
+                middle = self._weighted(w, b, odd)
                 h, q0, v0 = (w.spread(x) for x in ("%h", q0, v0))
-                once = self.per_group(w, gauss.A, values)
-                twice = self.per_group(w, gauss.AA, values)
-                for g, c in enumerate(gauss.c.reshape(-1, self.lanes)):
-                    w.write(w.fadd(v0, w.fmul(h, once[g])), "%v", w.iadd(j, g * n))
-                    inner = w.fadd(w.fmul(self.vector(c), v0), w.fmul(h, twice[g]))
+                for g, c in enumerate(gauss.c.reshape(-1, lanes)):
+                    k, mirrored = g % groups, w.fadd if g < groups else w.fsub
+                    rate = w.fadd(mirrored(odd[k], even[k]), mean)
+                    place = w.fadd(mirrored(even_twice[k], odd_twice[k]), w.fadd(w.fmul(self.vector(c), mean), middle))
+                    w.write(w.fadd(v0, w.fmul(h, rate)), "%v", w.iadd(j, g * n))
+                    inner = w.fadd(w.fmul(self.vector(c), v0), w.fmul(h, place))
                     w.write(w.fadd(q0, w.fmul(h, inner)), "%q", w.iadd(j, g * n))
         return w.text("placed", "double %h, ptr %x, ptr %a, ptr %q, ptr %v", attributes="internal")
+
+    def _products(self, w: Flow, matrix: Floats, x: Sequence[str]) -> list[str]:
+        """A matrix that is known times what stands in the lanes of vectors."""
+        places = [f"<{self.lanes} x i32> <{', '.join([f'i32 {k}'] * self.lanes)}>" for k in range(self.lanes)]
+        out: list[str] = []
+        for k, column in enumerate(matrix.T):
+            vector = f"{self.kind} {x[k // self.lanes]}"
+            value = w.let(f"shufflevector {vector}, {self.kind} undef, {places[k % self.lanes]}")
+            terms = [w.fmul(self.vector(part), value) for part in column.reshape(-1, self.lanes)]
+            out = [w.fadd(total, term) for total, term in zip(out, terms, strict=True)] if out else terms
+        return out
+
+    def _weighted(self, w: Flow, weights: Floats, x: Sequence[str]) -> str:
+        """A weighted sum over all lanes of vectors, in all lanes."""
+        total = w.fmul(self.vector(weights[0]), x[0])
+        for part, vector in zip(weights[1:], x[1:], strict=True):
+            total = w.fadd(total, w.fmul(self.vector(part), vector))
+        return w.spread(self.total(w, total))
 
     def _parted(self) -> str:
         """``parted(h, slopes, rows, count, x, slope, knots)``: state and slope at the ends of the parts of a step.
