@@ -339,7 +339,8 @@ def choosing(
         fewest = 0.0 if options.max_step is None else until / options.max_step
         explicit, collocated = max(explicit, fewest), max(collocated, fewest)
         cost = COLLOCATED_COST + (equations.arm.size / COLLOCATED_MATRIX) ** 2
-        if explicit > max(FEW_STEPS, cost * collocated):
+        # its code is compiled once: so many steps are to be saved
+        if explicit - cost * collocated > FEW_STEPS:
             return (
                 "gauss",
                 f"the fastest motion of the model is {fastest:.4g} rad/s, and it does not die away: about "

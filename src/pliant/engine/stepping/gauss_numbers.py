@@ -33,7 +33,7 @@ KEEP_FROM, KEEP_TO = 0.95, 1.15
 """Factors by which a step is not worth to be changed: other sizes need other matrices."""
 ORDER = STAGES + 1
 """With which the error between the stages falls."""
-UPDATE, RENEWAL = 4, 36
+UPDATE, RENEWAL = 8, 36
 """Newton steps that bringing the vibrations up to date takes the time of, and that finding them anew does."""
 LARGEST_TURN = 0.2
 """Part of one vibration in another one up to which perturbation mixes them ..."""
