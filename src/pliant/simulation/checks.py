@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
 
 from pliant.analysis.limits import (
+    LARGEST_SLOPE,
     AxialChange,
     axial_changes,
     axial_words,
@@ -30,6 +32,8 @@ LEAK = 1e-3
 """Part of the energy turnover that the balance may miss."""
 ROUNDING = 1e-12
 """Part of the energies themselves that rounding may take."""
+NEARLY_LINEAR = 0.5
+"""Part of the largest slopes up to which a tip turns by the sum of what its shapes do, but for some hundredths."""
 TRIALS = 16
 """Rates at which the energy of a resting robot is looked at."""
 
@@ -65,40 +69,47 @@ class EnergiesAsk(NamedTuple):
 class Foreseen(NamedTuple):
     """What the warnings of a run are told from, beside its samples.
 
+    near      names of what may leave the range in which nothing is to be said, of those of ``allowed_ranges``
     instants  numbers of the samples at which axial forces may be worst
     changes   what they do there to the links
     energies  of all samples (N, 3)
     """
 
+    near: Collection[str]
     instants: list[int]
     changes: list[dict[str, AxialChange]]
     energies: Floats
 
 
-def foreseeing(arm: Dynamics, samples: Samples) -> Steps[Foreseen]:
+def foreseeing(arm: Dynamics, samples: Samples, near: Collection[str]) -> Steps[Foreseen]:
     """Find it, together with what other runs ask for."""
     instants, changes, s = _worst(arm, samples), [], samples
     if instants:
         changes = yield AxialAsk(arm, s.q[instants], s.v[instants], s.tau[instants], s.force[instants])
     energies = yield EnergiesAsk(arm, s.q, s.v)
-    return Foreseen(instants, changes, energies)
+    return Foreseen(near, instants, changes, energies)
 
 
 def range_warnings(run: Result, limits: bool, foreseen: Foreseen) -> Iterator[str]:
     """The warnings of a run, in words."""
     yield from description_limits(run.robot)
     yield from _linearised(run)
-    yield from _slopes(run)
+    yield from _slopes(run, foreseen.near)
     yield from _axial(run, foreseen)
     if limits:
-        yield from _limits(run)
+        yield from _limits(run, foreseen.near)
     yield from _energy(run)
 
 
-def looked_at(arm: Dynamics) -> set[str]:
-    """Names of what is followed between the samples for the sake of these warnings."""
-    bent = {f"{link.name}.slope" for link in arm.robot.links if link.is_flexible}
-    return bent | {arm.names[i] for i in position_limits(arm)}
+def allowed_ranges(arm: Dynamics) -> dict[str, tuple[float, float]]:
+    """What is followed between the samples for the sake of these warnings, and where nothing is to be said of it."""
+    ranges = {arm.names[i]: bounds for i, bounds in position_limits(arm).items()}
+    for link in arm.robot.links:
+        if link.is_flexible:
+            # equations of first order are looked at where links bend most
+            largest = LARGEST_SLOPE.get(kind_of_bending(link), inf) if arm.method.order is None else 0.0
+            ranges[f"{link.name}.slope"] = (-inf, NEARLY_LINEAR * largest)
+    return ranges
 
 
 def _linearised(run: Result) -> Iterator[str]:
@@ -116,9 +127,9 @@ def _linearised(run: Result) -> Iterator[str]:
                     yield text
 
 
-def _slopes(run: Result) -> Iterator[str]:
+def _slopes(run: Result, near: Collection[str]) -> Iterator[str]:
     for link in run.robot.links:
-        if link.is_flexible:
+        if f"{link.name}.slope" in near:
             turn = run.extreme(f"{link.name}.slope")
             when, kind = f" (at {turn.most_at:.4g} s)", kind_of_bending(link)
             yield from slope_words(link.name, turn.most, when, kind, data=link.beam is None)
@@ -145,8 +156,10 @@ def _axial(run: Result, foreseen: Foreseen) -> Iterator[str]:
                 yield text
 
 
-def _limits(run: Result) -> Iterator[str]:
+def _limits(run: Result, near: Collection[str]) -> Iterator[str]:
     for i, (low, high) in position_limits(run.arm).items():
+        if run.arm.names[i] not in near:
+            continue
         found = run.extreme(run.arm.names[i])
         for value, passed in ((found.most, found.most > high), (found.least, found.least < low)):
             bound = high if value > high else low

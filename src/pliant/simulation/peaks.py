@@ -111,6 +111,31 @@ class Peaks:
         # not before: where that was interrupted it is begun again
         self._moved, self._kept = Pending(), 0
 
+    def near(self, ranges: Mapping[str, tuple[float, float]]) -> set[str]:
+        """Names of those that may leave their ranges, between the ends of steps too.
+
+        There the coordinates are polynomials of fifth degree, which stay in the hull of their Bezier points (Farin,
+        Curves and Surfaces for CAGD, section 7.5); what is linear in them adds up at the most.
+        """
+        parts, n = self._moved.parts, self.equations.count
+        if not parts or self.equations.constrained is not None:
+            return set(ranges)
+        reach = np.zeros(n)
+        for times, states, rates in parts:
+            h = float(np.diff(times).max(initial=0.0))
+            q, v, a = (np.abs(x).max(axis=0) for x in (states[:, :n], rates[:, :n], rates[:, n:]))
+            reach = np.maximum(reach, q + 2 * h / 5 * v + h * h / 20 * a)
+        found = set(ranges).difference(*(group.names for group in self.groups if group.asks is None))
+        for group in self.groups:
+            if group.asks is None and not set(group.names).isdisjoint(ranges):
+                sizes = np.abs(group.values(np.diag(reach))).sum(axis=0)
+                for name, size in zip(group.names, sizes.tolist(), strict=True):
+                    low, high = ranges.get(name, (-np.inf, np.inf))
+                    # what is not a number is in no range
+                    if not (low <= -size and size <= high):
+                        found.add(name)
+        return found
+
     def concluding(self, names: Collection[str] | None = None) -> Steps[Mapping[str, Extreme]]:
         """What was found, by name; if names are given these alone, and the others when they are asked for."""
         if names is None or self._kept > WAITING:

@@ -20,7 +20,7 @@ from pliant.model.errors import ModelError
 from pliant.model.robot import Robot
 from pliant.results.result import Result
 from pliant.results.samples import Extreme, RunInfo, Samples, Strain
-from pliant.simulation.checks import Foreseen, foreseeing, looked_at, range_warnings
+from pliant.simulation.checks import Foreseen, allowed_ranges, foreseeing, range_warnings
 from pliant.simulation.choice import cautions, choosing, fastest_rate
 from pliant.simulation.drives.callback import Law
 from pliant.simulation.drives.drive import Drive
@@ -111,7 +111,7 @@ class Run:
         frames = (_whole_name(study.robot, frame) for frame in study.outputs.frames)
         self.frames = tuple(dict.fromkeys(("tip", *frames)))
         self._require_channels()
-        self._followed = None if follow is None else looked_at(self.arm).union(follow)
+        self._followed = None if follow is None else {*allowed_ranges(self.arm), *follow}
         self.peaks = Peaks(self.equations, self.strains, self.frames, self._followed)
         self._extremes: Mapping[str, Extreme] = {}
         self.breaks = [t for t in self.equations.breaks if 0 < t < study.until]
@@ -261,10 +261,10 @@ class Run:
         # nothing goes on that would change what is found later, and no code of others is asked
         waits = self._followed is None and self.finished and not self.trouble
         waits = waits and self.integrator is not None and not self.integrator.steps_in_python
-        self._extremes = yield from self.peaks.concluding(looked_at(self.arm) if waits else None)
-        if not self.trouble:
-            # the numbers of a motion that diverged mean nothing
-            self._foreseen = yield from foreseeing(self.arm, self.recorder.samples())
+        near = self.peaks.near(allowed_ranges(self.arm)) if waits else allowed_ranges(self.arm)
+        self._extremes = yield from self.peaks.concluding(near if waits else None)
+        if not self.trouble:  # the numbers of a motion that diverged mean nothing
+            self._foreseen = yield from foreseeing(self.arm, self.recorder.samples(), near)
         self._concluded = (self.t, self.stopped, self.trouble)
 
     def result(self, version: str = "") -> Result:
