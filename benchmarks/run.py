@@ -6,6 +6,7 @@ Prints a table per section and the list of goals, and writes everything to FOLDE
 from __future__ import annotations
 
 import argparse
+import compileall
 import time
 import traceback
 from concurrent.futures import ProcessPoolExecutor
@@ -16,6 +17,8 @@ from pathlib import Path
 from before import compared
 from page import update
 from report import OUT, SECONDS, Options, Section, show, write
+
+import pliant
 
 SECTIONS = {
     "rigid": "rigid robots against Pinocchio",
@@ -46,6 +49,8 @@ def main() -> None:
     if unknown:
         parser.error(f"there is no section {', '.join(sorted(unknown))}; sections: {', '.join(SECTIONS)}")
     options = Options(given.out, given.seconds)
+    # as installed packages have it, and their peers: new processes do not compile the text of modules
+    compileall.compile_dir(Path(pliant.__file__).parent, quiet=2)
     sections: list[Section] = []
     failed: list[str] = []
     # a process of its own for each: what one leaves behind does not slow down the next
