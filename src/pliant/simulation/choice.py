@@ -49,8 +49,6 @@ COLLOCATED_COST, COLLOCATED_MATRIX = 3.0, 32
 """... whose steps cost so many explicit ones, and the coordinates from which its matrices count."""
 COLLOCATED_BREAK = 20
 """Steps of it that are lost wherever the motion is not smooth."""
-LARGEST_EIGENVALUE = 0.046
-"""Of its coefficients: part of a step by which damping counts in an iteration."""
 SLOWEST_CONVERGENCE = 0.1
 """What Newton's method may leave of an error, by damping that is not each vibration's own."""
 MOVING = 1.0
@@ -261,6 +259,7 @@ def collocated_steps(start: RateAsk, until: float, tolerance: float) -> tuple[fl
 
     Collocation follows smooth motion alone, and converges where damping is small or each vibration's own.
     """
+    from pliant.engine.stepping.gauss_legendre import gauss_legendre
     from pliant.engine.stepping.stage_modes import StageModes
     from pliant.simulation.integrators.compiled import compilable
 
@@ -271,7 +270,9 @@ def collocated_steps(start: RateAsk, until: float, tolerance: float) -> tuple[fl
     modes = StageModes.of(-A[m:, :m], -A[m:, m:])
     across = modes.inverse @ -A[m:, m:] @ modes.shapes
     np.fill_diagonal(across, 0.0)
-    slowed = COLLOCATED_STRIDE / rate * LARGEST_EIGENVALUE * float(np.linalg.norm(across, 2))
+    # the part of a step by which damping counts in an iteration
+    largest = float(np.abs(gauss_legendre().eigenvalues).max())
+    slowed = COLLOCATED_STRIDE / rate * largest * float(np.linalg.norm(across, 2))
     # vibrations that cannot be taken apart are not known there
     if slowed > SLOWEST_CONVERGENCE or 2 * np.abs(modes.squares).max() < rate * rate:
         return 0.0, inf

@@ -159,7 +159,8 @@ def call_drive(w: Flow, held: Mapping[str, str], drive: str, q: str, v: str) -> 
     w.do(f"call void @{drive}({', '.join(f'ptr {p}' for p in (*pointers, held['drive_rows']))}, i64 1)")
 
 
-def call_dynamics(w: Flow, held: Mapping[str, str], dynamics: str, inputs: Sequence[str], out: str) -> None:
+def call_dynamics(w: Flow, held: Mapping[str, str], dynamics: str, inputs: Sequence[str], out: str, *more: str) -> None:
     """Results of the dynamics, a function or where there is one, for inputs (q, v and forces or accelerations)."""
     pointers = [held["constants"], held["gravity"], *inputs, held["store"], out, held["rows"]]
-    w.do(f"call void {dynamics}({', '.join(f'ptr {p}' for p in pointers)}, i64 {held['links']})")
+    given = [*(f"ptr {p}" for p in pointers), f"i64 {held['links']}", *more]
+    w.do(f"call void {dynamics}({', '.join(given)})")

@@ -79,7 +79,7 @@ class _Steps:
     def __init__(self, code: GaussCode, w: Stepping) -> None:
         self.code, self.w, self.n, self.layout = code, w, code.n, code.layout
         self.groups, self.lanes = code.groups, code.lanes
-        self.array = {name: w.at("%work", start) for name, start in code.at._asdict().items() if name != "end"}
+        self.array = code.arrays(w)
         self.held = held_in(w, CONTEXT)
         self.square = w.variable("double", number(0.0))
 
@@ -189,12 +189,7 @@ class _Steps:
         w = self.w
         count, found = w.variable("i64", "0"), w.variable("i1", "false")
         on, last = w.variable("i1", "true"), w.variable("double", number(0.0))
-        w.put("i64", "0", count)
-        w.put("i1", "false", found)
-        w.put("i1", "true", on)
-        w.put("double", number(0.0), last)
-        rate = w.variable("double", number(1.0))
-        w.put("double", self.own(Own.RATE), rate)
+        rate = w.variable("double", self.own(Own.RATE))
         with w.loop(lambda: w.get("i1", on)):
             self._evaluate(h)
             size = w.sqrt(w.fmul(w.get("double", self.square), number(1.0 / (STAGES * self.n))))
@@ -255,7 +250,6 @@ class _Steps:
         self.call("filtered", *self.arrays("filters", "residual", "change"))
         self.call("modal", *self.arrays("shapes", "change", "residual"))
         squares = w.variable(self.code.kind, "zeroinitializer")
-        w.put(self.code.kind, "zeroinitializer", squares)
         with w.repeat(n) as j:
             weight = w.read(self.array["weights"], j)
             with w.on_lanes(lanes):
@@ -278,8 +272,6 @@ class _Steps:
         parts = [w.variable("double", number(0.0)) for _ in range(3)]
         C = gauss_legendre().coefficients
         at_start = legendre(np.array([-1.0]))[:, :-1] @ C
-        for part in parts:
-            w.put("double", number(0.0), part)
         with w.repeat(n) as j:
             weight = w.read(self.array["weights"], j)
             with w.on_lanes(lanes):

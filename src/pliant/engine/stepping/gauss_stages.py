@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pliant.engine.backends.flow import Flow
 from pliant.engine.backends.llvm_ir import number, vector_type
-from pliant.engine.stepping.driven_system import call_drive, held_in
+from pliant.engine.stepping.driven_system import call_drive, call_dynamics, held_in
 from pliant.engine.stepping.driving import Driving, Split
 from pliant.engine.stepping.gauss_legendre import STAGES, gauss_legendre, integrals, legendre
 from pliant.engine.stepping.gauss_numbers import SUBSTEPS, GaussWork
@@ -43,6 +43,10 @@ class StageCode:
         evaluations = [self._evaluation(drive, "powers", moves=False), self._evaluation(drive, "stages", moves=True)]
         products = [self._modal(), self._filtered(), self._placed(), self._parted()]
         return "".join([sum_of_lanes, *evaluations, self._followed(), *products])
+
+    def arrays(self, w: Flow) -> dict[str, str]:
+        """Those of a step, by name, as compiled code finds them in ``%work``."""
+        return {name: w.at("%work", start) for name, start in self.at._asdict().items() if name != "end"}
 
     def vector(self, values: Floats) -> str:
         """Numbers that are known, one per lane."""
@@ -102,9 +106,8 @@ class StageCode:
             if moves or driven:
                 out = w.at("%out", w.imul(g, self.n))
                 found = held["out"] if driven else out
-                given = [held["constants"], held["gravity"], q, v, f, held["store"], found, held["rows"]]
-                pointers = ", ".join(f"ptr {p}" for p in given)
-                w.do(f"call void {held['dynamics']}({pointers}, i64 {held['links']}, ptr null)")
+                # a batch would say here what to fetch on the way
+                call_dynamics(w, held, held["dynamics"], (q, v, f), found, "ptr null")
                 # efforts come first
                 for j, k in enumerate(self.split.moving if driven else ()):
                     w.write(w.read(found, driven + k), out, j)
@@ -137,9 +140,6 @@ class StageCode:
         def rows(first: str, count: int) -> None:
             with w.on_lanes(self.lanes):
                 sums = [[w.variable(self.kind, "zeroinitializer") for _ in range(self.groups)] for _ in range(count)]
-                for each in sums:
-                    for total in each:
-                        w.put(self.kind, "zeroinitializer", total)
                 with w.repeat(n) as j:
                     source = [w.read("%source", w.iadd(j, g * n)) for g in range(self.groups)]
                     for k in range(count):

@@ -103,8 +103,6 @@ class VibrationCode(StageCode):
         columns = [(k, lanes) for k in range(0, n - n % lanes, lanes)] + [(k, 1) for k in range(n - n % lanes, n)]
         with w.repeat(n) as i:
             sums = [w.variable(vector_type(width), "zeroinitializer") for _, width in columns]
-            for total, (_, width) in zip(sums, columns, strict=True):
-                w.put(vector_type(width), "zeroinitializer", total)
             with w.repeat(n) as j:
                 factor = w.read("%a", w.iadd(w.imul(i, n), j))
                 for total, (k, width) in zip(sums, columns, strict=True):
@@ -122,8 +120,8 @@ class VibrationCode(StageCode):
         With B = inverse (-da/dq) shapes, almost diagonal, the shapes mix by E_ij = B_ij / (B_jj - B_ii); their inverse
         follows by a step of Newton's method for it.
         """
-        w, n, at = Flow(), self.n, self.at
-        array = {name: w.at("%work", start) for name, start in at._asdict().items() if name != "end"}
+        w, n = Flow(), self.n
+        array = self.arrays(w)
         J, first, second = array["differences"], array["products"], w.at(array["products"], n * n)
 
         def product(a: str, b: str, c: str) -> None:

@@ -296,15 +296,19 @@ class CompiledIntegrator(Integrator):
         return steps
 
 
-class _CompiledExplicit(CompiledIntegrator):
-    """What the compiled explicit methods share."""
-
-    system: ExplicitSystem
+class ClockedIntegrator(CompiledIntegrator):
+    """What begins with nothing but a time and the size of a step."""
 
     def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AnyLaw) -> None:
         super().__init__(equations, t, y, settings, law)
         relative = settings.tolerance.relative
         self.clock = new_clock(t, t, step=settings.first_step, largest=settings.max_step, relative=relative)
+
+
+class _CompiledExplicit(ClockedIntegrator):
+    """What the compiled explicit methods share."""
+
+    system: ExplicitSystem
 
     def _build(self, driving: Driving) -> ExplicitSystem:
         return ExplicitSystem(self.equations.arm.tree, driving, self.equations.traced_forward)

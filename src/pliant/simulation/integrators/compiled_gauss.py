@@ -10,27 +10,19 @@ import numpy as np
 from pliant.engine.stepping.driving import Driving
 from pliant.engine.stepping.gauss_numbers import SUBSTEPS
 from pliant.engine.stepping.gauss_system import GaussSystem
-from pliant.engine.stepping.integrators import new_clock
-from pliant.simulation.drives.law import AnyLaw
-from pliant.simulation.integrators.compiled import CompiledIntegrator
+from pliant.simulation.integrators.compiled import ClockedIntegrator
 from pliant.simulation.integrators.gauss import Gauss
-from pliant.simulation.integrators.integrator import Floats, Settings
+from pliant.simulation.integrators.integrator import Floats
 from pliant.simulation.integrators.lockstep import Steps
-from pliant.simulation.state_equations import StateEquations
 
 
-class CompiledGauss(CompiledIntegrator):
+class CompiledGauss(ClockedIntegrator):
     """The method for lasting vibrations; a step has several knots."""
 
     name = "gauss"
     plain = Gauss
     knots_per_step, steps_worth = SUBSTEPS, 2
     system: GaussSystem
-
-    def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AnyLaw) -> None:
-        super().__init__(equations, t, y, settings, law)
-        relative = settings.tolerance.relative
-        self.clock = new_clock(t, t, step=settings.first_step, largest=settings.max_step, relative=relative)
 
     def _build(self, driving: Driving) -> GaussSystem:
         return GaussSystem(self.equations.arm.tree, driving, self.equations.traced_forward)

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from pliant.engine.stepping.gauss_legendre import STAGES, gauss_legendre, integrals, legendre
 from pliant.engine.stepping.gauss_numbers import (
     CONVERGED,
+    DIFFERENCE,
     FASTEST,
     FOUND,
     GUESS,
@@ -37,7 +38,7 @@ from pliant.engine.stepping.gauss_numbers import (
 )
 from pliant.engine.stepping.stage_modes import StageModes
 from pliant.simulation.integrators.integrator import NO_TIMES, Floats, Integrator, Piece, Settings, fitting_step
-from pliant.simulation.state_equations import DIFFERENCE, StateEquations
+from pliant.simulation.state_equations import StateEquations
 
 PARTS = np.linspace(0.0, 1.0, SUBSTEPS + 1)
 """Places in a step at which its state and slope are handed out."""
