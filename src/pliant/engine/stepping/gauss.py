@@ -16,6 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pliant.engine.backends.flow import Flow
 from pliant.engine.backends.llvm_ir import number
 from pliant.engine.stepping.driven_system import held_in
 from pliant.engine.stepping.driving import Driving, Split
@@ -71,6 +72,15 @@ class GaussCode(VibrationCode):
             with w.steps() as now:
                 step.take(now)
         return w.entry("gauss", "ptr %grid", "i64 %count", "ptr %next", "ptr %samples")
+
+
+def _legendre(w: Flow, x: str, count: int) -> list[str]:
+    """So many Legendre polynomials at a place, or at one per lane; see ``gauss_legendre.legendre``."""
+    P = [w.number(1.0), x]
+    for k in range(1, count - 1):
+        upper = w.fmul(w.number((2 * k + 1) / (k + 1)), w.fmul(x, P[k]))
+        P.append(w.fsub(upper, w.fmul(w.number(k / (k + 1)), P[k - 1])))
+    return P
 
 
 class _Steps:
@@ -148,18 +158,12 @@ class _Steps:
                 old = [w.read(remainder, w.iadd(m, g * n)) for g in range(self.groups)]
                 sums = []
                 for row in gauss.coefficients[:GUESS]:
-                    terms = [w.fmul(code.vector(c), x) for c, x in zip(row.reshape(-1, lanes), old, strict=True)]
-                    while len(terms) > 1:
-                        terms = [w.fadd(a, b) for a, b in zip(terms[::2], terms[1::2], strict=True)]
-                    sums.append(w.spread(code.total(w, terms[0])))
+                    sums.append(w.spread(code.weighted(w, row, old)))
                 q, v, s, d, step, ratios = (w.spread(x) for x in (q, v, s, d, h, ratio))
                 for g, c in enumerate(gauss.c.reshape(-1, lanes)):
                     # places in the interval [-1, 1] of the step before
                     x = w.fadd(w.number(1.0), w.fmul(ratios, code.vector(c)))
-                    P = [w.number(1.0), x]
-                    for k in range(1, GUESS - 1):
-                        upper = w.fmul(w.number((2 * k + 1) / (k + 1)), w.fmul(x, P[k]))
-                        P.append(w.fsub(upper, w.fmul(w.number(k / (k + 1)), P[k - 1])))
+                    P = _legendre(w, x, GUESS)
                     total = w.fmul(P[0], sums[0])
                     for a, b in zip(P[1:], sums[1:], strict=True):
                         total = w.fadd(total, w.fmul(a, b))
@@ -278,10 +282,7 @@ class _Steps:
                 a = [w.read(self.array["accelerations"], w.iadd(j, g * n)) for g in range(self.groups)]
             for k, row in enumerate(np.vstack([C[-LAST:], at_start])):
                 with w.on_lanes(lanes):
-                    terms = [w.fmul(code.vector(c), x) for c, x in zip(row.reshape(-1, lanes), a, strict=True)]
-                    while len(terms) > 1:
-                        terms = [w.fadd(x, y) for x, y in zip(terms[::2], terms[1::2], strict=True)]
-                value = code.total(w, terms[0])
+                    value = code.weighted(w, row, a)
                 if k == LAST:
                     value = w.fsub(value, w.read(self.array["slope"], w.iadd(j, n)))
                 value, part = w.fmul(value, weight), parts[k * 2 // LAST]
@@ -388,11 +389,7 @@ class _Steps:
             n = w.get("i64", "%next")
             s = w.fdiv(w.fsub(w.read("%grid", n), now.t), now.h)
             x = w.fsub(w.fmul(number(2.0), s), number(1.0))
-            P = [number(1.0), x]
-            for k in range(1, STAGES):
-                upper = w.fmul(number((2 * k + 1) / (k + 1)), w.fmul(x, P[k]))
-                P.append(w.fsub(upper, w.fmul(number(k / (k + 1)), P[k - 1])))
-            parts = [s]
+            P, parts = _legendre(w, x, STAGES + 1), [s]
             for k in range(1, STAGES):
                 parts.append(w.fmul(w.fsub(P[k + 1], P[k - 1]), number(1.0 / (2 * (2 * k + 1)))))
             with w.on_lanes(lanes):

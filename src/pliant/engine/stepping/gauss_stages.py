@@ -85,6 +85,13 @@ class StageCode:
         name = f"@llvm.vector.reduce.fadd.v{self.lanes}f64"
         return w.let(f"call reassoc double {name}(double {number(0.0)}, {self.kind} {vector})")
 
+    def weighted(self, w: Flow, weights: Floats, x: Sequence[str]) -> str:
+        """The sum of all lanes of vectors, times weights that are known."""
+        terms = [w.fmul(self.vector(part), y) for part, y in zip(weights.reshape(-1, self.lanes), x, strict=True)]
+        while len(terms) > 1:
+            terms = [w.fadd(*pair) for pair in zip(terms[::2], terms[1::2], strict=True)]
+        return self.total(w, terms[0])
+
     # ---- functions
 
     def _evaluation(self, drive: str, name: str, *, moves: bool) -> str:
@@ -181,7 +188,7 @@ class StageCode:
         half, groups = STAGES // 2, self.groups // 2
         K = gauss.A - 0.5 * gauss.b
         parts = [(M[:half, :half] / 2, M[:half, half:] / 2) for M in (K, K @ K)]
-        b = gauss.b[:half].reshape(-1, lanes)
+        b = gauss.b[:half]
         with w.repeat(n) as j:
             q0, v0 = w.read("%x", j), w.read("%x", w.iadd(j, n))
             with w.on_lanes(lanes):
@@ -192,8 +199,8 @@ class StageCode:
                     [self._products(w, own + sign * other, x) for own, other in parts]
                     for sign, x in ((1.0, sums), (-1.0, differences))
                 )
-                mean = w.fmul(w.number(0.5), self._weighted(w, b, sums))
-                middle = self._weighted(w, b, odd)
+                mean = w.fmul(w.number(0.5), w.spread(self.weighted(w, b, sums)))
+                middle = w.spread(self.weighted(w, b, odd))
                 h, q0, v0 = (w.spread(x) for x in ("%h", q0, v0))
                 for g, c in enumerate(gauss.c.reshape(-1, lanes)):
                     k, mirrored = g % groups, w.fadd if g < groups else w.fsub
@@ -214,13 +221,6 @@ class StageCode:
             terms = [w.fmul(self.vector(part), value) for part in column.reshape(-1, self.lanes)]
             out = [w.fadd(total, term) for total, term in zip(out, terms, strict=True)] if out else terms
         return out
-
-    def _weighted(self, w: Flow, weights: Floats, x: Sequence[str]) -> str:
-        """A weighted sum over all lanes of vectors, in all lanes."""
-        total = w.fmul(self.vector(weights[0]), x[0])
-        for part, vector in zip(weights[1:], x[1:], strict=True):
-            total = w.fadd(total, w.fmul(self.vector(part), vector))
-        return w.spread(self.total(w, total))
 
     def _parted(self) -> str:
         """``parted(h, slopes, rows, count, x, slope, knots)``: state and slope at the ends of the parts of a step.
