@@ -46,7 +46,7 @@ def dense_terms(body: ModalBody, rule: str) -> DenseTerms:
     """The terms of a body for small deflections, coordinate by coordinate."""
     lam, I_ee = rounded(body.lam), rounded(body.I_ee)
     linear = linear_terms(replace(body, lam=np.zeros_like(lam), I_ee=np.zeros_like(I_ee)), rule)
-    columns = zip(np.swapaxes(I_ee, 0, 1).tolist(), np.swapaxes(lam, 0, 1).tolist(), strict=True)
+    columns = zip(np.moveaxis(I_ee, 0, -1).tolist(), np.moveaxis(lam, 0, -1).tolist(), strict=True)
     return DenseTerms(linear, [DenseColumn(*each) for each in columns])
 
 

@@ -13,11 +13,14 @@ from typing import NamedTuple
 from pliant.bodies.modal_terms import ModalSection, ModalTerms
 from pliant.bodies.terms import Bias, Blocks, FrameTerms, Role
 from pliant.spatial.scalars import Scalar
-from pliant.spatial.vectors import Matrix, Vector, add, dot, plus, scale, transpose, zeros
+from pliant.spatial.vectors import Matrix, Vector, dot, plus, scale, times, transpose
 
 
 class DenseColumn(NamedTuple):
-    """What a coordinate k has in common with all others: I_ee_ik (n, 3, 3) and lambda_ik (n, 3) for all i."""
+    """What a coordinate k has in common with all others i: I_ee_ik (3, 3, n) and lambda_ik (3, n).
+
+    An entry of them for all i is a row of numbers side by side: what is summed over i runs along it.
+    """
 
     I_ee: list[Matrix]
     lam: Matrix
@@ -74,11 +77,8 @@ class DenseTerms(NamedTuple):
         v_e: Vector,
     ) -> CoupledColumn:
         """A column; those before it do not matter."""
-        N, turned, swung = zeros(3, 3), [0.0] * 3, [0.0] * 3
-        for I_ee, lam, q, rate in zip(station.I_ee, station.lam, q_e, scale(2.0, v_e), strict=True):
-            N = [add(row, scale(q, own)) for row, own in zip(N, I_ee, strict=True)]
-            turned, swung = add(turned, scale(q, lam)), add(swung, scale(rate, lam))
-        return CoupledColumn(N, turned, swung)
+        N = [times(rows, q_e) for rows in station.I_ee]
+        return CoupledColumn(N, times(station.lam, q_e), scale(2.0, times(station.lam, v_e)))
 
     def at(self, stations: list[None], loaded: list[CoupledColumn]) -> DenseTerms:
         """The same terms where everything is wanted at one state."""

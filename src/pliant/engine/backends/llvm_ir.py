@@ -9,6 +9,7 @@ import struct
 from collections.abc import Container, Mapping, Sequence
 from typing import Any, Protocol
 
+from pliant.engine.backends.sums import SIDE_BY_SIDE, SUMS, LongSum, Stretch
 from pliant.engine.trace.tape import FROZEN, LEAVES, PIECEWISE, Node, Tape, live
 from pliant.spatial.scalars import Scalar
 
@@ -72,6 +73,7 @@ class Emitter:
     """Writes the straight pieces of a tape one after the other.
 
     slots  values that pieces hand on: entry -> the place where it is held, whether there is one value per lane
+    sums   entries that are long sums
     """
 
     def __init__(
@@ -81,9 +83,10 @@ class Emitter:
         given: Mapping[int, object],
         packs: Mapping[int, list[int]],
         slots: Mapping[int, tuple[int, bool]] | None = None,
+        sums: Mapping[int, LongSum] | None = None,
     ) -> None:
         self.tape, self.lanes, self.given, self.packs = tape, lanes, given, packs
-        self.slots = slots or {}
+        self.slots, self.sums = slots or {}, sums or {}
         self.types = {False: "double", True: vector_type(lanes)}
 
     def write(self, piece: CodePiece, order: list[int], results: Sequence[tuple[object, Scalar]]) -> None:
@@ -93,10 +96,13 @@ class Emitter:
         self.wide: dict[int, bool] = {}
         self.splats: dict[int, str] = {}
         self.sincos: dict[int, tuple[str, str]] = {}
+        self.block = "entry"
         # addresses of results first, values later: pointers are cheap, live values are not
         targets = [(*piece.at(target), x) for target, x in results]
         for i in order:
-            if self.tape.op[i] not in LEAVES and i not in self.given:
+            if i in self.sums:
+                self.value[i], self.wide[i] = self._long_sum(self.sums[i])
+            elif self.tape.op[i] not in LEAVES and i not in self.given:
                 self._operation(i)
         for pointer, held, x in targets:
             if type(x) is not Node:
@@ -136,6 +142,55 @@ class Emitter:
             pointer, held = self.piece.at(self.given[i] if i in self.given else self.tape.a[i])
             self.value[i], self.wide[i] = self.w.let(f"load {vector_type(held)}, ptr {pointer}, align 8"), held > 1
         return self.wide[i]
+
+    def _long_sum(self, found: LongSum) -> tuple[str, bool]:
+        """Its value, and whether it is one per lane."""
+        parts = [self._stretch(each) for each in found.stretches]
+        parts += [(self.value[i], self.wide[i]) for i in found.alone]
+        by_lane = any(wide for _, wide in parts)
+        names = [self.w.in_lanes(x, self.lanes) if by_lane and not wide else x for x, wide in parts]
+        return self._added(names, self.types[by_lane]), by_lane
+
+    def _added(self, names: list[str], kind: str) -> str:
+        total = names[0]
+        for name in names[1:]:
+            total = self.w.let(f"fadd contract {kind} {total}, {name}")
+        return total
+
+    def _stretch(self, stretch: Stretch) -> tuple[str, bool]:
+        """A stretch of a sum as a loop: several sums go on side by side.
+
+        Of scalars a register holds some products that follow each other, else the lanes of one.
+        """
+        w = self.w
+        bases = [self.piece.at(address) for address in stretch.first]
+        by_lane = any(held > 1 for _, held in bases)
+        step, t = (1, self.types[True]) if by_lane else (SIDE_BY_SIDE, vector_type(SIDE_BY_SIDE))
+        name, sums = f"sum{w.names}", range(SUMS)
+        w.lines += [f"  br label %{name}", f"{name}:"]
+        w.do(f"%{name}_k = phi i64 [ 0, %{self.block} ], [ %{name}_next, %{name} ]")
+        for j in sums:
+            w.do(f"%{name}_{j} = phi {t} [ zeroinitializer, %{self.block} ], [ %{name}_{j}_next, %{name} ]")
+        here = [(element(w, base, f"%{name}_k", held), held) for base, held in bases]
+        for j in sums:
+            x, y = (self._factors(element(w, base, step * j, held), held, by_lane) for base, held in here)
+            product = w.let(f"fmul contract {t} {x}, {y}")
+            w.do(f"%{name}_{j}_next = fadd contract {t} %{name}_{j}, {product}")
+        w.do(f"%{name}_next = add i64 %{name}_k, {step * SUMS}")
+        w.do(f"%{name}_more = icmp slt i64 %{name}_next, {stretch.count}")
+        self.block = f"{name}_done"
+        w.lines += [f"  br i1 %{name}_more, label %{name}, label %{self.block}", f"{self.block}:"]
+        total = self._added([f"%{name}_{j}_next" for j in sums], t)
+        if by_lane:
+            return total, True
+        return self._added([w.let(f"extractelement {t} {total}, i32 {k}") for k in range(step)], "double"), False
+
+    def _factors(self, pointer: str, held: int, by_lane: bool) -> str:
+        """Of the products in a register."""
+        if not by_lane:
+            return self.w.let(f"load {vector_type(SIDE_BY_SIDE)}, ptr {pointer}, align 8")
+        value = self.w.let(f"load {vector_type(held)}, ptr {pointer}, align 8")
+        return value if held > 1 else self.w.in_lanes(value, self.lanes)
 
     def _operation(self, i: int) -> None:
         tape, w = self.tape, self.w

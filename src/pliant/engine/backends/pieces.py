@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pliant.engine.backends.llvm_ir import CodePiece, Emitter, packed_angles
 from pliant.engine.backends.loop_pieces import HeldValues, Moving, write_loop
 from pliant.engine.backends.repeats import ENTRY, Integers, Operands, Stretch, operands, repeats, widths
+from pliant.engine.backends.sums import long_sums
 from pliant.engine.trace.program import Address
 from pliant.engine.trace.tape import LEAVES, Node, Tape, live
 from pliant.spatial.scalars import Scalar
@@ -51,9 +52,10 @@ def emit(
     """
     given = given or {}
     order, packs = packed_angles(tape, live((x for _, x in results), given), given)
-    if len(order) <= LONG:
+    sums, shorter = long_sums(tape, order, results, given)
+    if len(shorter) <= LONG:
         piece = begin()
-        Emitter(tape, lanes, given, packs).write(piece, order, results)
+        Emitter(tape, lanes, given, packs, sums=sums).write(piece, shorter, results)
         return [piece], 0
     scratch = begin()
     plan = _Plan(tape, order, packs, given, results, lambda array: scratch.at(Address(array, "", 0))[1] > 1)
