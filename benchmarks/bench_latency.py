@@ -203,9 +203,9 @@ def measure(options: Options) -> Section:
             label = f"first {what}, empty cache, 96 coordinates to second order"
             section.add(Row(case, label, took, "s", *unit, faster=False, goal=within(2.0)))
     for case, robot, what, seconds in FIRST_RUNS:
-        took = _run(LARGE.format(girder=GIRDER, robot=robot, work=FIRST[what]), "")
+        took, beside = _beside_unit(LARGE.format(girder=GIRDER, robot=robot, work=FIRST[what]))
         label = f"first {what} of finite elements, empty cache"
-        section.add(Row(case, label, took, "s", *unit, faster=False, goal=within(seconds)))
+        section.add(Row(case, label, took, "s", UNIT, beside, faster=False, goal=within(seconds)))
     took = _smallest(SECOND_RUN, "")
     section.add(Row("two-link-flexible", "set-up of a further run", took, "s", *unit, faster=False, goal=within(3e-3)))
     took, label = _smallest(OTHER_PAYLOAD, ""), "set-up of a run with another payload"
@@ -247,6 +247,13 @@ pliant.Dynamics(pliant.load({robot!r}))
 
 def _smallest(work: str, cache: str) -> float:
     return min(_run(work, cache) for _ in range(ROUNDS))
+
+
+def _beside_unit(work: str) -> tuple[float, float]:
+    """The same of what takes so long that the processor's pace changes meanwhile, and of the unit, in turns."""
+    rounds = [(_run(work, ""), _run(UNIT, "")) for _ in range(ROUNDS)]
+    took, unit = (min(each) for each in zip(*rounds, strict=True))
+    return took, unit
 
 
 def _run(work: str, cache: str) -> float:

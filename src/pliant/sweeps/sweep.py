@@ -27,7 +27,7 @@ from pliant.sweeps.variation import Cases, make_cases
 from pliant.sweeps.work import ABREAST, CaseRow, Own, SweepJob
 from pliant.sweeps.workers import Chunk, here, on_cluster, processes, read_jobs
 
-LARGEST_CHUNK = 3 * ABREAST
+LARGEST_CHUNK = 2 * ABREAST
 LANES = 8
 """The most that processors have: chunks of so many leave none empty."""
 CHUNKS_PER_WORKER = 8

@@ -39,7 +39,7 @@ ACTIONS = ("simulate", "modes", "equilibrium")
 MODES = 6
 """Natural frequencies that are kept without being asked."""
 LONGEST_REASON = 400
-ABREAST = 16
+ABREAST = 24
 """Cases that are stepped together: some lanes full, so that robots of several structures find others of their kind."""
 
 

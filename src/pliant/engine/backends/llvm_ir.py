@@ -9,7 +9,7 @@ import struct
 from collections.abc import Container, Mapping, Sequence
 from typing import Any, Protocol
 
-from pliant.engine.backends.sums import SIDE_BY_SIDE, SUMS, LongSum, Stretch
+from pliant.engine.backends.sums import SIDE_BY_SIDE, SUMS, LongSum, Products
 from pliant.engine.trace.tape import FROZEN, LEAVES, PIECEWISE, Node, Tape, live
 from pliant.spatial.scalars import Scalar
 
@@ -146,7 +146,9 @@ class Emitter:
     def _long_sum(self, found: LongSum) -> tuple[str, bool]:
         """Its value, and whether it is one per lane."""
         parts = [self._stretch(each) for each in found.stretches]
-        parts += [(self.value[i], self.wide[i]) for i in found.alone]
+        for i in found.alone:
+            wide = self._fetch(i)
+            parts.append((self.value[i], wide))
         by_lane = any(wide for _, wide in parts)
         names = [self.w.in_lanes(x, self.lanes) if by_lane and not wide else x for x, wide in parts]
         return self._added(names, self.types[by_lane]), by_lane
@@ -157,7 +159,7 @@ class Emitter:
             total = self.w.let(f"fadd contract {kind} {total}, {name}")
         return total
 
-    def _stretch(self, stretch: Stretch) -> tuple[str, bool]:
+    def _stretch(self, stretch: Products) -> tuple[str, bool]:
         """A stretch of a sum as a loop: several sums go on side by side.
 
         Of scalars a register holds some products that follow each other, else the lanes of one.
@@ -177,7 +179,7 @@ class Emitter:
             product = w.let(f"fmul contract {t} {x}, {y}")
             w.do(f"%{name}_{j}_next = fadd contract {t} %{name}_{j}, {product}")
         w.do(f"%{name}_next = add i64 %{name}_k, {step * SUMS}")
-        w.do(f"%{name}_more = icmp slt i64 %{name}_next, {stretch.count}")
+        w.do(f"%{name}_more = icmp slt i64 %{name}_next, {stretch.length}")
         self.block = f"{name}_done"
         w.lines += [f"  br i1 %{name}_more, label %{name}, label %{self.block}", f"{self.block}:"]
         total = self._added([f"%{name}_{j}_next" for j in sums], t)

@@ -7,7 +7,7 @@ and its text would be what takes longest to compile.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Container, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -23,17 +23,17 @@ LEAST = 2 * TURN
 """Products of a loop."""
 
 
-class Stretch(NamedTuple):
-    """A part of a sum: the first factors of its products, and how many there are; the others follow these."""
+class Products(NamedTuple):
+    """A stretch of a sum: the factors of its first product, and how many there are; other factors follow these."""
 
     first: tuple[Address, Address]
-    count: int
+    length: int
 
 
 class LongSum(NamedTuple):
-    """A sum of stretches and of products that stand alone, by their entries."""
+    """A sum of stretches and of entries that stand alone."""
 
-    stretches: list[Stretch]
+    stretches: list[Products]
     alone: list[int]
 
 
@@ -50,17 +50,14 @@ def long_sums(
     uses.update([a[i] for i in own])
     uses.update([b[i] for i in own])
     single = {i for i in products if uses[i] == 1 and not any(k in given for k in (i, a[i], b[i]))}
+    # what is added one after the other, whatever it begins with
     chains: dict[int, list[int]] = {}
     for i in own:
         before, last = a[i], b[i]
-        if last not in single or op[i] != "+":
-            continue
-        if before in chains and uses[before] == 1:
-            chains[i] = chains.pop(before)
+        if last in single and op[i] == "+":
+            chains[i] = chains.pop(before) if before in chains and uses[before] == 1 else [before]
             chains[i].append(last)
-        elif before in single:
-            chains[i] = [before, last]
-    sums = {end: found for end, chain in chains.items() if (found := _in_stretches(tape, chain)).stretches}
+    sums = {end: found for end, chain in chains.items() if (found := _in_stretches(tape, chain, single)).stretches}
     if not sums:
         return sums, order
     alone = [tape.nodes[i] for each in sums.values() for i in each.alone]
@@ -68,21 +65,21 @@ def long_sums(
     return sums, [i for i in order if i in kept]
 
 
-def _in_stretches(tape: Tape, chain: list[int]) -> LongSum:
-    """The products of a sum, those in long stretches taken together."""
-    factors = [tuple(sorted((tape.a[tape.a[i]], tape.a[tape.b[i]]))) for i in chain]
+def _in_stretches(tape: Tape, chain: list[int], products: Container[int]) -> LongSum:
+    """The parts of a sum, those products taken together that are side by side."""
+    factors = [sorted((tape.a[tape.a[i]], tape.a[tape.b[i]])) if i in products else [] for i in chain]
 
-    def begin(k: int) -> tuple[Address, ...]:
-        """Where the factors of a stretch would begin that has been going on since the first product."""
-        return tuple(address._replace(index=address.index - k) for address in factors[k])
+    def begin(k: int) -> list[Address]:
+        """Where a stretch would begin that has been going on since the first part, to the kth."""
+        return [address._replace(index=address.index - k) for address in factors[k]]
 
     out = LongSum([], [])
     for _, several in groupby(range(len(chain)), key=begin):
         places = list(several)
-        count = len(places) // TURN * TURN
-        if count >= LEAST:
+        length = len(places) // TURN * TURN
+        if length >= LEAST:
             x, y = factors[places[0]]
-            out.stretches.append(Stretch((x, y), count))
-            places = places[count:]
+            out.stretches.append(Products((x, y), length))
+            places = places[length:]
         out.alone.extend(chain[k] for k in places)
     return out

@@ -50,9 +50,7 @@ def row_of(constants: Any) -> tuple[Key, Floats] | None:
 
 def _lay_out(node: Any, skeleton: list[Hashable], numbers: list[Any]) -> None:
     """Raises OverflowError where arrays are so large that their pattern is not kept."""
-    if isinstance(node, float):
-        numbers.append(node)
-    elif isinstance(node, np.ndarray):
+    if isinstance(node, np.ndarray):
         skeleton.append(node.shape)
         if len(numbers) + node.size > LARGEST:
             raise OverflowError
@@ -79,7 +77,11 @@ def _lay_out(node: Any, skeleton: list[Hashable], numbers: list[Any]) -> None:
     elif isinstance(node, tuple):
         skeleton.append(type(node))
         for part in node:
-            _lay_out(part, skeleton, numbers)
+            # most are plain numbers
+            if type(part) is float:
+                numbers.append(part)
+            else:
+                _lay_out(part, skeleton, numbers)
     else:
         numbers.append(node)
 
