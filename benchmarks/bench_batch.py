@@ -68,7 +68,7 @@ class Races:
         self.times: dict[str, float] = {}
 
     def go_on(self, seconds: float) -> None:
-        found = race(self._on_one_core, seconds / 2, process_time) | race(self._waited_for, seconds / 2)
+        found = race(self._on_one_core, seconds, process_time) | race(self._waited_for, seconds / 2)
         self.times = {key: min(time, self.times.get(key, time)) for key, time in found.items()}
 
     def rows(self, name: str) -> list[Row]:

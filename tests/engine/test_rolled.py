@@ -217,6 +217,19 @@ def test_kernels_know_the_structural_zeros(algorithm):
     assert one_piece.total <= by_link.total <= 1.05 * one_piece.total
 
 
+@pytest.mark.parametrize("algorithm", ALGORITHMS.values(), ids=lambda each: each.name)
+@pytest.mark.parametrize("seeds", [(), ("q",)])
+def test_no_kernel_reads_what_it_writes(algorithm, seeds):
+    """Results go to memory as soon as they are known."""
+    tree = Dynamics(zoo.robot("mixed"), compile="never").tree
+    for program in (rolled(algorithm, tree, seeds), whole(algorithm, tree, seeds)):
+        kernels = [kernel for each in program.passes for kernel in each.kernels]
+        assert kernels
+        for kernel in kernels:
+            written = {address for address, _ in (*kernel.results, *kernel.still_results)}
+            assert not written & {*kernel.reads(), *kernel.saved.values()}
+
+
 def test_small_robots_are_one_kernel():
     tree = zoo.tree_of(zoo.robot("pendulum"))
     assert len(Program(FORWARD, tree).traced.passes) == 1

@@ -334,6 +334,7 @@ class Evaluator:
         self.size = program.tree.size
         self._free: deque[Workspace] = deque()
         self._groups: deque[_Group] = deque()
+        self._batch: tuple[jit.LoadedCode, Callable[[int], None]] | None = None
 
     def workspace(self) -> Workspace:
         """New buffers, for callers that keep their own."""
@@ -356,31 +357,44 @@ class Evaluator:
         plan, code = self.program.load("batch")
         arrays = [np.ascontiguousarray(x, dtype=float) for x in inputs]
         count = len(arrays[0])
+        shape = count, self.size
         for name, x in zip(self.program.algorithm.inputs, arrays, strict=True):
-            if x.shape != (count, self.size):
+            if x.shape != shape:
                 raise ValueError(f"{name} has shape {x.shape}; the batch needs ({count}, {self.size})")
         out = np.empty((count, plan.outputs))
-        call = _FREE(code.address(plan.entry))
+        call = self._call(code, plan.entry)
         workers = max(1, min(threads or _processors(), count // GROUP))
         step = -(-count // workers)
         step += -step % plan.lanes
-        rows = [(a.ctypes.data, a.strides[0]) for a in (*arrays, out)]
+        given, result = [_address(x) for x in arrays], _address(out)
 
         def part(start: int) -> None:
             try:
                 told = self._groups.pop()
             except IndexError:
                 told = _Group(plan, self.constants, self.gravity, self.size, len(arrays))
-            *places, result = (address + start * stride for address, stride in rows)
-            told.words[told.inputs], told.words[told.out] = places, result
+            row = 8 * self.size * start
+            told.words[told.inputs] = [place + row for place in given]
+            told.words[told.out] = result + 8 * plan.outputs * start
             told.words[told.count] = min(step, count - start)
             call(told.address)
             self._groups.append(told)
 
-        starts = range(0, count, step) if count else range(0)
-        if len(starts) > 1:
-            list(_threads().map(part, starts))
+        if count <= step:
+            if count:
+                part(0)
         else:
-            for start in starts:
-                part(start)
+            list(_threads().map(part, range(0, count, step)))
         return out
+
+    def _call(self, code: jit.LoadedCode, entry: str) -> Callable[[int], None]:
+        """The compiled batch, made callable once."""
+        if self._batch is None or self._batch[0] is not code:
+            self._batch = code, _FREE(code.address(entry))
+        return self._batch[1]
+
+
+def _address(a: Floats) -> int:
+    """Where an array begins; ``a.ctypes`` takes as long as some states."""
+    address: int = a.__array_interface__["data"][0]
+    return address

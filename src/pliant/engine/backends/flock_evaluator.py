@@ -53,12 +53,11 @@ def flock_ir(program: RolledProgram, name: str, lanes: int) -> str:
             others = w.let(f"or i1 {others}, {is_other}")
         with w.when(others):
             # states of one robot follow each other: its constants stay in their lanes
-            rows_to_lanes(w, "%constants", "%constants_lanes", "%numbers", robots, lanes)
-            rows_to_lanes(w, "%gravity", "%gravity_lanes", "3", robots, lanes)
+            rows_to_lanes(w, {"%constants": "%constants_lanes"}, "%numbers", robots, lanes)
+            rows_to_lanes(w, {"%gravity": "%gravity_lanes"}, "3", robots, lanes)
             for robot, before in zip(robots, held, strict=True):
                 w.put("i64", robot, before)
-        for array in program.inputs:
-            rows_to_lanes(w, f"%{array}", f"%{array}_lanes", "%size", states, lanes)
+        rows_to_lanes(w, {f"%{array}": f"%{array}_lanes" for array in program.inputs}, "%size", states, lanes)
         given = [n if n == "store" else f"{n}_lanes" for n in arrays.lanes]
         w.do(f"call void @{name}({', '.join(f'ptr %{p}' for p in (*given, 'rows'))}, i64 %links)")
         lanes_to_rows(w, "%out_lanes", "%out", "%outputs", states, lanes)

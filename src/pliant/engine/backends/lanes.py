@@ -11,6 +11,8 @@ LINE = 8
 """Numbers of a cache line."""
 AHEAD = "ahead"
 """The function that asks for lines of the next group of states, and the array of integers that it is told by."""
+FIELDS = 3
+"""Numbers that it is told of rows of inputs, and of those of outputs."""
 SMALL = 256
 """Numbers of a group: hardware fetches fewer in time by itself."""
 
@@ -27,18 +29,20 @@ def padded(size: int, lanes: int) -> int:
     return -(-size // lanes) * lanes
 
 
-def rows_to_lanes(w: Flow, rows: str, target: str, size: str, states: list[str], lanes: int) -> None:
-    """target[i][k] = rows[states[k]][i] for all i."""
+def rows_to_lanes(w: Flow, moved: dict[str, str], size: str, states: list[str], lanes: int) -> None:
+    """target[i][k] = rows[states[k]][i] for all i, for arrays of rows and their targets."""
     t = vector_type(lanes)
-    starts = [w.at(rows, w.imul(state, size)) for state in states]
+    offsets = [w.imul(state, size) for state in states]
+    starts = {target: [w.at(rows, offset) for offset in offsets] for rows, target in moved.items()}
     for base, mask in _blocks(w, size, lanes):
-        vectors = []
-        for start in starts:
-            place = w.at(start, base)
-            part = f"call {t} @llvm.masked.load.v{lanes}f64.p0(ptr {place}, i32 8, {mask}, {t} zeroinitializer)"
-            vectors.append(w.let(part if mask else f"load {t}, ptr {place}, align 8"))
-        for k, vector in enumerate(_transposed(w, vectors, lanes)):
-            w.do(f"store {t} {vector}, ptr {element(w, target, w.iadd(base, k), lanes)}, align {8 * lanes}")
+        for target, places in starts.items():
+            vectors = []
+            for start in places:
+                place = w.at(start, base)
+                part = f"call {t} @llvm.masked.load.v{lanes}f64.p0(ptr {place}, i32 8, {mask}, {t} zeroinitializer)"
+                vectors.append(w.let(part if mask else f"load {t}, ptr {place}, align 8"))
+            for k, vector in enumerate(_transposed(w, vectors, lanes)):
+                w.do(f"store {t} {vector}, ptr {element(w, target, w.iadd(base, k), lanes)}, align {8 * lanes}")
 
 
 def lanes_to_rows(w: Flow, source: str, rows: str, size: str, states: list[str], lanes: int) -> None:
@@ -97,8 +101,8 @@ class Ahead:
     """Asks memory for the next group of states while a group is computed, a few lines before every kernel.
 
     All lines at once would stand in the way: a core waits for a few dozen of them at a time, and hardware forgets a
-    stream while a group is computed. What ``ahead`` is told: the lines that it asks for in each row of inputs and in
-    one of outputs, and where it has come to in each of them.
+    stream while a group is computed. What ``ahead`` is told, for rows of inputs and for those of outputs: how far it
+    goes in a call, where it has come to, where it ends (all in numbers); and then where the rows begin.
     """
 
     def __init__(self, inputs: Sequence[str]) -> None:
@@ -108,33 +112,43 @@ class Ahead:
     def text(self) -> str:
         """The function; the last of the streams is written to."""
         w = Flow()
-        for counted, streams in ((0, range(len(self._streams) - 1)), (1, [len(self._streams) - 1])):
-            with w.repeat(w.get("i64", _word(w, counted))):
+        for kind, streams in enumerate((range(len(self._streams) - 1), [len(self._streams) - 1])):
+            far, come_to, end = (w.get("i64", _word(w, FIELDS * kind + k)) for k in range(FIELDS))
+            stop = w.iadd(come_to, far)
+            stop = w.let(f"select i1 {w.iless(stop, end)}, i64 {stop}, i64 {end}")
+            here = w.variable("i64", come_to)
+            with w.loop(lambda here=here, stop=stop: w.iless(w.get("i64", here), stop)):  # type: ignore[misc]
+                at = w.get("i64", here)
                 for k in streams:
-                    place = _word(w, 2 + k)
-                    line = w.get("ptr", place)
-                    w.do(f"call void @llvm.prefetch.p0(ptr {line}, i32 {counted}, i32 3, i32 1)")
-                    w.put("ptr", w.at(line, LINE), place)
+                    line = w.at(w.get("ptr", _word(w, 2 * FIELDS + k)), at)
+                    w.do(f"call void @llvm.prefetch.p0(ptr {line}, i32 {kind}, i32 3, i32 1)")
+                w.put("i64", w.iadd(at, LINE), here)
+            w.put("i64", w.get("i64", here), _word(w, FIELDS * kind + 1))
         text = w.text(AHEAD, f"ptr %{AHEAD}", attributes="internal")
         return f"declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n{text}"
 
     def begin(self, w: Flow, calls: str, sizes: tuple[str, str], lanes: int) -> str:
-        """Before the first group: how many lines it is in each call; where that stands, or null for small groups.
+        """Before the first group: how far it goes in each call; where that stands, or null for small groups.
 
         sizes  of a row of inputs and of one of outputs
         """
-        w.head.append(f"  %{AHEAD} = alloca [{2 + len(self._streams)} x i64], align 8")
+        w.head.append(f"  %{AHEAD} = alloca [{2 * FIELDS + len(self._streams)} x i64], align 8")
         share = w.imul(calls, LINE)
-        for k, size in enumerate(sizes):
-            w.put("i64", w.let(f"udiv i64 {w.iadd(w.imul(size, lanes), w.iadd(share, -1))}, {share}"), _word(w, k))
+        for kind, size in enumerate(sizes):
+            end = w.imul(size, lanes)
+            lines = w.let(f"udiv i64 {w.iadd(end, w.iadd(share, -1))}, {share}")
+            w.put("i64", w.imul(lines, LINE), _word(w, FIELDS * kind))
+            w.put("i64", end, _word(w, FIELDS * kind + 2))
         whole = w.iadd(w.imul(sizes[0], lanes * (len(self._streams) - 1)), w.imul(sizes[1], lanes))
         return w.let(f"select i1 {w.iless(whole, SMALL)}, ptr null, ptr %{AHEAD}")
 
     def set(self, w: Flow, group: str, sizes: tuple[str, str]) -> None:
         """The next group of states begins with this one."""
+        for kind in (0, 1):
+            w.put("i64", "0", _word(w, FIELDS * kind + 1))
         for k, stream in enumerate(self._streams):
             start = w.at(f"%{stream}", w.imul(group, sizes[stream == "out"]))
-            w.put("ptr", start, _word(w, 2 + k))
+            w.put("ptr", start, _word(w, 2 * FIELDS + k))
 
 
 def _word(w: Flow, k: int) -> str:

@@ -6,6 +6,7 @@ A value is either one double (the same in all lanes) or one double per lane; arr
 from __future__ import annotations
 
 import struct
+from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -97,25 +98,39 @@ class Emitter:
         self.splats: dict[int, str] = {}
         self.sincos: dict[int, tuple[str, str]] = {}
         self.block = "entry"
-        # addresses of results first, values later: pointers are cheap, live values are not
-        targets = [(*piece.at(target), x) for target, x in results]
-        for i in order:
-            if i in self.sums:
-                self.value[i], self.wide[i] = self._long_sum(self.sums[i])
-            elif self.tape.op[i] not in LEAVES and i not in self.given:
-                self._operation(i)
-        for pointer, held, x in targets:
-            if type(x) is not Node:
-                stored = splat(float(x), held)
+        # results go where they belong at once: no kernel reads what it writes, and registers are scarce
+        own, late = defaultdict[int, list[object]](list), list[tuple[object, Scalar]]()
+        computed = {i for i in order if self._is_computed(i)}
+        for target, x in results:
+            if type(x) is Node and x.index in computed:
+                own[x.index].append(target)
             else:
-                self._fetch(x.index)
-                stored = self._as_vector(x.index) if held > 1 else self.value[x.index]
-            self.w.do(f"store {vector_type(held)} {stored}, ptr {pointer}, align 8")
-        for i in order if self.slots else ():
+                late.append((target, x))
+        for i in order:
+            if i not in computed:
+                continue
+            self._operation(i)
+            for target in own.get(i, ()):
+                self._store(target, self.tape.nodes[i])
             if i in self.slots:
                 slot, wide = self.slots[i]
                 pointer = element(self.w, HELD, slot, self.lanes)
                 self.w.do(f"store {self.types[wide]} {self.value[i]}, ptr {pointer}, align 8")
+        for target, x in late:
+            self._store(target, x)
+
+    def _is_computed(self, i: int) -> bool:
+        return i in self.sums or (self.tape.op[i] not in LEAVES and i not in self.given)
+
+    def _store(self, target: object, x: Scalar) -> None:
+        """Put a result where it belongs."""
+        pointer, held = self.piece.at(target)
+        if type(x) is not Node:
+            stored = splat(float(x), held)
+        else:
+            self._fetch(x.index)
+            stored = self._as_vector(x.index) if held > 1 else self.value[x.index]
+        self.w.do(f"store {vector_type(held)} {stored}, ptr {pointer}, align 8")
 
     def _as_vector(self, i: int) -> str:
         if self.wide[i]:
@@ -195,6 +210,9 @@ class Emitter:
         return value if held > 1 else self.w.in_lanes(value, self.lanes)
 
     def _operation(self, i: int) -> None:
+        if i in self.sums:
+            self.value[i], self.wide[i] = self._long_sum(self.sums[i])
+            return
         tape, w = self.tape, self.w
         op, a, b = tape.op[i], tape.a[i], tape.b[i]
         by_lane = self._fetch(a)

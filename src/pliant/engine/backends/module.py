@@ -160,8 +160,7 @@ def batch_ir(program: RolledProgram, name: str, lanes: int) -> str:
             # lanes beyond the end repeat the last state
             state = w.iadd(first, k)
             states.append(w.let(f"select i1 {w.iless(state, '%count')}, i64 {state}, i64 {last}"))
-        for array in program.inputs:
-            rows_to_lanes(w, f"%{array}", f"%{array}_lanes", "%size", states, lanes)
+        rows_to_lanes(w, {f"%{array}": f"%{array}_lanes" for array in program.inputs}, "%size", states, lanes)
         held = [f"%{n}_lanes" if n in program.inputs or n == "out" else f"%{n}" for n in arrays.lanes]
         following = w.iadd(first, lanes)
         ahead.set(w, following, sizes)
