@@ -22,7 +22,7 @@ def moves(request):
     for move in (rows_to_lanes, lanes_to_rows):
         w = Flow()
         states = [str((k + 1) % lanes) for k in range(lanes)]
-        ends = ("%rows", "%wide") if move is rows_to_lanes else ("%wide", "%rows")
+        ends = ({"%rows": "%wide"},) if move is rows_to_lanes else ("%wide", "%rows")
         move(w, *ends, "%size", states, lanes)
         texts.append(w.text(move.__name__, "ptr %rows, ptr %wide, i64 %size"))
     code = jit.LoadedCode(jit.machine_code("".join([*texts, ATTRIBUTES])))
