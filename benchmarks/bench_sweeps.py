@@ -19,7 +19,7 @@ from pliant.engine.stepping.lane_system import LaneRun
 from pliant.sweeps.subject import changed
 from pliant.sweeps.work import SweepJob, run_chunk
 
-CASES, ROUNDS = 48, 6
+CASES, ROUNDS = 48, 10
 BY_REUSE, BY_LANES = Goal("<=", 14.0), Goal("<=", 4.5)
 """Of the time that the steps of one run take in machine code: 8 s and 2.5 s for a thousand runs of two seconds on two
 cores on which these steps take 1.1 ms."""

@@ -1,5 +1,7 @@
 """One kernel per class of link, called in a loop: the numbers and tangents of the robot in one piece."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from pliant.bodies.terms import BendingBody
 from pliant.dynamics import Dynamics
 from pliant.engine.backends import evaluator
 from pliant.engine.backends.evaluator import Evaluator, Program, still_links
-from pliant.engine.backends.module import program_ir
+from pliant.engine.backends.module import module_ir, program_ir
 from pliant.engine.backends.replay import ReplayEvaluator
 from pliant.engine.trace import rolled as rolled_programs
 from pliant.engine.trace.rolled import counted, rolled, whole
@@ -158,6 +160,32 @@ def test_the_code_does_not_grow_with_the_robot(algorithm):
     assert [len(each.kernels) for each in short.passes] == [len(each.kernels) for each in long.passes]
     assert program_ir(short, 1)[0] == program_ir(long, 1)[0]
     assert len(long.parents) == 20
+
+
+def alternating(n):
+    """A chain whose joints turn to and fro: its links are of two classes whose kernels differ in some signs only."""
+    beam = zoo.beam(0.7, modes=zoo.Modes(shape="clamped-free", bend_y=2, bend_z=2))
+    turns = [zoo.Placement(rotation=zoo.Rotation(x=(-1) ** i * np.pi / 2)) for i in range(n)]
+    joints = [zoo.Joint(name=f"j{i}", axis="z", placement=each) for i, each in enumerate(turns)]
+    links = [zoo.Link(name=f"l{i}", joint=each, beam=beam) for i, each in enumerate(joints)]
+    return zoo.Robot(name="alternating", links=links)
+
+
+def test_pieces_that_kernels_have_in_common_are_one_function(monkeypatch, always_rolled):
+    monkeypatch.setattr("pliant.engine.backends.pieces.LONG", 60)
+    monkeypatch.setattr("pliant.engine.backends.pieces.PIECE", 40)
+    # no loops: they would take the same operations together in another way
+    monkeypatch.setattr("pliant.engine.backends.repeats.WORTHWHILE", 2.0)
+    arm = Dynamics(alternating(6), compile="never")
+    program = Program(FORWARD, arm.tree)
+    text = module_ir(program.traced, "single", 1)[0]
+    defined = re.findall(r"define internal void @(\w+_articulate_\d+_\d+)\(", text)
+    called = re.findall(r"call void @(\w+_articulate_\d+_\d+)\(", text)
+    assert len(defined) == len(set(called)) < 0.8 * len(called)
+    inputs = inputs_of(FORWARD, arm)
+    plain = np.array(result(FORWARD, run(FORWARD, arm.tree, {k: x.tolist() for k, x in inputs.items()})))
+    assert close(Evaluator(program)(*inputs.values()), plain)
+    assert close(Evaluator(program).batch(*([x] * 3 for x in inputs.values()))[2], plain)
 
 
 def rods(stations, links=2):

@@ -76,17 +76,28 @@ def element_i64(w: Writer, base: str, index: int) -> str:
     return base if index == 0 else w.let(f"getelementptr inbounds i64, ptr {base}, i64 {index}")
 
 
-class Called(NamedTuple):
-    """A kernel as functions: the arrays that they take, their text without names, the values they hand on."""
+class PieceText(NamedTuple):
+    """A function of a kernel: the arrays that it takes, and its text without a name."""
 
     arrays: tuple[str, ...]
-    pieces: tuple[str, ...]
+    text: str
+
+
+class Called(NamedTuple):
+    """A kernel as functions, and how many values they hand on."""
+
+    pieces: tuple[PieceText, ...]
     held: int
+
+    @property
+    def arrays(self) -> tuple[str, ...]:
+        """All that it takes."""
+        return tuple(dict.fromkeys(array for piece in self.pieces for array in piece.arrays))
 
     @property
     def length(self) -> int:
         """Of its text."""
-        return sum(map(len, self.pieces))
+        return sum(len(piece.text) for piece in self.pieces)
 
 
 class _Piece:
@@ -131,15 +142,18 @@ def kernel_ir(
 ) -> Called:
     """Functions that write some results of a kernel, one after the other."""
     pieces, held = emit(lambda: _Piece(program, arrays), kernel.tape, list(results), lanes, given)
-    taken = tuple(array for array in arrays.lanes if any(array in piece.used for piece in pieces))
-    parameters = {**dict.fromkeys(taken, POINTER), "row": "ptr noalias nocapture readonly"}
-    if len(pieces) > 1 or held:
-        parameters |= {HELD[1:]: POINTER}
-    return Called(taken, tuple(function_text(parameters, piece.w, lanes) for piece in pieces), held)
+    texts = []
+    for piece in pieces:
+        taken = tuple(array for array in arrays.lanes if array in piece.used)
+        parameters = {**dict.fromkeys(taken, POINTER), "row": "ptr noalias nocapture readonly"}
+        if len(pieces) > 1 or held:
+            parameters |= {HELD[1:]: POINTER}
+        texts.append(PieceText(taken, function_text(parameters, piece.w, lanes)))
+    return Called(tuple(texts), held)
 
 
 class Kernels:
-    """The kernels of a program as text; kernels of the same text are one function.
+    """The kernels of a program as text; kernels of the same text, and pieces of them, are one function.
 
     A call hands on only what the kernel takes: a dozen arguments cost as much as a small kernel.
     """
@@ -165,17 +179,24 @@ class Kernels:
 
     @property
     def text(self) -> str:
-        return "".join(self._text(name, called) for called, name in self._functions.items())
+        known: dict[str, str] = {}
+        return "".join(self._text(name, called, known) for called, name in self._functions.items())
 
-    def _text(self, name: str, called: Called) -> str:
-        """A function, or one that calls the pieces of a long one in turn."""
+    def _text(self, name: str, called: Called, known: dict[str, str]) -> str:
+        """A function, or one that calls the pieces of a long one in turn.
+
+        known  text of pieces of other kernels -> their names; new ones are added
+        """
         if len(called.pieces) == 1 and not called.held:
-            return called.pieces[0].replace(FUNCTION, f"@{name}")
-        text = "".join(piece.replace(FUNCTION, f"@{name}_{k}") for k, piece in enumerate(called.pieces))
+            return called.pieces[0].text.replace(FUNCTION, f"@{name}")
+        text = ""
         w, t = Writer(), vector_type(self._lanes)
         w.do(f"{HELD} = alloca {t}, i64 {max(called.held, 1)}, align 64")
-        given = ", ".join(f"ptr %{array}" for array in (*called.arrays, "row", HELD[1:]))
-        for k in range(len(called.pieces)):
-            w.do(f"call void @{name}_{k}({given})")
+        for k, piece in enumerate(called.pieces):
+            if piece.text not in known:
+                known[piece.text] = f"{name}_{k}"
+                text += piece.text.replace(FUNCTION, f"@{name}_{k}")
+            given = ", ".join(f"ptr %{array}" for array in (*piece.arrays, "row", HELD[1:]))
+            w.do(f"call void @{known[piece.text]}({given})")
         parameters = {**dict.fromkeys(called.arrays, POINTER), "row": POINTER}
         return text + function_text(parameters, w, self._lanes).replace(FUNCTION, f"@{name}")

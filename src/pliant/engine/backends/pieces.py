@@ -148,8 +148,8 @@ def _parts(n: int, loops: list[Stretch]) -> list[Straight | Stretch]:
     done = 0
     for loop in (*loops, None):
         stop = n if loop is None else loop.start
-        count = max(1, round((stop - done) / PIECE))
-        cuts = [done + (stop - done) * k // count for k in range(count + 1)]
+        # of equal lengths: kernels that begin alike have pieces in common
+        cuts = [done, *range(done + PIECE, stop - PIECE // 2, PIECE), stop]
         parts += [Straight(*cut) for cut in pairwise(cuts) if cut[0] < cut[1]]
         if loop is not None:
             parts.append(loop)

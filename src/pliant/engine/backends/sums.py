@@ -57,7 +57,8 @@ def long_sums(
         if last in single and op[i] == "+":
             chains[i] = chains.pop(before) if before in chains and uses[before] == 1 else [before]
             chains[i].append(last)
-    sums = {end: found for end, chain in chains.items() if (found := _in_stretches(tape, chain, single)).stretches}
+    long = {end: _in_stretches(tape, chain, single) for end, chain in chains.items() if len(chain) >= LEAST}
+    sums = {end: found for end, found in long.items() if found.stretches}
     if not sums:
         return sums, order
     alone = [tape.nodes[i] for each in sums.values() for i in each.alone]
