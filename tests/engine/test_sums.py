@@ -1,18 +1,15 @@
 """Long sums of products that lie side by side: loops on vectors give what the operations give one after the other."""
 
-import ctypes
-
 import numpy as np
 import pytest
 
 import pliant
+from compiled_tapes import evaluated
 from pliant.dynamics import Dynamics
-from pliant.engine.backends import jit
-from pliant.engine.backends.evaluator import BufferLayout, Evaluator, Program
+from pliant.engine.backends.evaluator import Evaluator, Program
 from pliant.engine.backends.module import module_ir
 from pliant.engine.backends.sums import LEAST, TURN, long_sums
 from pliant.engine.trace.program import Address
-from pliant.engine.trace.rolled import one_kernel
 from pliant.engine.trace.tape import Tape, live
 from pliant.formulations.recursive.passes import FORWARD, INVERSE, result, run
 
@@ -88,25 +85,11 @@ CASES = {
 }
 
 
-def traced(function, n):
-    tape = Tape()
-    outputs = function([tape.symbol(Address("q", "own", k)) for k in range(n)])
-    return one_kernel("several", ("q",), tape, outputs, [], n)
-
-
 @pytest.mark.parametrize("function", CASES)
 @pytest.mark.parametrize("n", [260, 292])
 def test_sums_are_those_of_python(function, n):
-    program = traced(function, n)
-    text, entry = module_ir(program, "single", 1)
+    out, text, expected = evaluated(function, n)
     assert text.count(LOOP) == CASES[function]
-    code = jit.LoadedCode(jit.machine_code(text))
-    q, out = np.cos(np.arange(1.0, n + 1)), np.zeros(program.outputs)
-    nothing, table = np.zeros(1), BufferLayout.of(program, entry).table
-    arrays = nothing, nothing, q, nothing, out, table
-    context = np.array([*(a.ctypes.data for a in arrays), len(table)], dtype=np.int64)
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address(entry))(context.ctypes.data)
-    expected = np.array(function(q.tolist()))
     assert np.abs(out - expected).max() <= TOLERANCE * n
 
 
