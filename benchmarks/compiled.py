@@ -11,7 +11,7 @@ from timing import Looped
 
 from pliant.engine.backends import jit
 from pliant.engine.backends.evaluator import Program, Workspace, aligned
-from pliant.engine.backends.lanes import padded
+from pliant.engine.backends.lanes import lane_numbers
 from pliant.formulations.recursive.passes import Algorithm
 
 if TYPE_CHECKING:
@@ -121,8 +121,8 @@ def batch(program: Program, inputs: Sequence[NDArray[np.float64]]) -> tuple[Loop
     out = np.empty((count, plan.outputs))
     table = np.array(plan.rows, dtype=np.int64)
     width = plan.lanes
-    arrays = [program.constants, program.gravity, *inputs, *(aligned(padded(size, width) * width) for _ in inputs)]
-    arrays += [aligned(plan.record_size * width), aligned(padded(plan.outputs, width) * width), out, table]
+    arrays = [program.constants, program.gravity, *inputs, *(aligned(lane_numbers(size, width)) for _ in inputs)]
+    arrays += [aligned(plan.record_size * width), aligned(lane_numbers(plan.outputs, width)), out, table]
     numbers = [len(table), count, size, plan.outputs]
     context = np.array([*(a.ctypes.data for a in arrays), *numbers], dtype=np.int64)
     return loop(code.address(plan.entry), context.ctypes.data, context, arrays, code), out

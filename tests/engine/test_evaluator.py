@@ -7,6 +7,7 @@ import pytest
 
 import zoo
 from pliant.dynamics import Dynamics
+from pliant.engine.backends import jit
 from pliant.engine.backends.evaluator import Evaluator, Program
 from pliant.engine.backends.module import module_ir
 from pliant.formulations.recursive.passes import FORWARD, INVERSE, MOTION, NoInertiaError
@@ -91,6 +92,20 @@ def test_a_batch_of_dense_solutions_has_its_efforts(arm):
     q, v, _ = states(arm, 3)
     tau = np.arange(3.0 * len(arm.inputs)).reshape(3, -1)
     assert close(arm.forward(q, v, tau, solver="dense"), arm.forward(q, v, tau), 1e-9)
+
+
+def test_a_batch_of_a_robot_without_coordinates():
+    """Rows without entries are moved in a block, for which there is room."""
+    held = {"name": "held", "joint": {"name": "weld", "type": "fixed"}, "rigid": {"mass": 1.0}}
+    arm = Dynamics(zoo.Robot(name="held", links=[held]))
+    none = np.zeros((5, 0))
+    assert arm.forces(none, none, none).shape == (5, 0)
+    evaluator = Evaluator(Program(INVERSE, arm.tree))
+    assert evaluator.batch(none, none, none).shape == (5, 0)
+    (group,) = evaluator._groups
+    lanes = jit.lanes()
+    *inputs, _, out = (part for part, _ in group._keep[2])
+    assert all(part.size >= lanes**2 for part in (*inputs, out))
 
 
 def test_an_empty_batch(arm):

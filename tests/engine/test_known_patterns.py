@@ -101,3 +101,9 @@ def test_the_table_does_not_grow(known, monkeypatch):
     for link in zoo.tree_of(zoo.robot("rigid-20")).links:
         _split_as_before(link)
     assert 0 < len(known) <= 5
+
+
+def test_numbers_of_numpy_are_numbers():
+    plain, typed = (row_of((kind(2.0), [kind(3.0)], None)) for kind in (float, np.float64))
+    assert plain[0] == typed[0]
+    assert plain[1].tolist() == typed[1].tolist() == [2.0, 3.0, 0.0]

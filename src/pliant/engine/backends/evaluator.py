@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from pliant.engine.backends import cache as disk
 from pliant.engine.backends import jit
 from pliant.engine.backends.kernels import rows
-from pliant.engine.backends.lanes import padded
+from pliant.engine.backends.lanes import lane_numbers, padded
 from pliant.engine.backends.module import module_ir
 from pliant.engine.backends.uncollected import end_all, uncollected
 from pliant.engine.trace.numbers import constants_of
@@ -314,8 +314,8 @@ class _Group:
 
     def __init__(self, plan: BufferLayout, constants: Floats, gravity: Floats, size: int, inputs: int) -> None:
         width, table = plan.lanes, plan.table
-        sizes = *[padded(size, width)] * inputs, plan.record_size, padded(plan.outputs, width)
-        parts = aligned_parts(*(n * width for n in sizes))
+        wide = [lane_numbers(size, width)] * inputs
+        parts = aligned_parts(*wide, plan.record_size * width, lane_numbers(plan.outputs, width))
         given = [constants.ctypes.data, gravity.ctypes.data, *[0] * inputs, *(address for _, address in parts)]
         self.inputs, self.out = slice(FIRST_INPUT, FIRST_INPUT + inputs), len(given)
         self.count = self.out + 3
@@ -389,9 +389,10 @@ class Evaluator:
 
     def _call(self, code: jit.LoadedCode, entry: str) -> Callable[[int], None]:
         """The compiled batch, made callable once."""
-        if self._batch is None or self._batch[0] is not code:
-            self._batch = code, _FREE(code.address(entry))
-        return self._batch[1]
+        found = self._batch
+        if found is None or found[0] is not code:
+            self._batch = found = code, _FREE(code.address(entry))
+        return found[1]
 
 
 def _address(a: Floats) -> int:

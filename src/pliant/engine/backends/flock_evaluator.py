@@ -16,7 +16,7 @@ from pliant.engine.backends.elementary import prelude
 from pliant.engine.backends.evaluator import BufferLayout, Program, Workspace, aligned_parts, stored
 from pliant.engine.backends.flow import Flow
 from pliant.engine.backends.kernels import POINTER, Arrays
-from pliant.engine.backends.lanes import lanes_to_rows, padded, rows_to_lanes, transposition_declarations
+from pliant.engine.backends.lanes import lane_numbers, lanes_to_rows, rows_to_lanes, transposition_declarations
 from pliant.engine.backends.module import ATTRIBUTES, entry_ir, program_ir
 from pliant.engine.trace.program import RolledProgram
 
@@ -97,8 +97,8 @@ class FlockEvaluator:
         table, robots = np.array(plan.rows, dtype=np.int64), np.ascontiguousarray(who, dtype=np.int64)
         if robots.min() < 0 or robots.max() >= len(self.constants):
             raise ValueError(f"the flock has robots 0 to {len(self.constants) - 1}; a state is of {robots.max()}")
-        wide = [padded(size, L) * L for size in (numbers, 3, *[self.size] * len(arrays))]
-        work = aligned_parts(*wide, plan.record_size * L, padded(plan.outputs, L) * L)
+        wide = [lane_numbers(size, L) for size in (numbers, 3, *[self.size] * len(arrays))]
+        work = aligned_parts(*wide, plan.record_size * L, lane_numbers(plan.outputs, L))
         before, after = [self.constants, self.gravity, *arrays], [out, table, robots]
         addresses = [*(a.ctypes.data for a in before), *(place for _, place in work), *(a.ctypes.data for a in after)]
         sizes = [len(table), count, self.size, plan.outputs, numbers]

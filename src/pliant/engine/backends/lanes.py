@@ -25,8 +25,13 @@ def transposition_declarations(lanes: int) -> str:
 
 
 def padded(size: int, lanes: int) -> int:
-    """Entries of a lane array that blocks of lanes can be written to."""
+    """A size in whole blocks of lanes."""
     return -(-size // lanes) * lanes
+
+
+def lane_numbers(size: int, lanes: int) -> int:
+    """Numbers of a lane array that rows can be moved to in blocks; rows without entries move one, too."""
+    return max(lanes, padded(size, lanes)) * lanes
 
 
 def rows_to_lanes(w: Flow, moved: dict[str, str], size: str, states: list[str], lanes: int) -> None:

@@ -50,7 +50,9 @@ def row_of(constants: Any) -> tuple[Key, Floats] | None:
 
 def _lay_out(node: Any, skeleton: list[Hashable], numbers: list[Any]) -> None:
     """Raises OverflowError where arrays are so large that their pattern is not kept."""
-    if isinstance(node, np.ndarray):
+    if isinstance(node, float):
+        numbers.append(node)
+    elif isinstance(node, np.ndarray):
         skeleton.append(node.shape)
         if len(numbers) + node.size > LARGEST:
             raise OverflowError
