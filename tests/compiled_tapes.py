@@ -1,7 +1,5 @@
 """Functions of n numbers as compiled code, to be compared with what Python gives."""
 
-import ctypes
-
 import numpy as np
 
 from pliant.engine.backends import jit
@@ -28,5 +26,5 @@ def evaluated(function, n):
     nothing, table = np.zeros(1), BufferLayout.of(program, entry).table
     arrays = nothing, nothing, q, nothing, out, table
     context = np.array([*(a.ctypes.data for a in arrays), len(table)], dtype=np.int64)
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address(entry))(context.ctypes.data)
+    code.called(entry)(context.ctypes.data)
     return out, text, np.array(function(q.tolist()))

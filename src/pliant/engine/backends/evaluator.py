@@ -45,8 +45,8 @@ _RECENT_LOCK = Lock()
 FIRST_INPUT = 2
 """Place of the inputs among the arguments of a compiled evaluation, after constants and gravity."""
 
-_HELD, _FREE = (kind(None, ctypes.c_void_p) for kind in (ctypes.PYFUNCTYPE, ctypes.CFUNCTYPE))
-"""Calls of compiled code, with the interpreter's lock held and given up."""
+_HELD = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
+"""Calls of compiled code with the interpreter's lock held."""
 
 SELDOM = frozenset(("places", "motion", "frames", "acceleration", "energy", "reaction", "composites"))
 """What is not evaluated in every step of an integrator."""
@@ -334,7 +334,6 @@ class Evaluator:
         self.size = program.tree.size
         self._free: deque[Workspace] = deque()
         self._groups: deque[_Group] = deque()
-        self._batch: tuple[jit.LoadedCode, Callable[[int], None]] | None = None
 
     def workspace(self) -> Workspace:
         """New buffers, for callers that keep their own."""
@@ -357,45 +356,31 @@ class Evaluator:
         plan, code = self.program.load("batch")
         arrays = [np.ascontiguousarray(x, dtype=float) for x in inputs]
         count = len(arrays[0])
-        shape = count, self.size
         for name, x in zip(self.program.algorithm.inputs, arrays, strict=True):
-            if x.shape != shape:
+            if x.shape != (count, self.size):
                 raise ValueError(f"{name} has shape {x.shape}; the batch needs ({count}, {self.size})")
         out = np.empty((count, plan.outputs))
-        call = self._call(code, plan.entry)
+        call = code.called(plan.entry)
         workers = max(1, min(threads or _processors(), count // GROUP))
         step = -(-count // workers)
         step += -step % plan.lanes
-        given, result = [_address(x) for x in arrays], _address(out)
+        rows = [(a.ctypes.data, a.strides[0]) for a in (*arrays, out)]
 
         def part(start: int) -> None:
             try:
                 told = self._groups.pop()
             except IndexError:
                 told = _Group(plan, self.constants, self.gravity, self.size, len(arrays))
-            row = 8 * self.size * start
-            told.words[told.inputs] = [place + row for place in given]
-            told.words[told.out] = result + 8 * plan.outputs * start
+            *places, result = (address + start * stride for address, stride in rows)
+            told.words[told.inputs], told.words[told.out] = places, result
             told.words[told.count] = min(step, count - start)
             call(told.address)
             self._groups.append(told)
 
-        if count <= step:
-            if count:
-                part(0)
+        starts = range(0, count, step) if count else range(0)
+        if len(starts) > 1:
+            list(_threads().map(part, starts))
         else:
-            list(_threads().map(part, range(0, count, step)))
+            for start in starts:
+                part(start)
         return out
-
-    def _call(self, code: jit.LoadedCode, entry: str) -> Callable[[int], None]:
-        """The compiled batch, made callable once."""
-        found = self._batch
-        if found is None or found[0] is not code:
-            self._batch = found = code, _FREE(code.address(entry))
-        return found[1]
-
-
-def _address(a: Floats) -> int:
-    """Where an array begins; ``a.ctypes`` takes as long as some states."""
-    address: int = a.__array_interface__["data"][0]
-    return address

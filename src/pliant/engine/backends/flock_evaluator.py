@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cached_property
@@ -103,7 +102,7 @@ class FlockEvaluator:
         addresses = [*(a.ctypes.data for a in before), *(place for _, place in work), *(a.ctypes.data for a in after)]
         sizes = [len(table), count, self.size, plan.outputs, numbers]
         context = np.array([*addresses, *sizes], dtype=np.int64)
-        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address(plan.entry))(context.ctypes.data)
+        code.called(plan.entry)(context.ctypes.data)
         return out
 
     @cached_property

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import platform
 import warnings
+from collections.abc import Callable
 from functools import cache
 from threading import Lock
 from typing import Any
 
+_FREE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _LOCK = Lock()
 """LLVM's global state is not thread-safe: one compilation at a time."""
 
@@ -113,3 +116,7 @@ class LoadedCode:
                 raise KeyError(f"the compiled module has no function '{name}'")
             self._addresses[name] = found
         return self._addresses[name]
+
+    def called(self, name: str) -> Callable[[int], None]:
+        """A function of one pointer; its calls give the interpreter's lock up while they last."""
+        return _FREE(self.address(name))

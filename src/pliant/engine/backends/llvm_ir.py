@@ -6,7 +6,6 @@ A value is either one double (the same in all lanes) or one double per lane; arr
 from __future__ import annotations
 
 import struct
-from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -99,18 +98,16 @@ class Emitter:
         self.sincos: dict[int, tuple[str, str]] = {}
         self.block = "entry"
         # results go where they belong at once: no kernel reads what it writes, and registers are scarce
-        own, late = defaultdict[int, list[object]](list), list[tuple[object, Scalar]]()
-        computed = {i for i in order if self._is_computed(i)}
+        own: dict[int, list[object]] = {i: [] for i in order if self.tape.op[i] not in LEAVES and i not in self.given}
+        late: list[tuple[object, Scalar]] = []
         for target, x in results:
-            if type(x) is Node and x.index in computed:
+            if type(x) is Node and x.index in own:
                 own[x.index].append(target)
             else:
                 late.append((target, x))
-        for i in order:
-            if i not in computed:
-                continue
+        for i, targets in own.items():
             self._operation(i)
-            for target in own.get(i, ()):
+            for target in targets:
                 self._store(target, self.tape.nodes[i])
             if i in self.slots:
                 slot, wide = self.slots[i]
@@ -118,9 +115,6 @@ class Emitter:
                 self.w.do(f"store {self.types[wide]} {self.value[i]}, ptr {pointer}, align 8")
         for target, x in late:
             self._store(target, x)
-
-    def _is_computed(self, i: int) -> bool:
-        return i in self.sums or (self.tape.op[i] not in LEAVES and i not in self.given)
 
     def _store(self, target: object, x: Scalar) -> None:
         """Put a result where it belongs."""

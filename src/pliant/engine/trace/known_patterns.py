@@ -79,11 +79,7 @@ def _lay_out(node: Any, skeleton: list[Hashable], numbers: list[Any]) -> None:
     elif isinstance(node, tuple):
         skeleton.append(type(node))
         for part in node:
-            # most are plain numbers
-            if type(part) is float:
-                numbers.append(part)
-            else:
-                _lay_out(part, skeleton, numbers)
+            _lay_out(part, skeleton, numbers)
     else:
         numbers.append(node)
 
