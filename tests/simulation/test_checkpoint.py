@@ -204,7 +204,7 @@ def test_a_run_goes_on_with_the_files_that_it_began_with(tmp_path, drive, file, 
     (tmp_path / "own.yaml").write_text(FILED.replace("DRIVE", drive))
 
     def made():
-        return Run(load_study(tmp_path / "own.yaml"))
+        return Run(load_study(tmp_path / "own.yaml", python=True))
 
     first = made()
     first.go(lambda at: at.t > 0.001)

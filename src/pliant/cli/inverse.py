@@ -53,9 +53,9 @@ def inverse(
     from pliant.formulations.lumped_fe.elastic_motion import InterruptedMotionError
     from pliant.model.files import file_name
     from pliant.simulation.inverse_dynamics import inverse_dynamics
-    from pliant.simulation.study import load_study
+    from pliant.simulation.study import unrun_study
 
-    job = load_study(study, python=False)
+    job = unrun_study(study)
     with _InverseBar(job.until, quiet) as bar:
         try:
             run = inverse_dynamics(

@@ -76,7 +76,7 @@ class Job:
             path = output or given.with_name(given.name.removesuffix(ENDING))
             kept = _kept(given.with_name(given.name.removesuffix(ENDING)))
             study = _stored_study(kept, changes, python)
-            _same_study(study, kept, path)
+            _same_study(study, kept, path, python)
             _still_ahead(study, kept, path)
             return cls(study, name, path, kept)
         if given.suffix == RUN_ENDING:
@@ -87,7 +87,7 @@ class Job:
         check_replaced(path, force)
         if resume:
             kept = _kept(path)
-            _same_study(study, kept, path)
+            _same_study(study, kept, path, python)
             _still_ahead(study, kept, path)
             return cls(study, name, path, kept)
         _refuse_held(path)
@@ -217,7 +217,7 @@ def _kept(path: Path) -> Checkpoint:
     return Checkpoint(header, result.samples, memory, happenings)
 
 
-def _stored_study(kept: Checkpoint, changes: dict[str, Any], python: bool) -> Study:
+def _stored_study(kept: Checkpoint, changes: dict[str, Any], python: bool | None) -> Study:
     """The study that a run was made of."""
     document = parse_document(kept.header["study"], "stored study")
     robot = read_text(kept.header["robot"], "stored robot")
@@ -234,9 +234,10 @@ def _still_ahead(study: Study, kept: Checkpoint, path: Path) -> None:
         )
 
 
-def _same_study(study: Study, kept: Checkpoint, path: Path) -> None:
+def _same_study(study: Study, kept: Checkpoint, path: Path, python: bool) -> None:
     """A run goes on only with the study that it began with; its end may be another."""
-    before = _stored_study(kept, {"until": study.until}, python=True)
+    # code that it had and may not run is another drive
+    before = _stored_study(kept, {"until": study.until}, python or None)
     changed = [
         key
         for key in type(study).model_fields

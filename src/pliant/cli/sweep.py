@@ -50,6 +50,7 @@ def sweep(
     cluster: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, tcp://HOST:PORT.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted sweep.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Start anew although an interrupted sweep is there.")] = False,
+    allow_python: Annotated[bool, typer.Option("--allow-python", help="Let the study run Python code.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print warnings and errors only.")] = False,
 ) -> None:
     """Compute a robot or a study many times with other numbers; Ctrl-C keeps what is done, and --resume goes on."""
@@ -61,12 +62,13 @@ def sweep(
     check_picture(plot)
     if csv is not None:
         check_folder(csv, (".csv",))
-    given = subject_of(subject, do)
+    given = subject_of(subject, do, python=allow_python)
     path = output or Path(f"{file_name(given.name)}-sweep.h5")
     check_folder(path, (".h5", ".parquet"))
     if path.exists() and not (resume or force or _is_sweep(path)):
         refuse(f"{path} exists and is no sweep; name another file with -o, or --force replaces it")
     options: dict[str, Any] = {"do": do, "outputs": keep or (), "sample": sample, "seed": seed, "cluster": cluster}
+    options["python"] = allow_python
     with _SweepBar(quiet) as bar:
         try:
             found = run_sweep(

@@ -353,14 +353,25 @@ def find_study(name_or_path: str | os.PathLike[str]) -> Path:
 
 
 def load_study(
-    name_or_path: str | os.PathLike[str], *, python: bool = True, changes: dict[str, Any] | None = None
+    name_or_path: str | os.PathLike[str], *, python: bool = False, changes: dict[str, Any] | None = None
 ) -> Study:
     """Read a study; all its problems come in one ModelError with their lines.
 
     name_or_path  a bundled study, or a file
-    python        whether the study may name Python code to run
+    python        whether Python code that the study names may run
     changes       keys of the study that are replaced, such as {"until": 5}
     """
+    return _read(name_or_path, python=python, changes=changes)
+
+
+def unrun_study(name_or_path: str | os.PathLike[str]) -> Study:
+    """A study to look at: Python code that it names is never run, and a drive made of such code gives no effort."""
+    return _read(name_or_path, python=None)
+
+
+def _read(
+    name_or_path: str | os.PathLike[str], *, python: bool | None, changes: dict[str, Any] | None = None
+) -> Study:
     path = find_study(name_or_path)
     document = _kept(path, path.stat().st_mtime_ns) if path.parent == FOLDER else read_document(path, CONTENT)
     return study_from(document, str(path.parent), python=python, changes=changes)
@@ -372,8 +383,13 @@ def _kept(path: Path, changed: int) -> Document:
     return read_document(path, CONTENT)
 
 
-def study_from(document: Document, folder: str, *, python: bool = True, changes: dict[str, Any] | None = None) -> Study:
-    """The study in a document whose files stand in a folder."""
+def study_from(
+    document: Document, folder: str, *, python: bool | None = False, changes: dict[str, Any] | None = None
+) -> Study:
+    """The study in a document whose files stand in a folder.
+
+    python  whether Python code that the study names may run; None: it is looked at, never run
+    """
 
     def prepare(data: Any) -> Any:
         data = data.copy()

@@ -34,7 +34,7 @@ def general_structures(job: SweepJob, case: Mapping[str, Any]) -> AbstractContex
         patterns: dict[ZerosKey, KnownPattern] = {}
         # odd numbers may be beyond some bound; then the structures are those of the cases as they come
         with one_structure(patterns), suppress(ModelError, ValueError, ArithmeticError):
-            subject = changed(job.subject, {place: _odd(value) for place, value in case.items()})
+            subject = job.changed({place: _odd(value) for place, value in case.items()})
             robot = subject if isinstance(subject, Robot) else subject.robot
             for each in (robot, rigid_twin(robot)):
                 arm = Dynamics(each)

@@ -18,20 +18,28 @@ from pliant.simulation.study import Study, bundled_studies, load_study
 Subject = Robot | Study
 
 
-def subject_of(given: Subject | Dynamics | str | os.PathLike[str], do: Any = None) -> Subject:
-    """A robot or a study from what a user names; of a name that both have, the study is what is simulated."""
+def subject_of(
+    given: Subject | Dynamics | str | os.PathLike[str], do: Any = None, *, python: bool = False
+) -> Subject:
+    """A robot or a study from what a user names; of a name that both have, the study is what is simulated.
+
+    python  whether Python code that a study names may run
+    """
     if isinstance(given, Robot | Study):
         return given
     if isinstance(given, Dynamics):
         return given.robot
     text = os.fspath(given)
     if do in (None, "simulate") and text in dict(bundled_studies()):
-        return load_study(text)
-    return load_study(text) if file_kind(text) == "study" else load(text)
+        return load_study(text, python=python)
+    return load_study(text, python=python) if file_kind(text) == "study" else load(text)
 
 
-def changed(subject: Subject, values: Mapping[str, Any]) -> Subject:
-    """The subject with other values at its places; raises ModelError where a place or a value is wrong."""
+def changed(subject: Subject, values: Mapping[str, Any], *, python: bool = False) -> Subject:
+    """The subject with other values at its places; raises ModelError where a place or a value is wrong.
+
+    python  whether Python code that the values name may run
+    """
     if isinstance(subject, Robot):
         for place, value in values.items():
             subject = subject.set(place, value)
@@ -48,12 +56,12 @@ def changed(subject: Subject, values: Mapping[str, Any]) -> Subject:
     changes = {} if robot is study.robot else {"robot": robot}
     for place, value in own.items():
         steps, whole = _in_study(study, place, value)
-        study = _checked({**replaced(study, steps, whole, place), **changes})
-    return _checked({**study.given(), **changes}) if changes and not own else study
+        study = _checked({**replaced(study, steps, whole, place), **changes}, python)
+    return _checked({**study.given(), **changes}, python) if changes and not own else study
 
 
-def _checked(data: Any) -> Study:
-    return Study.model_validate(data, context={"units": True, "python": True})
+def _checked(data: Any, python: bool) -> Study:
+    return Study.model_validate(data, context={"units": True, "python": python})
 
 
 def _in_robot(place: str) -> str | None:

@@ -20,7 +20,7 @@ from pliant.simulation.checkpoint import SPARE, Space
 from pliant.simulation.recorder import sample_times
 from pliant.simulation.study import Study
 from pliant.sweeps.journal import Journal, plan_digest
-from pliant.sweeps.subject import Subject, changed, subject_of
+from pliant.sweeps.subject import Subject, subject_of
 from pliant.sweeps.table import ENDINGS, Sweep, SweepInfo, column, gathered
 from pliant.sweeps.table_file import load_hdf5, save_hdf5, save_parquet
 from pliant.sweeps.variation import Cases, make_cases
@@ -76,6 +76,7 @@ def sweep(
     force: bool = False,
     cluster: Any = None,
     report: SweepReport | None = None,
+    python: bool = False,
 ) -> Sweep:
     """Compute a robot or a study many times with other numbers, and put what comes out into a table.
 
@@ -96,14 +97,15 @@ def sweep(
     force    start anew although an interrupted sweep is there
     cluster  address of a Dask scheduler or a Client, instead of processes here
     report   called now and then with a SweepProgress; returning True ends the sweep early
+    python   whether Python code that a study or a varied value names may run
     """
-    own = subject_of(subject, do)
+    own = subject_of(subject, do, python=python)
     what: str | Own = do if do is not None else ("simulate" if isinstance(own, Study) else "modes")
     wanted = (outputs,) if isinstance(outputs, str) else tuple(outputs)
-    job = SweepJob(own, what, wanted)
+    job = SweepJob(own, what, wanted, python)
     cases = make_cases(vary, sample, seed)
     # a place that does not exist, or a value of a wrong kind, is told before anything is computed
-    changed(own, cases.case(0))
+    job.changed(cases.case(0))
     units = job.units()
     path = None if file is None else Path(file)
     workers = 0 if cluster is not None else read_jobs(jobs)

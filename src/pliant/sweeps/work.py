@@ -66,11 +66,13 @@ class SweepJob:
     subject  the robot or study that is changed
     do       "simulate", "modes", "equilibrium", or a function of the changed robot's Dynamics, or of the changed study
     outputs  what is kept; empty: the usual
+    python   whether Python code that a varied value names may run
     """
 
     subject: Subject
     do: str | Own
     outputs: tuple[str, ...] = ()
+    python: bool = False
 
     def __post_init__(self) -> None:
         if callable(self.do):
@@ -98,9 +100,13 @@ class SweepJob:
             answers = together.answers([course.asks for course in waiting if course.asks is not None])
         return [course.row for course in courses]
 
+    def changed(self, case: Mapping[str, Any]) -> Subject:
+        """The robot or study of a case; raises ModelError where a place or a value is wrong."""
+        return changed(self.subject, case, python=self.python)
+
     def row(self, case: Mapping[str, Any], arms: Arms) -> Steps[CaseRow]:
         """What comes out of a case, by steps that may be made together with those of others."""
-        subject = changed(self.subject, case)
+        subject = self.changed(case)
         if callable(self.do):
             given = Dynamics(subject) if isinstance(subject, Robot) else subject
             return CaseRow(own_values(self.do(given)))

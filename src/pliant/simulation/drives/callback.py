@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
+import ast
 import os
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path as FilePath
+from types import ModuleType
 from typing import Annotated, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, Validati
 from pydantic_core import PydanticCustomError, core_schema
 
 from pliant.model.errors import ModelError, show
+from pliant.model.files import content_of
 from pliant.model.units import Time
 from pliant.simulation.drives.drive import NO_RATES, Action, ActiveDrive, Drive, Period
 from pliant.simulation.drives.sampled import SampledDrive
@@ -22,6 +24,27 @@ from pliant.simulation.trajectories.path import Floats, Surroundings
 from pliant.states import Labels
 
 Law = Callable[[float, Floats, Floats], Any]
+MOST_CODE = 5_000_000
+"""Bytes of Python that are read."""
+
+
+class AllowedCode(str):
+    """``FILE.py:FUNCTION`` that the user has allowed to run; plain text never runs."""
+
+    __slots__ = ()
+
+
+class UnrunLaw:
+    """The place of a law whose code is looked at but never run: it gives no effort.
+
+    text  ``FILE.py:FUNCTION`` with the path of the file
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __call__(self, t: float, q: Floats, v: Floats) -> Any:
+        return {}
 
 
 class _LawForm:
@@ -49,7 +72,9 @@ class _LawForm:
 
     @staticmethod
     def write(value: Any) -> str:
-        return value if isinstance(value, str) else f"python function {getattr(value, '__qualname__', value)}"
+        if isinstance(value, UnrunLaw):
+            return value.text
+        return str(value) if isinstance(value, str) else f"python function {getattr(value, '__qualname__', value)}"
 
 
 class Callback(Drive):
@@ -67,20 +92,23 @@ class Callback(Drive):
     @field_validator("function")
     @classmethod
     def _allowed(cls, value: Any, info: ValidationInfo) -> Any:
-        """Code in a study runs only if the user said so; it stands beside the study."""
-        if not isinstance(value, str):
+        """Code in a study runs only if the user said so; it stands beside the study.
+
+        Context: ``python`` is True where the user has allowed it and None where it is only looked at.
+        """
+        if not isinstance(value, str) or isinstance(value, AllowedCode):
             return value
         context = info.context if isinstance(info.context, dict) else {}
-        if not context.get("python", True):
-            raise PydanticCustomError(
-                "value",
-                "is {given}: the study wants to run Python code; look at it, then allow it with --allow-python",
-                {"given": show(value)},
-            )
+        python = context.get("python", False)
+        if python is False:
+            remedy = "look at it, then allow it with --allow-python, or in a program with load_study(..., python=True)"
+            words = "is {given}: the study wants to run Python code; {remedy}"
+            raise PydanticCustomError("value", words, {"given": show(value), "remedy": remedy})
         file, _, name = value.rpartition(":")
         path = os.path.join(context.get("folder", ""), file)
         require_file(path, value)
-        return f"{path}:{name}"
+        text = f"{path}:{name}"
+        return AllowedCode(text) if python else UnrunLaw(text)
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -88,7 +116,7 @@ class Callback(Drive):
         return (self.function.rpartition(":")[0],) if isinstance(self.function, str) else ()
 
     def bind(self, around: Surroundings, q0: Floats) -> ActiveDrive:
-        law = _load(self.function) if isinstance(self.function, str) else self.function
+        law = _law(self.function)
         called = _Called(law, around.arm.input_labels)
         if self.period is None:
             return called
@@ -117,15 +145,27 @@ def _floats(given: Any) -> Floats:
     return np.asarray(given, dtype=float)
 
 
+def _law(given: str | Law) -> Law:
+    """The function itself; one in a file is loaded if the user allowed it, and looked for if it shall not run."""
+    if isinstance(given, AllowedCode):
+        return _load(given)
+    if isinstance(given, str):
+        raise ModelError(f"{show(given)} is Python code that nobody allowed to run; give the function itself")
+    if isinstance(given, UnrunLaw):
+        _look_at(given.text)
+    return given
+
+
 def _load(text: str) -> Law:
-    """The function in ``FILE.py:FUNCTION``."""
+    """The function in ``FILE.py:FUNCTION``.
+
+    The text of the file is what the user has looked at: bytecode that lies beside it is neither read nor written.
+    """
     file, _, name = text.rpartition(":")
-    spec = importlib.util.spec_from_file_location(FilePath(file).stem, file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module = ModuleType(FilePath(file).stem)
+    module.__file__ = file
     try:
-        spec.loader.exec_module(module)
+        exec(compile(content_of(file, MOST_CODE), file, "exec"), module.__dict__)
     except Exception as error:
         raise ModelError(f"{file} cannot be loaded: {_told(error)}") from error
     law = getattr(module, name, None)
@@ -133,6 +173,30 @@ def _load(text: str) -> Law:
         raise ModelError(f"{file} has no function '{name}'")
     found: Law = law
     return found
+
+
+def _look_at(text: str) -> None:
+    """Whether a file has a function, as far as its text tells without being run."""
+    file, _, name = text.rpartition(":")
+    try:
+        parts = ast.parse(content_of(file, MOST_CODE), file)
+    except SyntaxError as error:
+        raise ModelError(f"{file} cannot be loaded: {_told(error)}") from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise ModelError(f"{file} cannot be loaded: {type(error).__name__}: {error}") from None
+    if name not in (names := set(_names(parts))) and "*" not in names:
+        raise ModelError(f"{file} has no function '{name}'")
+
+
+def _names(parts: ast.AST) -> Iterator[str]:
+    """Names that a module may have when it is loaded; those of the insides of functions and classes do no harm."""
+    for part in ast.walk(parts):
+        if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield part.name
+        elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+            yield part.id
+        elif isinstance(part, ast.alias):
+            yield part.asname or part.name.partition(".")[0]
 
 
 def _told(error: Exception) -> str:
