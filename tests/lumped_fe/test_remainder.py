@@ -44,8 +44,10 @@ def chain(joints, families="bent", bending="linear", frames=()):
         "lumped": {"nodes": 2, **{name: name in FAMILIES[families] for name in FAMILIES["twisted"]}},
     }  # fmt: skip
     links = [{"name": name, "joint": joint, "beam": beam} for name, joint in zip("abc", joints, strict=False)]
+    payload = {"mass": 0.3, "com": [0.02, 0.03, 0.01], "inertia": [1e-3, 2e-3, 2.5e-3]}
     links[0]["frames"] = list(frames)
-    links[-1]["payloads"] = [{"mass": 0.3, "com": [0.02, 0.03, 0.01], "inertia": [1e-3, 2e-3, 2.5e-3]}]
+    links[0]["payloads"] = [{**payload, "frame": frame["name"]} for frame in frames if frame["name"].startswith("load")]
+    links[-1]["payloads"] = [payload]
     return Robot(name="chain", gravity=(1.0, 2.0, -9.81), links=links)
 
 
@@ -60,7 +62,15 @@ CHAINS = {
     "a frame beside the axis": lambda bending: chain(
         [Z, {**SIDE, "parent": "a.side"}], "bent", bending, [{"name": "side", "x": 0.2, "position": [0.01, 0.04, 0.02]}]
     ),
+    "frames between the nodes": lambda bending: chain([Z, {**SIDE, "parent": "a.side"}], "twisted", bending, BETWEEN),
 }
+BETWEEN = [
+    {"name": "side", "x": 0.31, "position": [0.01, 0.04, 0.02], "rotation": {"rpy": [0.2, 0.1, -0.3]}},
+    {"name": "load", "x": 0.05},
+    {"name": "load_beside", "x": 0.3100001, "position": [0.0, -0.02, 0.03]},
+    {"name": "bare", "x": 0.2000001},
+]
+"""Near a node, near each other, and anywhere; with and without something on them."""
 
 
 @cache
@@ -183,7 +193,9 @@ def _bow(mesh):
     return out
 
 
-@pytest.mark.parametrize("name", ["two links in space", "a flexible joint", "a frame beside the axis"])
+@pytest.mark.parametrize(
+    "name", ["two links in space", "a flexible joint", "a frame beside the axis", "frames between the nodes"]
+)
 def test_efforts_of_second_order_links_are_those_of_the_recursion(name):
     """To first order in displacements that obey the equations."""
     robot, arm = arms(name, "second-order")
@@ -202,7 +214,7 @@ def test_efforts_of_second_order_links_are_those_of_the_recursion(name):
     np.testing.assert_allclose(found, wanted, atol=TOLERANCE * size(wanted))
 
 
-def five_bar(kind, families):
+def five_bar(kind, families, frame):
     """Two driven cranks and two couplers of soft beams; what closes it is a point in the plane, or a hinge in space."""
     beam = {
         "length": 0.4,
@@ -219,7 +231,8 @@ def five_bar(kind, families):
         )
         coupler = {"name": f"{side}_coupler", "joint": {**passive, "parent": side}, "beam": beam}
         links.append({**coupler, "payloads": [{"mass": 0.2}]} if side == "left" else coupler)
-    loop = {"name": "tool", "frames": ["left_coupler.tip", "right_coupler.tip"], **kind}
+    links[1]["frames"] = [{"name": "pin", "x": 0.33, "position": [0.0, 0.02, 0.0]}]
+    loop = {"name": "tool", "frames": [f"left_coupler.{frame}", "right_coupler.tip"], **kind}
     pose = {"left": 2.0, "left_coupler": -1.2, "right": 1.1, "right_coupler": 1.2}
     return Robot(name="five-bar", gravity=(1.0, -9.81, -5.0), links=links, loops=[loop], pose=pose)
 
@@ -272,13 +285,17 @@ class ClosedRecursion:
 
 
 @pytest.mark.parametrize(
-    ("kind", "families"),
-    [({"type": "spherical", "planar": "xy"}, ("bend_y", "axial")), ({"type": "revolute"}, FAMILIES["twisted"])],
-    ids=["a point in the plane", "a hinge in space"],
+    ("kind", "families", "frame"),
+    [
+        ({"type": "spherical", "planar": "xy"}, ("bend_y", "axial"), "tip"),
+        ({"type": "revolute"}, FAMILIES["twisted"], "tip"),
+        ({"type": "spherical", "planar": "xy"}, ("bend_y", "axial"), "pin"),
+    ],
+    ids=["a point in the plane", "a hinge in space", "a point between nodes"],
 )
-def test_what_remains_of_a_closed_chain(kind, families):
+def test_what_remains_of_a_closed_chain(kind, families, frame):
     """Forces of the closure are internal, too."""
-    robot = five_bar(kind, families)
+    robot = five_bar(kind, families, frame)
     model = LumpedModel(robot)
     driven = [[2.0, 1.1], [1.5, -2.0], [3.0, 4.0]]
     motion = model.nominal(JointMotion(*np.array(driven)[:, None]))

@@ -13,7 +13,7 @@ from pliant.bodies.beam_modes import BeamModes, family_inertia, normalised, raw_
 from pliant.bodies.carried import CarriedMass, carried, frame_pose, mounted, own_load
 from pliant.bodies.curved_axis import curve_of, curved_inertia
 from pliant.bodies.damping import loaded_mass, modal_damping, modal_ratios, rayleigh_damping
-from pliant.bodies.elements import BendingElements, RodElements, element_set
+from pliant.bodies.elements import BendingElements, RodElements, element_nodes, element_set, too_short
 from pliant.bodies.families import MOTIONS, CombinedSet, ShapeSet
 from pliant.bodies.foreshortening import Foreshortening, foreshortening, modal_shortening
 from pliant.bodies.invariants import assemble, attachment, mass_matrix, stiffness, with_turning_sections
@@ -227,6 +227,10 @@ def _shape_sets(link: Link, beam: Beam, robot: Robot | None, load: CarriedMass |
         sets = _mode_sets(link, robot, families, profile, load)
         # the root of a rod is clamped: its coordinates are strains
         return [rooted(s) for s in sets] if beam.bending == "exact" else list(sets)
+    number = beam.elements.number if beam.elements is not None else beam.lumped.nodes if beam.lumped is not None else 0
+    bends = any(MOTIONS[name].shear is not None for name in beam.families)
+    if number and bends and (problem := too_short(element_nodes(profile, number))):
+        _refuse(link, robot, problem)
     if beam.elements is not None:
         return [_element_set(link, robot, name, beam, profile) for name in beam.families]
     if beam.lumped is not None:

@@ -22,6 +22,9 @@ from pliant.bodies.modal_body import Array
 from pliant.bodies.profile import BeamProfile
 from pliant.bodies.quadrature import equal_breaks
 
+SHORTEST = 1e-4
+"""Of the length of a beam, for an element that bends: the lowest frequency then has four digits."""
+
 
 @dataclass(frozen=True, slots=True)
 class BendingElements:
@@ -45,6 +48,10 @@ class BendingElements:
         return 5
 
     def sample(self, x: Array) -> ShapeSamples:
+        return _scattered(*self.local(x), len(self.nodes))
+
+    def local(self, x: Array) -> tuple[NDArray[np.intp], ShapeSamples]:
+        """Element at each station, and its shapes (4, stations) of (w, psi) at its two ends."""
         element, xi, h = _locate(self.nodes, x)
         p = np.asarray(self.shear_parameters)[element]
         stretch, one = 1.0 + p, np.ones_like(xi)
@@ -63,8 +70,7 @@ class BendingElements:
             (6 * xi - 2 + p) / h,
         ]
         shear = [-p / h, -p / 2 * one, p / h, -p / 2 * one]
-        local = (np.stack(rows) / stretch for rows in (value, rotation, strain, shear))
-        return ShapeSamples(*(_scatter(rows, element, len(self.nodes)) for rows in local))
+        return element, ShapeSamples(*(np.stack(rows) / stretch for rows in (value, rotation, strain, shear)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,27 +93,33 @@ class RodElements:
         return 3
 
     def sample(self, x: Array) -> ShapeSamples:
+        return _scattered(*self.local(x), len(self.nodes))
+
+    def local(self, x: Array) -> tuple[NDArray[np.intp], ShapeSamples]:
+        """Element at each station, and its shapes (2, stations) of its two ends."""
         element, xi, h = _locate(self.nodes, x)
-        shape = _scatter(np.stack([1 - xi, xi]), element, len(self.nodes))
-        strain = _scatter(np.stack([-1 / h, 1 / h]), element, len(self.nodes))
+        shape, strain = np.stack([1 - xi, xi]), np.stack([-1 / h, 1 / h])
         none = np.zeros_like(shape)
-        return (
-            ShapeSamples(none, shape, strain, none)
-            if self.family == "torsion"
-            else ShapeSamples(shape, none, strain, none)
-        )
+        turns = self.family == "torsion"
+        return element, ShapeSamples(none if turns else shape, shape if turns else none, strain, none)
 
 
 def element_set(
     family: str, profile: BeamProfile, number: int, *, timoshenko: bool = False
 ) -> BendingElements | RodElements:
     """The nodal shapes of ``number`` elements of one family."""
-    nodes = element_nodes(profile, number)
+    return elements_between(family, profile, element_nodes(profile, number), timoshenko=timoshenko)
+
+
+def elements_between(
+    family: str, profile: BeamProfile, nodes: tuple[float, ...], *, timoshenko: bool = False
+) -> BendingElements | RodElements:
+    """The nodal shapes of one family of elements that end at ``nodes``."""
     motion = MOTIONS[family]
     if motion.shear is None:
         return RodElements(family, nodes)
     if not timoshenko:
-        return BendingElements(family, nodes, (0.0,) * number)
+        return BendingElements(family, nodes, (0.0,) * (len(nodes) - 1))
     ends = np.asarray(nodes)
     section = profile.at((ends[:-1] + ends[1:]) / 2)
     EI, GA = getattr(section, motion.stiffness), getattr(section, motion.shear)
@@ -134,12 +146,33 @@ def element_nodes(profile: BeamProfile, number: int) -> tuple[float, ...]:
     return (*inner, profile.length)
 
 
+def too_short(nodes: tuple[float, ...]) -> str:
+    """Why elements between these nodes cannot bend, in words; empty if they can.
+
+    The stiffness of an element is EI / h^3: beside one that is short, rounding holds the others like springs to the
+    ground, by 1e-16 (length / h)^3 of what the whole beam has.
+    """
+    ends = np.asarray(nodes)
+    h = float(np.diff(ends).min())
+    if h > SHORTEST * ends[-1]:
+        return ""
+    return (
+        f"its shortest element is {h:.3g} m long, {h / ends[-1]:.1e} of its length; below {SHORTEST:g} bending has no "
+        "digits left: make that segment longer or part of its neighbour, or give the link modes"
+    )
+
+
 def _locate(nodes: tuple[float, ...], x: Array) -> tuple[NDArray[np.intp], Array, Array]:
     # element, local coordinate and length of the element at each station
     ends = np.asarray(nodes)
     element = np.searchsorted(ends[1:-1], x, side="right")
     h = np.diff(ends)[element]
     return element, (x - ends[element]) / h, h
+
+
+def _scattered(element: NDArray[np.intp], local: ShapeSamples, nodes: int) -> ShapeSamples:
+    parts = (local.value, local.rotation, local.strain, local.shear)
+    return ShapeSamples(*(_scatter(rows, element, nodes) for rows in parts))
 
 
 def _scatter(local: Array, element: NDArray[np.intp], nodes: int) -> Array:

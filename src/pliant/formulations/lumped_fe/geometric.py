@@ -14,6 +14,7 @@ that the node and everything behind it need in the nominal motion: constraint fo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 class NominalForces(NamedTuple):
     """Constraint forces of the nominal motion, link axes.
 
-    nodes  per link: wrench (times, n, 6) that a node needs for itself and for what hangs on it
+    nodes  per link: wrench (times, places, 6) that a node or place needs for itself and for what hangs on it
     roots  per link: wrench (times, 6) that the link needs at its origin, with all that it carries
     ends   per loop: wrench (times, 6) of the closure on its first frame, base axes, at the frame
     """
@@ -57,7 +58,7 @@ def nominal_forces(
     lacking = np.zeros((len(motion.q), model.numbering.size))
     for i, (mesh, link) in enumerate(zip(model.meshes, links, strict=True)):
         weights = motion_weights(link.w, link.w_dot, link.a)
-        nodes.append((weights @ model.links[i].F_n).reshape(len(weights), mesh.nodes, 6))
+        nodes.append((weights @ model.links[i].F_n).reshape(len(weights), mesh.places, 6))
         on_link, own = weights @ model.links[i].F_w, model.numbering.own[i]
         lacking[:, roots[i].columns] += np.einsum("tij,ti->tj", roots[i].X[0], on_link[:, :6])
         lacking[:, own] += on_link[:, 6:]
@@ -149,12 +150,14 @@ class LinkGeometry:
         spread = mesh.spread()
         root = csr_array((np.ones(6), (np.arange(6), np.arange(6))), shape=(6, spread.shape[1]))
         relative = csr_array(spread - mesh.carried() @ root)
-        each = [relative[6 * k : 6 * k + 6] for k in range(mesh.nodes)]
+        each = [relative[6 * k : 6 * k + 6] for k in range(mesh.places)]
         self._nodes = csr_array(vstack([part for rows in each for part in (root[3:], rows)]))
         self._turns = csr_array(vstack([rows[3:] for rows in each]))
-        pairs = [part for k in range(mesh.nodes - 1) for part in (each[k], each[k + 1])]
+        # the pull changes at places between nodes, too, and a part of a cubic is a cubic
+        self._along = np.argsort(mesh.bodies.x[:, 0], kind="stable")
+        pairs = [part for a, b in pairwise(self._along) for part in (each[a], each[b])]
         self._pairs = csr_array(vstack(pairs)) if pairs else csr_array((0, relative.shape[1]))
-        self._local = _pulled(np.diff(mesh.bodies.x[:, 0]))
+        self._local = _pulled(np.diff(mesh.bodies.x[self._along, 0]))
 
     def frames(self, wrench: Floats, *, sparse: bool = False) -> Any:
         """For nodal wrenches (times, n, 6)."""
@@ -162,7 +165,7 @@ class LinkGeometry:
 
     def shortening(self, wrench: Floats, *, sparse: bool = False) -> Any:
         """The pull N of an element, minus the force along x that all nodes beyond it need, resists its bending."""
-        pull = -np.cumsum(wrench[:, ::-1, 0], axis=1)[:, ::-1][:, 1:]
+        pull = -np.cumsum(wrench[:, self._along[::-1], 0], axis=1)[:, ::-1][:, 1:]
         return _congruent(self._pairs, pull[..., None, None] * self._local, sparse)
 
     def bodies(self, motion: LinkMotion, levers: Sequence[tuple[int, Floats, Floats]], *, sparse: bool = False) -> Any:

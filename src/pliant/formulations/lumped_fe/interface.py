@@ -104,18 +104,15 @@ def root_maps(skeleton: Skeleton, numbering: Numbering, links: list[LinkMotion])
 def node_map(
     skeleton: Skeleton, numbering: Numbering, roots: list[RootMap], link: int, node: int
 ) -> tuple[NDArray[np.int_], Jet]:
-    """Displacement of a node (times, 6, k) in axes of its link."""
+    """Displacement of a node, or of a place between nodes, (times, 6, k) in axes of its link."""
     mesh, root = skeleton.meshes[link], roots[link]
     P = mesh.from_root(node)
     follows = tuple(P @ x for x in root.X)
     # columns on which nothing of the node depends are dropped: they would couple all links of a chain
     kept = np.flatnonzero(_used(P, root))
-    own = mesh.own_at(node)
-    times = len(root.X[0])
-    columns = np.concatenate([root.columns[kept], [numbering.own[link][k] for k in own.values()]]).astype(int)
-    picks = np.zeros((times, 6, len(own)))
-    for k, component in enumerate(own):
-        picks[:, component, k] = 1.0
+    which, own = mesh.by_own(node)
+    columns = np.concatenate([root.columns[kept], numbering.own[link][which]]).astype(int)
+    picks = np.broadcast_to(own, (len(root.X[0]), *own.shape))
     first, *others = (x[:, :, kept] for x in follows)
     jets = [np.concatenate([first, picks], axis=2)]
     jets += [np.concatenate([x, np.zeros_like(picks)], axis=2) for x in others]

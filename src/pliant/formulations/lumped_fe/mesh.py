@@ -2,6 +2,9 @@
 
 A node has displacements (x, y, z) and turns (x, y, z) in link axes. Families of a beam that are switched off are rigid:
 their components follow the root node. A rigid link is one node at its root.
+
+A frame between two nodes moves as the shapes of its element do, and what it carries acts on both: it is a place without
+displacements of its own. Were it a node, frames would decide about the elements, down to slivers that have no digits.
 """
 
 from __future__ import annotations
@@ -15,7 +18,8 @@ from numpy.typing import NDArray
 from scipy.sparse import block_diag, csr_array
 
 from pliant.bodies.carried import frame_pose
-from pliant.bodies.elements import element_nodes
+from pliant.bodies.curved_axis import curved_inertia
+from pliant.bodies.elements import BendingElements, RodElements, element_nodes, elements_between, too_short
 from pliant.bodies.invariants import inertia
 from pliant.bodies.profile import BeamProfile, SectionData, beam_profile
 from pliant.formulations.lumped_fe.node_matrices import NodeBodies, tilde
@@ -45,7 +49,7 @@ _GAUSS = np.polynomial.legendre.leggauss(5)
 
 @dataclass(frozen=True, slots=True)
 class FramePlace:
-    """A frame that is fixed to a node: its position (3,) and rotation (3, 3) in the undeformed link."""
+    """A frame that is fixed to a node or place: its position (3,) and rotation (3, 3) in the undeformed link."""
 
     node: int
     p: Floats
@@ -53,14 +57,27 @@ class FramePlace:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class LinkMesh:
-    """A link of n nodes.
+class ElementPlace:
+    """A place between two nodes.
 
-    bodies   second partition, with hub and payloads
+    element  the node at its left
+    shapes   (6, 12) active components of its displacement by those of the nodes at its left and right
+    """
+
+    element: int
+    shapes: Floats
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LinkMesh:
+    """A link of n nodes, counted from its root; behind them come the places of frames between the nodes.
+
+    bodies   second partition, with hub and payloads, at nodes and places
     pieces   second partition of the beam alone
-    K0, D0   stiffness and damping (6 n, 6 n), link axes, sparse
+    K0, D0   stiffness and damping (6 places, 6 places), link axes, sparse
     active   (6,) components of a node that bend or stretch; the others follow the root
     frames   where joints, payloads and closures sit
+    between  places behind the nodes
     bending  linear; or second-order: a bent beam becomes shorter
     """
 
@@ -71,25 +88,33 @@ class LinkMesh:
     D0: csr_array
     active: NDArray[np.bool_]
     frames: Mapping[str, FramePlace]
+    between: tuple[ElementPlace, ...] = ()
     bending: Literal["linear", "second-order"] = "linear"
+
+    @property
+    def places(self) -> int:
+        """Number of nodes, the root included, and of places between them."""
+        return len(self.bodies.m)
 
     @property
     def nodes(self) -> int:
         """Number of nodes, the root included."""
-        return len(self.bodies.m)
+        return self.places - len(self.between)
 
     @property
     def own(self) -> int:
         """Number of displacements that are the link's own: active components of all nodes but the root."""
         return (self.nodes - 1) * int(self.active.sum())
 
-    def from_root(self, node: int) -> Floats:
-        """Displacement of a node by that of the root, own components held (6, 6)."""
-        if not node:
-            return np.eye(6)
+    def from_root(self, place: int) -> Floats:
+        """Displacement of a node or place by that of the root, own components held (6, 6)."""
         out = np.eye(6)
-        out[:3, 3:] = -tilde(self.bodies.x[node])
+        if not place:
+            return out
+        out[:3, 3:] = -tilde(self.bodies.x[place])
         out[self.active] = 0.0
+        if place >= self.nodes and not self.between[place - self.nodes].element:
+            out += self.between[place - self.nodes].shapes[:, :6]
         return out
 
     def own_at(self, node: int) -> dict[int, int]:
@@ -97,26 +122,39 @@ class LinkMesh:
         components = np.flatnonzero(self.active)
         return {int(c): (node - 1) * len(components) + k for k, c in enumerate(components)} if node else {}
 
+    def by_own(self, place: int) -> tuple[list[int], Floats]:
+        """Which own displacements move a node or place, and its displacement by them (6, k)."""
+        if place < self.nodes:
+            own = self.own_at(place)
+            return list(own.values()), np.eye(6)[:, list(own)]
+        which: list[int] = []
+        columns: list[Floats] = []
+        held = self.between[place - self.nodes]
+        for shift, node in ((0, held.element), (6, held.element + 1)):
+            own = self.own_at(node)
+            which += own.values()
+            columns += [held.shapes[:, shift + component] for component in own]
+        return which, np.column_stack(columns)
+
     def carried(self) -> csr_array:
-        """All nodal displacements (6 n) of the rigid link by that of its root (6)."""
-        whole = np.tile(np.eye(6), (self.nodes, 1, 1))
+        """Displacements (6 places) of the rigid link by that of its root (6)."""
+        whole = np.tile(np.eye(6), (self.places, 1, 1))
         whole[:, :3, 3:] = -tilde(self.bodies.x)
         return csr_array(whole.reshape(-1, 6))
 
     def spread(self) -> csr_array:
-        """All nodal displacements (6 n) by those of the root and the own ones (6 + own)."""
+        """All displacements (6 places) by those of the root and the own ones (6 + own)."""
         rows, columns, values = [], [], []
-        for node in range(self.nodes):
-            P = self.from_root(node)
+        for place in range(self.places):
+            which, own = self.by_own(place)
+            P = np.hstack([self.from_root(place), own])
             r, c = np.nonzero(P)
-            rows += [6 * node + int(i) for i in r]
-            columns += [int(j) for j in c]
-            values += P[r, c].tolist()
-            for component, place in self.own_at(node).items():
-                rows.append(6 * node + component)
-                columns.append(6 + place)
-                values.append(1.0)
-        return csr_array((values, (rows, columns)), shape=(6 * self.nodes, 6 + self.own))
+            at = np.append(np.arange(6), 6 + np.array(which, dtype=int))
+            rows.append(6 * place + r)
+            columns.append(at[c])
+            values.append(P[r, c])
+        entries = (np.concatenate(rows), np.concatenate(columns))
+        return csr_array((np.concatenate(values), entries), shape=(6 * self.places, 6 + self.own))
 
 
 def mesh_link(link: Link, robot: Robot, elements: int | None = None) -> LinkMesh:
@@ -135,18 +173,23 @@ def mesh_link(link: Link, robot: Robot, elements: int | None = None) -> LinkMesh
             "write bending: second-order, or use the method recursive"
         )
     profile = beam_profile(beam)
-    number = elements or _number(beam)
-    x = _stations(link, profile, number)
+    nodes = np.array(element_nodes(profile, elements or _number(beam)))
+    if SLOPE.keys() & set(beam.families) and (problem := too_short(tuple(nodes))):
+        raise ModelError(f"link '{link.name}': {problem}")
+    extra = _beside(link, nodes, profile.length)
+    x = np.concatenate([nodes, extra])
     timoshenko = beam.elements is not None and beam.elements.timoshenko
     sections = bool(beam.rotary_inertia) or "torsion" in beam.families
-    pieces = second_partition(profile, x, sections=sections)
+    pieces = _with_places(second_partition(profile, nodes, sections=sections), extra)
     bodies = _with_parts(pieces, link, x)
     frames = {name: _place(link, name, x) for name in link.frame_names}
     active = np.zeros(6, dtype=bool)
     for family in beam.families:
         active[list(COMPONENTS[family])] = True
-    K0 = first_partition(profile, x, beam.families, timoshenko=timoshenko)
-    bare = LinkMesh(link.name, bodies, pieces, K0, csr_array(K0.shape), active, frames, beam.bending)
+    K0 = first_partition(profile, nodes, beam.families, timoshenko=timoshenko)
+    K0.resize((6 * len(x), 6 * len(x)))
+    between = _between(profile, nodes, extra, beam.families, timoshenko=timoshenko)
+    bare = LinkMesh(link.name, bodies, pieces, K0, csr_array(K0.shape), active, frames, between, beam.bending)
     return replace(bare, D0=_damping(link, robot, bare))
 
 
@@ -156,13 +199,41 @@ def _number(beam: Beam) -> int:
     return beam.elements.number if beam.elements is not None else DEFAULT_ELEMENTS
 
 
-def _stations(link: Link, profile: BeamProfile, number: int) -> Floats:
-    """Nodes along the beam: ends of the elements, and every frame."""
-    x = list(element_nodes(profile, number))
-    for frame in link.frames:
-        if min(abs(float(frame.x or 0.0) - other) for other in x) > SAME_PLACE * profile.length:
-            x.append(float(frame.x or 0.0))
-    return np.array(sorted(x))
+def _beside(link: Link, nodes: Floats, length: float) -> Floats:
+    """Where frames sit that are on no node, in order."""
+    places: list[float] = []
+    for at in sorted(float(frame.x or 0.0) for frame in link.frames):
+        if min(abs(at - other) for other in (*nodes, *places)) > SAME_PLACE * length:
+            places.append(at)
+    return np.array(places)
+
+
+def _with_places(bodies: NodeBodies, extra: Floats) -> NodeBodies:
+    """The bodies of the nodes, and none at places behind them."""
+    k = len(extra)
+    places = np.zeros((k, 3))
+    places[:, 0] = extra
+    none = np.zeros((k, 3, 3))
+    return NodeBodies(
+        np.vstack([bodies.x, places]), np.append(bodies.m, np.zeros(k)), np.vstack([bodies.G, 0 * places]),
+        np.concatenate([bodies.I, none]),
+    )  # fmt: skip
+
+
+def _between(
+    profile: BeamProfile, nodes: Floats, extra: Floats, families: tuple[str, ...], *, timoshenko: bool
+) -> tuple[ElementPlace, ...]:
+    """How places between the nodes move with them, by the shapes of the elements."""
+    shapes = np.zeros((len(extra), 6, 12))
+    element = np.zeros(len(extra), dtype=int)
+    for family in families if len(extra) else ():
+        components, signs = COMPONENTS[family], _signs(family)
+        element, local = elements_between(family, profile, tuple(nodes), timoshenko=timoshenko).local(extra)
+        ends = [shift + c for shift in (0, 6) for c in components]
+        for component, sign in zip(components, signs, strict=False):
+            rows = local.rotation if component > 2 else local.value
+            shapes[:, component, ends] = sign * rows.T * signs
+    return tuple(ElementPlace(int(e), T) for e, T in zip(element, shapes, strict=True))
 
 
 def _place(link: Link, name: str, x: Floats) -> FramePlace:
@@ -173,8 +244,12 @@ def _place(link: Link, name: str, x: Floats) -> FramePlace:
 def _rigid(link: Link, beam: Beam | None) -> LinkMesh:
     mass, first, about = 0.0, np.zeros(3), np.zeros((3, 3))
     if beam is not None:
-        moments = inertia((), beam_profile(beam), section_inertia=bool(beam.rotary_inertia))
-        mass, first, about = float(moments["mass"]), np.asarray(moments["first"]), np.asarray(moments["I_rr"])
+        sections = bool(beam.rotary_inertia)
+        if beam.is_curved:
+            mass, first, about = curved_inertia(beam, section_inertia=sections)
+        else:
+            moments = inertia((), beam_profile(beam), section_inertia=sections)
+            mass, first, about = float(moments["mass"]), np.asarray(moments["first"]), np.asarray(moments["I_rr"])
     elif link.rigid is not None:
         c = link.rigid.com_vector()
         mass, first = link.rigid.mass, link.rigid.mass * c
@@ -246,7 +321,7 @@ def first_partition(profile: BeamProfile, x: Floats, families: tuple[str, ...], 
     """Stiffness (6 n, 6 n) of the elements between the nodes, families that are switched off left out."""
     rows, columns, values = [], [], []
     for family in families:
-        local = _element_stiffness(profile, x, family, timoshenko=timoshenko)
+        local = _element_stiffness(profile, x, elements_between(family, profile, tuple(x), timoshenko=timoshenko))
         components = COMPONENTS[family]
         first = 6 * np.arange(len(x) - 1)
         places = np.column_stack([first + shift + c for shift in (0, 6) for c in components])
@@ -257,29 +332,20 @@ def first_partition(profile: BeamProfile, x: Floats, families: tuple[str, ...], 
     return csr_array((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=shape)
 
 
-def _element_stiffness(profile: BeamProfile, x: Floats, family: str, *, timoshenko: bool) -> Floats:
+def _element_stiffness(profile: BeamProfile, x: Floats, elements: BendingElements | RodElements) -> Floats:
     """Stiffness matrices (elements, k, k) of one family, by the strains of the exact static shapes."""
-    element, at, weights, data = _pieces(profile, x)
-    h = np.diff(x)[element]
-    xi = (at - x[element]) / h
-    name, shear = STIFFNESSES[family]
-    EI = getattr(data, name)
-    if family not in SLOPE:
-        strain = np.stack([-1 / h, 1 / h])
-        return _integrate(element, weights * EI, strain, len(x) - 1)
-    p = np.zeros(len(x) - 1)
-    if timoshenko:
-        middle = profile.at((x[:-1] + x[1:]) / 2)
-        p = np.asarray(12 * getattr(middle, name) / (getattr(middle, shear) * np.diff(x) ** 2))
-    p = p[element]
-    rows = [6 * (2 * xi - 1) / h**2, (6 * xi - 4 - p) / h, 6 * (1 - 2 * xi) / h**2, (6 * xi - 2 + p) / h]
-    K = _integrate(element, weights * EI, np.stack(rows) / (1 + p), len(x) - 1)
-    if timoshenko:
-        one = np.ones_like(xi)
-        slip = np.stack([-p / h, -p / 2 * one, p / h, -p / 2 * one]) / (1 + p)
-        K = K + _integrate(element, weights * getattr(data, shear), slip, len(x) - 1)
-    sign = np.array([1.0, SLOPE[family], 1.0, SLOPE[family]])
-    return K * np.outer(sign, sign)
+    _, at, weights, data = _pieces(profile, x)
+    element, shapes = elements.local(at)
+    name, shear = STIFFNESSES[elements.family]
+    K = _integrate(element, weights * getattr(data, name), shapes.strain, len(x) - 1)
+    if isinstance(elements, BendingElements) and any(elements.shear_parameters):
+        K = K + _integrate(element, weights * getattr(data, shear), shapes.shear, len(x) - 1)
+    return K * np.outer(_signs(elements.family), _signs(elements.family))
+
+
+def _signs(family: str) -> Floats:
+    """Coordinates of an element's two ends, which are slopes, by components of nodes, which are turns."""
+    return np.array([1.0, SLOPE[family]] * 2 if family in SLOPE else [1.0, 1.0])
 
 
 def _integrate(element: NDArray[np.intp], weights: Floats, strain: Floats, number: int) -> Floats:
@@ -333,8 +399,8 @@ def _damping(link: Link, robot: Robot, mesh: LinkMesh) -> csr_array:
 
 
 def _deformation(mesh: LinkMesh) -> csr_array:
-    """Own displacements relative to what the root carries along (own, 6 n)."""
+    """Own displacements relative to what the root carries along (own, 6 places)."""
     own = [6 * node + component for node in range(1, mesh.nodes) for component in mesh.own_at(node)]
-    pick = csr_array((np.ones(len(own)), (np.arange(len(own)), own)), shape=(mesh.own, 6 * mesh.nodes))
-    root = csr_array((np.ones(6), (np.arange(6), np.arange(6))), shape=(6, 6 * mesh.nodes))
+    pick = csr_array((np.ones(len(own)), (np.arange(len(own)), own)), shape=(mesh.own, 6 * mesh.places))
+    root = csr_array((np.ones(6), (np.arange(6), np.arange(6))), shape=(6, 6 * mesh.places))
     return csr_array(pick - (mesh.carried() @ root)[own])

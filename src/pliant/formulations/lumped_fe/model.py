@@ -32,6 +32,8 @@ FULL_SIZE = 250
 """Robots of more displacements are assembled in sparse matrices."""
 SINGULAR = 1e-9
 """Rows of loops that are this small beside the largest determine nothing."""
+PREFERRED = 10.0
+"""How much less a passive joint may move the ends of loops than another displacement, and be taken as dependent."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -259,24 +261,16 @@ class LumpedModel:
         return out[0], out[1], out[2]
 
     def _choose(self, J: Floats) -> DependentChoice:
-        """Passive joints become dependent first, then own displacements of the nodes."""
+        """Passive joints become dependent sooner than own displacements of the nodes, but not at any price."""
         from scipy.linalg import qr
 
-        passive = np.array([k for k in self.numbering.joint if k is not None], dtype=int)
-        others = np.setdiff1d(np.arange(self.numbering.size), passive)
-        dependent: list[int] = []
-        left, size = J.copy(), np.abs(J).max()
-        for columns in (passive, others):
-            if not len(columns):
-                continue
-            Q, R, order = qr(left[:, columns], pivoting=True, mode="economic")
-            rank = int((np.abs(np.diag(R)) > SINGULAR * size).sum())
-            dependent += columns[order[:rank]].tolist()
-            left = left - Q[:, :rank] @ (Q[:, :rank].T @ left)
+        weights = np.ones(self.numbering.size)
+        weights[[k for k in self.numbering.joint if k is not None]] = PREFERRED
+        _, R, order = qr(J * weights, pivoting=True, mode="economic")
+        dependent = order[: int((np.abs(np.diag(R)) > SINGULAR * np.abs(J).max()).sum())]
         # rows that say nothing new, as of a plane that all links keep anyway
         rows = qr(J[:, dependent].T, pivoting=True, mode="r")[1][: len(dependent)]
-        d = np.array(dependent, dtype=int)
-        return DependentChoice(d, np.setdiff1d(np.arange(self.numbering.size), d), np.sort(rows))
+        return DependentChoice(dependent, np.setdiff1d(np.arange(self.numbering.size), dependent), np.sort(rows))
 
     def _closed(self, J: Jet) -> Jet:
         """Z with derivatives: J y = 0 at all times."""

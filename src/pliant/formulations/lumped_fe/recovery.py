@@ -73,7 +73,10 @@ def link_state(model: LumpedModel, assembled: AssembledMotion, y: ElasticState, 
 
 
 def nodal_displacements(model: LumpedModel, assembled: AssembledMotion, state: ElasticState, link: str) -> Floats:
-    """Displacements and turns (times, nodes, 6) of the nodes of a link, in base axes as in (11) to (13)."""
+    """Displacements and turns (times, places, 6) of the nodes of a link, in base axes as in (11) to (13).
+
+    Behind the nodes come the places of frames that sit between them.
+    """
     i = model.robot.link_names.index(link)
     s = link_state(model, assembled, with_loops(assembled, state), i)
     return _in_base(model, assembled, i, s.z)

@@ -16,7 +16,7 @@ import numpy as np
 
 from pliant.formulations.lumped_fe.geometric import LinkGeometry, NominalForces, lever_stiffness, nominal_forces
 from pliant.formulations.lumped_fe.model import AssembledMotion, LumpedModel
-from pliant.formulations.lumped_fe.node_matrices import Floats
+from pliant.formulations.lumped_fe.node_matrices import Floats, tilde
 from pliant.formulations.lumped_fe.skeleton import LinkMotion
 from pliant.formulations.lumped_fe.system import MatrixSum, local_map
 
@@ -60,7 +60,13 @@ def _levers(
     model: LumpedModel, links: list[LinkMotion], forces: NominalForces, link: int
 ) -> list[tuple[int, Floats, Floats]]:
     """Node, lever (3,) and force (times, 3) of what sits on frames beside the axis of a link."""
-    x, out = model.meshes[link].bodies.x, []
+    mesh, motion = model.meshes[link], links[link]
+    x, out = mesh.bodies.x, []
+    W = tilde(motion.w_dot) + tilde(motion.w) @ tilde(motion.w)
+    for payload in model.robot.links[link].payloads:
+        place = mesh.frames[payload.frame or "tip"]
+        centre = place.p + place.R @ payload.com_vector()
+        out.append((place.node, place.p - x[place.node], payload.mass * (motion.a + W @ centre)))
     for i, seat in enumerate(model.skeleton.seats):
         if seat.parent == link:
             force = np.einsum("tij,tj->ti", links[i].relative.R, forces.roots[i][:, :3])
