@@ -1,5 +1,8 @@
 """Loads: one law in numbers, in machine code and in derivatives; stops that are hard, and forces that arrive."""
 
+import warnings
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -9,6 +12,7 @@ from pliant.engine.backends.replay import python_function
 from pliant.engine.stepping.driving import Driving, drive_program
 from pliant.engine.trace.numbers import constants_of
 from pliant.simulation.drives.controllers import PID, ComputedTorque
+from pliant.simulation.drives.given import GivenTorque
 from pliant.simulation.drives.law import compiled_law
 from pliant.simulation.drives.saturated import SaturatedDrive
 from pliant.simulation.integrators import compiled
@@ -152,3 +156,71 @@ def test_an_arm_on_a_hard_stop_comes_to_rest_by_implicit_steps():
     assert run["elbow"][-1] + 1.5 == pytest.approx(torque / stiffness, rel=1e-3)
     # explicit steps follow its ringing all the time, ten of them to a period
     assert run.info.statistics["steps"] < 0.1 * 6.0 * 1.8e5
+
+
+def segments(arm, times, rates):
+    """The end of a motion by SciPy's integrator, begun anew at every time; rates(t, q, v, middle) -> a."""
+    from scipy.integrate import solve_ivp
+
+    y, n = np.zeros(2 * arm.size), arm.size
+    for a, b in pairwise(times):
+
+        def slope(t, y, middle=(a + b) / 2):
+            return np.concatenate([y[n:], rates(t, y[:n], y[n:], middle)])
+
+        y = solve_ivp(slope, (a, b), y, method="DOP853", rtol=1e-11, atol=1e-13).y[:, -1]
+    return y[:n]
+
+
+@pytest.mark.parametrize(
+    ("method", "torque", "jump"),
+    [
+        ("dop853", "1.2*step(t-0.225)", 0.225),  # in the middle of a load that began from rest
+        ("dop853", "1.2*step(sin(t-0.225))", 0.225),  # the same where nobody knows before; steps are taken in Python
+        ("dop853", "1.2*step(t-0.195)", 0.195),  # together with it
+        ("dop853", "1.2*step(3*t-0.585)", 0.195),  # one rounding beside it
+        ("dop853", "1.2*(1-step(0.225-t))", 0.225),  # has its value of before at the instant itself
+        ("dop853", "0.6+0.6*sign(t-0.225)", 0.225),  # has neither of its values at the instant itself
+        ("scipy:DOP853", "0.6+0.6*sign(t-0.225)", 0.225),
+        ("gauss", "1.2*(1-step(0.225-t))", 0.225),
+        ("esdirk", "1.2*step(3*t-0.585)", 0.195),
+    ],
+)
+def test_torques_that_jump_beside_loads_that_begin(method, torque, jump):
+    """Nothing moves before the load begins, so that steps have grown without end; a jump is met exactly."""
+    beam = {"length": 0.94, "material": "steel", "section": {"tube": {"outer": 0.0186, "thickness": 0.00186}}}
+    link = {"name": "l0", "joint": {"name": "j0", "axis": "z"}, "beam": {**beam, "modes": {"bend_y": 1, "bend_z": 2}}}
+    links = [{**link, "payloads": [{"mass": 0.9, "inertia": 0.01}]}]
+    arm = Dynamics(pliant.Robot.model_validate({"name": "r", "gravity": [0, 0, 0], "links": links}))
+    drive, push = GivenTorque(joints={"j0": torque}), Disturbance(frame="tip", force=[0, 0.5, 0], start=0.195)
+    tolerance = 1e-8
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run = simulate(arm, until=0.459, drive=drive, disturbances=[push], method=method, tolerance=tolerance)
+    assert run.info.ended == "reached its end"
+
+    def rates(t, q, v, middle):
+        force = {"tip": [0, 0.5, 0, 0, 0, 0]} if middle > 0.195 else None
+        return arm.forward(q, v, [1.2 if middle > jump else 0.0], wrenches=force)
+
+    wanted = segments(arm, sorted({0.0, 0.195, jump, 0.459}), rates)
+    # esdirk damps what rings; the others follow it
+    assert run.q[-1] == pytest.approx(wanted, abs=200 * tolerance * np.abs(wanted).max())
+
+
+def test_pulses_too_short_for_the_polynomials_of_signals_are_felt():
+    """Between two places at which a torque is asked for, and yet an impulse."""
+    arm = Dynamics(pliant.Robot.model_validate({"name": "r", "gravity": [0, 0, 0], "links": [bar()]}))
+    drive = GivenTorque(joints={"j": "step(t-0.3)*100 - 100*step(t-0.3001)"})
+    run = simulate(arm, until=0.5, drive=drive)
+    inertia = float(arm.mass_matrix([0.0])[0, 0])
+    assert run.v[-1, 0] == pytest.approx(100 * 1e-4 / inertia, rel=1e-7)
+
+
+def bar():
+    """A rigid link on a joint."""
+    return {
+        "name": "bar",
+        "joint": {"name": "j", "axis": "z"},
+        "rigid": {"mass": 2.0, "com": [0.5, 0, 0], "inertia": 0.1},
+    }

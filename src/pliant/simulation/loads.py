@@ -19,7 +19,7 @@ from pliant.formulations.recursive.frame_forces import frame_forces, frame_link
 from pliant.model.element import Element, rule, sequence
 from pliant.model.errors import ModelError, did_you_mean
 from pliant.model.units import NON_NEGATIVE, POSITIVE, Quantity, Time
-from pliant.simulation.signals import ForceSignal, Function, MomentSignal, signal
+from pliant.simulation.signals import ForceSignal, MomentSignal, Signal, signal
 from pliant.spatial.scalars import ramp
 from pliant.spatial.vectors import Vector
 
@@ -33,7 +33,7 @@ class Load(Acting, Protocol):
 
     @property
     def breaks(self) -> tuple[float, ...]:
-        """Times at which it begins or ends; without any it acts always."""
+        """Times at which it begins, ends or is not smooth; without any it acts always."""
 
     def acts(self, start: float, end: float) -> bool:
         """Whether it does anything in an interval between breaks."""
@@ -88,12 +88,13 @@ class Disturbance(Element):
 
 
 class _Window:
-    def __init__(self, parts: Sequence[Function], start: float, end: float) -> None:
+    def __init__(self, parts: Sequence[Signal], start: float, end: float) -> None:
         self.parts, self.start, self.end = parts, start, end
 
     @property
     def breaks(self) -> tuple[float, ...]:
-        return tuple(t for t in (self.start, self.end) if 0 < t < inf)
+        inside = (t for part in self.parts for t in part.breaks if self.start < t < self.end)
+        return tuple(t for t in (self.start, *inside, self.end) if 0 < t < inf)
 
     @property
     def channels(self) -> int:
@@ -115,7 +116,7 @@ class _Window:
 class FrameWrench(_Window):
     """A force and a moment on a frame, as functions of time."""
 
-    def __init__(self, arm: Dynamics, frame: str, parts: list[Function], start: float, end: float) -> None:
+    def __init__(self, arm: Dynamics, frame: str, parts: Sequence[Signal], start: float, end: float) -> None:
         super().__init__(parts, start, end)
         self.arm, self.frame = arm, frame
         self.place = frame_link(arm.mechanism, frame)
@@ -142,7 +143,7 @@ class JointEffort(_Window):
 
     gains: tuple[float, ...] = ()
 
-    def __init__(self, index: int, effort: Function, start: float, end: float) -> None:
+    def __init__(self, index: int, effort: Signal, start: float, end: float) -> None:
         super().__init__([effort], start, end)
         self.index = index
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import PydanticCustomError, core_schema
@@ -35,39 +36,76 @@ FUNCTIONS: dict[str, Function] = {
 }
 
 
-def _sum(a: Function, b: Function, sign: float) -> Function:
-    return lambda t: a(t) + sign * b(t)
+KINKED = ("abs", "sign", "step")
+"""Functions that are not smooth where their argument is zero."""
 
 
-def _product(a: Function, b: Function) -> Function:
-    return lambda t: a(t) * b(t)
+class _Node(NamedTuple):
+    """A part of an expression.
+
+    f       its value at a time
+    line    its slope and its value at t = 0 where it is linear in time, else None
+    breaks  times at which it has a jump or a kink: zeros of linear arguments of functions that are not smooth there
+    """
+
+    f: Function
+    line: tuple[float, float] | None
+    breaks: frozenset[float]
 
 
-def _raised(a: Function, p: float) -> Function:
+def _sum(a: _Node, b: _Node, sign: float) -> _Node:
+    f, g = a.f, b.f
+    line = (a.line[0] + sign * b.line[0], a.line[1] + sign * b.line[1]) if a.line and b.line else None
+    return _Node(lambda t: f(t) + sign * g(t), line, a.breaks | b.breaks)
+
+
+def _product(a: _Node, b: _Node) -> _Node:
+    f, g, line = a.f, b.f, None
+    for one, other in ((a, b), (b, a)):
+        if one.line and other.line and not one.line[0]:
+            line = (one.line[1] * other.line[0], one.line[1] * other.line[1])
+    return _Node(lambda t: f(t) * g(t), line, a.breaks | b.breaks)
+
+
+def _raised(a: _Node, p: float) -> _Node:
+    f = a.f
     # of a negative number there is no broken power; the operator would give a complex one
-    return lambda t: math.pow(a(t), p)
+    return _Node(lambda t: math.pow(f(t), p), _constant_line(a, lambda x: math.pow(x, p)), a.breaks)
 
 
-def _negated(a: Function) -> Function:
-    return lambda t: -a(t)
+def _negated(a: _Node) -> _Node:
+    f = a.f
+    return _Node(lambda t: -f(t), a.line and (-a.line[0], -a.line[1]), a.breaks)
 
 
-def _called(name: str, a: Function) -> Function:
-    f = FUNCTIONS[name]
-    return lambda t: f(a(t))
+def _called(name: str, a: _Node) -> _Node:
+    f, g, breaks = FUNCTIONS[name], a.f, a.breaks
+    if name in KINKED and a.line and a.line[0]:
+        breaks |= {-a.line[1] / a.line[0]}
+    return _Node(lambda t: f(g(t)), _constant_line(a, f), breaks)
 
 
-def _value(node: Function) -> float:
+def _constant_line(a: _Node, f: Function) -> tuple[float, float] | None:
+    """The line of f(a) where a is a constant that f has a value for."""
+    if not a.line or a.line[0]:
+        return None
     try:
-        return float(node(0.0))
+        return 0.0, f(a.line[1])
+    except (ArithmeticError, ValueError):
+        return None
+
+
+def _value(node: _Node) -> float:
+    try:
+        return float(node.f(0.0))
     except (ArithmeticError, ValueError):
         return math.nan
 
 
 TIME = Language(
-    variables={"t": lambda t: t},
+    variables={"t": _Node(lambda t: t, (1.0, 0.0), frozenset())},
     functions=tuple(FUNCTIONS),
-    number=lambda value: lambda t: value,
+    number=lambda value: _Node(lambda t: value, (0.0, value), frozenset()),
     sum=_sum,
     product=_product,
     raised=_raised,
@@ -77,29 +115,37 @@ TIME = Language(
 )
 
 
-@lru_cache(maxsize=1024)
-def parse_signal(text: str) -> Function:
-    """A function of time from an expression; raises ExpressionError."""
-    node: Function = parse_node(text, TIME)
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """A function of time, and the times at which it is known to have jumps or kinks."""
 
-    def value(t: float) -> float:
+    value: Function
+    text: str = ""
+    breaks: tuple[float, ...] = ()
+
+    def __call__(self, t: float) -> float:
         try:
-            found = node(t)
+            found = self.value(t)
         except (ArithmeticError, ValueError) as error:
-            raise ModelError(f"'{text}' has no value at t = {t:.6g} s: {error}") from None
+            raise ModelError(f"'{self.text}' has no value at t = {t:.6g} s: {error}") from None
         if not math.isfinite(found):
-            raise ModelError(f"'{text}' has no value at t = {t:.6g} s: it is {found}")
+            raise ModelError(f"'{self.text}' has no value at t = {t:.6g} s: it is {found}")
         return found
 
-    return value
+
+@lru_cache(maxsize=1024)
+def parse_signal(text: str) -> Signal:
+    """A function of time from an expression; raises ExpressionError."""
+    node: _Node = parse_node(text, TIME)
+    return Signal(node.f, text, tuple(sorted(t for t in node.breaks if 0 < t < math.inf)))
 
 
-def signal(given: float | str) -> Function:
+def signal(given: float | str) -> Signal:
     """A function of time from what the user gave: a number or an expression."""
     if isinstance(given, str):
         return parse_signal(given)
     constant = float(given)
-    return lambda t: constant
+    return Signal(lambda t: constant)
 
 
 class SignalForm:

@@ -99,7 +99,9 @@ class StateEquations:
 
     def enter(self, start: float, end: float) -> None:
         """Times are now seen from inside an interval: at its ends, the values are those within it."""
-        self._earliest, self._latest = start, float(np.nextafter(end, start))
+        # nothing was before the start of a run that its first instant could still belong to
+        inside = float(np.nextafter(start, end)) if start else start
+        self._earliest, self._latest = inside, max(inside, float(np.nextafter(end, start)))
         self.acting = tuple(load for load in self.loads if load.acts(start, end))
 
     @property
@@ -152,6 +154,9 @@ class StateEquations:
 
     def rates(self, t: float, y: Floats) -> Floats:
         """f(t, y); not finite where the robot is not, as in a trial step that goes astray."""
+        if not np.isfinite(y).all():
+            # neither drives nor loads are asked about a state that is none
+            return np.full(self.size, np.nan)
         try:
             return self._rates(t, y) if self.constrained is None else self._constrained_rates(t, y)
         except LoopError as error:
@@ -203,8 +208,6 @@ class StateEquations:
 
     def _constrained_rates(self, t: float, y: Floats) -> Floats:
         out, at = np.empty(self.size), self.layout
-        if not np.isfinite(y @ y):
-            return np.full(self.size, np.nan)
         assert self.constrained is not None
         assert self.path is not None
         t, desired = self.clock(t), self.path.at(self.clock(t))

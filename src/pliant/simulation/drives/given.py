@@ -14,7 +14,7 @@ from pliant.model.units import Number
 from pliant.simulation.drives.drive import NO_RATES, Action, ActiveDrive, Drive
 from pliant.simulation.joint_table import read_joint_table
 from pliant.simulation.per_joint import Efforts, spread
-from pliant.simulation.signals import signal
+from pliant.simulation.signals import Signal, signal
 from pliant.simulation.study_file import StudyFile
 from pliant.simulation.trajectories.path import Floats, Surroundings
 
@@ -83,8 +83,12 @@ class GivenTorque(Drive):
 class _Signals(ActiveDrive):
     feedback = False
 
-    def __init__(self, signals: Sequence[Any]) -> None:
+    def __init__(self, signals: Sequence[Signal]) -> None:
         self.signals = signals
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        return tuple(sorted({t for f in self.signals for t in f.breaks}))
 
     def act(self, t: float, q: Floats, v: Floats, x: Floats) -> Action:
         return Action(np.array([f(t) for f in self.signals]), NO_RATES)
