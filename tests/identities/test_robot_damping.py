@@ -28,6 +28,7 @@ from pliant import (
 from pliant.analysis.modes import modes
 from pliant.bodies.build import build_body
 from pliant.formulations.lumped_fe.mesh import mesh_link
+from pliant.formulations.lumped_fe.node_matrices import block_diagonal
 from pliant.formulations.robot_damping import LARGEST, obtained
 from pliant.model.errors import ModelError
 
@@ -238,9 +239,8 @@ def test_nodes_have_the_ratio_of_the_loaded_link():
     mesh = mesh_link(robot.links[0], robot)
     spread = mesh.spread()[:, 6:]
     from scipy.linalg import eigh
-    from scipy.sparse import block_diag
 
-    M = (spread.T @ block_diag(mesh.bodies.mass_matrices()) @ spread).toarray()
+    M = (spread.T @ block_diagonal(mesh.bodies.mass_matrices()) @ spread).toarray()
     K, D = ((spread.T @ x @ spread).toarray() for x in (mesh.K0, mesh.D0))
     squares, V = eigh(K, M)
     assert np.diag(V.T @ D @ V) / (2 * np.sqrt(squares)) == pytest.approx(ASKED, rel=1e-6)

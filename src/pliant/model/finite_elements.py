@@ -146,7 +146,7 @@ def _matrix(path: str | PathLike[str], name: str) -> csr_array:
     if wrong:
         _refuse(name, f"cannot be read: {wrong}")
     try:
-        return csr_array(mmread(fspath(path)))
+        return csr_array(mmread(fspath(path), spmatrix=False))
     except (OSError, ValueError, TypeError, IndexError, OverflowError) as error:
         why = str(error).partition("\n")[0][:120]
         _refuse(name, f"is no Matrix Market file ({why}); its first line is %%MatrixMarket matrix ...")

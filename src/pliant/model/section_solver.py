@@ -40,7 +40,7 @@ def solve_section(rings: Sequence[Points], second: Array) -> tuple[float, Array]
 
 
 def _torsion(rings: Sequence[Points], nodes: Array, triangles: Ints, K: object, weights: Array) -> float:
-    from scipy.sparse import coo_matrix
+    from scipy.sparse import coo_array
     from scipy.sparse.linalg import splu
 
     # unknowns: inner nodes, then one for every hole; nodes of the outline have none
@@ -56,7 +56,7 @@ def _torsion(rings: Sequence[Points], nodes: Array, triangles: Ints, K: object, 
         number[number == -2 - k] = len(inner) + k
     kept = np.flatnonzero(number >= 0)
     shape = (len(nodes), len(inner) + len(rings) - 1)
-    P = coo_matrix((np.ones(len(kept)), (kept, number[kept])), shape=shape).tocsc()
+    P = coo_array((np.ones(len(kept)), (kept, number[kept])), shape=shape).tocsc()
     load = P.T @ (2 * weights)
     load[len(inner) :] += 2 * np.array(hole_areas)
     phi = splu((P.T @ K @ P).tocsc()).solve(load)
@@ -65,15 +65,15 @@ def _torsion(rings: Sequence[Points], nodes: Array, triangles: Ints, K: object, 
 
 
 def _shear(K: object, loads: Array, second: Array) -> Array:
-    from scipy.sparse import bmat, csc_matrix
+    from scipy.sparse import block_array, csc_array
     from scipy.sparse.linalg import splu
 
     # the equilibrium with the bending stresses: tau of a unit force balances (y, z) S^-1
     b = loads @ np.linalg.inv(second)
     n = len(b)
-    ones = csc_matrix(np.ones((n, 1)))
+    ones = csc_array(np.ones((n, 1)))
     # the constant is fixed by a vanishing sum
-    whole = bmat([[K, ones], [ones.T, None]]).tocsc()
+    whole = block_array([[K, ones], [ones.T, None]]).tocsc()
     Phi = splu(whole).solve(np.vstack([b, np.zeros((1, 2))]))[:n]
     flexibility: Array = b.T @ Phi
     return (flexibility + flexibility.T) / 2
@@ -87,7 +87,7 @@ _POINTS = np.array([[2 / 3, 1 / 6, 1 / 6], [1 / 6, 2 / 3, 1 / 6], [1 / 6, 1 / 6,
 
 def _assemble(nodes: Array, triangles: Ints) -> tuple[object, Array, Array, Array]:
     """Stiffness, and the loads of 1, y and z."""
-    from scipy.sparse import coo_matrix
+    from scipy.sparse import coo_array
 
     corners = nodes[triangles[:, :3]]
     d1, d2 = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
@@ -114,7 +114,7 @@ def _assemble(nodes: Array, triangles: Ints) -> tuple[object, Array, Array, Arra
         loads += w[None, :, None] * np.stack([np.ones(len(at)), at[:, 0], at[:, 1]])[:, :, None] * N
     rows = np.repeat(triangles, 6, axis=1).ravel()
     columns = np.tile(triangles, (1, 6)).ravel()
-    stiffness = coo_matrix((K.ravel(), (rows, columns)), shape=(len(nodes), len(nodes))).tocsc()
+    stiffness = coo_array((K.ravel(), (rows, columns)), shape=(len(nodes), len(nodes))).tocsc()
     ones, by_y, by_z = np.zeros((3, len(nodes)))
     for out, load in zip((ones, by_y, by_z), loads, strict=True):
         np.add.at(out, triangles, load)

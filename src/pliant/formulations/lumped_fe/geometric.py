@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import block_diag, csr_array, vstack
+from scipy.sparse import csr_array, vstack
 
 from pliant.formulations.lumped_fe.interface import carried_over, node_map
 from pliant.formulations.lumped_fe.mesh import COMPONENTS, SLOPE, LinkMesh
-from pliant.formulations.lumped_fe.node_matrices import Floats, motion_weights, tilde
+from pliant.formulations.lumped_fe.node_matrices import Floats, block_diagonal, motion_weights, tilde
 from pliant.formulations.lumped_fe.skeleton import JointMotion, LinkMotion, cross
 from pliant.mechanism import BASE
 
@@ -202,9 +202,7 @@ def _congruent(rows: csr_array, blocks: Floats, sparse: bool) -> Any:
     """rows^T blocks rows, at all instants; sparse at the first."""
     times, m, b, _ = blocks.shape
     if sparse:
-        return (
-            csr_array(rows.T @ block_diag(list(blocks[0]), format="csr") @ rows) if m else csr_array(2 * rows.shape[1:])
-        )
+        return csr_array(rows.T @ block_diagonal(blocks[0]) @ rows)
     R = rows.toarray()
     return R.T @ (blocks @ R.reshape(m, b, -1)).reshape(times, m * b, -1)
 

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import block_diag, csr_array
+from scipy.sparse import csr_array
 
 from pliant.bodies.carried import frame_pose
 from pliant.bodies.curved_axis import curved_inertia
 from pliant.bodies.elements import BendingElements, RodElements, element_nodes, elements_between, too_short
 from pliant.bodies.invariants import inertia
 from pliant.bodies.profile import BeamProfile, SectionData, beam_profile
-from pliant.formulations.lumped_fe.node_matrices import NodeBodies, tilde
+from pliant.formulations.lumped_fe.node_matrices import NodeBodies, block_diagonal, tilde
 from pliant.model.errors import ModelError
 
 if TYPE_CHECKING:
@@ -370,7 +370,7 @@ def _damping(link: Link, robot: Robot, mesh: LinkMesh) -> csr_array:
         return D
     # own displacements relative to a held root
     spread = mesh.spread()[:, 6:]
-    M = csr_array(spread.T @ block_diag(mesh.pieces.mass_matrices(), format="csr") @ spread)
+    M = csr_array(spread.T @ block_diagonal(mesh.pieces.mass_matrices()) @ spread)
     if a:
         inner = a * M
     else:

@@ -23,6 +23,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import bsr_array, csr_array
 
 Floats = NDArray[np.float64]
 
@@ -36,6 +37,14 @@ def tilde(v: Floats) -> Floats:
     out = np.zeros((*v.shape, 3), dtype=v.dtype)
     out[..., 0, 1], out[..., 0, 2], out[..., 1, 2] = -v[..., 2], v[..., 1], -v[..., 0]
     out[..., 1, 0], out[..., 2, 0], out[..., 2, 1] = v[..., 2], -v[..., 1], v[..., 0]
+    return out
+
+
+def block_diagonal(blocks: Floats) -> csr_array:
+    """The sparse matrix (n k, n k) whose diagonal is made of blocks (n, k, k)."""
+    n, k, _ = blocks.shape
+    out = csr_array(bsr_array((blocks, np.arange(n), np.arange(n + 1)), shape=(n * k, n * k)))
+    out.eliminate_zeros()
     return out
 
 

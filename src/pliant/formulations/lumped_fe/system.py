@@ -11,7 +11,7 @@ from scipy.sparse import block_diag, coo_array, csr_array
 
 from pliant.formulations.lumped_fe.interface import Jet
 from pliant.formulations.lumped_fe.mesh import LinkMesh
-from pliant.formulations.lumped_fe.node_matrices import Floats, Variant, motion_basis, motion_weights
+from pliant.formulations.lumped_fe.node_matrices import Floats, Variant, block_diagonal, motion_basis, motion_weights
 from pliant.formulations.lumped_fe.skeleton import LinkMotion
 
 
@@ -53,7 +53,7 @@ class LinkEquations:
         basis = motion_basis(mesh.bodies, variant)
 
         def onto(blocks: Floats) -> csr_array:
-            whole = csr_array(S.T @ block_diag(list(blocks), format="csr") @ S)
+            whole = csr_array(S.T @ block_diagonal(blocks) @ S)
             whole.eliminate_zeros()
             return whole
 
