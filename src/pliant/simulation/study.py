@@ -369,9 +369,7 @@ def unrun_study(name_or_path: str | os.PathLike[str]) -> Study:
     return _read(name_or_path, python=None)
 
 
-def _read(
-    name_or_path: str | os.PathLike[str], *, python: bool | None, changes: dict[str, Any] | None = None
-) -> Study:
+def _read(name_or_path: str | os.PathLike[str], *, python: bool | None, changes: dict[str, Any] | None = None) -> Study:
     path = find_study(name_or_path)
     document = _kept(path, path.stat().st_mtime_ns) if path.parent == FOLDER else read_document(path, CONTENT)
     return study_from(document, str(path.parent), python=python, changes=changes)

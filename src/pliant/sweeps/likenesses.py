@@ -13,7 +13,6 @@ from pliant.model.errors import ModelError
 from pliant.model.rigid_twin import rigid_twin
 from pliant.model.robot import Robot
 from pliant.sweeps.flock import likeness, likeness_of_frames
-from pliant.sweeps.subject import changed
 
 if TYPE_CHECKING:
     from pliant.sweeps.work import SweepJob

@@ -18,9 +18,7 @@ from pliant.simulation.study import Study, bundled_studies, load_study
 Subject = Robot | Study
 
 
-def subject_of(
-    given: Subject | Dynamics | str | os.PathLike[str], do: Any = None, *, python: bool = False
-) -> Subject:
+def subject_of(given: Subject | Dynamics | str | os.PathLike[str], do: Any = None, *, python: bool = False) -> Subject:
     """A robot or a study from what a user names; of a name that both have, the study is what is simulated.
 
     python  whether Python code that a study names may run
