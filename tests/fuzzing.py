@@ -520,7 +520,7 @@ def kills(count: int, seed: int) -> tuple[int, int]:
                 raise Findings(f"after {killed} kills a run has other extremes")
             finished, longest = finished + 1, usual
             path.unlink()
-        left = {name for name in os.listdir(folder) if not re.fullmatch(r"\.run\.\d+\.tmp\.h5", name)}
+        left = {name for name in os.listdir(folder) if not re.fullmatch(r"\.pliant-\w+\.tmp\.h5", name)}
         if left - {"own.yaml", "run.h5", "run.h5.partial"}:
             raise Findings(f"files are left: {left}")
     return killed, finished

@@ -149,9 +149,11 @@ def test_errors_do_not_steer_the_terminal():
 
 
 def test_what_a_killed_process_left_is_swept_up(tmp_path):
-    old, fresh = tmp_path / ".run.17.tmp.csv", tmp_path / ".run.18.tmp.csv"
-    for path in (old, fresh):
+    old, fresh = (tmp_path / f".pliant-{k * 16}.tmp.csv" for k in "01")
+    foreign, link = tmp_path / ".run.mine.tmp.csv", tmp_path / f".pliant-{'2' * 16}.tmp.csv"
+    for path in (old, fresh, foreign):
         path.write_text("half")
-    os.utime(old, (1e9, 1e9))
+        os.utime(path, None if path == fresh else (1e9, 1e9))
+    link.symlink_to(foreign)
     write_file(tmp_path / "run.csv", "whole")
-    assert {path.name for path in tmp_path.iterdir()} == {"run.csv", fresh.name}
+    assert {path.name for path in tmp_path.iterdir()} == {"run.csv", fresh.name, foreign.name, link.name}

@@ -5,6 +5,8 @@ import io
 import pickle
 import re
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import h5py
 import numpy as np
@@ -15,6 +17,7 @@ from pliant.analysis.modes import modes
 from pliant.dynamics import Dynamics
 from pliant.results import sealed
 from pliant.results.result import Result
+from pliant.results.samples import Samples
 from pliant.results.spectrum import residual_spectrum
 from pliant.simulation.drives.controllers import PID
 from pliant.simulation.drives.given import GivenTorque
@@ -39,6 +42,24 @@ def run():
         output_step=0.002,
         name="lift",
     )
+
+
+def test_runs_are_saved_from_threads(run, tmp_path):
+    """All at once: an image in memory is that of one run."""
+    cut = [Samples(*(array[: 10 * k + 10] for array in run.samples.arrays().values())) for k in range(8)]
+    parts = [Result(run.robot, samples, run.info) for samples in cut]
+    gate = threading.Barrier(len(parts))
+
+    def save(k):
+        gate.wait()
+        for turn in range(3):
+            parts[k].save(tmp_path / f"{k}-{turn}.h5")
+
+    with ThreadPoolExecutor(len(parts)) as pool:
+        list(pool.map(save, range(len(parts))))
+    for k, part in enumerate(parts):
+        for turn in range(3):
+            assert Result.load(tmp_path / f"{k}-{turn}.h5") == part
 
 
 def test_every_listed_channel_can_be_had(run):

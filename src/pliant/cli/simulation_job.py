@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import time
 from collections.abc import Callable
@@ -91,7 +92,7 @@ class Job:
             _still_ahead(study, kept, path)
             return cls(study, name, path, kept)
         _refuse_held(path)
-        if partial_path(path).exists() and not force:
+        if os.path.lexists(partial_path(path)) and not force:
             refuse(f"{partial_path(path)} holds an interrupted run; --resume goes on with it, --force starts anew")
         return cls(study, name, path, None)
 
@@ -102,7 +103,11 @@ class Job:
 
     def go(self, update: Callable[[Progress], bool], interval: float) -> JobOutcome:
         """Run to the end, an interrupt or trouble; everything computed is kept."""
-        log = self._open()
+        try:
+            log = self._open()
+        except OSError:
+            self.space.release()
+            raise
         last = time.monotonic()
 
         def report(at: Progress) -> bool:

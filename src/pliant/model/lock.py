@@ -9,22 +9,26 @@ import sys
 from io import FileIO
 from pathlib import Path
 
+from pliant.model.files import open_own
+
 OWNER = 32
 """Bytes of the line that names the process."""
+OWNED = b"process "
+"""How that line begins."""
 
 
 def owner_line() -> bytes:
     """The line that names this process."""
-    return f"process {os.getpid()}".encode().ljust(OWNER - 1) + b"\n"
+    return (OWNED + str(os.getpid()).encode()).ljust(OWNER - 1) + b"\n"
 
 
 def locked(path: Path, place: int = 0, *, create: bool = True) -> FileIO:
-    """A file that this process alone writes; raises BlockingIOError with the name of the process that does.
+    """A file that this process alone writes, and no link; raises BlockingIOError with the process that does.
 
     place  where in the file the line stands that names the process
     """
     while True:
-        stream = FileIO(os.open(path, os.O_RDWR | (os.O_CREAT if create else 0), 0o666), "r+")
+        stream = open_own(path, write=True, create=create)
         try:
             _lock(stream)
         except BlockingIOError:
@@ -35,7 +39,7 @@ def locked(path: Path, place: int = 0, *, create: bool = True) -> FileIO:
             raise BlockingIOError(errno.EWOULDBLOCK, f"{who} is writing it", str(path)) from None
         with contextlib.suppress(FileNotFoundError):
             # a file that was deleted before the lock was ours is no longer at its place
-            if os.path.samestat(os.fstat(stream.fileno()), os.stat(path)):
+            if os.path.samestat(os.fstat(stream.fileno()), os.lstat(path)):
                 return stream
         stream.close()
 

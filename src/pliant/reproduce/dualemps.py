@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from pliant.dynamics import Dynamics
 from pliant.model import Reduction, Robot
+from pliant.model.files import write_file
 from pliant.model.library import load
 from pliant.pictures.canvas import save
 from pliant.results.plots import lines
@@ -79,7 +80,7 @@ def main(out: Path, console: Console) -> None:
         table.add_row(str(row.mode), *printed)
     console.print(table)
     lines = [",".join(COLUMNS), *(",".join(f"{x:.9g}" for x in row) for row in rows)]
-    (out / "dualemps-frequencies.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_file(out / "dualemps-frequencies.csv", "\n".join(lines) + "\n")
     arm = Dynamics("dualemps", compile="never")
     forward, inverse = arm.operations("forward"), arm.operations("inverse")
     console.print(f"forward model with its solution: {forward.total} operations ({forward})")

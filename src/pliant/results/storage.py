@@ -18,13 +18,14 @@ from __future__ import annotations
 
 import csv
 import json
+import secrets
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.model.files import no_file, written
+from pliant.model.files import no_file, write_bytes, written
 from pliant.results.channels import default_channels, parts
 from pliant.results.samples import Floats, RunInfo, Samples
 from pliant.results.sealed import fixed_text, seal_problem, seal_words, sealed, stored_array
@@ -48,15 +49,16 @@ def save_run(run: Result, path: Path, checkpoint: dict[str, Any] | None = None, 
     checkpoint  what is needed to go on (arrays by name)
     channels    whether all channels are written for other programs
     """
-    with written(path) as beside:
-        beside.write_bytes(_image(run, checkpoint or {}, channels))
+    write_bytes(path, _image(run, checkpoint or {}, channels))
 
 
 def _image(run: Result, checkpoint: dict[str, Any], channels: bool) -> bytes:
     """A run as the bytes of a file; made in memory, so that a full disk is met by plain writing only."""
     import h5py
 
-    with h5py.File("run", "w", driver="core", backing_store=False, libver=("v110", "v110")) as file:
+    # files in memory of one name are one file, whichever thread opens them
+    name = f"run-{secrets.token_hex(16)}"
+    with h5py.File(name, "w", driver="core", backing_store=False, libver=("v110", "v110")) as file:
         file.attrs.update({"kind": fixed_text(KIND), "format": FORMAT, "version": fixed_text(run.info.version)})
         file["robot"] = fixed_text(run.robot.to_yaml())
         file["study"] = fixed_text(run.info.study)

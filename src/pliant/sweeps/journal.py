@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import re
+import stat
 from collections.abc import Iterator
 from io import FileIO
 from pathlib import Path
@@ -17,12 +19,15 @@ from typing import Any
 import numpy as np
 
 from pliant.model.errors import ModelError, Problem
-from pliant.model.files import written
-from pliant.model.lock import locked, owner_line
+from pliant.model.files import HALF_WRITTEN, open_own, write_bytes
+from pliant.model.lock import OWNED, locked, owner_line
 from pliant.sweeps.work import CaseRow
 
 ENDING = ".partial"
 PLAN, LOCK = "plan.json", "lock"
+CHUNK = re.compile(r"[0-9]{8,}\.chunk")
+OWN = re.compile(f"{re.escape(PLAN)}|{CHUNK.pattern}|{HALF_WRITTEN.pattern}")
+"""Names of what a sweep writes beside its lock."""
 
 
 class Journal:
@@ -41,7 +46,8 @@ class Journal:
         """Make ready; gives the numbers of the chunks that are there already."""
         self._lock = self._held()
         try:
-            there = any(file.name != LOCK for file in self.folder.iterdir())
+            self._empty(HALF_WRITTEN)
+            there = any(self._own())
             if there and force:
                 self._empty()
             elif there and not resume:
@@ -50,8 +56,8 @@ class Journal:
                 self._compare()
             if force or not (self.folder / PLAN).exists():
                 told = {"plan": self.plan, "digest": self.digest}
-                _write(self.folder / PLAN, json.dumps(told, default=str).encode())
-            numbers = [int(file.stem) for file in self.folder.glob("*.chunk") if file.stem.isdigit()]
+                write_bytes(self.folder / PLAN, json.dumps(told, default=str).encode(), follow=False)
+            numbers = [int(file.stem) for file in self._own() if CHUNK.fullmatch(file.name)]
             return {number for number in numbers if self._content(number) is not None}
         except BaseException:
             self.close()
@@ -59,7 +65,9 @@ class Journal:
 
     def _held(self) -> FileIO:
         while True:
-            self.folder.mkdir(exist_ok=True)
+            with contextlib.suppress(FileExistsError):
+                self.folder.mkdir()
+            self._check_folder()
             try:
                 stream = locked(self.folder / LOCK)
             except FileNotFoundError:
@@ -71,9 +79,26 @@ class Journal:
             stream.write(owner_line())
             return stream
 
+    def _check_folder(self) -> None:
+        """Refuse a folder of someone else: what stands there is neither written to nor deleted."""
+        why = ""
+        if not stat.S_ISDIR(self.folder.lstat().st_mode):
+            why = "this is a link" if self.folder.is_symlink() else "this is no folder"
+        elif any(not file.name.startswith(".") and file.name != LOCK for file in self.folder.iterdir()):
+            try:
+                with open_own(self.folder / LOCK) as stream:
+                    ours = stream.read(len(OWNED)) == OWNED
+            except FileNotFoundError:
+                ours = False
+            why = "" if ours else "this folder holds files that no sweep wrote"
+        if why:
+            remedy = "move it away, or give the table another name"
+            raise ModelError(Problem("", f"{why}; interrupted sweeps are kept here: {remedy}", str(self.folder)))
+
     def _compare(self) -> None:
         try:
-            before = json.loads((self.folder / PLAN).read_text(encoding="utf-8"))
+            with open_own(self.folder / PLAN) as stream:
+                before = json.loads(stream.read())
             if before["digest"] == self.digest and plan_digest(before["plan"]) == self.digest:
                 return
             old = dict(before["plan"])
@@ -97,7 +122,7 @@ class Journal:
             for row in rows
         ]
         text = json.dumps(data).encode()
-        _write(self._path(number), self._seal(number, text) + b"\n" + text)
+        write_bytes(self._path(number), self._seal(number, text) + b"\n" + text, follow=False)
         return len(text)
 
     def chunk(self, number: int) -> list[CaseRow]:
@@ -130,9 +155,13 @@ class Journal:
         with contextlib.suppress(OSError):
             self.folder.rmdir()
 
-    def _empty(self) -> None:
-        for file in self.folder.iterdir():
-            if file.name != LOCK:
+    def _own(self) -> list[Path]:
+        """What a sweep has written to its folder, but for the lock."""
+        return [file for file in self.folder.iterdir() if OWN.fullmatch(file.name) and not _is_folder(file)]
+
+    def _empty(self, names: re.Pattern[str] = OWN) -> None:
+        for file in self._own():
+            if names.fullmatch(file.name):
                 file.unlink(missing_ok=True)
 
     def _path(self, number: int) -> Path:
@@ -145,7 +174,8 @@ class Journal:
     def _content(self, number: int) -> bytes | None:
         """What a chunk holds, if it is whole."""
         try:
-            seal, _, text = self._path(number).read_bytes().partition(b"\n")
+            with open_own(self._path(number)) as stream:
+                seal, _, text = stream.read().partition(b"\n")
         except OSError:
             return None
         return text if seal == self._seal(number, text) else None
@@ -166,6 +196,5 @@ def _row(one: Any) -> CaseRow:
     return CaseRow(values, str(one["reason"]), tuple(map(str, one["notes"])), str(one.get("alone", "")))
 
 
-def _write(path: Path, data: bytes) -> None:
-    with written(path) as beside:
-        beside.write_bytes(data)
+def _is_folder(file: Path) -> bool:
+    return stat.S_ISDIR(file.lstat().st_mode)

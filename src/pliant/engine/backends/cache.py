@@ -15,16 +15,19 @@ import os
 import secrets
 import stat
 import sys
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from pliant.model.files import open_own, write_bytes
 
 MAGIC = b"pliant-2"
 LARGEST = 256 * 2**20
 """Bytes kept; the oldest entries go first."""
 SECRET, SECRET_SIZE = "secret", 32
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
+_OWNERS: Any = {"follow": False, "mode": 0o600, "flush": False}
+"""How entries are written: for their owner only; one that is lost with the power is made anew."""
 _HEAD = len(MAGIC) + 32
 
 
@@ -70,7 +73,8 @@ def keep(key: str, description: dict[str, Any], code: bytes) -> None:
     payload = len(text).to_bytes(4, "little") + text + code
     try:
         place = private_folder(create=True)
-        _write(place / f"{key}.bin", MAGIC + _digest(_secret(place, create=True), key, payload) + payload)
+        content = MAGIC + _digest(_secret(place, create=True), key, payload) + payload
+        write_bytes(place / f"{key}.bin", content, **_OWNERS)
         _prune(place)
     except (OSError, RuntimeError):
         return
@@ -81,26 +85,13 @@ def _digest(secret: bytes, key: str, payload: bytes) -> bytes:
     return hmac.digest(secret, key.encode() + b"\n" + payload, hashlib.sha256)
 
 
-def _write(path: Path, content: bytes) -> None:
-    """A file that only its owner can read, whole or not at all."""
-    temporary = ""
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.replace(temporary, path)
-    except OSError:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
-
-
 def private_folder(*, create: bool = False) -> Path:
     """The user's own folder in a cache that several may share; raises PermissionError if others can write to it."""
     place = folder() / (f"user-{os.geteuid()}" if sys.platform != "win32" else "user")
     if create:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
-    found = os.stat(place)
+    # a link would lead to a folder that someone else chose, though it be the user's own
+    found = os.lstat(place)
     if not stat.S_ISDIR(found.st_mode) or not _is_own(found):
         raise PermissionError(f"{place} is not a private folder")
     return place
@@ -113,10 +104,9 @@ def _is_own(found: os.stat_result) -> bool:
 
 def _own_bytes(path: Path) -> bytes:
     """The content of a regular file of the user's own, which is no link to another place."""
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    with os.fdopen(os.open(path, flags), "rb") as file:
+    with open_own(path) as file:
         found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode) or not _is_own(found) or found.st_size > LARGEST:
+        if not _is_own(found) or found.st_size > LARGEST:
             raise PermissionError(f"{path} is not a file of our own")
         return file.read()
 
@@ -134,7 +124,7 @@ def _secret(place: Path, *, create: bool = False) -> bytes:
             raise
     if not create:
         raise PermissionError(f"{path} is not a secret")
-    _write(path, secrets.token_bytes(SECRET_SIZE))
+    write_bytes(path, secrets.token_bytes(SECRET_SIZE), **_OWNERS)
     # of several processes that made one, the last counts
     return _own_bytes(path)
 
