@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pliant.analysis.modes import held_squares, modes
 from pliant.analysis.statics import NoEquilibriumError
 from pliant.simulation.drives.saturated import SaturatedDrive
+from pliant.simulation.growth import SLOW_GROWTH, STILL, Growth, fastest_growth, linear_model
 from pliant.simulation.integrators.lockstep import Steps, alone
 from pliant.simulation.loads import ElasticStops
 from pliant.simulation.state_equations import DIFFERENCE, StateEquations
@@ -63,6 +64,9 @@ ROUGHLY = 1e-2
 MOST_IMPLICIT = 4000
 """Coordinates up to which the matrices of implicit steps fit into a common memory."""
 
+UNSTABLE = "implicit steps would erase it, explicit ones follow it; look at the sign of feedback, damping and friction"
+"""What is said of a motion that grows too fast for implicit steps."""
+
 
 class RateAsk:
     """Asks for the fastest rate of a model that is linearised at its start, damping and feedback included."""
@@ -93,6 +97,14 @@ class RateAsk:
     def poles(self) -> NDArray[np.complex128]:
         """Its eigenvalues."""
         return np.asarray(np.linalg.eigvals(self.matrix), dtype=complex)
+
+    @cached_property
+    def growth(self) -> Growth:
+        """The motion that grows fastest, states of the drive included; unknown in large models."""
+        whole = self.equations.states > 0
+        if self.states > ITERATED:
+            return STILL
+        return fastest_growth(self.equations, linear_model(self.equations, 0.0, self.y) if whole else self.matrix)
 
     @cached_property
     def fastest(self) -> float:
@@ -296,8 +308,10 @@ def kinks(equations: StateEquations) -> list[str]:
     return [what for what, is_there in there.items() if is_there]
 
 
-def cautions(method: str, equations: StateEquations) -> tuple[str, ...]:
-    """What a user should know about a method that was asked for, in words."""
+def cautions(method: str, equations: StateEquations, reason: str) -> tuple[str, ...]:
+    """What a user should know about a method that was asked for or taken for a reason, in words."""
+    if UNSTABLE in reason:
+        return (reason,)
     if method != "gauss" or not (found := kinks(equations)):
         return ()
     what = f"gauss is for smooth motion, and may pass over kinks of {' and '.join(found)} unseen"
@@ -335,6 +349,12 @@ def choosing(
     start = RateAsk(equations, q, v)
     fastest = yield start
     method, why = _established(options, start, q, v, until, fastest)
+    if method == "esdirk":
+        growth = start.growth
+        relevant = _relevant(equations, q) if growth.rate > SLOW_GROWTH else inf
+        # steps that pass over it follow what is slower
+        if growth.rate > (relevant if np.isfinite(relevant) else 0.0):
+            return "dop853", f"{growth.words}: {UNSTABLE}"
     if method == "dop853" and FEW_STEPS < fastest * until / FINE_STRIDE < inf:
         explicit, collocated = collocated_steps(start, until, options.tolerance)
         fewest = 0.0 if options.max_step is None else until / options.max_step

@@ -26,6 +26,7 @@ from pliant.simulation.drives.callback import Law
 from pliant.simulation.drives.drive import Drive
 from pliant.simulation.drives.kinds import NoDrive
 from pliant.simulation.events import Event, Happening, Watch, limit_events
+from pliant.simulation.growth import GrowthWatch
 from pliant.simulation.integrators.by_name import make_integrator
 from pliant.simulation.integrators.integrator import IntegrationError, Integrator, Piece, Settings, Tolerance
 from pliant.simulation.integrators.lockstep import Steps, alone
@@ -115,6 +116,7 @@ class Run:
         self.peaks = Peaks(self.equations, self.strains, self.frames, self._followed)
         self._extremes: Mapping[str, Extreme] = {}
         self.breaks = [t for t in self.equations.breaks if 0 < t < study.until]
+        self.growth = GrowthWatch(self.equations, self.method)
         self.segment = (0.0, 0.0)
         self.happenings: list[Happening] = []
         self.integrator: Integrator | None = None
@@ -222,6 +224,7 @@ class Run:
         """Keep the samples of a piece and look for events in it."""
         # a trial step that went astray has been made good
         self.equations.astray = ""
+        self.growth.take(piece, integrator)
         found = self.watch.look(piece)
         self.happenings += found
         if found and found[-1].stops:
@@ -258,6 +261,8 @@ class Run:
     def concluding(self) -> Steps[None]:
         """Find what ``result`` needs; it may be found together with what other runs ask for."""
         yield from self.recorder.catching_up()
+        if self.finished and self.integrator is not None and not self.trouble:
+            self.growth.finish(self.integrator)
         # nothing goes on that would change what is found later, and no code of others is asked
         waits = self._followed is None and self.finished and not self.trouble
         waits = waits and self.integrator is not None and not self.integrator.steps_in_python
@@ -297,7 +302,8 @@ class Run:
         found: tuple[str, ...] = (self.trouble,)
         if seen is not None and not self.trouble:
             result.quantities.energies = seen.energies
-            found = (*cautions(self.method, self.equations), *range_warnings(result, study.limits != "ignore", seen))
+            told = (*cautions(self.method, self.equations, self.reason), *filter(None, [self.growth.found]))
+            found = (*told, *range_warnings(result, study.limits != "ignore", seen))
         result.info = replace(info, warnings=found)
         return result
 
@@ -310,6 +316,7 @@ class Run:
         kept["run/excesses"] = np.array(self.watch.before if self.watch.before is not None else [])
         kept["run/seconds"] = np.array(self.seconds)
         kept["run/peaks"] = self.peaks.memory()
+        kept["run/growth"] = np.bytes_(self.growth.memory())
         kept["run/method"], kept["run/reason"] = np.bytes_(self.method.encode()), np.bytes_(self.reason.encode())
         kept["run/files"] = np.bytes_(json.dumps(self.files).encode())
         return kept
@@ -336,6 +343,8 @@ class Run:
         self.recorder.recall(samples)
         if "peaks" in own:
             self.peaks.recall(own["peaks"])
+        self.growth = GrowthWatch(self.equations, self.method)
+        self.growth.recall(own["growth"])
         self.watch.before = own["excesses"].tolist() or None
         self.happenings = list(happenings)
         self.seconds += float(own["seconds"])

@@ -22,7 +22,7 @@ from pliant.engine.stepping.lane_system import LaneRun
 from pliant.engine.stepping.signals import MOST_PIECES, RoughSignalError, Signals
 from pliant.formulations.loops.loops import Rows
 from pliant.simulation.drives.law import AnyLaw, compiled_law
-from pliant.simulation.integrators.compiled_systems import driving_of, implicit_system
+from pliant.simulation.integrators.compiled_systems import driving_of, implicit_system, residual_matrices
 from pliant.simulation.integrators.dop853 import DOP853
 from pliant.simulation.integrators.esdirk import ESDIRK
 from pliant.simulation.integrators.fixed_step import RK4, SemiImplicit
@@ -397,6 +397,18 @@ class _CompiledImplicit(CompiledIntegrator):
         n = self.equations.count
         self._tail = np.tile(self.rates(self.t, self.y)[n : 2 * n], self.copies)
         self.clock[Clock.MATRIX_STEP] = 0.0
+
+    def linear_model(self, t: float, y: Floats, f: Floats) -> Floats | None:
+        n = self.equations.count
+        if self._stand_in is not None or self.equations.states:
+            return None
+        K, D, M = residual_matrices(self.system, t, y, f[n : 2 * n])
+        A = np.eye(2 * n, 2 * n, n)
+        try:
+            A[n:] = -np.linalg.solve(M, np.hstack([K, D]))
+        except np.linalg.LinAlgError:
+            return None
+        return A
 
     def memory(self) -> dict[str, Any]:
         return {**super().memory(), "tail": self._tail}

@@ -11,7 +11,7 @@ from pliant.simulation.integrators.integrator import Floats
 from pliant.simulation.state_equations import StateEquations
 
 OVERWHELMING = 1e40
-"""Factor of inertia beside which no stiffness is seen."""
+"""Factor of inertia and of damping beside which no stiffness is seen."""
 
 
 def driving_of(equations: StateEquations, law: AnyLaw) -> Driving:
@@ -35,5 +35,14 @@ def inertia_and_stiffness(equations: StateEquations, law: AnyLaw, q: Floats) -> 
         return None
     system, still = implicit_system(equations, driving_of(equations, law)), np.zeros(len(q))
     y = equations.start(q, still)
-    K, M = system.matrix(0.0, y, still), system.matrix(0.0, y, still, c_a=OVERWHELMING) / OVERWHELMING
+    K, _, M = residual_matrices(system, 0.0, y, still)
     return (M, K) if np.isfinite(K).all() else None
+
+
+def residual_matrices(system: ImplicitSystem, t: float, y: Floats, a: Floats) -> tuple[Floats, Floats, Floats]:
+    """Derivatives of the residual by coordinates, rates and accelerations (count, count)."""
+    return (
+        system.matrix(t, y, a),
+        system.matrix(t, y, a, c_v=OVERWHELMING) / OVERWHELMING,
+        system.matrix(t, y, a, c_a=OVERWHELMING) / OVERWHELMING,
+    )

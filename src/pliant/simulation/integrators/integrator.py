@@ -208,6 +208,10 @@ class Integrator(ABC):
         self.t, self.y = float(memory["t"]), np.array(memory["y"])
         self.statistics = Statistics.from_array(memory["statistics"])
 
+    def linear_model(self, t: float, y: Floats, f: Floats) -> Floats | None:
+        """A of x' = A x for coordinates and rates near a state with its rates, if the method knows it; else None."""
+        return None
+
     def rates(self, t: float, y: Floats) -> Floats:
         """f(t, y), counted."""
         self.statistics.evaluations += 1

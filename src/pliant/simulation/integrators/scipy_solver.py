@@ -70,7 +70,13 @@ class ScipySolver(Integrator):
     def advance(self, until: float, wanted: Floats = NO_TIMES) -> Piece:
         if self.solver is None or until != self.until:
             self._begin(until)
-        message = self.solver.step()
+        try:
+            message = self.solver.step()
+        except ValueError as error:
+            # what its linear algebra says of a Jacobian that is none
+            if "infs or NaNs" not in str(error):
+                raise
+            raise IntegrationError(f"{self.name}: the motion diverges at t = {self.t:.6g} s") from None
         if self.solver.status == "failed":
             raise IntegrationError(f"{self.name}: {message or 'a step failed'} at t = {self.t:.6g} s")
         ends = self.t, float(self.solver.t), self.y, self.solver.y.copy()
