@@ -20,6 +20,7 @@ from scipy.sparse import csc_array, csr_array
 from pliant.model.element import Array
 from pliant.model.errors import ModelError, Problem
 from pliant.model.files import no_file
+from pliant.model.matrix_market import MatrixFileError, read_matrix
 from pliant.model.modal import ModalData, ModalFrame
 
 SYMMETRIC = 1e-8
@@ -120,7 +121,7 @@ def finite_elements(
     if places.ndim != 2 or places.shape[1] != 3 or not np.isfinite(places).all():
         _refuse(names[2], f"have the shape {places.shape}; they must be rows of three finite coordinates")
     n = len(places)
-    matrices = [csr_array(A).astype(float) for A in (K, M)]
+    matrices = [_real(name, csr_array(A)) for name, A in zip(names, (K, M), strict=False)]
     for name, A in zip(names, matrices, strict=False):
         _check_matrix(name, A, n)
     unknowns = matrices[0].shape[0] // n
@@ -140,16 +141,16 @@ def _refuse(element: str, message: str) -> NoReturn:
 
 
 def _matrix(path: str | PathLike[str], name: str) -> csr_array:
-    from scipy.io import mmread
-
-    wrong = no_file(path)
-    if wrong:
-        _refuse(name, f"cannot be read: {wrong}")
     try:
-        return csr_array(mmread(fspath(path), spmatrix=False))
-    except (OSError, ValueError, TypeError, IndexError, OverflowError) as error:
-        why = str(error).partition("\n")[0][:120]
-        _refuse(name, f"is no Matrix Market file ({why}); its first line is %%MatrixMarket matrix ...")
+        return read_matrix(path)
+    except MatrixFileError as error:
+        _refuse(name, str(error))
+
+
+def _real(name: str, A: csr_array) -> csr_array:
+    if np.iscomplexobj(A) and A.imag.count_nonzero():
+        _refuse(name, "has complex entries; damping is given apart, and stiffness and mass are real")
+    return (A.real if np.iscomplexobj(A) else A).astype(float)
 
 
 def _coordinates(path: str | PathLike[str], name: str) -> Array:
