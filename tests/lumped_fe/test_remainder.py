@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from pliant import Dynamics, Robot
+from pliant.formulations.lumped_fe import model as lumped_model
+from pliant.formulations.lumped_fe.applied import AppliedLoads
 from pliant.formulations.lumped_fe.model import LumpedModel
 from pliant.formulations.lumped_fe.node_matrices import tilde
 from pliant.formulations.lumped_fe.recovery import ElasticState, reactions
@@ -114,13 +116,32 @@ def coordinates_of(model, arm, assembled):
     return D
 
 
-def recursion(model, arm, assembled):
+WRENCHES = {"a.side": np.array([3.0, -2.0, 4.0, 0.3, 0.5, -0.2]), "b.tip": np.array([-5.0, 6.0, 2.0, 0.1, 0.4, 0.7])}
+"""On a frame of the first link, and on the last one."""
+
+
+def applied(model, wrenches):
+    return AppliedLoads(tuple((model.skeleton.frame(name), w[None]) for name, w in wrenches.items()))
+
+
+def pulled(arm, q, wrenches):
+    """Generalised forces of wrenches on frames."""
+    return sum(arm.jacobian(name, q).T @ w for name, w in wrenches.items())
+
+
+def recursion(model, arm, assembled, wrenches=None):
     """Tangents of the recursive method about the motion, on y; and those of the joints' efforts by its coordinates."""
     joints = [arm.names.index(name) for name in model.joints]
     q, v, a = np.zeros((3, arm.size))
     q[joints], v[joints], a[joints] = (x[0] for x in assembled.motion)
     by = arm.inverse_derivatives(q, v, a)
     given = Matrices(by.a[None], by.v[None], by.q[None], arm.forces(q, v, a)[None])
+    if wrenches:
+        # central differences of fourth order
+        h, unit = 1e-3, np.eye(arm.size)
+        at = [np.array([pulled(arm, q + k * h * e, wrenches) for e in unit]).T for k in (-2, -1, 1, 2)]
+        slope = (at[0] - 8 * at[1] + 8 * at[2] - at[3]) / (12 * h)
+        given = given._replace(K=given.K - slope, f=given.f - pulled(arm, q, wrenches))
     D = coordinates_of(model, arm, assembled)
     return congruence(given, tuple(D)), given, D
 
@@ -155,6 +176,47 @@ def test_what_remains_is_what_is_named(name, bending):
         # frames and shortening are part of the model
         assert size(named.shortening) > scale / 10
         assert size(left + named.bodies[0]) < TOLERANCE * scale
+
+
+@pytest.mark.parametrize("bending", ["linear", "second-order"])
+@pytest.mark.parametrize("name", ["a frame beside the axis", "frames between the nodes"])
+def test_what_remains_under_loads_from_outside(name, bending):
+    """Forces and moments on frames are internal forces of everything that carries them; efforts are those of them."""
+    robot, arm = arms(name, bending)
+    model = LumpedModel(robot)
+    loads = applied(model, WRENCHES)
+    assembled = model.assemble(some_motion(model), loads)
+    wanted, given, D = recursion(model, arm, assembled, WRENCHES)
+    found, scale = model.equations_at(assembled, 0), moving_part(model, assembled)
+    bare = model.equations_at(model.assemble(assembled.motion), 0)
+    assert size(found.f - bare.f) > 0.1 * size(bare.f)
+    assert size(found.f - wanted.f[0]) < TOLERANCE * size(wanted.f)
+    named = remainder(model, assembled)
+    left = wanted.K[0] - found.K + named.bodies[0]
+    if bending == "linear":
+        left = left - named.frames[0]
+    assert size(left) < DIFFERENCES * scale
+    y, rate = np.random.default_rng(5).normal(size=(2, model.size))
+    second = -np.linalg.solve(found.M, found.C @ rate + found.K @ y + found.f)
+    q, v = D[0][0] @ y, D[0][0] @ rate + D[1][0] @ y
+    a = D[0][0] @ second + 2 * D[1][0] @ rate + D[2][0] @ y
+    if bending == "second-order":
+        rows = [arm.names.index(name) for name in model.inputs]
+        efforts = (given.f[0] + given.M[0] @ a + given.C[0] @ v + given.K[0] @ q)[rows]
+        got = reactions(model, assembled, ElasticState(y[None], rate[None], second[None])).efforts[0]
+        np.testing.assert_allclose(got, efforts, atol=DIFFERENCES * size(efforts))
+
+
+def test_sparse_and_full_matrices_have_the_same_loads(monkeypatch):
+    robot, _ = arms("frames between the nodes", "second-order")
+    full = LumpedModel(robot)
+    monkeypatch.setattr(lumped_model, "FULL_SIZE", 0)
+    sparse = LumpedModel(robot)
+    motion = some_motion(full)
+    left = full.equations_at(full.assemble(motion, applied(full, WRENCHES)), 0)
+    right = sparse.equations_at(sparse.assemble(motion, applied(sparse, WRENCHES)), 0)
+    np.testing.assert_allclose(right.K.toarray(), left.K, atol=TOLERANCE * size(left.K))
+    np.testing.assert_allclose(right.f, left.f, atol=TOLERANCE * size(left.f))
 
 
 def test_what_remains_vanishes_with_the_internal_forces():

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
+from pliant.formulations.lumped_fe.applied import AppliedLoads, generalised, placed
 from pliant.formulations.lumped_fe.interface import carried_over, node_map
 from pliant.formulations.lumped_fe.mesh import COMPONENTS, SLOPE, LinkMesh
 from pliant.formulations.lumped_fe.node_matrices import Floats, block_diagonal, motion_weights, tilde
@@ -51,9 +52,14 @@ class NominalForces(NamedTuple):
 
 
 def nominal_forces(
-    model: LumpedModel, motion: JointMotion, links: list[LinkMotion], roots: list[RootMap], J: Jet | None
+    model: LumpedModel,
+    motion: JointMotion,
+    links: list[LinkMotion],
+    roots: list[RootMap],
+    J: Jet | None,
+    loads: AppliedLoads,
 ) -> NominalForces:
-    """Forces of the rigid robot along its motion; those of loops hold its passive joints."""
+    """Forces of the rigid robot along its motion under loads; those of loops hold its passive joints."""
     skeleton, nodes = model.skeleton, []
     lacking = np.zeros((len(motion.q), model.numbering.size))
     for i, (mesh, link) in enumerate(zip(model.meshes, links, strict=True)):
@@ -64,7 +70,9 @@ def nominal_forces(
         lacking[:, own] += on_link[:, 6:]
         if (passive := model.numbering.joint[i]) is not None:
             lacking[:, passive] += model.joint_force(i, motion)
-    multipliers = model.multipliers(J, lacking)
+    for load in placed(model, links, loads):
+        nodes[load.link][:, load.place.node] -= load.wrench
+    multipliers = model.multipliers(J, lacking - generalised(model, links, roots, loads))
     ends = []
     for loop, rows in zip(model.loops, multipliers, strict=True):
         _, R_A = skeleton.pose(links, *loop.ends[0])
@@ -218,9 +226,12 @@ class LeverStiffness(NamedTuple):
 
 
 def lever_stiffness(
-    model: LumpedModel, links: list[LinkMotion], roots: list[RootMap], forces: NominalForces
+    model: LumpedModel, links: list[LinkMotion], roots: list[RootMap], forces: NominalForces, loads: AppliedLoads
 ) -> Iterator[LeverStiffness]:
     """Levers between frames and links turn with the frames, axes of joints do, and so do hinges of loops."""
+    for load in placed(model, links, loads):
+        columns, theta = _turn(model, roots, load.link, load.place.node)
+        yield LeverStiffness(columns, _both(theta, lever_matrix(load.lever, -load.wrench[:, :3]), theta))
     for i, seat in enumerate(model.skeleton.seats):
         passive = model.numbering.joint[i]
         hinge = passive is not None and seat.kind == "revolute"

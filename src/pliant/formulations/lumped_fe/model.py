@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
+from pliant.formulations.lumped_fe.applied import NO_LOADS, AppliedLoads, generalised
 from pliant.formulations.lumped_fe.closing import LoopRows, close_motion, loop_rows
 from pliant.formulations.lumped_fe.geometric import LinkGeometry, NominalForces, lever_stiffness, nominal_forces
 from pliant.formulations.lumped_fe.interface import Jet, Numbering, RootMap, frame_map, product, root_maps
@@ -59,6 +60,7 @@ class AssembledMotion:
     Z              y = Z z with derivatives (times, y, z); None without loops
     forces         of the nominal motion; None where they stiffen nothing
     equations      on z, full matrices; None where they are asked instant by instant
+    loads          from outside
     """
 
     motion: JointMotion
@@ -68,6 +70,7 @@ class AssembledMotion:
     Z: Jet | None
     forces: NominalForces | None
     equations: Matrices | None
+    loads: AppliedLoads = NO_LOADS
 
 
 class LumpedModel:
@@ -146,13 +149,13 @@ class LumpedModel:
 
     # ---- equations
 
-    def assemble(self, motion: JointMotion) -> AssembledMotion:
-        """Everything that belongs to the instants of a nominal motion of all joints."""
+    def assemble(self, motion: JointMotion, loads: AppliedLoads = NO_LOADS) -> AssembledMotion:
+        """Everything that belongs to the instants of a nominal motion of all joints, under loads from outside."""
         links = self.skeleton.motion(motion)
         roots = root_maps(self.skeleton, self.numbering, links)
         J, Z = self._loops(roots, links)
-        forces = nominal_forces(self, motion, links, roots, J) if self.geometry else None
-        assembled = AssembledMotion(motion, links, roots, J, Z, forces, None)
+        forces = nominal_forces(self, motion, links, roots, J, loads) if self.geometry else None
+        assembled = AssembledMotion(motion, links, roots, J, Z, forces, None, loads)
         return replace(assembled, equations=self._full(assembled)) if self.is_small else assembled
 
     def _full(self, assembled: AssembledMotion) -> Matrices:
@@ -165,8 +168,9 @@ class LumpedModel:
                 part = part._replace(K=part.K + self.geometry[i].stiffness(forces.nodes[i]))
             total.add(np.append(root.columns, own), congruence(part, local_map(root.X, len(own))))
         self._add_joints(total, motion)
+        total.f -= generalised(self, links, assembled.roots, assembled.loads)
         if forces is not None:
-            for places, K in lever_stiffness(self, links, assembled.roots, forces):
+            for places, K in lever_stiffness(self, links, assembled.roots, forces, assembled.loads):
                 total.add_stiffness(places, K)
         whole = total.result()
         return whole if assembled.Z is None else congruence(whole, assembled.Z)
@@ -182,9 +186,11 @@ class LumpedModel:
                 part = part._replace(K=part.K + self.geometry[i].stiffness(forces.nodes[i], sparse=True))
             total.add(np.append(root.columns, own), congruence(part, local_map(root.X, len(own), t)))
         self._add_joints(total, JointMotion(*(x[t : t + 1] for x in assembled.motion)))
+        links, roots = [m.at(t) for m in assembled.links], [root.at(t) for root in assembled.roots]
+        loads = assembled.loads.at(t)
+        total.f -= generalised(self, links, roots, loads)[0]
         if forces is not None:
-            links, roots = [m.at(t) for m in assembled.links], [root.at(t) for root in assembled.roots]
-            for places, K in lever_stiffness(self, links, roots, forces):
+            for places, K in lever_stiffness(self, links, roots, forces, loads):
                 total.add_stiffness(places, K[0])
         whole = total.result()
         if assembled.Z is None:

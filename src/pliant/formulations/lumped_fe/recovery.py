@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.formulations.lumped_fe.applied import generalised, placed
 from pliant.formulations.lumped_fe.geometric import lever_stiffness
 from pliant.formulations.lumped_fe.interface import carried_over, frame_map
 from pliant.formulations.lumped_fe.mesh import FramePlace
@@ -133,6 +134,11 @@ def reactions(model: LumpedModel, assembled: AssembledMotion, state: ElasticStat
                     on_node[:, 3:] += cross(cross(turns[link][:, place.node], lever[None]), nominal)
                 # a closure's own wrench is not the joint's
                 carried[link] -= sign * (on_node @ model.meshes[link].from_root(place.node))
+    for load in placed(model, assembled.links, assembled.loads):
+        on_node = load.wrench.copy()
+        if assembled.forces is not None:
+            on_node[:, 3:] += cross(cross(turns[load.link][:, load.place.node], load.lever[None]), on_node[:, :3])
+        carried[load.link] -= on_node @ model.meshes[load.link].from_root(load.place.node)
     joints: dict[str, Floats] = {}
     efforts: dict[str, Floats] = {}
     for i in reversed(range(len(model.links))):
@@ -152,7 +158,8 @@ def reactions(model: LumpedModel, assembled: AssembledMotion, state: ElasticStat
             back = np.hstack([cross(assembled.forces.roots[i][:, k : k + 3], turns[i][:, 0]) for k in (0, 3)])
             w = w + back
         if seat.is_actuated:
-            efforts[seat.name] = w @ seat.column + model.joint_force(i, assembled.motion)
+            own = assembled.loads.efforts.get(seat.coordinate, 0.0) if seat.coordinate is not None else 0.0
+            efforts[seat.name] = w @ seat.column + model.joint_force(i, assembled.motion) - own
         joints[seat.name] = _at_axis(w, seat.column[3:], -(seat.R_JB.T @ seat.p_JB))
     return Reactions(
         {name: joints[name] for name in reversed(joints)},
@@ -188,7 +195,7 @@ def _on_node(model: LumpedModel, assembled: AssembledMotion, link: int, place: F
 
 def _lacking(model: LumpedModel, assembled: AssembledMotion, y: ElasticState, forces: list[Floats]) -> Floats:
     """What the open tree lacks (times, y)."""
-    out = np.zeros((len(y.z), model.numbering.size))
+    out = -generalised(model, assembled.links, assembled.roots, assembled.loads)
     for i, root in enumerate(assembled.roots):
         out[:, root.columns] += np.einsum("tij,ti->tj", root.X[0], forces[i][:, :6])
         out[:, model.numbering.own[i]] += forces[i][:, 6:]
@@ -198,6 +205,6 @@ def _lacking(model: LumpedModel, assembled: AssembledMotion, y: ElasticState, fo
             out[:, place] += model.joint_force(i, assembled.motion)
             out[:, place] += rotor * y.z_ddot[:, place] + damping * y.z_dot[:, place] + stiffness * y.z[:, place]
     if assembled.forces is not None:
-        for places, K in lever_stiffness(model, assembled.links, assembled.roots, assembled.forces):
+        for places, K in lever_stiffness(model, assembled.links, assembled.roots, assembled.forces, assembled.loads):
             out[:, places] += np.einsum("tij,tj->ti", K, y.z[:, places])
     return out

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pliant.formulations.lumped_fe.applied import placed
 from pliant.formulations.lumped_fe.geometric import LinkGeometry, NominalForces, lever_stiffness, nominal_forces
 from pliant.formulations.lumped_fe.model import AssembledMotion, LumpedModel
 from pliant.formulations.lumped_fe.node_matrices import Floats, tilde
-from pliant.formulations.lumped_fe.skeleton import LinkMotion
 from pliant.formulations.lumped_fe.system import MatrixSum, local_map
 
 
@@ -35,20 +35,20 @@ def remainder(model: LumpedModel, assembled: AssembledMotion) -> BesideRecursion
     ``shortening`` is that of the links whose bending is second-order; a model with ``stiffening`` has both already.
     """
     motion, links, roots = assembled.motion, assembled.links, assembled.roots
-    forces = nominal_forces(model, motion, links, roots, assembled.J)
+    forces = nominal_forces(model, motion, links, roots, assembled.J, assembled.loads)
     sums = {name: MatrixSum(model.numbering.size, len(motion.q)) for name in BesideRecursion._fields}
     for i, mesh in enumerate(model.meshes):
         own, geometry, wrench = model.numbering.own[i], LinkGeometry(mesh), forces.nodes[i]
         N, places = local_map(roots[i].X, len(own))[0], np.append(roots[i].columns, own)
         parts = {
             "frames": geometry.frames(wrench),
-            "bodies": geometry.bodies(links[i], _levers(model, links, forces, i)),
+            "bodies": geometry.bodies(links[i], _levers(model, assembled, forces, i)),
         }
         if mesh.bending == "second-order":
             parts["shortening"] = geometry.shortening(wrench)
         for name, K in parts.items():
             sums[name].add_stiffness(places, np.swapaxes(N, 1, 2) @ K @ N)
-    for places, K in lever_stiffness(model, links, roots, forces):
+    for places, K in lever_stiffness(model, links, roots, forces, assembled.loads):
         sums["frames"].add_stiffness(places, K)
     found = [total.result().K for total in sums.values()]
     if assembled.Z is not None:
@@ -57,10 +57,11 @@ def remainder(model: LumpedModel, assembled: AssembledMotion) -> BesideRecursion
 
 
 def _levers(
-    model: LumpedModel, links: list[LinkMotion], forces: NominalForces, link: int
+    model: LumpedModel, assembled: AssembledMotion, forces: NominalForces, link: int
 ) -> list[tuple[int, Floats, Floats]]:
     """Node, lever (3,) and force (times, 3) of what sits on frames beside the axis of a link."""
-    mesh, motion = model.meshes[link], links[link]
+    links, mesh = assembled.links, model.meshes[link]
+    motion = links[link]
     x, out = mesh.bodies.x, []
     W = tilde(motion.w_dot) + tilde(motion.w) @ tilde(motion.w)
     for payload in model.robot.links[link].payloads:
@@ -71,6 +72,9 @@ def _levers(
         if seat.parent == link:
             force = np.einsum("tij,tj->ti", links[i].relative.R, forces.roots[i][:, :3])
             out.append((seat.place.node, seat.place.p - x[seat.place.node], force))
+    for load in placed(model, links, assembled.loads):
+        if load.link == link:
+            out.append((load.place.node, load.lever, -load.wrench[:, :3]))
     for loop, wrench in zip(model.loops, forces.ends, strict=True):
         for sign, (k, place) in zip((1.0, -1.0), loop.ends, strict=True):
             if k == link:
