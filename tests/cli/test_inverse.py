@@ -1,10 +1,12 @@
 """``pliant inverse``: a path of a flexible robot from the command line."""
 
 import signal
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
 
+from pliant import ModelError
 from pliant.cli import inverse
 from pliant.cli.app import app
 
@@ -35,6 +37,56 @@ def test_wrong_words_are_refused(run):
     done = run("inverse", "two-link-circle", "--equations", "mine")
     assert done.returncode == 2
     assert "they must be one of complete, absolute, printed" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        (("--band", "0"), "band is 0.0; it must be a number above zero"),
+        (("--band", "-1"), "it must be a number above zero"),
+        (("--tolerance", "0"), "tolerance is 0.0; it must be a number above zero"),
+        (("--tolerance", "nan"), "tolerance is nan; it must be a number above zero"),
+        (("--frame", "base"), "frame is 'base', which is fixed to the base"),
+        (("--frame", "fore.tipp"), "tipp"),
+    ],
+)
+def test_numbers_without_meaning_are_refused(option, words):
+    done = CliRunner().invoke(app, ["inverse", "two-link-circle", "--no-confirm", *option])
+    assert isinstance(done.exception, ModelError | SystemExit)
+    assert words in f"{done.exception} {done.output}"
+
+
+def solution(outcome):
+    return SimpleNamespace(outcome=outcome, words="so it is", iterations=(1, 2))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "distance", "wanted"),
+    [
+        ("converged", 1e-6, "converged"),
+        ("unconfirmed", 1e-6, "converged"),
+        ("stalled", 1e-6, "converged"),
+        ("converged", 1e-4, "not confirmed"),
+        ("unconfirmed", 1e-4, "not confirmed"),
+        ("stalled", 1e-4, "stalled"),
+        ("stalled", None, "stalled"),
+        ("unconfirmed", None, "unconfirmed"),
+    ],
+)
+def test_the_nonlinear_model_has_the_last_word(outcome, distance, wanted):
+    certain = None if distance is None else SimpleNamespace(distance=distance, rounds=1)
+    found, words = inverse._outcome(solution(outcome), certain, 5e-6)
+    assert found == wanted
+    if distance is not None:
+        assert f"within {distance:.2e} m of its path on the full nonlinear model" in words
+    else:
+        assert "so it is" in words
+
+
+def test_what_has_not_converged_is_an_error(monkeypatch):
+    done = CliRunner().invoke(app, ["inverse", "two-link-circle", "--iterations", "1", "--no-confirm", "--quiet"])
+    assert done.exit_code == 1
+    assert "out of iterations" in done.output
 
 
 @pytest.mark.parametrize(("when", "words"), [(0, "there is nothing to keep"), (1, "interrupted: after iteration 0")])

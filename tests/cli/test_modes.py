@@ -81,6 +81,9 @@ def test_frequencies_over_the_speed_of_a_joint(run, tmp_path):
         (("--spin", "shoulder=3m"), "it must be an angular velocity"),
         (("--spin", "shoulde=3rpm"), "has no actuated joint 'shoulde'; did you mean 'shoulder'"),
         (("--spin", "shoulder=3rpm", "--free"), "--spin: it stands alone"),
+        (("--spin", "shoulder=3rpm", "--load", "tip=0,0,1"), "leave --load out"),
+        (("--spin", "shoulder=3rpm", "--follower", "tip=0,0,1"), "leave --follower out"),
+        (("--spin", "shoulder=3rpm", "--rate", "shoulder=1"), "leave --rate out"),
     ],
 )
 def test_what_cannot_spin_is_refused(run, arguments, words):

@@ -72,8 +72,8 @@ def test_limits():
     with pytest.warns(SimulationWarning) as caught:
         simulate(arm, until=1.0, drive=PUSH)
     assert len(caught) == 2
-    assert "goes to 1, beyond its limit of 0.25" in str(caught[0].message)
-    assert "moves at 2, above its limit of 0.9" in str(caught[1].message)
+    assert "goes to 1 m at 1 s, beyond its limit of 0.25 m" in str(caught[0].message)
+    assert "moves at 2 m/s at 1 s, above its limit of 0.9 m/s" in str(caught[1].message)
     simulate(arm, until=1.0, drive=PUSH, limits="ignore")
     stopped = simulate(slider(limits={"position": (-1.0, 0.25)}), until=1.0, drive=PUSH, limits="stop")
     assert stopped.time[-1] == pytest.approx(0.5, abs=1e-9)

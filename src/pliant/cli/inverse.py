@@ -9,11 +9,11 @@ import typer
 
 from pliant.cli.progress import ProgressBar
 from pliant.cli.simulate import INTERRUPTED
-from pliant.cli.terminal import FAILED, check_picture, emit, number, plain, refuse, table, tell
+from pliant.cli.terminal import FAILED, check_picture, emit, number, plain, refuse, table, tell, warn
 
 if TYPE_CHECKING:
-    from pliant.formulations.lumped_fe.successive import Approximation
-    from pliant.simulation.inverse_dynamics import InverseRun
+    from pliant.formulations.lumped_fe.successive import Approximation, PathSolution
+    from pliant.simulation.inverse_dynamics import Confirmation, InverseRun
 
 FEEDBACKS = ("band", "static", "full")
 EQUATIONS = ("complete", "absolute", "printed")
@@ -26,20 +26,27 @@ def inverse(
     ] = None,
     frame: Annotated[str | None, typer.Option(help="The frame that keeps the path; default: the trajectory's.")] = None,
     feedback: Annotated[str, typer.Option(help="band, static, or full (which diverges on most paths).")] = "band",
-    band: Annotated[float | None, typer.Option(min=0.0, help="Band of the feedback, Hz.")] = None,
+    band: Annotated[float | None, typer.Option(help="Band of the feedback, Hz, above zero.")] = None,
     iterations: Annotated[int, typer.Option(min=1, max=100, help="The most iterations.")] = 10,
-    tolerance: Annotated[float, typer.Option(min=0.0, help="Distance from the path that is good enough, m.")] = 5e-6,
+    tolerance: Annotated[float, typer.Option(help="Distance from the path that is good enough, m.")] = 5e-6,
     elements: Annotated[int | None, typer.Option(min=1, max=1000, help="Elements of every bending link.")] = None,
     equations: Annotated[
         str, typer.Option(help="Of the nodes: complete; for study absolute or printed, as the paper has them.")
     ] = "complete",
     plot: Annotated[Path | None, typer.Option(help="Draw the solution into this PNG, SVG or PDF file.")] = None,
     confirm: Annotated[
-        bool, typer.Option("--confirm", help="Simulate the result on the full nonlinear model.")
-    ] = False,
+        bool,
+        typer.Option(
+            "--confirm/--no-confirm",
+            help="Simulate the result on the full nonlinear model, and correct it by what that says.",
+        ),
+    ] = True,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the outcome only.")] = False,
 ) -> None:
     """Keep a frame of the flexible robot on the path of the rigid one: by successive approximation.
+
+    Disturbances of the study act on the robot. It has converged if the full nonlinear model keeps the path, too; else
+    the exit code is 1.
 
     Ctrl-C ends the iterations; the best of those that are done is written as usual.
     """
@@ -74,12 +81,15 @@ def inverse(
             tell("interrupted before the first iteration was done: there is nothing to keep", "yellow", err=True)
             raise typer.Exit(INTERRUPTED) from None
     simulated: tuple[Any, Any] | None = None
+    solution, certain = run.solution, None
+    if confirm and solution.outcome not in ("interrupted", "diverged"):
+        certain = run.confirmed(tolerance)
+        run = certain.run
+        simulated = (certain.result.time, certain.distances)
     if not quiet:
         _tables(run)
-    if confirm and run.solution.outcome != "interrupted":
-        result, distances = run.confirm()
-        emit(f"simulated on the full model: {1e6 * distances.max():.2f} micrometres from the path at the most")
-        simulated = (result.time, distances)
+    if certain is not None:
+        emit(f"simulated on the full model: {1e6 * certain.distance:.2f} micrometres from the path at the most")
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
         for path in run.write(output, file_name(job.name)):
@@ -89,13 +99,28 @@ def inverse(
 
         plot_inverse(run.solution, job.name, plot, simulated)
         typer.echo(f"written to {plot}")
-    solution = run.solution
-    good = solution.outcome in ("converged", "stalled")
-    tell(f"{solution.outcome}: {solution.words}", "green" if good else "red", err=not good)
-    if solution.outcome == "interrupted":
-        raise typer.Exit(INTERRUPTED)
-    if solution.outcome == "diverged":
-        raise typer.Exit(FAILED)
+    warn(run.warnings)
+    outcome, words = _outcome(solution, certain, tolerance)
+    good = outcome == "converged"
+    tell(f"{outcome}: {words}", "green" if good else "red", err=not good)
+    if not good:
+        raise typer.Exit(INTERRUPTED if outcome == "interrupted" else FAILED)
+
+
+def _outcome(solution: PathSolution, certain: Confirmation | None, tolerance: float) -> tuple[str, str]:
+    """How it ended, and why; what the nonlinear model says comes before what the linear one hopes."""
+    if certain is None:
+        remedy = "; the full nonlinear model tells it: leave --no-confirm out" * (solution.outcome == "unconfirmed")
+        return solution.outcome, f"{solution.words}{remedy}"
+    done = len(solution.iterations) - 1
+    words = f"the frame is within {certain.distance:.2e} m of its path on the full nonlinear model, after {done} "
+    words += f"iteration{'' if done == 1 else 's'}"
+    if certain.rounds:
+        words += f" and {certain.rounds} correction{'' if certain.rounds == 1 else 's'} by that model"
+    if certain.distance <= tolerance:
+        return "converged", words
+    outcome = "not confirmed" if solution.outcome in ("converged", "unconfirmed") else solution.outcome
+    return outcome, f"{words}; the tolerance is {tolerance:.1e} m. Without it: {solution.words}"
 
 
 def _tables(run: InverseRun) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 SHOWN_FREQUENCIES = 8
+SHOWN_MODES = 12
 SPUN = 3
 """Frequencies over a speed that a page has room for."""
 
@@ -34,7 +35,9 @@ def modes(
         typer.Option(help="Joint values of the configuration, such as elbow=-60deg; may be repeated."),
     ] = None,
     free: Annotated[bool, typer.Option("--free", help="All joints are free; default: the drives hold them.")] = False,
-    count: Annotated[int, typer.Option(min=1, help="How many of the lowest modes to list.")] = 12,
+    count: Annotated[
+        int | None, typer.Option(min=1, help="How many of the lowest modes to list; default: 12, with --spin 3.")
+    ] = None,
     straight: Annotated[
         bool, typer.Option("--straight", help="Of straight links; default: bent as gravity bends them.")
     ] = False,
@@ -69,10 +72,23 @@ def modes(
     if spin is not None:
         from pliant.cli.spin import over_speed
 
-        if free or straight or convergence or dynamics != "recursive":
-            refuse("--spin: it stands alone; --free, --straight, --convergence and --dynamics are for a robot at rest")
-        over_speed(loaded, spin, _values(loaded, at or []), min(count, SPUN), plot)
+        others = {
+            "--free": free,
+            "--straight": straight,
+            "--convergence": convergence,
+            "--dynamics": dynamics != "recursive",
+            "--load": bool(load),
+            "--follower": bool(follower),
+            "--rate": bool(rate),
+        }
+        if given := [name for name, is_given in others.items() if is_given]:
+            refuse(
+                f"--spin: it stands alone, about straight links without loads; leave {', '.join(given)} out, or take "
+                "--rate JOINT=SPEED instead of --spin for one speed with loads"
+            )
+        over_speed(loaded, spin, _values(loaded, at or []), SPUN if count is None else count, plot)
         return
+    count = SHOWN_MODES if count is None else count
     try:
         arm = Dynamics(loaded, method=dynamics, compile="never")
     except ModelError:

@@ -8,17 +8,24 @@ bound the error of positions: both are reported.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.formulations.lumped_fe.elastic_motion import elastic_motion
+from pliant.dynamics import Dynamics
+from pliant.formulations.lumped_fe.applied import NO_LOADS, AppliedLoads
+from pliant.formulations.lumped_fe.elastic_motion import ElasticMotion, elastic_motion, solve_static
 from pliant.formulations.lumped_fe.model import LumpedModel
 from pliant.formulations.lumped_fe.recovery import ElasticState, frame_displacement
-from pliant.formulations.lumped_fe.rigid_path import SampledMotion, frame_positions
+from pliant.formulations.lumped_fe.rigid_path import frame_positions
+from pliant.formulations.lumped_fe.skeleton import JointMotion
 from pliant.formulations.lumped_fe.successive import lowest_frequency, reactions_along, step_times
+from pliant.model.errors import ModelError
 from pliant.model.rigid_twin import rigid_twin
 from pliant.results.result import Result
+from pliant.simulation.node_loads import node_loads
+from pliant.simulation.outputs import Outputs
 from pliant.simulation.run import run_study
 from pliant.simulation.study import Study
 
@@ -64,28 +71,70 @@ class ApproximateForward:
 def approximate_forward(study: Study, *, elements: int | None = None) -> ApproximateForward:
     """Forward dynamics of a study by rigid motion and elastic displacement, and by the full model beside it.
 
-    study     its robot, drive and time
+    Samples are taken as the lowest vibration asks for them, whatever the study's outputs say.
+
+    study     its robot, drive, disturbances and time; it begins with straight links or in equilibrium
     elements  of every bending link; default: as described
     """
-    rigid = run_study(study.with_changes(robot=rigid_twin(study.robot)))
+    for key in ("shape", "loads"):
+        if getattr(study.start, key) is not None:
+            raise ModelError(
+                f"study '{study.name}': start.{key}: the approximate forward dynamics begins with straight links, or "
+                "with links: equilibrium"
+            )
+    arm = Dynamics(study.robot, compile="auto" if study.compile else "never")
     model = LumpedModel(study.robot, elements=elements)
-    names = model.joints
-    q, v, a = (np.column_stack([rigid[f"{name}{kind}"] for name in names]) for kind in ("", ".rate", ".acceleration"))
-    nominal = SampledMotion(model, rigid.time, q, ((v[0], a[0]), (v[-1], a[-1])))
-    times = step_times(float(rigid.time[-1]), lowest_frequency(model, q))
-    motion = nominal(times)
+    loads, jumps = node_loads(model, arm, study)
+    twin = study.with_changes(robot=rigid_twin(study.robot))
+    coarse = run_study(twin.with_changes(outputs=Outputs()))
+    q = np.column_stack([coarse[name] for name in model.joints])
+    times = step_times(float(coarse.time[-1]), lowest_frequency(model, q))
+    outputs = Outputs(step=float(times[1] - times[0]))
+    rigid, full = run_study(twin.with_changes(outputs=outputs)), run_study(study.with_changes(outputs=outputs), arm)
+    nominal = _SampledRun(model, rigid)
+    motion, loading = nominal(times), NO_LOADS if loads is None else loads(times)
     # loops leave fewer displacements, which the first instant shows
-    model.assemble(nominal(times[:1]))
-    start = np.zeros(model.size)
-    elastic = elastic_motion(model, nominal, times, (start, start) if study.start.links == "straight" else None)
-    assembled, none = model.assemble(motion), np.zeros_like(elastic.state.z)
+    model.assemble(JointMotion(*(x[:1] for x in motion)), loading.at(0))
+    still = np.zeros(model.size)
+    start = still if study.start.links == "straight" else _at_rest(model, motion, loading)
+    grid = np.union1d(times, [b for b in jumps if 0 < b < times[-1]])
+    whole = elastic_motion(model, nominal, grid, (start, still), loads=loads)
+    at = np.searchsorted(grid, times)
+    elastic = ElasticMotion(
+        times, ElasticState(*(x[at] for x in (whole.state.z, whole.state.z_dot, whole.state.z_ddot)))
+    )
+    assembled, none = model.assemble(motion, loading), np.zeros_like(elastic.state.z)
     moved = frame_displacement(model, assembled, ElasticState(elastic.state.z, none, none), "tip")[:, :3]
-    given = np.column_stack([np.interp(times, rigid.time, column) for column in rigid.tau.T])
     return ApproximateForward(
         times,
         motion.q,
         frame_positions(model, motion.q, "tip") + moved,
-        given,
-        reactions_along(model, nominal, elastic).efforts,
-        run_study(study),
+        np.column_stack([np.interp(times, rigid.time, column) for column in rigid.tau.T]),
+        reactions_along(model, nominal, elastic, loads).efforts,
+        full,
     )
+
+
+def _at_rest(model: LumpedModel, motion: JointMotion, loads: AppliedLoads) -> Floats:
+    """Displacements in balance before anything moves."""
+    first = JointMotion(motion.q[:1], 0 * motion.v[:1], 0 * motion.a[:1])
+    return solve_static(model, model.assemble(first, loads.at(0)), 0)
+
+
+class _SampledRun:
+    """The motion of all joints in a run of the rigid robot, joined by quintic splines."""
+
+    def __init__(self, model: LumpedModel, run: Result) -> None:
+        from scipy.interpolate import make_interp_spline
+
+        q, v, a = (
+            np.column_stack([run[f"{name}{kind}"] for name in model.joints]) for kind in ("", ".rate", ".acceleration")
+        )
+        ends = tuple([(1, v[k]), (2, a[k])] for k in (0, -1))
+        self.curve: Any = make_interp_spline(run.time, q, k=5, bc_type=ends)
+        self.model = model
+
+    def __call__(self, t: Floats) -> JointMotion:
+        every = [np.asarray(self.curve(t, k)) for k in range(3)]
+        driven = self.model.skeleton.driven
+        return self.model.nominal(JointMotion(*(x[:, driven] for x in every)), start=every[0])

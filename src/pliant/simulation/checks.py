@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from math import inf
 from typing import NamedTuple
 
@@ -157,23 +157,69 @@ def _axial(run: Result, foreseen: Foreseen) -> Iterator[str]:
 
 
 def _limits(run: Result, near: Collection[str]) -> Iterator[str]:
-    for i, (low, high) in position_limits(run.arm).items():
-        if run.arm.names[i] not in near:
-            continue
-        found = run.extreme(run.arm.names[i])
-        for value, passed in ((found.most, found.most > high), (found.least, found.least < low)):
-            bound = high if value > high else low
-            if passed and abs(value - bound) > BEYOND * max(abs(bound), 1e-3):
-                yield f"joint '{run.arm.names[i]}' goes to {value:.4g}, beyond its limit of {bound:.4g}"
-    for j, largest in enumerate(effort_limits(run.arm)):
-        peak = float(np.abs(run.tau[:, j]).max())
+    for i, bounds in position_limits(run.arm).items():
+        if run.arm.names[i] in near:
+            found = run.extreme(run.arm.names[i])
+            ends = ((found.least, found.least_at), (found.most, found.most_at))
+            yield from _position_words(run.arm, i, bounds, ends)
+    driven = [run.arm.names.index(name) for name in run.arm.inputs]
+    yield from _effort_words(run.arm, run.time, run.tau)
+    yield from _rate_words(run.arm, run.time, run.v[:, driven])
+
+
+def joint_limit_words(arm: Dynamics, times: Floats, q: Floats, v: Floats, tau: Floats) -> Iterator[str]:
+    """Limits of the actuated joints that positions, rates and efforts (times, inputs) pass, in words."""
+    limits = position_limits(arm)
+    for j, name in enumerate(arm.inputs):
+        i = arm.names.index(name)
+        if i in limits:
+            ends = ((float(q[k, j]), float(times[k])) for k in (int(q[:, j].argmin()), int(q[:, j].argmax())))
+            yield from _position_words(arm, i, limits[i], ends)
+    yield from _effort_words(arm, times, tau)
+    yield from _rate_words(arm, times, v)
+
+
+def _position_words(
+    arm: Dynamics, i: int, bounds: tuple[float, float], ends: Iterable[tuple[float, float]]
+) -> Iterator[str]:
+    """Of the least and the greatest position with their times, those beyond the limits."""
+    low, high = bounds
+    unit = arm.mechanism.units[i]
+    for value, when in ends:
+        bound = high if value > high else low
+        passed = value > high or value < low
+        if passed and abs(value - bound) > BEYOND * max(abs(bound), 1e-3):
+            yield (
+                f"joint '{arm.names[i]}' goes to {value:.4g} {unit} at {when:.4g} s, beyond its limit of "
+                f"{bound:.4g} {unit}"
+            )
+
+
+def _effort_words(arm: Dynamics, times: Floats, tau: Floats) -> Iterator[str]:
+    for j, largest in enumerate(effort_limits(arm)):
+        k = int(np.abs(tau[:, j]).argmax())
+        peak, unit = abs(float(tau[k, j])), "N" if _slides(arm, j) else "N m"
         if peak > largest * (1 + BEYOND):
-            yield f"joint '{run.arm.inputs[j]}' is driven with {peak:.4g}, above its limit of {largest:.4g}"
-    for j, name in enumerate(run.arm.inputs):
-        bounds = run.robot.joint(name).limits
-        peak = float(np.abs(run.v[:, run.arm.names.index(name)]).max())
+            yield (
+                f"joint '{arm.inputs[j]}' is driven with {peak:.4g} {unit} at {times[k]:.4g} s, above its limit of "
+                f"{largest:.4g} {unit}"
+            )
+
+
+def _rate_words(arm: Dynamics, times: Floats, v: Floats) -> Iterator[str]:
+    for j, name in enumerate(arm.inputs):
+        bounds = arm.robot.joint(name).limits
+        k = int(np.abs(v[:, j]).argmax())
+        peak, unit = abs(float(v[k, j])), "m/s" if _slides(arm, j) else "rad/s"
         if bounds is not None and bounds.velocity is not None and peak > bounds.velocity * (1 + BEYOND):
-            yield f"joint '{run.arm.inputs[j]}' moves at {peak:.4g}, above its limit of {bounds.velocity:.4g}"
+            yield (
+                f"joint '{name}' moves at {peak:.4g} {unit} at {times[k]:.4g} s, above its limit of "
+                f"{bounds.velocity:.4g} {unit}"
+            )
+
+
+def _slides(arm: Dynamics, j: int) -> bool:
+    return arm.robot.joint(arm.inputs[j]).type == "prismatic"
 
 
 def _energy(run: Result) -> Iterator[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.dynamics import Dynamics
+from pliant.formulations.lumped_fe.frequencies import SLOW
 from pliant.formulations.lumped_fe.model import LumpedModel
 from pliant.formulations.lumped_fe.node_matrices import Variant
+from pliant.formulations.lumped_fe.requests import require_count, require_number
 from pliant.formulations.lumped_fe.rigid_path import frame_positions
 from pliant.formulations.lumped_fe.skeleton import JointMotion
 from pliant.formulations.lumped_fe.successive import (
@@ -21,18 +25,25 @@ from pliant.formulations.lumped_fe.successive import (
     Approximation,
     Feedback,
     PathSolution,
+    led_by,
     lowest_frequency,
     step_times,
     successive_approximation,
 )
+from pliant.mechanism import BASE
 from pliant.model.errors import ModelError
 from pliant.model.files import write_file, written
 from pliant.results.result import Result
+from pliant.simulation.balanced_start import balanced_start
+from pliant.simulation.checks import joint_limit_words
 from pliant.simulation.drives.prescribed import PrescribedMotion
+from pliant.simulation.node_loads import node_loads
+from pliant.simulation.outputs import Outputs
 from pliant.simulation.run import run_study
 from pliant.simulation.start import Start
 from pliant.simulation.study import Study
 from pliant.simulation.trajectories.joint_moves import Spline
+from pliant.simulation.trajectories.ongoing import TableMotion
 from pliant.simulation.trajectories.path import Path as JointPath
 from pliant.simulation.trajectories.path import Surroundings
 
@@ -41,6 +52,14 @@ Floats = NDArray[np.float64]
 STIFFNESS = 0.5
 """Bandwidth of the feedback beside the feed-forward, as a part of the lowest natural frequency; damped by ..."""
 DAMPING = 0.7
+ROUNDS = 4
+"""Corrections of a path by the nonlinear model."""
+SAME_RATE = 1e-9
+"""Relative difference of rates that are the same."""
+SIDE = 1e-9
+"""Part of the time at which a path is looked at on both sides of a break."""
+JUMP = 1e-6
+"""Part of its size by which something jumps."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,37 +80,87 @@ class InverseRun:
         """The drives."""
         return self.arm.inputs
 
-    def trajectory(self) -> Spline:
+    def trajectory(self) -> Spline | TableMotion:
         """The corrected motion of the drives."""
-        rows = self.solution.motion.q.tolist()
+        times, rows = tuple(self.solution.times.tolist()), self.solution.motion.q.tolist()
+        if not self._rests:
+            return TableMotion(time=times, positions=tuple(tuple(row) for row in rows), ends="free")
         points = tuple(dict(zip(self.inputs, row, strict=True)) for row in rows)
-        return Spline(times=tuple(self.solution.times.tolist()), points=points, degree="quintic")
+        return Spline(times=times, points=points, degree="quintic")
+
+    @property
+    def _rests(self) -> bool:
+        """Whether the path begins and ends at rest."""
+        return bool(np.abs(self.solution.motion.v[[0, -1]]).max(initial=0.0) < SLOW)
 
     def start(self) -> Start:
-        """Where the corrected motion begins, the links bent by what they carry."""
-        first = dict(zip(self.inputs, self.solution.motion.q[0].tolist(), strict=True))
-        return Start(position=first, links="equilibrium")
+        """Where the corrected motion begins, the links in balance with what they carry and with what acts on them."""
+        q, v = balanced_start(self.arm, self.study, self.solution)
+        return Start(q=tuple(q.tolist()), v=tuple(v.tolist()))
 
     def confirm(self, **changes: Any) -> tuple[Result, Floats]:
         """Simulate the corrected motion on the full nonlinear model; distances of the frame from its path (N,).
 
+        Samples are those of the solution. Events of the study, and limits at which it would stop, are left out.
         changes  other keys of the study, such as ``integrator``
         """
-        given = {"drive": PrescribedMotion(trajectory=self.trajectory()), "start": self.start(), **changes}
+        given = {
+            "drive": PrescribedMotion(trajectory=self.trajectory()),
+            "start": self.start(),
+            "outputs": self._outputs(),
+            "events": (),
+            "limits": "ignore",
+            **changes,
+        }
         run = run_study(self.study.with_changes(**given), self.arm)
+        if not run.info.finished:
+            raise ModelError(
+                f"study '{self.study.name}': the full model follows the motion up to {run.time[-1]:.4g} s only: "
+                f"{run.info.ended}"
+            )
+        return run, np.asarray(np.linalg.norm(self.error(run), axis=1))
+
+    def error(self, run: Result) -> Floats:
+        """How far the frame is from its path in a run (N, 3), m."""
         model = self.solution.model
         rigid = model.nominal(JointMotion(*self.path.many(run.time)), self.solution.nominal.q[0])
         wanted = frame_positions(model, rigid.q, self.solution.frame)
-        found = run[f"{self.solution.frame}.position"]
-        return run, np.asarray(np.linalg.norm(found - wanted, axis=1))
+        return np.asarray(run[f"{self.solution.frame}.position"] - wanted)
+
+    def confirmed(self, tolerance: float = TOLERANCE, *, rounds: int = ROUNDS, **changes: Any) -> Confirmation:
+        """Confirm the motion on the full nonlinear model, and correct it by what that says until it is near enough.
+
+        tolerance  m: distance from the path that is good enough
+        rounds     the most corrections
+        changes    other keys of the study, such as ``integrator``
+        """
+        require_number("tolerance", tolerance, "m", positive=True)
+        require_count("rounds", rounds, least=0)
+        best = Confirmation(self, *self.confirm(**changes), 0)
+        last = best
+        for k in range(rounds):
+            if best.distance <= tolerance:
+                break
+            again = replace(last.run, solution=led_by(last.run.solution, last.error))
+            last = Confirmation(again, *again.confirm(**changes), k + 1)
+            if not last.distance < best.distance:
+                break
+            best = last
+        return best
+
+    def _outputs(self) -> Outputs:
+        frame, times = self.solution.frame, self.solution.times
+        return Outputs(step=float(times[1] - times[0]), frames=() if frame == "tip" else (frame,))
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """Limits of the joints that the corrected motion and its efforts pass, in words."""
+        s = self.solution
+        return tuple(joint_limit_words(self.arm, s.times, s.motion.q, s.motion.v, s.efforts))
 
     def gains(self) -> tuple[Floats, Floats]:
         """Feedback gains (inputs,) of a slow, well damped loop around each drive of the rigid robot."""
-        q = (
-            self.arm.assemble(self.start().state(self.arm)[0])
-            if self.study.robot.loops
-            else self.start().state(self.arm)[0]
-        )
+        q = self.start().state(self.arm)[0]
         M = self.arm.B.T @ self.arm.mass_matrix(q) @ self.arm.B
         w = STIFFNESS * self.solution.frequency
         return np.diag(M) * w**2, 2 * DAMPING * w * np.diag(M)
@@ -109,12 +178,13 @@ class InverseRun:
         robot = folder / f"{name}-robot.yaml"
         self.study.robot.save(robot)
         kp, kd = (", ".join(f"{joint}: {x:.6g}" for joint, x in zip(self.inputs, g, strict=True)) for g in self.gains())
-        start = ", ".join(f"{joint}: {x:.17g}" for joint, x in zip(self.inputs, s.motion.q[0], strict=True))
-        head = (
-            f"robot: {robot.name}\nuntil: {s.times[-1]:.17g} s\n"
-            f"start: {{position: {{{start}}}, links: equilibrium}}\nlimits: ignore\n"
+        begin = self.start()
+        q, v = (", ".join(f"{x:.17g}" for x in values or ()) for values in (begin.q, begin.v))
+        acting = self.study.with_changes().to_data().get("disturbances")
+        head = f"robot: {robot.name}\nuntil: {s.times[-1]:.17g} s\nstart: {{q: [{q}], v: [{v}]}}\nlimits: ignore\n" + (
+            f"disturbances: {json.dumps(acting)}\n" if acting else ""
         )
-        table = f"trajectory: {{table: {{file: {files['motion'].name}, ends: rest}}}}"
+        table = f"trajectory: {{table: {{file: {files['motion'].name}, ends: {'rest' if self._rests else 'free'}}}}}"
         prescribed, driven = folder / f"{name}-prescribed.yaml", folder / f"{name}-feed-forward.yaml"
         write_file(
             prescribed,
@@ -129,6 +199,33 @@ class InverseRun:
             f"    kp: {{{kp}}}\n    kd: {{{kd}}}\n",
         )
         return [*files.values(), robot, prescribed, driven]
+
+
+@dataclass(frozen=True, eq=False)
+class Confirmation:
+    """A motion on the full nonlinear model.
+
+    run        the motion, perhaps corrected
+    result     its simulation
+    distances  of the frame from its path (N,), m
+    rounds     corrections by the nonlinear model
+    """
+
+    run: InverseRun
+    result: Result
+    distances: Floats
+    rounds: int
+
+    @property
+    def distance(self) -> float:
+        """m: the largest."""
+        return float(self.distances.max())
+
+    @property
+    def error(self) -> Floats:
+        """How far the frame is from its path (N, 3), m, at the times of the solution."""
+        times, found = self.run.solution.times, self.run.error(self.result)
+        return np.column_stack([np.interp(times, self.result.time, column) for column in found.T])
 
 
 def inverse_dynamics(
@@ -146,6 +243,9 @@ def inverse_dynamics(
 ) -> InverseRun:
     """Efforts and motions of the drives that keep a frame on the path which the study's trajectory means.
 
+    The robot begins in balance with what acts on it: at rest, or moving on as the path begins. Disturbances of the
+    study act on the links, and the drives work against them.
+
     study       with a drive that has a trajectory
     frame       default: the one that the trajectory leads, else the tip
     feedback    "band", "static" or "full", see ``successive_approximation``; band in rad/s
@@ -154,7 +254,7 @@ def inverse_dynamics(
     elements    of every bending link; default: as described
     variant     of the node equations: "absolute" and "printed" are wrong to first order, for study
     steps       of the elastic motion; default: 60 in a period of the lowest vibration
-    report      called after every iteration with its number, the distance (m) and the solution
+    report      called with iteration, time that is reached, and at its end the distance (m); ``True`` ends it
     """
     trajectory = getattr(study.drive, "trajectory", None)
     if trajectory is None:
@@ -162,22 +262,29 @@ def inverse_dynamics(
             f"study '{study.name}': inverse dynamics needs a drive with a trajectory, such as "
             "prescribed: {trajectory: {circle: ...}}"
         )
+    if steps is not None:
+        require_count("steps", steps)
     arm = Dynamics(study.robot, compile="auto" if study.compile else "never")
     q0, _ = study.start.state(arm)
-    straight = Start(position=study.start.position, q=study.start.q).state(arm)[0]
+    straight = _straight(study, arm)
     path: JointPath = trajectory.bind(Surroundings(arm, straight), q0 @ arm.B, 0.0)
     model = LumpedModel(study.robot, elements=elements, variant=variant)
     first = np.array([straight[arm.names.index(name)] for name in model.joints])
+    name = frame or getattr(trajectory, "frame", None) or "tip"
+    if model.skeleton.frame(name)[0] == BASE:
+        raise ModelError(f"frame is '{name}', which is fixed to the base: no drive moves it; name a frame of a link")
+    loads, jumps = node_loads(model, arm, study)
+    _require_smooth(study, arm, path)
     coarse = model.nominal(JointMotion(*path.many(np.linspace(0.0, study.until, 101))), first)
     frequency = lowest_frequency(model, coarse.q)
-    times = step_times(study.until, frequency) if steps is None else np.linspace(0.0, study.until, steps + 1)
-    q = model.nominal(JointMotion(*path.many(times)), first).q
-    name = frame or getattr(trajectory, "frame", None) or "tip"
     solution = successive_approximation(
         model,
         name,
-        times,
-        q,
+        step_times(study.until, frequency, steps),
+        path.many,
+        first,
+        loads=loads,
+        breaks=tuple(sorted({*path.breaks, *jumps})),
         feedback=feedback,
         band=band,
         iterations=iterations,
@@ -185,6 +292,56 @@ def inverse_dynamics(
         report=report,
     )
     return InverseRun(study, arm, path, solution)
+
+
+def _straight(study: Study, arm: Dynamics) -> Floats:
+    """The first configuration with straight links; what a balanced start cannot be is refused."""
+    start = study.start
+    for key in ("shape", "loads", "v"):
+        if getattr(start, key) is not None:
+            raise ModelError(
+                f"study '{study.name}': start.{key}: inverse dynamics begins in balance with what acts on the links; "
+                "leave it out, and simulate the result from any start"
+            )
+    q = Start(position=start.position, q=start.q).state(arm)[0]
+    elastic = np.setdiff1d(np.arange(arm.size), arm.mechanism.joints)
+    if start.q is not None:
+        q[elastic] = 0.0
+        q = arm.assemble(q)
+    return q
+
+
+def _require_smooth(study: Study, arm: Dynamics, path: JointPath) -> None:
+    """Refuse paths whose positions or rates jump, and a start with other rates than those of the path."""
+    begin = path.at(0.0)
+    given: Any = study.start.velocity or {}
+    rates = dict(zip(arm.inputs, given, strict=True)) if isinstance(given, tuple) else dict(given)
+    for name, rate in rates.items():
+        if name not in arm.inputs:
+            raise ModelError(
+                f"study '{study.name}': start.velocity: joint '{name}' has no drive, and inverse dynamics begins in "
+                "balance; leave it out"
+            )
+        own = float(begin.v[arm.inputs.index(name)])
+        if abs(own - rate) > SAME_RATE * max(abs(own), abs(rate)):
+            raise ModelError(
+                f"study '{study.name}': start.velocity of '{name}' is {rate:g}, but its path begins with {own:g}; a "
+                "drive cannot jump from one to the other: give both the same"
+            )
+    near = SIDE * study.until
+    for t in (b for b in path.breaks if 0 < b < study.until):
+        before, after = path.at(t - near), path.at(t + near)
+        for what, left, right, size in (
+            ("position", before.q, after.q, near * (np.abs(before.v) + np.abs(after.v)).max()),
+            ("rate", before.v, after.v, near * (np.abs(before.a) + np.abs(after.a)).max()),
+        ):
+            jump = np.abs(right - left)
+            if jump.max() > JUMP * max(float(np.abs(right).max()), float(np.abs(left).max())) + 2 * size:
+                k = int(np.argmax(jump))
+                raise ModelError(
+                    f"study '{study.name}': the {what} of joint '{arm.inputs[k]}' jumps by {jump[k]:.3g} at {t:.4g} s; "
+                    "no effort does that: take a smoother trajectory"
+                )
 
 
 def _write_table(path: Path, times: Floats, columns: dict[str, Floats]) -> None:

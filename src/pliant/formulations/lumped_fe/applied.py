@@ -46,7 +46,7 @@ Loading = Callable[[Floats], AppliedLoads]
 
 
 class PlacedWrench(NamedTuple):
-    """A wrench (times, 6) on a frame in the axes of its link, at the node or place that holds it, and its lever (3,)."""
+    """A wrench (times, 6) on a frame in the axes of its link, at the node that holds it, and its lever (3,)."""
 
     link: int
     place: FramePlace
@@ -72,6 +72,6 @@ def generalised(model: LumpedModel, links: list[LinkMotion], roots: list[RootMap
         columns, U = frame_map(model.skeleton, model.numbering, roots, links, end)
         out[:, columns] += np.einsum("tij,ti->tj", U[0], wrench)
     for seat, passive in zip(model.skeleton.seats, model.numbering.joint, strict=True):
-        if passive is not None and seat.coordinate in loads.efforts:
-            out[:, passive] += loads.efforts[seat.coordinate]
+        if passive is not None and seat.coordinate is not None:
+            out[:, passive] += loads.efforts.get(seat.coordinate, 0.0)
     return out

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.sparse import block_array, csc_array
 from scipy.sparse.linalg import splu
 
+from pliant.formulations.lumped_fe.applied import NO_LOADS, Loading
 from pliant.formulations.lumped_fe.model import AssembledMotion, LumpedModel
 from pliant.formulations.lumped_fe.node_matrices import Floats
 from pliant.formulations.lumped_fe.recovery import ElasticState
 from pliant.formulations.lumped_fe.skeleton import JointMotion, cross
 from pliant.formulations.lumped_fe.system import Matrices
+from pliant.model.errors import ModelError
 
 _S6 = 6.0**0.5
 # Hairer & Wanner, Solving Ordinary Differential Equations II, table 5.6
@@ -29,6 +32,8 @@ RADAU_A = np.array(
         [(16 - _S6) / 36, (16 + _S6) / 36, 1 / 9],
     ]
 )
+INSIDE = 1e-9
+"""Part of a step by which its end is looked at from inside: what jumps there belongs to the next step."""
 BATCH = 4_000_000
 """Entries of full matrices that are assembled in one go."""
 
@@ -48,6 +53,11 @@ class ElasticMotion:
     state: ElasticState
 
 
+def assemble_at(model: LumpedModel, nominal: Nominal, times: Floats, loads: Loading | None) -> AssembledMotion:
+    """The robot along its nominal motion, under what acts from outside."""
+    return model.assemble(nominal(times), NO_LOADS if loads is None else loads(times))
+
+
 def static(model: LumpedModel, motion: JointMotion) -> Floats:
     """z (n,) in equilibrium with the loads of one instant, inertia of the nominal motion included."""
     return solve_static(model, model.assemble(motion), 0)
@@ -56,9 +66,22 @@ def static(model: LumpedModel, motion: JointMotion) -> Floats:
 def solve_static(model: LumpedModel, assembled: AssembledMotion, t: int) -> Floats:
     """K z = -f at an instant of an assembled motion."""
     _, _, K, f = model.equations_at(assembled, t)
-    if isinstance(K, np.ndarray):
-        return np.asarray(np.linalg.solve(K, -f))
-    return np.asarray(splu(csc_array(K)).solve(-f))
+    try:
+        if isinstance(K, np.ndarray):
+            return np.asarray(np.linalg.solve(K, -f))
+        return np.asarray(splu(csc_array(K)).solve(-f))
+    except (np.linalg.LinAlgError, RuntimeError):
+        raise ModelError(_unheld(model, K)) from None
+
+
+def _unheld(model: LumpedModel, K: Any) -> str:
+    """Which displacement has no balance."""
+    full = K if isinstance(K, np.ndarray) else K.toarray()
+    name = model.names[int(np.argmax(np.abs(np.linalg.svd(full)[2][-1])))]
+    return (
+        f"robot '{model.robot.name}' has no balance along '{name}': nothing holds it there; give a passive joint a "
+        "spring or a drive"
+    )
 
 
 class InterruptedMotionError(RuntimeError):
@@ -71,21 +94,23 @@ def elastic_motion(
     times: Floats,
     start: tuple[Floats, Floats] | None = None,
     *,
+    loads: Loading | None = None,
     second_order: bool = False,
     report: Callable[[float], object] | None = None,
 ) -> ElasticMotion:
     """The elastic motion at ``times`` (N,), one step between each two; from rest in balance unless a start is given.
 
+    loads         what acts from outside
     second_order  the centrifugal wrenches F_C(gamma) of (4.4) too: of all terms of second order the only ones in the
                   paper, which also says that they may be left out
     report        called with the time that is reached; ``True`` ends the motion with an InterruptedMotionError
     """
-    first = model.assemble(nominal(times[:1]))
+    first = assemble_at(model, nominal, times[:1], loads)
     z, v = start if start is not None else (solve_static(model, first, 0), np.zeros(model.size))
     M, C, K, f = model.equations_at(first, 0)
     rows = [(z, v, _solve(M, -(C @ v + K @ z + f)))]
     A2 = RADAU_A @ RADAU_A
-    for k, stages, assembled, place in _stages(model, nominal, times):
+    for k, stages, assembled, place in _stages(model, nominal, times, loads):
         h = times[k + 1] - times[k]
         solve, right = _step(stages, z, v, h, A2)
         a = solve(right).reshape(3, -1)
@@ -93,6 +118,11 @@ def elastic_motion(
             # they are so small that the motion without them tells their size
             z_i, v_i = z + h * np.outer(RADAU_C, v) + h * h * (A2 @ a), v + h * (RADAU_A @ a)
             a = solve(right - spin_load(model, assembled, place, z_i, v_i).ravel()).reshape(3, -1)
+        if not np.isfinite(a).all():
+            raise ModelError(
+                f"robot '{model.robot.name}': its displacements have neither mass nor stiffness at {times[k]:.4g} s; "
+                "give what passive joints carry a mass, or the joints springs"
+            )
         z = z + h * v + h * h * (A2[2] @ a)
         v = v + h * (RADAU_A[2] @ a)
         rows.append((z, v, a[2]))
@@ -103,7 +133,7 @@ def elastic_motion(
 
 
 def _stages(
-    model: LumpedModel, nominal: Nominal, times: Floats
+    model: LumpedModel, nominal: Nominal, times: Floats, loads: Loading | None
 ) -> Iterator[tuple[int, list[Matrices], AssembledMotion, int]]:
     """The equations at the three stages of each step, and where these stand in an assembled motion."""
     steps = len(times) - 1
@@ -111,8 +141,8 @@ def _stages(
     for start in range(0, steps, batch):
         which = np.arange(start, min(start + batch, steps))
         h = times[which + 1] - times[which]
-        at = (times[which][:, None] + h[:, None] * RADAU_C).ravel()
-        assembled = model.assemble(nominal(at))
+        at = (times[which][:, None] + h[:, None] * np.minimum(RADAU_C, 1 - INSIDE)).ravel()
+        assembled = assemble_at(model, nominal, at, loads)
         for j, k in enumerate(which):
             yield int(k), [model.equations_at(assembled, 3 * j + i) for i in range(3)], assembled, 3 * j
 
@@ -164,4 +194,10 @@ def spin_load(model: LumpedModel, assembled: AssembledMotion, first: int, z: Flo
 def _solve(M: object, right: Floats) -> Floats:
     if isinstance(M, np.ndarray):
         return np.asarray(np.linalg.lstsq(M, right, rcond=None)[0])
-    return np.asarray(splu(csc_array(M)).solve(right))
+    try:
+        return np.asarray(splu(csc_array(M)).solve(right))
+    except RuntimeError:
+        # something moves no mass
+        from scipy.sparse.linalg import lsqr
+
+        return np.asarray(lsqr(csc_array(M), right)[0])

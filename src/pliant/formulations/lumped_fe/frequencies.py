@@ -11,9 +11,13 @@ from scipy.sparse import csc_array
 
 from pliant.formulations.lumped_fe.model import LumpedModel
 from pliant.formulations.lumped_fe.node_matrices import Floats
+from pliant.formulations.lumped_fe.requests import require_count
 from pliant.formulations.lumped_fe.skeleton import JointMotion
 from pliant.model.errors import ModelError, did_you_mean
 
+MASSLESS = 1e-13
+"""Mass, relative to the largest and to what holds it, that is none."""
+TINY = 1e-300
 SLOW = 1e-9
 """Nominal rates (rad/s) below which nothing turns."""
 
@@ -25,26 +29,64 @@ def natural_frequencies(model: LumpedModel, motion: JointMotion, count: int | No
     for what runs away or creeps instead of swinging.
     count  how many; default: all of a robot with full matrices, ten of one with sparse ones
     """
+    if count is not None:
+        require_count("count", count)
     assembled = model.assemble(JointMotion(*(x[:1] for x in motion)))
     M, C, K, _ = model.equations_at(assembled, 0)
+    if not model.size:
+        return np.zeros(0)
     moving = bool(np.abs(motion.v[0]).max(initial=0.0) > SLOW)
     if not isinstance(M, np.ndarray):
         return _sparse(M, K, count or 10) if not moving else _turning_sparse(M, C, K, count or 10)
-    found = _turning(M, C, K) if moving else _still(M, K)
+    massless = _massless(model, M, K)
+    found = _turning(M, C, K, massless) if moving else _still(M, K, massless)
     return found[:count] if count else found
 
 
-def _still(M: Floats, K: Floats) -> Floats:
-    from scipy.linalg import eigh
+def _massless(model: LumpedModel, M: Floats, K: Floats) -> bool:
+    """Whether some displacement moves no mass; one that nothing holds either is refused by its name."""
+    sizes = np.sqrt(np.abs(np.diag(M)) + np.abs(np.diag(K)) / max(float(np.abs(np.diag(K)).max()), TINY))
+    sizes[sizes == 0] = 1.0
+    scaled = M / np.outer(sizes, sizes)
+    least, vectors = np.linalg.eigh((scaled + scaled.T) / 2)
+    if least[0] > MASSLESS * least[-1]:
+        return False
+    shape = vectors[:, least <= MASSLESS * least[-1]] / sizes[:, None]
+    held = np.linalg.norm(K @ shape, axis=0)
+    if held.min() <= MASSLESS * float(np.abs(K).max(initial=0.0)):
+        name = model.names[int(np.argmax(np.abs(shape[:, int(np.argmin(held))] * sizes)))]
+        raise ModelError(
+            f"robot '{model.robot.name}': '{name}' moves no mass and nothing holds it; give what it carries a mass, or "
+            "the joint a spring"
+        )
+    return True
 
-    squares, _ = eigh((K + K.T) / 2, M)
-    return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
+
+def _still(M: Floats, K: Floats, massless: bool) -> Floats:
+    from scipy.linalg import LinAlgError, eigh
+
+    K = (K + K.T) / 2
+    if not massless:
+        return np.asarray(np.sqrt(np.maximum(eigh(K, M, eigvals_only=True), 0.0)))
+    try:
+        # of the inverse problem what moves no mass is zero
+        inverse = eigh(M, K, eigvals_only=True)[::-1]
+    except LinAlgError:
+        return _turning(M, 0 * M, K, massless)
+    return np.asarray(1 / np.sqrt(inverse[inverse > MASSLESS * inverse[0]]))
 
 
-def _turning(M: Floats, C: Floats, K: Floats) -> Floats:
-    from scipy.linalg import cho_factor, cho_solve
+def _turning(M: Floats, C: Floats, K: Floats, massless: bool) -> Floats:
+    from scipy.linalg import cho_factor, cho_solve, eig
 
     n = len(M)
+    if massless:
+        one, none = np.eye(n), np.zeros((n, n))
+        numerators, denominators = eig(
+            np.block([[none, one], [-K, -C]]), np.block([[one, none], [none, M]]), right=False, homogeneous_eigvals=True
+        )
+        finite = np.abs(denominators) > MASSLESS * np.abs(numerators)
+        return _swings(numerators[finite] / denominators[finite])
     factor = cho_factor(M)
     A = np.zeros((2 * n, 2 * n))
     A[:n, n:] = np.eye(n)
@@ -87,13 +129,19 @@ def turning_frequencies(
     if joint not in model.inputs:
         raise ModelError(
             f"robot '{model.robot.name}' has no actuated joint '{joint}'{did_you_mean(joint, model.inputs)}; it has "
-            f"{', '.join(model.inputs)}"
+            f"{', '.join(model.inputs) or 'none'}"
         )
+    require_count("count", count)
+    if not np.isfinite(speeds).all():
+        raise ModelError("speeds: they must be finite numbers, in rad/s or m/s")
     k = model.inputs.index(joint)
     q = model.at_rest(pose).q[:, model.skeleton.driven]
     out = np.empty((len(speeds), min(count, model.size)))
     for i, speed in enumerate(speeds):
         v = np.zeros_like(q)
         v[0, k] = speed
-        out[i] = natural_frequencies(model, model.nominal(JointMotion(q, v, 0 * v)), count)
+        found = natural_frequencies(model, model.nominal(JointMotion(q, v, 0 * v)), count)
+        # what moves no mass has no frequency
+        out = out[:, : len(found)]
+        out[i] = found[: out.shape[1]]
     return out

@@ -248,9 +248,9 @@ def lever_stiffness(
         K = _both(theta, lever_matrix(rel.p - x - far, up[:, :3]), theta)
         if passive is not None:
             axis = np.einsum("tij,j->ti", rel.R, seat.R_JB.T @ seat.axis)
-            load = _moved(up, far)[:, 3:] if hinge else up[:, :3]
+            acting = _moved(up, far)[:, 3:] if hinge else up[:, :3]
             # the axis turns with the frame: delta q (theta x n) . load
-            turned = np.einsum("ti,tij->tj", cross(axis, load), theta)
+            turned = np.einsum("ti,tij->tj", cross(axis, acting), theta)
             columns, inner = np.append(columns, passive), K
             K = np.zeros((len(inner), len(columns), len(columns)))
             K[:, :-1, :-1], K[:, -1, :-1] = inner, turned

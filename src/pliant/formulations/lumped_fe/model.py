@@ -6,9 +6,10 @@ z, small; actuated joints move exactly as they shall, and their efforts follow w
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +21,14 @@ from pliant.formulations.lumped_fe.geometric import LinkGeometry, NominalForces,
 from pliant.formulations.lumped_fe.interface import Jet, Numbering, RootMap, frame_map, product, root_maps
 from pliant.formulations.lumped_fe.mesh import mesh_link
 from pliant.formulations.lumped_fe.node_matrices import Floats, Variant, tilde
+from pliant.formulations.lumped_fe.requests import require_count, require_word
 from pliant.formulations.lumped_fe.skeleton import JointMotion, LinkMotion, Skeleton
 from pliant.formulations.lumped_fe.system import LinkEquations, Matrices, MatrixSum, congruence, local_map
 from pliant.mechanism import assemble
-from pliant.model.errors import ModelError, did_you_mean
+from pliant.model.errors import ModelError, did_you_mean, show
+from pliant.model.library import load
 from pliant.model.rigid_twin import rigid_twin
-
-if TYPE_CHECKING:
-    from pliant.model.robot import Robot
+from pliant.model.robot import Robot
 
 FULL_SIZE = 250
 """Robots of more displacements are assembled in sparse matrices."""
@@ -76,6 +77,7 @@ class AssembledMotion:
 class LumpedModel:
     """A robot of meshed links.
 
+    robot       or its name, or the path of its file
     elements    elements of every bending link, or link -> elements; default: as described (8 where modes are described)
     variant     complete; absolute or printed for study: wrong to first order, see ``node_terms``
     stiffening  geometric stiffness of the nominal internal forces, which the paper leaves out; default: where the
@@ -84,15 +86,21 @@ class LumpedModel:
 
     def __init__(
         self,
-        robot: Robot,
+        robot: Robot | str | os.PathLike[str],
         *,
         elements: int | Mapping[str, int] | None = None,
         variant: Variant = "complete",
         stiffening: bool | None = None,
     ) -> None:
+        robot = robot if isinstance(robot, Robot) else load(robot)
+        require_word("variant", variant, get_args(Variant))
+        if stiffening not in (None, True, False):
+            raise ModelError(f"stiffening is {show(stiffening)}; it must be true, false, or left out")
         known = elements if isinstance(elements, Mapping) else dict.fromkeys(robot.link_names, elements)
-        for name in known:
+        for name, number in known.items():
             robot.link(name)
+            if number is not None:
+                require_count(f"elements of link '{name}'" if known is elements else "elements", number)
         self.robot, self.variant = robot, variant
         meshes = [mesh_link(link, robot, known.get(link.name)) for link in robot.links]
         if stiffening is not None:
@@ -138,6 +146,11 @@ class LumpedModel:
                 start[self.inputs.index(name)] = value
         elif q is not None:
             start = np.asarray(q, dtype=float)
+            if start.shape != (len(self.inputs),):
+                raise ModelError(
+                    f"q has shape {start.shape}; robot '{self.robot.name}' has {len(self.inputs)} actuated joints: "
+                    f"{', '.join(self.inputs)}"
+                )
         return self.nominal(JointMotion(start[None], 0 * start[None], 0 * start[None]))
 
     def nominal(self, driven: JointMotion, start: Floats | None = None) -> JointMotion:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,35 +17,62 @@ from pliant.model.errors import ModelError
 REACHED = 1e-12
 """m: distance at which a point is reached."""
 MOST_STEPS = 20
+END_POINTS = 6
+"""Points that tell how a correction begins or ends."""
 SINGULAR = 1e-6
 """Directions in which the joints move the frame less than this part of the most are not used."""
 
 
-@dataclass(frozen=True, eq=False)
-class SampledMotion:
-    """Positions of all joints (N, joints) at times (N,), joined by quintic splines.
+class DrivenMotion(Protocol):
+    """Positions, rates and accelerations (times, inputs) of the actuated joints at times."""
 
-    ends  rates and accelerations (joints,) at the first and at the last time; default: rest
+    def __call__(self, times: Floats, /) -> tuple[Floats, Floats, Floats]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class CorrectedMotion:
+    """A path of the actuated joints and a correction, which is known at times (N,) and joined by quintic splines.
+
+    The path is taken as it is, with all that its rates and accelerations do; a spline through it would round off what
+    jumps, and invent how it begins and ends.
+
+    path  motion of the actuated joints
+    q     positions of all joints (N, joints) at the times, path and correction together
     """
 
     model: LumpedModel
+    path: DrivenMotion
     times: Floats
     q: Floats
-    ends: tuple[tuple[Floats, Floats], tuple[Floats, Floats]] | None = None
 
     @cached_property
-    def _curve(self) -> Any:
+    def _correction(self) -> Any:
         from scipy.interpolate import make_interp_spline
 
-        still = np.zeros(self.q.shape[1])
-        first, last = ([(1, v), (2, a)] for v, a in self.ends or ((still, still), (still, still)))
-        return make_interp_spline(self.times, self.q, k=5, bc_type=(first, last))
+        q, v, _ = self.path(self.times)
+        change = self.q[:, self.model.skeleton.driven] - q
+        if not change.any():
+            return None
+        ends = [self._end(change[::step], v[::step], float(step)) for step in (1, -1)]
+        return make_interp_spline(self.times, change, k=5, bc_type=(ends[0], ends[1]))
+
+    def _end(self, change: Floats, v: Floats, sign: float) -> list[tuple[int, Floats]]:
+        """Rate and acceleration of the correction where it begins or ends: rest, or those of its nearest points."""
+        if not v[0].any():
+            still = np.zeros(v.shape[1])
+            return [(1, still), (2, still)]
+        step = float(self.times[1] - self.times[0])
+        powers = np.vander(np.arange(float(END_POINTS)), increasing=True)
+        coefficients = np.linalg.solve(powers, change[:END_POINTS])
+        return [(1, sign * coefficients[1] / step), (2, 2 * coefficients[2] / step**2)]
 
     def __call__(self, t: Floats) -> JointMotion:
         """Motion of all joints; that of passive ones closes the loops."""
-        every = JointMotion(*(np.asarray(self._curve(t, k)) for k in range(3)))
-        driven = self.model.skeleton.driven
-        return self.model.nominal(JointMotion(*(x[:, driven] for x in every)), start=every.q)
+        driven = self.path(t)
+        if self._correction is not None:
+            driven = tuple(x + np.asarray(self._correction(t, k)) for k, x in enumerate(driven))
+        near = np.column_stack([np.interp(t, self.times, column) for column in self.q.T])
+        return self.model.nominal(JointMotion(*driven), start=near)
 
 
 def frame_positions(model: LumpedModel, q: Floats, frame: str) -> Floats:

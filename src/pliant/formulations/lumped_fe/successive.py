@@ -13,26 +13,32 @@ vibrations. It is as smooth as the path's accelerations, above the band too. ``s
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
 
 import numpy as np
 
+from pliant.formulations.lumped_fe.applied import NO_LOADS, AppliedLoads, Loading
 from pliant.formulations.lumped_fe.elastic_motion import (
+    INSIDE,
     ElasticMotion,
     InterruptedMotionError,
+    assemble_at,
     elastic_motion,
     solve_static,
 )
-from pliant.formulations.lumped_fe.frequencies import natural_frequencies
+from pliant.formulations.lumped_fe.frequencies import SLOW, natural_frequencies
 from pliant.formulations.lumped_fe.model import AssembledMotion, LumpedModel
 from pliant.formulations.lumped_fe.node_matrices import Floats
 from pliant.formulations.lumped_fe.recovery import ElasticState, Reactions, frame_displacement, reactions
-from pliant.formulations.lumped_fe.rigid_path import SampledMotion, follow, frame_positions
+from pliant.formulations.lumped_fe.requests import require_count, require_number, require_word
+from pliant.formulations.lumped_fe.rigid_path import END_POINTS, CorrectedMotion, DrivenMotion, follow, frame_positions
 from pliant.formulations.lumped_fe.skeleton import JointMotion
+from pliant.model.errors import ModelError
 
 Feedback = Literal["band", "static", "full"]
+Outcome = Literal["converged", "unconfirmed", "stalled", "diverged", "interrupted", "out of iterations"]
 
 BAND = 0.4
 """Band of the feedback, as a part of the first natural frequency along the path."""
@@ -49,6 +55,11 @@ PROBES = 25
 """Poses of the path at which the first natural frequency is looked for."""
 STEPS_PER_PERIOD = 60
 FEWEST_STEPS, MOST_STEPS = 300, 20_000
+LEAST_PER_PERIOD = 8
+"""Steps in a period of the lowest vibration below which it is not followed."""
+SUDDEN = 1e-6
+"""Part of the largest acceleration or load by which it jumps."""
+TINY = 1e-30
 CHUNK = 400
 """Instants whose reactions are computed in one go."""
 
@@ -71,8 +82,13 @@ class PathSolution:
     nominal             motion of the joints, to be commanded
     elastic             displacements beside it
     iterations          distances from the path, the first without any correction
-    outcome             converged, stalled, diverged, interrupted or out of iterations; ``words`` say why
+    outcome             converged, unconfirmed (terms of second order may be more than the tolerance), stalled,
+                        diverged, interrupted or out of iterations; ``words`` say why
     frequency   rad/s   the lowest along the path
+    moved       (N, 6)  displacement and turn of the frame beside its nominal motion
+    band        rad/s   of the feedback
+    loads               what acts from outside
+    breaks      s       times at which something jumps
     """
 
     model: LumpedModel
@@ -80,12 +96,16 @@ class PathSolution:
     times: Floats
     path: Floats
     reached: Floats
-    nominal: SampledMotion
+    nominal: CorrectedMotion
     elastic: ElasticMotion
     iterations: tuple[Approximation, ...]
-    outcome: Literal["converged", "stalled", "diverged", "interrupted", "out of iterations"]
+    outcome: Outcome
     words: str
     frequency: float
+    moved: Floats
+    band: float
+    loads: Loading | None = None
+    breaks: tuple[float, ...] = ()
     _kept: list[Reactions] = field(default_factory=list)
 
     @property
@@ -97,8 +117,23 @@ class PathSolution:
     def reactions(self) -> Reactions:
         """Efforts of the drives and all constraint reactions at ``times``."""
         if not self._kept:
-            self._kept.append(reactions_along(self.model, self.nominal, self.elastic))
+            self._kept.append(reactions_along(self.model, self.nominal, self.elastic, self.loads))
         return self._kept[0]
+
+    @property
+    def displacement(self) -> float:
+        """m: largest elastic displacement of the frame."""
+        return float(np.linalg.norm(self.moved[:, :3], axis=1).max())
+
+    @property
+    def turn(self) -> float:
+        """rad: largest turn of the frame beside its nominal motion."""
+        return float(np.linalg.norm(self.moved[:, 3:], axis=1).max())
+
+    @property
+    def neglected(self) -> float:
+        """m: size of the terms of second order, a displacement that is turned by half of the frame's turn."""
+        return self.displacement * self.turn / 2
 
     @property
     def efforts(self) -> Floats:
@@ -106,13 +141,18 @@ class PathSolution:
         return self.reactions().efforts
 
 
-def reactions_along(model: LumpedModel, nominal: Callable[[Floats], JointMotion], elastic: ElasticMotion) -> Reactions:
+def reactions_along(
+    model: LumpedModel,
+    nominal: Callable[[Floats], JointMotion],
+    elastic: ElasticMotion,
+    loads: Loading | None = None,
+) -> Reactions:
     """Reactions at the ends of all steps of an elastic motion."""
-    parts = []
-    for k in range(0, len(elastic.times), CHUNK):
+    parts, times = [], _from_inside(elastic.times)
+    for k in range(0, len(times), CHUNK):
         at = slice(k, k + CHUNK)
         s = elastic.state
-        assembled = model.assemble(nominal(elastic.times[at]))
+        assembled = assemble_at(model, nominal, times[at], loads)
         parts.append(reactions(model, assembled, ElasticState(s.z[at], s.z_dot[at], s.z_ddot[at])))
 
     def join(of: Callable[[Reactions], dict[str, Floats]]) -> dict[str, Floats]:
@@ -122,6 +162,11 @@ def reactions_along(model: LumpedModel, nominal: Callable[[Floats], JointMotion]
     return Reactions(join(lambda r: r.joints), join(lambda r: r.loops), efforts)
 
 
+def _from_inside(times: Floats) -> Floats:
+    """The ends of steps as the steps see them: what jumps there belongs to the next one."""
+    return np.append(times[:1], times[1:] - INSIDE * np.diff(times))
+
+
 def lowest_frequency(model: LumpedModel, q: Floats) -> float:
     """The lowest natural frequency (rad/s) at rest in poses (k, joints) of all joints."""
     which = np.unique(np.linspace(0, len(q) - 1, min(PROBES, len(q))).astype(int))
@@ -129,10 +174,18 @@ def lowest_frequency(model: LumpedModel, q: Floats) -> float:
     return float(min(natural_frequencies(model, JointMotion(q[[k]], still, still), 1)[0] for k in which))
 
 
-def step_times(until: float, frequency: float) -> Floats:
-    """Equal steps that resolve the lowest vibration."""
-    steps = int(np.ceil(until * frequency / (2 * np.pi) * STEPS_PER_PERIOD))
-    return np.linspace(0.0, until, min(max(steps, FEWEST_STEPS), MOST_STEPS) + 1)
+def step_times(until: float, frequency: float, steps: int | None = None) -> Floats:
+    """Equal steps that resolve the lowest vibration, or so many."""
+    periods = until * frequency / (2 * np.pi)
+    if steps is None:
+        steps = min(max(int(np.ceil(periods * STEPS_PER_PERIOD)), FEWEST_STEPS), MOST_STEPS)
+    least = max(int(np.ceil(periods * LEAST_PER_PERIOD)), 2 * END_POINTS)
+    if steps < least:
+        raise ModelError(
+            f"steps is {steps}; the lowest vibration, of {frequency / (2 * np.pi):.3g} Hz, needs at least {least} of "
+            f"them in {until:g} s"
+        )
+    return np.linspace(0.0, until, steps + 1)
 
 
 def low_pass(signal: Floats, step: float, band: float) -> Floats:
@@ -151,16 +204,23 @@ def successive_approximation(
     model: LumpedModel,
     frame: str,
     times: Floats,
-    q: Floats,
+    path: DrivenMotion,
+    start: Floats,
     *,
+    loads: Loading | None = None,
+    breaks: Sequence[float] = (),
     feedback: Feedback = "band",
     band: float | None = None,
     iterations: int = ITERATIONS,
     tolerance: float = TOLERANCE,
     report: Callable[[int, float, Approximation | None], object] | None = None,
 ) -> PathSolution:
-    """Lead a frame along the path that it has in the rigid robot at joint positions q (N, joints).
+    """Lead a frame along the way that it has in the rigid robot while the actuated joints follow their path.
 
+    path        motion of the actuated joints
+    start       positions of all joints (joints,) near the first instant
+    loads       what acts from outside
+    breaks      times at which accelerations of the path or loads jump
     feedback    band: after a quasi-static correction what lies below ``band`` (rad/s; default 0.4 of the lowest natural
                 frequency); static: quasi-static ones only; full: everything, which diverges on most paths
     iterations  the most that are tried
@@ -168,61 +228,169 @@ def successive_approximation(
     report      called with iteration, time that is reached, and at its end the distance; ``True`` ends the iterations
                 with the best of the finished ones, or with an InterruptedMotionError if there is none
     """
-    path = frame_positions(model, q, frame)
+    _require(feedback, band, iterations, tolerance)
+    q = model.nominal(JointMotion(*path(times)), start).q
+    way = frame_positions(model, q, frame)
     frequency = lowest_frequency(model, q)
     limit = BAND * frequency if band is None else band
     step = float(times[1] - times[0])
-    target, best = path, None
+    jumps = _jumps(path, loads, times, breaks)
+    target, best = way, None
     found: list[Approximation] = []
-    outcome, words = "out of iterations", f"{iterations} iterations were not enough for {tolerance:.1e} m"
+    outcome: Outcome = "out of iterations"
+    words = f"{iterations} iterations were not enough for {tolerance:.1e} m"
     for k in range(iterations + 1):
-        nominal = SampledMotion(model, times, q)
+        nominal = CorrectedMotion(model, path, times, q)
 
         def at(t: float, k: int = k) -> object:
             return report is not None and report(k, t, None)
 
         try:
-            elastic = elastic_motion(model, nominal, times, report=at)
+            elastic = _elastic(model, nominal, times, breaks, loads, at)
         except InterruptedMotionError:
             if best is None:
                 raise
             outcome, words = _interrupted(found)
             break
         quasi = feedback == "static" or (feedback == "band" and not k)
-        displaced, still = _displacements(model, nominal, elastic, frame, static=quasi)
-        reached = frame_positions(model, q, frame) + displaced
-        error = reached - path
+        displaced, still = _displacements(model, nominal, elastic, frame, loads, static=quasi)
+        reached = frame_positions(model, q, frame) + displaced[:, :3]
+        error = reached - way
         size = np.linalg.norm(error, axis=1)
         found.append(Approximation(float(size.max()), float(np.sqrt((size**2).mean()))))
         stop = report is not None and report(k, float(times[-1]), found[-1])
         if best is None or found[-1].largest < best[0].largest:
-            best = (found[-1], nominal, elastic, reached)
+            best = (found[-1], nominal, elastic, reached, displaced)
         ended = _ended(found, tolerance, feedback, frequency, limit) or (_interrupted(found) if stop else None)
         if ended is not None:
             outcome, words = ended
             break
         if k == iterations:
             break
-        if quasi or feedback == "full":
-            target = path - (still if quasi else displaced)
+        if quasi:
+            target = way - (_without_jumps(still, nominal, times, limit) if jumps else still)
+        elif feedback == "full":
+            target = way - displaced[:, :3]
         else:
             target = target - low_pass(error, step, limit)
         q = follow(model, frame, target, q)
     assert best is not None
-    _, nominal, elastic, reached = best
-    return PathSolution(
-        model, frame, times, path, reached, nominal, elastic, tuple(found), outcome, words, frequency  # type: ignore[arg-type]
+    _, nominal, elastic, reached, displaced = best
+    solution = PathSolution(
+        model, frame, times, way, reached, nominal, elastic, tuple(found), outcome, words, frequency, displaced, limit,
+        loads, tuple(breaks),
     )  # fmt: skip
+    return _with_small_turns(solution, tolerance) if outcome == "converged" else solution
 
 
-def _interrupted(found: list[Approximation]) -> tuple[str, str]:
+def led_by(solution: PathSolution, error: Floats) -> PathSolution:
+    """The solution with its path corrected by what a better model says is wrong with it: error (N, 3), m."""
+    s, model = solution, solution.model
+    step = float(s.times[1] - s.times[0])
+    target = frame_positions(model, s.nominal.q, s.frame) - low_pass(error, step, s.band)
+    q = follow(model, s.frame, target, s.nominal.q)
+    nominal = CorrectedMotion(model, s.nominal.path, s.times, q)
+    elastic = _elastic(model, nominal, s.times, s.breaks, s.loads, lambda t: None)
+    moved, _ = _displacements(model, nominal, elastic, s.frame, s.loads, static=False)
+    reached = frame_positions(model, q, s.frame) + moved[:, :3]
+    return replace(s, nominal=nominal, elastic=elastic, moved=moved, reached=reached, _kept=[])
+
+
+def _require(feedback: str, band: float | None, iterations: int, tolerance: float) -> None:
+    """Refuse what means nothing."""
+    require_word("feedback", feedback, get_args(Feedback))
+    if band is not None:
+        require_number("band", band, "rad/s", positive=True)
+    require_count("iterations", iterations, least=0)
+    require_number("tolerance", tolerance, "m", positive=True)
+
+
+def _with_small_turns(solution: PathSolution, tolerance: float) -> PathSolution:
+    """The equations of the nodes are linear: say what they leave out, and that it may be more than what they find."""
+    words = (
+        f"{solution.words} by the linear equations of the nodes; displaced by {solution.displacement:.2g} m and turned "
+        f"by {solution.turn:.2g} rad, it has terms of second order of about {solution.neglected:.1e} m"
+    )
+    if solution.neglected <= tolerance:
+        return replace(solution, words=words)
+    return replace(solution, outcome="unconfirmed", words=f"{words}, more than the tolerance of {tolerance:.1e} m")
+
+
+def _elastic(
+    model: LumpedModel,
+    nominal: CorrectedMotion,
+    times: Floats,
+    breaks: Sequence[float],
+    loads: Loading | None,
+    report: Callable[[float], object],
+) -> ElasticMotion:
+    """The elastic motion at ``times``, with steps that end at breaks, too."""
+    step = float(times[1] - times[0])
+    inner = [b for b in breaks if times[0] < b < times[-1] and np.abs(times - b).min() > INSIDE * step]
+    grid = np.union1d(times, inner)
+    whole = elastic_motion(model, nominal, grid, _begin(model, nominal, times, loads), loads=loads, report=report)
+    at, s = np.searchsorted(grid, times), whole.state
+    return ElasticMotion(times, ElasticState(s.z[at], s.z_dot[at], s.z_ddot[at]))
+
+
+def _begin(model: LumpedModel, nominal: CorrectedMotion, times: Floats, loads: Loading | None) -> tuple[Floats, Floats]:
+    """Displacements and rates in balance: of a robot at rest, or of one that bends as slowly as it moves."""
+    motion = nominal(times[:1])
+    if np.abs(motion.v).max(initial=0.0) < SLOW:
+        # what accelerates it acts from now on
+        rest = model.assemble(
+            JointMotion(motion.q, 0 * motion.v, 0 * motion.a), NO_LOADS if loads is None else loads(times[:1])
+        )
+        return solve_static(model, rest, 0), np.zeros(model.size)
+    h = 0.1 * float(times[1] - times[0])
+    assembled = assemble_at(model, nominal, times[0] + h * np.arange(3), loads)
+    z = [solve_static(model, assembled, t) for t in range(3)]
+    return z[0], (-3 * z[0] + 4 * z[1] - z[2]) / (2 * h)
+
+
+def _jumps(path: DrivenMotion, loads: Loading | None, times: Floats, breaks: Sequence[float]) -> bool:
+    """Whether loads or accelerations jump: corrections as quick as they would be blows to the links."""
+    near = INSIDE * float(times[-1] - times[0])
+    inner = np.array([b for b in breaks if times[0] < b < times[-1]])
+    _, v, a = path(times)
+    scale = max(float(np.abs(a).max(initial=0.0)), TINY)
+    if np.abs(v[0]).max(initial=0.0) < SLOW and np.abs(a[0]).max(initial=0.0) > SUDDEN * scale:
+        return True
+    if not len(inner):
+        return False
+    before, after = (path(inner + side) for side in (-near, near))
+    if np.abs(after[2] - before[2]).max(initial=0.0) > SUDDEN * scale:
+        return True
+    if loads is None:
+        return False
+    all_times, left, right = (loads(t) for t in (times, inner - near, inner + near))
+    rows = zip(_values(left), _values(right), _values(all_times), strict=True)
+    return any(np.abs(y - x).max() > SUDDEN * max(float(np.abs(every).max()), TINY) for x, y, every in rows)
+
+
+def _values(loads: AppliedLoads) -> list[Floats]:
+    return [w for _, w in loads.wrenches] + [*loads.efforts.values()]
+
+
+def _without_jumps(still: Floats, nominal: CorrectedMotion, times: Floats, band: float) -> Floats:
+    """A correction that no drive could follow at once, without what is faster than the band; from rest and to rest."""
+    slow = low_pass(still, float(times[1] - times[0]), band)
+    _, v, _ = nominal.path(times[[0, -1]])
+    for rate, end, since in ((v[0], still[0], times - times[0]), (v[1], still[-1], times[-1] - times)):
+        if np.abs(rate).max(initial=0.0) < SLOW:
+            u = np.clip(since * band / np.pi, 0.0, 1.0)[:, None]
+            slow = end + u**3 * (10 - 15 * u + 6 * u**2) * (slow - end)
+    return slow
+
+
+def _interrupted(found: list[Approximation]) -> tuple[Outcome, str]:
     done, least = len(found) - 1, min(a.largest for a in found)
     return "interrupted", f"after iteration {done}; the best one, which comes within {least:.2e} m of the path, is kept"
 
 
 def _ended(
     found: list[Approximation], tolerance: float, feedback: Feedback, frequency: float, band: float
-) -> tuple[str, str] | None:
+) -> tuple[Outcome, str] | None:
     now, least = found[-1].largest, min(a.largest for a in found)
     first = frequency / (2 * np.pi)
     if now <= tolerance:
@@ -247,20 +415,30 @@ def _ended(
 
 
 def _displacements(
-    model: LumpedModel, nominal: SampledMotion, elastic: ElasticMotion, frame: str, *, static: bool
+    model: LumpedModel,
+    nominal: CorrectedMotion,
+    elastic: ElasticMotion,
+    frame: str,
+    loads: Loading | None,
+    *,
+    static: bool,
 ) -> tuple[Floats, Floats]:
-    """Displacement of the frame (N, 3), with vibrations, and if asked without."""
+    """Displacement and turn of the frame (N, 6) with vibrations, and if asked its displacement (N, 3) without."""
     moved, slow = [], []
     for k in range(0, len(elastic.times), CHUNK):
         at = slice(k, k + CHUNK)
-        assembled = model.assemble(nominal(elastic.times[at]))
+        assembled = assemble_at(model, nominal, elastic.times[at], loads)
         moved.append(_position(model, assembled, elastic.state.z[at], frame))
         if static:
             z = np.array([solve_static(model, assembled, t) for t in range(len(elastic.times[at]))])
-            slow.append(_position(model, assembled, z, frame))
-    return np.concatenate(moved), np.concatenate(slow) if static else np.zeros((0, 3))
+            slow.append(_position(model, assembled, z, frame)[:, :3])
+    still = np.concatenate(slow) if static else np.zeros((0, 3))
+    if static:
+        # it begins in balance, whatever accelerates it then
+        still[0] = moved[0][0, :3]
+    return np.concatenate(moved), still
 
 
 def _position(model: LumpedModel, assembled: AssembledMotion, z: Floats, frame: str) -> Floats:
     none = np.zeros_like(z)
-    return frame_displacement(model, assembled, ElasticState(z, none, none), frame)[:, :3]
+    return frame_displacement(model, assembled, ElasticState(z, none, none), frame)
