@@ -101,10 +101,13 @@ class RateAsk:
     @cached_property
     def growth(self) -> Growth:
         """The motion that grows fastest, states of the drive included; unknown in large models."""
-        whole = self.equations.states > 0
         if self.states > ITERATED:
             return STILL
-        return fastest_growth(self.equations, linear_model(self.equations, 0.0, self.y) if whole else self.matrix)
+        roughly = fastest_growth(self.equations, self.matrix)
+        if roughly.rate <= SLOW_GROWTH and not self.equations.states:
+            return roughly
+        # one-sided quotients may only seem to grow, and know nothing of the drive's own states
+        return fastest_growth(self.equations, linear_model(self.equations, 0.0, self.y))
 
     @cached_property
     def fastest(self) -> float:
@@ -349,11 +352,10 @@ def choosing(
     start = RateAsk(equations, q, v)
     fastest = yield start
     method, why = _established(options, start, q, v, until, fastest)
-    if method == "esdirk":
-        growth = start.growth
-        relevant = _relevant(equations, q) if growth.rate > SLOW_GROWTH else inf
+    if method == "esdirk" and (growth := start.growth).rate > SLOW_GROWTH:
+        relevant = _relevant(equations, q)
         # steps that pass over it follow what is slower
-        if growth.rate > (relevant if np.isfinite(relevant) else 0.0):
+        if not np.isfinite(relevant) or growth.rate > relevant:
             return "dop853", f"{growth.words}: {UNSTABLE}"
     if method == "dop853" and FEW_STEPS < fastest * until / FINE_STRIDE < inf:
         explicit, collocated = collocated_steps(start, until, options.tolerance)

@@ -167,6 +167,7 @@ class Watch:
         def excess(t: float) -> float:
             return event.excess(*self.equations.coordinates(t, piece(t)))
 
-        if excess(a) == 0.0:
+        # at its threshold there, or beyond it by a jump
+        if excess(a) >= 0.0:
             return a
         return float(brentq(excess, a, b, xtol=1e-12 * max(abs(b), 1e-3), rtol=1e-14))

@@ -83,7 +83,7 @@ def fastest_growth(equations: StateEquations, A: Floats) -> Growth:
 
 
 class GrowthWatch:
-    """Looks for growing motions that the steps of a run pass over: at its start, then after ever more steps, at its end.
+    """Looks for growing motions that the steps of a run pass over: at its start, now and then, and at its end.
 
     found  what was found first, in words; empty: nothing
     """

@@ -211,8 +211,12 @@ class Run:
         t = self.segment[1]
         yield from self.peaks.settling()
         self._tick(t, integrator.y)
+        before = self.equations.prescribed_rates(t)
         self._enter(t)
-        integrator.restart(t, integrator.y)
+        struck = self.equations.struck(t, integrator.y, before)
+        if struck is not None:
+            self.peaks.interrupt()
+        integrator.restart(t, integrator.y if struck is None else struck)
 
     def _tick(self, t: float, y: Floats) -> None:
         drive = self.equations.drive

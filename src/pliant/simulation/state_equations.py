@@ -36,6 +36,8 @@ Floats = NDArray[np.float64]
 
 DIFFERENCE = 1e-6
 """Relative step of the difference quotients of forces."""
+ROUNDED = 1e-10
+"""Jumps of prescribed rates, rad/s or m/s and of these, that are rounding."""
 WOUND = 5.5
 """Turn of a sprung spherical joint, rad, that is worth mentioning where an integration ends."""
 NEARLY_SINGULAR = 1e4
@@ -86,16 +88,20 @@ class StateEquations:
         return tuple(sorted(times))
 
     def start(self, q: Floats, v: Floats) -> Floats:
-        """y at the start."""
+        """y at the start; right behind it, where prescribed joints begin with other rates than the robot has."""
         if self.constrained is not None and self.path is not None and self.loops.rows:
             # joints that follow a motion from the first instant on take the other ones of their loops with them
-            desired = self.path.at(0.0)
-            q, v = (self.constrained.expand(x, y[self.moving]) for x, y in ((desired.q, q), (desired.v, v)))
+            q = self.constrained.expand(self.path.at(0.0).q, q[self.moving])
             q, v = self.loops.corrected(q, v, self._held)
         y = np.zeros(self.size)
         y[self._q], y[self._v] = q[self.moving], v[self.moving]
         y[self._x] = self.drive.initial()
-        return y
+        struck = self.struck(0.0, y, v[list(self._held)])
+        if struck is None:
+            return y
+        # energies are counted from here on
+        struck[self.layout.balances] = 0.0
+        return struck
 
     def enter(self, start: float, end: float) -> None:
         """Times are now seen from inside an interval: at its ends, the values are those within it."""
@@ -103,6 +109,34 @@ class StateEquations:
         inside = float(np.nextafter(start, end)) if start else start
         self._earliest, self._latest = inside, max(inside, float(np.nextafter(end, start)))
         self.acting = tuple(load for load in self.loads if load.acts(start, end))
+
+    # ---- prescribed rates that jump
+
+    def prescribed_rates(self, t: float) -> Floats:
+        """Rates of the joints that move as prescribed (inputs,); of none without such."""
+        if self.constrained is None or self.path is None:
+            return np.zeros(0)
+        return self.path.at(self.clock(t)).v
+
+    def struck(self, t: float, y: Floats, before: Floats) -> Floats | None:
+        """The state right after prescribed rates jumped from those of before; None if they did not.
+
+        The motors' impulses p strike everything that is free: M dv = B p + J^T l with the given jumps of the driven
+        rates, and J dv = 0 in loops. That is how accelerations follow from those of the drives, but for what does not
+        depend on them. The work of an impulse is p times the mean of the rates before and after.
+        """
+        jump = self.prescribed_rates(t) - before
+        if self.constrained is None or not np.any(np.abs(jump) > ROUNDED * (1 + np.abs(before))):
+            return None
+        q, v = self._expanded(t, y)
+        still, none = np.zeros_like(v), np.zeros_like(jump)
+        (p, dv), (p_none, dv_none) = (self.constrained.solve(q, still, a) for a in (jump, none))
+        out = y.copy()
+        out[self._v] += dv - dv_none
+        # expanded with the rates of now; those of before are so much less
+        mean = self.constrained.expand(v[self.constrained.driven] - jump / 2, (y + out)[self._v] / 2)
+        out[self.layout.work] += float((self.arm.B @ (p - p_none)) @ mean)
+        return out
 
     @property
     def span(self) -> tuple[float, float]:
