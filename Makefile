@@ -1,10 +1,13 @@
 # Everything here sets up what it needs in .venv; a second run finds it ready.
 #   make demo    a short tour of the program; pictures go to out/
 #   make test    all tests, in parallel; the tests of one file share what was compiled
+#   make test-versions    the tests on every Python here, with the newest and with the oldest packages; PYTHONS="3.12 newest"
+#   make test-processors  the tests that compute, with the arithmetic of other processors
 #   make fuzz    odd files of all kinds and killed runs; SECONDS=600 KILLS=200 SEED=7 for longer, or again
 #   make lint    ruff and mypy
 #   make bench   time measurements, also as JSON in out/; SECTIONS="rigid batch" for some, PAGE=docs/performance.md
-#   make docs    the pictures and outputs in README and docs, made anew, and the site in out/site
+#   make docs    the documentation as a site in out/site
+#   make figures the pictures and outputs in README and docs, made anew
 #   make verify  everything that proves the program; a page in out/
 #   make clean   remove the environment, the caches and out/
 # Another interpreter than the first suitable one on the path: make test PYTHON=python3.12
@@ -17,11 +20,11 @@ PLIANT := $(BIN)/pliant
 OUT    := out
 CANDIDATES = $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python)
 
-.PHONY: help demo test fuzz lint format bench docs verify clean
+.PHONY: help demo test test-versions test-processors fuzz lint format bench docs figures verify clean
 .DEFAULT_GOAL := help
 
 help:
-	@sed -n '2,11s/^# \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
+	@sed -n '2,14s/^# \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
 
 # one stamp per set of packages, renewed when pyproject.toml changes
 $(VENV)/.base: pyproject.toml
@@ -68,6 +71,15 @@ demo: $(VENV)/.base
 test: $(VENV)/.dev
 	@$(BIN)/python -m pytest -n auto --dist loadfile --timeout 300 $(ARGS)
 
+# PACKAGES=newest or oldest for one of both; ARGS for other options of pytest than --wide
+test-versions: $(VENV)/.dev
+	@$(BIN)/python tests/versions.py $(if $(PYTHONS),--pythons $(PYTHONS)) $(if $(PACKAGES),--packages $(PACKAGES)) \
+	    $(if $(BESIDES),--besides $(BESIDES)) -- $(ARGS)
+
+# PROCESSORS="generic x86-64-v3" for some
+test-processors: $(VENV)/.dev
+	@$(BIN)/python tests/processors.py $(if $(PROCESSORS),--only $(PROCESSORS)) -- $(ARGS)
+
 SECONDS ?= 60
 KILLS   ?= 10
 fuzz: $(VENV)/.dev
@@ -88,9 +100,11 @@ bench: $(VENV)/.peers
 	@$(BIN)/python benchmarks/run.py --out $(OUT) $(if $(PAGE),--page $(PAGE)) $(SECTIONS)
 
 docs: $(VENV)/.dev
+	@$(BIN)/python docs/build_site.py
+
+figures: $(VENV)/.dev
 	@$(BIN)/python docs/refresh.py
 	@$(BIN)/python docs/pages.py *.md docs/*.md docs/tutorials/*.md docs/theory/*.md
-	@$(BIN)/python docs/build_site.py
 
 # every method, published number, identity and balance
 verify: $(VENV)/.dev
@@ -98,5 +112,5 @@ verify: $(VENV)/.dev
 	@$(PLIANT) verify --out $(OUT)
 
 clean:
-	rm -rf $(VENV) $(OUT) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .versions $(OUT) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -22,14 +22,32 @@ PICTURES = {
 }
 
 
+def parts(page: Path) -> tuple[str, str, str]:
+    """What stands before, between and behind the marks; a page that does not exist yet is a title.
+
+    ValueError where figures cannot be put.
+    """
+    if not page.parent.is_dir():
+        raise ValueError(f"the page {page} cannot be written: there is no folder {page.parent}")
+    if not page.exists():
+        return "# Figures\n\n", "", "\n"
+    try:
+        text = page.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"the page {page} cannot be read: {error}") from None
+    before, begin, rest = text.partition(BEGIN)
+    old, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"the page {page} has no place for figures: two lines {BEGIN} and {END}")
+    return before, old, after
+
+
 def update(page: Path, sections: list[Section], out: Path) -> None:
     """Replace the sections between the marks that were measured, each with the machine, and the pictures beside."""
-    text = page.read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN)
-    old, after = rest.split(END)
-    head, *parts = old.split(HEADING)
+    before, old, after = parts(page)
+    head, *older = old.split(HEADING)
     blocks: dict[str, str] = {}
-    for part in parts:
+    for part in older:
         title, _, body = part.strip().partition("\n")
         # a machine that stood once above all sections
         blocks[title] = f"{head.strip()}\n\n{body.strip()}" if head.strip() else body.strip()
@@ -43,6 +61,7 @@ def update(page: Path, sections: list[Section], out: Path) -> None:
     for section in sections:
         _, picture = PICTURES.get(section.name, ("", ""))
         if picture and (out / picture).exists():
+            (page.parent / "pictures").mkdir(exist_ok=True)
             shutil.copy(out / picture, page.parent / "pictures" / picture)
 
 

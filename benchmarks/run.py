@@ -15,7 +15,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from before import compared
-from page import update
+from page import parts, update
 from report import OUT, SECONDS, Options, Section, show, write
 
 import pliant
@@ -43,11 +43,19 @@ def main() -> None:
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"default all: {names}")
     parser.add_argument("--out", type=Path, default=Path(OUT), help="folder for the results (default: out)")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="length of one race (default: 1)")
-    parser.add_argument("--page", type=Path, help="Markdown page whose figures are replaced by this run's")
+    parser.add_argument(
+        "--page", type=Path, help="Markdown page whose figures are replaced by this run's; made where it does not exist"
+    )
     given = parser.parse_args()
     unknown = set(given.sections) - set(SECTIONS)
     if unknown:
         parser.error(f"there is no section {', '.join(sorted(unknown))}; sections: {', '.join(SECTIONS)}")
+    if given.page:
+        # before an hour of measurements
+        try:
+            parts(given.page)
+        except ValueError as error:
+            parser.error(str(error))
     options = Options(given.out, given.seconds)
     # as installed packages have it, and their peers: new processes do not compile the text of modules
     compileall.compile_dir(Path(pliant.__file__).parent, quiet=2)

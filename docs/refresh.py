@@ -1,6 +1,6 @@
 """Make the pictures of the documentation anew, and what the examples print.
 
-Run by ``make docs``; the output of the pages' own blocks is renewed by ``docs/pages.py``.
+Run by ``make figures``; the output of the pages' own blocks is renewed by ``docs/pages.py``.
 """
 
 import os

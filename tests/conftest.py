@@ -23,6 +23,39 @@ settings.load_profile("anywhere")
 sys.path.insert(0, str(Path(__file__).parent))
 
 
+WIDE = 3
+"""Cases of one test function in the wide part."""
+
+
+def pytest_addoption(parser):
+    parser.addoption("--wide", action="store_true", help=f"of every test at most {WIDE} cases: first, last and between")
+    parser.addoption("--most-skipped", type=int, metavar="N", help="fail where more tests than this are skipped")
+
+
+def pytest_collection_modifyitems(config, items):
+    """The wide part: every test function, with cases from all over its list."""
+    if not config.getoption("wide"):
+        return
+    cases = {}
+    for item in items:
+        cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    kept = {id(each[round(k * (len(each) - 1) / max(WIDE - 1, 1))]) for each in cases.values() for k in range(WIDE)}
+    config.hook.pytest_deselected(items=[item for item in items if id(item) not in kept])
+    items[:] = [item for item in items if id(item) in kept]
+
+
+def pytest_sessionfinish(session, exitstatus):
+    """Too many skipped tests are a failure: something that they compare with has gone."""
+    most = session.config.getoption("most_skipped")
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if most is None or reporter is None or hasattr(session.config, "workerinput"):
+        return
+    skipped = len(reporter.stats.get("skipped", []))
+    if skipped > most:
+        reporter.write_line(f"\n{skipped} tests are skipped, more than {most}: the reasons stand below", red=True)
+        session.exitstatus = max(exitstatus, pytest.ExitCode.TESTS_FAILED)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory):
     """Compiled modules go to a temporary folder; the parallel workers of one run share it."""

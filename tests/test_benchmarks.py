@@ -90,6 +90,27 @@ def test_tables_of_their_own_reach_the_page(arm, tmp_path):
     assert "old" not in text
 
 
+def test_a_page_that_does_not_exist_is_made_and_one_without_a_place_is_refused(arm, tmp_path, monkeypatch, capsys):
+    import run
+    from page import BEGIN, END, update
+    from report import Row, Section
+
+    section = Section("rigid", "Rigid", [Row("arm", "forward", 0.5, "s", "peer", 1.0)])
+    update(tmp_path / "new.md", [section], tmp_path)
+    assert (tmp_path / "new.md").read_text().startswith(f"# Figures\n\n{BEGIN}\n\n### Rigid\n")
+    (tmp_path / "plain.md").write_text("no marks\n")
+    for page, words in (
+        ("plain.md", f"has no place for figures: two lines {BEGIN} and {END}"),
+        ("none/new.md", "there is no folder"),
+        (".", "cannot be read"),
+    ):
+        monkeypatch.setattr(sys, "argv", ["run.py", "--page", str(tmp_path / page)])
+        with pytest.raises(SystemExit):
+            run.main()
+        assert words in capsys.readouterr().err
+    assert (tmp_path / "plain.md").read_text() == "no marks\n"
+
+
 def test_overview_tells_costs_and_the_row_furthest_from_its_goal(arm, tmp_path):
     from before import WAITS, compared
     from page import BEGIN, END, update

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import platform
 import warnings
 from collections.abc import Callable
@@ -18,6 +19,13 @@ LIGHT, LEAST = 1, 0
 """LLVM's two lowest efforts in code generation: the lowest takes an eighth of the time, its code runs twice as long."""
 LONG_TEXT = 5000
 """Lines of a module from which that is noticed."""
+LEVELS = {
+    "generic": "",
+    "x86-64-v2": "cx16 popcnt sahf sse3 sse4.1 sse4.2 ssse3",
+    "x86-64-v3": "avx avx2 bmi bmi2 f16c fma lzcnt movbe xsave",
+    "x86-64-v4": "avx512bw avx512cd avx512dq avx512f avx512vl",
+}
+"""Processors that code may be asked to suit, and what each knows beyond the one before it."""
 
 
 def renew_lock() -> None:
@@ -47,10 +55,28 @@ def _llvm() -> Any:
 
 @cache
 def host() -> tuple[str, str, str]:
-    """LLVM version, processor and its features: what machine code depends on besides the program."""
+    """LLVM version, processor and its features: what machine code depends on besides the program.
+
+    The environment variable PLIANT_PROCESSOR asks for the code of a simpler processor than this one: its vectors are
+    shorter, and its results are the same bit by bit on all machines that are at least as able.
+    """
     llvm = _llvm()
     version = ".".join(map(str, llvm.llvm_version_info))
-    return version, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    own = llvm.get_host_cpu_features()
+    wanted = os.environ.get("PLIANT_PROCESSOR")
+    if not wanted:
+        return version, llvm.get_host_cpu_name(), own.flatten()
+    able, features = [], []
+    for name, more in LEVELS.items():
+        features += more.split()
+        if (name == "generic" or is_x86()) and all(own.get(feature) for feature in features):
+            able.append(name)
+            if name == wanted:
+                return version, name, ",".join(f"+{feature}" for feature in features)
+    raise ValueError(
+        f"environment variable PLIANT_PROCESSOR is '{wanted}'; this machine can be {', '.join(able)}; "
+        "unset it for all that this machine can do"
+    )
 
 
 @cache
