@@ -1,7 +1,8 @@
-"""Closing the loops: a configuration that satisfies all constraints, from a guess.
+"""Closing the loops: configurations that satisfy all constraints, from guesses.
 
 Levenberg's method on the gaps, in scaled coordinates of which some are held: steps are least-norm, so that a guess is
-changed as little as the loops allow, and a loop that cannot close ends at its smallest gap instead of wandering off.
+changed as little as the loops allow, and loops that cannot close end at their smallest gap instead of wandering off.
+Many guesses are taken side by side.
 """
 
 from __future__ import annotations
@@ -22,45 +23,51 @@ EXACT = 1e-15
 
 STEPS = 200
 
+FIRST, MOST, LEAST = 1e-3, 1e8, 1e-24
+"""Damping of the first step, that from which on no step helps, and the least."""
+
 
 class Assembled(NamedTuple):
-    """The configuration reached and its largest scaled gap."""
+    """The configurations reached (count, n) and their largest scaled gaps (count,)."""
 
     q: Floats
-    gap: float
+    gap: Floats
 
     @property
-    def closed(self) -> bool:
-        return self.gap <= CLOSED
+    def closed(self) -> NDArray[np.bool_]:
+        """Which of them have closed loops (count,)."""
+        return np.asarray(self.gap <= CLOSED)
 
 
 def assemble(
-    q: Floats,
-    gaps: Callable[[Floats], Floats],
-    jacobian: Callable[[Floats], Floats],
-    rows: Floats,
-    columns: Floats,
+    q: Floats, gaps: Callable[[Floats], Floats], jacobian: Callable[[Floats], Floats], columns: Floats
 ) -> Assembled:
-    """Close the gaps; ``rows`` and ``columns`` are scales, a column scale of zero holds its coordinate."""
-    q = q.copy()
-    g = gaps(q) / rows
-    damping = 1e-3
+    """Close the gaps of guesses (count, n); one that is not finite stays as it is.
+
+    gaps      (count, n) -> scaled gaps (count, rows)
+    jacobian  (count, n) -> their derivatives by the scaled coordinates that may change (count, rows, free)
+    columns   the coordinates per scaled coordinate that may change (n, free)
+    """
+    q, count = q.copy(), len(q)
+    g = gaps(q)
+    damping = np.full(count, FIRST)
+    left = np.isfinite(g).all(axis=1)
     for _ in range(STEPS):
-        if np.abs(g).max(initial=0.0) <= EXACT:
+        left &= np.abs(g).max(axis=1, initial=0.0) > EXACT
+        at = np.flatnonzero(left)
+        if not len(at):
             break
-        J = jacobian(q) * columns / rows[:, None]
-        left, sigma, right = np.linalg.svd(J, full_matrices=False)
-        along = left.T @ g
-        improved = False
-        while not improved and damping < 1e8:
-            step = -columns * (right.T @ (sigma / (sigma**2 + damping) * along))
-            trial = gaps(q + step) / rows
-            improved = bool(np.linalg.norm(trial) < np.linalg.norm(g))
-            if improved:
-                q, g = q + step, trial
-                damping = max(damping * 1e-2, 1e-24)
-            else:
-                damping *= 10.0
-        if not improved:
-            break
-    return Assembled(q, float(np.abs(g).max(initial=0.0)))
+        U, sigma, Vt = np.linalg.svd(jacobian(q[at]), full_matrices=False)
+        along = np.einsum("kij,ki->kj", U, g[at])
+        while len(at):
+            scaled = np.einsum("kji,kj->ki", Vt, sigma / (sigma**2 + damping[at, None]) * along)
+            trial = q[at] - scaled @ columns.T
+            moved = gaps(trial)
+            # a gap that is no number is no smaller one
+            better = np.linalg.norm(moved, axis=1) < np.linalg.norm(g[at], axis=1)
+            q[at[better]], g[at[better]] = trial[better], moved[better]
+            damping[at] = np.where(better, np.maximum(damping[at] * 1e-2, LEAST), damping[at] * 10.0)
+            left[at[~better & (damping[at] >= MOST)]] = False
+            again = ~better & left[at]
+            at, sigma, Vt, along = at[again], sigma[again], Vt[again], along[again]
+    return Assembled(q, np.abs(g).max(axis=1, initial=0.0))

@@ -14,7 +14,7 @@ from pliant.formulations.loops.cuts import Plan, plans
 from pliant.formulations.loops.dense_loops import DenseLoops
 from pliant.formulations.loops.legs import preferences
 from pliant.formulations.loops.loops import FAINT, Elimination, Floats, Loops, OpenTree, Rows
-from pliant.formulations.loops.selection import SINGULAR, independent_rows
+from pliant.formulations.loops.selection import SINGULAR, WORST, condition_of, independent_rows
 from pliant.formulations.method import Traced
 from pliant.formulations.recursive.passes import Algorithm
 
@@ -82,6 +82,22 @@ class ClosedLoops(DenseLoops):
             if (moved <= limit).all():
                 break
         return q, v
+
+    def closest(self, q: Floats, held: tuple[int, ...]) -> Floats:
+        """Configurations, one or a batch, with closed loops or as nearly so as coordinates that are not held get them.
+
+        Loops of bending links often have more constraints than their joints can obey alone: the rest is least squares.
+        """
+        free = [k for k in range(self.arm.size) if k not in held]
+        J = self.constraints.scaled(self.constraints.reference)[list(self.coordinates.selection.kept)][:, free]
+        every, found = np.atleast_2d(q), np.full_like(np.atleast_2d(q), np.nan)
+        if condition_of(J, len(J)) < WORST:
+            found = np.atleast_2d(self.corrected(q, np.zeros_like(q), held)[0])
+        wide = ~(np.abs(self.gaps(found) / self.constraints.row_scale).max(axis=1) <= CLOSED)
+        if wide.any():
+            found = found.copy()
+            found[wide] = self.constraints.approach(every[wide], held).q
+        return found.reshape(q.shape)
 
     def _corrector(self, driven: tuple[int, ...], kept: tuple[int, ...]) -> Any:
         if (driven, kept) not in self._correctors:

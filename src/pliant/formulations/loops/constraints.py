@@ -36,6 +36,10 @@ PROJECTED = 1e-15
 """Scaled gap at which a projection stops; rounding of positions is of this size."""
 
 
+FEW = 50
+"""Configurations up to which gaps are found one after the other."""
+
+
 class Constraints:
     """Closures between frames of a robot, first frame minus second, row by row.
 
@@ -137,27 +141,35 @@ class Constraints:
         return held if bend else [*held, *(k for k in range(len(names)) if k not in joints)]
 
     def approach(self, q: Floats, held: Sequence[int]) -> Assembled:
-        """As closed as the loops get from q, with some coordinates held."""
-        columns = self.column_scale.copy()
-        columns[list(held)] = 0.0
-        return assemble(q, self.gaps, self.jacobian, self.row_scale, columns)
+        """As closed as the loops get from guesses q (count, n), with some coordinates held."""
+        free = [k for k in range(self.arm.size) if k not in set(held)]
+
+        def gaps(q: Floats) -> Floats:
+            # code for batches is not worth its compilation for a few
+            found = self.gaps(q) if len(q) > FEW else np.array([self.gaps(each) for each in q])
+            return np.asarray(found.reshape(len(q), -1) / self.row_scale)
+
+        def jacobian(q: Floats) -> Floats:
+            return np.array([self.scaled(each)[:, free] for each in q])
+
+        return assemble(q, gaps, jacobian, np.diag(self.column_scale)[:, free])
 
     def assemble(self, q: Floats, hold: Sequence[str] | None = None, bend: bool = False) -> Floats:
         """A configuration near q that closes all loops."""
         held = self.held(hold, bend)
-        reached = self.approach(q, held)
-        if not reached.closed:
-            self._refuse(reached.q, held)
-        return reached.q
+        reached = self.approach(q[None], held)
+        if not reached.closed[0]:
+            self._refuse(reached.q[0], held)
+        return reached.q[0]
 
     @cached_property
     def reference(self) -> Floats:
         """The reference pose with closed loops (as it is, where they do not close)."""
         q = self.arm.reference_pose()
         for held in (self.held(), self.held([])):
-            reached = self.approach(q, held)
-            if reached.closed:
-                return reached.q
+            reached = self.approach(q[None], held)
+            if reached.closed[0]:
+                return reached.q[0]
         return q
 
     def open_by(self, q: Floats) -> dict[str, tuple[float, float]]:

@@ -80,13 +80,9 @@ class Coordinates:
         """The reference configuration and random ones around it, all closed."""
         rng = np.random.default_rng(0)
         reference = self.constraints.reference
-        out = [reference]
-        for _ in range(SAMPLES - 1):
-            guess = reference + NEARBY * self.constraints.column_scale * rng.standard_normal(self.arm.size)
-            reached = self.constraints.approach(guess, [])
-            if reached.closed:
-                out.append(reached.q)
-        return out
+        away = NEARBY * self.constraints.column_scale * rng.standard_normal((SAMPLES - 1, self.arm.size))
+        reached = self.constraints.approach(reference + away, [])
+        return [reference, *reached.q[reached.closed]]
 
     def _split(self, J: Floats, rank: int) -> Selection:
         kept, redundant = independent_rows(J, rank)

@@ -176,6 +176,10 @@ class Loops:
         """A state that is nearly closed, or a batch of them, put onto the loops; ``driven`` coordinates stay."""
         return q, v
 
+    def closest(self, q: Floats, held: tuple[int, ...]) -> Floats:
+        """Configurations, one or a batch, with loops as nearly closed as coordinates that are not ``held`` get them."""
+        return q
+
     def stabilised(self) -> Loops:
         """The same loops with gaps that decay in ``forward`` and ``inverse`` (Baumgarte), for simulations."""
         return self
