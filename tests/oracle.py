@@ -113,8 +113,10 @@ class Oracle(MaterialPoints):
             f[part.elastic] += part.K @ q[part.elastic] + part.D @ v[part.elastic]
         return f + self.drive_forces(q, v, a)
 
-    def joint_wrenches(self, q, v, a):
+    def joint_wrenches(self, q, v, a, wrenches=()):
         """Joint -> force and moment on all that hangs on it, in the axes of its link, by Newton's law.
+
+        wrenches  (LINK.FRAME, force and moment on it in base axes), of loads and of closures of loops
 
         The point is the one of the joint axis that is nearest to the link's origin; a sliding or fixed joint
         has it at the link's origin, one that turns any way at its moving frame.
@@ -126,6 +128,13 @@ class Oracle(MaterialPoints):
         for part in reversed(self.parts):
             if part.parent != "base":
                 rows[part.parent] = np.concatenate([rows[part.parent], rows[part.name]])
+        parents = {part.name: part.parent for part in self.parts}
+        pulls = {part.name: [] for part in self.parts}
+        for frame, wrench in wrenches:
+            name, _, _ = frame.partition(".")
+            while name != "base":
+                pulls[name].append((self.frame(frame, q)[1], np.asarray(wrench)))
+                name = parents[name]
         out = {}
         for part in self.parts:
             joint, (R, p) = part.joint, poses[part.name]
@@ -137,5 +146,9 @@ class Oracle(MaterialPoints):
             at = p - R @ joint.child_placement.matrix().T @ lever
             f = effective[rows[part.name]]
             moment = np.cross(points[rows[part.name]] - at, f).sum(axis=0)
-            out[joint.name] = np.concatenate([R.T @ f.sum(axis=0), R.T @ moment])
+            force = f.sum(axis=0)
+            for place, pull in pulls[part.name]:
+                force = force - pull[:3]
+                moment = moment - pull[3:] - np.cross(place - at, pull[:3])
+            out[joint.name] = np.concatenate([R.T @ force, R.T @ moment])
         return out

@@ -55,6 +55,11 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
+
+UNBALANCED = 1e-6
+"""Part of the forces of a coordinate that efforts and loads may miss and still belong to a motion ..."""
+ROUNDING = 1e-9
+"""... and part of the largest forces of all, which leave so much in small ones."""
 Solver = Literal["recursive"] | DenseForm
 
 
@@ -222,19 +227,31 @@ class Dynamics(TreeDynamics):
             + (loose or "its mass matrix is singular at this q, or the state is out of range")
         )
 
-    def inverse(self, q: States, v: States, a: States) -> InverseSolution:
+    def inverse(
+        self,
+        q: States,
+        v: States,
+        a: States,
+        *,
+        force: States | None = None,
+        wrenches: dict[str, ArrayLike] | None = None,
+    ) -> InverseSolution:
         """Efforts tau of the actuated joints for their accelerations a, and the accelerations of all others.
+
+        force     further generalised forces (n,)
+        wrenches  frame -> (force, moment) on it, base axes (6,)
 
         The other coordinates (elastic ones, passive joints) move as the equations of motion and the loops say.
         """
-        fast: InverseSolution | None = self._quick_inverse_solution(q, v, a)
-        if fast is not None:
-            return fast
+        if force is None and wrenches is None:
+            fast: InverseSolution | None = self._quick_inverse_solution(q, v, a)
+            if fast is not None:
+                return fast
         q, v = self._state(q, v)
         given = self.input_labels.states("a", a)
         if given.shape[:-1] != q.shape[:-1]:
             raise ValueError(f"q has shape {q.shape} and a {given.shape}; both must be one state or a batch")
-        tau, every = self.loops.inverse(q, v, given)
+        tau, every = self.loops.inverse(q, v, given, self._generalised(q, None, force, wrenches))
         return solutions_of(self.inputs, self._other_names)(tau, every[..., self._others])
 
     @quick_property
@@ -268,29 +285,79 @@ class Dynamics(TreeDynamics):
     def _others(self) -> NDArray[np.int_]:
         return np.setdiff1d(np.arange(self.size), self._driven)
 
-    def reactions(self, q: States, v: States, a: States) -> dict[str, Floats]:
+    def reactions(
+        self,
+        q: States,
+        v: States,
+        a: States,
+        tau: States | None = None,
+        *,
+        force: States | None = None,
+        wrenches: dict[str, ArrayLike] | None = None,
+    ) -> dict[str, Floats]:
         """Joint name -> (force, moment) (6,) that the joint transmits to its link, in the link's axes.
 
-        The moment is about the point of the joint axis that is nearest to the link's origin.
+        a         accelerations (n,), such as ``forward`` gives for the same efforts and loads
+        tau       efforts of the actuated joints (inputs,); default: those that the motion a needs, and where loops leave
+                  a choice between them and the forces of closures the smallest
+        force     further generalised forces (n,)
+        wrenches  frame -> (force, moment) on it, base axes (6,)
+
+        The moment is about the point of the joint axis that is nearest to the link's origin. Drive, spring and friction
+        of a joint are part of what it transmits. Raises ValueError where the motion does not belong to the efforts.
         """
         q, v = self._state(q, v, batch=False)
         a = self.labels.states("a", a)
-        return self.by_joint(self.handed(q, v, a)[:, :6])
+        f = self._generalised(q, tau, force, wrenches)
+        if tau is not None:
+            self._require_motion(q, v, a, f)
+        loads = [(name, as_states(f"wrench on {name}", x, 6, self.robot.name)) for name, x in (wrenches or {}).items()]
+        return self.by_joint(q, v, a, [*loads, *self.closing_wrenches(q, v, a, f, given=tau is not None)])
+
+    def _require_motion(self, q: Floats, v: Floats, a: Floats, f: Floats) -> None:
+        """Raise where forces f do not give the accelerations a."""
+        missing = self.forces(q, v, a) - f
+        if self.loops.rows:
+            missing -= self.loops.jacobian(q).T @ self.loops.multipliers(q, v, a, f)
+        needed = np.abs(self.mass_matrix(q)) @ np.abs(a) + np.abs(self.bias(q, v)) + np.abs(f)
+        beyond = np.abs(missing) - UNBALANCED * needed - ROUNDING * needed.max(initial=0.0)
+        if (beyond > 0.0).any():
+            worst = int(np.argmax(beyond))
+            unit = "N" if self.mechanism.units[worst] == "m" else "N m"
+            raise ValueError(
+                f"a is not the motion of robot '{self.robot.name}' under tau and these loads: '{self.names[worst]}' "
+                f"lacks {abs(missing[worst]):.3g} {unit}; take a from forward() with the same efforts and loads"
+            )
+
+    def closing_wrenches(self, q: Floats, v: Floats, a: Floats, f: Floats, *, given: bool) -> list[tuple[str, Floats]]:
+        """(frame, force and moment on it in base axes (6,)) of all closures of loops, at forces f of efforts and loads.
+
+        given  whether the efforts of the drives are part of f; else they are those that the motion needs
+        """
+        if not self.loops.rows:
+            return []
+        find = self.loops.multipliers if given else self.loops.multipliers_beside_drives
+        return self.loops.closing_wrenches(q, find(q, v, a, f))
 
     def handed(self, q: Floats, v: Floats, a: Floats) -> Floats:
-        """What the joint of every link of the tree hands to it, and how it moves (links, HANDED), its dynamics axes."""
-        found = self._reaction(q, v, a).reshape(-1, HANDED)
-        if self.loops.rows:
-            # closures carry a part of it
-            found = np.hstack([found[:, :6] - self.loops.wrenches(q, v, a), found[:, 6:]])
-        return found
+        """What every link with all that it carries needs to move so, and how it moves (links, HANDED), dynamics axes."""
+        return self._reaction(q, v, a).reshape(-1, HANDED)
 
-    def by_joint(self, wrenches: Floats) -> dict[str, Floats]:
-        """What all links are given, own axes (links, 6), by the names of their joints."""
+    def by_joint(self, q: Floats, v: Floats, a: Floats, acting: Sequence[tuple[str, Floats]]) -> dict[str, Floats]:
+        """``reactions`` from all wrenches (frame, (6,) in base axes) that loads and closures exert."""
+        needed, flat = self.handed(q, v, a)[:, :6], self._places(q)
+        for frame, wrench in acting:
+            index = self._frame_link(frame)
+            at, _ = self._path(index).pose(flat)
+            # of the joints between the frame and the base each carries the whole of it
+            while (index := self._framed.links[index].parent) >= 0:
+                p, R = self._path(index).pose(flat)
+                needed[index, :3] -= R.T @ wrench[:3]
+                needed[index, 3:] -= R.T @ (wrench[3:] + np.cross(at - p, wrench[:3]))
         # sections of beams are links without mass and without a joint of their own
         return {
             link.joint or link.name: np.concatenate([link.R_DB.T @ w[:3], link.R_DB.T @ w[3:]])
-            for link, w in zip(self.tree.links, wrenches, strict=True)
+            for link, w in zip(self.tree.links, needed, strict=True)
             if link.joint or link.body.mass
         }
 

@@ -98,7 +98,7 @@ def state_of_rest(
     """The same; what is beyond the limits of the model is in its ``warnings`` only."""
     problem = _problem(arm, q, tau, loads, followers, rates)
     found, x = _solved(problem)
-    told = state_limits(arm, found.q, found.v, loads=problem.loads)
+    told = state_limits(arm, found.q, found.v, tau=found.tau, loads=problem.loads)
     return found._replace(warnings=(*told, *stability(problem, x)))
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.analysis.along_axis import along_axis, padded
+from pliant.analysis.statics import FrameLoad, wrench_force
 from pliant.bodies.constants import deflection
 from pliant.formulations.recursive.passes import HANDED
 from pliant.model.once import once_per_element
@@ -28,7 +29,6 @@ from pliant.model.outline import BASE
 from pliant.spatial.vectors import cross
 
 if TYPE_CHECKING:
-    from pliant.analysis.statics import FrameLoad
     from pliant.dynamics import Dynamics
     from pliant.mechanism import Member
     from pliant.model.links import Link
@@ -73,12 +73,14 @@ def state_limits(
     v: ArrayLike | None = None,
     a: ArrayLike | None = None,
     *,
+    tau: ArrayLike | None = None,
     loads: Sequence[FrameLoad] = (),
     when: str = "",
 ) -> list[str]:
     """What is beyond the limits of the model at a state, in words.
 
     v, a   rates and accelerations; default: at rest
+    tau    efforts of the drives; default: those that the motion needs
     loads  on frames of the robot
     when   added to the place, such as " (at 0.3 s)"
     """
@@ -90,7 +92,7 @@ def state_limits(
     return [
         *linearised_limits(arm, state, when),
         *slope_limits(arm, state, when),
-        *axial_limits(arm, state, rates, accelerations, when, loads),
+        *axial_limits(arm, state, rates, accelerations, tau=tau, loads=loads, when=when),
     ]
 
 
@@ -176,11 +178,33 @@ def has_axial_limits(robot: Robot) -> bool:
 
 
 def axial_limits(
-    arm: Dynamics, q: Floats, v: Floats, a: Floats, when: str = "", loads: Sequence[FrameLoad] = ()
+    arm: Dynamics,
+    q: Floats,
+    v: Floats,
+    a: Floats,
+    *,
+    tau: ArrayLike | None = None,
+    loads: Sequence[FrameLoad] = (),
+    when: str = "",
 ) -> Iterator[str]:
     """Links whose axial force or rotation changes their bending stiffness more than their kind of bending knows."""
-    for changes in axial_changes(arm, q[None], v[None], a[None], loads):
+    if not _axial_links(arm):
+        return
+    f = wrench_force(arm, q, loads)
+    if tau is not None:
+        f += arm.B @ np.asarray(tau, dtype=float)
+    acting = [*loads, *closing_loads(arm, q, v, a, f, given=tau is not None)]
+    for changes in axial_changes(arm, q[None], v[None], a[None], [acting]):
         yield from axial_words(arm, changes, when, loads)
+
+
+def closing_loads(arm: Dynamics, q: Floats, v: Floats, a: Floats, f: Floats, *, given: bool = True) -> list[FrameLoad]:
+    """What the closures of loops exert on their frames, as loads; see ``Dynamics.closing_wrenches``."""
+    try:
+        return [FrameLoad(frame, w, False, False) for frame, w in arm.closing_wrenches(q, v, a, f, given=given)]
+    except np.linalg.LinAlgError:
+        # a state that the robot cannot have
+        return []
 
 
 def axial_words(
@@ -230,7 +254,7 @@ def _linear_words(name: str, change: AxialChange, when: str, cure: str) -> Itera
 class RootLoads(NamedTuple):
     """What acts on the links of ``axial_links`` in some states, each (states, links).
 
-    forces  along the axes, that joints hand to the links; no number where there is none
+    forces  along the axes, that the motion needs at the joints if nothing else acts; no number where there is none
     pulls   along the axes at the roots, outwards: of gravity, less what the motion needs, m/s^2
     spins   squares of the rates at which the axes turn
     """
@@ -272,16 +296,20 @@ def _axial_links(arm: Dynamics) -> list[tuple[Link, Member]]:
 
 
 def axial_changes(
-    arm: Dynamics, q: Floats, v: Floats, a: Floats, loads: Sequence[FrameLoad] = ()
+    arm: Dynamics, q: Floats, v: Floats, a: Floats, loads: Sequence[Sequence[FrameLoad]]
 ) -> list[dict[str, AxialChange]]:
     """For each of some states (states, n) link -> what its axial force does, of beams whose bending is not exact and
-    of modal data; nothing where the state is one that the robot cannot have."""
+    of modal data; nothing where the state is one that the robot cannot have.
+
+    loads  on frames in each state, with those of the closures of loops
+    """
     found: list[dict[str, AxialChange]] = [{} for _ in q]
     if not _axial_links(arm):
         return found
     rows, known = _root_loads(arm, q, v, a)
     of_this = np.zeros(len(rows), dtype=np.int64)
-    for k, changes in zip(rows, axial_changes_of([arm], of_this, q[rows], known, loads), strict=True):
+    acting = [loads[k] for k in rows]
+    for k, changes in zip(rows, axial_changes_of([arm], of_this, q[rows], known, acting), strict=True):
         found[k] = changes
     return found
 
@@ -291,11 +319,12 @@ def axial_changes_of(
     who: NDArray[np.int64],
     q: Floats,
     known: RootLoads,
-    loads: Sequence[FrameLoad] = (),
+    loads: Sequence[Sequence[FrameLoad]],
 ) -> list[dict[str, AxialChange]]:
-    """The same from what acts at the roots in states of several robots with links of one kind.
+    """The same from what the motion needs at the roots in states of several robots with links of one kind.
 
-    who  the robot of each state (states,)
+    who    the robot of each state (states,)
+    loads  on its frames in each state
 
     Raises ValueError where they cannot be looked at together.
     """
@@ -331,7 +360,7 @@ def _changes(
     name: str,
     known: RootLoads,
     q: Floats,
-    loads: Sequence[FrameLoad],
+    loads: Sequence[Sequence[FrameLoad]],
 ) -> list[AxialChange]:
     """Extreme eigenvalues of the geometric stiffness against the stiffness of bending, for each state (states,)."""
     root, pull, spin = known
@@ -339,13 +368,12 @@ def _changes(
     x, weights, rhoA = (padded([getattr(each, key) for each in alongs])[who] for key in ("x", "weights", "rhoA"))
     hub = np.array([link.hub.mass if link.hub is not None else 0.0 for link in links])[who]
     outward = weights * rhoA * (pull[:, None] + spin[:, None] * x)
-    # the joint pulls the root back; what lies between it and x needs its part
+    # what moves beyond the root pulls it outwards, but for what lies between it and x
     N = -(root + hub * pull)[:, None] - (np.cumsum(outward, axis=1) - outward / 2)
-    if loads:
-        for k, state in enumerate(q):
-            axis = arms[who[k]].pose(f"{name}.root", state).rotation[:, 0]
-            for end, force in _loads_beyond(arms[who[k]], links[who[k]], state, loads):
-                N[k] += np.where(x[k] <= end, float(axis @ force), 0.0)
+    for k, acting in enumerate(loads):
+        for end, force in _loads_beyond(arms[who[k]], links[who[k]], q[k], acting):
+            axis = arms[who[k]].pose(f"{name}.root", q[k]).rotation[:, 0]
+            N[k] += np.where(x[k] <= end, float(axis @ force), 0.0)
     least, most = np.zeros(len(q)), np.zeros(len(q))
     for planes in zip(*(each.slopes for each in alongs), strict=True):
         slope = padded(planes)[who]

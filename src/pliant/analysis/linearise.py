@@ -188,7 +188,7 @@ def linearise(
             raise ValueError(f"{name} has shape {x.shape}; robot '{arm.robot.name}' needs ({arm.size},)")
     efforts = arm.inverse(state, rates, np.zeros(len(arm.inputs))).tau if tau is None else arm.tau(tau)
     a = arm.forward(state, rates, efforts)
-    tell(state_limits(arm, state, rates, a))
+    tell(state_limits(arm, state, rates, a, tau=efforts))
     t = tangent(arm, state, rates, a, efforts, dry_friction=dry_friction)
     model = LinearModel(arm, t, state, rates, efforts, a, t.names)
     names = (outputs,) if isinstance(outputs, str) else outputs

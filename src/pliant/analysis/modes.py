@@ -183,7 +183,8 @@ def vibration_modes(
         ratios = np.where(squares > 0, ratios, np.nan)
     shapes = motions @ vectors[:, own]
     shares = (shapes.conj() * (arm.mass_matrix(state) @ shapes)).real
-    told = tuple(state_limits(arm, state, rates, loads=acting))
+    # efforts of a rotating robot are not those of rest
+    told = tuple(state_limits(arm, state, rates, tau=None if rates.any() else tau, loads=acting))
     return ModeSet(squares[own], shapes, ratios[own], shares, arm.names, state, arm, told, rates)
 
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class Quantities:
     """Arrays over the samples (first axis), computed when first asked for and then kept."""
 
-    def __init__(self, robot: Robot, samples: Samples, arm: Dynamics) -> None:
-        self.robot, self.samples, self.arm = robot, samples, arm
+    def __init__(self, robot: Robot, samples: Samples, arm: Dynamics, loaded: tuple[str, ...] = ()) -> None:
+        self.robot, self.samples, self.arm, self.loaded = robot, samples, arm, loaded
         self._poses: dict[str, Pose] = {}
         self.known_positions: dict[str, Floats] = {}
 
@@ -58,8 +58,12 @@ class Quantities:
     @cached_property
     def reactions(self) -> dict[str, Floats]:
         """Joint -> force and moment that it hands to its link, link axes (N, 6)."""
-        rows = zip(self.samples.q, self.samples.v, self.accelerations, strict=True)
-        found = [self.arm.reactions(*row) for row in rows]
+        s, arm, found = self.samples, self.arm, list[dict[str, Floats]]()
+        f = s.tau @ arm.B.T + (s.force if s.force.shape[1] else 0.0)
+        wrenches = s.wrenches.reshape(len(s), len(self.loaded), 6)
+        for q, v, a, force, loads in zip(s.q, s.v, self.accelerations, f, wrenches, strict=True):
+            closing = arm.closing_wrenches(q, v, a, force, given=True)
+            found.append(arm.by_joint(q, v, a, [*zip(self.loaded, loads, strict=True), *closing]))
         return {joint: np.array([each[joint] for each in found]) for joint in found[0]}
 
     # ---- closed loops

@@ -157,7 +157,7 @@ class Result:
     @cached_property
     def quantities(self) -> Quantities:
         """What follows from the motion, as arrays."""
-        return Quantities(self.robot, self.samples, self.arm)
+        return Quantities(self.robot, self.samples, self.arm, self.info.loaded)
 
     @cached_property
     def _listed(self) -> dict[str, Channel]:

@@ -24,6 +24,7 @@ class Samples:
     force      forces of loads              (N, n), or (N, 0) without any
     work       work of the motors, work of the loads, energy lost by friction and damping, J   (N, 3)
     reference  desired positions            (N, inputs), or (N, 0) without any
+    wrenches   forces and moments of loads on ``RunInfo.loaded``, base axes (N, 6 frames); default: none
     """
 
     time: Floats
@@ -33,6 +34,11 @@ class Samples:
     force: Floats
     work: Floats
     reference: Floats
+    wrenches: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+
+    def __post_init__(self) -> None:
+        if not self.wrenches.size:
+            object.__setattr__(self, "wrenches", np.zeros((len(self.time), 0)))
 
     def __len__(self) -> int:
         return len(self.time)
@@ -128,6 +134,7 @@ class RunInfo:
     events      what happened: time, name, value
     warnings    what the user should know
     frames      frames that plots and tables show
+    loaded      frames on which loads act
     strains     places where strains are wanted
     channels    what tables show; empty: the usual
     seconds     processing time of the run, set-up included
@@ -148,6 +155,7 @@ class RunInfo:
     events: tuple[tuple[float, str, float], ...] = ()
     warnings: tuple[str, ...] = ()
     frames: tuple[str, ...] = ("tip",)
+    loaded: tuple[str, ...] = ()
     strains: tuple[Strain, ...] = ()
     channels: tuple[str, ...] = ()
     seconds: float = 0.0
@@ -189,6 +197,6 @@ class RunInfo:
         kept["extremes"] = {
             str(name): Extreme(*(float(x) for x in row)) for name, row in kept.get("extremes", {}).items()
         }
-        for key in ("warnings", "frames", "channels"):
+        for key in ("warnings", "frames", "loaded", "channels"):
             kept[key] = tuple(str(text) for text in kept.get(key, ()))
         return cls(**kept)

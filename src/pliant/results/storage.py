@@ -5,7 +5,7 @@ dimension scale of their first axis:
 
     attributes              kind "pliant run", format, version of Pliant
     time                    s (N,)
-    q, v, tau, force, work, reference    the sampled motion, see ``Samples``
+    q, v, tau, force, work, reference, wrenches    the sampled motion, see ``Samples``
     names/coordinates, names/inputs      names of the columns of q and v, and of tau and reference
     channels/NAME           every channel of the run, attributes unit and meaning
     robot, study, info      YAML, YAML and JSON texts
@@ -33,7 +33,7 @@ from pliant.results.sealed import fixed_text, seal_problem, seal_words, sealed, 
 if TYPE_CHECKING:
     from pliant.results.result import Result
 
-FORMAT = 2
+FORMAT = 3
 KIND = "pliant run"
 GENERATOR = '<meta name="generator" content="Pliant">'
 OWN = {".h5": seal_words("run"), ".csv": "time [s]", ".html": GENERATOR, ".htm": GENERATOR}
@@ -139,12 +139,14 @@ def _content(file: Any, path: Path) -> tuple[Result, dict[str, Any]]:
         raise ModelError(Problem("", f"the run was written by Pliant {version}; this one is older", str(path)))
     robot = read_text(stored_array(file, "robot", "S", 0), f"{path}: robot")
     info = RunInfo.from_data(json.loads(stored_array(file, "info", "S", 0)))
-    samples = Samples(*(stored_array(file, f.name, "f", 1 if f.name == "time" else 2) for f in fields(Samples)))
+    # runs of earlier formats had no wrenches
+    there = [f.name for f in fields(Samples) if f.name in file or f.name != "wrenches"]
+    samples = Samples(*(stored_array(file, name, "f", 1 if name == "time" else 2) for name in there))
     coordinates, inputs = (stored_array(file, f"names/{what}", "S", 1) for what in ("coordinates", "inputs"))
-    if not _fit(samples, len(coordinates), len(inputs)):
+    if not _fit(samples, len(coordinates), len(inputs), len(info.loaded)):
         raise ValueError("its arrays do not fit together")
     try:
-        for frame in info.frames:
+        for frame in (*info.frames, *info.loaded):
             if frame != "tip":
                 robot.resolve_frame(frame)
         for strain in info.strains:
@@ -158,10 +160,10 @@ def _content(file: Any, path: Path) -> tuple[Result, dict[str, Any]]:
     return Result(robot, samples, info), {name: stored_array(file, f"checkpoint/{name}", "Sfiub") for name in kept}
 
 
-def _fit(samples: Samples, coordinates: int, inputs: int) -> bool:
+def _fit(samples: Samples, coordinates: int, inputs: int, loaded: int) -> bool:
     """Whether all arrays are of as many times, coordinates and inputs as there are, and of finite numbers."""
     widths = {"q": {coordinates}, "v": {coordinates}, "tau": {inputs}, "work": {3}}
-    widths |= {"force": {0, coordinates}, "reference": {0, inputs}}
+    widths |= {"force": {0, coordinates}, "reference": {0, inputs}, "wrenches": {6 * loaded}}
     arrays = samples.arrays()
     return (
         len(samples) > 0

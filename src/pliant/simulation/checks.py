@@ -13,11 +13,13 @@ from pliant.analysis.limits import (
     AxialChange,
     axial_changes,
     axial_words,
+    closing_loads,
     has_axial_limits,
     kind_of_bending,
     linearised_limits,
     slope_words,
 )
+from pliant.analysis.statics import FrameLoad
 from pliant.dynamics import Dynamics
 from pliant.model.plausible import description_limits
 from pliant.results.result import Result
@@ -39,20 +41,33 @@ TRIALS = 16
 
 
 class AxialAsk(NamedTuple):
-    """Asks what axial forces do to links at some instants (instants, ...); force: further generalised forces, or none
-    of them."""
+    """Asks what axial forces do to links at some instants (instants, ...).
+
+    force             generalised forces of all loads, or none of them
+    frames, wrenches  frames on which loads act, and force and moment on each (instants, 6 frames)
+    """
 
     arm: Dynamics
     q: Floats
     v: Floats
     tau: Floats
     force: Floats
+    frames: tuple[str, ...]
+    wrenches: Floats
 
     def alone(self) -> list[dict[str, AxialChange]]:
-        arm, forces = self.arm, self.force if self.force.shape[1] else [None] * len(self.q)
-        states = zip(self.q, self.v, self.tau, forces, strict=True)
-        a = [arm.forward(q, v, tau, force=force) for q, v, tau, force in states]
-        return axial_changes(arm, self.q, self.v, np.array(a))
+        arm, f, a, acting = self.arm, self.tau @ self.arm.B.T, list[Floats](), self.loads()
+        if self.force.shape[1]:
+            f = f + self.force
+        for q, v, force, loads in zip(self.q, self.v, f, acting, strict=True):
+            a.append(arm.forward(q, v, force=force))
+            loads += closing_loads(arm, q, v, a[-1], force)
+        return axial_changes(arm, self.q, self.v, np.array(a), acting)
+
+    def loads(self) -> list[list[FrameLoad]]:
+        """What acts on frames at each instant."""
+        rows = self.wrenches.reshape(len(self.q), len(self.frames), 6)
+        return [[FrameLoad(frame, w, False, False) for frame, w in zip(self.frames, row, strict=True)] for row in rows]
 
 
 class EnergiesAsk(NamedTuple):
@@ -81,11 +96,12 @@ class Foreseen(NamedTuple):
     energies: Floats
 
 
-def foreseeing(arm: Dynamics, samples: Samples, near: Collection[str]) -> Steps[Foreseen]:
-    """Find it, together with what other runs ask for."""
+def foreseeing(arm: Dynamics, samples: Samples, near: Collection[str], loaded: tuple[str, ...] = ()) -> Steps[Foreseen]:
+    """Find it, together with what other runs ask for; ``loaded``: the frames on which loads act."""
     instants, changes, s = _worst(arm, samples), [], samples
     if instants:
-        changes = yield AxialAsk(arm, s.q[instants], s.v[instants], s.tau[instants], s.force[instants])
+        parts = (each[instants] for each in (s.q, s.v, s.tau, s.force))
+        changes = yield AxialAsk(arm, *parts, loaded, s.wrenches[instants])
     energies = yield EnergiesAsk(arm, s.q, s.v)
     return Foreseen(near, instants, changes, energies)
 
@@ -136,12 +152,12 @@ def _slopes(run: Result, near: Collection[str]) -> Iterator[str]:
 
 
 def _worst(arm: Dynamics, samples: Samples) -> list[int]:
-    """The instants at which axial forces may be worst: the ends, and those of the largest rates and efforts."""
+    """The instants at which axial forces may be worst: the ends, and those of the largest rates, efforts and loads."""
     if not has_axial_limits(arm.robot):
         return []
     joints = [arm.names.index(name) for name in arm.robot.joint_coordinates]
     worst = {0, len(samples) - 1}
-    for size in (np.abs(samples.v[:, joints]), np.abs(samples.tau)):
+    for size in (np.abs(samples.v[:, joints]), np.abs(samples.tau), np.abs(samples.wrenches)):
         worst.update(size.argmax(axis=0).tolist())
     return sorted(worst)
 

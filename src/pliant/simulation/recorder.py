@@ -81,9 +81,9 @@ class Recorder:
             return
         times, clocks, states = (np.concatenate(each) for each in zip(*self._waiting, strict=True))
         self._waiting = []
-        q, v, tau, force, reference = yield InstantsAsk(self.equations, clocks, states)
+        q, v, tau, force, reference, wrenches = yield InstantsAsk(self.equations, clocks, states)
         work = states[:, self.equations.layout.balances].copy()
-        self.blocks.append(Samples(times, q, v, tau, force, work, reference))
+        self.blocks.append(Samples(times, q, v, tau, force, work, reference, wrenches))
 
     def fresh(self) -> Samples | None:
         """The samples since the last call."""

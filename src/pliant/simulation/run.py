@@ -141,7 +141,8 @@ class Run:
             return
         start = Recorder(self.equations, self.study.sample_step, self.study.until)
         start.first(0.0, self.equations.start(self.q0, self.v0))
-        info = RunInfo("", str, "", "", 0.0, 0.0, frames=self.frames, strains=self.strains)
+        loaded = self.equations.loaded
+        info = RunInfo("", str, "", "", 0.0, 0.0, frames=self.frames, loaded=loaded, strains=self.strains)
         first = Result(self.study.robot, start.samples(), info, self.arm)
         for i, name in enumerate(self.study.outputs.channels):
             with self.study.placed("outputs", "channels", i):
@@ -273,7 +274,7 @@ class Run:
         near = self.peaks.near(allowed_ranges(self.arm)) if waits else allowed_ranges(self.arm)
         self._extremes = yield from self.peaks.concluding(near if waits else None)
         if not self.trouble:  # the numbers of a motion that diverged mean nothing
-            self._foreseen = yield from foreseeing(self.arm, self.recorder.samples(), near)
+            self._foreseen = yield from foreseeing(self.arm, self.recorder.samples(), near, self.equations.loaded)
         self._concluded = (self.t, self.stopped, self.trouble)
 
     def result(self, version: str = "") -> Result:
@@ -295,6 +296,7 @@ class Run:
             ended=self.stopped or ("reached its end" if self.finished else f"interrupted at {self.t:.6g} s"),
             events=tuple((h.time, h.name, h.value) for h in self.happenings),
             frames=self.frames,
+            loaded=self.equations.loaded,
             strains=self.strains,
             channels=study.outputs.channels,
             seconds=self.seconds,

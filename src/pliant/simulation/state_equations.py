@@ -22,7 +22,7 @@ from pliant.formulations.loops.errors import LoopError
 from pliant.formulations.loops.selection import condition_of
 from pliant.simulation.drives.drive import ActiveDrive
 from pliant.simulation.drives.prescribed import PrescribedJoints
-from pliant.simulation.loads import Load
+from pliant.simulation.loads import FrameWrench, Load
 from pliant.simulation.losses import Losses
 from pliant.simulation.prescribed_dynamics import PrescribedDynamics
 from pliant.simulation.trajectories.path import Path
@@ -45,14 +45,15 @@ NEARLY_SINGULAR = 1e4
 
 
 class Moments(NamedTuple):
-    """Coordinates, rates, efforts, forces of loads and desired positions; rows are times, what is not there has no
-    columns."""
+    """Coordinates, rates, efforts, forces of loads, desired positions and wrenches of loads on frames; rows are times,
+    what is not there has no columns."""
 
     q: Floats
     v: Floats
     tau: Floats
     force: Floats
     reference: Floats
+    wrenches: Floats
 
 
 class StateEquations:
@@ -315,7 +316,17 @@ class StateEquations:
             tau = self.drive.efforts(times, q, v, states[:, self._x])
         count = len(times)
         reference = np.zeros((count, 0)) if desired is None else desired.q
-        return Moments(q, v, tau.reshape(count, len(arm.inputs)), force, reference)
+        return Moments(q, v, tau.reshape(count, len(arm.inputs)), force, reference, self.wrenches(times))
+
+    @property
+    def loaded(self) -> tuple[str, ...]:
+        """The frames on which loads act, in the order of ``wrenches``."""
+        return tuple(load.frame for load in self.loads if isinstance(load, FrameWrench))
+
+    def wrenches(self, times: Floats) -> Floats:
+        """Forces and moments of loads on frames, base axes (times, 6 frames)."""
+        found = [load.signals(times) for load in self.loads if isinstance(load, FrameWrench)]
+        return np.hstack([np.zeros((len(times), 0)), *found])
 
     # ---- second order: residual and its derivatives, for implicit methods
 

@@ -83,7 +83,7 @@ class PidLaws:
             force = np.zeros((len(t), ask.equations.arm.size if ask.equations.loads else 0))
             for load in ask.equations.acting:
                 force += load.forces(t, q_k, v_k)
-            found.append(Moments(q_k.copy(), v_k.copy(), tau_k, force, reference))
+            found.append(Moments(q_k.copy(), v_k.copy(), tau_k, force, reference, ask.equations.wrenches(t)))
         return found
 
     def fits(self, asks: Sequence[FitAsk]) -> list[Signals | None]:

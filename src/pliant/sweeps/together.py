@@ -199,7 +199,8 @@ class Together:
             each = [root_loads(asks[k].arm, found[k].reshape(len(found[k]), -1, HANDED)) for k in places]
             known = RootLoads(*(np.vstack(parts) for parts in zip(*each, strict=True)))
             who, q = np.repeat(np.arange(len(arms)), sizes), _stacked([asks[k] for k in places], "q")
-            changes = iter(axial_changes_of(arms, who, q, known))
+            acting = [loads for k in places for loads in asks[k].loads()]
+            changes = iter(axial_changes_of(arms, who, q, known, acting))
             for k, size in zip(places, sizes, strict=True):
                 out[k] = [next(changes) for _ in range(size)]
         return out

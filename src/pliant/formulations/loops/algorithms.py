@@ -132,14 +132,6 @@ def collected(
     return out
 
 
-@dataclass(frozen=True, slots=True)
-class ClosingWrench(ClosingForce):
-    """(q, a) -> force and moment that the multipliers in a exert on each link and all it carries, own axes."""
-
-    def of_robot(self, robot: LoopInputs) -> Vector:
-        return [x for _, (force, moment, _) in self.wrenches(robot) for x in (*force, *moment)]
-
-
 MULTIPLIERS = Plan()
 
 

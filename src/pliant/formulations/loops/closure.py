@@ -87,7 +87,7 @@ def close(tree: Tree, mechanism: Mechanism, order: Sequence[int]) -> tuple[Tree,
         Closure(tie.name, place[tie.follower], place[tie.leader], TIE, tie.ratio, tie.offset) for tie in mechanism.ties
     ]
     for loop in mechanism.loops:
-        R = _axis_to_z(loop.axis) if loop.kind == "revolute" else np.eye(3)
+        R = axis_to_z(loop.axis) if loop.kind == "revolute" else np.eye(3)
         for k, (member, frame) in enumerate(loop.frames):
             parent, seat = -1, fixed_seat(np.zeros(3), np.eye(3), 0, mechanism.rule)
             if member != BASE:
@@ -98,7 +98,7 @@ def close(tree: Tree, mechanism: Mechanism, order: Sequence[int]) -> tuple[Tree,
     return tree, tuple(closures)
 
 
-def _axis_to_z(axis: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.float64]]:
+def axis_to_z(axis: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.float64]]:
     """R with R e_z = axis; a cyclic change of axes where the axis is a coordinate axis."""
     k = int(np.argmax(np.abs(axis)))
     i, _ = AFTER[k]

@@ -146,7 +146,7 @@ class Constraints:
 
         def gaps(q: Floats) -> Floats:
             # code for batches is not worth its compilation for a few
-            found = self.gaps(q) if len(q) > FEW else np.array([self.gaps(each) for each in q])
+            found: Floats = self.gaps(q) if len(q) > FEW else np.array([self.gaps(each) for each in q])
             return np.asarray(found.reshape(len(q), -1) / self.row_scale)
 
         def jacobian(q: Floats) -> Floats:

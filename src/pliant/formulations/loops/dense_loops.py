@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from pliant.formulations.loops.algorithms import ClosingForce, ClosingWrench
-from pliant.formulations.loops.closure import Closure, close
+from pliant.formulations.loops.algorithms import ClosingForce
+from pliant.formulations.loops.closure import Closure, axis_to_z, rows_of
 from pliant.formulations.loops.constraints import Constraints
 from pliant.formulations.loops.coordinates import Coordinates
 from pliant.formulations.loops.forms import Reduced, complement, kkt_solve, platform_complement, reduce, solve_reduced
 from pliant.formulations.loops.loops import DenseForm, Floats, Loops
 from pliant.formulations.loops.selection import RANK
 from pliant.formulations.method import Traced
-from pliant.formulations.recursive.tree import Tree
+from pliant.mechanism import BASE
 
 TWIST = ("x", "y", "z", "rx", "ry", "rz")
 
@@ -183,29 +183,33 @@ class DenseLoops(Loops):
         out: Floats = scaled / self.constraints.row_scale[used]
         return out
 
-    @cached_property
-    def _whole(self) -> tuple[Tree, tuple[Closure, ...]]:
-        """The robot's own tree with closures, no links merged."""
-        return close(self.arm.tree, self.arm.mechanism, range(self.arm.size))
+    def multipliers_beside_drives(self, q: Floats, v: Floats, a: Floats, f: Floats) -> Floats:
+        """The same where f has no efforts of the drives: they give what the motion needs.
 
-    def wrenches(self, q: Floats, v: Floats, a: Floats) -> Floats:
-        """Force and moment of the closures on each link with all that it carries (links, 6), own axes and origin.
-
-        The drives give what the motion needs; where efforts and closures can take turns, both stay small.
+        Where efforts and closures can take turns, both stay small.
         """
-        tree, closures = self._whole
-        kept, c = self.kept_at(q), self.constraints
-        # M a + h = [B, J^T] (tau, lambda), in units of work
+        c = self.constraints
+        # M a + h - f = [B, J^T] (tau, lambda), in units of work
         B = self.arm.B * c.column_scale[:, None]
         B /= np.maximum(np.linalg.norm(B, axis=0), np.finfo(float).tiny)
-        sources = np.hstack([B, c.scaled(q)[kept].T])
-        found = np.linalg.lstsq(sources, self.arm.forces(q, v, a) * c.column_scale, rcond=RANK)[0]
-        held = np.zeros(self.arm.size)
-        held[: len(kept)] = found[B.shape[1] :] / c.row_scale[kept]
-        rows = tuple(replace(all_, rows=used.rows) for all_, used in zip(closures, self.closures(kept), strict=True))
-        traced = Traced(ClosingWrench.of(tuple(range(self.arm.size)), rows), tree)
-        out: Floats = self.arm.evaluator(traced)(q, held).reshape(-1, 6)
-        return out[: len(self.arm.tree.links)]
+        missing = (self.arm.forces(q, v, a) - f) * c.column_scale
+        found = np.linalg.lstsq(np.hstack([B, c.scaled(q).T]), missing, rcond=RANK)[0]
+        return np.asarray(found[B.shape[1] :] / c.row_scale)
+
+    def closing_wrenches(self, q: Floats, multipliers: Floats) -> list[tuple[str, Floats]]:
+        members, out = self.arm.mechanism.members, list[tuple[str, Floats]]()
+        # rows of joints that follow others come first, and act on no frame
+        start = len(self.arm.mechanism.ties)
+        for loop in self.arm.mechanism.loops:
+            rows, wrench = rows_of(loop), np.zeros(6)
+            ends = ["" if member == BASE else f"{members[member].name}.{frame}" for member, frame in loop.frames]
+            axes = (self.arm.pose(ends[0], q).rotation if ends[0] else np.eye(3)) @ axis_to_z(loop.axis)
+            for (kind, k), x in zip(rows, multipliers[start : start + len(rows)], strict=True):
+                direction = axes[:, k] if kind == "tilt" else np.eye(3)[k]
+                wrench[slice(0, 3) if kind == "shift" else slice(3, 6)] += x * direction
+            start += len(rows)
+            out += [(end, sign * wrench) for end, sign in zip(ends, (1.0, -1.0), strict=True) if end]
+        return out
 
     def closures(self, kept: Sequence[int]) -> tuple[Closure, ...]:
         """The closures with some of their rows."""

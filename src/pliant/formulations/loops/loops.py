@@ -56,6 +56,7 @@ class OpenTree(Protocol):
     def forces(self, q: Any, v: Any, a: Any) -> Floats: ...
     def inverse_derivatives(self, q: Any, v: Any, a: Any) -> Any: ...
     def jacobian(self, frame: str, q: Any) -> Floats: ...
+    def pose(self, frame: str, q: Any) -> Any: ...
     def acceleration(self, frame: str, q: Any, v: Any, a: Any) -> Any: ...
 
 
@@ -293,9 +294,13 @@ class Loops:
         """Forces and moments of the closures along their rows (rows,)."""
         return np.zeros(0)
 
-    def wrenches(self, q: Floats, v: Floats, a: Floats) -> Floats:
-        """Force and moment of the closures on each link with all that it carries (links, 6), own axes and origin."""
-        return np.zeros((len(self.arm.tree.links), 6))
+    def multipliers_beside_drives(self, q: Floats, v: Floats, a: Floats, f: Floats) -> Floats:
+        """The same where f has no efforts of the drives: they give what the motion needs."""
+        return np.zeros(0)
+
+    def closing_wrenches(self, q: Floats, multipliers: Floats) -> list[tuple[str, Floats]]:
+        """(frame, force and moment on it in base axes (6,)) of the closures' multipliers (rows,)."""
+        return []
 
     def kept_multipliers(self, q: Floats, v: Floats, a: Floats, f: Floats) -> Floats:
         """The same forces without any along redundant rows, as the accelerations are computed."""
