@@ -298,8 +298,8 @@ class Dynamics(TreeDynamics):
         """Joint name -> (force, moment) (6,) that the joint transmits to its link, in the link's axes.
 
         a         accelerations (n,), such as ``forward`` gives for the same efforts and loads
-        tau       efforts of the actuated joints (inputs,); default: those that the motion a needs, and where loops leave
-                  a choice between them and the forces of closures the smallest
+        tau       efforts of the actuated joints (inputs,); default: those that the motion a needs, and where loops
+                  leave a choice between them and the forces of closures the smallest
         force     further generalised forces (n,)
         wrenches  frame -> (force, moment) on it, base axes (6,)
 
@@ -340,7 +340,7 @@ class Dynamics(TreeDynamics):
         return self.loops.closing_wrenches(q, find(q, v, a, f))
 
     def handed(self, q: Floats, v: Floats, a: Floats) -> Floats:
-        """What every link with all that it carries needs to move so, and how it moves (links, HANDED), dynamics axes."""
+        """What every link with all that it carries needs to move so, and how it moves (links, HANDED), its axes."""
         return self._reaction(q, v, a).reshape(-1, HANDED)
 
     def by_joint(self, q: Floats, v: Floats, a: Floats, acting: Sequence[tuple[str, Floats]]) -> dict[str, Floats]:
@@ -428,15 +428,31 @@ class Dynamics(TreeDynamics):
         """Relative velocities of the frames that the loops hold together, (constraints,)."""
         return self.loops.rates(*self._state(q, v))
 
-    def assemble(self, q: States | None = None, *, hold: Sequence[str] | None = None, bend: bool = False) -> Floats:
+    def assemble(
+        self,
+        q: States | None = None,
+        *,
+        hold: Sequence[str] | None = None,
+        bend: bool | None = None,
+        mode: str | None = None,
+    ) -> Floats:
         """A configuration near q (default: the reference pose) in which all loops are closed.
 
         hold  names of coordinates that stay as they are; default: the actuated joints
-        bend  whether elastic coordinates may change
+        bend  whether links may bend where joints alone cannot close the loops; default: as the robot says (``assembly``)
+        mode  assembly mode of the robot from whose positions the other joints start
 
-        Raises AssemblyError with the gaps that remain where a loop cannot close.
+        Where the guess leads nowhere the joints are led there from where the loops close, and then tried from many other
+        positions, always the same ones; the nearest configuration is taken. Raises AssemblyError with the gaps that
+        remain where a loop cannot close.
         """
         start = self.reference_pose() if q is None else self._state(q)[0]
+        if mode is not None:
+            held = set(self.inputs if hold is None else hold)
+            values = self.robot.assembly.positions(mode).items()
+            start = self.labels.states(
+                "q", {**self.labels.by_name(start), **{k: x for k, x in values if k not in held}}
+            )
         closed: Floats = each_state(partial(self.loops.assemble, hold=hold, bend=bend), start)
         return closed
 

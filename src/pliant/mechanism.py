@@ -136,6 +136,7 @@ class Mechanism:
     tip       name of the robot's tip frame, LINK.FRAME
     pose      coordinates of the reference pose (n,)
     aliases   further names of frames
+    bends     whether links may bend to close the loops
     """
 
     name: str
@@ -150,6 +151,7 @@ class Mechanism:
     pose: Array
     aliases: Mapping[str, str]
     drag: Array | None = None
+    bends: bool = False
 
     @cached_property
     def coordinates(self) -> tuple[str, ...]:
@@ -287,7 +289,7 @@ def assemble(robot: Robot) -> Mechanism:
         B[m.own, j] = [1.0, *m.joint.drive.row]
     coordinates = [name for m in members for name in m.coordinates]
     pose = np.zeros(start)
-    for name, value in robot.reference_coordinates().items():
+    for name, value in robot.assembly_start().items():
         pose[coordinates.index(name)] = value
     gravity = np.array(robot.gravity, dtype=float)
     # whoever has the same robot has the same arrays
@@ -308,6 +310,7 @@ def assemble(robot: Robot) -> Mechanism:
         tip=".".join(robot.resolve_frame(robot.tip or robot.links[-1].name)),
         pose=pose,
         aliases=dict(robot.aliases),
+        bends=robot.assembly.bend,
     )
 
 

@@ -1,4 +1,4 @@
-"""What joints transmit under efforts, loads and loops: Newton's law of every body, and what drives and hinges can give."""
+"""What joints transmit under efforts, loads and loops: Newton's law of bodies, and what drives and hinges can give."""
 
 import numpy as np
 import pytest

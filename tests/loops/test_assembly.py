@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from closed_robots import five_bar, four_bar, pendulum_ring, state
-from pliant import Dynamics, load
+from pliant import Dynamics, ModelError, Robot, equilibrium, load
 from pliant.formulations.loops.errors import AssemblyError, LoopError
 
 BUNDLED = ("four-bar", "four-bar-rigid", "five-bar", "three-prs", "closed-frame", "dualemps")
@@ -105,3 +105,106 @@ def test_projection_of_velocities_is_a_blow_of_the_closures():
     M, N = arm.mass_matrix(q), arm.reduced(q, np.zeros(arm.size)).N
     np.testing.assert_allclose(N.T @ M @ (after - v), 0, atol=1e-14)
     assert after @ M @ after <= v @ M @ v
+
+
+# ---------------------------------------------------------------- far guesses, other assembly modes, bending
+
+
+def three_rrr(**changes):
+    """Three rigid cranks and couplers around a triangular platform, in its reference pose closed."""
+    corner = {1: [0, 0, 0], 2: [0.15, 0.0866025403784, 0], 3: [0.15, -0.0866025403784, 0]}
+    base = {1: [0, 0.5, 0], 2: [-0.4330127018922, -0.25, 0], 3: [0.4330127018922, -0.25, 0]}
+    links, loops = [], []
+    for k in (1, 2, 3):
+        motor = {"name": f"m{k}", "parent": "base", "placement": {"position": base[k]}}
+        links.append({"name": f"crank_{k}", "joint": motor, "rigid": {"mass": 0.3, "inertia": 1e-3, "length": 0.25}})
+        elbow = {"name": f"e{k}", "parent": f"crank_{k}.tip", "actuated": False}
+        links.append({"name": f"coupler_{k}", "joint": elbow, "rigid": {"mass": 0.3, "inertia": 1e-3, "length": 0.3}})
+        if k == 1:
+            links.append(
+                {
+                    "name": "platform",
+                    "joint": {"name": "p", "parent": "coupler_1.tip", "actuated": False},
+                    "rigid": {"mass": 0.6, "com": [0.1, 0, 0], "inertia": 2e-3},
+                    "frames": [{"name": f"corner_{j}", "position": corner[j]} for j in (2, 3)],
+                }
+            )
+        else:
+            ends = [f"coupler_{k}.tip", f"platform.corner_{k}"]
+            loops.append({"name": f"l{k}", "type": "revolute", "frames": ends, "planar": "xy"})
+    pose = {
+        "m1": -2.059002,
+        "e1": 0.953491,
+        "p": -0.534678,
+        "m2": -0.043012,
+        "e2": 0.440764,
+        "m3": 2.588920,
+        "e3": 0.598613,
+    }
+    return Robot.model_validate({"name": "3-RRR", "links": links, "loops": loops, "pose": pose, **changes})
+
+
+@pytest.mark.parametrize(("m1", "m2"), [(-2.4, 0.4), (-1.9, -0.2), (-1.65, -0.4), (-1.4, -0.4), (-1.4, 0.4)])
+def test_loops_close_from_far_away(m1, m2):
+    """Where couplers must fold over, the nearest guess ends in a gap that is smallest only nearby."""
+    arm = Dynamics(three_rrr(), compile="never")
+    q = arm.assemble(arm.q(m1=m1, m2=m2))
+    assert np.abs(arm.closure(q)).max() < 1e-9
+    assert q[arm.names.index("m1")] == m1
+    np.testing.assert_array_equal(q, arm.assemble(arm.q(m1=m1, m2=m2)))
+
+
+def test_what_cannot_close_is_still_told():
+    arm = Dynamics(three_rrr(), compile="never")
+    with pytest.raises(AssemblyError, match=r"the loops cannot close: .* with m1, m2, m3 held"):
+        arm.assemble(arm.q(m1=-2.4, m2=-0.4))
+
+
+def test_assembly_modes_by_name():
+    """The platform turned further, with the same drives."""
+    closed = Dynamics(three_rrr(), compile="never").assemble()
+    names = Dynamics(three_rrr(), compile="never").names
+    modes = {"folded": {"p": -1.2, "e3": 0.3}, "as drawn": {}}
+    arm = Dynamics(three_rrr(assembly={"modes": modes}), compile="never")
+    np.testing.assert_allclose(arm.assemble(mode="as drawn"), closed, atol=1e-6)
+    other = arm.assemble(mode="folded")
+    assert np.abs(arm.closure(other)).max() < 1e-9
+    assert other[names.index("p")] < closed[names.index("p")] - 0.5
+    np.testing.assert_array_equal(
+        other[[names.index(f"m{k}") for k in "123"]], arm.q()[[names.index(f"m{k}") for k in "123"]]
+    )
+    chosen = Dynamics(arm.robot.set("assembly.mode", "folded"), compile="never")
+    np.testing.assert_allclose(chosen.assemble(), other, atol=1e-9)
+    with pytest.raises(
+        ModelError, match="no assembly mode 'fold'; the assembly modes are 'folded', 'as drawn'; did you"
+    ):
+        arm.assemble(mode="fold")
+    with pytest.raises(ModelError, match="assembly.mode is 'up'; the assembly modes are"):
+        arm.robot.set("assembly.mode", "up")
+    with pytest.raises(ModelError, match=r"assembly\.modes.*there is no joint coordinate 'e4'"):
+        three_rrr(assembly={"modes": {"up": {"e4": 1.0}}})
+
+
+def misfit(**assembly):
+    """Two cantilevers, one from each side, whose tips are 4 mm beside each other, and a pin that joins them."""
+    properties = {"mass_per_length": 0.1, "EIz": 2.0, "EIy": 2.0}
+    beam = {"length": 0.5, "properties": properties, "bending": "linear", "modes": {"shape": "polynomial", "bend_y": 3}}
+    other = {"position": [1.0, 0.004, 0], "rotation": {"z": np.pi}}
+    links = [
+        {"name": "left", "joint": {"type": "fixed", "parent": "base"}, "beam": beam},
+        {"name": "right", "joint": {"type": "fixed", "parent": "base", "placement": other}, "beam": beam},
+    ]
+    loops = [{"name": "pin", "type": "revolute", "frames": ["left.tip", "right.tip"], "planar": "xy"}]
+    return Robot.model_validate(
+        {"name": "misfit", "gravity": [0, 0, 0], "links": links, "loops": loops, "assembly": assembly}
+    )
+
+
+def test_loops_that_close_only_by_bending():
+    """Each tip gives 2 mm to the pin: F = 3 EI / L^3 times that. Along the bars both stay as long as they are."""
+    with pytest.raises(AssemblyError, match=r"'pin' stays open by 0\.004 m; .*assembly: {bend: true}"):
+        Dynamics(misfit(), compile="never").assemble()
+    arm = Dynamics(misfit(bend=True), compile="never")
+    assert np.abs(arm.closure(arm.assemble())).max() < 1e-9
+    found = equilibrium(arm)
+    assert arm.multipliers(found.q, 0 * found.q)[1] == pytest.approx(3 * 2.0 / 0.5**3 * 0.002, rel=1e-6)

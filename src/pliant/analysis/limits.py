@@ -194,7 +194,7 @@ def axial_limits(
     if tau is not None:
         f += arm.B @ np.asarray(tau, dtype=float)
     acting = [*loads, *closing_loads(arm, q, v, a, f, given=tau is not None)]
-    for changes in axial_changes(arm, q[None], v[None], a[None], [acting]):
+    for changes in axial_changes(arm, q[None], v[None], a[None], acting):
         yield from axial_words(arm, changes, when, loads)
 
 
@@ -296,19 +296,25 @@ def _axial_links(arm: Dynamics) -> list[tuple[Link, Member]]:
 
 
 def axial_changes(
-    arm: Dynamics, q: Floats, v: Floats, a: Floats, loads: Sequence[Sequence[FrameLoad]]
+    arm: Dynamics,
+    q: Floats,
+    v: Floats,
+    a: Floats,
+    loads: Sequence[FrameLoad] = (),
+    each: Sequence[Sequence[FrameLoad]] = (),
 ) -> list[dict[str, AxialChange]]:
     """For each of some states (states, n) link -> what its axial force does, of beams whose bending is not exact and
     of modal data; nothing where the state is one that the robot cannot have.
 
-    loads  on frames in each state, with those of the closures of loops
+    loads  on frames in all states, with those of the closures of loops
+    each   further ones in each state
     """
     found: list[dict[str, AxialChange]] = [{} for _ in q]
     if not _axial_links(arm):
         return found
     rows, known = _root_loads(arm, q, v, a)
     of_this = np.zeros(len(rows), dtype=np.int64)
-    acting = [loads[k] for k in rows]
+    acting = [[*loads, *(each[k] if each else ())] for k in rows]
     for k, changes in zip(rows, axial_changes_of([arm], of_this, q[rows], known, acting), strict=True):
         found[k] = changes
     return found
@@ -319,7 +325,7 @@ def axial_changes_of(
     who: NDArray[np.int64],
     q: Floats,
     known: RootLoads,
-    loads: Sequence[Sequence[FrameLoad]],
+    loads: Sequence[Sequence[FrameLoad]] = (),
 ) -> list[dict[str, AxialChange]]:
     """The same from what the motion needs at the roots in states of several robots with links of one kind.
 

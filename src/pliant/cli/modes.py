@@ -161,9 +161,15 @@ def _values(robot: Robot, given: list[str]) -> dict[str, float]:
     pose = {}
     for part in (piece for text in given for piece in text.split(",")):
         name, equals, value = part.partition("=")
-        if not equals:
-            refuse(f"--at {part!r}: write it as joint=value")
-        pose[name.strip()] = value.strip()
+        if equals:
+            pose[name.strip()] = value.strip()
+        elif name.strip() in robot.assembly.modes:
+            pose.update(robot.assembly.modes[name.strip()])
+        else:
+            modes = f", or the name of an assembly mode ({', '.join(robot.assembly.modes)})" * bool(
+                robot.assembly.modes
+            )
+            refuse(f"--at {part!r}: write it as joint=value{modes}")
     if not pose:
         return {}
     return dict(Document("--at", {**robot.given(), "pose": pose}).build(Robot).pose)

@@ -68,6 +68,7 @@ class Outline:
     links: tuple[LinkOutline, ...]
     loops: tuple[tuple[str | None, tuple[str | None, ...]], ...]
     pose: tuple[str, ...]
+    modes: tuple[tuple[str, str], ...]
     tip: str | None
     materials: tuple[str, ...]
     aliases: dict[str, str]
@@ -86,6 +87,7 @@ class Outline:
                 for loop in loops
             ),
             pose=tuple(str(key) for key in pose) if isinstance(pose, dict) else (),
+            modes=_names_of_modes(peek(robot, "assembly")),
             tip=_text(peek(robot, "tip")),
             materials=(*MATERIALS, *(str(key) for key in own)) if isinstance(own, dict) else tuple(MATERIALS),
             aliases={str(k): str(v) for k, v in aliases.items()} if isinstance(aliases, dict) else {},
@@ -286,12 +288,13 @@ class Outline:
             return
         known = self.coordinates
         follows = {link.joint: link.follows for link in self.links if link.follows}
-        for name in self.pose:
+        places = [("pose", name) for name in self.pose]
+        for *place, name in (*places, *(("assembly", "modes", mode, name) for mode, name in self.modes)):
             if name in follows:
-                yield at("pose", name, message=f"joint '{name}' follows '{follows[name]}'; give that one")
+                yield at(*place, name, message=f"joint '{name}' follows '{follows[name]}'; give that one")
             elif name not in known:
                 hint = did_you_mean(name, known) or f"; joints: {', '.join(known[:20])}"
-                yield at("pose", name, message=f"there is no joint coordinate '{name}'{hint}")
+                yield at(*place, name, message=f"there is no joint coordinate '{name}'{hint}")
 
     def _tip(self) -> Iterator[InitErrorDetails]:
         if self.tip is None or not self.links:
@@ -329,3 +332,10 @@ def _end(value: Any) -> str | None:
 
 def _items(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, list | tuple) else ()
+
+
+def _names_of_modes(assembly: Any) -> tuple[tuple[str, str], ...]:
+    """Assembly modes, each with the names of its joints."""
+    modes = peek(assembly, "modes")
+    given = modes.items() if isinstance(modes, dict) else ()
+    return tuple((str(mode), str(name)) for mode, pose in given if isinstance(pose, dict) for name in pose)

@@ -7,17 +7,16 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     Field,
-    GetCoreSchemaHandler,
-    GetJsonSchemaHandler,
     ValidationError,
     ValidationInfo,
     ValidatorFunctionWrapHandler,
     field_validator,
     model_validator,
 )
-from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pliant.model.discretisation import Damping
+from pliant.model.assembly import Assembly, PoseOfJoints
 from pliant.model.element import Acceleration3, Element, Frozen, FrozenDict, Name, Text, Title, at, refuse, within
 from pliant.model.errors import ModelError, did_you_mean, show
 from pliant.model.files import write_file
@@ -28,38 +27,6 @@ from pliant.model.notebook import html_page
 from pliant.model.outline import BASE, MOST_LINKS, Outline
 from pliant.model.paths import value_at, with_value
 from pliant.model.ties import Tie, resolve_ties
-from pliant.model.units import Quantity
-
-
-class _PoseValues:
-    """The reading of a reference pose: each joint coordinate is an angle or a length, as its joint is."""
-
-    number = Quantity("rad", sliding="m")
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
-        return core_schema.with_info_plain_validator_function(self.read)
-
-    def __get_pydantic_json_schema__(
-        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
-        return {"type": "object", "additionalProperties": {"type": ["number", "string"]}}
-
-    def read(self, value: Any, info: ValidationInfo) -> FrozenDict[str, float]:
-        if not isinstance(value, dict):
-            raise PydanticCustomError(
-                "value", "is {given}; it must be a mapping of joint names to values", {"given": show(value)}
-            )
-        context = info.context if isinstance(info.context, dict) else {}
-        lengths = context.get("lengths", ())
-        read: dict[str, float] = {}
-        problems = []
-        for key, entry in value.items():
-            try:
-                read[key] = float(self.number.read(entry, {**context, "prismatic": key in lengths}))
-            except PydanticCustomError as error:
-                problems.append(InitErrorDetails(type=error, loc=(str(key),), input=entry))
-        refuse(problems)
-        return FrozenDict(read)
 
 
 class Robot(Element):
@@ -85,9 +52,10 @@ class Robot(Element):
     aliases: Annotated[dict[str, str], Frozen] = Field(
         default_factory=FrozenDict, description="further names of frames: NAME: LINK.FRAME"
     )
-    pose: Annotated[dict[str, float], _PoseValues()] = Field(
+    pose: PoseOfJoints = Field(
         default_factory=FrozenDict, description="reference pose: joint coordinates by name; others are zero"
     )
+    assembly: Assembly = Field(default_factory=lambda: Assembly(), description="how the loops are closed")
     tip: Text | None = Field(
         default=None, description="the frame that is called tip, LINK.FRAME; default: the tip of the last link"
     )
@@ -271,6 +239,11 @@ class Robot(Element):
         for name, tie in self.ties.items():
             values[name] = tie.ratio * values[tie.leader] + tie.offset
         return values
+
+    def assembly_start(self, mode: str | None = None) -> dict[str, float]:
+        """All joint coordinates from which the loops are closed, in an assembly mode; default: the chosen one."""
+        values = self.reference_coordinates() | self.assembly.positions(mode)
+        return values | {name: tie.ratio * values[tie.leader] + tie.offset for name, tie in self.ties.items()}
 
     @property
     def mass(self) -> float:

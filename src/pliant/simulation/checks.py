@@ -52,8 +52,8 @@ class AxialAsk(NamedTuple):
     v: Floats
     tau: Floats
     force: Floats
-    frames: tuple[str, ...]
-    wrenches: Floats
+    frames: tuple[str, ...] = ()
+    wrenches: Floats = np.zeros((0, 0))
 
     def alone(self) -> list[dict[str, AxialChange]]:
         arm, f, a, acting = self.arm, self.tau @ self.arm.B.T, list[Floats](), self.loads()
@@ -62,7 +62,7 @@ class AxialAsk(NamedTuple):
         for q, v, force, loads in zip(self.q, self.v, f, acting, strict=True):
             a.append(arm.forward(q, v, force=force))
             loads += closing_loads(arm, q, v, a[-1], force)
-        return axial_changes(arm, self.q, self.v, np.array(a), acting)
+        return axial_changes(arm, self.q, self.v, np.array(a), each=acting)
 
     def loads(self) -> list[list[FrameLoad]]:
         """What acts on frames at each instant."""
@@ -100,8 +100,8 @@ def foreseeing(arm: Dynamics, samples: Samples, near: Collection[str], loaded: t
     """Find it, together with what other runs ask for; ``loaded``: the frames on which loads act."""
     instants, changes, s = _worst(arm, samples), [], samples
     if instants:
-        parts = (each[instants] for each in (s.q, s.v, s.tau, s.force))
-        changes = yield AxialAsk(arm, *parts, loaded, s.wrenches[instants])
+        q, v, tau, force, wrenches = (each[instants] for each in (s.q, s.v, s.tau, s.force, s.wrenches))
+        changes = yield AxialAsk(arm, q, v, tau, force, loaded, wrenches)
     energies = yield EnergiesAsk(arm, s.q, s.v)
     return Foreseen(near, instants, changes, energies)
 

@@ -21,6 +21,9 @@ CLOSED = 1e-10
 EXACT = 1e-15
 """Gap at which nothing is left to gain."""
 
+STATIONARY = 1e-8
+"""Change of a gap per scaled change of the coordinates, as a part of it, at which no smaller one is near."""
+
 STEPS = 200
 
 FIRST, MOST, LEAST = 1e-3, 1e8, 1e-24
@@ -59,6 +62,11 @@ def assemble(
             break
         U, sigma, Vt = np.linalg.svd(jacobian(q[at]), full_matrices=False)
         along = np.einsum("kij,ki->kj", U, g[at])
+        size = np.linalg.norm(g[at], axis=1)
+        # the smallest gap that is to be had here
+        stuck = (np.linalg.norm(sigma * along, axis=1) <= STATIONARY * size) & (size > CLOSED)
+        left[at[stuck]] = False
+        at, sigma, Vt, along = at[~stuck], sigma[~stuck], Vt[~stuck], along[~stuck]
         while len(at):
             scaled = np.einsum("kji,kj->ki", Vt, sigma / (sigma**2 + damping[at, None]) * along)
             trial = q[at] - scaled @ columns.T

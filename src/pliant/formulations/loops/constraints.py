@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +36,17 @@ PROJECTED = 1e-15
 """Scaled gap at which a projection stops; rounding of positions is of this size."""
 
 
-FEW = 50
+FEW = 8
 """Configurations up to which gaps are found one after the other."""
+
+STARTS = 16
+"""Other positions of passive joints from which an assembly is tried where the guess fails."""
+
+SMALLER = 0.99
+"""Part of the smallest gap so far from which on another attempt is told instead."""
+
+FIRST_STEP, LEAST_STEP, LONGEST = 0.25, 1e-4, 0.5
+"""Parts of the way on which held joints are led, and the scaled change that is no jump to another assembly mode."""
 
 
 class Constraints:
@@ -140,9 +149,20 @@ class Constraints:
         held = named_indices(names, self.arm.inputs if hold is None else hold, "hold")
         return held if bend else [*held, *(k for k in range(len(names)) if k not in joints)]
 
+    @cached_property
+    def _closing_scale(self) -> Floats:
+        """Changes of the coordinates (n,) that an assembly weighs alike: links bend where they are soft."""
+        strain = np.diag(self.arm.mechanism.stiffness) * self.column_scale**2
+        strain[self.arm.mechanism.joints] = 0.0
+        elastic, scale = strain > 0.0, self.column_scale.copy()
+        if elastic.any():
+            scale[elastic] *= np.sqrt(strain[elastic].min() / strain[elastic])
+        return scale
+
     def approach(self, q: Floats, held: Sequence[int]) -> Assembled:
         """As closed as the loops get from guesses q (count, n), with some coordinates held."""
         free = [k for k in range(self.arm.size) if k not in set(held)]
+        scale, columns = self._closing_scale[free], np.diag(self._closing_scale)[:, free]
 
         def gaps(q: Floats) -> Floats:
             # code for batches is not worth its compilation for a few
@@ -150,17 +170,64 @@ class Constraints:
             return np.asarray(found.reshape(len(q), -1) / self.row_scale)
 
         def jacobian(q: Floats) -> Floats:
-            return np.array([self.scaled(each)[:, free] for each in q])
+            if len(q) <= FEW:
+                return np.asarray([self.jacobian(each)[:, free] * scale / self.row_scale[:, None] for each in q])
+            # rates of the gaps at unit rates of one scaled coordinate after the other
+            rates = self.closing(np.repeat(q, len(free), axis=0), np.tile(columns.T, (len(q), 1)))[1] / self.row_scale
+            return np.swapaxes(rates.reshape(len(q), len(free), -1), 1, 2)
 
-        return assemble(q, gaps, jacobian, np.diag(self.column_scale)[:, free])
+        return assemble(q, gaps, jacobian, columns)
 
-    def assemble(self, q: Floats, hold: Sequence[str] | None = None, bend: bool = False) -> Floats:
-        """A configuration near q that closes all loops."""
-        held = self.held(hold, bend)
-        reached = self.approach(q[None], held)
-        if not reached.closed[0]:
-            self._refuse(reached.q[0], held)
-        return reached.q[0]
+    def assemble(self, q: Floats, hold: Sequence[str] | None = None, bend: bool | None = None) -> Floats:
+        """A configuration near q that closes all loops; links bend only where joints alone cannot do it."""
+        may_bend = self.arm.mechanism.bends if bend is None else bend
+        ways = [self.held(hold)] + ([self.held(hold, bend=True)] if may_bend else [])
+        best: Assembled | None = None
+        for held in ways:
+            for reached in self._attempts(q, held):
+                closed = np.flatnonzero(reached.closed)
+                if len(closed):
+                    away = np.linalg.norm((reached.q[closed] - q) / self.column_scale, axis=1)
+                    nearest: Floats = reached.q[closed[int(np.argmin(away))]]
+                    return nearest
+                k = int(np.argmin(reached.gap))
+                if best is None or reached.gap[k] < SMALLER * best.gap[0]:
+                    best = Assembled(reached.q[[k]], reached.gap[[k]])
+        assert best is not None
+        self._refuse(best.q[0], ways[-1])
+
+    def _attempts(self, q: Floats, held: Sequence[int]) -> Iterator[Assembled]:
+        """From the guess itself, on the way from a closed configuration, then from joints anywhere; never by chance."""
+        yield self.approach(q[None], held)
+        yield from self._led(q, held)
+        free = [k for k in self.arm.mechanism.joints.tolist() if k not in set(held)]
+        if free:
+            starts = np.tile(q, (STARTS, 1))
+            rng = np.random.default_rng(0)
+            # turns anywhere, shifts as far as the robot is large
+            reach = np.where([self.arm.mechanism.units[k] == "m" for k in free], self.size, np.pi)
+            starts[:, free] += reach * rng.uniform(-1.0, 1.0, (STARTS, len(free)))
+            yield self.approach(starts, held)
+
+    def _led(self, q: Floats, held: Sequence[int]) -> Iterator[Assembled]:
+        """Lead held coordinates from where the loops close, near the guess, to where they shall be, in small steps."""
+        joints = [k for k in held if k in set(self.arm.mechanism.joints.tolist())]
+        start = self.approach(q[None], [k for k in held if k not in joints])
+        if not joints or not start.closed[0]:
+            return
+        at, away = start.q[0], q[joints] - start.q[0, joints]
+        part, step = 0.0, FIRST_STEP
+        while part < 1.0 and step > LEAST_STEP:
+            moved = at.copy()
+            moved[joints] = q[joints] - (1.0 - min(part + step, 1.0)) * away
+            reached = self.approach(moved[None], held)
+            jump = np.abs((reached.q[0] - at) / self.column_scale).max()
+            if reached.closed[0] and jump < LONGEST:
+                at, part, step = reached.q[0], min(part + step, 1.0), 2 * step
+            else:
+                step /= 4
+        if part >= 1.0:
+            yield Assembled(at[None], np.abs(self.gaps(at) / self.row_scale).max(keepdims=True))
 
     @cached_property
     def reference(self) -> Floats:
@@ -185,7 +252,7 @@ class Constraints:
             start += len(closure.rows)
         return out
 
-    def _refuse(self, q: Floats, held: Sequence[int]) -> None:
+    def _refuse(self, q: Floats, held: Sequence[int]) -> NoReturn:
         """Name the loops that stay open, by how much, and what was held."""
         every = self.open_by(q)
         wide = {name: gap for name, gap in every.items() if max(gap[0] / self.size, gap[1]) > OPEN} or every
@@ -197,6 +264,9 @@ class Constraints:
         joints = set(self.arm.mechanism.joints.tolist())
         kept = [self.arm.names[k] for k in held if k in joints]
         remedy = f" with {', '.join(kept)} held; free them with hold=[]" if kept else ""
+        stiff = [k for k in range(self.arm.size) if k not in joints and k in set(held)]
+        if stiff:
+            remedy += "; links that may bend to close them: write assembly: {bend: true}"
         raise AssemblyError(
             f"robot '{self.arm.mechanism.name}': the loops cannot close: {', '.join(parts)}{remedy}", wide
         )

@@ -117,7 +117,7 @@ class DenseLoops(Loops):
         worst = int(np.argmax(rate))
         return c.loop_of[worst] if rate[worst] > tolerance * max(size, 1.0) else None
 
-    def assemble(self, q: Floats, hold: Sequence[str] | None = None, bend: bool = False) -> Floats:
+    def assemble(self, q: Floats, hold: Sequence[str] | None = None, bend: bool | None = None) -> Floats:
         return self.constraints.assemble(q, hold, bend)
 
     def project(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:

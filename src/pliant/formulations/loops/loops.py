@@ -165,7 +165,7 @@ class Loops:
 
     # ---- states on the loops
 
-    def assemble(self, q: Floats, hold: Sequence[str] | None = None, bend: bool = False) -> Floats:
+    def assemble(self, q: Floats, hold: Sequence[str] | None = None, bend: bool | None = None) -> Floats:
         """A configuration near q that closes all loops."""
         return q
 
