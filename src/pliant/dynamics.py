@@ -439,10 +439,10 @@ class Dynamics(TreeDynamics):
         """A configuration near q (default: the reference pose) in which all loops are closed.
 
         hold  names of coordinates that stay as they are; default: the actuated joints
-        bend  whether links may bend where joints alone cannot close the loops; default: as the robot says (``assembly``)
+        bend  whether links may bend where joints alone cannot close the loops; default: as the robot's ``assembly``
         mode  assembly mode of the robot from whose positions the other joints start
 
-        Where the guess leads nowhere the joints are led there from where the loops close, and then tried from many other
+        Where the guess leads nowhere the joints are led there from where the loops close, and then tried from other
         positions, always the same ones; the nearest configuration is taken. Raises AssemblyError with the gaps that
         remain where a loop cannot close.
         """

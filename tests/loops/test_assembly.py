@@ -179,7 +179,7 @@ def test_assembly_modes_by_name():
         ModelError, match="no assembly mode 'fold'; the assembly modes are 'folded', 'as drawn'; did you"
     ):
         arm.assemble(mode="fold")
-    with pytest.raises(ModelError, match="assembly.mode is 'up'; the assembly modes are"):
+    with pytest.raises(ModelError, match=r"assembly\.mode is 'up'; the assembly modes are"):
         arm.robot.set("assembly.mode", "up")
     with pytest.raises(ModelError, match=r"assembly\.modes.*there is no joint coordinate 'e4'"):
         three_rrr(assembly={"modes": {"up": {"e4": 1.0}}})

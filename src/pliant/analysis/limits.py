@@ -23,6 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 from pliant.analysis.along_axis import along_axis, padded
 from pliant.analysis.statics import FrameLoad, wrench_force
 from pliant.bodies.constants import deflection
+from pliant.formulations.loops.closure import normal_of
+from pliant.formulations.loops.planes import end_names
 from pliant.formulations.recursive.passes import HANDED
 from pliant.model.once import once_per_element
 from pliant.model.outline import BASE
@@ -44,6 +46,8 @@ LARGEST_LINEARISED = 0.02
 """Rotation of a tip (rad) up to which equations of first order are within about a percent."""
 AXIAL = 0.15
 """Part of the bending stiffness that the axial force may add or take away: 7 % of a frequency."""
+OUT_OF_PLANE = 1e-4
+"""Part of the robot's size by which a loop in a plane may open across it."""
 TURNING = 0.35
 """Rate of a link over its first frequency of bending from which its rotation is told: 15 % of stiffness, as AXIAL."""
 CURE = {
@@ -92,6 +96,7 @@ def state_limits(
     return [
         *linearised_limits(arm, state, when),
         *slope_limits(arm, state, when),
+        *plane_limits(arm, state[None], [when]),
         *axial_limits(arm, state, rates, accelerations, tau=tau, loads=loads, when=when),
     ]
 
@@ -155,6 +160,28 @@ def slope_words(
             f"link '{link}' bends until its tip turns by {turn:.3g} rad{when}; beyond {LARGEST_SLOPE[bending]} rad "
             f"{bending} bending is only a rough model: {(CURE_OF_DATA if data else CURE)[bending]}"
         )
+
+
+# ---------------------------------------------------------------- loops in a plane
+
+
+def plane_limits(arm: Dynamics, q: Floats, whens: Sequence[str]) -> Iterator[str]:
+    """Loops in a plane whose links bend out of it, at the worst of some states (states, n)."""
+    for loop in arm.mechanism.loops:
+        if loop.planar is None:
+            continue
+        first, second = (
+            arm.positions([end], np.vstack([q, arm.reference_pose()]))[:, 0] if end else np.zeros(3)
+            for end in end_names(arm, loop)
+        )
+        across = (first - second)[..., normal_of(loop.planar)]
+        away = np.abs(across[:-1] - across[-1])
+        k = int(np.argmax(away))
+        if away[k] > OUT_OF_PLANE * arm.loops.extent:
+            yield (
+                f"loop '{loop.name}' opens by {away[k]:.3g} m across its plane {loop.planar}{whens[k]}: links bend out "
+                "of it, which planar does not hold; leave planar out, and the loop is closed in space"
+            )
 
 
 # ---------------------------------------------------------------- axial forces

@@ -17,6 +17,7 @@ from pliant.analysis.limits import (
     has_axial_limits,
     kind_of_bending,
     linearised_limits,
+    plane_limits,
     slope_words,
 )
 from pliant.analysis.statics import FrameLoad
@@ -111,6 +112,7 @@ def range_warnings(run: Result, limits: bool, foreseen: Foreseen) -> Iterator[st
     yield from description_limits(run.robot)
     yield from _linearised(run)
     yield from _slopes(run, foreseen.near)
+    yield from plane_limits(run.arm, run.q, [f" (at {t:.4g} s)" for t in run.time])
     yield from _axial(run, foreseen)
     if limits:
         yield from _limits(run, foreseen.near)

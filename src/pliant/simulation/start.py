@@ -12,7 +12,7 @@ from pydantic import Field, field_validator, model_validator
 from pliant.analysis.equilibrium import settle
 from pliant.analysis.statics import NoEquilibriumError
 from pliant.dynamics import Dynamics
-from pliant.formulations.loops.errors import LoopError
+from pliant.formulations.loops.errors import LoopError, PlaneError
 from pliant.formulations.loops.selection import RANK
 from pliant.model.element import Element, Frozen, rule
 from pliant.model.errors import ModelError, Problem, did_you_mean
@@ -120,6 +120,8 @@ def _assembled(arm: Dynamics, q: Floats, placed: list[str]) -> Floats:
     for hold in ways:
         try:
             return arm.loops.assemble(q, hold=hold)
+        except PlaneError as error:
+            raise ModelError(str(error)) from None
         except LoopError as error:
             message = str(error).partition("; free them")[0]
     raise ModelError(f"{message}; give others, or fewer, and the rest is assembled")
@@ -152,6 +154,7 @@ def _checked(loops: Loops, q: Floats, v: Floats) -> tuple[Floats, Floats]:
     if open_loop is not None:
         raise ModelError(f"the given rates open loop '{open_loop}'; give those of the drives, and the rest follows")
     try:
+        loops.require_planes()
         loops.require_regular(q)
     except LoopError as error:
         raise ModelError(f"the run cannot begin there: {error}") from None

@@ -64,6 +64,11 @@ class Closure:
         return first[0] - self.ratio * second[0] - offset
 
 
+def normal_of(planar: str) -> int:
+    """Number of the base axis that is normal to a plane."""
+    return next(k for k, axis in enumerate(AXES) if axis not in planar)
+
+
 def rows_of(loop: LoopEnds) -> tuple[ClosureRow, ...]:
     """The constraints of a loop, in the order of the base axes."""
     shifts = [ClosureRow("shift", k) for k in range(3)]
@@ -71,7 +76,7 @@ def rows_of(loop: LoopEnds) -> tuple[ClosureRow, ...]:
     if loop.kind == "revolute":
         turns = [ClosureRow("tilt", 0), ClosureRow("tilt", 1)]
     if loop.planar is not None:
-        normal = next(k for k, axis in enumerate(AXES) if axis not in loop.planar)
+        normal = normal_of(loop.planar)
         shifts = [row for row in shifts if row.axis != normal]
         turns = [row for row in turns if row == ClosureRow("turn", normal)]
     return (*shifts, *turns)

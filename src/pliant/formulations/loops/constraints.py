@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from pliant.formulations.loops.errors import AssemblyError
 from pliant.formulations.loops.forms import kkt_solve
 from pliant.formulations.loops.legs import named_indices
 from pliant.formulations.loops.merging import merged
+from pliant.formulations.loops.planes import require_planes
 from pliant.formulations.method import Traced
 from pliant.formulations.recursive.kinematics import MOTION_SIZE, motion_arrays
 from pliant.formulations.recursive.passes import MOTION, LinkView, views
@@ -57,6 +58,7 @@ class Constraints:
 
     def __init__(self, arm: OpenTree) -> None:
         self.arm = arm
+        self._in_planes = False
         short = merged(arm.tree)
         self.order = short.order
         self.tree, self.closures = close(short.tree, arm.mechanism, short.order)
@@ -143,6 +145,12 @@ class Constraints:
 
     # ---- closing the loops
 
+    def require_planes(self) -> None:
+        """Raise where a loop in a plane has joints that leave it; looked at once."""
+        if not self._in_planes:
+            require_planes(self.arm, self.size)
+            self._in_planes = True
+
     def held(self, hold: Sequence[str] | None = None, bend: bool = False) -> list[int]:
         """Coordinates that an assembly leaves alone: those named (default: the drives) and, if asked, elastic ones."""
         names, joints = self.arm.names, set(self.arm.mechanism.joints.tolist())
@@ -180,6 +188,7 @@ class Constraints:
 
     def assemble(self, q: Floats, hold: Sequence[str] | None = None, bend: bool | None = None) -> Floats:
         """A configuration near q that closes all loops; links bend only where joints alone cannot do it."""
+        self.require_planes()
         may_bend = self.arm.mechanism.bends if bend is None else bend
         ways = [self.held(hold)] + ([self.held(hold, bend=True)] if may_bend else [])
         best: Assembled | None = None
@@ -194,7 +203,7 @@ class Constraints:
                 if best is None or reached.gap[k] < SMALLER * best.gap[0]:
                     best = Assembled(reached.q[[k]], reached.gap[[k]])
         assert best is not None
-        self._refuse(best.q[0], ways[-1])
+        raise self._open(best.q[0], ways[-1])
 
     def _attempts(self, q: Floats, held: Sequence[int]) -> Iterator[Assembled]:
         """From the guess itself, on the way from a closed configuration, then from joints anywhere; never by chance."""
@@ -252,7 +261,7 @@ class Constraints:
             start += len(closure.rows)
         return out
 
-    def _refuse(self, q: Floats, held: Sequence[int]) -> NoReturn:
+    def _open(self, q: Floats, held: Sequence[int]) -> AssemblyError:
         """Name the loops that stay open, by how much, and what was held."""
         every = self.open_by(q)
         wide = {name: gap for name, gap in every.items() if max(gap[0] / self.size, gap[1]) > OPEN} or every
@@ -267,7 +276,7 @@ class Constraints:
         stiff = [k for k in range(self.arm.size) if k not in joints and k in set(held)]
         if stiff:
             remedy += "; links that may bend to close them: write assembly: {bend: true}"
-        raise AssemblyError(
+        return AssemblyError(
             f"robot '{self.arm.mechanism.name}': the loops cannot close: {', '.join(parts)}{remedy}", wide
         )
 

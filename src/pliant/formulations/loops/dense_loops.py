@@ -18,9 +18,9 @@ from pliant.formulations.loops.constraints import Constraints
 from pliant.formulations.loops.coordinates import Coordinates
 from pliant.formulations.loops.forms import Reduced, complement, kkt_solve, platform_complement, reduce, solve_reduced
 from pliant.formulations.loops.loops import DenseForm, Floats, Loops
+from pliant.formulations.loops.planes import end_names
 from pliant.formulations.loops.selection import RANK
 from pliant.formulations.method import Traced
-from pliant.mechanism import BASE
 
 TWIST = ("x", "y", "z", "rx", "ry", "rz")
 
@@ -73,6 +73,9 @@ class DenseLoops(Loops):
 
     def require_regular(self, q: Floats) -> None:
         self.coordinates.require_regular(q)
+
+    def require_planes(self) -> None:
+        self.constraints.require_planes()
 
     def require_driven(self, q: Floats, driven: Sequence[int]) -> None:
         self.coordinates.require_driven(q, driven)
@@ -197,12 +200,12 @@ class DenseLoops(Loops):
         return np.asarray(found[B.shape[1] :] / c.row_scale)
 
     def closing_wrenches(self, q: Floats, multipliers: Floats) -> list[tuple[str, Floats]]:
-        members, out = self.arm.mechanism.members, list[tuple[str, Floats]]()
+        out = list[tuple[str, Floats]]()
         # rows of joints that follow others come first, and act on no frame
         start = len(self.arm.mechanism.ties)
         for loop in self.arm.mechanism.loops:
             rows, wrench = rows_of(loop), np.zeros(6)
-            ends = ["" if member == BASE else f"{members[member].name}.{frame}" for member, frame in loop.frames]
+            ends = end_names(self.arm, loop)
             axes = (self.arm.pose(ends[0], q).rotation if ends[0] else np.eye(3)) @ axis_to_z(loop.axis)
             for (kind, k), x in zip(rows, multipliers[start : start + len(rows)], strict=True):
                 direction = axes[:, k] if kind == "tilt" else np.eye(3)[k]

@@ -10,6 +10,10 @@ class LoopError(ValueError):
     """A closed loop of a robot cannot be handled as asked."""
 
 
+class PlaneError(LoopError):
+    """A loop that is said to move in a plane, and does not."""
+
+
 class AssemblyError(LoopError):
     """Loops that do not close; ``gaps`` maps their names to (distance in m, angle in rad)."""
 

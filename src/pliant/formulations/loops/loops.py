@@ -126,6 +126,9 @@ class Loops:
     def require_regular(self, q: Floats) -> None:
         """Raise where the loops lose a constraint."""
 
+    def require_planes(self) -> None:
+        """Raise where a loop that is said to move in a plane leaves it."""
+
     def require_driven(self, q: Floats, driven: Sequence[int]) -> None:
         """Raise where given accelerations of the drives do not determine those of the other coordinates."""
 
