@@ -5,7 +5,7 @@ import pytest
 
 import zoo
 from closed_robots import four_bar, state
-from pliant import Dynamics, Loop, load
+from pliant import Dynamics, Loop, Robot, load
 
 KINDS = {
     "weld": {"type": "weld"},
@@ -156,3 +156,29 @@ def test_further_forces_and_decaying_gaps_in_the_inverse():
     np.testing.assert_allclose(a, forward, rtol=0, atol=1e-10 * np.abs(a).max())
     dense = loops.forward_dense("dense", q, v, arm.B @ tau + force)
     np.testing.assert_allclose(a, dense, rtol=0, atol=1e-9 * np.abs(a).max())
+
+
+@pytest.mark.parametrize("kind", ["constant", "varying", "twisted"])
+def test_aligned_frames_of_curved_beams(kind):
+    """An arch of two curved beams, welded to the ground at its far foot: closed as it is described."""
+    angle, radius = 2 * np.pi / 3, 2.0
+    length = radius * angle / 2
+    curvature = {
+        "constant": {"bend_y": -1 / radius},
+        "varying": {"bend_y": [-1 / radius, -1 / radius, -1 / radius]},
+        "twisted": {"bend_y": -1 / radius, "torsion": 0.3},
+    }[kind]
+    properties = {"mass_per_length": 1.0, "EIz": 1e4, "EIy": 1e4}
+    modes = {"shape": "legendre", "bend_y": 2}
+    beam = {"length": length, "properties": properties, "bending": "exact", "curvature": curvature, "modes": modes}
+    first = {"name": "a", "joint": {"type": "fixed", "placement": {"rotation": {"z": angle / 2}}}, "beam": beam}
+    links = [first, {"name": "b", "joint": {"type": "fixed"}, "beam": beam}]
+    tip = Dynamics(Robot.model_validate({"name": "arch", "links": links}), compile="never")
+    foot = tip.pose("b.tip", tip.q()).position
+    if kind != "twisted":
+        np.testing.assert_allclose(foot, [2 * radius * np.sin(angle / 2), 0, 0], atol=1e-12)
+    ends = ["b.tip", {"frame": "base", "position": foot.tolist()}]
+    for type in ("weld", "revolute"):
+        loop = {"name": "foot", "type": type, "frames": ends, "align": True}
+        arm = Dynamics(Robot.model_validate({"name": "arch", "links": links, "loops": [loop]}), compile="never")
+        np.testing.assert_allclose(arm.closure(arm.q()), 0, atol=1e-12)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.model.curvature import undeformed_pose
 from pliant.model.element import Array
 from pliant.model.errors import ModelError
 from pliant.model.joints import Anchor, Joint, Loop
@@ -89,7 +90,9 @@ def frame_in_base(robot: Robot, reference: str | Anchor, q: Mapping[str, float] 
         (link.joint.placement.vector(), link.joint.placement.matrix()),
         link.joint.moved(values),
         (link.joint.child_placement.vector(), link.joint.child_placement.matrix()),
-        (near.vector() + [near.x or 0.0, 0.0, 0.0], near.matrix()),
+        # a place along a beam has the axes of its section, turned where the unloaded axis is curved
+        (np.zeros(3), np.eye(3)) if link.beam is None else undeformed_pose(link.beam, near.x or 0.0),
+        (near.vector(), near.matrix()),
     ):
         pose = _then(pose, step)
     return pose

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from math import ceil
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
 from pliant.model.element import Array, Element, rule
 from pliant.model.units import Quantity
+
+if TYPE_CHECKING:
+    from pliant.model.beams import Beam
+
+VARYING_STEPS = 200
+"""Steps in which a curvature that varies along a piece is taken as constant."""
 
 OneCurvature = Annotated[float, Quantity("rad/m")]
 
@@ -48,3 +55,32 @@ class Curvature(Element):
             return np.interp(fraction, np.linspace(0.0, 1.0, len(values)), values)
 
         return np.stack([along(self.torsion), -along(self.bend_z), along(self.bend_y)], axis=-1)
+
+
+def undeformed_pose(beam: Beam, x: float) -> tuple[Array, Array]:
+    """Position (3,) and axes (3, 3) of the section at x of the unloaded beam."""
+    p, R = np.zeros(3), np.eye(3)
+    if not beam.is_curved:
+        return np.array([x, 0.0, 0.0]), R
+    for part, start in zip(beam.parts(), beam.breakpoints[:-1], strict=True):
+        length = min(max(x - start, 0.0), part.length)
+        if part.curvature is None or not length:
+            p = p + length * R[:, 0]
+            continue
+        constant = part.curvature.is_constant
+        steps = 1 if constant else max(1, ceil(VARYING_STEPS * length / part.length))
+        h = length / steps
+        for kappa in part.curvature.at((np.arange(steps) + 0.5) * h / part.length):
+            turn, mean = _arc(h * kappa)
+            p, R = p + h * R @ mean[:, 0], R @ turn
+    return p, R
+
+
+def _arc(theta: Array) -> tuple[Array, Array]:
+    """exp(theta~), and its mean along the arc."""
+    angle, K = float(np.linalg.norm(theta)), np.cross(np.eye(3), theta)
+    # sin(a)/a, (1 - cos a)/a^2 and (a - sin a)/a^3
+    a = np.sinc(angle / np.pi)
+    b = 0.5 * np.sinc(angle / (2 * np.pi)) ** 2
+    c = (1 - a) / angle**2 if angle > 1e-4 else 1 / 6
+    return np.eye(3) + a * K + b * K @ K, np.eye(3) + b * K + c * K @ K
