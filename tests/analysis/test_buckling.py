@@ -9,6 +9,7 @@ from scipy.special import ellipe, ellipk
 import pliant
 from pliant import Beam, Dynamics, Joint, Link, Loop, Modes, NoEquilibriumError, Properties, Rigid, Robot
 from pliant.analysis.limits import ModelLimitWarning
+from pliant.analysis.modes import vibration_modes
 from pliant.analysis.statics import wrench_force, wrench_stiffness, wrenches
 
 CLASSICAL = 1e-3
@@ -296,3 +297,32 @@ def test_its_text_and_pictures(tmp_path):
     assert "load factor" in (tmp_path / "path.svg").read_text(encoding="utf-8")
     assert repr(found.path).startswith("LoadPath(")
     assert "bifurcation" in found.path._repr_html_()
+
+
+# ---------------------------------------------------------------- several shapes at once
+
+
+@pytest.mark.parametrize("bending", KINDS)
+def test_a_round_column_buckles_any_way(bending):
+    """Both planes at once: no correction stays on the path where two stiffnesses vanish."""
+    beam = Beam(
+        length=1.0,
+        properties=Properties(mass_per_length=1.0, EIz=1.0, EIy=1.0),
+        bending=bending,
+        modes=Modes(shape="legendre", bend_y=4, bend_z=4),
+    )
+    robot = Robot(name="column", links=[Link(name="column", joint=FIXED, beam=beam)], gravity=(0, 0, 0))
+    found = pliant.buckling(Dynamics(robot, compile="never"), {"tip": [-1.0, 0.0, 0.0]})
+    assert found.kind == "bifurcation"
+    assert found.factor == pytest.approx(np.pi**2 / 4, rel=CLASSICAL)
+
+
+def test_three_equal_legs_buckle_where_their_modes_come_to_rest():
+    arm = Dynamics("three-prs", compile="never")
+    found = pliant.buckling(arm, {"platform.root": [0.0, 0.0, -1.0]})
+    assert found.kind == "bifurcation"
+    for part, falls in ((0.9999, False), (1.0001, True)):
+        squares = vibration_modes(arm, loads={"platform.root": [0.0, 0.0, -part * found.factor]}).squares
+        assert bool(squares[0] < 0) is falls
+        # two of the legs' motions at once
+        assert squares[1] == pytest.approx(squares[0], rel=1e-3)

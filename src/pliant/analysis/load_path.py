@@ -281,23 +281,36 @@ class Follower:
         which = min(a.unstable, b.unstable)
         known = {0.0: a, step: b}
 
-        def softest(length: float) -> float:
+        def point(length: float) -> Point:
             if length not in known:
                 found = self.advance(a, length)
                 if found is None:
-                    raise NoEquilibriumError(f"the path cannot be followed at the load factor {a.s:.6g}")
+                    # where two stiffnesses vanish at once no correction stays on the path: it is smooth in between
+                    return self._between(a, known, length)
                 known[length] = found[0]
-            return float(known[length].values[which])
+            return known[length]
 
-        length = brentq(softest, 0.0, step, xtol=1e-13 * step, rtol=1e-13)
-        softest(length)
-        p = known[length]
+        length = brentq(lambda length: float(point(length).values[which]), 0.0, step, xtol=1e-13 * step, rtol=1e-13)
+        p = point(length)
         shape = self.soft_shape(p)
         push = self.problem.push(p.x)
         work = abs(float(shape @ push)) / (float(np.linalg.norm(shape / self.scale)) or 1.0)
         whole = float(np.linalg.norm(push * self.scale)) or 1.0
         kind: Kind = "limit point" if work > PUSHED * whole else "bifurcation"
         return Critical(p.s, kind, self.problem.split(p.x)[0], shape, index)
+
+    def _between(self, a: Point, known: dict[float, Point], length: float) -> Point:
+        """A point between the two nearest known ones, by a cubic; distances are counted along the direction of a."""
+        low, high = max(k for k in known if k < length), min(k for k in known if k > length)
+        h, t = high - low, (length - low) / (high - low)
+        n, ends = len(self.sizes), list[tuple[Floats, Floats]]()
+        for p in (known[low], known[high]):
+            turn = float((p.along[:n] / self.sizes) @ (a.along[:n] / self.sizes)) + p.rising * a.rising / self.unit**2
+            ends.append((np.append(p.x, p.s), np.append(p.along, p.rising) / turn))
+        (x0, w0), (x1, w1) = ends
+        x = (1 + 2 * t) * (1 - t) ** 2 * x0 + t * t * (3 - 2 * t) * x1 + h * t * (1 - t) * ((1 - t) * w0 - t * w1)
+        way = (1 - t) * w0 + t * w1
+        return self._point(x[:-1], float(x[-1]), *self._normal(way[:-1], float(way[-1])))
 
     def soft_shape(self, p: Point) -> Floats:
         """The motion of least stiffness, its largest displacement one (reach, or a radian)."""
