@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.bodies.curved_axis import curved_inertia, undeformed_pose
+from pliant.bodies.curved_axis import curved_inertia
 from pliant.bodies.modal_body import Array
 from pliant.bodies.profile import beam_profile
 from pliant.bodies.quadrature import TAPER_POINTS, gauss
+from pliant.model.curvature import undeformed_pose
 from pliant.model.once import once_per_element
 
 if TYPE_CHECKING:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.bodies.build import shape_sets
-from pliant.bodies.curved_axis import curve_of, undeformed_pose
+from pliant.bodies.curved_axis import curve_of
 from pliant.bodies.families import MOTIONS, X
 from pliant.bodies.foreshortening import shortening_of
 from pliant.bodies.modal_body import Array
 from pliant.bodies.profile import beam_profile
 from pliant.bodies.rod_build import rod
+from pliant.model.curvature import undeformed_pose
 
 if TYPE_CHECKING:
     from pliant.model.links import Link

@@ -158,7 +158,7 @@ def _values(robot: Robot, given: list[str]) -> dict[str, float]:
     from pliant.model.robot import Robot
     from pliant.model.yaml_file import Document
 
-    pose = {}
+    pose = dict[str, str | float]()
     for part in (piece for text in given for piece in text.split(",")):
         name, equals, value = part.partition("=")
         if equals:
@@ -166,10 +166,9 @@ def _values(robot: Robot, given: list[str]) -> dict[str, float]:
         elif name.strip() in robot.assembly.modes:
             pose.update(robot.assembly.modes[name.strip()])
         else:
-            modes = f", or the name of an assembly mode ({', '.join(robot.assembly.modes)})" * bool(
-                robot.assembly.modes
-            )
-            refuse(f"--at {part!r}: write it as joint=value{modes}")
+            modes = ", ".join(robot.assembly.modes)
+            also = f", or give an assembly mode ({modes})" if modes else ""
+            refuse(f"--at {part!r}: write it as joint=value{also}")
     if not pose:
         return {}
     return dict(Document("--at", {**robot.given(), "pose": pose}).build(Robot).pose)

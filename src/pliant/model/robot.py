@@ -242,8 +242,10 @@ class Robot(Element):
 
     def assembly_start(self, mode: str | None = None) -> dict[str, float]:
         """All joint coordinates from which the loops are closed, in an assembly mode; default: the chosen one."""
-        values = self.reference_coordinates() | self.assembly.positions(mode)
-        return values | {name: tie.ratio * values[tie.leader] + tie.offset for name, tie in self.ties.items()}
+        values = {**self.reference_coordinates(), **self.assembly.positions(mode)}
+        for name, tie in self.ties.items():
+            values[name] = tie.ratio * values[tie.leader] + tie.offset
+        return values
 
     @property
     def mass(self) -> float:

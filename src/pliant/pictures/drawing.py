@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.bodies.curved_axis import undeformed_pose
 from pliant.bodies.modal_body import Array
+from pliant.model.curvature import undeformed_pose
 from pliant.pictures.canvas import (
     AXIS_COLOURS,
     FLEXIBLE,

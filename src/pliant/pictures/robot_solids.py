@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.bodies.carried import frame_pose
-from pliant.bodies.curved_axis import undeformed_pose
 from pliant.bodies.modal_body import Array
 from pliant.bodies.outlines import finer, segment_rings
+from pliant.model.curvature import undeformed_pose
 from pliant.model.materials import Material
 from pliant.model.outline import BASE as GROUND
 from pliant.pictures.meshes import MOST_TRIANGLES, coarser, link_triangles

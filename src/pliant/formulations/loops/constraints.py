@@ -242,10 +242,11 @@ class Constraints:
     def reference(self) -> Floats:
         """The reference pose with closed loops (as it is, where they do not close)."""
         q = self.arm.reference_pose()
-        for held in (self.held(), self.held([])):
+        bends = [self.held(bend=True)] if self.arm.mechanism.bends else []
+        for held in (self.held(), *bends, self.held([])):
             reached = self.approach(q[None], held)
             if reached.closed[0]:
-                return reached.q[0]
+                return np.asarray(reached.q[0])
         return q
 
     def open_by(self, q: Floats) -> dict[str, tuple[float, float]]:
