@@ -251,3 +251,27 @@ def test_space_is_really_taken_and_given_back(tmp_path):
     assert before - taken() < size / block / 2
     with pytest.raises(OSError, match="No such file"):
         Space(tmp_path / "nowhere" / "run.h5", 1)
+
+
+@pytest.mark.parametrize("method", ["dop853", "esdirk"])
+@pytest.mark.parametrize("looks", [False, True], ids=["kept", "looked at"])
+def test_extremes_do_not_depend_on_where_a_run_was_cut(monkeypatch, method, looks):
+    """In steps that are looked at in several groups; a result in between changes nothing."""
+    monkeypatch.setattr("pliant.simulation.integrators.compiled.STEPS_PER_CALL", 7)
+    monkeypatch.setattr("pliant.simulation.peaks.PENDING", 700)
+    monkeypatch.setattr("pliant.simulation.peaks.WORTH", 1)
+    changes = {"until": 0.3, "integrator": {"method": method}}
+    whole = Run(load_study("two-link", changes=changes))
+    whole.go()
+    wanted = whole.result().info.extremes
+    for cut in (0.011, 0.0523, 0.117, 0.2405):
+        first, second = (Run(load_study("two-link", changes=changes)) for _ in range(2))
+        assert not first.go(lambda at, cut=cut: at.t > cut)
+        if looks:
+            first.result()
+        second.recall(first.memory(), first.recorder.samples())
+        second.go()
+        assert dict(second.result().info.extremes) == dict(wanted)
+        # and one that merely went on
+        first.go()
+        assert dict(first.result().info.extremes) == dict(wanted)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -37,6 +38,28 @@ class Pending:
     def jump(self) -> None:
         """What comes next does not go on from here."""
         self._goes_on = False
+
+    def memory(self) -> dict[str, Any]:
+        """All of it, as arrays."""
+        if not self.parts:
+            return {}
+        ends = {key: np.concatenate([getattr(part, key) for part in self.parts]) for key in StepEnds._fields}
+        lengths = [len(part.times) for part in self.parts]
+        own = {"lengths": lengths, "motions": self.motions, "spans": self.spans, "goes_on": self._goes_on}
+        return {**ends, **{key: np.array(x) for key, x in own.items()}}
+
+    @classmethod
+    def recalled(cls, memory: Mapping[str, Any]) -> Pending:
+        """What ``memory`` gave."""
+        out = cls()
+        if memory:
+            cuts = np.cumsum(memory["lengths"])[:-1]
+            ends = (np.split(np.array(memory[key]), cuts) for key in StepEnds._fields)
+            out.parts = [StepEnds(*each) for each in zip(*ends, strict=True)]
+            out.motions = [int(k) for k in memory["motions"]]
+            out.spans = [(float(a), float(b)) for a, b in memory["spans"]]
+            out._goes_on = bool(memory["goes_on"])
+        return out
 
     def clocks(self, points: Points) -> Floats:
         """Times, kept inside the spans of their motions."""

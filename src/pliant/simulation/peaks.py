@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +33,9 @@ Floats = NDArray[np.float64]
 
 MANY = 4096
 """Steps of which each group of quantities has its own ones looked at."""
-PENDING = 4_000_000
-"""Numbers that are kept before they are looked at: the more steps together, the fewer of them need a look."""
+PENDING, WORTH = 500_000, 4096
+"""Numbers, and steps at the least, that are kept before they are looked at: the more steps together, the fewer of them
+need a look. Checkpoints hold what is kept, for where it is looked at must not depend on where a run was cut."""
 WAITING = 500_000
 """Numbers of states that a result may keep until its extremes are asked for: 8 MB with their rates."""
 
@@ -84,7 +85,7 @@ class Peaks:
         if self.groups:
             self._moved.add(StepEnds(times, states[:, : 2 * n], rates[:, : 2 * n]), span)
         self._kept += states.size
-        if self._kept > PENDING:
+        if self._kept > max(PENDING, WORTH * states.shape[1]):
             alone(self.finishing())
 
     def settling(self) -> Steps[None]:
@@ -162,15 +163,20 @@ class Peaks:
         known = np.flatnonzero(wanted & np.isfinite(self.found).all(axis=1)).tolist()
         return {self.names[k]: Extreme(*self.found[k].tolist()) for k in known}
 
-    def memory(self) -> Floats:
-        """What must be kept to go on."""
-        alone(self.finishing())
-        return self.found
+    def memory(self) -> dict[str, Any]:
+        """What must be kept to go on: what was found, and what is still to be looked at."""
+        pending = (("moved", self._moved), ("driven", self._driven))
+        waiting = {f"{name}.{key}": x for name, each in pending for key, x in each.memory().items()}
+        return {"found": self.found.copy(), "kept": np.array(self._kept), **waiting}
 
-    def recall(self, found: Floats) -> None:
+    def recall(self, memory: Mapping[str, Any]) -> None:
         """Go on from what ``memory`` gave."""
-        if found.shape == self.found.shape:
-            self.found = np.array(found)
+        if memory["found"].shape == self.found.shape:
+            self.found, self._kept = np.array(memory["found"]), int(memory["kept"])
+            self._moved, self._driven = (
+                Pending.recalled({key.partition(".")[2]: x for key, x in memory.items() if key.startswith(f"{name}.")})
+                for name in ("moved", "driven")
+            )
 
     def _climbing(self, part: slice, pending: Pending, values: Values, names: NDArray[np.bool_]) -> Steps[None]:
         """Take note of the tops of some of the names, those of a part that are asked for."""

@@ -272,7 +272,11 @@ class Run:
         waits = self._followed is None and self.finished and not self.trouble
         waits = waits and self.integrator is not None and not self.integrator.steps_in_python
         near = self.peaks.near(allowed_ranges(self.arm)) if waits else allowed_ranges(self.arm)
+        # a run that goes on looks at its steps when it would have done so anyway
+        pending = None if self.finished else self.peaks.memory()
         self._extremes = yield from self.peaks.concluding(near if waits else None)
+        if pending is not None:
+            self.peaks.recall(pending)
         if not self.trouble:  # the numbers of a motion that diverged mean nothing
             self._foreseen = yield from foreseeing(self.arm, self.recorder.samples(), near, self.equations.loaded)
         self._concluded = (self.t, self.stopped, self.trouble)
@@ -321,7 +325,9 @@ class Run:
         kept["run/segment"] = np.array(self.segment)
         kept["run/excesses"] = np.array(self.watch.before if self.watch.before is not None else [])
         kept["run/seconds"] = np.array(self.seconds)
-        kept["run/peaks"] = self.peaks.memory()
+        if self.finished:
+            alone(self.peaks.finishing())
+        kept.update({f"peaks/{k}": x for k, x in self.peaks.memory().items()})
         kept["run/growth"] = np.bytes_(self.growth.memory())
         kept["run/method"], kept["run/reason"] = np.bytes_(self.method.encode()), np.bytes_(self.reason.encode())
         kept["run/files"] = np.bytes_(json.dumps(self.files).encode())
@@ -347,8 +353,8 @@ class Run:
         self.integrator = self._make(float(inner["t"]), np.array(inner["y"]))
         self.integrator.recall(inner)
         self.recorder.recall(samples)
-        if "peaks" in own:
-            self.peaks.recall(own["peaks"])
+        if "peaks/found" in memory:
+            self.peaks.recall(part("peaks"))
         self.growth = GrowthWatch(self.equations, self.method)
         self.growth.recall(own["growth"])
         self.watch.before = own["excesses"].tolist() or None
