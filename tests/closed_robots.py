@@ -9,7 +9,7 @@ PLANE = {"planar": "xy"}
 
 def bar(name, length, joint, **elements):
     """A steel bar, rigid unless elements are given."""
-    discretisation = {"elements": Elements(number=1, **elements)} if elements else {}
+    discretisation = {"elements": Elements(number=1, **elements)} if elements else {"rigid": True}
     section = Rectangle(width=0.01, height=0.02)
     return Link(name=name, joint=joint, beam=Beam(length=length, material="steel", section=section, **discretisation))
 

@@ -178,7 +178,7 @@ def test_a_rigid_twin_keeps_the_shape(twisted):
     """A curved beam without modes: mass, centre and inertia of the curve."""
     link = twisted.robot.link("rod")
     kept = {key: value for key, value in link.beam.given().items() if key in ("length", "properties", "curvature")}
-    rigid = link.with_changes(beam=pliant.Beam(**kept, rotary_inertia=True))
+    rigid = link.with_changes(beam=pliant.Beam(**kept, rigid=True, rotary_inertia=True))
     arm = Dynamics(twisted.robot.with_changes(links=[rigid, *twisted.robot.links[1:]]), compile="never")
     n = twisted.size
     joints = [twisted.names.index(name) for name in arm.names]

@@ -166,15 +166,15 @@ def test_stabilised_accelerations(robot):
 def test_motors_on_pinned_modes():
     """A motor that also acts on the root slope of its link: the inverse goes the dense way."""
 
-    def link(name, joint, modes):
+    def link(name, joint, **how):
         section = Rectangle(width=0.01, height=0.02)
-        return Link(name=name, joint=joint, beam=Beam(length=0.3, material="steel", section=section, modes=modes))
+        return Link(name=name, joint=joint, beam=Beam(length=0.3, material="steel", section=section, **how))
 
-    pinned = Modes(shape="pinned-pinned", bend_y=2)
+    pinned, clamped = Modes(shape="pinned-pinned", bend_y=2), Modes(shape="clamped-free", bend_y=1)
     links = [
-        link("left", Joint(name="motor", parent="base"), pinned),
-        link("fore", Joint(name="elbow", parent="left.tip", actuated=False), Modes(shape="clamped-free", bend_y=1)),
-        link("rod", Joint(name="pin", actuated=False), None),
+        link("left", Joint(name="motor", parent="base"), modes=pinned),
+        link("fore", Joint(name="elbow", parent="left.tip", actuated=False), modes=clamped),
+        link("rod", Joint(name="pin", actuated=False), rigid=True),
     ]
     loop = Loop(name="pin", type="revolute", frames=["rod.tip", "base"], planar="xy")
     pose = {"motor": 0.0, "elbow": 2 * np.pi / 3, "pin": 2 * np.pi / 3}

@@ -43,7 +43,8 @@ def test_uniform_beam():
     assert at.kGAy == pytest.approx(5 / 6 * aluminium.G * STRIP.A, rel=ROUNDING)
     assert beam.mass == pytest.approx(0.5 * at.mass_per_length, rel=ROUNDING)
     assert beam.is_uniform
-    assert not beam.is_flexible
+    assert beam.is_flexible
+    assert not strip(rigid=True).is_flexible
     assert beam.breakpoints == pytest.approx([0, 0.5])
 
 
@@ -59,7 +60,7 @@ def test_properties():
     assert at.rhoJ == pytest.approx([3e-5, 3e-5])
     assert at.EIy is None
     assert beam.mass == pytest.approx(0.4)
-    shared = Beam(length=1, properties=Properties(mass_per_length=1, rhoJ=4e-5)).at(0.5)
+    shared = Beam(length=1, properties=Properties(mass_per_length=1, rhoJ=4e-5), rigid=True).at(0.5)
     assert shared.rhoIy == shared.rhoIz == pytest.approx(2e-5)
 
 
@@ -189,7 +190,10 @@ NO_SHEAR = Material(name="soft", E=1e9, density=1000)
         (lambda: strip(section={"disc": {}}), "unknown section 'disc'"),
         (lambda: strip(section=3), "must be a mapping with one key"),
         (lambda: strip(material=3), "must be the name of a material"),
-        (lambda: strip(modes=Modes(bend_y=1), lumped=Lumped(nodes=2)), "at most one of modes, elements and lumped"),
+        (
+            lambda: strip(modes=Modes(bend_y=1), lumped=Lumped(nodes=2)),
+            "at most one of modes, elements, lumped and rigid",
+        ),
         (lambda: Beam(segments=[Segment(length=1, section=STRIP)]), r"segments\[0\]: key 'material' is missing"),
         (lambda: Beam(length=2, segments=[Segment(length=1, properties=ONLY_BENDING)]), "add up to 1 m"),
         (lambda: Segment(length=1), "give either section"),

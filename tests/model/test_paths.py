@@ -109,7 +109,7 @@ def test_words_of_a_path():
 
 
 def test_robots_are_short_in_words_and_pages(robot):
-    assert repr(robot).startswith("Robot('places', 3 links, 0 flexible, ")
+    assert repr(robot).startswith("Robot('places', 3 links, 2 flexible, ")
     page = robot._repr_html_()
     assert "<td>rail</td>" in page
     assert "&lt;" in robot.set("description", "<b>")._repr_html_()

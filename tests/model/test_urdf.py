@@ -279,9 +279,14 @@ TAPER = [
     {"length": 0.3, "section": {"round": {"diameter": 0.02}}, "taper_to": {"round": {"diameter": 0.01}}},
 ]
 BEAMS = {
-    "uniform": BEND["beam"] | {"modes": None},
-    "tapered": {"material": "aluminium", "segments": TAPER},
-    "thick": {"material": "magnesium", "section": {"tube": {"outer": 0.05, "inner": 0.048}}, "rotary_inertia": True},
+    "uniform": BEND["beam"] | {"modes": None, "rigid": True},
+    "tapered": {"material": "aluminium", "segments": TAPER, "rigid": True},
+    "thick": {
+        "material": "magnesium",
+        "section": {"tube": {"outer": 0.05, "inner": 0.048}},
+        "rotary_inertia": True,
+        "rigid": True,
+    },
 }
 
 

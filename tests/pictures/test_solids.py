@@ -82,7 +82,7 @@ def one_beam(beam, **more):
 @pytest.mark.parametrize("name", SECTIONS)
 def test_a_section_is_swept_to_the_volume_of_its_beam(name):
     section = SECTIONS[name]
-    arm = one_beam(Beam(length=0.8, section=section, material=STEEL))
+    arm = one_beam(Beam(length=0.8, section=section, material=STEEL, rigid=True))
     drawn = RobotSolids(arm)
     solid = next(s for s in drawn.solids if s.kind == "rigid")
     assert is_closed(solid)
@@ -107,7 +107,7 @@ def test_a_taper_is_as_heavy_as_its_beam():
 
 
 def test_constants_show_their_radii_of_gyration():
-    arm = one_beam(Beam(length=1.0, section=GeneralSection(A=1e-4, Iy=9e-8, Iz=4e-8), material=STEEL))
+    arm = one_beam(Beam(length=1.0, section=GeneralSection(A=1e-4, Iy=9e-8, Iz=4e-8), material=STEEL, rigid=True))
     solid = next(s for s in RobotSolids(arm).solids if s.kind == "rigid")
     assert np.abs(solid.offsets).max(axis=0) == pytest.approx([0.0, 2 * 0.02, 2 * 0.03])
 

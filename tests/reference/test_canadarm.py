@@ -39,7 +39,8 @@ def planar_arm():
 def rigid_arm():
     robot = pliant.load("canadarm")
     links = [
-        link.with_changes(beam=Beam(length=link.beam.length, properties=link.beam.properties)) for link in robot.links
+        link.with_changes(beam=Beam(length=link.beam.length, properties=link.beam.properties, rigid=True))
+        for link in robot.links
     ]
     return robot.with_changes(links=links)
 

@@ -199,7 +199,7 @@ def mixed():
         {"beam": beam(modes=Modes(shape="clamped-free", bend_y=1))},
         {"beam": beam(0.5, modes=Modes(shape="clamped-free", bend_y=2, bend_z=1, torsion=1))},
         {"rigid": rigid(rng)},
-        {"beam": beam(0.7)},
+        {"beam": beam(0.7, rigid=True)},
         {"beam": beam(0.6, modes=Modes(shape="clamped-free", bend_z=3))},
     ]
     links = [Link(name=f"l{i}", joint=general_joint(rng, f"j{i}"), **kind) for i, kind in enumerate(kinds)]

@@ -44,7 +44,7 @@ def rigid_twin(given):
         if link.beam is not None:
             sections = bool(link.beam.rotary_inertia) or "torsion" in link.beam.families
             keep = {k: v for k, v in link.beam.given().items() if k not in ("modes", "elements", "lumped", "damping")}
-            link = link.with_changes(beam=Beam(**{**keep, "rotary_inertia": sections}))
+            link = link.with_changes(beam=Beam(**{**keep, "rigid": True, "rotary_inertia": sections}))
         links.append(link)
     return given.with_changes(links=links)
 

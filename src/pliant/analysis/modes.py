@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import pi
 from typing import TYPE_CHECKING
 
@@ -136,7 +136,10 @@ def modes(
     Gravity and loads enter with their stiffness. Joints without drive are free unless they are named. Of closed loops
     any joints may be named: those that the loops and the others hold already add nothing.
     """
+    from pliant.analysis.left_out import left_out_of
+
     found = vibration_modes(arm, q, v, locked=locked, count=count, loads=loads, followers=followers)
+    found = replace(found, warnings=(*found.warnings, *left_out_of(arm.robot)))
     tell(found.warnings)
     return found
 

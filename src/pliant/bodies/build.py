@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import sqrt
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 
-from pliant.bodies.beam_modes import BeamModes, family_inertia, normalised, raw_modes
-from pliant.bodies.carried import CarriedMass, carried, frame_pose, mounted, own_load
+from pliant.bodies.auto_counts import choices, own_choice
+from pliant.bodies.beam_modes import BeamModes, normalised, raw_modes
+from pliant.bodies.carried import CarriedMass, carried, frame_pose, mounted, own_load, tip_load
 from pliant.bodies.curved_axis import curve_of, curved_inertia
 from pliant.bodies.damping import loaded_mass, modal_damping, modal_ratios, rayleigh_damping
 from pliant.bodies.elements import BendingElements, RodElements, element_nodes, element_set, too_short
-from pliant.bodies.families import MOTIONS, CombinedSet, ShapeSet
+from pliant.bodies.families import MOTIONS, ShapeSet
 from pliant.bodies.foreshortening import Foreshortening, foreshortening, modal_shortening
-from pliant.bodies.invariants import assemble, attachment, mass_matrix, stiffness, with_turning_sections
+from pliant.bodies.invariants import assemble, attachment, with_turning_sections
 from pliant.bodies.lumped import RigidPieces
 from pliant.bodies.modal_body import Array, Attachment, ModalBody
 from pliant.bodies.profile import BeamProfile, beam_profile
-from pliant.bodies.reduction import craig_bampton_basis, static_basis
+from pliant.bodies.reduction import reduced_set
 from pliant.bodies.rod import Rod
 from pliant.bodies.rod_build import about_its_shape, rod, rooted
 from pliant.model.once import once_per_element
@@ -241,7 +241,7 @@ def _shape_sets(link: Link, beam: Beam, robot: Robot | None, load: CarriedMass |
 def _mode_sets(
     link: Link, robot: Robot | None, families: Mapping[str, Family], profile: BeamProfile, load: CarriedMass | None
 ) -> list[BeamModes]:
-    loads = {name: _tip(name, family, load) for name, family in families.items()}
+    loads = {name: tip_load(name, family, load) for name, family in families.items()}
     raw = [_raw_modes(name, family, profile, loads[name]) for name, family in families.items()]
     sets = []
     for modes in raw:
@@ -251,19 +251,6 @@ def _mode_sets(
         except ValueError as error:
             _refuse(link, robot, f"{modes.family}: {error}")
     return sets
-
-
-def _tip(name: str, family: Family, load: CarriedMass | None) -> tuple[float, float]:
-    """Mass and inertia at the tip as a family knows them."""
-    if load is None or family.shape != "clamped-mass":
-        return 0.0, 0.0
-    # bending in y turns the tip about z, bending in z about y, torsion about x
-    about = {"bend_y": 2, "bend_z": 1}.get(name, 0)
-    mass, moment = family.tip_mass, family.tip_inertia
-    return (
-        mass if isinstance(mass, float) else load.mass,
-        moment if isinstance(moment, float) else load.inertia_about(about),
-    )
 
 
 def _raw_modes(name: str, family: Family, profile: BeamProfile, tip: tuple[float, float]) -> BeamModes:
@@ -278,24 +265,13 @@ def _element_set(link: Link, robot: Robot | None, name: str, beam: Beam, profile
     elements: Elements | None = beam.elements
     assert elements is not None
     nodal = element_set(name, profile, elements.number, timoshenko=elements.timoshenko)
-    method = elements.reduce.method
-    if method == "none":
+    if elements.reduce.method == "none":
         return nodal
-    kept = 2 if isinstance(nodal, BendingElements) else 1
-    K = stiffness([nodal], profile)
-    if method == "static":
-        return CombinedSet(nodal, static_basis(K, kept))
     section_inertia = bool(beam.rotary_inertia) or "torsion" in beam.families
-    M = mass_matrix(nodal, profile, section_inertia=section_inertia)
-    modes = elements.reduce.modes
     try:
-        V = craig_bampton_basis(M, K, kept, modes)
+        return reduced_set(nodal, profile, elements.reduce.modes, section_inertia=section_inertia)
     except ValueError as error:
         _refuse(link, robot, f"{name}: {error}; use more elements or fewer modes")
-    # interior modes scaled to the inertia of the beam, starting with positive strain at the root
-    root = nodal.sample(np.array([0.0])).strain[:, 0]
-    V[:, :modes] *= sqrt(family_inertia(name, profile)) * np.where(root @ V[:, :modes] < 0, -1.0, 1.0)
-    return CombinedSet(nodal, V)
 
 
 def _load(link: Link, robot: Robot | None) -> CarriedMass:
@@ -361,10 +337,27 @@ def _problems(body: ModalBody) -> Iterator[str]:
 
 
 def _resolved(link: Link, robot: Robot | None) -> Beam:
-    beam = link.beam
-    if beam is None:
+    if link.beam is None:
         _refuse(link, robot, "it is not a beam and has no shapes")
-    return beam.with_materials(robot.materials) if robot is not None else beam
+    return beam_in(link, robot)
+
+
+def beam_in(link: Link, robot: Robot | None) -> Beam:
+    """The beam of a link with its materials, and with the modes or elements that it gets where they are left open."""
+    assert link.beam is not None
+    beam = link.beam.with_materials(robot.materials) if robot is not None else link.beam
+    if beam.modes is None or not beam.modes.automatic:
+        return beam
+    if robot is not None and link.name in robot.link_names and robot.link(link.name) is link:
+        return _own_beam(robot, link.name)
+    return beam.model_copy(update=own_choice(link, beam))
+
+
+@once_per_element
+def _own_beam(robot: Robot, name: str) -> Beam:
+    beam = robot.link(name).beam
+    assert beam is not None
+    return beam.with_materials(robot.materials).model_copy(update=choices(robot)[name])
 
 
 def _refuse(link: Link, robot: Robot | None, message: str) -> NoReturn:

@@ -21,6 +21,7 @@ from pliant.model.once import once_per_element
 
 if TYPE_CHECKING:
     from pliant.model.beams import Beam
+    from pliant.model.discretisation import Family
     from pliant.model.inertia import RigidMass
     from pliant.model.joints import Joint
     from pliant.model.links import Link
@@ -121,6 +122,24 @@ def mounted(link: Link, robot: Robot | None) -> dict[str, CarriedMass]:
     return dict(_mounted_by_frame(robot)[link.name] if robot is not None and known else _payloads(link))
 
 
+def mounted_in_pose(robot: Robot, pose: Mapping[str, float]) -> dict[str, dict[str, CarriedMass]]:
+    """The same of all links, by their names, in another pose: joint coordinates by name, others are zero."""
+    return _mounted(robot, pose)
+
+
+def tip_load(name: str, family: Family, load: CarriedMass | None) -> tuple[float, float]:
+    """Mass and inertia at the tip of a beam as the modes of a family know them."""
+    if load is None or family.shape != "clamped-mass":
+        return 0.0, 0.0
+    # bending in y turns the tip about z, bending in z about y, torsion about x
+    about = {"bend_y": 2, "bend_z": 1}.get(name, 0)
+    mass, moment = family.tip_mass, family.tip_inertia
+    return (
+        mass if isinstance(mass, float) else load.mass,
+        moment if isinstance(moment, float) else load.inertia_about(about),
+    )
+
+
 def frame_pose(link: Link, name: str) -> Pose:
     """Position (3,) and rotation (3, 3) of a frame in the undeformed link."""
     return _frame_pose(link, name)
@@ -160,6 +179,10 @@ def _held(p: Array, R: Array) -> Pose:
 
 @once_per_element
 def _mounted_by_frame(robot: Robot) -> dict[str, dict[str, CarriedMass]]:
+    return _mounted(robot, robot.pose)
+
+
+def _mounted(robot: Robot, at: Mapping[str, float]) -> dict[str, dict[str, CarriedMass]]:
     """Per link and frame: payloads and outboard links, in the link frame; one pass from the tips inwards."""
     mounted = {link.name: dict(_payloads(link)) for link in robot.links}
     links = {link.name: link for link in robot.links}
@@ -168,7 +191,7 @@ def _mounted_by_frame(robot: Robot) -> dict[str, dict[str, CarriedMass]]:
         if parent not in links:
             continue
         whole = sum(mounted[link.name].values(), _body(link))
-        pose = joint_pose(link.joint, robot.pose)
+        pose = joint_pose(link.joint, at)
         load = whole.seen_from(pose).seen_from(frame_pose(links[parent], frame))
         mounted[parent][frame] = mounted[parent].get(frame, NOTHING) + load
     return mounted

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import sqrt
 
 import numpy as np
 
+from pliant.bodies.beam_modes import family_inertia
+from pliant.bodies.elements import BendingElements, RodElements
+from pliant.bodies.families import CombinedSet
+from pliant.bodies.invariants import mass_matrix, stiffness
 from pliant.bodies.modal_body import Array, Attachment, ModalBody
+from pliant.bodies.profile import BeamProfile
 
 
 def change_basis(body: ModalBody, V: Array, names: tuple[str, ...]) -> ModalBody:
@@ -32,6 +38,21 @@ def change_basis(body: ModalBody, V: Array, names: tuple[str, ...]) -> ModalBody
         frames=frames,
         section_turn=body.section_turn @ V if len(body.section_inertia) else np.zeros((0, 3, len(names))),
     )
+
+
+def reduced_set(
+    nodal: BendingElements | RodElements, profile: BeamProfile, modes: int, *, section_inertia: bool
+) -> CombinedSet:
+    """Elements reduced to the motion of the tip and so many vibrations with a fixed tip."""
+    kept = 2 if isinstance(nodal, BendingElements) else 1
+    K = stiffness([nodal], profile)
+    if not modes:
+        return CombinedSet(nodal, static_basis(K, kept))
+    V = craig_bampton_basis(mass_matrix(nodal, profile, section_inertia=section_inertia), K, kept, modes)
+    # interior modes scaled to the inertia of the beam, starting with positive strain at the root
+    root = nodal.sample(np.array([0.0])).strain[:, 0]
+    V[:, :modes] *= sqrt(family_inertia(nodal.family, profile)) * np.where(root @ V[:, :modes] < 0, -1.0, 1.0)
+    return CombinedSet(nodal, V)
 
 
 def static_basis(K: Array, kept: int) -> Array:

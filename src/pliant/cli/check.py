@@ -173,11 +173,15 @@ def _at_rest(robot: Robot) -> Iterator[str]:
     """What is beyond the limits of the model where gravity alone bends the robot in its reference pose."""
     import pliant
     from pliant.analysis.equilibrium import state_of_rest
+    from pliant.analysis.left_out import left_out
 
-    if not any(robot.gravity) or not any(link.is_flexible for link in robot.links):
+    if not any(link.is_flexible for link in robot.links):
         return
     arm = pliant.Dynamics(robot, compile="never")
     if arm.size > MOST_AT_REST:
+        return
+    yield from left_out(robot)
+    if not any(robot.gravity):
         return
     try:
         yield from (f"at rest {text}" for text in state_of_rest(arm).warnings)

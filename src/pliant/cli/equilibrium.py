@@ -36,6 +36,7 @@ def equilibrium(
 
     import pliant
     from pliant.analysis.equilibrium import state_of_rest
+    from pliant.analysis.left_out import left_out
     from pliant.dynamics import Dynamics
     from pliant.model.plausible import description_limits
 
@@ -58,7 +59,9 @@ def equilibrium(
     tables = [_joints(arm, found)] if loaded.joint_coordinates else []
     tables += [_links(arm, found)] if bends else []
     emit(f"[bold]{plain(loaded.name)}[/]: equilibrium, {how}; {moved}", *tables)
-    warn([*description_limits(loaded), *found.warnings])
+    joints = {name: float(q[arm.names.index(name)]) for name in loaded.joint_coordinates}
+    richer = [] if rates or off else left_out(loaded, joints, loads=loads, followers=followers)
+    warn([*description_limits(loaded), *found.warnings, *richer])
 
 
 def _listed(values: Iterable[float]) -> str:

@@ -60,6 +60,7 @@ def modes(
     """Natural frequencies of a robot at a configuration, bent as gravity bends it."""
     import pliant
     from pliant.analysis.equilibrium import settle
+    from pliant.analysis.left_out import left_out
     from pliant.analysis.modes import vibration_modes
     from pliant.dynamics import Dynamics
     from pliant.model.errors import ModelError
@@ -112,9 +113,11 @@ def modes(
     title = f"[bold]{plain(loaded.name)}[/]: natural modes, {', '.join(how)}"
     where = [_configuration(arm, found)] if arm.robot.joint_coordinates else []
     emit(title, *where, _rows(found, count))
-    # finer links are compared at rest
-    finer = [] if rates or loads or followers else _convergence(arm, at or [], free, convergence, count)
-    warn([*description_limits(loaded), *found.warnings, *finer])
+    # finer and richer links are compared at rest
+    joints = _values(loaded, at or [])
+    finer = [] if rates or loads or followers else _convergence(arm, joints, free, convergence, count)
+    richer = [] if rates else left_out(loaded, joints, locked=not free, loads=loads, followers=followers)
+    warn([*description_limits(loaded), *found.warnings, *finer, *richer])
     if plot is not None:
         from pliant.pictures.mode_plot import draw_modes
 
@@ -130,23 +133,26 @@ def configuration_of(arm: Dynamics, given: list[str]) -> Floats:
     return q
 
 
-def _convergence(arm: Dynamics, at: list[str], free: bool, shown: bool, count: int) -> Iterator[str]:
+def _convergence(arm: Dynamics, joints: dict[str, float], free: bool, shown: bool, count: int) -> Iterator[str]:
     """Show the frequencies of finer links if asked; say if the lowest ones still move."""
     from pliant.analysis.convergence import MOST_COORDINATES, can_be_refined, coarse, convergence
 
     if not can_be_refined(arm.robot) or (arm.size > MOST_COORDINATES and not shown):
         return
-    joints = _values(arm.robot, at)
+    levels = 3 if shown else 1
     try:
-        found = convergence(arm.robot, joints=joints, locked=not free, count=count, levels=3 if shown else 1)
-    except ValueError:
+        found = convergence(arm.robot, joints=joints, locked=not free, count=count, levels=levels, families=shown)
+    except ValueError as error:
         # without a finer state of rest there is nothing to compare with
+        if shown:
+            yield f"--convergence: finer links cannot be compared: {error}"
         return
     if shown:
         size = min(max(len(level.hertz) for level in found), SHOWN_FREQUENCIES)
         rows = table("refined", "coordinates", *(f"{k + 1}, Hz" for k in range(size)), words=1)
         for level in found:
             name = "as it is" if not level.level else f"{level.level} times"
+            name += ", with what is left out" if level.families else ""
             rows.add_row(name, str(level.size), *(number(float(f)) for f in level.hertz[:size]))
         emit("", "each refinement adds two modes to every family, or doubles the elements", rows)
     if text := coarse(found):

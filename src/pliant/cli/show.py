@@ -122,7 +122,7 @@ def _links(robot: Robot) -> Table:
         body = link.beam or link.rigid or link.modal
         rows.add_row(
             link.name,
-            _kind(link),
+            _kind(link, robot),
             number(link.length) if link.length else "",
             number(body.mass) if body is not None else "",
             _centre(link),
@@ -132,7 +132,7 @@ def _links(robot: Robot) -> Table:
     return rows
 
 
-def _kind(link: Link) -> str:
+def _kind(link: Link, robot: Robot) -> str:
     if link.rigid is not None:
         return "rigid"
     if link.modal is not None:
@@ -141,7 +141,16 @@ def _kind(link: Link) -> str:
         return "connector"
     beam = link.beam
     bends = beam.is_flexible and beam.bending != "second-order"
-    return _discretised(beam) + (f", {beam.bending} bending" if bends else "")
+    kind = _chosen(link, robot) if beam.is_left_open else _discretised(beam)
+    return kind + (f", {beam.bending} bending" if bends else "")
+
+
+def _chosen(link: Link, robot: Robot) -> str:
+    """The families of a beam about which nothing is written, with the number of their coordinates."""
+    import pliant
+
+    families = [name.partition(".")[0] for name in pliant.build_body(link, robot).names]
+    return f"beam, chosen: {', '.join(f'{name} {families.count(name)}' for name in dict.fromkeys(families))}"
 
 
 def _discretised(beam: Beam) -> str:

@@ -97,7 +97,7 @@ def simulate(
         if not quiet:
             _summary(outcome.result)
         if not outcome.trouble:
-            warn(outcome.result.warnings)
+            warn([*outcome.result.warnings, *_left_out(outcome.result)])
         if outcome.written and not quiet:
             typer.echo(f"written to {job.path}")
         for path in _write(outcome.result, report, plot, film, csv):
@@ -176,6 +176,14 @@ def _summary(result: Result) -> None:
     for t, name, value in info.events:
         rows.add_row("event", f"at {t:.6g} s: {plain(name)} (value {number(value)})")
     emit(rows)
+
+
+def _left_out(result: Result) -> list[str]:
+    """Families of shapes that would change the robot where the run began."""
+    from pliant.analysis.left_out import left_out
+
+    joints = result.robot.joint_coordinates
+    return left_out(result.robot, {name: float(result.q[0][result.arm.names.index(name)]) for name in joints})
 
 
 def _write(

@@ -13,7 +13,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pliant.model.any_section import AnySection
 from pliant.model.curvature import Curvature
-from pliant.model.discretisation import Damping, Elements, Lumped, Modes, user_shape
+from pliant.model.discretisation import AUTO, Damping, Elements, Lumped, Modes, user_shape
 from pliant.model.element import Array, Element, at, of_value, refuse, rule
 from pliant.model.errors import ModelError, show
 from pliant.model.materials import MATERIALS, Material, MaterialOrName, find_material
@@ -29,6 +29,8 @@ NEEDED = {
     "shear_y": ("kGAy",),
     "shear_z": ("kGAz",),
 }
+# what a beam does of itself where nothing is written, as far as its constants are known
+OF_ITSELF = ("bend_y", "bend_z", "torsion", "axial")
 _SHEAR_REMEDY = "G or nu of the material, and ky and kz of the section"
 SHEAR = {"bend_y": "kGAy", "bend_z": "kGAz"}
 # places along the beam where a user's expression is tried, as fractions of the length
@@ -168,7 +170,8 @@ class Beam(Element):
     """A straight flexible link along +x of its frame.
 
     Its stiffness and mass come from `section` and `material`, from `properties`, or from `segments`.
-    At most one of `modes`, `elements` and `lumped` makes it flexible; without any of them it is rigid.
+    At most one of `modes`, `elements`, `lumped` and `rigid` says how it bends. Without any of them it bends in both
+    planes and twists, with as many shapes as an error estimate asks for in the robot that has it.
     """
 
     length: PositiveLength = Field(default=0.0, description="length; with segments it is their sum")
@@ -176,9 +179,12 @@ class Beam(Element):
     section: AnySection | None = Field(default=None, description="section of a uniform beam")
     properties: Properties | None = Field(default=None, description="constants of a uniform beam")
     segments: tuple[Segment, ...] = Field(default=(), description="pieces of a stepped or tapered beam, from the root")
-    modes: Modes | None = Field(default=None, description="assumed modes")
+    modes: Modes | None = Field(
+        default=None, description="assumed modes; default: of all families that matter, as many as matter"
+    )
     elements: Elements | None = Field(default=None, description="beam elements")
     lumped: Lumped | None = Field(default=None, description="lumped nodes")
+    rigid: StrictBool = Field(default=False, description="true: it does not bend")
     rotary_inertia: RotaryInertia = Field(
         default=False,
         description="rotary inertia of the sections; torsion coordinates always bring it along. "
@@ -220,13 +226,15 @@ class Beam(Element):
             found = f"; {' and '.join(sources)} are given" if sources else ""
             raise rule("give one of section (with material), properties or segments{found}", found=found)
         methods = [key for key in ("modes", "elements", "lumped") if getattr(self, key) is not None]
+        methods += ["rigid"] if self.rigid else []
         if len(methods) > 1:
             raise rule(
-                "give at most one of modes, elements and lumped; {found} are given",
+                "give at most one of modes, elements, lumped and rigid; {found} are given",
                 found=" and ".join(methods),
             )
         refuse(self._material_problems())
         refuse(self._set_length())
+        refuse(self._choose_modes())
         refuse(self.missing_constants())
         refuse(self._expression_problems())
         refuse(self._bending_problems())
@@ -251,7 +259,8 @@ class Beam(Element):
         curved = [part.curvature for part in self.parts() if part.curvature is not None]
         bends = self.bending == "exact" and bool({"bend_y", "bend_z"} & set(self.families))
         if curved and self.is_flexible and not bends:
-            remedy = "write bending: exact and give modes of bend_y or bend_z"
+            remedy = "write bending: exact" + ("" if self.is_left_open else " and give modes of bend_y or bend_z")
+            remedy += ", or rigid: true"
             yield at("curvature", message=f"a curved beam bends as a rod with strain modes; {remedy}")
         if self.pieces > 1 and not all(each.is_constant for each in curved):
             remedy = "give segments of constant curvature, or leave pieces out"
@@ -277,12 +286,39 @@ class Beam(Element):
         elif self.segments and abs(total - self.length) > SAME_LENGTH * total:
             yield of_value("length", message=f"is {self.length} m; the segments add up to {total:.10g} m")
 
+    @property
+    def is_left_open(self) -> bool:
+        """Whether nothing says how it bends: its modes are chosen."""
+        written = {"modes", "elements", "lumped"} & self.model_fields_set
+        return not self.rigid and all(getattr(self, key) is None for key in written)
+
+    def _choose_modes(self) -> Iterator[InitErrorDetails]:
+        """Where nothing says how it bends: modes of every family whose constants are known."""
+        if not self.is_left_open:
+            return
+        families = [name for name in OF_ITSELF if self.knows(NEEDED[name])]
+        if not {"bend_y", "bend_z"} & {*families}:
+            remedy = "give properties.EIz (bending in y) or EIy (bending in z), or write rigid: true"
+            yield at(message=f"the beam bends, and its bending stiffness is not known; {remedy}")
+            return
+        # polynomials of the strain bend exactly as loads on the tip bend a uniform beam, whatever the load
+        self.__dict__["modes"] = Modes.model_validate({"shape": "legendre", **dict.fromkeys(families, AUTO)})
+
+    def knows(self, constants: tuple[str, ...]) -> bool:
+        """Whether some constants are known all along; those of a material of the robot are, until it is there."""
+        if self._waits_for_material:
+            return True
+        return all(part.at_start()[key] is not None for part in self.parts() for key in constants)
+
+    @property
+    def _waits_for_material(self) -> bool:
+        return any(isinstance(part.material, str) and part.material not in MATERIALS for part in self.parts())
+
     def missing_constants(self) -> Iterator[InitErrorDetails]:
         """What the families need and the beam does not know; unknown materials are left to the robot."""
-        parts = self.parts()
-        if any(isinstance(part.material, str) and part.material not in MATERIALS for part in parts):
+        if self._waits_for_material:
             return
-        starts = [part.at_start() for part in parts]
+        starts = [part.at_start() for part in self.parts()]
         remedies = {"GJ": "G or nu of the material and J of the section"}
         for place, family, constant in self._needs():
             if any(known[constant] is None for known in starts):
@@ -308,7 +344,8 @@ class Beam(Element):
         for name, family in (self.modes.families() if self.modes else {}).items():
             own = getattr(self.modes, name).expressions
             place = ("modes", name, "expressions") if own is not None else ("modes", "expressions")
-            for k, text in enumerate((family.expressions or ())[: family.count]):
+            # those of a series have no expressions
+            for k, text in enumerate(family.expressions[: int(family.count or 0)] if family.expressions else ()):
                 if not isinstance(text, str):
                     continue
                 values = user_shape(text)(PROBES * self.length, self.length)[:3]
@@ -414,4 +451,6 @@ class Beam(Element):
             return self
         segments = tuple(s.model_copy(update={"material": resolved(s.material)}) for s in self.segments)
         changes = {"material": resolved(self.material), "segments": segments}
-        return self.model_copy(update={key: value for key, value in changes.items() if value})
+        beam = self.model_copy(update={key: value for key, value in changes.items() if value})
+        refuse(beam._choose_modes())
+        return beam

@@ -39,6 +39,9 @@ Shape = Literal[
 ]
 LOADED: Shape = "clamped-mass"
 """What ``auto`` means: the shapes of the beam that carries its load, with which one mode is within 0.1 %."""
+AUTO: Literal["auto"] = "auto"
+"""A number of modes that an error estimate finds: see ``bodies/auto_counts.py``."""
+Count = Annotated[int | Literal["auto"], WholeNumber(0, MOST_MODES, words=(AUTO,))]
 Normalise = Literal["mass", "tip", "unit", "none"]
 TipMass = Annotated[float | Literal["auto"], Quantity("kg", NON_NEGATIVE, words=("auto",))]
 TipInertia = Annotated[float | Literal["auto"], Quantity("kg m^2", NON_NEGATIVE, words=("auto",))]
@@ -85,8 +88,10 @@ Expressions = tuple[Annotated[str | ShapeFunction, _ExpressionOrFunction()], ...
 class Family(Element):
     """The assumed modes of one family; keys that are left out are those of `modes`."""
 
-    count: Annotated[int, WholeNumber(0, MOST_MODES)] | None = Field(
-        default=None, description="number of modes; default for the shape user: one per expression"
+    count: Count | None = Field(
+        default=None,
+        description="number of modes, or auto: as many as an error estimate asks for, none where nothing excites the "
+        "family; default for the shape user: one per expression",
     )
     shape: Shape | None = Field(default=None, description="boundary conditions, polynomial, legendre or user")
     normalise: Normalise | None = Field(default=None, description="mass, tip, unit or none")
@@ -111,7 +116,7 @@ class _CountAllowed:
     def __get_pydantic_json_schema__(
         self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        return {"anyOf": [{"type": "integer", "minimum": 0, "maximum": MOST_MODES}, handler(schema)]}
+        return {"anyOf": [{"type": "integer", "minimum": 0, "maximum": MOST_MODES}, {"enum": [AUTO]}, handler(schema)]}
 
 
 FamilyOrCount = Annotated[Family | None, BeforeValidator(_count_alone), WrapSerializer(_as_count), _CountAllowed()]
@@ -148,8 +153,8 @@ class Modes(Element):
         given = [name for name in FAMILIES if getattr(self, name) is not None]
         if not given:
             raise rule(
-                "no family of modes is given; say how many there are of bend_y, bend_z, torsion or axial, "
-                "or leave `modes` out for a rigid beam"
+                "no family of modes is given; say how many there are of bend_y, bend_z, torsion or axial (a number, or "
+                "auto), leave `modes` out to have them chosen, or write rigid: true instead"
             )
         refuse(problem for name in given for problem in self._problems_of(name))
         shapes = {self.resolve(name).shape for name in given}
@@ -167,7 +172,9 @@ class Modes(Element):
             yield at(name, message="key 'count' is missing")
         if family.shape == "user" and not family.expressions:
             yield at(name, message="the shape user needs expressions, such as ['x^2/L^2']")
-        elif family.shape == "user" and (family.count or 0) > len(family.expressions or ()):
+        elif family.shape == "user" and family.count == AUTO:
+            yield at(name, message="count is auto; the shape user has one mode per expression: leave count out")
+        elif family.shape == "user" and int(family.count or 0) > len(family.expressions or ()):
             n = len(family.expressions or ())
             yield at(name, message=f"count is {family.count}; there are only {n} expressions")
         for key, shape in (
@@ -208,13 +215,24 @@ class Modes(Element):
         """Their names, without what they are."""
         return tuple(name for name in FAMILIES if self._count(name))
 
-    def _count(self, name: str) -> int:
+    def _count(self, name: str) -> int | str:
         own: Family | None = getattr(self, name)
         if own is None:
             return 0
         if own.count is None and (own.shape or self.shape) == "user":
             return len(own.expressions or self.expressions or ())
         return own.count or 0
+
+    @property
+    def automatic(self) -> tuple[str, ...]:
+        """The families whose number of modes is left to an error estimate."""
+        return tuple(name for name in FAMILIES if self._count(name) == AUTO)
+
+    def with_counts(self, counts: Mapping[str, int]) -> Modes:
+        """The same with these numbers of modes; families that it does not have yet get its common shape."""
+        # of modes that were checked
+        own = {name: getattr(self, name) or Family() for name in counts}
+        return self.model_copy(update={name: own[name].model_copy(update={"count": n}) for name, n in counts.items()})
 
 
 def user_shape(shape: str | ShapeFunction) -> Expression | ShapeFunction:

@@ -33,7 +33,7 @@ def _stiff_beam(beam: Beam) -> Beam:
     sections = bool(beam.rotary_inertia) or "torsion" in beam.families
     dropped = ("modes", "elements", "lumped", "damping", "bending", "stations", "rotary_inertia")
     kept = {key: value for key, value in beam.given().items() if key not in dropped}
-    return type(beam)(**kept, rotary_inertia=sections)
+    return type(beam)(**kept, rigid=True, rotary_inertia=sections)
 
 
 def _without_modes(link: Link) -> Link:

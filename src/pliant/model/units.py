@@ -355,19 +355,27 @@ def _as_float(value: Real) -> float:
 
 @dataclass(frozen=True, slots=True)
 class WholeNumber:
-    """The pydantic reading of a count between two bounds."""
+    """The pydantic reading of a count between two bounds, or of one of some words."""
 
     least: int
     most: int
+    words: tuple[str, ...] = ()
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
-        def read(value: Any) -> int:
+        def read(value: Any) -> int | str:
+            if isinstance(value, str) and value in self.words:
+                return value
             whole = isinstance(value, Integral) and not isinstance(value, bool)
             if not whole or not self.least <= value <= self.most:
                 raise PydanticCustomError(
                     "value",
-                    "is {given}; it must be a whole number from {least} to {most}",
-                    {"given": show(value), "least": self.least, "most": self.most},
+                    "is {given}; it must be a whole number from {least} to {most}{or_words}",
+                    {
+                        "given": show(value),
+                        "least": self.least,
+                        "most": self.most,
+                        "or_words": "".join(f" or {word}" for word in self.words),
+                    },
                 )
             return int(value)
 
@@ -376,7 +384,8 @@ class WholeNumber:
     def __get_pydantic_json_schema__(
         self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        return {"type": "integer", "minimum": self.least, "maximum": self.most}
+        whole = {"type": "integer", "minimum": self.least, "maximum": self.most}
+        return {"anyOf": [whole, {"enum": list(self.words)}]} if self.words else whole
 
 
 Length = Annotated[float, Quantity("m")]
