@@ -1,8 +1,10 @@
 """Numbers that no real robot has are told, and those of real robots are not."""
 
+from math import sqrt
+
 import pytest
 
-from pliant import load, robots
+from pliant import Dynamics, Joint, Link, Motor, Rigid, Robot, Spring, load, modes, robots
 from pliant.model.plausible import description_limits
 from pliant.model.yaml_file import read_text
 
@@ -54,3 +56,19 @@ def test_bundled_robots_are_plausible(name):
 def test_wrong_units_are_told(changes, words):
     told = description_limits(read_text(ARM.format(**{**USUAL, **changes}), "arm.yaml"))
     assert (words is None and not told) or (len(told) == 1 and words in told[0])
+
+
+def test_a_spring_beside_a_motor_is_told():
+    """They act between the same two links; a gear that twists is a joint of its own, and swings as two bodies do."""
+    arm = Rigid(mass=10.0, com=(0.5, 0.0, 0.0), inertia=(0.01, 0.8, 0.8), length=1.0)
+    motor, spring = Motor(rotor_inertia=1e-4, gear_ratio=100.0), Spring(stiffness=5000.0)
+    beside = Robot(name="r", links=[Link(name="arm", joint=Joint(name="elbow", motor=motor, spring=spring), rigid=arm)])
+    (text,) = description_limits(beside)
+    assert text.startswith("joint 'elbow': its spring acts beside its motor")
+    passive = Joint(name="twist", actuated=False, spring=spring)
+    gear = Link(name="gear", joint=Joint(name="elbow", motor=motor))
+    behind = Robot(name="r", gravity=(0, 0, 0), links=[gear, Link(name="arm", joint=passive, rigid=arm)])
+    assert description_limits(behind) == []
+    dynamics = Dynamics(behind, compile="never")
+    held, free = (modes(dynamics, locked=locked).frequencies[-1] for locked in (True, False))
+    assert [held, free] == pytest.approx([sqrt(5000 / 3.3), sqrt(5000 / 3.3 + 5000)])

@@ -125,7 +125,11 @@ class Friction(Element):
 
 
 class Spring(Element):
-    """A spring and damper along the joint coordinate (a flexible joint)."""
+    """A spring and damper along the joint coordinate, beside the motor of the joint if it has one.
+
+    A joint that twists behind its motor is two joints: the motor's on a link without a body, and a passive one with the
+    spring.
+    """
 
     stiffness: JointStiffness = Field(description="effort per displacement")
     rest: Coordinate = Field(default=0.0, description="joint coordinate without effort")

@@ -30,7 +30,8 @@ SLENDER = 4.0
 
 def description_limits(robot: Robot) -> list[str]:
     """What in the description is beyond the limits of the model or of real things, in words."""
-    return [*_gravity(robot), *_pose(robot), *(text for link in robot.links for text in _link(link))]
+    joints = (text for link in robot.links for text in _drive(link))
+    return [*_gravity(robot), *_pose(robot), *joints, *(text for link in robot.links for text in _link(link))]
 
 
 def _gravity(robot: Robot) -> Iterator[str]:
@@ -55,6 +56,17 @@ def _pose(robot: Robot) -> Iterator[str]:
                 f"joint '{name}': its reference pose is {value:g} rad, which is {turns:.3g} turns; "
                 f"write '{value:g} deg' if degrees are meant"
             )
+
+
+def _drive(link: Link) -> Iterator[str]:
+    joint = link.joint
+    if joint.motor is not None and joint.spring is not None and joint.spring.stiffness:
+        yield (
+            f"joint '{joint.name}': its spring acts beside its motor, between the same two links, as one that carries "
+            "weight does; while the motor holds the joint it does nothing. Of a joint that twists behind its gear, leave "
+            "the motor on the joint of a link without a body, and give the spring to a passive joint between it and "
+            f"'{link.name}'"
+        )
 
 
 def _link(link: Link) -> Iterator[str]:
