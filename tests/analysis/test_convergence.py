@@ -48,3 +48,18 @@ def test_what_a_refinement_is(given, size):
 
 def test_rigid_robots_cannot_be_refined():
     assert not can_be_refined(load("four-bar-rigid"))
+
+
+def test_a_ratio_of_the_whole_robot_is_no_matter_of_frequencies(monkeypatch):
+    """It is refused for robots of many coordinates, which finer links have."""
+    from pliant.formulations import robot_damping
+
+    monkeypatch.setattr(robot_damping, "LARGEST", 4)
+    given = arm(modes=Modes(bend_y=3)).with_changes(damping={"ratio": 0.01})
+    assert [level.size for level in convergence(given, count=1, levels=1)] == [4, 6]
+
+
+def test_reduced_elements_get_more_modes():
+    given = arm(elements=Elements(number=4, bend_z=False, reduce="static"))
+    finer = refined(given, 1).links[0].beam.elements
+    assert (finer.number, finer.reduce.method, finer.reduce.modes) == (8, "craig_bampton", 2)

@@ -31,7 +31,12 @@ RANK = 1e-9
 
 ROUNDING = 1e-12
 """Couplings below this part of the damping of the two coordinates are rounding of the modes."""
+MODE_ROUNDING = 1e-12
+"""The same as a part of the damping that the fastest vibration would give the masses of the two coordinates: shapes of
+slow vibrations are found beside it, and are wrong by rounding times its frequency over theirs."""
 
+WATCHED = 3
+"""Vibrations, the lowest, whose damping is looked at in other poses."""
 LARGEST = 150
 """Coordinates up to which damping that couples all of them, and code that knows them all at once, is worth it."""
 
@@ -41,10 +46,12 @@ class RobotModes(NamedTuple):
 
     omega   rad/s                                       (count,)
     shapes  all coordinates, of unit modal mass         (n, count)
+    masses  diagonal of the mass matrix                 (n,)
     """
 
     omega: Array
     shapes: Array
+    masses: Array
 
     def ratios(self, D: Array) -> Array:
         """Damping ratios (count,) that a damping matrix (n, n) gives them."""
@@ -71,12 +78,13 @@ def _damped(robot: Robot, ratio: float) -> Mechanism:
                 f"{LARGEST} are the most: give the ratio to its beams, or take fewer elements or modes",
             )
         )
-    omega, shapes = vibrations(mechanism)
+    omega, shapes, masses = vibrations(mechanism)
     p = mechanism.stiffness @ shapes / omega**2
     drag = (p * (2 * ratio * omega)) @ p.T
     drag = np.where(np.outer(shared, shared), (drag + drag.T) / 2, 0.0)
-    size = np.sqrt(np.maximum(np.diag(drag), 0.0))
-    return replace(mechanism, drag=np.where(np.abs(drag) > ROUNDING * np.outer(size, size), drag, 0.0))
+    # a structure that changes with the last digits of a number would be compiled again
+    least = ROUNDING * np.maximum(np.diag(drag), 0.0) + MODE_ROUNDING * 2 * ratio * omega.max() * masses
+    return replace(mechanism, drag=np.where(np.abs(drag) > np.sqrt(np.outer(least, least)), drag, 0.0))
 
 
 def obtained(robot: Robot) -> tuple[Array, Array]:
@@ -86,18 +94,31 @@ def obtained(robot: Robot) -> tuple[Array, Array]:
     return found.omega, found.ratios(mechanism.damping)
 
 
-def vibrations(mechanism: Mechanism) -> RobotModes:
-    """Of the straight robot in its reference pose, with held motor angles and closed loops."""
+def ratios_at(robot: Robot, q: Array) -> Array:
+    """The ratios of the lowest vibrations of the straight robot elsewhere, its joints as they are at q (n,).
+
+    The damping matrix is that of the reference pose: it does not follow the vibrations.
+    """
+    mechanism = damped(robot)
+    pose = np.zeros(mechanism.size)
+    pose[mechanism.joints] = q[mechanism.joints]
+    found = vibrations(mechanism, pose)
+    own = mechanism.drag if mechanism.drag is not None else np.zeros((mechanism.size, mechanism.size))
+    return found.ratios(own)[:WATCHED]
+
+
+def vibrations(mechanism: Mechanism, pose: Array | None = None) -> RobotModes:
+    """Of the straight robot in a pose, by default that of reference, with held motor angles and closed loops."""
     from scipy.linalg import LinAlgError, eigh, svd
 
     K = mechanism.stiffness
     held = np.array([mechanism.B[:, k] for k in range(mechanism.B.shape[1])]).reshape(-1, mechanism.size)
-    q, scale = mechanism.pose, np.ones(mechanism.size)
+    q, scale = mechanism.pose if pose is None else pose, np.ones(mechanism.size)
     if mechanism.is_closed:
         # of an open tree only what closes it is needed
         numbers: Any = _Numbers(mechanism)
         constraints = Constraints(numbers)
-        q, scale = constraints.reference, constraints.column_scale
+        q, scale = constraints.reference if pose is None else q, constraints.column_scale
         held = np.vstack([held * scale, constraints.scaled(q)])
     N = scale[:, None] * _null(held)
     M = np.array(mass_matrix(lower(mechanism), q.tolist()), dtype=float)
@@ -111,7 +132,7 @@ def vibrations(mechanism: Mechanism) -> RobotModes:
             Problem("damping", f"robot '{mechanism.name}' has a coordinate that moves no inertia, so it has no modes")
         ) from None
     last = slice(len(squares) - count, None)
-    return RobotModes(np.sqrt(squares[last]), N @ V[:, last])
+    return RobotModes(np.sqrt(squares[last]), N @ V[:, last], np.diag(M))
 
 
 def _shared(robot: Robot, mechanism: Mechanism) -> Array:

@@ -63,9 +63,9 @@ def _drive(link: Link) -> Iterator[str]:
     if joint.motor is not None and joint.spring is not None and joint.spring.stiffness:
         yield (
             f"joint '{joint.name}': its spring acts beside its motor, between the same two links, as one that carries "
-            "weight does; while the motor holds the joint it does nothing. Of a joint that twists behind its gear, leave "
-            "the motor on the joint of a link without a body, and give the spring to a passive joint between it and "
-            f"'{link.name}'"
+            "weight does; while the motor holds the joint it does nothing. Of a joint that twists behind its gear, "
+            "leave the motor on the joint of a link without a body, and give the spring to a passive joint between it "
+            f"and '{link.name}'"
         )
 
 

@@ -22,6 +22,7 @@ from pliant.analysis.limits import (
 )
 from pliant.analysis.statics import FrameLoad
 from pliant.dynamics import Dynamics
+from pliant.formulations.robot_damping import ratios_at
 from pliant.model.plausible import description_limits
 from pliant.results.result import Result
 from pliant.results.samples import Floats, Samples
@@ -37,6 +38,8 @@ ROUNDING = 1e-12
 """Part of the energies themselves that rounding may take."""
 NEARLY_LINEAR = 0.5
 """Part of the largest slopes up to which a tip turns by the sum of what its shapes do, but for some hundredths."""
+SAME_RATIO = 1.5
+"""Factor by which a damping ratio of the whole robot may be another one in other poses."""
 TRIALS = 16
 """Rates at which the energy of a resting robot is looked at."""
 
@@ -114,6 +117,7 @@ def range_warnings(run: Result, limits: bool, foreseen: Foreseen) -> Iterator[st
     yield from _slopes(run, foreseen.near)
     yield from plane_limits(run.arm, run.q, [f" (at {t:.4g} s)" for t in run.time])
     yield from _axial(run, foreseen)
+    yield from _ratios(run)
     if limits:
         yield from _limits(run, foreseen.near)
     yield from _energy(run)
@@ -172,6 +176,22 @@ def _axial(run: Result, foreseen: Foreseen) -> Iterator[str]:
             if link not in told:
                 told.add(link)
                 yield text
+
+
+def _ratios(run: Result) -> Iterator[str]:
+    """A ratio of the whole robot that is another one where its joints are farthest from the reference pose."""
+    wanted = run.robot.damping.ratio if run.robot.damping is not None else None
+    joints = run.arm.mechanism.joints
+    if not wanted or not len(joints) or run.arm.mechanism.drag is None:
+        return
+    k = int(np.argmax(np.abs(run.q[:, joints] - run.arm.mechanism.pose[joints]).max(axis=1)))
+    found = ratios_at(run.robot, run.q[k])
+    if len(found) and not np.all((found > wanted / SAME_RATIO) & (found < wanted * SAME_RATIO)):
+        yield (
+            f"the damping ratio of {wanted:g} is that of the reference pose: where the robot is at {run.time[k]:.4g} s "
+            f"its lowest vibrations have {found.min():.2g} to {found.max():.2g}, since the damping matrix does not "
+            "follow the pose; take one in the middle of the motion as `pose`"
+        )
 
 
 def _limits(run: Result, near: Collection[str]) -> Iterator[str]:
