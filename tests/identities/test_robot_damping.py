@@ -268,7 +268,6 @@ def test_other_poses_have_other_ratios_and_a_run_says_so():
     expected = modes(arm, far).damping_ratios[:3]
     assert max(expected) > 1.5 * ASKED
     assert ratios_at(robot, arm.q(far)) == pytest.approx(expected, rel=1e-6)
-    run = simulate(arm, drive=PrescribedMotion(trajectory=Hold()), start=far, until=0.01)
-    (text,) = [text for text in run.warnings if "damping ratio" in text]
-    assert text.startswith("the damping ratio of 0.01 is that of the reference pose: where the robot is at ")
-    assert "its lowest vibrations have 0.0079 to 0.015" in text
+    words = "the damping ratio of 0.01 is that of the reference pose: .* its lowest vibrations have 0.0079 to 0.015"
+    with pytest.warns(UserWarning, match=words):
+        simulate(arm, drive=PrescribedMotion(trajectory=Hold()), start=far, until=0.01)
