@@ -40,6 +40,27 @@ def test_the_manoeuvre_is_that_of_the_paper(tmp_path, monkeypatch):
     assert "not symmetric" in said
     figures = {f"cibicik-figure-{k}.png" for k in range(6, 11)} | {"cibicik-printed.png"}
     assert {p.name for p in tmp_path.iterdir()} == figures | {"cibicik.html"}
+    # bent by gravity, and straight
+    assert "3.986, 4.331, 8.230, 8.469 Hz about the arm that gravity bends, 3.965, 4.310" in " ".join(said.split())
+
+
+def test_rates_and_torques_of_the_manoeuvre_have_their_peaks(monkeypatch):
+    """Samples resolve the fastest vibration, and torques right after a set point jumps are there: kp times the jump."""
+    monkeypatch.setattr(cibicik, "UNTIL", 0.52)
+    run = cibicik.simulate("recursive")
+    fastest = 1064.3
+    assert np.diff(run.result.time).max() < 1 / (8 * fastest)
+    before, after = run.result.tau[int(np.argmin(np.abs(run.result.time - 0.5)))], run.jumps[0.5]
+    kp = np.array(cibicik.KP)
+    jump = np.array([0.0, np.pi / 3 - 0.5235987756, np.pi / 3 - 2.0943951024, np.pi / 3 - 0.5235987756])
+    # gravity is that of the desired pose
+    np.testing.assert_allclose((after - before)[3], (kp * jump)[3], rtol=0.01)
+    times, tau = run.torques()
+    assert len(times) == len(tau) == len(run.result.time) + 1
+    assert np.abs(tau[:, 2]).max() == pytest.approx(758.0, rel=1e-3)
+    assert np.abs(run.result.tau[:, 2]).max() < 740
+    slow = run.result["jib.bend_y.1.rate"][::50]
+    assert np.abs(run.result["jib.bend_y.1.rate"]).max() > 1.5 * np.abs(slow).max()
 
 
 def test_the_linearised_manoeuvre_is_near_the_nonlinear_one(monkeypatch):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ from pliant.results.plots import lines
 from pliant.results.result import Result
 from pliant.simulation.drives.controllers import PID
 from pliant.simulation.integrators.integrator import IntegrationError
+from pliant.simulation.outputs import Outputs
 from pliant.simulation.run import Run
 from pliant.simulation.study import IntegratorOptions, Study
 from pliant.simulation.trajectories.joint_moves import SetPoint, Steps
@@ -44,6 +46,8 @@ MANOEUVRE = Steps(
 )
 UNTIL = 6.0
 FIRST = 1e-3
+STEP = 1e-4
+"""s between samples: the fastest vibration of the arm, at 1064 Hz, has nine in a period, and rates have their peaks."""
 # processor seconds of the paper: nonlinear, linearised, linearised with optimised code
 OPTIMISED_SECONDS = 14.0
 PAPER_SECONDS = {"recursive": "3901", "dual_screw": f"314; {OPTIMISED_SECONDS:g} with optimised code"}
@@ -69,6 +73,7 @@ class ManoeuvreRun:
     operations  of one evaluation of its forward dynamics
     seconds     of the processor for the run, and for reading and compiling before it
     trouble     why it ended early; empty if it did not
+    jumps       time of a set point -> efforts (inputs,) right after it, which last less than a sample
     """
 
     result: Result
@@ -76,6 +81,13 @@ class ManoeuvreRun:
     seconds: float
     prepared: float
     trouble: str
+    jumps: Mapping[float, Floats]
+
+    def torques(self) -> tuple[Floats, Floats]:
+        """Times, and efforts (times, inputs) on both sides of set points that jump."""
+        at = np.searchsorted(self.result.time, [*self.jumps], side="right")
+        times = np.insert(self.result.time, at, [*self.jumps])
+        return times, np.insert(self.result.tau, at, list(self.jumps.values()), axis=0) if len(at) else self.result.tau
 
 
 def main(out: Path, console: Console) -> None:
@@ -86,6 +98,7 @@ def main(out: Path, console: Console) -> None:
     _costs(runs, console)
     _differences(runs, console)
     _ends(exact, console)
+    _peaks(runs["recursive"], console)
     _frequencies(exact.arm, console)
     growth = growth_rates(exact)
     _literal(runs["dual_screw_literal"], growth, console)
@@ -95,7 +108,7 @@ def main(out: Path, console: Console) -> None:
         f"linearised model keeps it to {np.abs(linear['energy.balance']).max():.1e} J, which is its own error.",
     ):
         console.print(text)
-    _draw(exact, linear, out)
+    _draw(runs, out)
     _draw_literal(runs, growth, out)
     exact.report(out / "cibicik.html")
     console.print(f"Drawn: {out}/cibicik-figure-6.png to -10.png (solid linearised, dashed nonlinear),")
@@ -121,7 +134,13 @@ def simulate(method: str) -> ManoeuvreRun:
         job.give_up(error)
         trouble = str(error)
     seconds = time.process_time() - prepared
-    return ManoeuvreRun(job.result(), arm.operations("forward").total, seconds, prepared - began, trouble)
+    result, jumps = job.result(), {}
+    for point in MANOEUVRE.points:
+        k = int(np.searchsorted(result.time, point.time - STEP / 2))
+        if k < len(result.time):
+            state = result.q[[k]], result.v[[k]], np.zeros((1, 0))
+            jumps[point.time] = job.equations.drive.efforts(np.array([point.time]), *state)[0]
+    return ManoeuvreRun(result, arm.operations("forward").total, seconds, prepared - began, trouble, jumps)
 
 
 def manoeuvre() -> Study:
@@ -133,6 +152,7 @@ def manoeuvre() -> Study:
         until=UNTIL,
         drive=drive,
         integrator=IntegratorOptions(tolerance=1e-7),
+        outputs=Outputs(step=STEP),
     )
 
 
@@ -221,11 +241,30 @@ def _ends(run: Result, console: Console) -> None:
     console.print(rows)
 
 
+def _peaks(run: ManoeuvreRun, console: Console) -> None:
+    """Largest rates and efforts of the nonlinear run, which its figures show."""
+    result = run.result
+    rates = {}
+    for family, unit in (("bend_y", "m/s"), ("torsion", "rad/s"), ("bend_z", "m/s")):
+        names = [name for name in result.arm.names if f".{family}." in name]
+        rates[family] = f"{max(float(np.abs(result[f'{name}.rate']).max()) for name in names):.3g} {unit}"
+    efforts = np.abs(run.torques()[1]).max(axis=0)
+    console.print(
+        f"Largest rates: {', '.join(f'{family} {value}' for family, value in rates.items())}; largest torques: "
+        f"{', '.join(f'{name} {x:.4g}' for name, x in zip(JOINTS, efforts, strict=True))} N m, those right after a set "
+        "point jumps included."
+    )
+
+
 def _frequencies(arm: Dynamics, console: Console) -> None:
-    q = np.array([arm.robot.pose.get(name, 0.0) for name in arm.names])
-    found = modes(arm, q).hertz[:4]
-    numbers = ", ".join(f"{f:.3f}" for f in found)
-    console.print(f"Natural frequencies at the start, joints locked, with gravity: {numbers} Hz; none printed.")
+    joints = {name: arm.robot.pose.get(name, 0.0) for name in JOINTS}
+    straight = np.array([joints.get(name, 0.0) for name in arm.names])
+    # joints by name: the links bend as gravity bends them
+    bent, unbent = (", ".join(f"{f:.3f}" for f in modes(arm, q).hertz[:4]) for q in (joints, straight))
+    console.print(
+        f"Natural frequencies in the first pose, joints locked: {bent} Hz about the arm that gravity bends, {unbent} "
+        "Hz about the straight one, with which the run begins; none printed."
+    )
 
 
 def _page(path: Path, panels: list[tuple[str, Floats, dict[str, Any], dict[str, Any] | None]]) -> None:
@@ -237,8 +276,9 @@ def _page(path: Path, panels: list[tuple[str, Floats, dict[str, Any], dict[str, 
     save(figure, path)
 
 
-def _draw(exact: Result, linear: Result, out: Path) -> None:
-    """Figures 6 to 10: solid lines linearised, dashed nonlinear, as in the paper."""
+def _draw(runs: dict[str, ManoeuvreRun], out: Path) -> None:
+    """Figures 6 to 10: solid lines linearised, dashed nonlinear, as in the paper; torques side by side."""
+    exact, linear = runs["recursive"].result, runs["dual_screw"].result
 
     def panel(title: str, channels: dict[str, str], factor: float) -> Any:
         solid, dashed = ({name: factor * run[c] for name, c in channels.items()} for run in (linear, exact))
@@ -252,8 +292,11 @@ def _draw(exact: Result, linear: Result, out: Path) -> None:
     for number, (family, title) in FIGURES.items():
         names = [name for name in exact.arm.names if f".{family}." in name]
         _page(out / f"cibicik-figure-{number}.png", pair(names, title, 1e3))
-    torques = {name: f"{name}.torque" for name in JOINTS}
-    _page(out / "cibicik-figure-10.png", [panel("motor torques, N m", torques, 1.0)])
+    panels: list[Any] = []
+    for title, run in (("linearised", runs["dual_screw"]), ("nonlinear", runs["recursive"])):
+        times, tau = run.torques()
+        panels.append((f"motor torques, N m: {title}", times, dict(zip(JOINTS, tau.T, strict=True)), None))
+    _page(out / "cibicik-figure-10.png", panels)
 
 
 def _draw_literal(runs: dict[str, ManoeuvreRun], growth: dict[str, Floats], out: Path) -> None:
