@@ -158,6 +158,12 @@ class TreeDynamics:
 
         return counted(*traced)
 
+    def structure(self, traced: Traced) -> str:
+        """What decides the code of a function: robots that differ in their numbers alone have the same."""
+        from pliant.engine.trace.structure import structure_key
+
+        return f"{structure_key(traced.carrier)} {traced.algorithm.name}"
+
     @cached_property
     def _nothing(self) -> Floats:
         """Zeros (n,): no rates, no accelerations, no forces."""

@@ -142,6 +142,7 @@ class LoopForward(LoopAlgorithm):
     driven  only these coordinates have forces (for counts)
     pivots  whether they follow
     least   pivots below which the results are made not to be numbers, for code that does not look at them
+    faint   see ``constrained``
     """
 
     takes = ("q", "v", "f")
@@ -150,6 +151,7 @@ class LoopForward(LoopAlgorithm):
     driven: tuple[int, ...] | None = None
     pivots: bool = True
     least: tuple[float, ...] = ()
+    faint: float = 0.0
 
     def of_robot(self, robot: LoopInputs) -> Vector:
         f = list(robot.inputs["f"])
@@ -157,7 +159,7 @@ class LoopForward(LoopAlgorithm):
             f = [x if k in self.driven else 0.0 for k, x in enumerate(f)]
         links = views(robot.tree, self.merged({**robot.inputs, "f": f}), robot.constants, robot.gravity)
         move_frames(links)
-        outcome = constrained(links, self.closures, self.plan, stabilise=self.stabilise)
+        outcome = constrained(links, self.closures, self.plan, stabilise=self.stabilise, faint=self.faint)
         accelerations = guarded(self.original(outcome.accelerations), outcome.pivots, self.least)
         return [*accelerations, *(outcome.pivots if self.pivots else [])]
 
@@ -175,6 +177,7 @@ class LoopInverse(LoopAlgorithm):
     forces: bool = False
     pivots: bool = True
     least: tuple[float, ...] = ()
+    faint: float = 0.0
 
     def of_robot(self, robot: LoopInputs) -> Vector:
         tree, inputs, constants, gravity = robot
@@ -186,7 +189,9 @@ class LoopInverse(LoopAlgorithm):
         for coordinate in self.driven:
             link = driving_link(tree, self.order, coordinate)
             given[link] = tree.links[link].kind.sign * a[coordinate]
-        outcome: Outcome = constrained(links, self.closures, self.plan, given=given, stabilise=self.stabilise)
+        outcome: Outcome = constrained(
+            links, self.closures, self.plan, given=given, stabilise=self.stabilise, faint=self.faint
+        )
         return [
             *guarded(outcome.efforts, outcome.pivots, self.least),
             *guarded(self.original(outcome.accelerations), outcome.pivots, self.least),

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pliant.formulations.loops.closure import Closure, ClosureRow, gaps_and_rates
 from pliant.formulations.loops.cuts import (
@@ -72,12 +72,14 @@ def constrained(
     *,
     given: Mapping[int, Scalar] | None = None,
     stabilise: float = 0.0,
+    faint: float = 0.0,
 ) -> Outcome:
     """Forward dynamics after ``move_frames``, or with ``given`` joint accelerations (by link) their efforts.
 
-    ``stabilise`` k (1/s) lets gaps decay: acceleration + 2 k rate + k^2 gap = 0 (Baumgarte).
+    ``stabilise`` k (1/s) lets gaps decay: acceleration + 2 k rate + k^2 gap = 0 (Baumgarte). ``faint`` is the part of
+    a closure's mobility below which what the other rows leave of a row counts as lost, and the row exerts nothing.
     """
-    return _Elimination(links, closures, plan, given or {}, stabilise).outcome()
+    return _Elimination(links, closures, plan, given or {}, stabilise, faint).outcome()
 
 
 class _Elimination(SparseArticulated):
@@ -90,13 +92,16 @@ class _Elimination(SparseArticulated):
         plan: Plan,
         given: Mapping[int, Scalar],
         stabilise: float,
+        faint: float,
     ) -> None:
         parents = parents_of(links)
         held = {i for each in plan.solved for i in path_of(parents, each)}
         super().__init__(links, plan.cuts, held, given, plan.late)
         self.closures = closures
         self.solved = plan.solved
+        self.weights = plan.weights
         self.stabilise = stabilise
+        self.faint = faint
         self._added: list[Unknown] = []
 
     def outcome(self) -> Outcome:
@@ -130,27 +135,34 @@ class _Elimination(SparseArticulated):
             w_a, w_b = (self.links[i].connection.w for i in sides)
             R_AB = product(transpose(a.R), b.R)
             for row in closure.rows:
-                name: Unknown = ("multiplier", c, row)
-                self.multipliers.append(name)
-                self._added.append(name)
                 part = slice(0, 3) if row.kind == "shift" else slice(3, 6)
                 unit = identity3()[row.axis]
                 first, second = (unit, R_AB[row.axis]) if row.kind == "tilt" else (a.R[row.axis], b.R[row.axis])
-                for k in range(3):
-                    self.form.add(name, self.body(closure.first)[part][k], first[k])
-                    self.form.add(name, self.body(closure.second)[part][k], -second[k])
-                if row.kind == "tilt":
-                    # the axes of the first frame turn
-                    self.form.push(name, dot(cross(w_a, unit), subtract(w_a, times(R_AB, w_b))))
-                self.form.push(name, self._restoring(closure, row))
+                terms = dict(zip(self.body(closure.first)[part], first, strict=True))
+                terms |= dict(zip(self.body(closure.second)[part], (-x for x in second), strict=True))
+                # the axes of the first frame turn
+                bias = dot(cross(w_a, unit), subtract(w_a, times(R_AB, w_b))) if row.kind == "tilt" else 0.0
+                self._multiply(("multiplier", c, row), terms, bias + self._restoring(closure, row), row.kind == "shift")
 
     def _add_tie(self, name: Unknown, closure: Closure) -> None:
         """A joint that follows another: one multiplier between their accelerations."""
+        ratios = ((closure.first, 1.0), (closure.second, -closure.ratio))
+        terms: dict[Unknown, Scalar] = {("joint", link): ratio * self.links[link].kind.sign for link, ratio in ratios}
+        slides = self.links[closure.first].kind.joint == "prismatic"
+        self._multiply(name, terms, self._restoring(closure, closure.rows[0]), slides)
+
+    def _multiply(self, name: Unknown, terms: Mapping[Unknown, Scalar], constant: Scalar, is_shift: bool) -> None:
+        """Hold sum of terms + constant at zero by a multiplier, and by an inertia where the plan asks for one."""
         self.multipliers.append(name)
         self._added.append(name)
-        for link, ratio in ((closure.first, 1.0), (closure.second, -closure.ratio)):
-            self.form.add(name, ("joint", link), ratio * self.links[link].kind.sign)
-        self.form.push(name, self._restoring(closure, closure.rows[0]))
+        form, weighted, weight = self.form, list(terms.items()), self.weights[0 if is_shift else 1]
+        form.push(name, constant)
+        for i, (x, k) in enumerate(weighted):
+            form.add(name, x, k)
+            if weight:
+                form.push(x, weight * (k * constant))
+                for y, m in weighted[i:]:
+                    form.add(x, y, weight * (k * m))
 
     def _restoring(self, closure: Closure, row: ClosureRow) -> Scalar:
         """What stabilisation adds to the acceleration of a row."""
@@ -231,14 +243,24 @@ class _Elimination(SparseArticulated):
         """What is left: the seats of the cuts, then the multipliers."""
         rows = self.form.rows
         self.eliminate([x for x in list(rows) if x not in self.multipliers])
+        faint = self._faint_pivots() if self.faint else {}
         pivots: Vector = []
         for x in self._added:
             if x not in self.multipliers:
                 pivots.append(ENDLESS)
             else:
                 # nothing is left to move a row that is lost
-                pivots.append(-self.form.eliminate(x) if x in rows.get(x, {}) else 0.0)
+                pivots.append(-self.form.eliminate(x, faint.get(x, 0.0)) if x in rows.get(x, {}) else 0.0)
         return pivots
+
+    def _faint_pivots(self) -> dict[Unknown, Scalar]:
+        """For each multiplier the pivot at which its row counts as lost: a part of the mobility of its closure."""
+        left = [x for x in self._added if x in self.multipliers]
+        kinds = {x: (x[1], x[2].kind == "shift") for x in left if isinstance(x, tuple)}
+        whole: dict[Any, Scalar] = {}
+        for x, kind in kinds.items():
+            whole[kind] = whole.get(kind, 0.0) - self.form.coefficient(x, x)
+        return {x: self.faint * whole[kind] for x, kind in kinds.items()}
 
 
 def _relation(terms: Mapping[Unknown, Scalar], constant: Scalar) -> Relation:

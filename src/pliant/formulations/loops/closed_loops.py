@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,11 +16,16 @@ from pliant.formulations.loops.dense_loops import DenseLoops
 from pliant.formulations.loops.legs import preferences
 from pliant.formulations.loops.loops import FAINT, Elimination, Floats, Loops, OpenTree, Rows
 from pliant.formulations.loops.selection import SINGULAR, WORST, condition_of, independent_rows
+from pliant.formulations.loops.trials import LoopDynamics, Trial
 from pliant.formulations.method import Traced
 from pliant.formulations.recursive.passes import Algorithm
 
 DECAY = 10.0
 """1/s: rate at which gaps decay in simulations; too slow to limit the steps that follow a robot's motion."""
+
+PASSAGE = 1e-7
+"""Part of a closure's mobility, squared, below which a row is lost for the moment: a robot passes a singular
+configuration with the rates that it has. Elsewhere the square of it is nothing."""
 
 CORRECTED = 1e-14
 """Scaled change at which corrections end."""
@@ -40,10 +46,16 @@ def loops_of(arm: OpenTree, independent: Choice = "auto", stabilise: float = 0.0
 
 
 class ClosedLoops(DenseLoops):
-    """Loops with rows; caches hold compiled functions and nothing that a state decides."""
+    """Loops with rows; caches hold compiled functions and nothing that a state decides.
 
-    def __init__(self, constraints: Constraints, coordinates: Coordinates, stabilise: float) -> None:
+    faint  see ``constrained``: for simulations, which pass singular configurations
+    """
+
+    def __init__(
+        self, constraints: Constraints, coordinates: Coordinates, stabilise: float, faint: float = 0.0
+    ) -> None:
         super().__init__(constraints, coordinates, stabilise)
+        self.faint = faint
         self._correctors: dict[tuple[Any, ...], Any] = {}
         self._plans: dict[tuple[Any, ...], Plan] = {}
         self._eliminations: dict[tuple[Any, ...], Elimination] = {}
@@ -121,17 +133,33 @@ class ClosedLoops(DenseLoops):
         return self._plans[key]
 
     def _cheapest(self, driven: tuple[int, ...], kept: tuple[int, ...]) -> Plan:
+        """The plan of the least operations among those that give the robot's motion at a state of trial."""
         tree = self.constraints.tree
+        if driven:
+            self.coordinates.require_drivable(driven)
         given = [driving_link(tree, self.constraints.order, k) for k in driven]
         candidates = plans(self.constraints.in_motion, self.closures(kept), given)
-        if len(candidates) == 1:
-            return candidates[0]
-        algorithms = (self._algorithm(plan, driven, kept) for plan in candidates)
+        trial = Trial(self, kept)
+        fit = [plan for plan in candidates if trial.fits(self._algorithm(plan, driven, kept, faint=0.0))]
+        if not fit:
+            held = replace(candidates[0], weights=self._weights)
+            trial.require(self._algorithm(held, driven, kept, faint=0.0))
+            return held
+        if len(fit) == 1:
+            return fit[0]
+        algorithms = (self._algorithm(plan, driven, kept) for plan in fit)
         counts = [self.arm.count(Traced(algorithm, tree)).total for algorithm in algorithms]
-        return candidates[int(np.argmin(counts))]
+        return fit[int(np.argmin(counts))]
 
-    def _algorithm(self, plan: Plan, driven: tuple[int, ...], kept: tuple[int, ...], **decisions: Any) -> Algorithm:
-        order, decided = self.constraints.order, {"plan": plan, "stabilise": self.stabilise, **decisions}
+    @property
+    def _weights(self) -> tuple[float, float]:
+        """Inertia of the order of the robot's own; whole powers of ten, so that similar robots share their code."""
+        mass = sum(link.body.mass for link in self.constraints.tree.links) or 1.0
+        return 10.0 ** round(np.log10(mass)), 10.0 ** round(np.log10(mass * self.extent**2))
+
+    def _algorithm(self, plan: Plan, driven: tuple[int, ...], kept: tuple[int, ...], **decisions: Any) -> LoopDynamics:
+        own = {"plan": plan, "stabilise": self.stabilise, "faint": self.faint}
+        order, decided = self.constraints.order, {**own, **decisions}
         if driven:
             return LoopInverse.of(order, self.closures(kept), driven=driven, forces=True, **decided)
         return LoopForward.of(order, self.closures(kept), **decided)
@@ -139,7 +167,11 @@ class ClosedLoops(DenseLoops):
     def traced_forward(self, driven: tuple[int, ...] = (), rows: Rows | None = None) -> Traced:
         kept, bounds, _ = Rows(self.coordinates.selection.kept, ()) if rows is None else rows
         plan = self.plan(driven, kept)
-        least = tuple(bounds[kept.index(k)] for k in self._multiplied(plan, kept)) if bounds else ()
+        least: tuple[float, ...] = ()
+        if bounds:
+            rows_left = self._multiplied(plan, kept)
+            mobility = np.array([bounds[kept.index(k)] for k in rows_left]) / FAINT
+            least = tuple((FAINT * self._weighted(plan, rows_left, mobility)).tolist())
         return Traced(self._algorithm(plan, driven, kept, pivots=False, least=least), self.constraints.tree)
 
     def rows_at(self, q: Floats) -> Rows:
@@ -168,7 +200,8 @@ class ClosedLoops(DenseLoops):
         with np.errstate(divide="ignore", invalid="ignore"):
             out: Floats = elimination.run.batch(q, v, x) if q.ndim == 2 else elimination.run(q, v, x)
         head = self.arm.size + len(driven)
-        good = out[..., head:] > elimination.least_pivots
+        # with faint rows all pivots serve
+        good = (out[..., head:] > elimination.least_pivots) | (self.faint > 0.0 and np.isfinite(out).all())
         if good.all():
             return out[..., :head]
         if q.ndim == 2:
@@ -199,7 +232,13 @@ class ClosedLoops(DenseLoops):
 
     def _pivot_scale(self, plan: Plan, kept: Sequence[int]) -> Floats:
         """The largest diagonal of J M^-1 J^T around the reference pose, for the rows that have multipliers."""
-        return self.resistance(self._multiplied(plan, kept))
+        rows = self._multiplied(plan, kept)
+        return self._weighted(plan, rows, self.resistance(rows))
+
+    def _weighted(self, plan: Plan, rows: Sequence[int], mobility: Floats) -> Floats:
+        """What the weights W of a plan leave of the mobility S of rows: S / (1 + W S)."""
+        W = np.array([plan.weights[0 if self.constraints.is_length[k] else 1] for k in rows])
+        return mobility / (1.0 + W * mobility)
 
     def _multiplied(self, plan: Plan, kept: Sequence[int]) -> list[int]:
         """The rows that have multipliers."""

@@ -121,13 +121,18 @@ class Constraints:
         return float(np.linalg.norm(np.ptp(positions, axis=0))) or 1.0
 
     @cached_property
-    def row_scale(self) -> Floats:
-        """The robot's size for shifts, a radian for turns."""
+    def is_length(self) -> tuple[bool, ...]:
+        """Whether each row is a shift, in metres, or a turn."""
 
         def is_length(c: Closure, row: ClosureRow) -> bool:
             return row.kind == "shift" or (row.kind == "tie" and self.tree.links[c.first].kind.joint == "prismatic")
 
-        return np.array([self.size if is_length(c, row) else 1.0 for c in self.closures for row in c.rows])
+        return tuple(is_length(c, row) for c in self.closures for row in c.rows)
+
+    @cached_property
+    def row_scale(self) -> Floats:
+        """The robot's size for shifts, a radian for turns."""
+        return np.where(self.is_length, self.size, 1.0)
 
     @cached_property
     def column_scale(self) -> Floats:

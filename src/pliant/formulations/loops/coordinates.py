@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.formulations.loops.constraints import Constraints
-from pliant.formulations.loops.errors import SingularConfigurationError
+from pliant.formulations.loops.errors import LoopError, SingularConfigurationError
 from pliant.formulations.loops.legs import corresponding, last_elastic, named_indices, preferences
 from pliant.formulations.loops.selection import (
     WORST,
@@ -176,6 +176,18 @@ class Coordinates:
                 f"robot '{self.arm.mechanism.name}' is singular at this configuration",
                 self.constraints.scaled(q),
                 "a constraint is lost there and the accelerations are not determined; keep away from it",
+            )
+
+    def require_drivable(self, driven: Sequence[int]) -> None:
+        """Raise where the accelerations of drives cannot all be given, because the loops make some follow others."""
+        others, kept = list(self._rest(driven)), list(self.selection.kept)
+        left = max(rank_of(self.constraints.scaled(q)[kept][:, others]) for q in self.samples)
+        if left < len(kept):
+            excess = len(kept) - left
+            raise LoopError(
+                f"robot '{self.arm.mechanism.name}': the motions of {', '.join(self.names(driven))} cannot all be "
+                f"given: the loops let {excess} of them follow from the others, and their efforts are not determined; "
+                f"leave {excess} of them free (actuated: false, or no motion for it)"
             )
 
     def require_driven(self, q: Floats, driven: Sequence[int]) -> None:

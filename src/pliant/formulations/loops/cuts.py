@@ -50,11 +50,14 @@ class Plan:
     cuts    links whose seat on a bending parent is an unknown of its own
     solved  closures that such a cut solves; all others have multipliers
     late    coordinates below a link up to which it is handed on before its own coordinates are eliminated
+    weights inertia of shifts (kg) and turns (kg m2) that each row with a multiplier adds along itself: the motion stays
+            the same, because the row does not move, and coordinates that have no inertia of their own get some
     """
 
     cuts: tuple[int, ...] = ()
     solved: tuple[Solved, ...] = ()
     late: int = 0
+    weights: tuple[float, float] = (0.0, 0.0)
 
 
 def move_frames(links: Sequence[LinkView]) -> None:
@@ -219,7 +222,7 @@ def plans(links: Sequence[LinkView], closures: Sequence[Closure], given: Sequenc
             continue
         for near, far in ((closure.second, closure.first), (closure.first, closure.second)):
             link = _cut_below(links, parents, near, far)
-            if link is None or link in (each.link for each in solved):
+            if link is None or not _is_apart(links, parents, link, [each.link for each in solved]):
                 continue
             candidate = Solved(c, link, near, far)
             if _can_solve(links, parents, closure, candidate, given) and _has_order(parents, [*solved, candidate]):
@@ -227,12 +230,14 @@ def plans(links: Sequence[LinkView], closures: Sequence[Closure], given: Sequenc
                 break
     out = [Plan(late=LATE)]
     if solved:
-        cuts = tuple(each.link for each in solved)
-        out.append(Plan(cuts, tuple(solved), LATE))
-        beyond = (_cut_below(links, parents, each.far, each.near) for each in solved)
-        free = tuple(dict.fromkeys(link for link in beyond if link is not None and link not in cuts))
-        if free:
-            out.append(Plan((*cuts, *free), tuple(solved), LATE))
+        cuts = [each.link for each in solved]
+        out.append(Plan(tuple(cuts), tuple(solved), LATE))
+        for each in solved:
+            link = _cut_below(links, parents, each.far, each.near)
+            if link is not None and _is_apart(links, parents, link, cuts):
+                cuts.append(link)
+        if len(cuts) > len(solved):
+            out.append(Plan(tuple(cuts), tuple(solved), LATE))
     return out
 
 
@@ -248,6 +253,23 @@ def _cut_below(links: Sequence[LinkView], parents: Sequence[int], near: int, far
         if links[carrier].kind.size:
             return i if tip_coordinates(links[i]) else None
     return None
+
+
+def _is_apart(links: Sequence[LinkView], parents: Sequence[int], link: int, cuts: Sequence[int]) -> bool:
+    """Whether a cut takes no tip coordinate that moves the seat of another; frames at one beam end share them."""
+    if link in cuts:
+        return False
+    beside = [cut for cut in cuts if parents[cut] == parents[link]]
+    return not any(_tips(links[a]) & _moved_by(links[b]) for cut in beside for a, b in ((link, cut), (cut, link)))
+
+
+def _tips(view: LinkView) -> set[int]:
+    return set(tip_coordinates(view).values())
+
+
+def _moved_by(view: LinkView) -> set[int]:
+    """Elastic coordinates of the parent that move a link's seat."""
+    return {index for row in seat_rows(view) for part, index in row if part == "elastic"}
 
 
 def _can_solve(

@@ -143,15 +143,15 @@ class QuadraticForm:
             for u in range(t, len(targets)):
                 self.add(z, targets[u], _sum(N[i][t] * half[i][u] for i in range(len(replaced))))
 
-    def eliminate(self, x: Unknown) -> Scalar:
-        """Minimise over one unknown; the pivot."""
+    def eliminate(self, x: Unknown, faint: Scalar = 0.0) -> Scalar:
+        """Minimise over one unknown; the pivot. One that is ``faint`` or less moves nothing (Tikhonov)."""
         row = dict(self.rows.get(x, {}))
         pivot = row.pop(x, 0.0)
         if vanishes(pivot):
             raise NoPivotError(x)
         force = self.linear.get(x, 0.0)
         self.take([x])
-        reciprocal = 1.0 / pivot
+        reciprocal = 1.0 / pivot if vanishes(faint) else pivot / (pivot * pivot + faint * faint)
         scaled = {y: value * reciprocal for y, value in row.items()}
         step = force * reciprocal
         names = list(row)

@@ -299,8 +299,10 @@ class SparseArticulated:
 
     def _release(self, x: Unknown) -> None:
         rows = self.form.rows
-        free = [y for y in self.form.neighbours(x) if y in self.multipliers and y not in rows[y]]
-        free.sort(key=lambda y: not is_unit(rows[y][x]))
+        # a coefficient that a state decides may vanish
+        free = [
+            y for y in self.form.neighbours(x) if y in self.multipliers and y not in rows[y] and is_unit(rows[y][x])
+        ]
         if not free:
             self._loose(x)
         self.form.release(x, free[0])
