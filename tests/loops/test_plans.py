@@ -9,7 +9,7 @@ from pliant import Dynamics, Robot, equilibrium, simulate
 from pliant.formulations.loops.cuts import Plan, Solved
 from pliant.formulations.loops.errors import LoopError
 from pliant.formulations.loops.selection import rank_of
-from pliant.formulations.loops.trials import Trial
+from pliant.formulations.loops.trials import PlanTrial
 from pliant.formulations.recursive.passes import NoInertiaError
 from random_loops import point_accelerations, random_robot
 
@@ -105,7 +105,7 @@ def test_a_wrong_plan_is_not_taken(monkeypatch):
     solved = (Solved(0, 4, 4, 3), Solved(1, 6, 6, 5))
     wrong = Plan((4, 6, 3, 5), solved, 1)
     loops, kept = arm.loops, arm.loops.coordinates.selection.kept
-    assert Trial(loops, kept).error(loops._algorithm(wrong, (), kept)) > 1e-3
+    assert PlanTrial(loops, kept).error(loops._algorithm(wrong, (), kept)) > 1e-3
     monkeypatch.setattr(closed_loops, "plans", lambda *_: [wrong, Plan(late=1)])
     assert arm.loops.plan() == Plan(late=1)
     monkeypatch.setattr(closed_loops, "plans", lambda *_: [wrong])

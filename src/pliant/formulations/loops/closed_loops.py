@@ -16,7 +16,7 @@ from pliant.formulations.loops.dense_loops import DenseLoops
 from pliant.formulations.loops.legs import preferences
 from pliant.formulations.loops.loops import FAINT, Elimination, Floats, Loops, OpenTree, Rows
 from pliant.formulations.loops.selection import SINGULAR, WORST, condition_of, independent_rows
-from pliant.formulations.loops.trials import LoopDynamics, Trial
+from pliant.formulations.loops.trials import LoopDynamics, PlanTrial
 from pliant.formulations.method import Traced
 from pliant.formulations.recursive.passes import Algorithm
 
@@ -139,7 +139,7 @@ class ClosedLoops(DenseLoops):
             self.coordinates.require_drivable(driven)
         given = [driving_link(tree, self.constraints.order, k) for k in driven]
         candidates = plans(self.constraints.in_motion, self.closures(kept), given)
-        trial = Trial(self, kept)
+        trial = PlanTrial(self, kept)
         fit = [plan for plan in candidates if trial.fits(self._algorithm(plan, driven, kept, faint=0.0))]
         if not fit:
             held = replace(candidates[0], weights=self._weights)

@@ -45,7 +45,7 @@ MOST_KEPT = 1024
 _FIT: dict[str, bool] = {}
 
 
-class Trial:
+class PlanTrial:
     """A random state of a robot, near its reference pose and as regular as there is one, with forces on everything.
 
     kept  the rows of the loops that are used
