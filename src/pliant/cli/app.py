@@ -68,11 +68,15 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    pass
+    from pliant.model.files import guarded
+
+    # for every command: files of others are replaced only if the user says so
+    context.with_resource(guarded())
 
 
 def _tell(

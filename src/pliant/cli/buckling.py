@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from pliant.analysis.buckling import Buckling
 
 
+def _replacing(given: bool) -> bool:
+    """As ``--force`` of other commands, which is a load here."""
+    from pliant.model.files import allow_replacing
+
+    allow_replacing("--replace", allowed=given)
+    return given
+
+
 def buckling(
     robot: RobotArgument,
     force: Annotated[
@@ -35,6 +43,9 @@ def buckling(
     most: Annotated[float | None, typer.Option(help="Load factor up to which to look.")] = None,
     count: Annotated[int, typer.Option(min=1, help="How many factors of the linear problem to list.")] = 4,
     plot: Annotated[Path | None, typer.Option(help="Draw the shapes into this PNG, SVG or PDF file.")] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", callback=_replacing, help="Replace a file that Pliant did not write.")
+    ] = False,
 ) -> None:
     """The factor of a load at which a robot buckles or snaps through, and the shape in which it does."""
     import pliant

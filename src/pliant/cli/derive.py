@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from pliant.cli.terminal import FAILED, RobotArgument, refuse, tell
+from pliant.cli.terminal import FAILED, ForceOption, RobotArgument, check_folder, refuse, tell
 
 
 class Form(StrEnum):
@@ -39,6 +39,7 @@ def derive(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File to write: .tex, .md, .html, .py, .c or .txt.")
     ] = None,
+    force: ForceOption = False,
     numbers: Annotated[bool, typer.Option("--numbers", help="Numbers instead of parameters and constants.")] = False,
     keep: Annotated[
         list[str] | None, typer.Option(help="A symbol that stays one, all others become numbers; may be repeated.")
@@ -62,8 +63,8 @@ def derive(
         if ending not in ENDINGS:
             refuse(f"{output}: give --format, or a name that ends in {', '.join(ENDINGS)}")
         form = Form(ENDINGS[ending])
-    if output is not None and not output.parent.is_dir():
-        refuse(f"{output}: the folder {output.parent} does not exist")
+    if output is not None:
+        check_folder(output, ())
     try:
         with _progress() as report:
             found = equations(
@@ -82,9 +83,9 @@ def derive(
     if output is None:
         typer.echo(text, nl=False)
         return
-    from pliant.model.files import write_file
+    from pliant.model.files import write_generated
 
-    write_file(output, text)
+    write_generated(output, text, next(key for key, value in ENDINGS.items() if value == form.value))
     typer.echo(f"{output}: {len(found.coordinates)} coordinates, {found.system.terms} terms")
 
 

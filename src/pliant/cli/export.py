@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pliant.cli.terminal import RobotArgument, refuse
+from pliant.cli.terminal import ForceOption, RobotArgument, check_replaced, refuse
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
@@ -47,11 +47,14 @@ def export(
     dynamics: Annotated[
         str, typer.Option(help="What computes the equations of motion: recursive, dual_screw (linearised), ...")
     ] = "recursive",
+    force: ForceOption = False,
 ) -> None:
     """Write the dynamics of a robot as C, a Python module, a CasADi function or a readable listing."""
     from pliant.dynamics import Dynamics
     from pliant.model.errors import ModelError
 
+    for path in (output, output.with_suffix(".h")) if to is Target.c and output.name else (output,):
+        check_replaced(path)
     try:
         written = _write(Dynamics(robot, method=dynamics), to, output, tuple(function or ()), tuple(frame or ("tip",)))
     except ModelError:

@@ -9,7 +9,7 @@ import typer
 
 from pliant.cli.progress import ProgressBar
 from pliant.cli.simulate import INTERRUPTED
-from pliant.cli.terminal import FAILED, check_picture, emit, number, plain, refuse, table, tell, warn
+from pliant.cli.terminal import FAILED, ForceOption, check_picture, emit, number, plain, refuse, table, tell, warn
 
 if TYPE_CHECKING:
     from pliant.formulations.lumped_fe.successive import Approximation, PathSolution
@@ -34,6 +34,7 @@ def inverse(
         str, typer.Option(help="Of the nodes: complete; for study absolute or printed, as the paper has them.")
     ] = "complete",
     plot: Annotated[Path | None, typer.Option(help="Draw the solution into this PNG, SVG or PDF file.")] = None,
+    force: ForceOption = False,
     confirm: Annotated[
         bool,
         typer.Option(
@@ -58,11 +59,14 @@ def inverse(
     from math import pi
 
     from pliant.formulations.lumped_fe.elastic_motion import InterruptedMotionError
-    from pliant.model.files import file_name
-    from pliant.simulation.inverse_dynamics import inverse_dynamics
+    from pliant.model.files import file_name, refuse_foreign
+    from pliant.simulation.inverse_dynamics import inverse_dynamics, output_files
     from pliant.simulation.study import unrun_study
 
     job = unrun_study(study)
+    if output is not None:
+        for file in output_files(output, file_name(job.name)).values():
+            refuse_foreign(file, b"t," if file.suffix == ".csv" else b"")
     with _InverseBar(job.until, quiet) as bar:
         try:
             run = inverse_dynamics(

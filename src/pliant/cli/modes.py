@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pliant.cli.terminal import RobotArgument, check_picture, emit, number, plain, refuse, table, warn
+from pliant.cli.terminal import ForceOption, RobotArgument, check_picture, emit, number, plain, refuse, table, warn
 from pliant.cli.wrenches import FollowerOption, LoadOption, RateOption, loads_of, rates_of
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def modes(
         typer.Option(help="JOINT=SPEED, such as hub=600rpm: frequencies over the speed of a joint, up to this one."),
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the modes into this PNG, SVG or PDF file.")] = None,
+    force: ForceOption = False,
     dynamics: Annotated[
         str, typer.Option(help="What computes the equations of motion: recursive, dual_screw (linearised), ...")
     ] = "recursive",

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pliant.cli.terminal import check_folder, check_replaced, refuse
+from pliant.cli.terminal import ForceOption, check_folder, refuse
 
 PAGES = (".html", ".htm")
 
@@ -20,10 +20,10 @@ def report(
         Path | None,
         typer.Option("--output", "-o", help="The page to write; default: beside the first run."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is not Pliant's.")] = False,
+    force: ForceOption = False,
 ) -> None:
     """Write one page about a run, or one that lays several over each other: films, curves, differences."""
-    typer.echo(f"written to {write_page(runs, output, force)}")
+    typer.echo(f"written to {write_page(runs, output)}")
 
 
 def page_path(runs: list[Path], output: Path | None) -> Path:
@@ -41,14 +41,13 @@ def check_number(runs: list[Path]) -> None:
         refuse(f"{len(runs)} runs are given; at most {MOST_RUNS} can be compared")
 
 
-def write_page(runs: list[Path], output: Path | None, force: bool) -> Path:
+def write_page(runs: list[Path], output: Path | None) -> Path:
     """Write the page of one run or of several; returns where it is."""
     from pliant.results.comparison import named, write_comparison
     from pliant.results.result import Result
 
     path = page_path(runs, output)
     check_folder(path, PAGES)
-    check_replaced(path, force)
     check_number(runs)
     results = [Result.load(run) for run in runs]
     if len(results) == 1:

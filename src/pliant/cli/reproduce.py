@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
-from pliant.cli.terminal import PAGE_WIDTH, refuse
+from pliant.cli.terminal import PAGE_WIDTH, ForceOption, refuse
 
 
 def reproduce(
     paper: Annotated[str | None, typer.Argument(metavar="PAPER", help="Such as lin-lewis; none: list them.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for the files that are written.")] = Path("out"),
+    force: ForceOption = False,
 ) -> None:
     """Compute the results of a paper again, print them beside the published ones and write the files."""
     import sys

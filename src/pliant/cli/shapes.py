@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pliant.cli.terminal import RobotArgument, check_picture, emit, number, plain, refuse, table
+from pliant.cli.terminal import ForceOption, RobotArgument, check_picture, emit, number, plain, refuse, table
 from pliant.pictures.words import FAMILY_WORDS
 
 # rows of one family
@@ -18,6 +18,7 @@ SHOWN = 20
 def shapes(
     robot: RobotArgument,
     plot: Annotated[Path | None, typer.Option(help="Draw the shapes into this PNG, SVG or PDF file.")] = None,
+    force: ForceOption = False,
 ) -> None:
     """Mode shapes of every flexible link, with their frequencies."""
     import pliant

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pliant.cli.terminal import RobotArgument, check_picture, emit, number, plain, refuse, table
+from pliant.cli.terminal import ForceOption, RobotArgument, check_picture, emit, number, plain, refuse, table
 from pliant.pictures.words import FAMILY_WORDS, counted
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ SHOWN_FREQUENCIES = 4
 def show(
     robot: RobotArgument,
     plot: Annotated[Path | None, typer.Option(help="Draw the robot into this PNG, SVG or PDF file.")] = None,
+    force: ForceOption = False,
     pose: Annotated[
         str | None, typer.Option(help="Another reference pose, such as 'shoulder = 30 deg, elbow = -60 deg'.")
     ] = None,

@@ -15,11 +15,11 @@ from pliant.cli.terminal import (
     check_film,
     check_folder,
     check_picture,
-    check_replaced,
     emit,
     number,
     plain,
     refuse,
+    replacing,
     study_names,
     table,
     tell,
@@ -61,7 +61,9 @@ def simulate(
     film: Annotated[Path | None, typer.Option(help="Show the motion in this GIF, MP4 or HTML file.")] = None,
     csv: Annotated[Path | None, typer.Option(help="Write the main channels to this CSV file.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a run was interrupted or ended.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Start anew, and replace files that are there.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", callback=replacing, help="Start anew, and replace files that are there.")
+    ] = False,
     checkpoint: Annotated[
         float, typer.Option(min=0.0, max=DAY, help="Seconds of computing between checkpoints.")
     ] = CHECKPOINT,
@@ -77,7 +79,7 @@ def simulate(
         refuse("name a study: a file, or one of those that `pliant simulate --list` shows")
     from pliant.cli.simulation_job import Job
 
-    _check_outputs(report, plot, film, csv, force)
+    _check_outputs(report, plot, film, csv)
     changes: dict[str, Any] = {}
     if until is not None:
         changes["until"] = until
@@ -123,14 +125,16 @@ def _list() -> None:
     emit(rows)
 
 
-def _check_outputs(report: Path | None, plot: Path | None, film: Path | None, csv: Path | None, force: bool) -> None:
+def _check_outputs(report: Path | None, plot: Path | None, film: Path | None, csv: Path | None) -> None:
     """Refuse what cannot be written before anything is computed."""
+    from pliant.results.storage import FIRST_COLUMN
+
     check_picture(plot)
     check_film(film)
-    for path, endings in ((report, (".html", ".htm")), (csv, (".csv",))):
-        if path is not None:
-            check_folder(path, endings)
-            check_replaced(path, force)
+    if report is not None:
+        check_folder(report, (".html", ".htm"))
+    if csv is not None:
+        check_folder(csv, (".csv",), beginning=FIRST_COLUMN)
 
 
 def _introduce(run: Run, study: Study, resumed_at: float | None) -> None:

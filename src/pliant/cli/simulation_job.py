@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pliant.cli.terminal import check_folder, check_replaced, refuse
+from pliant.cli.terminal import check_folder, refuse
 from pliant.model.errors import ModelError
 from pliant.model.files import file_name
 from pliant.model.yaml_file import parse_document, read_text
 from pliant.results.result import Result
 from pliant.results.samples import Samples
+from pliant.results.sealed import seal_words
 from pliant.results.storage import load_run_and_checkpoint, save_run
 from pliant.simulation.checkpoint import (
     ENDING,
@@ -75,6 +76,7 @@ class Job:
         given = Path(name)
         if resume and given.name.endswith((RUN_ENDING, RUN_ENDING + ENDING)):
             path = output or given.with_name(given.name.removesuffix(ENDING))
+            check_folder(path, (RUN_ENDING,), beginning=seal_words("run"))
             kept = _kept(given.with_name(given.name.removesuffix(ENDING)))
             study = _stored_study(kept, changes, python)
             _same_study(study, kept, path, python)
@@ -84,8 +86,7 @@ class Job:
             refuse(f"{name} is a run; `pliant view {name}` shows it, --resume goes on with it")
         study = load_study(name, python=python, changes=changes)
         path = output or Path(f"{file_name(study.name)}{RUN_ENDING}")
-        check_folder(path, (RUN_ENDING,))
-        check_replaced(path, force)
+        check_folder(path, (RUN_ENDING,), beginning=seal_words("run"))
         if resume:
             kept = _kept(path)
             _same_study(study, kept, path, python)

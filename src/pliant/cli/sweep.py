@@ -12,7 +12,18 @@ import typer
 
 from pliant.cli.progress import ProgressBar
 from pliant.cli.simulate import INTERRUPTED
-from pliant.cli.terminal import PAGE_WIDTH, check_folder, check_picture, emit, number, plain, refuse, table, warn
+from pliant.cli.terminal import (
+    PAGE_WIDTH,
+    check_folder,
+    check_picture,
+    emit,
+    number,
+    plain,
+    refuse,
+    replacing,
+    table,
+    warn,
+)
 
 if TYPE_CHECKING:
     from pliant.sweeps.sweep import SweepProgress
@@ -49,30 +60,41 @@ def sweep(
     plot: Annotated[Path | None, typer.Option(help="Draw the sweep into this PNG, SVG or PDF file.")] = None,
     cluster: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, tcp://HOST:PORT.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted sweep.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Start anew although an interrupted sweep is there.")] = False,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force",
+            callback=replacing,
+            help="Start anew although an interrupted sweep is there, and replace files that Pliant did not write.",
+        ),
+    ] = False,
     allow_python: Annotated[bool, typer.Option("--allow-python", help="Let the study run Python code.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print warnings and errors only.")] = False,
 ) -> None:
     """Compute a robot or a study many times with other numbers; Ctrl-C keeps what is done, and --resume goes on."""
-    from pliant.model.files import file_name
+    from pliant.model.files import file_name, is_foreign
+    from pliant.results.sealed import seal_words
     from pliant.sweeps.subject import subject_of
     from pliant.sweeps.sweep import SweepInterruptedError
     from pliant.sweeps.sweep import sweep as run_sweep
+    from pliant.sweeps.table_file import SEALED_AS
 
     check_picture(plot)
+    places = _places(vary)
     if csv is not None:
-        check_folder(csv, (".csv",))
+        check_folder(csv, (".csv",), beginning=",".join(places))
     given = subject_of(subject, do, python=allow_python)
     path = output or Path(f"{file_name(given.name)}-sweep.h5")
-    check_folder(path, (".h5", ".parquet"))
-    if path.exists() and not (resume or force or _is_sweep(path)):
+    ours = seal_words(SEALED_AS) if path.suffix.lower() == ".h5" else ""
+    if ours and not force and is_foreign(path, ours.encode()):
         refuse(f"{path} exists and is no sweep; name another file with -o, or --force replaces it")
+    check_folder(path, (".h5", ".parquet"), beginning=ours)
     options: dict[str, Any] = {"do": do, "outputs": keep or (), "sample": sample, "seed": seed, "cluster": cluster}
     options["python"] = allow_python
     with _SweepBar(quiet) as bar:
         try:
             found = run_sweep(
-                given, _places(vary), jobs=jobs, file=path, resume=resume, force=force, report=bar.update, **options
+                given, places, jobs=jobs, file=path, resume=resume, force=force, report=bar.update, **options
             )
         except SweepInterruptedError as error:
             bar.bar.stop()
@@ -104,19 +126,6 @@ def _places(vary: list[str] | None) -> dict[str, str]:
             refuse(f"--vary {text!r}: write it as PLACE=VALUES, such as 'forearm.payloads[0].mass=0:2:11 kg'")
         places[place.strip()] = values.strip()
     return places
-
-
-def _is_sweep(path: Path) -> bool:
-    from pliant.model.errors import ModelError
-    from pliant.sweeps.table_file import load_hdf5
-
-    if path.suffix.lower() != ".h5":
-        return False
-    try:
-        load_hdf5(path)
-    except ModelError:
-        return False
-    return True
 
 
 def _summary(found: Sweep) -> None:

@@ -99,6 +99,19 @@ def warn(texts: Iterable[str]) -> None:
         tell(f"warning: {text}", "yellow")
 
 
+def replacing(given: bool) -> bool:
+    """Let files be replaced that Pliant did not write, if the user has said so."""
+    from pliant.model.files import allow_replacing
+
+    allow_replacing(allowed=given)
+    return given
+
+
+ForceOption = Annotated[
+    bool, typer.Option("--force", callback=replacing, help="Replace files that Pliant did not write.")
+]
+
+
 def check_picture(path: Path | None) -> None:
     """Refuse a picture that cannot be written before anything is computed."""
     if path is None:
@@ -121,19 +134,27 @@ def check_film(path: Path | None) -> None:
         refuse(str(error))
 
 
-def check_replaced(path: Path, force: bool) -> None:
-    """Refuse to replace a run, a table or a page that Pliant did not write."""
-    from pliant.results.storage import is_foreign
+def check_folder(path: Path, endings: tuple[str, ...], what: str = "the file", *, beginning: str = "") -> None:
+    """Refuse a file with another ending, in a folder that does not exist, or that would replace another's.
 
-    if not force and is_foreign(path):
-        refuse(f"{path}: there is another file of that name, which Pliant did not write; --force replaces it")
-
-
-def check_folder(path: Path, endings: tuple[str, ...], what: str = "the file") -> None:
-    """Refuse a file with another ending, or in a folder that does not exist."""
-    if path.suffix.lower() not in endings:
+    beginning  how a file of ours begins, where that is known and tells more than its mark
+    """
+    if endings and path.suffix.lower() not in endings:
         refuse(f"{path}: {what} must end in {', '.join(endings)}")
     if path.is_dir():
         refuse(f"{path}: this is a folder")
     if not path.parent.is_dir():
         refuse(f"{path}: the folder {path.parent} does not exist")
+    check_replaced(path, beginning)
+
+
+def check_replaced(path: Path, beginning: str = "") -> None:
+    """Refuse to replace a file that Pliant did not write, unless the user has said so."""
+    from pliant.model.errors import ModelError
+    from pliant.model.files import MARKLESS, refuse_foreign
+
+    if beginning or path.suffix.lower() not in MARKLESS:
+        try:
+            refuse_foreign(path, beginning.encode())
+        except ModelError as error:
+            refuse(str(error))

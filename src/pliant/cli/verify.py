@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pliant.cli.terminal import FAILED, emit, number, table, tell
+from pliant.cli.terminal import FAILED, ForceOption, check_folder, emit, number, table, tell
 
 if TYPE_CHECKING:
     from pliant.verification.claims import Claim
     from pliant.verification.verify import Verification
+
+
+DATA, PAGE = "verification.json", "verification.html"
 
 
 def verify(
@@ -29,30 +32,35 @@ def verify(
         typer.Option(help="Folder to which the cases are written for other programs: robots, loads, references."),
     ] = None,
     peers: Annotated[bool, typer.Option(help="Let Exudyn and MuJoCo compute their cases too, if installed.")] = True,
+    force: ForceOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print what differs only.")] = False,
 ) -> None:
     """Check every method, published number, identity and balance; exit code 1 if something is not as it should be."""
-    from pliant.verification.benchmark import write_cases
+    from pliant.verification.benchmark import CASES, write_cases
     from pliant.verification.page import write_data, write_page
     from pliant.verification.verify import read_beside
     from pliant.verification.verify import verify as run
 
     others = read_beside(beside) if beside is not None else None
     out.mkdir(parents=True, exist_ok=True)
+    for file in (DATA, PAGE):
+        check_folder(out / file, ())
+    if cases is not None and cases.is_dir():
+        check_folder(cases / CASES, ())
     try:
         with _Status(quiet) as status:
             found = run(only, beside=others, peers=peers, report=status.update)
     except ImportError as error:
         tell(f"{error}, or leave them out: --only methods --only identities --only balances --only bending")
         raise typer.Exit(FAILED) from None
-    write_data(found, out / "verification.json")
-    write_page(found, out / "verification.html")
+    write_data(found, out / DATA)
+    write_page(found, out / PAGE)
     written = None if cases is None else write_cases(found.all_claims, cases)
     if not quiet:
         _summary(found)
         if written is not None:
             typer.echo(f"{written[0]} cases and {written[1]} robots for other programs are in {cases}")
-        typer.echo(f"written to {out / 'verification.html'} and {out / 'verification.json'}")
+        typer.echo(f"written to {out / PAGE} and {out / DATA}")
     for claim in found.differing:
         theirs = f", theirs {claim.theirs:.8g}" if claim.theirs else ""
         typer.secho(

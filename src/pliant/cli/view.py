@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pliant.cli.report import PAGES, check_number, page_path, write_page
-from pliant.cli.terminal import check_film, check_folder, check_replaced, refuse, robot_names
+from pliant.cli.terminal import ForceOption, check_film, check_folder, refuse, robot_names
 
 if TYPE_CHECKING:
     from pliant.viewer.server import Viewer
@@ -37,7 +37,7 @@ def view(
             "default: a report beside the run.",
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is not Pliant's.")] = False,
+    force: ForceOption = False,
     browser: Annotated[bool, typer.Option(help="Open the report or the scene in the browser.")] = True,
     port: Annotated[int, typer.Option(min=1, max=65535, help="Of the scene; the next free one if it is taken.")] = 8080,
 ) -> None:
@@ -57,14 +57,14 @@ def view(
     runs = [Path(name) for name in shown]
     path = page_path(runs, output)
     if path.suffix.lower() in PAGES:
-        path = write_page(runs, output, force)
+        path = write_page(runs, output)
         typer.echo(f"written to {path}")
         if browser:
             import webbrowser
 
             webbrowser.open(path.resolve().as_uri())
         return
-    _write(runs, path, force)
+    _write(runs, path)
     typer.echo(f"written to {path}")
 
 
@@ -72,14 +72,15 @@ def _is_run(name: str) -> bool:
     return Path(name).suffix.lower() in RUNS
 
 
-def _write(runs: list[Path], path: Path, force: bool) -> None:
+def _write(runs: list[Path], path: Path) -> None:
     """Plots, a film or a table of one run."""
     from pliant.pictures.animation import FILMS
     from pliant.pictures.canvas import PICTURES
     from pliant.results.result import Result
+    from pliant.results.storage import FIRST_COLUMN
 
-    check_folder(path, tuple(dict.fromkeys((*PAGES, *PICTURES, *FILMS, *TABLES))))
-    check_replaced(path, force)
+    endings = tuple(dict.fromkeys((*PAGES, *PICTURES, *FILMS, *TABLES)))
+    check_folder(path, endings, beginning=FIRST_COLUMN if path.suffix.lower() in TABLES else "")
     if len(runs) > 1:
         refuse(f"{path}: several runs are compared on a page only; it must end in {', '.join(PAGES)}")
     ending = path.suffix.lower()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from pliant.model.files import write_file
+from pliant.model.files import write_generated
 
 
 def target(path: str | os.PathLike[str], *suffixes: str) -> Path:
@@ -24,4 +24,4 @@ def target(path: str | os.PathLike[str], *suffixes: str) -> Path:
 
 def write(path: Path, text: str) -> None:
     """Write a text file, the same on every platform."""
-    write_file(path, text, newline="\n")
+    write_generated(path, text, newline="\n")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.model.files import written
+from pliant.model.files import mark, written
 from pliant.pictures.canvas import FLEXIBLE_EDGE, GREY, INK, LOAD, PALE, PAPER, RIGID, RIGID_EDGE, TRACE
 from pliant.pictures.film import Film, make_film, view_of
 from pliant.pictures.robot_solids import RobotSolids
@@ -78,13 +78,15 @@ def _write_gif(scene: _Scene, path: Path, each: float) -> None:
     colours = Image.fromarray(scene.picture(last)).quantize(GIF_COLOURS, Image.Quantize.MAXCOVERAGE)
     plain = Image.Dither.NONE
     pictures = [Image.fromarray(scene.picture(k)).quantize(palette=colours, dither=plain) for k in range(last + 1)]
-    pictures[0].save(path, save_all=True, append_images=pictures[1:], duration=round(1000 * each), loop=0)
+    pictures[0].save(
+        path, save_all=True, append_images=pictures[1:], duration=round(1000 * each), loop=0, comment=mark()
+    )
 
 
 def _write_mp4(scene: _Scene, path: Path, rate: float) -> None:
     from matplotlib.animation import FFMpegWriter
 
-    writer = FFMpegWriter(fps=rate)  # type: ignore[arg-type]
+    writer = FFMpegWriter(fps=rate, metadata={"comment": mark()})  # type: ignore[arg-type]
     with writer.saving(scene.figure, str(path), dpi=scene.figure.dpi):
         for k in range(len(scene.film.time)):
             scene.show(k)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pliant.bodies.modal_body import Array
-from pliant.model.files import written
+from pliant.model.files import mark, written
 from pliant.pictures.words import as_written
 
 if TYPE_CHECKING:
@@ -313,9 +313,13 @@ def save(figure: Figure, path: Path) -> None:
     ending = path.suffix.lower()
     if ending not in PICTURES:
         raise ValueError(f"{path}: a picture must end in {', '.join(PICTURES)}")
-    dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+    about: dict[str, dict[str, str | None]] = {
+        ".png": {"Software": mark()},
+        ".svg": {"Creator": mark(), "Date": None},
+        ".pdf": {"Creator": mark(), "CreationDate": None},
+    }
     with rc_context({"svg.hashsalt": "pliant"}), written(path) as beside:
-        figure.savefig(beside, dpi=DOTS_PER_INCH, metadata=dates.get(ending))
+        figure.savefig(beside, dpi=DOTS_PER_INCH, metadata=about.get(ending))
 
 
 def polygon(centre: Array, normal: Array, radius: float, corners: int) -> Array:

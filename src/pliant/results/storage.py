@@ -28,7 +28,7 @@ import numpy as np
 from pliant.model.files import no_file, write_bytes, written
 from pliant.results.channels import default_channels, parts
 from pliant.results.samples import Floats, RunInfo, Samples
-from pliant.results.sealed import fixed_text, seal_problem, seal_words, sealed, stored_array
+from pliant.results.sealed import fixed_text, seal_problem, sealed, stored_array
 
 if TYPE_CHECKING:
     from pliant.results.result import Result
@@ -36,9 +36,7 @@ if TYPE_CHECKING:
 FORMAT = 3
 KIND = "pliant run"
 GENERATOR = '<meta name="generator" content="Pliant">'
-OWN = {".h5": seal_words("run"), ".csv": "time [s]", ".html": GENERATOR, ".htm": GENERATOR}
-"""What the files that Pliant writes have at their beginning."""
-BEGINNING = 1000
+FIRST_COLUMN = "time [s]"
 LARGE = 1000
 """Arrays with more entries are compressed."""
 
@@ -172,20 +170,10 @@ def _fit(samples: Samples, coordinates: int, inputs: int, loaded: int) -> bool:
     )
 
 
-def is_foreign(path: Path) -> bool:
-    """Whether a file of a known kind is there that Pliant did not write."""
-    mark = OWN.get(path.suffix.lower())
-    if mark is None or no_file(path):
-        return False
-    with open(path, "rb") as stream:
-        beginning = stream.read(BEGINNING)
-    return bool(beginning) and mark.encode() not in beginning
-
-
 def write_csv(run: Result, path: Path, channels: list[str] | None = None) -> None:
     """One line per sample; a channel with several entries takes several columns."""
     names = channels if channels is not None else default_channels(run)
-    columns: dict[str, Any] = {"time [s]": run.time}
+    columns: dict[str, Any] = {FIRST_COLUMN: run.time}
     for name in names:
         values = run[name].reshape(len(run), -1)
         unit = f" [{run.unit(name)}]" if run.unit(name) else ""

@@ -32,7 +32,7 @@ from pliant.formulations.lumped_fe.successive import (
 )
 from pliant.mechanism import BASE
 from pliant.model.errors import ModelError
-from pliant.model.files import write_file, written
+from pliant.model.files import write_generated, written
 from pliant.results.result import Result
 from pliant.simulation.balanced_start import balanced_start
 from pliant.simulation.checks import joint_limit_words
@@ -169,14 +169,14 @@ class InverseRun:
         """Motion, efforts and reactions as tables, and two studies that run them on the full model."""
         s = self.solution
         found = s.reactions()
-        files = {kind: folder / f"{name}-{kind}.csv" for kind in ("motion", "efforts", "reactions")}
+        files = output_files(folder, name)
         _write_table(files["motion"], s.times, dict(zip(self.inputs, s.motion.q.T, strict=True)))
         _write_table(files["efforts"], s.times, dict(zip(self.inputs, found.efforts.T, strict=True)))
         axes = ("fx", "fy", "fz", "mx", "my", "mz")
         columns = {f"{joint}.{axis}": w[:, k] for joint, w in found.joints.items() for k, axis in enumerate(axes)}
         _write_table(files["reactions"], s.times, {**columns, **found.loops})
-        robot = folder / f"{name}-robot.yaml"
-        self.study.robot.save(robot)
+        robot = files["robot"]
+        write_generated(robot, self.study.robot.to_yaml())
         kp, kd = (", ".join(f"{joint}: {x:.6g}" for joint, x in zip(self.inputs, g, strict=True)) for g in self.gains())
         begin = self.start()
         q, v = (", ".join(f"{x:.17g}" for x in values or ()) for values in (begin.q, begin.v))
@@ -185,20 +185,20 @@ class InverseRun:
             f"disturbances: {json.dumps(acting)}\n" if acting else ""
         )
         table = f"trajectory: {{table: {{file: {files['motion'].name}, ends: {'rest' if self._rests else 'free'}}}}}"
-        prescribed, driven = folder / f"{name}-prescribed.yaml", folder / f"{name}-feed-forward.yaml"
-        write_file(
+        prescribed, driven = files["prescribed"], files["feed-forward"]
+        write_generated(
             prescribed,
             f"# the drives move exactly as computed; the frame must keep its path\nname: {name}-prescribed\n{head}"
             f"drive:\n  prescribed:\n    {table}\n",
         )
-        write_file(
+        write_generated(
             driven,
             f"# the efforts as computed, and a slow loop around each drive\nname: {name}-feed-forward\n{head}"
             f"drive:\n  feed_forward:\n    {table}\n    model: given\n"
             f"    torques: {{file: {files['efforts'].name}, interpolation: cubic}}\n"
             f"    kp: {{{kp}}}\n    kd: {{{kd}}}\n",
         )
-        return [*files.values(), robot, prescribed, driven]
+        return list(files.values())
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,6 +292,12 @@ def inverse_dynamics(
         report=report,
     )
     return InverseRun(study, arm, path, solution)
+
+
+def output_files(folder: Path, name: str) -> dict[str, Path]:
+    """The files that ``InverseRun.write`` writes."""
+    tables = {kind: folder / f"{name}-{kind}.csv" for kind in ("motion", "efforts", "reactions")}
+    return tables | {kind: folder / f"{name}-{kind}.yaml" for kind in ("robot", "prescribed", "feed-forward")}
 
 
 def _straight(study: Study, arm: Dynamics) -> Floats:

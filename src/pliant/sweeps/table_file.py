@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.model.errors import ModelError, Problem
-from pliant.model.files import no_file, written
+from pliant.model.files import mark, no_file, written
 from pliant.results.sealed import SEAL_SIZE, fixed_text, seal_file, seal_problem, stored_array
 from pliant.results.tables import needed
 from pliant.sweeps.table import Floats, Sweep, SweepInfo, count_alone, put, shape_of
@@ -165,5 +165,6 @@ def save_parquet(sweep: Sweep, path: Path) -> None:
     table = sweep.to_dataframe()
     # attributes of a table are written as JSON, and must be plain
     table.attrs = {key: value if isinstance(value, str | dict) else str(value) for key, value in table.attrs.items()}
+    table.attrs["generator"] = mark()
     with written(path) as beside:
         table.to_parquet(beside)

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from pliant.model.files import write_file
+from pliant.model.files import mark, write_file, write_generated
 from pliant.verification import exudyn_cases, mujoco_cases
 from pliant.verification.claims import Claim
 
@@ -21,6 +21,8 @@ PEERS: dict[str, tuple[str, Callable[[], dict[str, float]]]] = {
     "MuJoCo": ("mujoco", mujoco_cases.results),
 }
 """What a program is called -> its package, and what computes its cases."""
+
+CASES = "cases.json"
 
 
 def peers(cases: Iterable[str]) -> dict[str, dict[str, float]]:
@@ -67,6 +69,6 @@ def write_cases(claims: Iterable[Claim], folder: Path) -> tuple[int, int]:
             }
         )
     for text, name in robots.items():
-        write_file(folder / name, text)
-    write_file(folder / "cases.json", json.dumps({"cases": kept}, indent=1) + "\n")
+        write_generated(folder / name, text)
+    write_file(folder / CASES, json.dumps({"generator": mark(), "cases": kept}, indent=1) + "\n")
     return len(kept), len(robots)

@@ -6,7 +6,7 @@ import json
 from html import escape
 from pathlib import Path
 
-from pliant.model.files import write_file
+from pliant.model.files import mark, write_file, write_generated
 from pliant.verification.claims import Claim
 from pliant.verification.verify import PARTS, Verification
 
@@ -28,12 +28,12 @@ def write_page(found: Verification, path: Path) -> None:
     text = (
         f"<!doctype html><html lang=en><meta charset=utf-8><title>Verification of Pliant</title><style>{STYLE}</style>"
     )
-    write_file(path, f"{text}<h1>Verification of Pliant</h1>{''.join(body)}</html>\n")
+    write_generated(path, f"{text}<h1>Verification of Pliant</h1>{''.join(body)}</html>\n")
 
 
 def write_data(found: Verification, path: Path) -> None:
     """Write the numbers as JSON."""
-    write_file(path, json.dumps(found.as_data(), indent=1) + "\n")
+    write_file(path, json.dumps({"generator": mark(), **found.as_data()}, indent=1) + "\n")
 
 
 def _head(found: Verification) -> str:

@@ -19,7 +19,7 @@ from pliant.formulations.lagrange.names import Abbreviation, Constant, Coordinat
 from pliant.formulations.lagrange.series import Series
 from pliant.formulations.lagrange.writing import EquationWriter
 from pliant.model.errors import ModelError, did_you_mean
-from pliant.model.files import write_file
+from pliant.model.files import write_generated
 
 if TYPE_CHECKING:
     from pliant.formulations.lagrange.code import EquationFunctions
@@ -326,4 +326,4 @@ class Equations:
         form = ENDINGS.get(target.suffix.lower())
         if form is None:
             raise ValueError(f"{target}: the name must end in one of {', '.join(ENDINGS)}")
-        write_file(target, self.to(form))  # type: ignore[arg-type]
+        write_generated(target, self.to(form), next(key for key, value in ENDINGS.items() if value == form))  # type: ignore[arg-type]
