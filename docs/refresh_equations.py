@@ -34,7 +34,7 @@ def derived():
 
     return {
         "rigid-two-link": equations(two_link_arm()),
-        "one-flexible-link": equations(one_flexible_link(), integrals="closed"),
+        "one-flexible-link": equations(one_flexible_link(), integrals="closed", bending="linear"),
     }
 
 

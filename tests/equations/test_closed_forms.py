@@ -22,7 +22,7 @@ SHAPES = {
 
 def robot(modes, **properties):
     known = {"mass_per_length": 0.7, "EIy": 5.0, "EIz": 3.0, "EA": 200.0, "GJ": 2.0, "rhoIy": 1e-4, "rhoIz": 1e-4}
-    beam = Beam(length=1.3, properties=Properties(**{**known, **properties}), modes=modes)
+    beam = Beam(length=1.3, properties=Properties(**{**known, **properties}), modes=modes, bending="linear")
     payload = RigidPart(mass=0.4, inertia=0.01)
     return Robot(
         name="arm",
@@ -59,6 +59,78 @@ def test_rod_shapes(shape):
 
 def test_two_planes_and_torsion():
     check(robot(Modes(shape="clamped-free", bend_y=2, bend_z=2, torsion=1)))
+
+
+KINDS = (*SHAPES, "legendre", "user")
+NORMS = ("mass", "tip", "unit", "none")
+USERS = {"bend_y": "x^2*(3*L - x)", "bend_z": "1 - cos(pi*x/(2*L))", "axial": "x"}
+"""One with a length in it, which all rules but none take out."""
+
+
+def mixed(number, length, scale):
+    """A beam of some length whose three families have shapes and norms of their own."""
+    families = {}
+    for place, family in enumerate(("bend_y", "bend_z", "axial")):
+        kind = KINDS[(number * (place + 1) + 3 * place) % len(KINDS)]
+        norm = NORMS[(number + place) % len(NORMS)]
+        own = {"shape": kind, "normalise": norm}
+        if kind == "user":
+            own |= {"expressions": (USERS[family],)}
+        else:
+            own |= {"count": 2 if place == 0 else 1}
+        if kind == "clamped-mass":
+            own |= {"tip_mass": 0.3 * scale, "tip_inertia": 0.0}
+        if norm == "tip" and kind in ("pinned-pinned", "legendre"):
+            own |= {"normalise": "unit"}
+        families[family] = Family(**own)
+    arm = robot(Modes(**families))
+    return arm.with_changes(links=[arm.links[0].with_changes(beam=arm.links[0].beam.with_changes(length=length))])
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_products_of_all_shapes_and_norms(number):
+    """The form of one beam is that of another length, too."""
+    arms = [mixed(number, 1.3, 1.0), mixed(number, 2.6, 2.0)]
+    shapes, missing = link_shapes(arms[0])["arm"], []
+    values = [constants_of(arm) for arm in arms]
+    assert len(values[0]) > 15
+    for name, constant in values[0].items():
+        closed = shapes.closed(constant.origin)
+        if closed is None:
+            missing.append(name)
+            continue
+        for arm, own in zip(arms, values, strict=True):
+            assert closed.is_of(arm.links[0], own[name].value if name in own else 0.0), (name, closed.text(1))
+    assert not missing
+
+
+def constants_of(arm):
+    """The constants that are integrals over shapes or their values, by name."""
+    from pliant.formulations.lagrange.lowering import build_chain
+    from pliant.formulations.lagrange.names import Names
+    from pliant.formulations.lagrange.series import Algebra
+    from pliant.formulations.robot_damping import damped
+
+    names = Names(Algebra())
+    build_chain(damped(arm), arm, names)
+    return {c.name: c for c in names.constants.values() if c.origin is not None}
+
+
+def test_a_curve_that_changes_with_the_length_has_no_closed_form():
+    """exp(x) normalised is another number at each length; as it is written it has one with the length in it."""
+    for norm, found in (("mass", False), ("none", True)):
+        arm = robot(Modes(bend_y=Family(shape="user", expressions=("exp(x) - 1 - x",), normalise=norm)))
+        closed = link_shapes(arm)["arm"].closed(constants_of(arm)["m_1_1_1"].origin)
+        assert (closed is not None) is found
+
+
+def test_integrals_with_point_masses_have_no_closed_form_of_the_beam():
+    """Second-order bending counts the payload's mass among the integrals of the beam."""
+    arm = robot(Modes(shape="clamped-free", bend_y=1))
+    beam, point = arm.links[0].beam.with_changes(bending="second-order"), (RigidPart(mass=0.4),)
+    far = arm.with_changes(links=[arm.links[0].with_changes(beam=beam, payloads=point)])
+    closed = {c.name: c.closed_text for c in equations(far, integrals="closed").constants}
+    assert closed["m_1_1_1"] == ""
 
 
 def test_pinned_integrals_are_exact():

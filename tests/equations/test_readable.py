@@ -58,7 +58,7 @@ def one_link():
         length=1.0, properties=Properties(mass_per_length=0.5, EIz=3.0), modes=Modes(shape="clamped-free", bend_y=1)
     )
     link = Link(name="arm", joint=Joint(name="hub"), beam=beam, payloads=(RigidPart(mass=0.2),))
-    return equations(Robot(name="one-link", links=[link]))
+    return equations(Robot(name="one-link", links=[link]), bending="linear")
 
 
 def test_the_rigid_two_link_arm_reads_like_the_textbook(rigid):
@@ -100,7 +100,7 @@ def test_christoffel_symbols(one_link):
 
 def test_matrices_are_explicit_in_the_coordinates(two_link):
     """No abbreviation is left in the SymPy matrices, so that they can be differentiated."""
-    eq = equations("two-link-flexible")
+    eq = equations("two-link-flexible", bending="linear")
     known = {c.name for c in eq.constants} | {str(s) for s in (*eq.q, *eq.v)}
     for matrix in (eq.M, eq.D, eq.G, eq.U, eq.F, eq.B, eq.bias):
         assert {str(s) for s in matrix.free_symbols} <= known
@@ -149,7 +149,7 @@ def test_latex_is_well_formed(robot):
     from matplotlib.mathtext import MathTextParser
 
     parser = MathTextParser("path")
-    document = equations(robot, integrals="closed").to("latex")
+    document = equations(robot, integrals="closed", bending="linear").to("latex")
     assert document.startswith(r"\documentclass")
     assert document.rstrip().endswith(r"\end{document}")
     for environment in ("document", "align*", "longtable"):
@@ -222,11 +222,12 @@ def test_a_sum_that_starts_with_a_minus_changes_its_sign():
     assert to_text(product_of(1, x, difference)) == "-x_1*(x_1 - dphi_1)"
 
 
-def test_the_heading_says_what_second_order_links_have_beyond():
-    eq = equations("single-flexible-link")
+def test_the_heading_of_linear_equations_says_what_the_robot_has_beyond():
+    eq = equations("single-flexible-link", bending="linear")
     for form in FORMATS:
-        assert "bends to second order" in eq.to(form)
+        assert "as asked for" in eq.to(form)
         assert "stiffen or soften" in eq.to(form)
-    assert not equations("lin-lewis-one-link").scope
+    for robot, bending in (("lin-lewis-one-link", "linear"), ("single-flexible-link", "as-described")):
+        assert not equations(robot, bending=bending).scope
     # numbers keep the heading
     assert eq.with_numbers().scope == eq.scope

@@ -45,7 +45,7 @@ def robot_of(case):
 def test_planar_arms(name):
     """Brute-force numbers of arms with rigid and flexible links in any order: every matrix, every state."""
     case = PLANAR[name]
-    eq = equations(robot_of(case))
+    eq = equations(robot_of(case), bending="linear")
     functions = eq.functions()
     ours = {c.robot_name: i for i, c in enumerate(eq.coordinates)}
     order = []

@@ -12,6 +12,9 @@ import typer
 
 from pliant.cli.terminal import FAILED, ForceOption, RobotArgument, check_folder, refuse, tell
 
+LONG = 1000
+"""Terms from which on it is told how they would be fewer: about seven pages."""
+
 
 class Form(StrEnum):
     """How to write the equations."""
@@ -22,6 +25,13 @@ class Form(StrEnum):
     python = "python"
     c = "c"
     text = "text"
+
+
+class Bending(StrEnum):
+    """How far links bend."""
+
+    as_described = "as-described"
+    linear = "linear"
 
 
 class TipRotation(StrEnum):
@@ -50,12 +60,15 @@ def derive(
     tip_rotation: Annotated[
         TipRotation, typer.Option(help="slope: exact; chord: the approximation of Lin & Lewis.")
     ] = TipRotation.slope,
+    bending: Annotated[
+        Bending, typer.Option(help="linear: short equations of small deflections, also for links that bend farther.")
+    ] = Bending.as_described,
     most_terms: Annotated[
         int | None, typer.Option(min=1, help="Equations with more terms than this are refused.")
     ] = None,
 ) -> None:
     """Derive the equations of motion in closed form and write them for people or as code."""
-    from pliant.formulations.lagrange.derivation import MOST_TERMS
+    from pliant.formulations.lagrange.derivation import MOST_TERMS, TERMS_PER_PAGE
     from pliant.formulations.lagrange.equations import ENDINGS, equations
 
     if form is None:
@@ -71,6 +84,7 @@ def derive(
                 robot,
                 parameters=tuple(keep) if keep else "numbers" if numbers else "symbols",
                 tip_rotation=tip_rotation.value,
+                bending=bending.value,
                 integrals="closed" if closed else "values",
                 most_terms=most_terms or MOST_TERMS,
                 progress=report,
@@ -80,6 +94,12 @@ def derive(
     except ImportError as error:
         tell(str(error))
         raise typer.Exit(FAILED) from None
+    if found.system.terms > LONG:
+        for way in found.shorter:
+            tell(
+                f"{found.system.terms:,} terms, some {found.system.terms // TERMS_PER_PAGE} pages; shorter: {way}",
+                "yellow",
+            )
     if output is None:
         typer.echo(text, nl=False)
         return

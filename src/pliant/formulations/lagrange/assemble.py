@@ -6,7 +6,7 @@ velocities, (26), so that M_dot - 2 D is skew; G is (18).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from pliant.formulations.lagrange.chain import BodyChain
@@ -78,14 +78,18 @@ def assemble(
     zero = algebra.number(0.0)
     coordinates = tuple(chain.names.coordinates)
     momenta = kinetic_energy(chain, lambda part, text: report(0.4 * part, text))
-    M = [[momenta.M.get((min(a, b), max(a, b)), zero).reduced() for b in coordinates] for a in coordinates]
+    M = _on_leaders(chain, coordinates, ((a, b, x) for (a, b), x in momenta.M.items()))
+    M = [[x.reduced() for x in row] for row in M]
     add_drives(chain, coordinates, M)
     if most_terms is not None and (estimate := estimated_terms(algebra, M)) > most_terms:
         raise TooLargeError(estimate)
     # the rest is small beside what has just been estimated
     algebra.most = float("inf")
     # the force of gravity along a coordinate is minus the momentum that a unit rate of it carries
-    forces = {column.coordinate: inner(chain.gravity, column.f) * -1.0 for column in momenta.columns}
+    forces = dict.fromkeys(coordinates, zero)
+    for column in momenta.columns:
+        leader, weight = chain.along_leader(column.coordinate, inner(chain.gravity, column.f))
+        forces[leader] = forces[leader] - weight
     U, F = (constant_matrix(chain, coordinates, which) for which in ("stiffness", "damping"))
     preload = [algebra.number(0.0) for _ in coordinates]
     for drive in chain.drives:
@@ -100,7 +104,7 @@ def assemble(
         christoffel=christoffel(algebra, M, coordinates, report) if with_rates else [],
         U=U,
         F=F,
-        G=[forces.get(q, zero).reduced() for q in coordinates],
+        G=[forces[q].reduced() for q in coordinates],
         preload=preload,
         B=[[row.get(q, zero) for row in rows] for q in coordinates],
         inputs=tuple(drive.name for drive in driven),
@@ -123,15 +127,27 @@ def add_drives(chain: BodyChain, coordinates: Sequence[int], M: Matrix) -> None:
 
 def constant_matrix(chain: BodyChain, coordinates: Sequence[int], which: str) -> Matrix:
     """Stiffness or damping: of the links, and of the joints on their motor angles."""
-    zero = chain.names.algebra.number(0.0)
-    out = [[zero for _ in coordinates] for _ in coordinates]
-    for elastic, block in getattr(chain, which):
-        places = [coordinates.index(q) for q in elastic]
-        for i, row in zip(places, block, strict=True):
-            for k, x in zip(places, row, strict=True):
-                out[i][k] = out[i][k] + x
+    blocks = getattr(chain, which)
+    upper = (
+        (q, p, block[i][k]) for own, block in blocks for i, q in enumerate(own) for k, p in enumerate(own) if k >= i
+    )
+    out = _on_leaders(chain, coordinates, upper)
     for drive in chain.drives:
         _add_square(out, drive.row, getattr(drive, which), coordinates)
+    return out
+
+
+def _on_leaders(chain: BodyChain, coordinates: Sequence[int], entries: Iterable[tuple[int, int, Series]]) -> Matrix:
+    """A symmetric matrix from its entries on one side of the diagonal, by motions; those of followers at leaders."""
+    zero, place = chain.names.algebra.number(0.0), {q: i for i, q in enumerate(coordinates)}
+    out = [[zero for _ in coordinates] for _ in coordinates]
+    for a, b, x in entries:
+        p, share = chain.along_leader(a, x)
+        q, share = chain.along_leader(b, share)
+        i, k = place[p], place[q]
+        out[i][k] = out[i][k] + share
+        if a != b:
+            out[k][i] = out[k][i] + share
     return out
 
 

@@ -77,16 +77,18 @@ class LinkNames:
 
     def constant(
         self, letter: str, latex: str, index: str, value: float, unit: str, meaning: str, kind: Kind,
-        *, scales: bool = False, short: bool = False, origin: Origin | None = None,
+        *, scales: bool = False, short: bool = False, bound: bool = False, origin: Origin | None = None,
     ) -> Series:  # fmt: skip
         """A constant ``letter_NUMBER_index`` of this link; ``short`` drops the index if it is the only one."""
         return self.names.constant(
-            self.described(letter, latex, index, value, unit, meaning, kind, scales=scales, short=short, origin=origin)
+            self.described(
+                letter, latex, index, value, unit, meaning, kind, scales=scales, short=short, bound=bound, origin=origin
+            )
         )
 
     def described(
         self, letter: str, latex: str, index: str, value: float, unit: str, meaning: str, kind: Kind,
-        *, scales: bool = False, short: bool = False, origin: Origin | None = None,
+        *, scales: bool = False, short: bool = False, bound: bool = False, origin: Origin | None = None,
     ) -> Constant:  # fmt: skip
         """The description of such a constant."""
         words = index.split()
@@ -108,6 +110,7 @@ class LinkNames:
             family=f"{letter}_{self.number}",
             short=f"{letter}_{self.number}" if short else "",
             short_latex=f"{head}_{{{mark}{self.number}}}" if short else "",
+            bound=bound,
             origin=origin,
         )
 
@@ -192,24 +195,29 @@ def flexible_inertia(body: ModalBody, link: Link, own: LinkNames) -> FlexibleIne
 
 def _undeformed(body: ModalBody, link: Link, own: LinkNames) -> tuple[Series, list[Series], Matrix]:
     """Mass, first moment and inertia about the origin; by mass per length and length where the beam is uniform."""
-    zero = own.names.algebra.number(0.0)
+    zero, bends = own.names.algebra.number(0.0), body.size > 0
     beam = link.beam
-    if beam is None or not beam.is_uniform or abs(body.mass - beam.mass) > ROUNDING * body.mass:
-        mass = own.constant("m", "m", "", body.mass, "kg", "mass", "inertia", scales=True)
+    loaded = beam is not None and abs(body.mass - beam.mass) > ROUNDING * body.mass
+    if beam is None or not beam.is_uniform or loaded:
+        whole = ", with the point masses on it," if loaded else ""
+        mass = own.constant("m", "m", "", body.mass, "kg", f"mass{whole}", "inertia", scales=True, bound=bends)
         first = [
-            own.constant("S", "S", AXES[d], body.first[d], "kg m", f"{AXES[d]} of the first moment", "inertia",
-                         scales=True, short=True)
+            own.constant("S", "S", AXES[d], body.first[d], "kg m", f"{AXES[d]} of the first moment{whole}",
+                         "inertia", scales=True, short=True, bound=bends)
             for d in range(3)
         ]  # fmt: skip
 
         def entry(a: int, b: int) -> Series:
             index = AXES[a] + AXES[b]
-            text = f"{index} of the inertia about the joint"
-            return own.constant("J", "J", index, body.I_rr[a, b], "kg m^2", text, "inertia", scales=True, short=True)
+            text = f"{index} of the inertia about the joint{whole}"
+            value = body.I_rr[a, b]
+            return own.constant("J", "J", index, value, "kg m^2", text, "inertia", scales=True, short=True, bound=bends)
 
         return mass, first, _symmetric(entry)
-    length = own.constant("l", "l", "", link.length, "m", "length", "geometry")
-    rho = own.constant("rho", r"\rho", "", body.mass / link.length, "kg/m", "mass per length", "inertia", scales=True)
+    length = own.constant("l", "l", "", link.length, "m", "length", "geometry", bound=bends)
+    rho = own.constant(
+        "rho", r"\rho", "", body.mass / link.length, "kg/m", "mass per length", "inertia", scales=True, bound=bends
+    )
     slender = body.mass * link.length**2 / 3 * np.diag([0.0, 1.0, 1.0])
     third = own.names.fraction(3) * rho * length * length * length
     sections = np.diag(body.I_rr - slender)
@@ -217,7 +225,9 @@ def _undeformed(body: ModalBody, link: Link, own: LinkNames) -> tuple[Series, li
     I_rr = _no_matrix(zero)
     for a in range(3):
         text = f"{AXES[a]} of the inertia of the sections"
-        extra = own.constant("Js", "J_s", AXES[a], sections[a], "kg m^2", text, "inertia", scales=True, short=True)
+        extra = own.constant(
+            "Js", "J_s", AXES[a], sections[a], "kg m^2", text, "inertia", scales=True, short=True, bound=bends
+        )
         I_rr[a][a] = extra + third if a else extra
     return rho * length, [rho * length * length * 0.5, zero, zero], I_rr
 

@@ -85,6 +85,14 @@ class SymbolicDrive:
     smoothing: Series
 
 
+@dataclass(frozen=True, slots=True)
+class Follower:
+    """A joint that follows another: the coordinate of its leader, and its rate over the leader's."""
+
+    leader: int
+    ratio: Series
+
+
 @dataclass(slots=True)
 class BodyChain:
     """The bodies of a robot, parents first, and all that acts between them."""
@@ -95,3 +103,9 @@ class BodyChain:
     drives: list[SymbolicDrive] = field(default_factory=list)
     stiffness: list[tuple[tuple[int, ...], Matrix]] = field(default_factory=list)
     damping: list[tuple[tuple[int, ...], Matrix]] = field(default_factory=list)
+    followers: dict[int, Follower] = field(default_factory=dict)
+
+    def along_leader(self, motion: int, x: Series) -> tuple[int, Series]:
+        """The coordinate that moves along a motion, and what it feels of a force or momentum x along the motion."""
+        found = self.followers.get(motion)
+        return (found.leader, x * found.ratio) if found else (motion, x)

@@ -2,12 +2,11 @@
 
 With xi = x/l every integral is a number times mass per length or stiffness times a power of the length. The number is
 
-- exact where the shape is a sum of products of powers, exponentials, sines and cosines (also hyperbolic) of multiples
+- exact where the shapes are sums of products of powers, exponentials, sines and cosines (also hyperbolic) of multiples
   of x: pinned-pinned shapes, polynomials, and the users' own;
-- for the vibration shapes of a uniform beam, phi'''' = beta^4 phi, a combination of values at the two ends:
-  int phi = [phi''']/beta^4,  int xi phi = [xi phi''' - phi'']/beta^4,
-  int phi_i phi_k = [phi_i''' phi_k - phi_i'' phi_k' + phi_i' phi_k'' - phi_i phi_k''']/(beta_i^4 - beta_k^4),
-  int phi^2 = [xi phi^2 - 2 xi phi' phi'''/beta^4 + (xi phi''^2 + 3 phi phi''' - phi' phi'')/beta^4]/4  (Rayleigh).
+- a decimal, by Gauss quadrature to rounding, where one of them is a vibration shape of a beam: its root beta is one.
+
+Every exact number is compared with the quadrature when it is made.
 """
 
 from __future__ import annotations
@@ -17,11 +16,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import sympy
 
 from pliant.bodies.beam_modes import BeamModes
 from pliant.bodies.build import shape_sets
-from pliant.bodies.shapes import Clamped, Given, Power, Shape, Wave
+from pliant.bodies.modal_body import Array
+from pliant.bodies.quadrature import equal_breaks, gauss
+from pliant.bodies.shapes import Given, Power, Shape, StrainPolynomial, Wave
 from pliant.formulations.lagrange.expression import latex_number, short_number
 from pliant.formulations.lagrange.names import Constant, Origin
 from pliant.model.errors import ModelError, Problem
@@ -44,6 +46,21 @@ LATEX = {
 
 STIFFNESS = {"bend_y": "EIz", "bend_z": "EIy", "torsion": "GJ", "axial": "EA"}
 
+POWERS = (0, 1, 2, 3, 4, 5, 6, -1, -2)
+"""Powers of the length that a user's shape may have as a factor."""
+
+PLACE = 0.734
+"""Where along a beam a shape is compared with its formula: no node of any of them."""
+
+AGREES = 1e-9
+"""Relative difference of an exact integral and its quadrature."""
+
+ROUNDING = 1e-12
+"""What is left, relative to its parts, of an integral that is zero."""
+
+SIMPLIFIED = 80
+"""Operations of an expression that SymPy simplifies within a second."""
+
 KINDS = "powers of x, and exp, sin, cos, sinh and cosh of multiples of x"
 
 
@@ -51,13 +68,16 @@ def with_closed_forms(robot: Robot, constants: Mapping[int, Constant]) -> dict[i
     """The constants with the closed forms of those that are modal integrals."""
     shapes = link_shapes(robot)
     numbers = {link.name: number for number, link in enumerate(robot.links, start=1)}
-    out = {}
+    out = dict(constants)
     for variable, constant in constants.items():
         origin = constant.origin
-        if origin is not None and (own := shapes[origin.link]) and (found := own.closed(origin)) is not None:
+        own = shapes[origin.link] if origin is not None else None
+        if origin is None or own is None or (found := own.closed(origin)) is None:
+            continue
+        # point masses among the integrals of a beam, or its curvature, make them other ones
+        if found.is_of(robot.link(origin.link), constant.value):
             number = numbers[origin.link]
-            constant = replace(constant, closed=found.latex(number), closed_text=found.text(number))
-        out[variable] = constant
+            out[variable] = replace(constant, closed=found.latex(number), closed_text=found.text(number))
     return out
 
 
@@ -73,18 +93,29 @@ class ClosedForm:
     number: Any
     constant: str
     power: int
+    size: float
+    """That of the number's parts, which cancel where it is small."""
 
     def value(self, link: Link) -> float:
         """Its value."""
+        assert link.beam is not None
+        return float(self.number.subs(L, link.beam.length)) * self._unit(link)
+
+    def is_of(self, link: Link, value: float) -> bool:
+        """Whether it has a value, but for rounding."""
+        return abs(self.value(link) - value) <= AGREES * self.size * self._unit(link)
+
+    def _unit(self, link: Link) -> float:
         beam = link.beam
         assert beam is not None
-        known = beam.at(0.0)
-        constant = 1.0 if not self.constant else float(getattr(known, self.constant))
-        return float(self.number.subs(L, beam.length)) * constant * beam.length**self.power
+        constant = float(getattr(beam.at(0.0), self.constant)) if self.constant else 1.0
+        return constant * beam.length**self.power
 
     def text(self, link: int) -> str:
         """It as plain text, with the number of the link."""
-        value = sympy.simplify(self.number.subs(L, sympy.Symbol(f"l_{link}")))
+        if self.number == 0:
+            return "0"
+        value = self.number.subs(L, sympy.Symbol(f"l_{link}"))
         parts = [short_number(float(value)) if value.is_Float else f"({_rounded(value)})"]
         if self.constant:
             parts.append(f"rho_{link}" if self.constant == "mass_per_length" else f"{self.constant}_{link}")
@@ -94,7 +125,9 @@ class ClosedForm:
 
     def latex(self, link: int) -> str:
         """It as LaTeX, with the number of the link."""
-        value = sympy.simplify(self.number.subs(L, sympy.Symbol(f"l_{link}")))
+        if self.number == 0:
+            return "0"
+        value = self.number.subs(L, sympy.Symbol(f"l_{link}"))
         text = latex_number(float(value)) if value.is_Float else sympy.latex(_rounded(value))
         constant = {name: latex.format(link) for name, latex in LATEX.items()}.get(self.constant, "")
         length = {0: "", 1: f"l_{{{link}}}"}.get(abs(self.power), f"l_{{{link}}}^{{{abs(self.power)}}}")
@@ -105,11 +138,20 @@ class ClosedForm:
 
 @dataclass(frozen=True, slots=True)
 class _OneShape:
-    """A shape of one family: the numeric shape, and its formula in XI and L where there is an exact one."""
+    """A shape of one family, phi = L^power f(xi); its f in XI where there is an exact one, which L may occur in.
+
+    power is None where a normalised shape depends on the length in another way: its integrals have no closed form.
+    """
 
     family: str
     shape: Shape
+    power: int | None
     formula: Any | None
+
+    def sampled(self, xi: Array, order: int) -> Array:
+        """The derivative of f by xi."""
+        length = self.shape.length
+        return self.shape(length * xi, order) * length ** (order - (self.power or 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,35 +164,64 @@ class LinkShapes:
 
     def closed(self, origin: Origin) -> ClosedForm | None:
         """The closed form of an integral; None where the sections have inertia, and for frames between the ends."""
+        if any(k >= len(self.shapes) for k in origin.shapes):
+            # a further mode, by which a beam of second-order bending is shortened
+            return None
         own = [self.shapes[k] for k in origin.shapes]
         family = own[0].family
         if origin.quantity in ("value", "slope"):
             return self._end(own[0], origin) if origin.frame in ("tip", "root") else None
         if origin.quantity == "stiffness":
             is_rod = family in ("torsion", "axial")
-            return ClosedForm(self._integral(own, 1 if is_rod else 2, 0), STIFFNESS[family], -1 if is_rod else -3)
+            if any(s.family != family for s in own):
+                return None
+            return self._integral(own, 1 if is_rod else 2, 0, STIFFNESS[family], -1 if is_rod else -3)
         if self.has_sections and origin.quantity != "first":
             return None
         lever = int(origin.quantity == "moment")
-        return ClosedForm(self._integral(own, 0, lever), "mass_per_length", 1 + lever)
+        return self._integral(own, 0, lever, "mass_per_length", 1 + lever)
 
-    def _integral(self, own: list[_OneShape], order: int, power: int) -> Any:
-        """int_0^1 xi^power prod(phi^(order)) dxi."""
+    def _integral(self, own: list[_OneShape], order: int, lever: int, constant: str, power: int) -> ClosedForm | None:
+        """int_0^1 xi^lever prod(phi^(order)) dxi times a section constant and a power of the length."""
+        if any(s.power is None for s in own):
+            return None
+        xi, weights = gauss(equal_breaks(1.0, max(s.shape.panels for s in own)), max(s.shape.points for s in own) + 2)
+        integrand = weights * xi**lever * np.prod([s.sampled(xi, order) for s in own], axis=0)
+        value, size = float(integrand.sum()), float(np.abs(integrand).sum())
+        number = _number(value, size)
         if all(s.formula is not None for s in own):
-            product = XI**power
+            product = XI**lever
             for s in own:
                 product *= sympy.diff(s.formula, XI, order)
-            return integrate(product)
-        return sympy.Float(_by_ends([s.shape for s in own], order, power))
+            number = _agreeing(integrate(product), number, self.length, size)
+        elif any(s.formula is not None and s.formula.has(L) for s in own):
+            return None
+        return ClosedForm(number, constant, power + sum(s.power or 0 for s in own), size)
 
-    def _end(self, own: _OneShape, origin: Origin) -> ClosedForm:
+    def _end(self, own: _OneShape, origin: Origin) -> ClosedForm | None:
+        if own.power is None:
+            return None
         at = 1 if origin.frame == "tip" else 0
         order = 1 if origin.quantity == "slope" and own.family != "torsion" else 0
+        xi, _ = gauss(equal_breaks(1.0, own.shape.panels), own.shape.points)
+        value, size = float(own.sampled(np.array([float(at)]), order)[0]), float(np.abs(own.sampled(xi, order)).max())
+        number = _number(value, size)
         if own.formula is not None:
-            value = sympy.simplify(sympy.diff(own.formula, XI, order).subs(XI, at))
-        else:
-            value = sympy.Float(float(own.shape(at * self.length, order)) * self.length**order)
-        return ClosedForm(value, "", -order)
+            exact = sympy.simplify(sympy.diff(own.formula, XI, order).subs(XI, at))
+            number = _agreeing(exact, number, self.length, size)
+        return ClosedForm(number, "", own.power - order, size)
+
+
+def _number(value: float, size: float) -> Any:
+    """A decimal; zero where parts of a size cancel."""
+    return sympy.Float(value) if abs(value) > ROUNDING * size else sympy.Integer(0)
+
+
+def _agreeing(exact: Any, number: Any, length: float, size: float) -> Any:
+    """An exact number, unless a decimal for one length says otherwise, or it is one itself in many parts."""
+    if exact.has(sympy.Float) and not exact.has(L):
+        return number
+    return exact if abs(float(exact.subs(L, length)) - float(number)) <= AGREES * size else number
 
 
 def _link_shapes(robot: Robot, number: int, link: Link) -> LinkShapes | None:
@@ -171,42 +242,60 @@ def _link_shapes(robot: Robot, number: int, link: Link) -> LinkShapes | None:
         assert isinstance(shape_set, BeamModes)
         expressions = families[shape_set.family].expressions or ()
         for k, shape in enumerate(shape_set.shapes):
-            formula = _formula(shape, expressions[k] if isinstance(shape, Given) else None)
-            if isinstance(shape, Given) and (formula is None or not is_integrable(formula)):
-                text = expressions[k] if isinstance(expressions[k], str) else "Python function"
+            text = expressions[k] if isinstance(shape, Given) else None
+            found = _exact_shape(shape_set.family, shape, text, families[shape_set.family].normalise)
+            if isinstance(shape, Given) and (found.formula is None or not is_integrable(found.formula)):
                 message = (
-                    f"{shape_set.family}: the shape '{text}' cannot be integrated in closed form, which takes sums "
-                    f"of products of {KINDS}; {way}"
+                    f"{shape_set.family}: the shape '{text if isinstance(text, str) else 'Python function'}' cannot be "
+                    f"integrated in closed form, which takes sums of products of {KINDS}; {way}"
                 )
                 raise ModelError(Problem(element, message))
-            shapes.append(_OneShape(shape_set.family, shape, formula))
+            shapes.append(found)
     return LinkShapes(tuple(shapes), beam.length, bool(beam.rotary_inertia) or "torsion" in families)
 
 
-def _formula(shape: Shape, text: object) -> Any | None:
-    """A shape in XI and L where it is exact: sines, powers and the users' own; scaled as it was normalised."""
+def _exact_shape(family: str, shape: Shape, text: object, rule: str | None) -> _OneShape:
+    """A shape with its formula where it is exact: sines, powers and the users' own; scaled as it was normalised."""
+    raw = _raw_formula(shape, text)
+    if raw is None:
+        # a vibration shape, which is the same at all lengths
+        return _OneShape(family, shape, 0, None)
+    power = next((p for p in POWERS if not sympy.simplify(raw / L**p).has(L)), None)
+    if power is not None:
+        f = sympy.simplify(raw / L**power)
+        if rule == "none":
+            return _OneShape(family, shape, power, f)
+        # the normalised shape has no length in it
+        at = float(shape(shape.length * PLACE)) / float(f.subs(XI, PLACE))
+        return _OneShape(family, shape, 0, _exact(at) * f)
+    # it is another curve at each length, and its norm another number
+    return _OneShape(family, shape, 0 if rule == "none" else None, raw)
+
+
+def _raw_formula(shape: Shape, text: object) -> Any | None:
     match shape:
         case Power():
-            raw = XI**shape.degree
+            return XI**shape.degree
+        case StrainPolynomial():
+            raw = sympy.legendre(shape.degree, 2 * XI - 1)
+            for _ in range(shape.integrals):
+                raw = sympy.integrate(raw, (XI, 0, XI))
+            return sympy.expand(L**shape.integrals * raw)
         case Wave(c=0.0, d=0.0):
             # beta of a sine is a multiple of pi/2 unless a tip mass makes it another number
             beta = sympy.nsimplify(shape.beta / sympy.pi.evalf(20), rational=True, tolerance=1e-13) * sympy.pi
             if abs(float(beta) - shape.beta) > 1e-12 * shape.beta or sympy.denom(beta / sympy.pi) > 2:
                 return None
-            raw = shape.a * sympy.cos(beta * XI) + shape.b * sympy.sin(beta * XI)
+            return sympy.nsimplify(shape.a * sympy.cos(beta * XI) + shape.b * sympy.sin(beta * XI), rational=True)
         case Given():
-            if not isinstance(text, str):
-                return None
-            raw = parse(text)
-        case _:
-            return None
-    return _exact(shape.scale) * sympy.nsimplify(raw, rational=True)
+            return sympy.nsimplify(parse(text), rational=True) if isinstance(text, str) else None
+    return None
 
 
-def _exact(scale: float) -> Any:
+def _exact(factor: float) -> Any:
     """A factor of a normalisation: the root of a fraction, or a number."""
-    square = sympy.nsimplify(scale**2, rational=True, tolerance=1e-13)
-    return sympy.sqrt(square) if sympy.denom(square) <= 1000 else sympy.Float(scale)
+    square = sympy.nsimplify(factor**2, rational=True, tolerance=1e-13)
+    return sympy.sign(factor) * sympy.sqrt(square) if sympy.denom(square) <= 1000 else sympy.Float(factor)
 
 
 @lru_cache(maxsize=256)
@@ -252,7 +341,9 @@ def integrate(formula: Any) -> Any:
         upper = sum((-1) ** j * sympy.ff(p, j) / k ** (j + 1) for j in range(p + 1))
         lower = (-1) ** p * sympy.factorial(p) / k ** (p + 1)
         total += c * (sympy.exp(k) * upper - lower)
-    return sympy.simplify(sympy.expand(sympy.expand_complex(total)))
+    # decimals among the factors leave rounding in the imaginary part
+    found = sympy.expand(sympy.expand_complex(total).as_real_imag()[0])
+    return sympy.simplify(found) if sympy.count_ops(found) <= SIMPLIFIED else found
 
 
 def _terms(formula: Any) -> list[tuple[Any, int, Any]]:
@@ -279,78 +370,6 @@ def _terms(formula: Any) -> list[tuple[Any, int, Any]]:
                 power += int(exponent)
         out.append((c, power, rate))
     return out
-
-
-# ---------------------------------------------------------------- vibration shapes by their values at the ends
-
-
-def _by_ends(shapes: list[Shape], order: int, power: int) -> float:
-    """int_0^1 xi^power prod(phi^(order)) dxi of vibration shapes."""
-    ends = [_Ends(shape) for shape in shapes]
-    if len(ends) == 1:
-        return ends[0].first(power)
-    a, b = ends
-    if a.beta == b.beta:
-        return a.square(order)
-    return a.product(b, order)
-
-
-@dataclass(frozen=True, slots=True)
-class _Ends:
-    """Derivatives of a shape by xi at the two ends; phi'''' = beta^4 phi, or phi'' = -beta^2 phi of a rod."""
-
-    shape: Shape
-
-    @property
-    def beta(self) -> float:
-        assert isinstance(self.shape, Wave | Clamped)
-        return self.shape.beta
-
-    def d(self, end: int, order: int) -> float:
-        """The derivative of any order at an end."""
-        whole, rest = divmod(order, 4)
-        length = self.shape.length
-        return self.beta ** (4 * whole) * float(self.shape(end * length, rest)) * length**rest
-
-    def first(self, power: int) -> float:
-        """int phi or int xi phi"""
-        if self._is_rod:
-            slope = self.d(1, 1) - (self.d(0, 1) if not power else 0.0)
-            return -(slope - (self.d(1, 0) - self.d(0, 0) if power else 0.0)) / self.beta**2
-        if not power:
-            return (self.d(1, 3) - self.d(0, 3)) / self.beta**4
-        return (self.d(1, 3) - self.d(1, 2) + self.d(0, 2)) / self.beta**4
-
-    @property
-    def _is_rod(self) -> bool:
-        return isinstance(self.shape, Wave) and not self.shape.c and not self.shape.d
-
-    def square(self, order: int) -> float:
-        """int (phi^(order))^2"""
-        if self._is_rod:
-            # int phi^2 = [xi phi^2 + (xi phi'^2 - phi phi')/beta^2]/2, the same for its derivatives
-            out = 0.0
-            for sign, end in ((1.0, 1), (-1.0, 0)):
-                f, g = self.d(end, order), self.d(end, order + 1)
-                out += sign * (end * f * f + (end * g * g - f * g) / self.beta**2)
-            return out / 2
-        out = 0.0
-        for sign, end in ((1.0, 1), (-1.0, 0)):
-            f, g, h, k = (self.d(end, order + i) for i in range(4))
-            out += sign * (end * f * f + (-2 * end * g * k + end * h * h + 3 * f * k - g * h) / self.beta**4)
-        return out / 4
-
-    def product(self, other: _Ends, order: int) -> float:
-        """int phi_i^(order) phi_k^(order)"""
-        out = 0.0
-        for sign, end in ((1.0, 1), (-1.0, 0)):
-            a, b = ([x.d(end, order + i) for i in range(4)] for x in (self, other))
-            if self._is_rod:
-                out += sign * (a[1] * b[0] - a[0] * b[1])
-            else:
-                out += sign * (a[3] * b[0] - a[2] * b[1] + a[1] * b[2] - a[0] * b[3])
-        n = 2 if self._is_rod else 4
-        return (-out if self._is_rod else out) / (self.beta**n - other.beta**n)
 
 
 # ---------------------------------------------------------------- writing

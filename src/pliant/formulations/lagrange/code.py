@@ -24,6 +24,12 @@ LARGEST_POWER = 8
 """Powers up to this are written as products in C."""
 
 
+FIXED = (
+    "No parameters: the integrals over the shapes of links that bend were taken with these values.",
+    "For other ones change the robot and derive its equations anew.",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class _Function:
     """One generated function: its name, what it takes (q, v or neither), its rows, and what it is."""
@@ -127,6 +133,12 @@ def to_python(eq: Equations) -> str:
     return "\n\n\n".join(blocks) + "\n"
 
 
+_PYTHON_KNOWN = '''def _known(p):
+    """The parameters p, none of which may be unknown: it would change nothing."""
+    if p is not PARAMETERS and (foreign := sorted(set(p) - set(PARAMETERS))):
+        raise KeyError(f"{', '.join(foreign)}: no parameter of these equations; for other values derive them anew")
+    return p'''
+
 _PYTHON_BIAS = '''def bias(q, v, p=PARAMETERS):
     """Everything on the left-hand side but M a: D v + U q + F v + preload + G + friction."""
     return [f + sum(d * r for d, r in zip(row, v)) for f, row in zip(forces(q, v, p), coriolis(q, v, p))]'''
@@ -141,9 +153,12 @@ def _python_head(eq: Equations) -> str:
     lines += [f"tau[{i}]  {name}" for i, name in enumerate(eq.inputs)]
     lines += ['"""', "", "from math import cos, sin, tanh  # noqa: F401", ""]
     lines.append("PARAMETERS = {")
-    lines += [f'    "{c.name}": {c.value!r},  # {c.unit or "-"}, {c.meaning}' for c in eq.constants]
+    lines += [f'    "{c.name}": {c.value!r},  # {c.unit or "-"}, {c.meaning}' for c in eq.parameters]
     lines.append("}")
-    return "\n".join(lines)
+    if fixed := [c for c in eq.constants if c.bound]:
+        lines += ["", *(f"# {line}" for line in FIXED)]
+        lines += [f"{c.name} = {c.value!r}  # {c.unit or '-'}, {c.meaning}" for c in fixed]
+    return "\n".join([*lines, "", "", _PYTHON_KNOWN])
 
 
 def _python_function(
@@ -158,7 +173,8 @@ def _python_function(
     lines = [f"def {function.name}({arguments}):", f'    """The {function.text}."""']
     for letter, names in (("q", [c.name for c in eq.coordinates]), ("v", [c.rate for c in eq.coordinates])):
         lines += [f"    {name} = {letter}[{i}]" for i, name in enumerate(names) if name in needed]
-    lines += [f'    {c.name} = p["{c.name}"]' for c in eq.constants if c.name in needed]
+    own = [c.name for c in eq.parameters if c.name in needed]
+    lines += ["    p = _known(p)", *(f'    {name} = p["{name}"]' for name in own)]
     lines += [f"    {symbol} = {printer.doprint(value)}" for symbol, value in ordered]
     text = [[printer.doprint(x) for x in row] for row in rows]
     if function.is_vector:
@@ -213,7 +229,7 @@ def to_c(eq: Equations) -> str:
 
 
 def _c_head(eq: Equations, prefix: str) -> str:
-    n, k = len(eq.coordinates), len(eq.constants)
+    n, k = len(eq.coordinates), len(eq.parameters)
     lines = [f"/* Equations of motion of {_plain(eq.robot)} in closed form, written by `pliant derive`.", " *"]
     lines += [" * M(q) a + D(q, v) v + U q + F v + preload + G(q) + friction = B tau, SI units.", " *"]
     if eq.scope:
@@ -224,9 +240,11 @@ def _c_head(eq: Equations, prefix: str) -> str:
     lines += ["#include <math.h>", "", f"enum {{ {prefix}_size = {n}, {prefix}_inputs = {len(eq.inputs)} }};", ""]
     lines.append(f"const double {prefix}_parameters[{max(k, 1)}] = {{")
     lines += [
-        f"    {c.value!r}, /* p[{i}] {c.name} ({c.unit or '-'}): {c.meaning} */" for i, c in enumerate(eq.constants)
+        f"    {c.value!r}, /* p[{i}] {c.name} ({c.unit or '-'}): {c.meaning} */" for i, c in enumerate(eq.parameters)
     ]
     lines.append("    0.0\n};" if not k else "};")
+    if fixed := [c for c in eq.constants if c.bound]:
+        lines += ["", f"/* {' '.join(FIXED)}", *(f" * {c.name} ({c.unit or '-'}): {c.meaning}" for c in fixed), " */"]
     return "\n".join(lines)
 
 
@@ -238,7 +256,8 @@ def _c_function(
     lines = [f"/* The {function.text}. */", f"void {prefix}_{function.name}({', '.join(arguments)})", "{"]
     for letter, names in (("q", [c.name for c in eq.coordinates]), ("v", [c.rate for c in eq.coordinates])):
         lines += [f"    const double {name} = {letter}[{i}];" for i, name in enumerate(names) if name in needed]
-    own = [(i, c.name) for i, c in enumerate(eq.constants) if c.name in needed]
+    lines += [f"    const double {c.name} = {c.value!r};" for c in eq.constants if c.bound and c.name in needed]
+    own = [(i, c.name) for i, c in enumerate(eq.parameters) if c.name in needed]
     lines += [f"    const double {name} = p[{i}];" for i, name in own] or ["    (void)p;"]
     lines += [f"    const double {symbol} = {printer.doprint(value)};" for symbol, value in ordered]
     flat = [x for row in rows for x in row]

@@ -44,11 +44,11 @@ def derive(
     work_per_term: int = WORK_PER_TERM,
     progress: Callable[[float, str], None] | None = None,
     with_rates: bool = True,
-    linear: bool = True,
+    tied: bool = False,
 ) -> tuple[Names, SymbolicSystem]:
     """The names and the entries of the equations of a robot, assembled here unless its mechanism is given.
 
-    linear  beams of second-order bending as for small deflections
+    tied  joints that follow others have no coordinates of their own
     """
     _check(robot, way_out)
     if mechanism is None:
@@ -57,7 +57,7 @@ def derive(
         mechanism = damped(robot)
     names = Names(Algebra(most=float(most_terms) * work_per_term))
     try:
-        chain = build_chain(mechanism, robot, names, tip_rotation, linear=linear)
+        chain = build_chain(mechanism, robot, names, tip_rotation, tied=tied)
         system = assemble(chain, progress, most_terms=most_terms, with_rates=with_rates)
     except TooLargeError as error:
         raise _too_large(robot, mechanism.size, error, most_terms, way_out) from None

@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Literal
 
 from pliant.formulations.lagrange.assemble import SymbolicSystem
 from pliant.formulations.lagrange.derivation import MOST_TERMS, WayOut, derive
 from pliant.formulations.lagrange.expression import Name, Sum, to_sympy
 from pliant.formulations.lagrange.lowering import TipRotation
-from pliant.formulations.lagrange.names import Abbreviation, Constant, Coordinate, Names
+from pliant.formulations.lagrange.names import Abbreviation, Constant, Coordinate, Names, identifier
 from pliant.formulations.lagrange.series import Series
 from pliant.formulations.lagrange.writing import EquationWriter
 from pliant.model.errors import ModelError, did_you_mean
@@ -23,10 +24,15 @@ from pliant.model.files import write_generated
 
 if TYPE_CHECKING:
     from pliant.formulations.lagrange.code import EquationFunctions
+    from pliant.model.links import Link
     from pliant.model.robot import Robot
 
 Format = Literal["latex", "markdown", "html", "python", "c", "text"]
 FORMATS: tuple[Format, ...] = ("latex", "markdown", "html", "python", "c", "text")
+BOUND = (
+    "the integrals over the shapes of that link were taken with it, and a new value would leave them behind; change the "
+    "robot and derive its equations anew"
+)
 ENDINGS = {".tex": "latex", ".md": "markdown", ".html": "html", ".py": "python", ".c": "c", ".txt": "text"}
 
 
@@ -35,6 +41,7 @@ def equations(
     *,
     parameters: Literal["symbols", "numbers"] | Sequence[str] = "symbols",
     tip_rotation: TipRotation = "slope",
+    bending: Literal["as-described", "linear"] = "as-described",
     integrals: Literal["values", "closed"] = "values",
     most_terms: int = MOST_TERMS,
     progress: Callable[[float, str], None] | None = None,
@@ -45,6 +52,8 @@ def equations(
     parameters    "symbols"; "numbers"; or the names of those constants that are to stay symbols
     tip_rotation  "slope": the next link turns with the tip's section; "chord": with the line from root to tip, as in
                   Lin & Lewis, for studies of that approximation
+    bending       "linear": all links as if they bent little, which gives much shorter equations for links that bend to
+                  second order; "as-described": all terms of the robot
     integrals     "closed" adds the modal integrals in closed form to the table of constants, where they exist
     most_terms    arms whose equations would have more terms are refused
     progress      called with the part that is done (0 to 1) and what is being done
@@ -58,19 +67,35 @@ def equations(
         raise ValueError(f"tip_rotation is {tip_rotation!r}; it must be 'slope' or 'chord'")
     if integrals not in ("values", "closed"):
         raise ValueError(f"integrals is {integrals!r}; it must be 'values' or 'closed'")
+    if bending not in ("as-described", "linear"):
+        raise ValueError(f"bending is {bending!r}; it must be 'as-described' or 'linear'")
+    bent = tuple(link.name for link in loaded.links if _bends_far(link)) if bending == "linear" else ()
+    loaded = _bending_little(loaded) if bent else loaded
     names, system = derive(
-        loaded, _way_out(loaded), tip_rotation=tip_rotation, most_terms=most_terms, progress=progress
+        loaded, _way_out(loaded, robot), tip_rotation=tip_rotation, most_terms=most_terms, progress=progress, tied=True
     )
     constants = names.final(names.needed(system.all_series()))
     if integrals == "closed":
         from pliant.formulations.lagrange.closed_forms import with_closed_forms
 
         constants = with_closed_forms(loaded, constants)
-    bent = tuple(link.name for link in loaded.links if link.beam is not None and link.beam.shortens)
-    whole = Equations(loaded.name, tip_rotation, system, names, constants, shortened=bent)
+    whole = Equations(loaded.name, tip_rotation, system, names, constants, shortened=bent, shorter=_shorter(loaded))
     if parameters == "symbols":
         return whole
     return whole.with_numbers(keep=() if parameters == "numbers" else parameters)
+
+
+def _bends_far(link: Link) -> bool:
+    return link.beam is not None and link.beam.is_flexible and link.beam.bending != "linear"
+
+
+def _bending_little(robot: Robot) -> Robot:
+    """The robot with beams of linear bending."""
+    links = [
+        link.with_changes(beam=link.beam.with_changes(bending="linear")) if link.beam and _bends_far(link) else link
+        for link in robot.links
+    ]
+    return robot.with_changes(links=links)
 
 
 def require_sympy() -> None:
@@ -81,18 +106,46 @@ def require_sympy() -> None:
         raise ImportError("equations in symbols need SymPy; install it with: pip install sympy") from None
 
 
-def _way_out(robot: Robot) -> WayOut:
-    listing = f"`pliant export {robot.name} --to listing -o {robot.name}.c`"
+def _shorter(robot: Robot) -> tuple[str, ...]:
+    """What would make the equations of a robot shorter without another robot."""
+    families = [link.beam.families for link in robot.links if link.beam is not None and link.beam.is_flexible]
+    turning = any(len({"bend_y", "bend_z", "torsion"} & set(own)) > 1 for own in families)
+    out = []
+    if turning and robot.attachment_rotation != "xyz":
+        out.append("`attachment_rotation: xyz` in the robot, with cosines and sines, gives about a sixth of the terms")
+    if any(map(_bends_far, robot.links)):
+        out.append("--bending linear (in Python bending='linear') leaves out what only far bending needs")
+    return tuple(out)
+
+
+def _way_out(robot: Robot, given: Robot | str) -> WayOut:
+    # a file is named as the user did; a robot made in Python has to be written to one first
+    source = quote(given) if isinstance(given, str) else robot.name if _is_bundled(robot) else "FILE"
+    stem = identifier(
+        robot.name if source == "FILE" else Path(given if isinstance(given, str) else source).stem
+    ).replace("_", "-")
+    listing = f"`pliant export {source} --to listing -o {stem}.c`"
+    if source == "FILE":
+        listing += " after robot.save(FILE)"
+    shorter = "".join(f"{way}; " for way in _shorter(robot))
     return WayOut(
         other=f"{listing} writes the recursive model of it",
-        smaller="Use fewer modes or links, or write the recursive model, whose length grows with the number of links "
-        f"only: {listing}",
+        smaller=f"{shorter}or use fewer modes or links, or write the recursive model, whose length grows with the "
+        f"number of links only: {listing}",
     )
+
+
+def _is_bundled(robot: Robot) -> bool:
+    from pliant.model.library import robots
+
+    return any(known.name == robot.name for known in robots())
 
 
 @dataclass(eq=False)
 class Equations:
     """M(q) a + D(q, v) v + U q + F v + preload + G(q) + friction = B tau, as SymPy matrices.
+
+    Joints that follow others have no coordinates here: they are written by those of their leaders.
 
     M    inertia (n, n)                          D   Christoffel matrix (n, n): dM/dt - 2 D is skew
     U    stiffness of links and springs (n, n)   F   damping of links and joints (n, n)
@@ -108,7 +161,9 @@ class Equations:
     table: dict[int, Constant]
     numbers: dict[int, float] = field(default_factory=dict)
     shortened: tuple[str, ...] = ()
-    """Links that bend to second order, which these equations leave out."""
+    """Links that bend to second order or exactly in the robot, but little in these equations."""
+    shorter: tuple[str, ...] = ()
+    """What would make them shorter."""
 
     def __repr__(self) -> str:
         n, terms = len(self.coordinates), self.system.terms
@@ -130,6 +185,11 @@ class Equations:
     def constants(self) -> tuple[Constant, ...]:
         """The constants that are symbols, with their values and meanings."""
         return tuple(c for v, c in self.table.items() if v not in self.numbers)
+
+    @property
+    def parameters(self) -> tuple[Constant, ...]:
+        """The constants that may have other values: all but those with which the shapes of a link were integrated."""
+        return tuple(c for c in self.constants if not c.bound)
 
     @property
     def values(self) -> dict[str, float]:
@@ -255,16 +315,16 @@ class Equations:
 
     @property
     def scope(self) -> tuple[str, ...]:
-        """Which terms the robot has beyond these equations, line by line; none where bending is linear."""
+        """Which terms the robot has beyond these equations, line by line; none unless they were asked to be linear."""
         if not self.shortened:
             return ()
         names, bend = ", ".join(self.shortened), "bend" if len(self.shortened) > 1 else "bends"
         return (
-            f"Equations of small deflections; in the robot itself {names} {bend} to second order.",
+            f"Equations of small deflections, as asked for; in the robot itself {names} {bend} farther.",
             "Beyond these equations the axis of such a link moves back as it bends: its frames and its mass",
             "by q^T Gamma q / 2 along it, Gamma = -int w' w'^T dx from the root on with the slopes w' of its shapes.",
             "So M and D have terms of second and higher order in q, and G has terms Gamma q: gravity, rotation and",
-            "forces along the axis stiffen or soften the link. `pliant export` and pliant.Dynamics have these terms.",
+            "forces along the axis stiffen or soften the link. Without --bending linear the equations have these terms.",
         )
 
     def writer(self, *, expanded: bool) -> EquationWriter:
@@ -278,8 +338,14 @@ class Equations:
     # ---- other numbers
 
     def with_values(self, values: Mapping[str, float]) -> Equations:
-        """The same equations with other values of some constants."""
+        """The same equations with other values of some constants.
+
+        Lengths and masses of links that bend are refused: the integrals over their shapes were taken with them.
+        """
         self._must_be_known(values, {c.name for c in self.constants})
+        for c in self.constants:
+            if c.bound and c.name in values and float(values[c.name]) != c.value:
+                raise ModelError(f"{c.name} is the {c.meaning}, {c.value:g} {c.unit}; {BOUND}")
         table = {v: replace(c, value=float(values.get(c.name, c.value))) for v, c in self.table.items()}
         return replace(self, table=table)
 

@@ -37,6 +37,7 @@ from pliant.formulations.lagrange.chain import (
     SymbolicTurn,
 )
 from pliant.formulations.lagrange.described import attitude_coordinates, elastic_coordinates, rigid_part
+from pliant.formulations.lagrange.followers import tie_followers
 from pliant.formulations.lagrange.names import AXES, Constant, Coordinate, Kind, Names, Origin
 from pliant.formulations.lagrange.sections import (
     WHOLE,
@@ -96,25 +97,27 @@ class _Placed:
 
 
 def build_chain(
-    mechanism: Mechanism, robot: Robot, names: Names, tip_rotation: TipRotation = "slope", *, linear: bool = True
+    mechanism: Mechanism, robot: Robot, names: Names, tip_rotation: TipRotation = "slope", *, tied: bool = False
 ) -> BodyChain:
     """Write down the bodies of a mechanism from the base to the tips, in the words of the robot's description.
 
-    linear  for small deflections; else beams of second-order bending are shortened as they bend
+    tied  joints that follow others move by the coordinates of their leaders; else they have their own
     """
-    builder = _Builder(mechanism, names, tip_rotation, linear)
+    builder = _Builder(mechanism, names, tip_rotation)
     described = {link.name: link for link in robot.links}
     for number, member in enumerate(mechanism.members, start=1):
         builder.add(number, member, described[member.name])
     if mechanism.drag is not None:
         builder.chain.damping.append((tuple(names.coordinates), coupled_damping(mechanism, mechanism.drag, names)))
+    if tied:
+        tie_followers(builder.chain, robot.ties, {p.member.joint.name: p.own for p in builder.placed})
     return builder.chain
 
 
 class _Builder:
-    def __init__(self, mechanism: Mechanism, names: Names, tip_rotation: TipRotation, linear: bool) -> None:
+    def __init__(self, mechanism: Mechanism, names: Names, tip_rotation: TipRotation) -> None:
         self.mechanism, self.names, self.algebra = mechanism, names, names.algebra
-        self.tip_rotation, self.linear = tip_rotation, linear
+        self.tip_rotation = tip_rotation
         self.zero = self.algebra.number(0.0)
         self.chain = BodyChain(names, self._gravity())
         self.placed: list[_Placed] = []
@@ -179,7 +182,7 @@ class _Builder:
 
     def _shortening(self, member: Member) -> Foreshortening | None:
         large = member.body.large
-        return large if isinstance(large, Foreshortening) and not self.linear else None
+        return large if isinstance(large, Foreshortening) else None
 
     def _add_part(self, placed: _Placed, part: Part, mark: str, meaning: str) -> None:
         """A rigid part on a frame of a link; a point mass needs no rotation."""
@@ -346,13 +349,15 @@ class _Builder:
     def _place(self, placed: _Placed, frame: str) -> list[Series]:
         """Where a frame is on the undeformed link."""
         own, position, length = placed.own, placed.body.frames[frame].position, placed.link.length
+        bends = placed.body.size > 0
         out: list[Series] = []
         for d in range(3):
             if d == 0 and length and abs(position[0] - length) <= WHOLE * length:
-                out.append(own.constant("l", "l", "", length, "m", "length", "geometry"))
+                out.append(own.constant("l", "l", "", length, "m", "length", "geometry", bound=bends))
             else:
                 text = f"{AXES[d]} of frame '{frame}'"
-                out.append(own.constant("p", "p", f"{frame} {AXES[d]}", position[d], "m", text, "geometry"))
+                index = f"{frame} {AXES[d]}"
+                out.append(own.constant("p", "p", index, position[d], "m", text, "geometry", bound=bends))
         return out
 
     def _deflection(self, placed: _Placed, frame: str, shapes: Sequence[Vector]) -> list[Series]:
@@ -417,7 +422,7 @@ class _Builder:
         if self.tip_rotation == "slope" or placed.link.beam is None or frame == "root":
             return slope
         _, y, z = self._shape_vector(placed, frame, at.Phi_d, k, slope=False)
-        length = placed.own.described("l", "l", "", placed.link.length, "m", "length", "geometry")
+        length = placed.own.described("l", "l", "", placed.link.length, "m", "length", "geometry", bound=True)
         over = self.algebra.monomial(self.names.inverse(self.names.variable(length)))
         return [slope[0], z * over * -1.0, y * over]
 

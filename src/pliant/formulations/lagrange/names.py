@@ -38,6 +38,7 @@ class Constant:
 
     ``short`` and ``short_latex`` are used where no other constant of the same ``family`` occurs: the only inertia of
     a plane link is I_1, not I_1_zz. ``scales`` tells that every term of the mass matrix has one such factor.
+    ``bound``: the shapes of the link were integrated with this value, so it cannot change alone.
     ``origin`` of a modal constant says which integral it is; ``closed`` (LaTeX) and ``closed_text`` are what it is.
     """
 
@@ -51,6 +52,7 @@ class Constant:
     family: str = ""
     short: str = ""
     short_latex: str = ""
+    bound: bool = False
     origin: Origin | None = None
     closed: str = ""
     closed_text: str = ""

@@ -62,7 +62,11 @@ def _parts(eq: Equations) -> Iterator[_Part]:
     short = eq.abbreviations()
     if short:
         entries = tuple(_Entry(a.latex, a.name, value) for a, value in short)
-        yield _Part("Abbreviations", "Deflections and turns of frames on deformed links.", entries)
+        yield _Part(
+            "Abbreviations",
+            "Deflections and turns of frames on deformed links, and joints that follow others.",
+            entries,
+        )
     remark = "Entries not listed are zero"
     M = [[writer.entry(x) for x in row] for row in system.M]
     yield _Part("Inertia M", f"{remark}; M is symmetric.", matrix("M", M, upper=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.reframe import add_part
 from pliant.bodies.shortening_fields import WIDENED
 from pliant.formulations.lagrange.bodies import FlexibleInertia, LinkNames, Matrix, flexible_inertia, index_of, mirrored
+from pliant.formulations.lagrange.names import AXES
 from pliant.formulations.lagrange.series import Series, Vector, add, inner, times
 from pliant.mechanism import Member, Part
 
@@ -45,7 +47,9 @@ def shortened_frame(
     own: LinkNames, frame: str, Gamma: Array, q: Vector, r: list[Series], shapes: list[list[Series]]
 ) -> tuple[list[Series], list[list[Series]]]:
     """Place and displacement shapes of a frame with q^T Gamma q / 2 and its gradient Gamma q."""
-    forms = symmetric_forms(own, f"G{frame}", Gamma, "1/m", f"shortening at frame '{frame}'")
+    forms = symmetric_forms(
+        own, "Gam", r"\Gamma", [f"{frame} {axis}" for axis in AXES], Gamma, f"shortening at frame '{frame}'"
+    )
     rows = [times(form, q) for form in forms]
     moved = [[x + rows[d][k] for d, x in enumerate(shape)] for k, shape in enumerate(shapes)]
     return add(r, [inner(row, q) * 0.5 for row in rows]), moved
@@ -57,16 +61,18 @@ def shortened_inertia(body: ModalBody, back: Foreshortening, link: Link, own: Li
     marks = tuple(f"s{j + 1}" for j in range(len(forms)))
     wide = replace(body, names=(*body.names, *marks), **arrays)  # type: ignore[arg-type]
     linear = flexible_inertia(wide, link, replace(own, marks=(*own.marks, *marks)))
-    return ShortenedInertia(linear, symmetric_forms(own, "F", forms, "1/m", "shortening"))
+    return ShortenedInertia(linear, symmetric_forms(own, "F", "F", marks, forms, "form of the shortening"))
 
 
-def symmetric_forms(own: LinkNames, letter: str, values: Array, unit: str, text: str) -> list[Matrix]:
-    """Quadratic forms (d, n, n) of the elastic coordinates."""
+def symmetric_forms(
+    own: LinkNames, letter: str, latex: str, indices: Sequence[str], values: Array, text: str
+) -> list[Matrix]:
+    """Quadratic forms (d, n, n) of the elastic coordinates, 1/m."""
 
     def form(d: int) -> Matrix:
         def entry(i: int, k: int) -> Series:
-            index = f"{d} {index_of(own, i)} {index_of(own, k)}"
-            return own.constant(letter, letter, index, values[d, i, k], unit, text, "modal")
+            index = f"{indices[d]} {index_of(own, i)} {index_of(own, k)}"
+            return own.constant(letter, latex, index, values[d, i, k], "1/m", text, "modal")
 
         return mirrored(values.shape[1], entry)
 

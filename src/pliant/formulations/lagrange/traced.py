@@ -129,7 +129,6 @@ def forms_of(
         most_terms=most_terms,
         work_per_term=WORK_PER_EVALUATED_TERM,
         with_rates=False,
-        linear=False,
     )
     layout, coefficients, losses = form_layout(names, system)
     used = names.needed([*system.all_series(), system.potential, system.rest_energy])

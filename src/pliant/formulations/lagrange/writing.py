@@ -234,6 +234,7 @@ class EquationWriter:
             if i in self.names.functions:
                 variables |= set(self.names.functions[i].components)
         angles = set().union(*(s.angles() for s in series))
+        variables |= {v for a in angles for _, parts in self.names.angle_parts[a] for v in parts}
         found = [short for i, short in self.names.abbreviations.items() if i in variables]
         found += [short for i, short in self.names.angle_names.items() if i in angles]
         return [(short, self.linear(short.parts)) for short in found]
