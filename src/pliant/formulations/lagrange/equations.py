@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 Format = Literal["latex", "markdown", "html", "python", "c", "text"]
 FORMATS: tuple[Format, ...] = ("latex", "markdown", "html", "python", "c", "text")
 BOUND = (
-    "the integrals over the shapes of that link were taken with it, and a new value would leave them behind; change the "
-    "robot and derive its equations anew"
+    "the integrals over the shapes of that link were taken with it, and a new value would leave them behind; change "
+    "the robot and derive its equations anew"
 )
 ENDINGS = {".tex": "latex", ".md": "markdown", ".html": "html", ".py": "python", ".c": "c", ".txt": "text"}
 
@@ -324,7 +324,7 @@ class Equations:
             "Beyond these equations the axis of such a link moves back as it bends: its frames and its mass",
             "by q^T Gamma q / 2 along it, Gamma = -int w' w'^T dx from the root on with the slopes w' of its shapes.",
             "So M and D have terms of second and higher order in q, and G has terms Gamma q: gravity, rotation and",
-            "forces along the axis stiffen or soften the link. Without --bending linear the equations have these terms.",
+            "forces along the axis stiffen or soften the link. Unless bending is asked to be linear, all are here.",
         )
 
     def writer(self, *, expanded: bool) -> EquationWriter:
