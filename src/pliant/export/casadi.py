@@ -11,7 +11,7 @@ from pliant.engine.trace.tape import FUNCTIONS, STUMPFF, Node, live
 from pliant.export.functions import GRAVITY, Exported, Model, model
 from pliant.export.target import target
 from pliant.model.files import written
-from pliant.spatial.scalars import stumpff
+from pliant.spatial.scalars import STUMPFF_FAR, stumpff_far, stumpff_near
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -97,7 +97,10 @@ def _applied(ca: Any, op: str, a: Any, b: Any) -> Any:
         case _ if op in FUNCTIONS:
             return getattr(ca, op)(a)
         case _:
-            return stumpff(int(op.removeprefix(STUMPFF)), a)
+            k = int(op.removeprefix(STUMPFF))
+            # both are defined at every angle: CasADi evaluates the one that is not asked for as well
+            beyond = stumpff_far(k, ca.fmax(a, STUMPFF_FAR))
+            return ca.if_else(a > STUMPFF_FAR, beyond, stumpff_near(k, ca.fmin(a, STUMPFF_FAR)))
 
 
 def _shaped(ca: Any, out: Any, each: Exported) -> Any:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Literal
 
-from pliant.engine.backends.c_code import comment
+from pliant.engine.backends.c_code import comment, stumpff_body
 from pliant.engine.backends.statements import Statement, statements, stumpff_polynomial, stumpff_used
 from pliant.engine.trace.program import Address, Kernel
 from pliant.engine.trace.tape import Tape
@@ -20,6 +20,7 @@ from pliant.export.functions import GRAVITY, Exported, Model, model, version
 from pliant.export.names import words
 from pliant.export.programs import MARK
 from pliant.export.target import target, write
+from pliant.spatial.scalars import STUMPFF_FAR, stumpff_beyond
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -103,7 +104,7 @@ LANGUAGES: dict[str, Style] = {
         entire=lambda k: [
             f"static double stumpff{k}(double s)",
             "{",
-            f"    return {stumpff_polynomial(k)};",
+            *_indented(*stumpff_body(k)),
             "}",
             "",
         ],
@@ -115,7 +116,14 @@ LANGUAGES: dict[str, Style] = {
         element=lambda array, k: f"{array}[{k}]",
         result=lambda array, k, value: f"{array}[{k}] = {value}",
         function=_python_function,
-        entire=lambda k: [f"def stumpff{k}(s):", f"    return {stumpff_polynomial(k)}", "", ""],
+        entire=lambda k: [
+            f"def stumpff{k}(s):",
+            f"    if s > {STUMPFF_FAR!r}:",
+            f"        return {stumpff_beyond(k)}",
+            f"    return {stumpff_polynomial(k)}",
+            "",
+            "",
+        ],
         start=("from math import cos, sin, sqrt, tanh", "", ""),
     ),
     "matlab": Style(
@@ -124,7 +132,18 @@ LANGUAGES: dict[str, Style] = {
         element=lambda array, k: f"{array}({k + 1})",
         result=lambda array, k, value: f"{array}({k + 1}) = {value};",
         function=_matlab_function,
-        entire=lambda k: ["", f"function c = stumpff{k}(s)", f"    c = {stumpff_polynomial(k)};", "end"],
+        entire=lambda k: [
+            "",
+            f"function c = stumpff{k}(s)",
+            # both of them, one of which counts
+            f"    far = (s > {STUMPFF_FAR!r})*1.0;",
+            f"    beyond = s*far + {STUMPFF_FAR!r}*(1.0 - far);",
+            "    s = s*(1.0 - far);",
+            f"    near = {stumpff_polynomial(k)};",
+            "    s = beyond;",
+            f"    c = near*(1.0 - far) + {stumpff_beyond(k)}*far;",
+            "end",
+        ],
         entire_last=True,
     ),
 }

@@ -19,8 +19,10 @@ from pliant.engine.backends.statements import (
 )
 from pliant.engine.trace.program import Address
 from pliant.engine.trace.tape import FUNCTIONS as ELEMENTARY
+from pliant.engine.trace.tape import STUMPFF
 from pliant.export.functions import FUNCTIONS, GRAVITY, MEANINGS, Exported, Model, model, version
 from pliant.export.target import target, write
+from pliant.spatial.scalars import STUMPFF_FAR, stumpff_beyond
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,8 +77,28 @@ def generate_python(
 def _module(what: Model) -> str:
     orders = stumpff_used(k for each in what.functions for k in each.kernels)
     parts = [GUIDE + _data(what)]
-    parts += [f"def stumpff{k}(s):\n    return {stumpff_polynomial(k)}\n" for k in orders]
+    parts += [_entire(k) for k in orders]
     return "\n\n".join([*parts, *(_function(each, what) for each in what.functions)])
+
+
+def _entire(k: int) -> str:
+    """c_k of floats, complex numbers and arrays: shares of the series and of sine and cosine, one of which is zero."""
+    lines = [
+        f"def _stumpff{k}(lib):",
+        f"    def stumpff{k}(s):",
+        f"        far = (s.real > {STUMPFF_FAR!r})*1.0",
+        f"        return (1.0 - far)*near(s*(1.0 - far)) + far*beyond(s*far + {STUMPFF_FAR!r}*(1.0 - far))",
+        "",
+        "    def near(s):",
+        f"        return {stumpff_polynomial(k)}",
+        "",
+        "    def beyond(s):",
+        f"        return {stumpff_beyond(k, 'lib.')}",
+        "",
+        f"    return stumpff{k}",
+        "",
+    ]
+    return "\n".join(lines)
 
 
 def _data(what: Model) -> str:
@@ -146,6 +168,7 @@ def _statements(each: Exported, task: Task) -> list[str]:
     found, values = statements(task.tape, [x for _, x in task.results], place, given=task.given)
     used = {task.tape.op[x.entry] for x in found}
     out = [f"{name} = lib.{name}" for name in ELEMENTARY if name in used]
+    out += [f"{name} = _{name}(lib)" for name in sorted(used) if name.startswith(STUMPFF)]
     out += [*bases.values(), *(f"{x.name} = {x.expression}" for x in found)]
     for (address, _), written, value in zip(task.results, targets, values, strict=True):
         out.append(f"{written} {'+=' if each.summed and address.array == 'out' else '='} {value}")

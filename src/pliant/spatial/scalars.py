@@ -17,6 +17,8 @@ Scalar = Any
 STUMPFF_DEGREE = 13
 """Terms kept of the series below: full double precision for rotations up to 4.5 rad: beyond half a turn, where rotation
 vectors of joints are replaced by shorter ones, and the step that went there."""
+STUMPFF_FAR = 4.5**2
+"""Squared angle from which on the functions are found from sine and cosine: the series loses digits there."""
 
 
 def is_zero(x: Scalar) -> bool:
@@ -69,7 +71,35 @@ def stumpff(k: int, s: Scalar) -> Scalar:
     """
     if hasattr(s, "stumpff"):
         return s.stumpff(k)
+    far = s.real > STUMPFF_FAR
+    if not isinstance(far, np.ndarray):
+        return stumpff_far(k, s) if far else stumpff_near(k, s)
+    if not far.any():
+        return stumpff_near(k, s)
+    return np.where(far, stumpff_far(k, np.where(far, s, STUMPFF_FAR)), stumpff_near(k, np.where(far, 0.0, s)))
+
+
+def stumpff_near(k: int, s: Scalar) -> Scalar:
+    """c_k by its series, for angles up to 4.5 rad."""
     value: Scalar = 0.0
     for coefficient in reversed(stumpff_coefficients(k)):
         value = value * s + coefficient
     return value
+
+
+def stumpff_far(k: int, s: Scalar) -> Scalar:
+    """c_k by c_0 = cos x, c_1 = sin x / x and s c_(k+2) = 1/k! - c_k, for angles that are not small."""
+    x = sqrt(s)
+    value = sin(x) / x if k % 2 else cos(x)
+    for order in range(k % 2, k, 2):
+        value = (1.0 / factorial(order) - value) / s
+    return value
+
+
+def stumpff_beyond(k: int, lib: str = "") -> str:
+    """``stumpff_far`` as text of C, Python and Matlab."""
+    root = f"{lib}sqrt(s)"
+    text = f"{lib}sin({root})/{root}" if k % 2 else f"{lib}cos({root})"
+    for order in range(k % 2, k, 2):
+        text = f"({1.0 / factorial(order)!r} - {text})/s"
+    return text

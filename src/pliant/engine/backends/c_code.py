@@ -22,6 +22,7 @@ from pliant.engine.backends.statements import (
     stumpff_polynomial,
 )
 from pliant.engine.trace.program import Address, RolledProgram
+from pliant.spatial.scalars import STUMPFF_FAR, stumpff_beyond
 
 WIDTH = 100
 """Columns of tables and signatures."""
@@ -95,7 +96,12 @@ def signature(start: str, arguments: Sequence[str]) -> str:
 
 def stumpff_function(k: int) -> str:
     """The entire function c_k of a squared angle."""
-    return f"static inline double stumpff{k}(double s)\n{{\n    return {stumpff_polynomial(k)};\n}}\n"
+    return f"static inline double stumpff{k}(double s)\n{{\n{_indented(stumpff_body(k))}}}\n"
+
+
+def stumpff_body(k: int) -> list[str]:
+    """Its statements in C."""
+    return [f"if (s > {STUMPFF_FAR!r})", f"    return {stumpff_beyond(k)};", f"return {stumpff_polynomial(k)};"]
 
 
 def _indented(lines: Iterable[str]) -> str:

@@ -13,7 +13,7 @@ from pliant.engine.backends.jit import is_x86
 from pliant.engine.backends.llvm_ir import PACK, Writer, splat, vector_type
 from pliant.engine.trace.program import RolledProgram
 from pliant.engine.trace.tape import STUMPFF
-from pliant.spatial.scalars import stumpff_coefficients
+from pliant.spatial.scalars import STUMPFF_FAR, stumpff_coefficients
 
 # minimax polynomials of sine and cosine on [-pi/4, pi/4] (Cephes), highest power first
 SINE = (
@@ -137,8 +137,9 @@ def _tanh(lanes: int) -> str:
 
 
 def _stumpff(k: int, lanes: int) -> str:
-    """c_k as a polynomial, by Estrin's scheme (a short chain of dependent operations)."""
+    """c_k as a polynomial, by Estrin's scheme (a short chain of dependent operations); far lanes are found apart."""
     t = vector_type(lanes)
+    bits = "i1" if lanes == 1 else f"<{lanes} x i1>"
     w = Writer()
     terms = [splat(c, lanes) for c in stumpff_coefficients(k)]
     power = "%x"
@@ -151,5 +152,37 @@ def _stumpff(k: int, lanes: int) -> str:
         terms = paired
         if len(terms) > 1:
             power = w.let(f"fmul {t} {power}, {power}")
+    near = terms[0]
+    far = w.let(f"fcmp ogt {t} %x, {splat(STUMPFF_FAR, lanes)}")
+    if lanes > 1:
+        far = w.let(f"icmp ne i{lanes} {w.let(f'bitcast {bits} {far} to i{lanes}')}, 0")
+    name = f"@{STUMPFF}{k}_{lanes}"
+    beyond = f"@{STUMPFF}{k}_beyond_{lanes}"
     body = "\n".join(w.lines)
-    return f"define internal {t} @{STUMPFF}{k}_{lanes}({t} %x) alwaysinline {{\n{body}\n  ret {t} {terms[0]}\n}}\n"
+    return _stumpff_beyond(beyond, k, lanes) + (
+        f"define internal {t} {name}({t} %x) alwaysinline {{\n{body}\n"
+        f'  br i1 {far}, label %away, label %done, !prof !{{!"branch_weights", i32 1, i32 100000}}\n'
+        f"away:\n  %other = call {t} {beyond}({t} %x, {t} {near})\n  br label %done\n"
+        f"done:\n  %value = phi {t} [ {near}, %0 ], [ %other, %away ]\n  ret {t} %value\n}}\n"
+    )
+
+
+def _stumpff_beyond(name: str, k: int, lanes: int) -> str:
+    """c_k by sine and cosine in the lanes where x is beyond the reach of the polynomial, its value in the others."""
+    t, suffix = vector_type(lanes), "f64" if lanes == 1 else f"v{lanes}f64"
+    bits = "i1" if lanes == 1 else f"<{lanes} x i1>"
+    pair = f"{{ {t}, {t} }}"
+    w = Writer()
+    far = w.let(f"fcmp ogt {t} %x, {splat(STUMPFF_FAR, lanes)}")
+    # small ones would divide by zero
+    s = w.let(f"select {bits} {far}, {t} %x, {t} {splat(STUMPFF_FAR, lanes)}")
+    root = w.let(f"call {t} @llvm.sqrt.{suffix}({t} {s})")
+    both = w.let(f"call {pair} @sincos{lanes}({t} {root})")
+    value = w.let(f"extractvalue {pair} {both}, {1 - k % 2}")
+    if k % 2:
+        value = w.let(f"fdiv {t} {value}, {root}")
+    for order in range(k % 2, k, 2):
+        value = w.let(f"fdiv {t} {w.let(f'fsub {t} {splat(1.0 / factorial(order), lanes)}, {value}')}, {s}")
+    found = w.let(f"select {bits} {far}, {t} {value}, {t} %near")
+    body = "\n".join(w.lines)
+    return f"define internal {t} {name}({t} %x, {t} %near) noinline cold {{\n{body}\n  ret {t} {found}\n}}\n"

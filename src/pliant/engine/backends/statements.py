@@ -203,7 +203,7 @@ def stumpff_used(kernels: Iterable[Kernel]) -> list[int]:
 
 
 def stumpff_polynomial(k: int) -> str:
-    """c_k(s) by Horner's rule."""
+    """c_k(s) by Horner's rule, for s up to STUMPFF_FAR."""
     *lower, highest = stumpff_coefficients(k)
     text = repr(highest)
     for c in reversed(lower):

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from pliant.formulations.lagrange.expression import to_sympy
 from pliant.formulations.lagrange.names import identifier
 from pliant.formulations.lagrange.sections import ORDERS
-from pliant.spatial.scalars import stumpff_coefficients
+from pliant.spatial.scalars import STUMPFF_FAR, stumpff_beyond, stumpff_coefficients
 
 if TYPE_CHECKING:
     from pliant.formulations.lagrange.equations import Equations
@@ -151,7 +151,7 @@ def _python_head(eq: Equations) -> str:
         lines += [*map(_plain, eq.scope), ""]
     lines += [f"q[{i}]  {c.name:<12} {c.robot_name} ({c.unit})" for i, c in enumerate(eq.coordinates)]
     lines += [f"tau[{i}]  {name}" for i, name in enumerate(eq.inputs)]
-    lines += ['"""', "", "from math import cos, sin, tanh  # noqa: F401", ""]
+    lines += ['"""', "", "from math import cos, sin, sqrt, tanh  # noqa: F401", ""]
     lines.append("PARAMETERS = {")
     lines += [f'    "{c.name}": {c.value!r},  # {c.unit or "-"}, {c.meaning}' for c in eq.parameters]
     lines.append("}")
@@ -189,6 +189,7 @@ def _python_special() -> str:
     lines += ["        value = value * s + c", "    return value"]
     for k in ORDERS:
         lines += ["", "", f"def c{k}(s):", f'    """sum of (-s)^n/(2 n + {k})!"""']
+        lines += [f"    if s > {STUMPFF_FAR!r}:", f"        return {stumpff_beyond(k)}"]
         lines += [f"    return _series(s, {list(stumpff_coefficients(k))})"]
     lines += ["", "", "def cayley(s):", '    """4/(4 + s)"""', "    return 4.0 / (4.0 + s)"]
     return "\n".join(lines)
@@ -292,6 +293,7 @@ def _c_special(prefix: str) -> str:
         blocks.append(
             f"/* sum of (-s)^n/(2 n + {k})! */\nstatic double {prefix}_c{k}(double s)\n{{\n"
             f"    static const double c[] = {{{', '.join(map(repr, c))}}};\n"
+            f"    if (s > {STUMPFF_FAR!r})\n        return {stumpff_beyond(k)};\n"
             f"    return {prefix}_series(s, c, {len(c)});\n}}"
         )
     blocks.append(f"static double {prefix}_cayley(double s)\n{{\n    return 4.0 / (4.0 + s);\n}}")
