@@ -27,7 +27,7 @@ class Form(StrEnum):
     text = "text"
 
 
-class DerivedBending(StrEnum):
+class BendingTerms(StrEnum):
     """How far links bend."""
 
     as_described = "as-described"
@@ -61,8 +61,8 @@ def derive(
         TipRotation, typer.Option(help="slope: exact; chord: the approximation of Lin & Lewis.")
     ] = TipRotation.slope,
     bending: Annotated[
-        DerivedBending, typer.Option(help="linear: short equations of small deflections, for all links.")
-    ] = DerivedBending.as_described,
+        BendingTerms, typer.Option(help="linear: short equations of small deflections, for all links.")
+    ] = BendingTerms.as_described,
     most_terms: Annotated[
         int | None, typer.Option(min=1, help="Equations with more terms than this are refused.")
     ] = None,

@@ -86,7 +86,7 @@ class SymbolicDrive:
 
 
 @dataclass(frozen=True, slots=True)
-class Follower:
+class FollowingJoint:
     """A joint that follows another: the coordinate of its leader, and its rate over the leader's."""
 
     leader: int
@@ -103,7 +103,7 @@ class BodyChain:
     drives: list[SymbolicDrive] = field(default_factory=list)
     stiffness: list[tuple[tuple[int, ...], Matrix]] = field(default_factory=list)
     damping: list[tuple[tuple[int, ...], Matrix]] = field(default_factory=list)
-    followers: dict[int, Follower] = field(default_factory=dict)
+    followers: dict[int, FollowingJoint] = field(default_factory=dict)
 
     def along_leader(self, motion: int, x: Series) -> tuple[int, Series]:
         """The coordinate that moves along a motion, and what it feels of a force or momentum x along the motion."""

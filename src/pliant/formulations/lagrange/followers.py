@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pliant.formulations.lagrange.bodies import LinkNames
-from pliant.formulations.lagrange.chain import BodyChain, Follower, SymbolicDrive
+from pliant.formulations.lagrange.chain import BodyChain, FollowingJoint, SymbolicDrive
 from pliant.formulations.lagrange.names import Abbreviation
 from pliant.formulations.lagrange.sections import variables_of
 from pliant.formulations.lagrange.series import Series
@@ -44,7 +44,7 @@ def tie_followers(chain: BodyChain, ties: Mapping[str, Tie], links: Mapping[str,
             if follower in angle.slopes:
                 slope = Series(names.algebra, {0: angle.slopes.pop(follower)}) * ratio
                 angle.slopes[leader] = slope.terms[0]
-        chain.followers[follower] = Follower(leader, ratio)
+        chain.followers[follower] = FollowingJoint(leader, ratio)
         chain.drives = [_followed(drive, follower, leader, ratio, offset) for drive in chain.drives]
 
 
