@@ -2,6 +2,7 @@
 
 import csv
 import io
+import os
 import pickle
 import re
 import sys
@@ -19,6 +20,7 @@ from pliant.results import sealed
 from pliant.results.result import Result
 from pliant.results.samples import Samples
 from pliant.results.spectrum import residual_spectrum
+from pliant.results.storage import load_run_and_checkpoint, save_run
 from pliant.simulation.drives.controllers import PID
 from pliant.simulation.drives.given import GivenTorque
 from pliant.simulation.drives.prescribed import PrescribedMotion
@@ -242,6 +244,57 @@ def test_a_forged_file_is_refused_in_words(run, tmp_path, what):
     forged(tmp_path / "run.h5", FORGED[what])
     with pytest.raises(pliant.ModelError, match=r"run\.h5"):
         Result.load(tmp_path / "run.h5")
+
+
+def put(file, name, value):
+    if name in file:
+        del file[name]
+    file[name] = value
+
+
+@pytest.mark.parametrize("name", ["q", "robot", "info", "names", "names/inputs", "checkpoint", "checkpoint/integrator"])
+def test_links_out_of_a_run_are_not_followed(run, tmp_path, name):
+    """A pipe has no end: whoever opens it waits for ever."""
+    os.mkfifo(tmp_path / "pipe")
+    for link in (h5py.ExternalLink(str(tmp_path / "pipe"), "/q"), h5py.SoftLink("/v"), h5py.SoftLink("/nowhere")):
+        save_run(run, tmp_path / "run.h5", {"integrator/t": 1.0})
+        forged(tmp_path / "run.h5", lambda file, link=link: put(file, name, link))
+        with pytest.raises(pliant.ModelError, match=f"'{name}.*' does not lie in this file"):
+            Result.load(tmp_path / "run.h5")
+
+
+def nested(file):
+    inner = file.require_group("checkpoint")
+    for _ in range(500):
+        inner = inner.create_group("g")
+
+
+def in_circles(file):
+    group = file.require_group("checkpoint")
+    for k in range(20):
+        group[f"again{k}"] = group
+
+
+def many(file):
+    group = file.require_group("checkpoint")
+    for k in range(sealed.MOST_NAMES + 5):
+        group.create_group(f"g{k}")
+
+
+@pytest.mark.parametrize("change", [nested, in_circles, many])
+def test_groups_without_end_are_not_followed(run, tmp_path, change):
+    run.save(tmp_path / "run.h5")
+    forged(tmp_path / "run.h5", change)
+    with pytest.raises(pliant.ModelError, match="'checkpoint' has more than 10000 parts, or parts more than 8 deep"):
+        Result.load(tmp_path / "run.h5")
+
+
+def test_what_is_needed_to_go_on_comes_back(run, tmp_path):
+    memory = {"integrator/t": 1.5, "a/b/c": np.arange(3.0), "text": np.bytes_(b"x")}
+    save_run(run, tmp_path / "run.h5", memory)
+    again = load_run_and_checkpoint(tmp_path / "run.h5")[1]
+    assert again.keys() == memory.keys()
+    assert all(np.array_equal(again[key], value) for key, value in memory.items())
 
 
 def test_a_run_of_another_robot_is_told(run, tmp_path):

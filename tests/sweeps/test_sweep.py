@@ -265,6 +265,11 @@ def elsewhere(file):
     file["varied/0"] = h5py.ExternalLink("other.h5", "/varied/0")
 
 
+def elsewhere_too(file):
+    del file["outputs"]
+    file["outputs"] = h5py.ExternalLink("/dev/stdin", "/outputs")
+
+
 def short(file):
     del file["notes"]
     file["notes"] = np.array([b"x"])
@@ -274,7 +279,7 @@ def no_subject(file):
     del file["subject"]
 
 
-@pytest.mark.parametrize("change", [huge, elsewhere, short, no_subject])
+@pytest.mark.parametrize("change", [huge, elsewhere, elsewhere_too, short, no_subject])
 def test_a_forged_table_is_refused_in_words(table, change):
     forge(table, change)
     with pytest.raises(pliant.ModelError, match="damaged"):

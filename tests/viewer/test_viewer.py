@@ -3,6 +3,7 @@
 import socket
 import sys
 import time
+import urllib.error
 import urllib.request
 from pathlib import Path
 
@@ -232,6 +233,74 @@ def test_without_viser_it_says_what_to_install(arm, monkeypatch):
         arm.view(browser=False)
 
 
+# ---------------------------------------------------------------- who may look
+
+
+def opened(viewer, *, origin=None, host=None, token=True, cookie=""):
+    """Whether the websocket of a scene opens, and how its first answer begins."""
+    import viser
+
+    port = viewer.server.get_port()
+    path = "/?" + viewer.url.partition("?")[2] if token else "/"
+    lines = [
+        f"GET {path} HTTP/1.1",
+        f"Host: {host or f'127.0.0.1:{port}'}",
+        "Upgrade: websocket",
+        "Connection: Upgrade",
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+        "Sec-WebSocket-Version: 13",
+        f"Sec-WebSocket-Protocol: viser-v{viser.__version__}",
+        *([f"Origin: {origin}"] if origin else []),
+        *([f"Cookie: {cookie}"] if cookie else []),
+    ]
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as peer:
+        peer.sendall("\r\n".join([*lines, "", ""]).encode())
+        return peer.recv(12).decode()
+
+
+def test_pages_of_other_sites_cannot_look(viewer):
+    port = viewer.server.get_port()
+    own = f"http://127.0.0.1:{port}"
+    assert opened(viewer, origin=own) == "HTTP/1.1 101"
+    assert opened(viewer) == "HTTP/1.1 101"
+    for origin in (
+        "http://evil.example",
+        "null",
+        "http://127.0.0.1",
+        f"http://127.0.0.1:{port + 1}",
+        f"https://127.0.0.1:{port}",
+        f"{own}.evil.example",
+        f"http://localhost:{port}",
+        "http://[",
+    ):
+        assert opened(viewer, origin=origin) == "HTTP/1.1 403", origin
+    # a name that leads here (DNS rebinding)
+    for host in ("evil.example", f"evil.example:{port}", "127.0.0.1.evil.example", "[", "0.0.0.0"):
+        assert opened(viewer, host=host, origin=f"http://{host}") == "HTTP/1.1 403", host
+    # through a tunnel
+    assert opened(viewer, host="localhost:9000", origin="http://localhost:9000") == "HTTP/1.1 101"
+
+
+def test_the_address_has_the_key(viewer):
+    port = viewer.server.get_port()
+    own = f"http://127.0.0.1:{port}"
+    assert opened(viewer, origin=own, token=False) == "HTTP/1.1 403"
+    assert opened(viewer, origin=own, token=False, cookie=f"pliant-{port}=guess") == "HTTP/1.1 403"
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        urllib.request.urlopen(own, timeout=PATIENCE)
+    with urllib.request.urlopen(viewer.url, timeout=PATIENCE) as answer:
+        cookie = answer.headers["Set-Cookie"]
+    assert cookie.endswith("; HttpOnly; SameSite=Strict; Path=/")
+    assert opened(viewer, origin=own, token=False, cookie=f"a=b; {cookie.partition(';')[0]}") == "HTTP/1.1 101"
+
+
+def test_a_server_without_a_guard_is_refused(arm, monkeypatch):
+    pytest.importorskip("viser")
+    monkeypatch.setattr("pliant.viewer.guard.Guard.around", lambda self, process: process)
+    with pytest.raises(RuntimeError, match="cannot be kept from other sites"):
+        arm.view(port=PORT + 60, browser=False)
+
+
 # ---------------------------------------------------------------- in a browser
 
 
@@ -256,7 +325,7 @@ def test_a_browser_shows_it(viewer, tmp_path):
             time.sleep(0.3)
         assert _change(first, _scene(browser)) > 5e-3
         loaded = browser.run("performance.getEntriesByType('resource').map((entry) => entry.name)")
-        assert all(name.startswith((viewer.url, "data:", "blob:")) for name in loaded)
+        assert all(name.startswith((viewer.url.partition("?")[0], "data:", "blob:")) for name in loaded)
         assert [text for text in browser.errors if "THREE.Clock" not in text] == []
     finally:
         viewer.joints.reset()

@@ -6,6 +6,7 @@ The first 512 bytes, which HDF5 leaves to others, say what the file is and hold 
 from __future__ import annotations
 
 import hashlib
+import itertools
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -14,6 +15,8 @@ import numpy as np
 SEAL_SIZE = 512
 """Bytes in front of the file that HDF5 sees."""
 HDF5 = b"\x89HDF\r\n\x1a\n"
+MOST_NAMES, DEEPEST = 10_000, 8
+"""Parts of a group that are looked at, and how deep they may be."""
 MOST_PACKED = 1100
 """Bytes that one byte can stand for in packed data."""
 
@@ -65,10 +68,8 @@ def stored_array(file: Any, name: str, kinds: str, axes: int | None = None) -> A
     """A dataset that lies in this very file, of a kind of numbers or texts, and no larger than what lies there."""
     import h5py
 
-    place, _, last = name.rpartition("/")
-    link = (file[place] if place else file).get(last, getlink=True)
-    data = file[name]
-    if not isinstance(link, h5py.HardLink) or not isinstance(data, h5py.Dataset) or data.is_virtual or data.external:
+    data = stored(file, name)
+    if not isinstance(data, h5py.Dataset) or data.is_virtual or data.external:
         raise ValueError(f"'{name}' does not lie in this file")
     if data.dtype.kind not in kinds or (axes is not None and data.ndim != axes):
         raise ValueError(f"'{name}' is {data.dtype} {data.shape}")
@@ -76,6 +77,40 @@ def stored_array(file: Any, name: str, kinds: str, axes: int | None = None) -> A
     if data.size * data.dtype.itemsize > (MOST_PACKED if data.chunks else 1) * packed:
         raise ValueError(f"'{name}' shall have {data.size} entries, but there are {packed} bytes")
     return data[()]
+
+
+def stored(file: Any, name: str) -> Any:
+    """A dataset or group that lies in this very file; nothing is opened by way of a link to elsewhere."""
+    import h5py
+
+    found = file
+    for step in name.split("/"):
+        # an external link would open its file, and for ever if that is a pipe
+        link = found.get(step, getlink=True) if isinstance(found, h5py.Group) else None
+        if not isinstance(link, h5py.HardLink):
+            raise ValueError(f"'{name}' does not lie in this file")
+        found = found[step]
+    return found
+
+
+def stored_names(file: Any, group: str) -> list[str]:
+    """Names of all datasets below a group, seen from the file; empty where there is no such group."""
+    import h5py
+
+    names: list[str] = []
+    todo = [group] if file.get(group, getlink=True, default=None) is not None else []
+    count = 0
+    while todo:
+        name = todo.pop()
+        count += 1
+        if count > MOST_NAMES or name.count("/") > DEEPEST:
+            raise ValueError(f"'{group}' has more than {MOST_NAMES} parts, or parts more than {DEEPEST} deep")
+        found = stored(file, name)
+        if isinstance(found, h5py.Group):
+            todo += [f"{name}/{each}" for each in itertools.islice(found, MOST_NAMES + 1)]
+        else:
+            names.append(name)
+    return sorted(names)
 
 
 def fixed_text(text: str) -> np.bytes_:

@@ -28,13 +28,14 @@ import numpy as np
 from pliant.model.files import no_file, write_bytes, written
 from pliant.results.channels import default_channels, parts
 from pliant.results.samples import Floats, RunInfo, Samples
-from pliant.results.sealed import fixed_text, seal_problem, sealed, stored_array
+from pliant.results.sealed import fixed_text, seal_problem, sealed, stored_array, stored_names
 
 if TYPE_CHECKING:
     from pliant.results.result import Result
 
 FORMAT = 3
 KIND = "pliant run"
+CHECKPOINT = "checkpoint"
 GENERATOR = '<meta name="generator" content="Pliant">'
 FIRST_COLUMN = "time [s]"
 LARGE = 1000
@@ -73,7 +74,7 @@ def _image(run: Result, checkpoint: dict[str, Any], channels: bool) -> bytes:
                 file[name].dims[0].label = "time"
                 file[name].dims[0].attach_scale(file["time"])
         for name, array in checkpoint.items():
-            file[f"checkpoint/{name}"] = array
+            file[f"{CHECKPOINT}/{name}"] = array
         file.flush()
         return sealed(bytes(file.id.get_file_image()), "run")
 
@@ -124,8 +125,6 @@ def load_run_and_checkpoint(path: Path) -> tuple[Result, dict[str, Any]]:
 
 def _content(file: Any, path: Path) -> tuple[Result, dict[str, Any]]:
     """What an open file holds; a damaged one may raise nearly anything."""
-    import h5py
-
     from pliant.model.errors import ModelError, Problem
     from pliant.model.yaml_file import read_text
     from pliant.results.result import Result
@@ -151,11 +150,9 @@ def _content(file: Any, path: Path) -> tuple[Result, dict[str, Any]]:
             robot.link(strain.link)
     except ModelError as error:
         raise ValueError(str(error)) from None
-    every: list[str] = []
-    if "checkpoint" in file:
-        file["checkpoint"].visit(every.append)
-    kept = [name for name in every if not isinstance(file[f"checkpoint/{name}"], h5py.Group)]
-    return Result(robot, samples, info), {name: stored_array(file, f"checkpoint/{name}", "Sfiub") for name in kept}
+    kept = stored_names(file, CHECKPOINT)
+    memory = {name.removeprefix(f"{CHECKPOINT}/"): stored_array(file, name, "Sfiub") for name in kept}
+    return Result(robot, samples, info), memory
 
 
 def _fit(samples: Samples, coordinates: int, inputs: int, loaded: int) -> bool:

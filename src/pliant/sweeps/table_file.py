@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from pliant.model.errors import ModelError, Problem
 from pliant.model.files import mark, no_file, written
-from pliant.results.sealed import SEAL_SIZE, fixed_text, seal_file, seal_problem, stored_array
+from pliant.results.sealed import SEAL_SIZE, fixed_text, seal_file, seal_problem, stored, stored_array
 from pliant.results.tables import needed
 from pliant.sweeps.table import Floats, Sweep, SweepInfo, count_alone, put, shape_of
 from pliant.sweeps.work import CaseRow
@@ -133,7 +133,7 @@ def _content(file: Any, path: Path) -> Sweep:
     if any(len(values) != count for values in (notes, *varied.values())):
         raise ValueError("its arrays do not fit together")
     for k in range(len(names)):
-        if file[f"outputs/{k}"].shape[:1] != (count,):
+        if stored(file, f"outputs/{k}").shape[:1] != (count,):
             raise ValueError("its arrays do not fit together")
     mark = _mark(path)
     outputs: dict[str, Any] = {name: partial(_column_of, path, k, mark) for k, name in enumerate(names)}

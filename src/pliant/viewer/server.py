@@ -10,6 +10,7 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from pliant.results.comparison import named
+from pliant.viewer.guard import Guard, guarded_server
 from pliant.viewer.shown import MovingRun, PosedRobot
 
 if TYPE_CHECKING:
@@ -36,8 +37,14 @@ class Viewer:
         from pliant.viewer.controls import JointControls, LookControls, ModeControls, PlayControls
         from pliant.viewer.stage import FIELD_OF_VIEW, Showcase
 
-        with redirect_stdout(StringIO()):
+        self._guard = Guard()
+        with redirect_stdout(StringIO()), guarded_server(self._guard):
             self.server: Any = viser.ViserServer(host=HOST, port=port, label="Pliant", verbose=False)
+        if not self._guard.installed:
+            # whoever asks could look
+            with redirect_stdout(StringIO()):
+                self.server.stop()
+            raise RuntimeError("the server of this version of viser cannot be kept from other sites; use viser 1.1")
         gui, scene = self.server.gui, self.server.scene
         gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(37, 99, 235))
         gui.main_panel.dock_right()
@@ -68,8 +75,8 @@ class Viewer:
 
     @property
     def url(self) -> str:
-        """The address for a browser on this computer."""
-        return f"http://{HOST}:{self.server.get_port()}"
+        """The address for a browser on this computer; its token lets that browser look, and no other."""
+        return f"http://{HOST}:{self.server.get_port()}/?token={self._guard.token}"
 
     def _posed(self) -> None:
         """Joints have moved: modes are others, and so are the ends of the colours."""
