@@ -22,6 +22,7 @@ from pliant.bodies.rod_build import rod
 from pliant.bodies.rounding import as_lists, listed
 from pliant.model import Beam, Joint, Link, ModalData, Properties
 
+FAMILIES = ("bend_y", "bend_z", "torsion", "axial")
 OFFSET = np.array([0.05, 0.1, -0.2])
 
 
@@ -30,11 +31,12 @@ def modes(profile):
         mode_set("bend_y", "clamped-mass", 2, profile, tip_mass=0.8, tip_inertia=0.02),
         mode_set("bend_z", "pinned-pinned", 2, profile),
         mode_set("torsion", "clamped-free", 1, profile),
+        mode_set("axial", "clamped-free", 2, profile),
     ]
 
 
 def elements(profile, timoshenko=False):
-    return [element_set(family, profile, 3, timoshenko=timoshenko) for family in ("bend_y", "bend_z", "torsion")]
+    return [element_set(family, profile, 3, timoshenko=timoshenko) for family in FAMILIES]
 
 
 SETS = {
@@ -46,7 +48,7 @@ SETS = {
 
 
 def brute_force(sets, profile, pieces):
-    """int rhoA G and int rhoA x G by a double integral over a fine grid."""
+    """int rhoA G, int rhoA x G and int rhoA phi G of elongations phi by a double integral over a fine grid."""
     n = sum(s.size for s in sets)
     cuts = np.unique(np.concatenate([*(s.breaks for s in sets), profile.breaks]))
     nodes = np.asarray(pieces[0].nodes) if pieces else None
@@ -69,8 +71,8 @@ def brute_force(sets, profile, pieces):
             start += s.size
         return out
 
-    values = []
-    for at in x:
+    values, places = [], x.copy()
+    for k, at in enumerate(x):
         if nodes is None:
             values.append(G(at))
             continue
@@ -80,8 +82,10 @@ def brute_force(sets, profile, pieces):
         block = np.concatenate([np.full(s.size, k) for k, s in enumerate(pieces)])
         tilt = np.outer(turn, turn) * (block[:, None] == block)
         values.append(G(node) - (at - node) * tilt)
-    values = np.array(values)
-    return np.einsum("p,pik->ik", masses, values), np.einsum("p,p,pik->ik", masses, x, values)
+        places[k] = node
+    values, phi = np.array(values), sets[-1].sample(places).value
+    whole = np.einsum("p,pik->ik", masses, values), np.einsum("p,p,pik->ik", masses, x, values)
+    return *whole, np.einsum("p,ap,pik->aik", masses, phi, values)
 
 
 @pytest.fixture(params=SETS, ids=list(SETS))
@@ -106,7 +110,8 @@ def section(body, name, large):
 
 def test_integrals(shortened):
     sets, profile, pieces, found = shortened
-    g, h = brute_force(sets, profile, pieces)
+    g, h, along = brute_force(sets, profile, pieces)
+    assert found.along == pytest.approx(along, rel=1e-10, abs=1e-11 * np.abs(along).max())
     assert found.first[0] == pytest.approx(g, rel=1e-10, abs=1e-11 * np.abs(g).max())
     assert found.second[0, 0] == pytest.approx(h, rel=1e-10, abs=1e-11 * np.abs(h).max())
     assert not found.first[1:].any()

@@ -27,7 +27,7 @@ from pliant.bodies.profile import BeamProfile
 from pliant.bodies.quadrature import TAPER_POINTS, gauss, merge_breaks
 from pliant.bodies.rounding import listed, rounded
 from pliant.bodies.second_order_terms import SecondOrderSection, SecondOrderTerms
-from pliant.bodies.shortening_fields import WIDENED, ShorteningFields, factors, inverse_of_spread
+from pliant.bodies.shortening_fields import SAME_LINE, WIDENED, ShorteningFields, factors, inverse_of_spread, moments
 from pliant.spatial.nothing import filled
 
 if TYPE_CHECKING:
@@ -44,6 +44,9 @@ class Foreshortening:
     first   int Gamma dm           kg/m    (3, n, n)
     second  int r_a Gamma_b dm     kg      (3, 3, n, n)
     frames  Gamma of its frames    1/m     (3, n, n)
+    axial   the modes phi that stretch it, k of them
+    along   int phi . Gamma dm     kg/m    (k, n, n)
+    moved   phi of its frames      -       (k, 3)
     """
 
     mass: float
@@ -52,6 +55,9 @@ class Foreshortening:
     first: Array
     second: Array
     frames: Mapping[str, Array] = field(default_factory=dict)
+    axial: tuple[int, ...] = ()
+    along: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
+    moved: Mapping[str, Array] = field(default_factory=dict)
 
     def reframed(self, R: Array, p: Array) -> Foreshortening:
         """In a frame where a point at r is at R r + p."""
@@ -65,6 +71,9 @@ class Foreshortening:
             first,
             second,
             {name: np.einsum("ab,bik->aik", R, Gamma) for name, Gamma in self.frames.items()},
+            self.axial,
+            self.along,
+            {name: phi @ R.T for name, phi in self.moved.items()},
         )
 
     def with_rigid(self, mass: float, com: Array, inertia: Array) -> Foreshortening:
@@ -81,6 +90,9 @@ class Foreshortening:
             self.first + mass * Gamma,
             self.second + mass * np.einsum("a,bik->abik", position, Gamma),
             self.frames,
+            self.axial,
+            self.along + mass * np.einsum("ka,aij->kij", self.moved[frame], Gamma) if self.axial else self.along,
+            self.moved,
         )
         return loaded if len(loaded.fields.forms) <= len(self.fields.forms) else None
 
@@ -103,8 +115,34 @@ class Foreshortening:
 
     def widened(self, body: Mapping[str, Array]) -> tuple[dict[str, Array], Array]:
         """Integrals of the linear body whose further modes are the fields, and the forms of these (k, n, n)."""
-        fields = self.fields
+        fields = self.fields if not self.axial else self._with_stretches(body)
         return fields.widened(body, self.mass, self.place, self.spread), fields.forms
+
+    def _with_stretches(self, body: Mapping[str, Array]) -> ShorteningFields:
+        """The fields, and shapes of elongation less their own fits by fields that are linear in the place."""
+        own, chosen = self.fields, list(self.axial)
+        centre = self.place / self.mass
+        about = inverse_of_spread(self.spread - self.mass * (centre[:, None] * centre))
+        first = body["first_modal"].T[chosen]
+        bent = moments(body["I_re"])[chosen] - centre[:, None] * first[:, None, :]
+        slopes = about @ bent
+        G = slopes.swapaxes(1, 2)
+        shifts = first / self.mass - G @ centre
+        whole = body["M_ee"][np.ix_(chosen, chosen)]
+        W = whole - first @ first.T / self.mass - np.einsum("kab,lab->kl", bent, slopes)
+        # a shape that is linear in the place is among the fields already
+        kept = [i for i in range(len(chosen)) if W[i, i] > SAME_LINE * whole[i, i]]
+        c = self.along - np.einsum("ka,aij->kij", shifts, self.first) - np.einsum("kab,abij->kij", slopes, self.second)
+        n = self.first.shape[-1]
+        forms = np.linalg.solve(W[np.ix_(kept, kept)], c[kept].reshape(len(kept), -1)).reshape(-1, n, n)
+        E = np.zeros((len(own.forms) + len(kept), n))
+        E[np.arange(len(own.forms), len(E)), np.array(chosen, dtype=int)[kept]] = 1.0
+        return ShorteningFields(
+            np.concatenate([own.shifts, -shifts[kept]]),
+            np.concatenate([own.gradients, -G[kept]]),
+            np.concatenate([own.forms, forms]),
+            E,
+        )
 
     def terms(self, linear: ModalTerms) -> SecondOrderTerms:
         """The terms of the body, with arrays in the place of nested lists."""
@@ -159,7 +197,25 @@ def foreshortening(
             total -= _tilted(pieces, profile, power, n)
     to.update({x: shortening_to(sets, profile, x) for x, _ in frames.values() if x not in to})
     moved = {name: _of_frame(sets, to[x], x, offset) for name, (x, offset) in frames.items()}
-    return Foreshortening(mass, place, spread, first, second, moved)
+    bending = any(MOTIONS[s.family].shear is not None and s.size for s in sets)
+    starts = np.cumsum([0, *(s.size for s in sets)])
+    stretching = [(s, start) for s, start in zip(sets, starts, strict=False) if s.family == "axial" and s.size]
+    if not stretching or not bending:
+        return Foreshortening(mass, place, spread, first, second, moved)
+    ((stretches, start),) = stretching
+    axial = tuple(range(start, start + stretches.size))
+    if pieces:
+        beyond = _stretched_pieces(profile, pieces[0], stretches)
+    else:
+        beyond = _stretched_beyond(profile, stretches)
+    along = _slope_grams(sets, profile, profile.length, beyond)
+    if pieces:
+        nodes = stretches.sample(np.asarray(pieces[0].nodes)).value
+        along -= np.array([_tilted(pieces, profile, 0, n, weight) for weight in nodes])
+    ends = {
+        name: np.outer(stretches.sample(np.array([x])).value[:, 0], np.eye(3)[X]) for name, (x, _) in frames.items()
+    }
+    return Foreshortening(mass, place, spread, first, second, moved, axial, along, ends)
 
 
 def modal_shortening(body: ModalBody, modal: ModalData) -> Foreshortening:
@@ -229,6 +285,34 @@ def _outboard(profile: BeamProfile) -> Callable[[Array], Array]:
     return beyond
 
 
+def _stretched_beyond(profile: BeamProfile, stretches: ShapeSet) -> Callable[[Array], Array]:
+    """int phi dm of what is outboard of places x (shapes, places)."""
+    breaks = merge_breaks(profile.breaks, stretches.breaks, length=profile.length)
+    nodes, weights = gauss((0.0, 1.0), stretches.points + TAPER_POINTS)
+
+    def beyond(x: Array) -> Array:
+        out = np.zeros((stretches.size, len(x)))
+        for low, high in pairwise(breaks):
+            start = np.minimum(np.maximum(x, low), high)
+            places = (start[:, None] + (high - start)[:, None] * nodes).ravel()
+            dm = ((high - start)[:, None] * weights).ravel() * profile.at(places).rhoA
+            out += (stretches.sample(places).value * dm).reshape(stretches.size, len(x), -1).sum(axis=2)
+        return out
+
+    return beyond
+
+
+def _stretched_pieces(profile: BeamProfile, pieces: RigidPieces, stretches: ShapeSet) -> Callable[[Array], Array]:
+    """The same with the mass of every piece at its node."""
+    nodes = np.asarray(pieces.nodes)
+    carried = stretches.sample(nodes).value * _piece_moments(profile, pieces)[0]
+
+    def beyond(x: Array) -> Array:
+        return np.asarray(carried @ (nodes[:, None] > x))
+
+    return beyond
+
+
 def _outboard_of_pieces(profile: BeamProfile, pieces: RigidPieces) -> Callable[[Array], Array]:
     """The same with the mass of every piece at its node."""
     nodes, moments = np.asarray(pieces.nodes), _piece_moments(profile, pieces)[:2]
@@ -250,15 +334,18 @@ def _piece_moments(profile: BeamProfile, pieces: RigidPieces) -> Array:
     return np.stack([np.bincount(owner, row, minlength=len(nodes)) for row in rows])
 
 
-def _tilted(pieces: Sequence[RigidPieces], profile: BeamProfile, power: int, n: int) -> Array:
-    """int x^power (x - node) psi psi^T dm: a rigid piece also tilts about its node."""
+def _tilted(
+    pieces: Sequence[RigidPieces], profile: BeamProfile, power: int, n: int, weight: Array | None = None
+) -> Array:
+    """int x^power (x - node) psi psi^T dm, the nodes with a weight: a rigid piece also tilts about its node."""
     out = np.zeros((n, n))
     start = 0
     for s in pieces:
         if MOTIONS[s.family].shear is not None:
             psi = np.arange(start + 1, start + s.size, 2)
             # the piece of the root node belongs to the clamp
-            out[psi, psi] = _piece_moments(profile, s)[2 + power, 1:]
+            lever = _piece_moments(profile, s)[2 + power]
+            out[psi, psi] = (lever if weight is None else lever * weight)[1:]
         start += s.size
     return out
 

@@ -2,7 +2,8 @@
 
 The displacement q^T Gamma(r) q / 2 is replaced by sum_j u_j(r) p_j with u_j = t_j + G_j r and p_j = q^T F_j q / 2. A
 fit by least squares over the mass keeps int Gamma dm and int r Gamma dm, and so the kinetic energy to second order. All
-of its energy is kept, a sum of squares: the mass matrix is positive at every deflection.
+of its energy is kept, a sum of squares: the mass matrix is positive at every deflection. Where a beam stretches as well,
+its shapes phi of elongation are fields too, which keeps int phi . Gamma dm: the energy has q_phi_dot p_dot in it.
 """
 
 from __future__ import annotations
@@ -25,16 +26,18 @@ WIDENED = ("first_modal", "beta", "lam", "I_re", "I_ee", "M_ee", "K_ee", "D_ee")
 
 @dataclass(frozen=True, slots=True)
 class ShorteningFields:
-    """k fields u_j = t_j + G_j r and their forms F_j, on a mass that is known by its moments.
+    """k fields u_j = t_j + G_j r + sum_m E_jm phi_m and their forms F_j, on a mass that is known by its moments.
 
     shifts     t    -    (k, 3)
     gradients  G    1/m  (k, 3, 3)
     forms      F    1/m or -  (k, n, n)
+    modes      E    -    (k, n), None: all zero
     """
 
     shifts: Array
     gradients: Array
     forms: Array
+    modes: Array | None = None
 
     def widened(self, body: Mapping[str, Array], mass: float, place: Array, spread: Array) -> dict[str, Array]:
         """Integrals of a body with n modes and these fields; its mass m, int r dm and int r r^T dm where they act."""
@@ -54,8 +57,18 @@ class ShorteningFields:
         pairs[:n, n:] = mixed = (F.reshape(3 * n, 4) @ H.T).reshape(n, 3, k, 3).swapaxes(1, 2)
         pairs[n:, :n] = mixed.transpose(1, 0, 3, 2)
         pairs[n:, n:] = (held @ H.T).reshape(k, 3, k, 3).swapaxes(1, 2)
+        first = held[:, 0].reshape(k, 3)
+        if (E := self.modes) is not None:
+            own = moments(body["I_ee"])
+            first = first + E @ body["first_modal"].T
+            r_u = r_u + np.einsum("jm,mab->jab", E, moments(body["I_re"]))
+            further = np.einsum("jm,imab->ijab", E, own)
+            across = np.einsum("lm,mjab->ljab", E, pairs[:n, n:])
+            pairs[n:, n:] += across + across.transpose(1, 0, 3, 2) + np.einsum("lm,mjab->ljab", E, further)
+            pairs[:n, n:] += further
+            pairs[n:, :n] = pairs[:n, n:].transpose(1, 0, 3, 2)
         out = {
-            "first_modal": np.concatenate([body["first_modal"], held[:, 0].reshape(k, 3).T], axis=1),
+            "first_modal": np.concatenate([body["first_modal"], first.T], axis=1),
             "beta": np.concatenate([body["beta"], cross_moments(r_u).T], axis=1),
             "lam": cross_moments(pairs),
             "I_re": np.concatenate([body["I_re"], tensor_moments(r_u)]),
