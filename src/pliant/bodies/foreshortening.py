@@ -134,7 +134,8 @@ class Foreshortening:
         kept = [i for i in range(len(chosen)) if W[i, i] > SAME_LINE * whole[i, i]]
         c = self.along - np.einsum("ka,aij->kij", shifts, self.first) - np.einsum("kab,abij->kij", slopes, self.second)
         n = self.first.shape[-1]
-        forms = np.linalg.solve(W[np.ix_(kept, kept)], c[kept].reshape(len(kept), -1)).reshape(-1, n, n)
+        forms = np.linalg.solve(W[np.ix_(kept, kept)], c[kept].reshape(len(kept), n * n))
+        forms = forms.reshape(len(kept), n, n)
         E = np.zeros((len(own.forms) + len(kept), n))
         E[np.arange(len(own.forms), len(E)), np.array(chosen, dtype=int)[kept]] = 1.0
         return ShorteningFields(

@@ -2,8 +2,9 @@
 
 The displacement q^T Gamma(r) q / 2 is replaced by sum_j u_j(r) p_j with u_j = t_j + G_j r and p_j = q^T F_j q / 2. A
 fit by least squares over the mass keeps int Gamma dm and int r Gamma dm, and so the kinetic energy to second order. All
-of its energy is kept, a sum of squares: the mass matrix is positive at every deflection. Where a beam stretches as well,
-its shapes phi of elongation are fields too, which keeps int phi . Gamma dm: the energy has q_phi_dot p_dot in it.
+of its energy is kept, a sum of squares: the mass matrix is positive at every deflection. Where a beam
+stretches as well, its shapes phi of elongation are fields too, which keeps int phi . Gamma dm: the energy has
+q_phi_dot p_dot in it.
 """
 
 from __future__ import annotations
