@@ -4,6 +4,7 @@
 #   make test-versions    the tests on every Python here, with the newest and with the oldest packages; PYTHONS="3.12 newest"
 #   make test-processors  the tests that compute, with the arithmetic of other processors
 #   make fuzz    odd files of all kinds and killed runs; SECONDS=600 KILLS=200 SEED=7 for longer, or again
+#   make mutants break signs, factors and comparisons of the physics one by one: do tests notice? COUNT=200 SEED=7
 #   make lint    ruff and mypy
 #   make bench   time measurements, also as JSON in out/; SECTIONS="rigid batch" for some, PAGE=docs/performance.md
 #   make docs    the documentation as a site in out/site
@@ -20,11 +21,11 @@ PLIANT := $(BIN)/pliant
 OUT    := out
 CANDIDATES = $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python)
 
-.PHONY: help demo test test-versions test-processors fuzz lint format bench docs figures verify clean
+.PHONY: help demo test test-versions test-processors fuzz mutants lint format bench docs figures verify clean
 .DEFAULT_GOAL := help
 
 help:
-	@sed -n '2,14s/^# \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
+	@sed -n '2,15s/^# \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
 
 # one stamp per set of packages, renewed when pyproject.toml changes
 $(VENV)/.base: pyproject.toml
@@ -79,6 +80,10 @@ test-versions: $(VENV)/.dev
 # PROCESSORS="generic x86-64-v3" for some
 test-processors: $(VENV)/.dev
 	@$(BIN)/python tests/processors.py $(if $(PROCESSORS),--only $(PROCESSORS)) -- $(ARGS)
+
+COUNT ?= 20
+mutants: $(VENV)/.dev
+	@$(BIN)/python tests/mutants.py --count $(COUNT) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 SECONDS ?= 60
 KILLS   ?= 10
