@@ -51,6 +51,7 @@ def test_pictures(run, tmp_path, robot):
     [
         (("two-link-flexible", "--at", "elbo=3"), "elbo"),
         (("two-link-flexible", "--at", "elbow"), "joint=value"),
+        (("two-link-flexible", "--at", "elbow=30"), "30deg, or 30rad if so many turns are meant"),
         (("two-link-flexible", "--at", "elbow=3 kg"), "elbow"),
         (("two-link-flexible", "--plot", "modes.doc"), "must end in"),
         (("no-such-robot",), "there is no robot"),

@@ -6,7 +6,21 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant import Dynamics, GivenTorque, ModelError, SetPoint, Steps, Study, load_study, run_study, simulate
+from pliant import (
+    PID,
+    Dynamics,
+    GivenTorque,
+    Hold,
+    ModelError,
+    Quintic,
+    SetPoint,
+    Steps,
+    Study,
+    load_study,
+    run_study,
+    simulate,
+)
+from pliant.simulation.per_joint import turn_limits
 
 UNTIL = 0.02
 CONTROLLED = 1e-7
@@ -106,3 +120,37 @@ def test_outputs_of_a_file_are_names_too(arm, tmp_path):
     file.write_text(f"robot: two-link-flexible\nuntil: {UNTIL}\noutputs: [tip.z, upper.deflection, elbw]\n")
     with pytest.raises(ModelError, match=r"swing.yaml, line 3: .*channels\[2\]: .*did you mean 'elbow'"):
         run_study(load_study(file), arm)
+
+
+# ---------------------------------------------------------------- degrees that were forgotten
+
+
+def forgotten(study):
+    """What is told about positions of many turns."""
+    return list(turn_limits(study.robot, study.start, study.drive))
+
+
+@pytest.mark.parametrize(
+    ("keys", "place"),
+    [
+        ({"start": {"position": {"elbow": 90}}}, "position"),
+        ({"drive": PID(trajectory=Quintic(to={"elbow": 90}, duration=1.0), kp=1.0, kd=1.0)}, "trajectory.quintic.to"),
+        ({"drive": PID(trajectory=Hold(to=[0.1, 90]), kp=1.0, kd=1.0)}, "to"),
+    ],
+)
+def test_angles_of_many_turns_are_told(keys, place):
+    (text,) = forgotten(Study(robot="two-link-flexible", until=UNTIL, **keys))
+    assert "joint 'elbow': its position under" in text
+    assert place in text
+    assert text.endswith("is 90 rad, which is 14.3 turns; write '90 deg' if degrees are meant")
+
+
+def test_angles_of_less_than_a_turn_are_not():
+    quintic = Quintic(to={"elbow": 6.2}, duration=1.0)
+    keys = {"start": {"position": {"elbow": -6.2}}, "drive": PID(trajectory=quintic, kp=90.0, kd=100.0)}
+    assert not forgotten(Study(robot="two-link-flexible", until=UNTIL, **keys))
+
+
+def test_a_run_tells_them():
+    with pytest.warns(pliant.SimulationWarning, match="joint 'elbow': its position under position is 30 rad"):
+        simulate("two-link-flexible", until=0.001, start={"elbow": 30}, limits="ignore")

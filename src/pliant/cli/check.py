@@ -97,13 +97,14 @@ def _passes(file: str, quiet: bool, strict: bool, in_folder: bool) -> bool:
 
 def _study(file: str) -> str:
     from pliant.simulation.drives.callback import Callback, UnrunLaw
+    from pliant.simulation.per_joint import turn_limits
     from pliant.simulation.study import unrun_study
 
     study = unrun_study(file)
     for problem in _refusals(study.robot):
         raise _located(problem, file)
     _begin(study, file)
-    for text in _at_rest(study.robot):
+    for text in (*turn_limits(study.robot, study.start, study.drive), *_at_rest(study.robot)):
         warnings.warn(f"{file}: {text}", stacklevel=2)
     words = f"a study of {study.robot.name} until {study.until:g} s"
     law = study.drive.function if isinstance(study.drive, Callback) else None

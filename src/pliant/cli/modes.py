@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import pi
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -178,7 +179,23 @@ def _values(robot: Robot, given: list[str]) -> dict[str, float]:
             refuse(f"--at {part!r}: write it as joint=value{also}")
     if not pose:
         return {}
-    return dict(Document("--at", {**robot.given(), "pose": pose}).build(Robot).pose)
+    found = dict(Document("--at", {**robot.given(), "pose": pose}).build(Robot).pose)
+    turning = {link.joint.name for link in robot.links if link.joint.type == "revolute"}
+    for name, text in pose.items():
+        bare = isinstance(text, str) and is_number(text)
+        if bare and name in turning and abs(found[name]) > 2 * pi:
+            given = f"--at {name}={text}: it is in rad, {abs(found[name]) / (2 * pi):.3g} turns"
+            refuse(f"{given}; write {text}deg, or {text}rad if so many turns are meant")
+    return found
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number without a unit."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _configuration(arm: Dynamics, found: ModeSet) -> str:

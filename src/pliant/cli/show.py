@@ -203,9 +203,16 @@ def _span(values: Any) -> str:
 
 def _section(beam: Beam) -> str:
     if beam.segments:
-        return f"{len(beam.segments)} segments; at the root: {_section_words(beam.segments[0].section)}"
+        root = beam.segments[0].section
+        return f"{len(beam.segments)} segments; at the root: {_section_words(root)}{_lying(root)}"
     material = getattr(beam.material, "name", None)
-    return f"{_section_words(beam.section)}{f', {material}' if material else ''}"
+    return f"{_section_words(beam.section)}{f', {material}' if material else ''}{_lying(beam.section)}"
+
+
+def _lying(section: Section | None) -> str:
+    """Which way a section lies that is not as wide as high: width is along y of the link, height along z."""
+    width, height = (getattr(section, key, None) for key in ("width", "height"))
+    return f", {number(1e3 * width)} in y" if width is not None and height not in (None, width) else ""
 
 
 def _section_words(section: Section | None) -> str:

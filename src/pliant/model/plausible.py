@@ -51,11 +51,12 @@ def _pose(robot: Robot) -> Iterator[str]:
             )
     for name, value in robot.pose.items():
         if name in revolute and abs(value) > MOST_TURNS * 2 * pi:
-            turns = abs(value) / (2 * pi)
-            yield (
-                f"joint '{name}': its reference pose is {value:g} rad, which is {turns:.3g} turns; "
-                f"write '{value:g} deg' if degrees are meant"
-            )
+            yield f"joint '{name}': its reference pose is {turn_words(value)}"
+
+
+def turn_words(value: float) -> str:
+    """An angle of many turns, and what it may have been meant to be."""
+    return f"{value:g} rad, which is {abs(value) / (2 * pi):.3g} turns; write '{value:g} deg' if degrees are meant"
 
 
 def _drive(link: Link) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import pi
 from typing import Annotated, Any
 
 import numpy as np
@@ -10,10 +11,11 @@ from numpy.typing import NDArray
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
-from pliant.model.element import Element, FrozenDict, at, of_value, refuse
+from pliant.model.element import Element, FrozenDict, at, of_value, path_text, refuse
 from pliant.model.errors import ModelError, did_you_mean, show
 from pliant.model.joints import UNDRIVEN
 from pliant.model.outline import BASE
+from pliant.model.plausible import turn_words
 from pliant.model.robot import Robot
 from pliant.model.units import NON_NEGATIVE, POSITIVE, Quantity
 from pliant.simulation.signals import EffortSignal, SignalForm
@@ -215,6 +217,27 @@ def joint_problems(
                         yield at(*place, name, message=why)
             elif isinstance(value, JointList) and len(value) != len(inputs):
                 yield of_value(*place, message=wrong_count(value, inputs))
+
+
+POSITIONS = ("position", "to", "points")
+"""Keys of joint positions."""
+
+
+def turn_limits(robot: Robot, *elements: Element | None) -> Iterator[str]:
+    """Positions of turning joints anywhere inside elements that are more than a turn: degrees are easily forgotten."""
+    turning = {str(link.joint.name) for link in robot.links if link.joint.type == "revolute"}
+    inputs = [str(link.joint.name) for link in robot.links if link.joint.actuated]
+    told = set[str]()
+    for element in elements:
+        for part, own in parts_of(element, ()) if element is not None else ():
+            for place, value in entries_of(part, own):
+                if not isinstance(value, JointMap | JointList) or not {*place[-2:]} & {*POSITIONS}:
+                    continue
+                given = value.items() if isinstance(value, JointMap) else zip(inputs, value, strict=False)
+                for name, x in given:
+                    if name in turning and name not in told and abs(x) > 2 * pi:
+                        told.add(name)
+                        yield f"joint '{name}': its position under {path_text(place)} is {turn_words(x)}"
 
 
 _COORDINATE = Quantity("rad", sliding="m")

@@ -33,6 +33,7 @@ from pliant.simulation.integrators.lockstep import Steps, alone
 from pliant.simulation.loads import Disturbance, Stops
 from pliant.simulation.outputs import Outputs, StrainPoint
 from pliant.simulation.peaks import Peaks
+from pliant.simulation.per_joint import turn_limits
 from pliant.simulation.recorder import Recorder
 from pliant.simulation.start import Start
 from pliant.simulation.state_equations import StateEquations
@@ -313,6 +314,7 @@ class Run:
         if seen is not None and not self.trouble:
             result.quantities.energies = seen.energies
             told = (*cautions(self.method, self.equations, self.reason), *filter(None, [self.growth.found]))
+            told += tuple(turn_limits(study.robot, study.start, study.drive))
             found = (*told, *range_warnings(result, study.limits != "ignore", seen))
         result.info = replace(info, warnings=found)
         return result
