@@ -43,6 +43,10 @@ def _around(data: dict[str, Any]) -> dict[str, Any]:
         names = sorted({word.partition(".")[0] for word in words} - {"base"})
         links = [{"name": name, "joint": {"parent": "base"}, "rigid": RIGID} for name in names]
         return {"name": "part", "links": links, **data}
+    if key == "assembly":
+        names = sorted({joint for mode in data[key]["modes"].values() for joint in mode})
+        links = [{"name": f"link_{name}", "joint": {"name": name, "parent": "base"}, "rigid": RIGID} for name in names]
+        return {"name": "part", "links": links, **data}
     if key == "dh":
         links = [{"name": row["link"], "beam": {**BEAM, "length": row["a"]}} for row in data[key]["rows"]]
         return {"name": "part", "links": links, **data}

@@ -44,6 +44,9 @@ def show(
     parts: list[RenderableType] = [_heading(loaded), _tree(loaded), _links(loaded)]
     if any(link.beam is not None for link in loaded.links):
         parts.append(_beams(loaded))
+        sections = [part.section for link in loaded.links if link.beam is not None for part in link.beam.parts()]
+        if any(hasattr(section, "height") for section in sections):
+            parts.append("sections: width along y of the link (bend_y), height along z (bend_z)")
     parts.append(_coordinates(loaded))
     parts.extend(_loop(loop) for loop in loaded.loops)
     emit(*parts)
@@ -203,16 +206,9 @@ def _span(values: Any) -> str:
 
 def _section(beam: Beam) -> str:
     if beam.segments:
-        root = beam.segments[0].section
-        return f"{len(beam.segments)} segments; at the root: {_section_words(root)}{_lying(root)}"
+        return f"{len(beam.segments)} segments; at the root: {_section_words(beam.segments[0].section)}"
     material = getattr(beam.material, "name", None)
-    return f"{_section_words(beam.section)}{f', {material}' if material else ''}{_lying(beam.section)}"
-
-
-def _lying(section: Section | None) -> str:
-    """Which way a section lies that is not as wide as high: width is along y of the link, height along z."""
-    width, height = (getattr(section, key, None) for key in ("width", "height"))
-    return f", {number(1e3 * width)} in y" if width is not None and height not in (None, width) else ""
+    return f"{_section_words(beam.section)}{f', {material}' if material else ''}"
 
 
 def _section_words(section: Section | None) -> str:
