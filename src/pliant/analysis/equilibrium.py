@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,11 @@ from pliant.analysis.statics import (
     wrenches,
 )
 from pliant.model.errors import did_you_mean
+from pliant.model.notebook import html_page, made_by
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from pliant.dynamics import Dynamics
     from pliant.states import States
 
@@ -53,6 +56,8 @@ class Equilibrium(NamedTuple):
     steps     Newton steps that were needed
     warnings  what is beyond the limits of the model there, in words
     v         rates (n,): zero but for joints that turn steadily
+    names     of the coordinates, and their units
+    inputs    names of the actuated joints
     """
 
     q: Floats
@@ -61,6 +66,31 @@ class Equilibrium(NamedTuple):
     steps: int
     warnings: tuple[str, ...] = ()
     v: Floats = np.zeros(0)
+    names: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+
+    def rows(self) -> list[tuple[str, float, str, float | None, str]]:
+        """Name of each coordinate, its value and unit, and the effort that holds it with its unit, if it is driven."""
+        efforts = dict(zip(self.inputs, self.tau.tolist(), strict=True))
+        return [
+            (name, value, unit, efforts.get(name), ("N" if unit == "m" else "N m") if name in efforts else "")
+            for name, value, unit in zip(self.names, self.q.tolist(), self.units, strict=True)
+        ]
+
+    def to_dataframe(self) -> DataFrame:
+        """A pandas table with a row for each coordinate: value, unit, effort and its unit."""
+        pandas: Any = made_by("results.tables", "needed")("pandas", "a table")
+        columns = ["coordinate", "value", "unit", "effort", "effort unit"]
+        table: DataFrame = pandas.DataFrame(self.rows(), columns=columns).set_index("coordinate")
+        return table
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (name, f"{value:.6g} {unit}", "" if effort is None else f"{effort:.6g} {word}")
+            for name, value, unit, effort, word in self.rows()
+        ]
+        return html_page("Equilibrium", ("coordinate", "value", "effort that holds it"), rows, self.warnings)
 
 
 def equilibrium(
@@ -153,7 +183,9 @@ def _solved(problem: Statics) -> tuple[Equilibrium, Floats]:
             steps += more
     q, tau, _ = problem.split(x)
     _check_steady(problem, q)
-    return Equilibrium(q, tau, problem.unbalanced(x), steps, v=problem.v), x
+    arm = problem.arm
+    named = {"names": arm.names, "units": arm.mechanism.units, "inputs": arm.inputs}
+    return Equilibrium(q, tau, problem.unbalanced(x), steps, v=problem.v, **named), x
 
 
 def _newton(problem: Statics, x: Floats, s: float = 1.0, most: int = STEPS) -> tuple[Floats, float, int]:

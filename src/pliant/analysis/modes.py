@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import pi
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from matplotlib.figure import Figure
+    from pandas import DataFrame
 
     from pliant.dynamics import Dynamics
     from pliant.states import States
 
 Floats = NDArray[np.float64]
 
+MODE_COLUMNS = ("mode", "frequency [Hz]", "frequency [rad/s]", "damping ratio", "growth [1/s]", "mostly")
 HELD = 1e-9
 """A joint that can turn by no more than this part of its motion is held by the loops and by other joints."""
 UNDAMPED = 1e-9
@@ -98,6 +100,20 @@ class ModeSet:
         """A picture of the lowest vibrations; ``path``: PNG, SVG or PDF file to write."""
         figure: Figure = made_by("pictures.mode_plot", "mode_figure")(self.arm, self, path)
         return figure
+
+    def rows(self) -> list[tuple[int, float, float, float, float, str]]:
+        """Of each mode its number, Hz, rad/s, damping ratio, growth (1/s) and leading coordinate."""
+        return [
+            (k + 1, float(self.hertz[k]), float(self.frequencies[k]), float(self.damping_ratios[k]),
+             float(self.growth[k]), self.leading(k))
+            for k in range(len(self))
+        ]  # fmt: skip
+
+    def to_dataframe(self) -> DataFrame:
+        """A pandas table with a row for each mode: Hz, rad/s, damping ratio, growth (1/s), leading coordinate."""
+        pandas: Any = made_by("results.tables", "needed")("pandas", "a table")
+        table: DataFrame = pandas.DataFrame(self.rows(), columns=list(MODE_COLUMNS)).set_index("mode")
+        return table
 
     def _repr_html_(self) -> str:
         rows = [

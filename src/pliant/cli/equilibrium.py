@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pliant.cli.modes import configuration_of
-from pliant.cli.terminal import emit, number, plain, refuse, table, warn
+from pliant.cli.terminal import ForceOption, check_folder, emit, number, plain, refuse, table, warn
 from pliant.cli.wrenches import FollowerOption, LoadOption, RateOption, loads_of, rates_of
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ def equilibrium(
     off: Annotated[
         bool, typer.Option("--off", help="The motors are off and all joints settle; default: the drives hold them.")
     ] = False,
+    csv: Annotated[Path | None, typer.Option(help="Write all coordinates and efforts as a CSV file.")] = None,
+    force: ForceOption = False,
 ) -> None:
     """The state of rest of a robot: how its links sag, and the efforts that hold it."""
     import numpy as np
@@ -40,6 +43,8 @@ def equilibrium(
     from pliant.dynamics import Dynamics
     from pliant.model.plausible import description_limits
 
+    if csv is not None:
+        check_folder(csv, (".csv",), beginning="coordinate,value")
     loaded = pliant.load(robot)
     arm = Dynamics(loaded, compile="never")
     q = configuration_of(arm, at or [])
@@ -62,6 +67,11 @@ def equilibrium(
     joints = {name: float(q[arm.names.index(name)]) for name in loaded.joint_coordinates}
     richer = [] if rates or off else left_out(loaded, joints, loads=loads, followers=followers)
     warn([*description_limits(loaded), *found.warnings, *richer])
+    if csv is not None:
+        from pliant.results.tables import write_rows
+
+        write_rows(csv, ("coordinate", "value", "unit", "effort", "effort unit"), found.rows())
+        typer.echo(f"written to {csv}")
 
 
 def _listed(values: Iterable[float]) -> str:

@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pliant.cli.terminal import ForceOption, RobotArgument, check_picture, emit, number, plain, refuse, table, warn
+from pliant.cli.terminal import (
+    ForceOption,
+    RobotArgument,
+    check_folder,
+    check_picture,
+    emit,
+    number,
+    plain,
+    refuse,
+    table,
+    warn,
+)
 from pliant.cli.wrenches import FollowerOption, LoadOption, RateOption, loads_of, rates_of
 
 if TYPE_CHECKING:
@@ -54,6 +65,7 @@ def modes(
         typer.Option(help="JOINT=SPEED, such as hub=600rpm: frequencies over the speed of a joint, up to this one."),
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the modes into this PNG, SVG or PDF file.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="Write all modes, or frequencies over speed, as a CSV file.")] = None,
     force: ForceOption = False,
     dynamics: Annotated[
         str, typer.Option(help="What computes the equations of motion: recursive, dual_screw (linearised), ...")
@@ -69,6 +81,8 @@ def modes(
     from pliant.model.plausible import description_limits
 
     check_picture(plot)
+    if csv is not None:
+        check_folder(csv, (".csv",), beginning="mode,frequency" if spin is None else "speed of ")
     loaded = pliant.load(robot)
     if weightless:
         loaded = loaded.with_changes(gravity=(0.0, 0.0, 0.0))
@@ -89,7 +103,7 @@ def modes(
                 f"--spin: it stands alone, about straight links without loads; leave {', '.join(given)} out, or take "
                 "--rate JOINT=SPEED instead of --spin for one speed with loads"
             )
-        over_speed(loaded, spin, _values(loaded, at or []), SPUN if count is None else count, plot)
+        over_speed(loaded, spin, _values(loaded, at or []), SPUN if count is None else count, plot, csv)
         return
     count = SHOWN_MODES if count is None else count
     try:
@@ -120,6 +134,12 @@ def modes(
     finer = [] if rates or loads or followers else _convergence(arm, joints, free, convergence, count)
     richer = [] if rates else left_out(loaded, joints, locked=not free, loads=loads, followers=followers)
     warn([*description_limits(loaded), *found.warnings, *finer, *richer])
+    if csv is not None:
+        from pliant.analysis.modes import MODE_COLUMNS
+        from pliant.results.tables import write_rows
+
+        write_rows(csv, MODE_COLUMNS, found.rows())
+        typer.echo(f"\nwritten to {csv}")
     if plot is not None:
         from pliant.pictures.mode_plot import draw_modes
 

@@ -20,7 +20,9 @@ SHOWN = 4
 TURN = 6.283185307179586
 
 
-def over_speed(robot: Robot, given: str, at: Mapping[str, float], count: int, plot: Path | None) -> None:
+def over_speed(
+    robot: Robot, given: str, at: Mapping[str, float], count: int, plot: Path | None, csv: Path | None
+) -> None:
     """Print, and draw, frequencies from rest to the speed of ``given``, JOINT=SPEED."""
     import numpy as np
 
@@ -44,6 +46,17 @@ def over_speed(robot: Robot, given: str, at: Mapping[str, float], count: int, pl
         "dynamic: dynamic stiffness alone, links of linear bending; stiffened: with the geometric stiffness of\n"
         "internal forces, as second-order links have it. 0: it does not swing, a displacement runs away",
     )
+    if csv is not None:
+        from pliant.results.tables import write_rows
+
+        heads = [f"{k + 1}, {word} [Hz]" for k in range(size) for word in ("dynamic", "stiffened")]
+        curves = [found.softened, found.stiffened]
+        rows_of = (
+            (float(speed), *(float(curve[i, k]) / TURN for k in range(size) for curve in curves))
+            for i, speed in enumerate(speeds)
+        )
+        write_rows(csv, (f"speed of {found.joint} [rad/s]", *heads), rows_of)
+        typer.echo(f"\nwritten to {csv}")
     if plot is not None:
         from pliant.pictures.speed_plot import draw_speed
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -38,13 +39,28 @@ def view(
         ),
     ] = None,
     force: ForceOption = False,
+    channels: Annotated[
+        str | None, typer.Option(help="Of plots and tables: their channels, such as tip.z,shoulder.torque.")
+    ] = None,
+    looks: Annotated[
+        str | None,
+        typer.Option("--view", help="Of films: xy, xz, yz, corner, or AZIMUTH,ELEVATION in degrees."),
+    ] = None,
+    size: Annotated[str | None, typer.Option(help="WIDTHxHEIGHT: of films in pixels, of plots in inches.")] = None,
+    seconds: Annotated[float | None, typer.Option(help="Length of a film, s.")] = None,
+    exaggeration: Annotated[float | None, typer.Option(help="Of films: factor of what bending does.")] = None,
     browser: Annotated[bool, typer.Option(help="Open the report or the scene in the browser.")] = True,
     port: Annotated[int, typer.Option(min=1, max=65535, help="Of the scene; the next free one if it is taken.")] = 8080,
 ) -> None:
     """Write the report of stored runs and open it, write plots, a film or a table, or look at all of it --live."""
+    asked: dict[str, Any] = {
+        "channels": channels, "view": looks, "size": size, "seconds": seconds, "exaggeration": exaggeration
+    }  # fmt: skip
+    asked = {name: value for name, value in asked.items() if value is not None}
     if live:
         if output is not None:
             refuse("--live shows a scene and writes nothing; leave --output out")
+        _require_none(asked, "the scene in the browser")
         scene = _scene(shown, port, browser)
         typer.echo(f"{scene.url} until Ctrl-C")
         scene.wait()
@@ -57,6 +73,7 @@ def view(
     runs = [Path(name) for name in shown]
     path = page_path(runs, output)
     if path.suffix.lower() in PAGES:
+        _require_none(asked, f"{path}, a report")
         path = write_page(runs, output)
         typer.echo(f"written to {path}")
         if browser:
@@ -64,7 +81,7 @@ def view(
 
             webbrowser.open(path.resolve().as_uri())
         return
-    _write(runs, path)
+    _write(runs, path, asked)
     typer.echo(f"written to {path}")
 
 
@@ -72,7 +89,36 @@ def _is_run(name: str) -> bool:
     return Path(name).suffix.lower() in RUNS
 
 
-def _write(runs: list[Path], path: Path) -> None:
+def _require_none(asked: Mapping[str, Any], what: str) -> None:
+    if asked:
+        refuse(f"--{next(iter(asked))}: {what}, does not take it; it is for plots, films and tables (see --help)")
+
+
+TAKEN = {"plots": ("channels", "size"), "films": ("view", "size", "seconds", "exaggeration"), "tables": ("channels",)}
+
+
+def _options(asked: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """What a kind of output was asked for, as its function takes it."""
+    _require_none({name: value for name, value in asked.items() if name not in TAKEN[kind]}, f"one of the {kind}")
+    out = dict(asked)
+    if "channels" in out:
+        out["channels"] = [name.strip() for name in out["channels"].split(",") if name.strip()]
+    if "size" in out:
+        out["size"] = _pair("size", out["size"], "x", int if kind == "films" else float)
+    if "view" in out and "," in out["view"]:
+        out["view"] = _pair("view", out["view"], ",", float)
+    return out
+
+
+def _pair(name: str, text: str, mark: str, kind: Callable[[str], Any]) -> tuple[Any, Any]:
+    first, _, second = text.partition(mark)
+    try:
+        return kind(first), kind(second)
+    except ValueError:
+        refuse(f"--{name} is '{text}'; it must be two numbers, such as {'800x600' if mark == 'x' else '-60,20'}")
+
+
+def _write(runs: list[Path], path: Path, asked: Mapping[str, Any]) -> None:
     """Plots, a film or a table of one run."""
     from pliant.pictures.animation import FILMS
     from pliant.pictures.canvas import PICTURES
@@ -86,13 +132,20 @@ def _write(runs: list[Path], path: Path) -> None:
     ending = path.suffix.lower()
     if ending in FILMS:
         check_film(path)
+    kind = "plots" if ending in PICTURES else "films" if ending in FILMS else "tables"
+    options = _options(asked, kind)
     result = Result.load(runs[0])
-    if ending in PICTURES:
-        result.plot(path)
-    elif ending in FILMS:
-        result.animate(path)
-    else:
-        result.to_csv(path)
+    try:
+        for name in options.get("channels", ()):
+            result.channel(name)
+        if kind == "plots":
+            result.plot(path, **options)
+        elif kind == "films":
+            result.animate(path, **options)
+        else:
+            result.to_csv(path, **options)
+    except (ValueError, KeyError) as error:
+        refuse(str(error.args[0]))
 
 
 def _scene(shown: list[str], port: int, browser: bool) -> Viewer:

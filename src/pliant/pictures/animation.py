@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.model.files import mark, written
-from pliant.pictures.canvas import FLEXIBLE_EDGE, GREY, INK, LOAD, PALE, PAPER, RIGID, RIGID_EDGE, TRACE
-from pliant.pictures.film import Film, make_film, view_of
+from pliant.pictures.canvas import FLEXIBLE_EDGE, GREY, INK, LOAD, PALE, PAPER, RIGID, RIGID_EDGE, TRACE, named_view
+from pliant.pictures.film import Film, exaggerated, make_film, view_of
 from pliant.pictures.robot_solids import RobotSolids
 from pliant.pictures.solids import Kind
 from pliant.pictures.words import as_written
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from pliant.dynamics import Dynamics
-    from pliant.pictures.canvas import Viewpoint
+    from pliant.pictures.canvas import View, Viewpoint
 
 Floats = NDArray[np.float64]
 
@@ -54,14 +54,35 @@ def check_film(path: Path, seconds: float = LONGEST) -> None:
         raise RuntimeError(f"{path}: an MP4 film needs the program ffmpeg, which is not installed; take .gif or .html")
 
 
-def draw_film(arm: Dynamics, time: Floats, q: Floats, path: Path, seconds: float, title: str) -> None:
-    """Write a GIF or an MP4 of the motion through configurations q (N, n) at times (N,), so many seconds long."""
+def draw_film(
+    arm: Dynamics,
+    time: Floats,
+    q: Floats,
+    path: Path,
+    seconds: float,
+    title: str,
+    *,
+    view: View | None = None,
+    size: tuple[int, int] | None = None,
+    exaggeration: float = 1.0,
+) -> None:
+    """Write a GIF or an MP4 of the motion through configurations q (N, n) at times (N,), so many seconds long.
+
+    view          xy, xz, yz, corner, or azimuth and elevation in degrees; default: what shows the motion best
+    size          width and height, pixels
+    exaggeration  factor of what bending does
+    """
     check_film(path, seconds)
     ending = path.suffix.lower()
     rate, dots = QUALITY[ending]
-    film = make_film(arm, time, q, max(round(seconds * rate), 2))
-    scene = _Scene(film, _Faces(arm, film, view_of(arm, film)), title)
-    scene.figure.set_dpi(dots)
+    film = make_film(arm, time, exaggerated(arm, q, exaggeration), max(round(seconds * rate), 2))
+    # widths of lines and letters are those of a page of the usual height
+    width, height = (WIDTH, HEIGHT) if size is None else (HEIGHT * size[0] / size[1], HEIGHT)
+    if exaggeration != 1:
+        title = f"{title}, bending {exaggeration:g} times"
+    looks = view_of(arm, film) if view is None else named_view(view)
+    scene = _Scene(film, _Faces(arm, film, looks), title, width, height)
+    scene.figure.set_dpi(dots if size is None else size[1] / HEIGHT)
     # a run with few samples gives fewer pictures, each shown for longer
     with written(path) as beside:
         if ending == ".gif":
@@ -124,12 +145,13 @@ class _Faces:
 class _Scene:
     """A figure with the strokes and the faces of a film, moved from picture to picture."""
 
-    def __init__(self, film: Film, faces: _Faces, title: str) -> None:
+    def __init__(self, film: Film, faces: _Faces, title: str, width: float, height: float) -> None:
         from matplotlib.collections import PolyCollection
         from matplotlib.figure import Figure
 
         self.film, self.faces, self.view = film, faces, faces.view
-        self.figure: Figure = Figure(figsize=(WIDTH, HEIGHT), facecolor=PAPER)
+        self.width, self.height = width, height
+        self.figure: Figure = Figure(figsize=(width, height), facecolor=PAPER)
         axes: Any = self.figure.add_axes((0.0, 0.0, 1.0, 1.0))
         axes.axis("off")
         self._fit(axes)
@@ -143,20 +165,20 @@ class _Scene:
         # beams that are thinner than a line are still seen
         self.solids: Any = PolyCollection([], linewidths=0.2, zorder=3)
         axes.add_collection(self.solids, autolim=False)
-        head = 1 - 0.25 / HEIGHT
-        self.figure.text(0.3 / WIDTH, head, as_written(title), weight="bold", color=INK, va="center")
-        self.clock = self.figure.text(1 - 0.3 / WIDTH, head, "", ha="right", color=GREY, va="center")
+        head = 1 - 0.25 / height
+        self.figure.text(0.3 / width, head, as_written(title), weight="bold", color=INK, va="center")
+        self.clock = self.figure.text(1 - 0.3 / width, head, "", ha="right", color=GREY, va="center")
 
     def _fit(self, axes: Any) -> None:
         """Limits that hold the whole motion below the head, to one scale."""
         xy = self.view.project(np.concatenate([self.film.points, self.faces.corners()]))
         low, high = xy.min(axis=0), xy.max(axis=0)
-        free = WIDTH - 2 * MARGIN, HEIGHT - HEAD - 2 * MARGIN
+        free = self.width - 2 * MARGIN, self.height - HEAD - 2 * MARGIN
         inch = max(float((high - low)[0]) / free[0], float((high - low)[1]) / free[1], 1e-9)
         x, y = (low + high) / 2
-        axes.set_xlim(x - inch * WIDTH / 2, x + inch * WIDTH / 2)
-        bottom = y - inch * (HEIGHT - HEAD) / 2
-        axes.set_ylim(bottom, bottom + inch * HEIGHT)
+        axes.set_xlim(x - inch * self.width / 2, x + inch * self.width / 2)
+        bottom = y - inch * (self.height - HEAD) / 2
+        axes.set_ylim(bottom, bottom + inch * self.height)
 
     def show(self, k: int) -> None:
         """Set everything to one picture."""

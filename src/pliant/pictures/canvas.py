@@ -66,6 +66,23 @@ def corner_view(azimuth: float = -58.0, elevation: float = 20.0) -> Viewpoint:
     return Viewpoint(right, np.cross(towards, right), is_flat=False)
 
 
+View = str | tuple[float, float]
+"""xy, xz, yz, corner, or azimuth and elevation in degrees."""
+VIEWS = ("xy", "xz", "yz", "corner")
+
+
+def named_view(given: View) -> Viewpoint:
+    """The viewpoint that a user names."""
+    if isinstance(given, str):
+        if given not in VIEWS:
+            raise ValueError(f"view is '{given}'; it must be {', '.join(VIEWS)}, or azimuth and elevation in degrees")
+        return corner_view() if given == "corner" else straight_view({"yz": 0, "xz": 1, "xy": 2}[given])
+    angles = np.asarray(given, dtype=float)
+    if angles.shape != (2,) or not np.isfinite(angles).all():
+        raise ValueError(f"view is {given!r}; it must be {', '.join(VIEWS)}, or azimuth and elevation in degrees")
+    return corner_view(float(angles[0]), float(angles[1]))
+
+
 def best_view(points: Array, axes: Array) -> Viewpoint:
     """Onto the plane in which the robot moves if there is one, otherwise from a corner.
 

@@ -70,6 +70,16 @@ def make_film(arm: Dynamics, time: Floats, q: Floats, pictures: int = MOST_PICTU
     return Film(time[rows], q, seen, bent.position("tip"), bent.loads())
 
 
+def exaggerated(arm: Dynamics, q: Floats, factor: float) -> Floats:
+    """Configurations (N, n) whose difference from the rigid robot's is so many times as large."""
+    if not (np.isfinite(factor) and factor >= 0):
+        raise ValueError(f"exaggeration is {factor:g}; it must be a number, not below zero")
+    if factor == 1:
+        return q
+    rigid = unbent(arm, q)
+    return np.asarray(rigid + factor * (q - rigid))
+
+
 def view_of(arm: Dynamics, film: Film) -> Viewpoint:
     """Onto the plane of the motion if there is one, otherwise from a corner."""
     from pliant.pictures.reference_pose import place_links

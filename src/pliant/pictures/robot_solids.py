@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 SYMBOL = 0.014
 """Radius of what has no size of its own, as a part of the size of the robot."""
+LARGEST_DRUM = 0.2
+"""Part of a beam that the drum of its joint may hide."""
 NEAR = 1e-9
 
 
@@ -163,6 +165,9 @@ class RobotSolids:
         joint, place = member.joint, self.skeleton.link_place(link.name)
         origin = -joint.R_JB.T @ joint.p_JB
         size = max(1.5 * self.unit, 1.1 * self._thickness(link))
+        if link.beam is not None:
+            # a short beam is seen beside its joint
+            size = min(size, LARGEST_DRUM * link.length)
         if joint.kind == "revolute":
             half = 1.15 * size * joint.axis_B
             yield bar(link.name, "joint", np.array([origin - half, origin + half]), size, (place, place))

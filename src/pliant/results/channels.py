@@ -7,6 +7,8 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from pliant.analysis.along import stress_known
 from pliant.model.once import once_per_element
 from pliant.results.quantities import Quantities
@@ -32,6 +34,9 @@ WORKS = {
     "work.loads": "work of loads and stops since the start",
     "dissipated": "energy lost by friction and damping since the start",
 }
+
+GIMBAL = 1e-9
+"""Cosine of the pitch below which roll and yaw are not told apart."""
 
 STRAIN_WORDS = {
     "bend_y": "curvature in y, factor of a Legendre polynomial",
@@ -69,6 +74,7 @@ def all_channels(quantities: Quantities, info: RunInfo) -> dict[str, Channel]:
     """The channels that are listed, by name."""
     found = [
         *coordinate_channels(quantities),
+        *_attitudes(quantities),
         *_inputs(quantities),
         *_frames(quantities, info),
         *_links(quantities),
@@ -155,6 +161,38 @@ def coordinate_channels(given: Quantities) -> Iterator[Channel]:
         yield Channel(f"{name}.rate", _per_time(unit, "s"), "its rate", _column(s.v, i))
         acceleration = partial(_acceleration, given, i)
         yield Channel(f"{name}.acceleration", _per_time(unit, "s^2"), "its acceleration", acceleration)
+
+
+ATTITUDE = {
+    "roll": "about the x axis of the link",
+    "pitch": "about y, before it",
+    "yaw": "about z, first of the three",
+}
+
+
+def _attitudes(given: Quantities) -> Iterator[Channel]:
+    """Of floating bases: R = Rz(yaw) Ry(pitch) Rx(roll) of the joint's rotation vector."""
+    for link in given.robot.links:
+        if link.joint.type == "free":
+            first = given.arm.names.index(link.joint.coordinates[3])
+            for k, (word, meaning) in enumerate(ATTITUDE.items()):
+                text = f"{word} angle of the floating base, {meaning}"
+                yield Channel(f"{link.joint.name}.{word}", "rad", text, partial(_attitude, given, first, k))
+
+
+def _attitude(given: Quantities, first: int, k: int) -> Floats:
+    from scipy.spatial.transform import Rotation
+
+    turns = Rotation.from_rotvec(given.samples.q[:, first : first + 3]).as_matrix()
+    # at a pitch of 90 degrees roll and yaw are one turn, which counts as yaw
+    level = np.hypot(turns[:, 0, 0], turns[:, 1, 0])
+    upright = level < GIMBAL
+    if k == 1:
+        return np.asarray(np.arctan2(-turns[:, 2, 0], level))
+    if k == 0:
+        return np.where(upright, 0.0, np.unwrap(np.arctan2(turns[:, 2, 1], turns[:, 2, 2])))
+    angles = np.where(upright, np.arctan2(-turns[:, 0, 1], turns[:, 1, 1]), np.arctan2(turns[:, 1, 0], turns[:, 0, 0]))
+    return np.asarray(np.unwrap(angles))
 
 
 def _acceleration(given: Quantities, i: int) -> Floats:

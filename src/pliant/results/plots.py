@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +15,15 @@ from pliant.pictures.canvas import (
     PALE,
     RIGID_EDGE,
     TRACE,
+    View,
     head,
+    named_view,
     new_figure,
     save,
 )
-from pliant.pictures.film import make_film, view_of
+from pliant.pictures.film import exaggerated, make_film, view_of
 from pliant.pictures.words import as_written
+from pliant.results.channels import parts
 from pliant.results.panels import panels
 from pliant.results.spectrum import Spectrum, residual_spectrum
 
@@ -32,6 +36,8 @@ COLOURS = ("#2563eb", "#dc2626", "#16a34a", "#d97706", "#7c3aed", "#0891b2", "#b
 WIDTH, ROW, HEAD, FOOT = 11.0, 2.7, 0.8, 0.5
 FEW = 4
 """So many curves, or more, need a legend with room of its own."""
+SMALLEST, LARGEST = 2.0, 60.0
+"""inches: sizes of pictures that can be read, and that a computer holds."""
 MOTION = 7.5
 """Width of the picture of the motion alone, inches."""
 POSES = 7
@@ -40,13 +46,45 @@ SLOW_FREQUENCIES = 12
 """So many natural frequencies are marked; more would hide the spectrum."""
 
 
-def plot_run(run: Result, path: Path | None = None) -> Figure:
+def plot_channels(
+    run: Result, channels: Sequence[str], path: Path | None = None, size: tuple[float, float] | None = None
+) -> Figure:
+    """Some channels of a run over time, one panel for each, entries of vectors in one panel."""
+    if isinstance(channels, str):
+        channels = [channels]
+    if not channels:
+        raise ValueError("channels is empty; name what shall be drawn, such as tip.z")
+    width, height = size_of(size, (WIDTH, len(channels) * ROW * 0.8 + HEAD))
+    figure = new_figure(width, height)
+    edges = {"left": 0.7 / width, "right": 1 - 0.2 / width, "bottom": FOOT / height, "top": 1 - (HEAD + 0.3) / height}
+    cells: Any = figure.subplots(len(channels), 1, squeeze=False, gridspec_kw={"hspace": 0.6, **edges})
+    for name, axes in zip(channels, cells[:, 0], strict=True):
+        channel, values = run.channel(name), run[name].reshape(len(run), -1)
+        curves = {f"{name}{part}": values[:, k] for k, part in enumerate(parts(values.shape[1]))}
+        lines(axes, run.time, curves, f"{name}, {channel.unit}" if channel.unit else name)
+        _tidy(axes)
+    head(figure, run.info.name, f"robot {run.robot.name}, {run.time[-1]:.4g} s")
+    if path is not None:
+        save(figure, path)
+    return figure
+
+
+def size_of(given: tuple[float, float] | None, usual: tuple[float, float]) -> tuple[float, float]:
+    """Width and height in inches, as asked for or as usual."""
+    if given is None:
+        return usual
+    if len(given) != 2 or not all(SMALLEST <= x <= LARGEST for x in given):
+        raise ValueError(f"size is {given}; width and height must be {SMALLEST:g} to {LARGEST:g} inches")
+    return float(given[0]), float(given[1])
+
+
+def plot_run(run: Result, path: Path | None = None, size: tuple[float, float] | None = None) -> Figure:
     """One page about a run; written to a PNG, SVG or PDF file if a path is given."""
     shown, spectrum = panels(run), residual_spectrum(run)
     count = 1 + len(shown) + (len(spectrum.frequency) > 0)
     rows = -(-count // 2)
-    height = rows * ROW + HEAD
-    figure = new_figure(WIDTH, height)
+    width, height = size_of(size, (WIDTH, rows * ROW + HEAD))
+    figure = new_figure(width, height)
     edges = {"left": 0.06, "right": 0.985, "bottom": FOOT / height, "top": 1 - (HEAD + 0.3) / height}
     grid: Any = figure.add_gridspec(rows, 2, hspace=0.5, wspace=0.14, **edges)
     # the last one takes what is left of its row
@@ -65,11 +103,19 @@ def plot_run(run: Result, path: Path | None = None) -> Figure:
     return figure
 
 
-def motion_figure(run: Result, path: Path | None = None) -> Figure:
+def motion_figure(
+    run: Result,
+    path: Path | None = None,
+    *,
+    view: View | None = None,
+    size: tuple[float, float] | None = None,
+    exaggeration: float = 1.0,
+) -> Figure:
     """The moving robot alone: some of its poses, and the path of its tip."""
-    figure = new_figure(MOTION, MOTION * 0.75)
-    top = 1 - (HEAD + 0.3) / (MOTION * 0.75)
-    _motion(run, figure.add_axes((0.03, 0.03, 0.94, top - 0.03)))
+    width, height = size_of(size, (MOTION, MOTION * 0.75))
+    figure = new_figure(width, height)
+    top = 1 - (HEAD + 0.3) / height
+    _motion(run, figure.add_axes((0.03, 0.03, 0.94, top - 0.03)), view, exaggeration)
     head(figure, run.info.name, f"robot {run.robot.name}, {run.time[-1]:.4g} s")
     if path is not None:
         save(figure, path)
@@ -114,12 +160,15 @@ def lines(axes: Any, time: Any, curves: dict[str, Any], title: str, dashed: dict
         axes.legend(fontsize=7, loc="best")
 
 
-def _motion(run: Result, axes: Any) -> None:
+def _motion(run: Result, axes: Any, looks: View | None = None, exaggeration: float = 1.0) -> None:
     """The robot at some times, the later the darker, and the path of its tip."""
-    film = make_film(run.arm, run.time, run.q, POSES)
-    view = view_of(run.arm, film)
+    q = exaggerated(run.arm, run.q, exaggeration)
+    film = make_film(run.arm, run.time, q, POSES)
+    view = view_of(run.arm, film) if looks is None else named_view(looks)
+    more = f", bending {exaggeration:g} times" if exaggeration != 1 else ""
     _title(
-        axes, f"motion: {len(film.time)} poses from {film.time[0]:g} to {film.time[-1]:.4g} s, and the path of the tip"
+        axes,
+        f"motion: {len(film.time)} poses from {film.time[0]:g} to {film.time[-1]:.4g} s, and the path of the tip{more}",
     )
     for k in range(len(film.time)):
         strength = 0.15 + 0.85 * (k + 1) / len(film.time)
@@ -129,7 +178,8 @@ def _motion(run: Result, axes: Any) -> None:
             axes.plot(*view.project(line.bent[k]).T, color=colour, zorder=2 + k / 100, **style)
         loads = {"ls": "none", "marker": "o", "ms": 6, "mfc": LOAD, "mec": LOAD_EDGE, "alpha": strength}
         axes.plot(*view.project(film.loads[k]).T, zorder=2.005 + k / 100, **loads)
-    axes.plot(*view.project(run["tip.position"]).T, color=TRACE, lw=1.2, zorder=3)
+    way = run["tip.position"] if exaggeration == 1 else run.arm.pose("tip", q).position
+    axes.plot(*view.project(way).T, color=TRACE, lw=1.2, zorder=3)
     axes.set_aspect("equal", adjustable="datalim")
     axes.axis("off")
 

@@ -64,8 +64,13 @@ def write_report(run: Result, path: Path) -> None:
 
 def write_film_page(run: Result, path: Path) -> None:
     """Write a page with nothing but the film."""
+    write_file(path, film_page(run))
+
+
+def film_page(run: Result) -> str:
+    """A page with nothing but the film."""
     body = [f"<h1>{escape(run.info.name)}</h1>", '<div id="film"></div>']
-    write_file(path, page(run.info.name, body, {"films": [film_data(run)]}))
+    return page(run.info.name, body, {"films": [film_data(run)]})
 
 
 def page(title: str, body: Iterable[str], data: dict[str, Any]) -> str:

@@ -22,7 +22,23 @@ if TYPE_CHECKING:
 
     from pliant.analysis.along import AlongBeam
     from pliant.model.robot import Robot
+    from pliant.pictures.canvas import View
     from pliant.viewer.server import Viewer
+
+LEAST_PIXELS, MOST_PIXELS = 160, 8000
+
+
+class NotebookFilm:
+    """A film in three dimensions that a notebook plays in a frame of its own."""
+
+    def __init__(self, page: str, height: int) -> None:
+        self.page, self.height = page, height
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        style = f"width: 100%; height: {int(self.height)}px; border: 0"
+        return f'<iframe srcdoc="{escape(self.page)}" sandbox="allow-scripts" style="{style}"></iframe>'
 
 
 class Result:
@@ -205,20 +221,43 @@ class Result:
 
     # ---- looking and keeping
 
-    def plot(self, path: str | Path | None = None) -> Figure:
+    def plot(
+        self,
+        path: str | Path | None = None,
+        *,
+        channels: Sequence[str] | None = None,
+        size: tuple[float, float] | None = None,
+    ) -> Figure:
         """Joint positions, deflections, torques, energies and the spectrum of the vibration left over.
 
-        path  PNG, SVG or PDF file to write
+        path      PNG, SVG or PDF file to write
+        channels  these instead, one panel for each: "tip.z", "shoulder.torque"
+        size      width and height, inches
         """
-        from pliant.results.plots import plot_run
+        from pliant.results.plots import plot_channels, plot_run
 
-        return plot_run(self, None if path is None else Path(path))
+        file = None if path is None else Path(path)
+        return plot_run(self, file, size) if channels is None else plot_channels(self, channels, file, size)
 
-    def draw(self, path: str | Path | None = None) -> Figure:
-        """A picture of the moving robot; ``path``: PNG, SVG or PDF file to write."""
+    def draw(
+        self,
+        path: str | Path | None = None,
+        *,
+        view: View | None = None,
+        size: tuple[float, float] | None = None,
+        exaggeration: float = 1.0,
+    ) -> Figure:
+        """A picture of the moving robot.
+
+        path          PNG, SVG or PDF file to write
+        view          xy, xz, yz, corner, or azimuth and elevation in degrees; default: what shows the motion best
+        size          width and height, inches
+        exaggeration  factor of what bending does
+        """
         from pliant.results.plots import motion_figure
 
-        return motion_figure(self, None if path is None else Path(path))
+        file = None if path is None else Path(path)
+        return motion_figure(self, file, view=view, size=size, exaggeration=exaggeration)
 
     def save(self, path: str | Path, *, channels: bool = True) -> None:
         """Write the run to an HDF5 file, with its robot and study; its layout is told in ``results/storage.py``.
@@ -278,18 +317,42 @@ class Result:
         shown: Viewer = made_by("viewer.server", "view_runs")([self, *others], port=port, browser=browser)
         return shown
 
-    def animate(self, path: str | Path, *, seconds: float | None = None) -> None:
+    def film(self, height: int = 640) -> NotebookFilm:
+        """The film in three dimensions for a notebook, which shows it so many pixels high."""
+        from pliant.results.report import film_page
+
+        return NotebookFilm(film_page(self), height)
+
+    def animate(
+        self,
+        path: str | Path,
+        *,
+        seconds: float | None = None,
+        view: View | None = None,
+        size: tuple[int, int] | None = None,
+        exaggeration: float = 1.0,
+    ) -> None:
         """Write a film of the moving robot: GIF, MP4 (needs ffmpeg) or HTML.
 
-        seconds  length of the film; default: the simulated time, at most 20 s
+        seconds       length of the film; default: the simulated time, at most 20 s
+        view          xy, xz, yz, corner, or azimuth and elevation in degrees; default: what shows the motion best
+        size          width and height, pixels
+        exaggeration  factor of what bending does
+
+        On a page (HTML) the reader plays, turns and exaggerates the film: these are then left out.
         """
         from pliant.pictures.animation import LONGEST, check_film, draw_film
 
         length, file = min(self.time[-1], LONGEST) if seconds is None else seconds, Path(path)
         check_film(file, length)
+        if size is not None and not all(isinstance(x, int) and LEAST_PIXELS <= x <= MOST_PIXELS for x in size):
+            raise ValueError(f"size is {size}; width and height must be {LEAST_PIXELS} to {MOST_PIXELS} pixels")
         if file.suffix.lower() != ".html":
-            draw_film(self.arm, self.time, self.q, file, length, self.info.name)
+            more: dict[str, Any] = {"view": view, "size": size, "exaggeration": exaggeration}
+            draw_film(self.arm, self.time, self.q, file, length, self.info.name, **more)
             return
+        if seconds is not None or view is not None or size is not None or exaggeration != 1:
+            raise ValueError(f"{file}: on a page the reader plays, turns and exaggerates the film; leave these out")
         from pliant.results.report import write_film_page
 
         write_film_page(self, file)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Iterable, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pliant.model.files import written
 from pliant.results.channels import default_channels, parts
 
 if TYPE_CHECKING:
@@ -50,6 +54,14 @@ def dataset(run: Result, channels: list[str] | None = None) -> Dataset:
         arrays, coords={"time": time, **axes}, attrs={"robot": run.robot.name, "run": run.info.name}
     )
     return found
+
+
+def write_rows(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """A CSV file of a line of names and rows of numbers and words, so that every digit comes back."""
+    with written(path) as beside, open(beside, "w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(head)
+        writer.writerows(["" if cell is None else cell for cell in row] for row in rows)
 
 
 def needed(package: str, what: str) -> Any:

@@ -33,6 +33,9 @@ MARKED = 40
 def plot_sweep(sweep: Sweep, path: Path | None = None) -> Figure:
     """One page about a sweep; written to a PNG, SVG or PDF file if a path is given."""
     places = [place for place in sweep.varied if sweep[place].dtype.kind == "f" and len(set(sweep[place])) > 1]
+    if sweep.info.how == "zip":
+        # the places move together along one path
+        places = places[:1]
     numbers, histories = sweep.numbers[:MOST], sweep.histories[:MOST]
     many = len(places) > 2 and bool(numbers)
     count = (1 if many else len(numbers)) + len(histories)
@@ -75,7 +78,8 @@ def _number(sweep: Sweep, places: list[str], name: str, axes: Axes) -> None:
         return
     if len(places) == 1:
         x = sweep[places[0]]
-        order = np.argsort(x, kind="stable")
+        # a path may turn back
+        order = np.arange(len(x)) if sweep.info.how == "zip" else np.argsort(x, kind="stable")
         axes.plot(x[order], values[order], color=COLOUR, marker="o" if len(x) <= MARKED else "", markersize=3.5)
         axes.set_xlabel(_label(sweep, places[0]))
     else:
