@@ -273,7 +273,11 @@ class TreeDynamics:
         )
 
     def coriolis(self, q: States, v: States) -> Floats:
-        """C (n, n), the Christoffel matrix: C v are the velocity forces and dM/dt - 2 C is skew."""
+        """C (n, n), the Christoffel matrix: C v are the velocity forces and dM/dt - 2 C is skew.
+
+        Methods of first order in the elastic coordinates, such as dual_screw, drop terms of M and of the velocity
+        forces apart: C v are their velocity forces, and dM/dt - 2 C is skew where nothing elastic moves or is bent.
+        """
         # the velocity forces are quadratic in v with the symmetric Christoffel symbols: C = (d(C v)/dv) / 2
         return 0.5 * self._christoffel(q, v, self._nothing)
 

@@ -283,3 +283,25 @@ def test_a_taper_between_different_polygons():
     root, tip = Polygon(points=rectangle(1, 2)), Polygon(points=circle(0.5, 8))
     with pytest.raises(ModelError, match="the same number of points"):
         root.constants(tip, np.array([0.5]))
+
+
+def test_lines_that_cross_are_found_where_they_do():
+    """Two outlines: apart, one through the other, and one whose lines meet the other's only beyond their ends."""
+    from pliant.model.section_solver import crossing
+
+    square = [(0.0, 0.0), (2.0, 0.0), (2.0, 2.0), (0.0, 2.0)]
+
+    def beside(dx, dy):
+        # turned, so that no line is parallel to one of the square
+        return [(dx + 1.0, dy), (dx + 2.0, dy + 1.1), (dx + 0.9, dy + 2.0), (dx, dy + 0.8)]
+
+    assert crossing([square]) is None
+    for dx in (-3.0, 0.0, 3.0):
+        for dy in (-3.0, 3.0):
+            assert crossing([square, beside(dx, dy)]) is None
+    x, y = crossing([square, beside(1.5, 0.2)])
+    # on the right side of the square, between two corners of the other
+    assert x == pytest.approx(2.0, abs=1e-12)
+    assert 0.2 < y < 2.2
+    bow = [(0.0, 0.0), (2.0, 2.0), (2.0, 0.0), (0.0, 2.0)]
+    assert crossing([bow]) == pytest.approx([1.0, 1.0], abs=1e-12)

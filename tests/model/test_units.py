@@ -221,3 +221,13 @@ def test_an_angular_acceleration_is_no_other():
     for text in ("3 deg/s", "3 m/s^2", "3 Hz/s"):
         with pytest.raises(PydanticCustomError, match="it must be an angular acceleration, for example '90 deg/s\\^2'"):
             Quantity("rad/s^2").read(text, {"units": True})
+
+
+@pytest.mark.parametrize(
+    ("small", "large", "ratio"),
+    [("mg", "g", 1e-3), ("g", "kg", 1e-3), ("kg", "t", 1e-3), ("mm", "m", 1e-3), ("ms", "s", 1e-3), ("N", "kN", 1e-3)],
+)
+def test_small_units_are_parts_of_large_ones(small, large, ratio):
+    (few, of_small), (many, of_large) = parse(f"1 {small}"), parse(f"1 {large}")
+    assert of_small == of_large
+    assert few == pytest.approx(ratio * many, rel=1e-14)

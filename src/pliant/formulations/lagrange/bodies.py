@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.bodies.modal_body import Array, ModalBody
+from pliant.formulations.lagrange.latex_names import latex_index
 from pliant.formulations.lagrange.names import AXES, Constant, Kind, Names, Origin
 from pliant.formulations.lagrange.series import Series
 
@@ -96,7 +97,7 @@ class LinkNames:
         # 11 for shapes 1 and 1, but 1,11 for 1 and 11, and words apart
         apart = any(len(word) > 2 or (len(word) == 2 and word.isdigit()) for word in words)
         label = ",".join([str(self.number), ("," if apart else "").join(words)] if words else [str(self.number)])
-        label = label.replace("_", r"\_")
+        label = latex_index(label)
         head, underscore, mark = latex.partition("_")
         mark = mark.strip("{}")
         return Constant(

@@ -38,13 +38,13 @@ from pliant.formulations.lagrange.chain import (
 )
 from pliant.formulations.lagrange.described import attitude_coordinates, elastic_coordinates, rigid_part
 from pliant.formulations.lagrange.followers import tie_followers
+from pliant.formulations.lagrange.latex_names import latex_index
 from pliant.formulations.lagrange.names import AXES, Constant, Coordinate, Kind, Names, Origin
 from pliant.formulations.lagrange.sections import (
     WHOLE,
     Map,
     Place,
     TurningSection,
-    escaped,
     matrix_map,
     single_axis,
     turn_out,
@@ -363,7 +363,7 @@ class _Builder:
     def _deflection(self, placed: _Placed, frame: str, shapes: Sequence[Vector]) -> list[Series]:
         """Phi_d q_e of a frame, abbreviated in directions in which several coordinates move it."""
         number = placed.own.number
-        mark, label = ("", f"{number}") if frame == "tip" else (f"_{frame}", f"{number},{escaped(frame)}")
+        mark, label = ("", f"{number}") if frame == "tip" else (f"_{frame}", f"{number},{latex_index(frame)}")
         out = []
         for d, letter in enumerate(AXES):
             parts = [

@@ -15,6 +15,7 @@ from pliant.formulations.lagrange.expression import (
     short_number,
     to_text,
 )
+from pliant.formulations.lagrange.latex_names import latex_text
 
 if TYPE_CHECKING:
     from pliant.formulations.lagrange.equations import Equations
@@ -89,10 +90,37 @@ def _pair(i: int, k: int) -> str:
     return f"{i + 1}{k + 1}" if max(i, k) < 9 else f"{i + 1},{k + 1}"
 
 
-def _friction(eq: Equations) -> str:
-    if not eq.system.friction:
-        return ""
-    return "Dry friction f_c tanh(r/eps) of the motor rate r of each joint that has it acts in addition."
+@dataclass(frozen=True, slots=True)
+class _Note:
+    """A line below the matrices: as text, and in LaTeX between words."""
+
+    text: str
+    latex: str
+
+
+def _notes(eq: Equations) -> Iterator[_Note]:
+    """What the functions in the entries are, and dry friction."""
+    used = {f for i, f in eq.names.functions.items() if i in eq.names.needed(eq.system.all_series())}
+    if any(f.order is not None for f in used):
+        yield _Note(
+            "c_k(s) = 1/k! - s/(k+2)! + s^2/(k+4)! - ... of the squared angle s of a turn: with x = sqrt(s) these are "
+            "c_1 = sin(x)/x, c_2 = (1 - cos(x))/x^2, c_3 = (x - sin(x))/x^3, c_4 = (x^2/2 - 1 + cos(x))/x^4, and "
+            "c_(k+2) = (1/k! - c_k)/s.",
+            r"$c_k(s) = \frac{1}{k!} - \frac{s}{(k+2)!} + \frac{s^2}{(k+4)!} - \dots$ of the squared angle $s$ of a "
+            r"turn: with $x = \sqrt{s}$ these are $c_1 = \frac{\sin x}{x}$, $c_2 = \frac{1 - \cos x}{x^2}$, "
+            r"$c_3 = \frac{x - \sin x}{x^3}$, $c_4 = \frac{x^2/2 - 1 + \cos x}{x^4}$, and "
+            r"$c_{k+2} = (1/k! - c_k)/s$.",
+        )
+    if any(f.order is None for f in used):
+        yield _Note(
+            "cay(s) = 4/(4 + s) of the squared angle s of a turn.",
+            r"$\mathrm{cay}(s) = \frac{4}{4 + s}$ of the squared angle $s$ of a turn.",
+        )
+    if eq.system.friction:
+        yield _Note(
+            "Dry friction f_c tanh(r/eps) of the motor rate r of each joint that has it acts in addition.",
+            r"Dry friction $f_c \tanh(r/\varepsilon)$ of the motor rate $r$ of each joint that has it acts too.",
+        )
 
 
 # ---------------------------------------------------------------- LaTeX
@@ -110,22 +138,22 @@ _LATEX_HEAD = r"""\documentclass[a4paper,10pt]{article}
 
 def to_latex_document(eq: Equations) -> str:
     """A document that pdflatex turns into pages; long entries are broken over lines."""
-    out = [_LATEX_HEAD, rf"\section*{{Equations of motion of {_latex_text(eq.robot)}}}", ""]
+    out = [_LATEX_HEAD, rf"\section*{{Equations of motion of {latex_text(eq.robot)}}}", ""]
     out += [r"\[", EQUATION, r"\]", ""]
-    out += [_latex_text(line) for line in eq.scope]
-    rows = [f"${c.latex}$ & {_latex_text(c.robot_name)} & {_latex_unit(c.unit)}" for c in eq.coordinates]
+    out += [latex_text(line) for line in eq.scope]
+    rows = [f"${c.latex}$ & {latex_text(c.robot_name)} & {_latex_unit(c.unit)}" for c in eq.coordinates]
     out += _latex_table("lll", "symbol & coordinate & unit", rows)
     for part in _parts(eq):
-        remark = _latex_text(part.remark).replace(r"\textbackslash{}dot M - 2 D", r"$\dot M - 2 D$")
+        remark = latex_text(part.remark).replace(r"\textbackslash{}dot M - 2 D", r"$\dot M - 2 D$")
         out += [rf"\subsection*{{{part.title}}}", remark]
         out += [*_latex_entries(part.entries), ""]
-    if friction := _friction(eq):
-        out += [_latex_text(friction), ""]
+    for note in _notes(eq):
+        out += [note.latex, ""]
     if eq.constants:
         out.append(r"\subsection*{Constants}")
         closed = any(c.closed for c in eq.constants)
         rows = [
-            f"${c.latex}$ & {_latex_value(c.value)} & {_latex_unit(c.unit)} & {_latex_text(c.meaning)}"
+            f"${c.latex}$ & {_latex_value(c.value)} & {_latex_unit(c.unit)} & {latex_text(c.meaning)}"
             + (f" & {f'${c.closed}$' if c.closed else ''}" if closed else "")
             for c in eq.constants
         ]
@@ -157,13 +185,6 @@ def _latex_unit(unit: str) -> str:
     return unit.replace("^2", "$^2$").replace("^3", "$^3$")
 
 
-_SPECIAL = {"\\": r"\textbackslash{}", "_": r"\_", "&": r"\&", "%": r"\%", "#": r"\#", "$": r"\$", "^": r"\^{}"}
-
-
-def _latex_text(text: str) -> str:
-    return "".join(_SPECIAL.get(letter, letter) for letter in text)
-
-
 # ---------------------------------------------------------------- Markdown
 
 
@@ -183,8 +204,8 @@ def to_markdown(eq: Equations) -> str:
                 continue
             body = [rf"{entry.latex} &= {first} \\", *(rf"&\quad {line} \\" for line in rest)]
             out += ["$$", r"\begin{aligned}", *body, r"\end{aligned}", "$$", ""]
-    if friction := _friction(eq):
-        out += [friction, ""]
+    for note in _notes(eq):
+        out += [note.latex, ""]
     if eq.constants:
         closed = any(c.closed for c in eq.constants)
         out += ["", "## Constants", "", "| symbol | value | unit | meaning |" + (" closed form |" if closed else "")]
@@ -228,8 +249,7 @@ def to_html(eq: Equations) -> str:
         remark = escape(part.remark).replace(r"\dot M - 2 D", "dM/dt − 2D")
         out += [f"<h2>{escape(part.title)}</h2>", f"<p>{remark}</p>"]
         out += [_html_entry(entry) for entry in part.entries]
-    if friction := _friction(eq):
-        out.append(f"<p>{escape(friction)}</p>")
+    out += [f"<p>{escape(note.text)}</p>" for note in _notes(eq)]
     if eq.constants:
         out.append("<h2>Constants</h2>")
         closed = any(c.closed for c in eq.constants)
@@ -292,8 +312,8 @@ def to_plain_text(eq: Equations) -> str:
     out += ["[coordinates]", *(f"{c.name} = {c.robot_name}  # {c.unit}" for c in eq.coordinates), ""]
     for part in _parts(eq):
         out += [f"[{part.title}]", *(f"{entry.text} = {to_text(entry.value)}" for entry in part.entries), ""]
-    if friction := _friction(eq):
-        out += [f"# {friction}", ""]
+    for note in _notes(eq):
+        out += [f"# {note.text}", ""]
     if eq.constants:
         out.append("[constants]")
         for c in eq.constants:

@@ -12,6 +12,7 @@ from math import factorial
 import numpy as np
 
 from pliant.bodies.modal_body import Array
+from pliant.formulations.lagrange.latex_names import latex_index
 from pliant.formulations.lagrange.names import AXES, Names
 from pliant.formulations.lagrange.series import Series, Vector, add, cross, inner, powers, scaled
 
@@ -177,18 +178,13 @@ def _component(place: Place, slopes: Sequence[Vector], axis: int) -> tuple[str, 
     name = "_".join(
         word for word in (f"alpha_{place.number}", mark, "" if place.frame == "tip" else place.frame) if word
     )
-    label = f"{place.number}{mark}" + ("" if place.frame == "tip" else f",{escaped(place.frame)}")
+    label = f"{place.number}{mark}" + ("" if place.frame == "tip" else f",{latex_index(place.frame)}")
     parts: Parts = [
         (factor, variables_of(monomial), q)
         for q, slope in zip(place.elastic, slopes, strict=True)
         for monomial, factor in slope[axis].terms.get(0, {}).items()
     ]
     return name, rf"\alpha_{{{label}}}", f"turn of {place.link}.{place.frame} about {AXES[axis]}", parts
-
-
-def escaped(name: str) -> str:
-    """A name as an index in LaTeX."""
-    return name.replace("_", r"\_")
 
 
 def variables_of(monomial: int) -> tuple[int, ...]:
