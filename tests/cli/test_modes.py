@@ -1,6 +1,10 @@
 """``pliant modes`` as a user runs it."""
 
+import re
+
 import pytest
+
+import pliant
 
 
 @pytest.fixture
@@ -91,3 +95,17 @@ def test_what_cannot_spin_is_refused(run, arguments, words):
     done = run("single-flexible-link", *arguments)
     assert done.returncode == 2
     assert words in done.stderr
+
+
+def test_an_assembly_mode_by_its_name(run, tmp_path):
+    """Elbows to the other side: the drives stay, the passive joints follow."""
+    file, robot = tmp_path / "five.yaml", pliant.load("five-bar")
+    modes = {"elbows out": {"left_elbow": 1.3717, "right_elbow": -1.3717}}
+    file.write_text(robot.with_changes(assembly={"modes": modes}).to_yaml(), encoding="utf-8")
+    done = run(str(file), "--at", "elbows out")
+    assert done.returncode == 0, done.stderr
+    assert "left_elbow" in done.stdout
+    values = re.search(r"left_elbow (-?[\d.]+) rad.*right_elbow (-?[\d.]+) rad", done.stdout.replace("\n", " "))
+    assert float(values[1]) > 0 > float(values[2])
+    refused = run(str(file), "--at", "elbows in")
+    assert "or give an assembly mode (elbows out)" in refused.stderr

@@ -204,8 +204,8 @@ def _values(robot: Robot, given: list[str]) -> dict[str, float]:
     for name, text in pose.items():
         bare = isinstance(text, str) and is_number(text)
         if bare and name in turning and abs(found[name]) > 2 * pi:
-            given = f"--at {name}={text}: it is in rad, {abs(found[name]) / (2 * pi):.3g} turns"
-            refuse(f"{given}; write {text}deg, or {text}rad if so many turns are meant")
+            turns = f"--at {name}={text}: it is in rad, {abs(found[name]) / (2 * pi):.3g} turns"
+            refuse(f"{turns}; write {text}deg, or {text}rad if so many turns are meant")
     return found
 
 
