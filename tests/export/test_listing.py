@@ -7,6 +7,7 @@ import subprocess
 import numpy as np
 import pytest
 
+from pliant import Dynamics
 from pliant.export import FUNCTIONS, generate_listing, listing
 
 TOLERANCE = 1e-12
@@ -130,3 +131,11 @@ def test_equal_words_stay_apart(arm):
     q, v, f = np.random.default_rng(2).normal(size=(3, other.size))
     found = run(listing(other, language="python"), "forward", (q, v, f))
     assert np.allclose(found, other.forward(q, v, force=f), rtol=1e-9)
+
+
+def test_the_head_counts_the_variables_that_are_assigned():
+    text = listing(Dynamics("dualemps", compile="never"), language="python")
+    told = int(re.search(r"(\d+) intermediate variables", text)[1])
+    # inputs and parameters stand before the first empty line after them
+    lines = text[text.index("# parameters") : text.index("# results")].splitlines()
+    assert told == sum(" = " in line for line in lines[lines.index("") :])

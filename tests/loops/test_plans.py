@@ -6,6 +6,7 @@ from scipy.integrate import solve_ivp
 
 import pliant.formulations.loops.closed_loops as closed_loops
 from pliant import Dynamics, Robot, equilibrium, simulate
+from pliant.analysis.statics import NoEquilibriumError
 from pliant.formulations.loops.cuts import Plan, Solved
 from pliant.formulations.loops.errors import LoopError
 from pliant.formulations.loops.selection import rank_of
@@ -48,7 +49,7 @@ def near_reference(arm, seed, part):
     """A closed state whose coordinates differ from the reference by a part of the robot's size, and forces."""
     loops, rng = arm.loops, np.random.default_rng(seed)
     scale, reference = loops.column_scale, loops.constraints.reference
-    q = loops.constraints.approach(reference + part * scale * rng.standard_normal(arm.size), []).q
+    q = loops.constraints.approach((reference + part * scale * rng.standard_normal(arm.size))[None], []).q[0]
     J, rates = loops.constraints.scaled(q), 0.1 * rng.standard_normal(arm.size)
     return q, scale * (rates - np.linalg.pinv(J) @ (J @ rates)), rng.standard_normal(arm.size)
 
@@ -201,3 +202,11 @@ def test_what_no_loop_holds_is_refused():
     robot["links"] = [*robot["links"], {"name": "needle", "joint": {"name": "needle", "parent": "boom.tip"}}]
     with pytest.raises(NoInertiaError, match="link 'needle': a coordinate of it moves no inertia and no loop holds it"):
         Dynamics(Robot.model_validate(robot), compile="never").forward(np.zeros(4), np.zeros(4))
+
+
+def test_over_constrained_loops_that_open_are_told_as_such():
+    """Bars that do not stretch cannot bend between three hinges; the forces that are left are rounding."""
+    beam = BAR | {"bending": "second-order", "elements": BAR["elements"] | {"axial": False}}
+    robot = star().with_changes(links=[link.with_changes(beam=beam) for link in star().links])
+    with pytest.raises(NoEquilibriumError, match=r"forces balance only with loop 'a.' open by .* over-constrained"):
+        equilibrium(Dynamics(robot, compile="never"))

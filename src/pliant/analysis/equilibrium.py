@@ -239,10 +239,18 @@ def _no_equilibrium(problem: Statics, x: Floats, reached: str = "") -> str:
         remedy = "Its links bend too far under the loads, or a passive joint cannot come to rest near its start"
     else:
         remedy = "Start nearer to it, change the efforts, or leave them out to hold the drives"
-    return (
-        f"robot '{problem.arm.robot.name}' has no equilibrium near this state: Newton's method leaves "
-        f"{problem.unbalanced(x):.3g} N (N m) unbalanced. {reached}{remedy}"
-    )
+    left = f"Newton's method leaves {problem.unbalanced(x):.3g} N (N m) unbalanced"
+    open_by, redundant = problem.arm.loops.open_by(problem.split(x)[0]), problem.arm.loops.redundant
+    if open_by and redundant and problem.unbalanced(x) <= RESIDUAL * (problem.largest or 1.0):
+        # forces are found that balance; it is the loops that do not close under them
+        name, (distance, angle) = max(open_by.items(), key=lambda item: max(item[1]))
+        left = f"forces balance only with loop '{name}' open by {distance:.2g} m and {angle:.2g} rad"
+        reached = ""
+        remedy = (
+            f"The loops are over-constrained ({', '.join(redundant)} follow from other rows where links are not bent, "
+            "and do not where they are): let the links stretch or bend otherwise too (axial, torsion), or hold less"
+        )
+    return f"robot '{problem.arm.robot.name}' has no equilibrium near this state: {left}. {reached}{remedy}"
 
 
 def _where_it_ends(growing: Statics, x: Floats, s: float) -> str:

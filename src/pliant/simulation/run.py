@@ -32,6 +32,7 @@ from pliant.simulation.integrators.integrator import IntegrationError, Integrato
 from pliant.simulation.integrators.lockstep import Steps, alone
 from pliant.simulation.loads import Disturbance, Stops
 from pliant.simulation.outputs import Outputs, StrainPoint
+from pliant.simulation.passages import Passages
 from pliant.simulation.peaks import Peaks
 from pliant.simulation.per_joint import turn_limits
 from pliant.simulation.recorder import Recorder
@@ -101,6 +102,7 @@ class Run:
         if study.limits == "stop":
             events += limit_events(self.arm, stops=True)
         self.watch = Watch(self.equations, events)
+        self.passages = Passages(self.equations)
         options = study.integrator
         allowed = Tolerance.of(self.equations, options.tolerance, options.absolute, options.groups)
         largest = inf if options.max_step is None else options.max_step
@@ -231,6 +233,12 @@ class Run:
         # a trial step that went astray has been made good
         self.equations.astray = ""
         self.growth.take(piece, integrator)
+        jump = self.passages.look(piece)
+        if jump is not None:
+            self.peaks.look(piece, jump.time)
+            self.recorder.take(piece, jump.time, last=True)
+            integrator.t, integrator.y = jump.time, piece(jump.time)
+            raise IntegrationError(f"{integrator.name}: {jump.words}")
         found = self.watch.look(piece)
         self.happenings += found
         if found and found[-1].stops:

@@ -61,7 +61,7 @@ class ClosedLoops(DenseLoops):
         self._eliminations: dict[tuple[Any, ...], Elimination] = {}
 
     def stabilised(self) -> ClosedLoops:
-        return self if self.stabilise else ClosedLoops(self.constraints, self.coordinates, DECAY)
+        return ClosedLoops(self.constraints, self.coordinates, self.stabilise or DECAY, PASSAGE)
 
     def corrected(self, q: Floats, v: Floats, driven: tuple[int, ...] = ()) -> tuple[Floats, Floats]:
         """A state that is nearly closed, or a batch of them, put onto the loops; ``driven`` coordinates stay.

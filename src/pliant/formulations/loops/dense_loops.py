@@ -19,7 +19,7 @@ from pliant.formulations.loops.coordinates import Coordinates
 from pliant.formulations.loops.forms import Reduced, complement, kkt_solve, platform_complement, reduce, solve_reduced
 from pliant.formulations.loops.loops import DenseForm, Floats, Loops
 from pliant.formulations.loops.planes import end_names
-from pliant.formulations.loops.selection import RANK
+from pliant.formulations.loops.selection import RANK, condition_of
 from pliant.formulations.method import Traced
 
 TWIST = ("x", "y", "z", "rx", "ry", "rz")
@@ -88,6 +88,11 @@ class DenseLoops(Loops):
 
     def condition(self, q: Floats) -> float:
         return self.coordinates.condition(q)
+
+    def least_condition(self, moving: Sequence[int]) -> float:
+        kept = list(self.coordinates.selection.kept)
+        rows = (self.constraints.scaled(q)[kept][:, list(moving)] for q in self.coordinates.samples)
+        return min(condition_of(J, len(kept)) for J in rows)
 
     def jacobian(self, q: Floats) -> Floats:
         return self.constraints.jacobian(q)

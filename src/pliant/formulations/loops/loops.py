@@ -167,6 +167,10 @@ class Loops:
         """Condition number of the scaled constraints at q; infinite where a loop is singular."""
         return 1.0
 
+    def least_condition(self, moving: Sequence[int]) -> float:
+        """The same around the reference pose, where it is least, with all coordinates held but the moving ones."""
+        return 1.0
+
     # ---- states on the loops
 
     def assemble(self, q: Floats, hold: Sequence[str] | None = None, bend: bool | None = None) -> Floats:
