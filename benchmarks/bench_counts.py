@@ -13,6 +13,7 @@ from robots import flexible_chain
 
 from pliant import Dynamics
 from pliant.engine.trace.tape import Operations
+from pliant.verification.published import mohan_saha
 
 LENGTHS = tuple(range(1, 21))
 MODES = (1, 2, 3, 4)
@@ -24,17 +25,6 @@ PICTURE = "operation-counts.png"
 
 Count = tuple[float, float]
 """Multiplications, additions."""
-
-
-def mohan_saha(n: int, m: int) -> Count:
-    """ "Proposed" in Table 1: M_1p n + M_2p and A_1p n + A_2p, with m^ = 1 + 2m."""
-    h = 1 + 2 * m
-    m3 = h**3 / 6 + (2 * m + 15 / 2) * h**2 + (2 * m**2 + 15 * m + 100 / 3) * h
-    a3 = h**3 / 6 + h**2 / 2 + (6 * m**2 + 27 * m + 82 / 3) * h
-    m4 = a4 = (2 * m**2 + 13 * m + 27) * h
-    multiplications = (2 * m**2 + 180 * m + 299 + m3) * n - (124 * m + 229 + m4)
-    additions = (6 * m**2 + 122 * m + 220 + a3) * n - (94 * m + 192 + a4)
-    return multiplications, additions
 
 
 def jain_rodriguez(n: int, m: int) -> Count:
