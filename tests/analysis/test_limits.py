@@ -309,3 +309,18 @@ def test_data_of_second_order_know_it():
     assert "describe the link as a beam with bending: exact" in buckled
     assert "bending: exact has no such limit" in next(iter(slope_words("arm", 2.0, bending="linear", data=True)))
     assert "Gamma_first" in next(iter(slope_words("arm", 0.3, bending="linear", data=True)))
+
+
+@pytest.mark.parametrize(("rate", "told"), [(0.1, False), (0.27, True)])
+def test_slow_rotation_of_a_linear_beam_is_told_from_a_quarter_of_its_frequency(rate, told):
+    beam = Beam(
+        length=1.0,
+        properties=Properties(mass_per_length=1.0, EIz=100.0),
+        modes=Modes(shape="clamped-free", bend_y=2),
+        bending="linear",
+    )
+    robot = Robot(name="rotor", gravity=(0, 0, 0), links=[Link(name="blade", joint=Joint(name="hub"), beam=beam)])
+    arm = Dynamics(robot, compile="never")
+    first = 1.8751040687**2 * 10.0
+    texts = state_limits(arm, np.zeros(3), [rate * first, 0.0, 0.0])
+    assert any("of its first bending frequency" in text for text in texts) == told

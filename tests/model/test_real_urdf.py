@@ -9,9 +9,10 @@ import pliant
 from pliant.model.errors import ModelError, RepairWarning
 from pliant.model.inertia import Rigid
 from pliant.model.library import load
+from pliant.model.possible_inertia import nearest_inertia
 from pliant.model.ties import tie_matrix
 from pliant.model.urdf import parse_urdf
-from pliant.model.urdf_repair import nearest_inertia, words
+from pliant.model.urdf_repair import words
 from pliant.model.urdf_tip import choose_tip
 from pliant.model.yaml_file import read_text
 

@@ -168,6 +168,13 @@ def _problem(
 
 def _solved(problem: Statics) -> tuple[Equilibrium, Floats]:
     """The equilibrium, and all unknowns of it."""
+    arm = problem.arm
+    floats = [m.joint.name for m in arm.mechanism.members if m.joint.kind == "free"]
+    if floats and any(arm.robot.gravity) and not arm.loops.rows and not problem.loads:
+        raise NoEquilibriumError(
+            f"robot '{arm.robot.name}' has no equilibrium: nothing holds the free joint '{floats[0]}', and gravity "
+            "makes it fall; write gravity: [0, 0, 0] for one in orbit (`--weightless` for its modes), or fix its base"
+        )
     x, error, steps = _newton(problem, problem.start())
     if error > RESIDUAL:
         x, more = _by_load_steps(problem, x)

@@ -48,8 +48,8 @@ AXIAL = 0.15
 """Part of the bending stiffness that the axial force may add or take away: 7 % of a frequency."""
 OUT_OF_PLANE = 1e-4
 """Part of the robot's size by which a loop in a plane may open across it."""
-TURNING = 0.35
-"""Rate of a link over its first frequency of bending from which its rotation is told: 15 % of stiffness, as AXIAL."""
+TURNING = 0.25
+"""Rate of a link over its first frequency of bending from which its rotation is told: 7 % of a static deflection."""
 CURE = {
     "linear": "write bending: second-order or exact, or split the beam with pieces:",
     "second-order": "write bending: exact, or split the beam with pieces:",

@@ -116,7 +116,10 @@ def raw_modes(
     """The same as their formulas give them."""
     length, own = profile.length, family_inertia(family, profile)
     if kind == "user":
-        shapes: list[Shape] = [Given(length=length, function=function) for function in functions[:count]]
+        # bending strains are second derivatives, all others first ones
+        order = 2 if family in ("bend_y", "bend_z") else 1
+        given = (Given(length=length, function=function) for function in functions[:count])
+        shapes: list[Shape] = [shape.resolved(order) for shape in given]
     elif family == "torsion":
         shapes = rod_shapes(kind, count, length, ratio=tip_inertia / own)
     elif family in ("bend_y", "bend_z"):

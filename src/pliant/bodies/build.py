@@ -242,7 +242,12 @@ def _mode_sets(
     link: Link, robot: Robot | None, families: Mapping[str, Family], profile: BeamProfile, load: CarriedMass | None
 ) -> list[BeamModes]:
     loads = {name: tip_load(name, family, load) for name, family in families.items()}
-    raw = [_raw_modes(name, family, profile, loads[name]) for name, family in families.items()]
+    raw = []
+    for name, family in families.items():
+        try:
+            raw.append(_raw_modes(name, family, profile, loads[name]))
+        except ValueError as error:
+            _refuse(link, robot, f"{name}: {error}")
     sets = []
     for modes in raw:
         rule, (mass, moment) = str(families[modes.family].normalise), loads[modes.family]
@@ -333,6 +338,11 @@ def _problems(body: ModalBody) -> Iterator[str]:
     if not masses[least] > 0:
         yield f"the coordinate {body.names[least]} moves no mass; its shape must not vanish"
     elif body.size > 1 and not exceeds(body.M_ee / np.sqrt(masses[:, None] * masses), INDEPENDENT):
+        families = {name.partition(".")[0] for name in body.names}
+        if any({f"bend_{axis}", f"shear_{axis}"} <= families for axis in "yz"):
+            why = "bending and shear move the same mass alike unless sections have inertia: write rotary_inertia: true"
+            yield f"the mode shapes are not independent of one another; {why}"
+            return
         yield "the mode shapes are not independent of one another; use fewer of them or other shapes"
 
 

@@ -33,6 +33,9 @@ _CLAMPED = np.array([[2.0 / factorial(4 * k + first) for k in range(CLAMPED_TERM
 # Gauss points of a panel for functions of which nothing is known
 _UNKNOWN_POINTS = 24
 _UNKNOWN_PANELS = 16
+_MOST_PANELS = 512
+# part of its variation by which the integral of a derivative may miss the change of what it is the derivative of
+_CONSISTENT = 1e-8
 # tables of strain polynomials that are kept
 MOST_TABLES = 64
 
@@ -157,12 +160,17 @@ class Given(Shape):
     """A user's function: ``function(x, length)`` returns the value and at least two derivatives."""
 
     function: ShapeFunction
+    cut: int = _UNKNOWN_PANELS
 
     def _raw(self, xi: Array, orders: Sequence[int]) -> Array:
         x = self.length * xi
         derivatives = self.function(x, self.length)
         if (most := max(orders)) >= len(derivatives):
             raise ValueError(f"the given shape has {len(derivatives) - 1} derivatives; number {most} is needed")
+        if any(np.ma.isMaskedArray(values) for values in derivatives):
+            raise ValueError(
+                "the given shape returns masked arrays, whose hidden values mean nothing; return plain ones"
+            )
         # a constant may come back as a scalar
         found = (self.length**order * np.asarray(derivatives[order], dtype=float) for order in orders)
         return np.stack([np.broadcast_to(values, x.shape) for values in found])
@@ -173,7 +181,34 @@ class Given(Shape):
 
     @property
     def panels(self) -> int:
-        return _UNKNOWN_PANELS
+        return self.cut
+
+    def resolved(self, order: int) -> Given:
+        """The same on as many panels as its derivatives up to an order need; a shape that has none there is refused.
+
+        On each panel the integral of a derivative must be the change of the one below it: it is not where a shape turns
+        to and fro between the Gauss points, where it has a kink or a jump, or where a derivative is another function's.
+        """
+        nodes, weights = np.polynomial.legendre.leggauss(_UNKNOWN_POINTS)
+        panels = _UNKNOWN_PANELS
+        while panels <= _MOST_PANELS:
+            ends = np.linspace(0.0, 1.0, panels + 1)
+            half = 0.5 / panels
+            inside = self._raw((ends[:-1, None] + half * (nodes + 1)).ravel(), range(1, order + 1))
+            areas = half * inside.reshape(order, panels, -1) @ weights
+            changes = np.diff(self._raw(ends, range(order)), axis=1)
+            scale = half * np.abs(inside).reshape(order, -1).sum(axis=1) * 2 / _UNKNOWN_POINTS
+            off = np.abs(areas - changes)
+            if not np.isfinite(off).all() or np.all(off <= _CONSISTENT * scale[:, None]):
+                # products of two shapes turn twice as often
+                return replace(self, cut=panels if panels == _UNKNOWN_PANELS else 2 * panels)
+            panels *= 2
+        row, panel = np.unravel_index(int(np.argmax(off / np.where(scale > 0, scale, 1.0)[:, None])), off.shape)
+        place = self.length * float(ends[panel] + half)
+        raise ValueError(
+            f"near x = {place:.4g} m the change of its derivative {row} is not the integral of derivative {row + 1}: "
+            "it has a kink or a jump there, or varies too fast to be integrated; give a smooth shape, or cut the link"
+        )
 
 
 def bending_shapes(kind: str, count: int, length: float, *, mu: float = 0.0, J: float = 0.0) -> list[Shape]:

@@ -18,7 +18,15 @@ from pliant.model.element import Array, Element, at, of_value, refuse, rule
 from pliant.model.errors import ModelError, show
 from pliant.model.materials import MATERIALS, Material, MaterialOrName, find_material
 from pliant.model.once import once_per_element
-from pliant.model.units import BendingStiffness, Force, MassPerLength, PositiveLength, SectionInertia, WholeNumber
+from pliant.model.units import (
+    AddedMass,
+    BendingStiffness,
+    Force,
+    MassPerLength,
+    PositiveLength,
+    SectionInertia,
+    WholeNumber,
+)
 
 # the constants that a family of elastic coordinates cannot do without
 NEEDED = {
@@ -114,6 +122,9 @@ class Segment(Element):
     properties: Properties | None = Field(default=None, description="constants instead of section and material")
     taper_to: AnySection | None = Field(default=None, description="section at the end of a taper, of the same kind")
     curvature: Curvature | None = Field(default=None, description="curvature and twist of the unloaded segment")
+    added_mass: AddedMass = Field(
+        default=0.0, description="hoses, cables and paint: mass per length that bears nothing"
+    )
 
     @model_validator(mode="after")
     def _section_or_properties(self) -> Self:
@@ -134,6 +145,7 @@ class Segment(Element):
         if self.properties is not None:
             p = self.properties
             values = {key: getattr(p, key) for key in CONSTANTS}
+            values["mass_per_length"] += self.added_mass
             if p.rhoJ is None and p.rhoIy is not None and p.rhoIz is not None:
                 values["rhoJ"] = p.rhoIy + p.rhoIz
             elif p.rhoJ is not None and p.rhoIy is None and p.rhoIz is None:
@@ -146,7 +158,7 @@ class Segment(Element):
         c = self.section.constants(self.taper_to, x / self.length)
         E, G, rho = material.E, material.G, material.density
         full: dict[str, Array | None] = {
-            "mass_per_length": rho * c.A,
+            "mass_per_length": rho * c.A + self.added_mass,
             "EIy": E * c.Iy,
             "EIz": E * c.Iz,
             "EA": E * c.A,
@@ -178,6 +190,9 @@ class Beam(Element):
     material: MaterialOrName | None = Field(default=None, description="name of a material, or its E, G and density")
     section: AnySection | None = Field(default=None, description="section of a uniform beam")
     properties: Properties | None = Field(default=None, description="constants of a uniform beam")
+    added_mass: AddedMass = Field(
+        default=0.0, description="hoses, cables and paint all along: mass per length on the axis that bears nothing"
+    )
     segments: tuple[Segment, ...] = Field(default=(), description="pieces of a stepped or tapered beam, from the root")
     modes: Modes | None = Field(
         default=None, description="assumed modes; default: of all families that matter, as many as matter"
@@ -414,14 +429,18 @@ class Beam(Element):
                     material=self.material,
                     properties=self.properties,
                     curvature=self.curvature,
+                    added_mass=self.added_mass,
                 ),
             )
-        return tuple(
-            segment.model_copy(update={"material": self.material})
-            if segment.section is not None and segment.material is None
-            else segment
-            for segment in self.segments
-        )
+        return tuple(self._standing_alone(segment) for segment in self.segments)
+
+    def _standing_alone(self, segment: Segment) -> Segment:
+        changes: dict[str, Any] = {}
+        if segment.section is not None and segment.material is None:
+            changes["material"] = self.material
+        if self.added_mass:
+            changes["added_mass"] = segment.added_mass + self.added_mass
+        return segment.model_copy(update=changes) if changes else segment
 
     def at(self, x: ArrayLike) -> LocalProperties:
         """The constants of the beam at places x, each as an array of the shape of x.

@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError, core_schema
 from pliant.model.element import Array, Element, Moment3, Name, Position, of_value, refuse, rule
 from pliant.model.errors import show
 from pliant.model.once import once_per_element
+from pliant.model.possible_inertia import nearest_inertia
 from pliant.model.units import POSITIVE, Length, Mass, Quantity
 
 # published inertias are rounded to about three digits
@@ -97,8 +98,6 @@ class RigidMass(Element):
             size = float(np.abs(given).max())
             if np.abs(given - given.T).max() > SYMMETRIC * size:
                 refuse([of_value("inertia", message=f"is {show(self.inertia)}; it must be symmetric")])
-        if self.mass == 0 and size == 0:
-            refuse([of_value("mass", message="is 0 kg and there is no inertia; leave the part out or give its mass")])
         # 1e-9 of mass times distance squared guards the shift to the centre of mass against rounding
         scale = size + 1e-3 * self.mass * sum(x * x for x in self.com)
         least, middle, most = self._principal_moments()
@@ -116,7 +115,11 @@ class RigidMass(Element):
 
     def _refuse_moments(self, why: str) -> None:
         moments = ", ".join(f"{m:.4g}" for m in self._principal_moments())
-        refuse([of_value("inertia", message=f"is {show(self.inertia)}; its principal moments are [{moments}]{why}")])
+        near = nearest_inertia(self.inertia_matrix())
+        six = ", ".join(f"{near[i, k]:.6g}" for i, k in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))
+        remedy = f": the nearest that a body can have is inertia: [{six}] about com"
+        message = f"is {show(self.inertia)}; its principal moments are [{moments}]{why}{remedy}"
+        refuse([of_value("inertia", message=message)])
 
     def _given_inertia(self) -> Array:
         """The inertia as given, about its own reference point."""

@@ -82,6 +82,8 @@ def _piece(beam: Beam, start: float, end: float) -> Beam:
     if not beam.segments:
         return Beam(**data, length=end - start)
     data.pop("material", None)
+    # the parts have it
+    data.pop("added_mass", None)
     segments = []
     for part, low in zip(beam.parts(), beam.breakpoints[:-1], strict=True):
         a, b = max(start - low, 0.0), min(end - low, part.length)

@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import pi, sqrt
 
-from pliant.model.beams import Beam, LocalProperties
+import numpy as np
+
+from pliant.model.beams import PROBES, Beam, LocalProperties
+from pliant.model.discretisation import user_shape
 from pliant.model.links import Link
 from pliant.model.materials import Material
 from pliant.model.once import once_per_element
@@ -24,6 +27,8 @@ STRONGEST_GRAVITY = 300.0
 """m/s^2; that of the sun is 274."""
 THINNEST = 1e4
 """Length over height of a beam above which it is a thread: a strip of 0.5 mm would be 5 m long."""
+AT_JOINT = 1e-9
+"""Part of its largest value that a shape may have at the joint: what rounding leaves of zero."""
 SLENDER = 4.0
 """Length over height of a beam below which shear adds 5 % and more to its bending."""
 
@@ -77,6 +82,20 @@ def _link(link: Link) -> Iterator[str]:
         if isinstance(material, Material):
             yield from _material(link, material)
     yield from _slenderness(link, link.beam)
+    yield from _roots(link, link.beam)
+
+
+def _roots(link: Link, beam: Beam) -> Iterator[str]:
+    """Shapes of a user that do not vanish at the joint."""
+    for name, family in (beam.modes.families() if beam.modes is not None else {}).items():
+        for text in family.expressions or ():
+            values = np.abs(np.broadcast_to(user_shape(text)(PROBES * beam.length, beam.length)[0], PROBES.shape))
+            if values[0] > AT_JOINT * values.max():
+                what = f"'{text}'" if isinstance(text, str) else "a function"
+                yield (
+                    f"link '{link.name}': the {name} shape {what} is {values[0]:.3g} at x = 0, where it must vanish: "
+                    "the link would leave its joint; subtract its value there"
+                )
 
 
 def _material(link: Link, material: Material) -> Iterator[str]:

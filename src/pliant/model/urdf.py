@@ -27,8 +27,9 @@ from pliant.model.joints import Joint, Limits, Mimic
 from pliant.model.links import Link
 from pliant.model.outline import BASE, MOST_LINKS
 from pliant.model.placement import Placement
+from pliant.model.possible_inertia import nearest_inertia
 from pliant.model.urdf_joints import chain, planar
-from pliant.model.urdf_repair import nearest_inertia, words
+from pliant.model.urdf_repair import words
 from pliant.model.urdf_values import ValueReader
 from pliant.model.visuals import Visual, mesh_path
 from pliant.model.xml_file import LARGEST_FILE, XmlNode, parse_xml

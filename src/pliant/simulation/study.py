@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -23,7 +23,7 @@ from pydantic import (
     ValidatorFunctionWrapHandler,
     model_validator,
 )
-from pydantic_core import InitErrorDetails
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pliant.formulations.methods import FOR_STUDY
 from pliant.formulations.methods import METHODS as DYNAMICS
@@ -112,6 +112,17 @@ def _loaded(name: str | os.PathLike[str]) -> Robot:
         raise
 
 
+def _read_robot(value: Any) -> Any:
+    """A robot as it is, or written out as a mapping."""
+    if isinstance(value, Mapping):
+        return Robot.model_validate(dict(value), context={"units": True})
+    if not isinstance(value, Robot):
+        hint = "pliant.load reads one" if isinstance(value, str) else "pliant.load and pliant.Robot make one"
+        words = "is {given}; it must be a robot, or a mapping of its keys: {hint}"
+        raise PydanticCustomError("value", words, {"given": show(value), "hint": hint})
+    return value
+
+
 def _robot_name(robot: Robot) -> str:
     return robot.name
 
@@ -128,7 +139,7 @@ class Study(Element):
 
     name: Title = Field(default="run", description="name of the study")
     description: Text = Field(default="", description="what it shows")
-    robot: Annotated[InstanceOf[Robot], PlainSerializer(_robot_name)] = Field(
+    robot: Annotated[InstanceOf[Robot], BeforeValidator(_read_robot), PlainSerializer(_robot_name)] = Field(
         description="name of a bundled robot, path of a robot file, or a robot written out"
     )
     until: Duration = Field(description="end of the simulated time")
