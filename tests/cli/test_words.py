@@ -1,6 +1,7 @@
 """Whatever is asked for, the program answers in words: no traceback, no waiting, no memory without end."""
 
 import os
+import subprocess
 import sys
 
 import numpy as np
@@ -171,3 +172,22 @@ def test_the_rate_of_a_stop_is_that_of_a_mass_on_a_spring():
     )  # fmt: skip
     inside = run["x"] > 1e-4
     assert run["x"][inside] == pytest.approx(0.01 * np.cos(20.0 * run.time[inside]), abs=1e-6)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="closes files as a shell does")
+def test_closed_outputs_are_no_mistake(tmp_path):
+    """As a daemon may start a program; no file of ours takes the place of the output."""
+    command = f"exec {sys.executable} -m pliant simulate single-link --until 0.002 -o x.h5"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    for closed in (">&-", "2>&-", ">&- 2>&-"):
+        done = subprocess.run(
+            ["sh", "-c", f"{command} {closed}"],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+        assert "Traceback" not in done.stderr
+        assert pliant.Result.load(tmp_path / "x.h5").finished

@@ -316,3 +316,14 @@ def test_processes_share_a_cache(folder, tmp_path):
     arm = Dynamics(zoo.robot("rotary-none"))
     assert outputs[0][0].strip() == arm.forces(*zoo.state(arm)).tobytes().hex()
     assert not list(folder.glob("*.tmp"))
+
+
+def test_a_relative_home_is_none(tmp_path, monkeypatch):
+    """Else a cache would lie in whatever folder a program is started in."""
+    for name in ("PLIANT_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", "rel")
+    monkeypatch.chdir(tmp_path)
+    cache.keep("key", {}, b"code")
+    assert cache.fetch("key") is None
+    assert os.listdir(tmp_path) == []

@@ -82,6 +82,9 @@ def test_simple_shapes_are_closed_and_of_their_size():
     [
         ("a.stl", b"short", "this is not an STL file, or it is cut short"),
         ("a.obj", b"f 1 2 3", "index"),
+        ("a.obj", b"v 0 0 0\nf 1 1 99999999999999999999999", "index 99999999999999999999999; there are 1 points"),
+        ("a.obj", b"v 0 0 0\nv 1 0 0\nf -1 -2 -3", "index 0; there are 2 points"),
+        ("a.obj", b"v 0 0 0\nf 1 1 -9223372036854775809", "index"),
         ("a.dae", b"<COLLADA>", "no element found"),
         ("a.ply", b"ply", "only .stl, .obj, .dae are read"),
         (None, b"", "there is no such file"),

@@ -13,7 +13,7 @@ from pliant.engine.stepping.explicit_system import ExplicitSystem
 from pliant.engine.stepping.layout import BALANCES
 from pliant.engine.stepping.signals import Signals
 from pliant.model.rigid_twin import rigid_twin
-from pliant.simulation.drives.callback import Callback
+from pliant.simulation.drives.callback import LOOK, Callback, SlowLawWarning, _Called
 from pliant.simulation.drives.controllers import PID, ComputedTorque
 from pliant.simulation.drives.drive import Sampling
 from pliant.simulation.drives.feed_forward import FeedForward
@@ -253,3 +253,21 @@ def test_the_rigid_twin_keeps_mass_and_frames():
         full = np.zeros(arm.size)
         full[[arm.names.index(n) for n in stiff.names]] = q
         assert stiff.pose("tip", q).position == pytest.approx(arm.pose("tip", full).position)
+
+
+def test_a_law_that_brings_the_steps_to_a_halt_is_told(strip):
+    """A relay as a continuous law: steps shrink at every jump. The law is called as integrators call it."""
+    inputs = Dynamics(strip).input_labels if not hasattr(strip, "input_labels") else strip.input_labels
+
+    def calls(step, until):
+        called = _Called(lambda t, q, v: [1.0], inputs, until)
+        for k in range(2 * LOOK):
+            called.act(step * k, np.zeros(2), np.zeros(2), np.zeros(0))
+
+    with pytest.warns(
+        SlowLawWarning, match=r"called 20000 times up to t = 1\.\d+e-05 s.*such as a relay, needs a period"
+    ):
+        calls(1e-9, 1.0)
+    # at a pace that comes to its end nothing is told, and nothing of sampled laws
+    calls(1e-4, 10.0)
+    calls(1e-9, np.inf)

@@ -1,5 +1,9 @@
 """Study files: what is read, and what is refused with its line."""
 
+import ast
+import re
+from pathlib import Path
+
 import pytest
 
 import pliant
@@ -260,3 +264,20 @@ def test_every_key_is_documented():
     for start in (Study, AnyDrive, AnyTrajectory):
         walk(start)
     assert len(seen) > 20
+
+
+def test_messages_are_formatted():
+    with pytest.raises(pliant.ModelError, match="it ends at 1 s, before it begins at 2 s"):
+        pliant.Disturbance(frame="tip", force=[1, 0, 0], start=2, end=1)
+
+
+def test_no_text_has_lost_its_f():
+    """Fields of f-strings in plain texts would be printed as they are."""
+    field = re.compile(r"\{[a-zA-Z_][\w.\[\]]*(:[^{}\s]+|![rs])\}")
+    formats = {"it ends at {end:g} s, before it begins at {start:g} s"}
+    for file in Path(pliant.__file__).parent.rglob("*.py"):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        inner = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in ast.walk(node)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inner:
+                assert node.value in formats or not field.search(node.value), f"{file.name}, line {node.lineno}"

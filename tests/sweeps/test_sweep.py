@@ -17,6 +17,7 @@ import pliant
 from pliant.results import sealed
 from pliant.sweeps.journal import Journal
 from pliant.sweeps.work import CaseRow, SweepJob, run_chunk
+from pliant.sweeps.workers import here
 from small_arms import boom
 
 PLACE = "arm.payloads[0].mass"
@@ -346,6 +347,72 @@ def test_processes_give_the_same_table_though_one_is_killed(robot, tmp_path):
     assert (tmp_path / "once").exists()
     assert not found.failed
     np.testing.assert_allclose(found["value"] - found["value"][0], np.array(vary[PLACE]) - 0.5, atol=SAME)
+
+
+def own_mass(arm):
+    return arm.robot.get(PLACE)
+
+
+def always_deadly(arm):
+    """Ends its process for one value, whoever computes it."""
+    if abs(arm.robot.get(PLACE) - LETHAL) < SAME:
+        os._exit(9)
+    return arm.robot.get(PLACE)
+
+
+LETHAL = 1.5
+
+
+def lethal_cases():
+    """So many cases that chunks hold several of them; one of them kills."""
+    masses = np.linspace(0.1, 0.9, 34).tolist()
+    return [*masses[:7], LETHAL, *masses[7:]]
+
+
+def lost_one(found, masses):
+    assert list(found.failures) == [7]
+    assert found.reasons[7] == "the process that computed this died several times"
+    others = [k for k in range(len(masses)) if k != 7]
+    np.testing.assert_allclose(found["value"][others], np.array(masses)[others], atol=SAME)
+
+
+def test_a_case_that_kills_its_process_is_the_only_one_that_is_lost(robot, tmp_path, monkeypatch):
+    monkeypatch.setattr("pliant.sweeps.workers.ATTEMPTS", 1)
+    masses = lethal_cases()
+    lost_one(pliant.sweep(robot, {PLACE: masses}, do=always_deadly, jobs=2, file=tmp_path / "table.h5"), masses)
+
+
+def test_a_case_that_kills_its_worker_is_the_only_one_that_is_lost(robot, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    masses = lethal_cases()
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        # otherwise each task is tried three times more
+        cluster.scheduler.allowed_failures = 0
+        found = pliant.sweep(robot, {PLACE: masses}, do=always_deadly, cluster=client, file=tmp_path / "table.h5")
+    lost_one(found, masses)
+
+
+@pytest.mark.parametrize("jobs", [(1, 3), (3, 1)], ids=str)
+def test_other_numbers_of_processes_go_on_with_a_sweep(robot, tmp_path, monkeypatch, jobs):
+    """Chunks of small sweeps are as small as their workers are many; those that are there keep their size."""
+    file, vary = tmp_path / "table.h5", {PLACE: np.linspace(0.1, 0.9, 40).tolist()}
+    # the same process computes, whatever is asked for
+    monkeypatch.setattr("pliant.sweeps.sweep.processes", lambda job, todo, count: here(job, todo))
+    with pytest.raises(pliant.SweepInterruptedError):
+        pliant.sweep(robot, vary, do=own_mass, jobs=jobs[0], file=file, report=lambda at: True)
+    done: list[float] = []
+
+    def counted(arm):
+        done.append(1)
+        return arm.robot.get(PLACE)
+
+    counted.__qualname__ = own_mass.__qualname__
+    found = pliant.sweep(robot, vary, do=counted, jobs=jobs[1], file=file, resume=True)
+    assert 0 < len(done) < len(vary[PLACE])
+    np.testing.assert_allclose(found["value"], vary[PLACE], atol=SAME)
 
 
 def test_a_cluster_loses_nothing_though_a_worker_is_killed(robot, tmp_path):

@@ -94,6 +94,10 @@ def _tell(
 def main() -> None:
     """Run the command line; a wrong description ends with its list of problems, never with a traceback."""
     warnings.showwarning = _tell
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            # closed by whoever started us: the next file that is opened must not take its place
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  it stays open
     try:
         app()
     except BrokenPipeError:

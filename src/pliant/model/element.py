@@ -172,8 +172,9 @@ Frozen = AfterValidator(FrozenDict)
 
 
 def rule(message: str, **values: Any) -> PydanticCustomError:
-    """An error of the element as a whole; the message is a full sentence."""
-    return PydanticCustomError("rule", message.replace("{", "{{").replace("}", "}}") if not values else message, values)
+    """An error of the element as a whole; the message is a full sentence, with values as ``str.format`` writes them."""
+    # pydantic's own templates know no formats such as {end:g}
+    return PydanticCustomError("rule", "{text}", {"text": message.format(**values) if values else message})
 
 
 def at(*path: int | str, message: str) -> InitErrorDetails:

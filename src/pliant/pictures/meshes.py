@@ -71,6 +71,10 @@ def _prism(outline: Array) -> Array:
     return np.concatenate([*walls, *caps])
 
 
+_UNREADABLE = (OSError, ValueError, LookupError, TypeError, ArithmeticError, RecursionError, MemoryError, StopIteration)
+"""What a file that is no mesh may raise in its reader."""
+
+
 def _sphere() -> Array:
     """Of radius one."""
     around = np.append(_circle(ROUND), [[1.0, 0.0]], axis=0)
@@ -95,7 +99,16 @@ def _mesh(name: str) -> Array:
         if not path.is_file():
             raise ValueError("there is no such file")
         found = np.asarray(reader(path), dtype=float).reshape(-1, 3, 3)
-    except (OSError, ValueError, LookupError, StopIteration, ModelError) as error:
+    except (
+        OSError,
+        ValueError,
+        LookupError,
+        TypeError,
+        ArithmeticError,
+        RecursionError,
+        MemoryError,
+        StopIteration,
+    ) as error:
         why = error.problems[0].message if isinstance(error, ModelError) else str(error)
         warnings.warn(f"mesh '{name}' is not drawn: {why}", MeshWarning, stacklevel=2)
         return none
@@ -142,6 +155,9 @@ def _read_obj(path: Path) -> Array:
             corners = [int(word.partition("/")[0]) for word in words]
             corners = [k - 1 if k > 0 else len(points) + k for k in corners]
             faces += [[corners[0], corners[k], corners[k + 1]] for k in range(1, len(corners) - 1)]
+    wrong = next((k for face in faces for k in face if not 0 <= k < len(points)), None)
+    if wrong is not None:
+        raise ValueError(f"a face has the index {wrong + 1}; there are {len(points)} points")
     return np.asarray(np.array(points)[np.array(faces, dtype=int).reshape(-1, 3)])
 
 

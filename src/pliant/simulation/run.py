@@ -90,7 +90,7 @@ class Run:
         self.arm = dynamics_of(study) if arm is None else arm
         with study.placed("start"):
             self.q0, self.v0 = yield from study.start.finding(self.arm)
-        around = Surroundings(self.arm, self.q0)
+        around = Surroundings(self.arm, self.q0, study.until)
         with study.placed("drive"):
             drive = study.drive.bind(around, self.q0 @ self.arm.B) if study.drive else NoDrive(len(self.arm.inputs))
         loads = [load.bind(self.arm) for load in study.disturbances]

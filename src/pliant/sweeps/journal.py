@@ -37,10 +37,21 @@ class Journal:
     """
 
     def __init__(self, file: Path, plan: dict[str, Any]) -> None:
-        self.folder = file.with_name(file.name + ENDING)
+        self.file, self.folder = file, file.with_name(file.name + ENDING)
         self.plan = plan
         self.digest = plan_digest(plan)
         self._lock: FileIO | None = None
+
+    @staticmethod
+    def begun(file: Path) -> dict[str, Any]:
+        """The plan of the interrupted sweep beside a file; empty where there is none that can be read."""
+        try:
+            with open_own(file.with_name(file.name + ENDING) / PLAN) as stream:
+                found = json.loads(stream.read())
+            plan = dict(found["plan"])
+            return plan if found["digest"] == plan_digest(plan) else {}
+        except (OSError, ValueError, LookupError, TypeError):
+            return {}
 
     def open(self, *, resume: bool, force: bool) -> set[int]:
         """Make ready; gives the numbers of the chunks that are there already."""
@@ -96,17 +107,14 @@ class Journal:
             raise ModelError(Problem("", f"{why}; interrupted sweeps are kept here: {remedy}", str(self.folder)))
 
     def _compare(self) -> None:
-        try:
-            with open_own(self.folder / PLAN) as stream:
-                before = json.loads(stream.read())
-            if before["digest"] == self.digest and plan_digest(before["plan"]) == self.digest:
-                return
-            old = dict(before["plan"])
-        except (OSError, ValueError, LookupError, TypeError):
+        old = self.begun(self.file)
+        if not old:
             # a plan that cannot be read is written anew; chunks of another one do not count
             (self.folder / PLAN).unlink(missing_ok=True)
             return
-        now = json.loads(json.dumps(self.plan, default=str))
+        if plan_digest(old) == self.digest:
+            return
+        now = as_stored(self.plan)
         differs = [key for key in now if old.get(key) != now[key]]
         raise ModelError(f"{self.folder}: the sweep has changed since ({', '.join(differs)}); force starts anew")
 
@@ -179,6 +187,12 @@ class Journal:
         except OSError:
             return None
         return text if seal == self._seal(number, text) else None
+
+
+def as_stored(plan: dict[str, Any]) -> dict[str, Any]:
+    """A plan as it comes back from its file."""
+    found: dict[str, Any] = json.loads(json.dumps(plan, default=str))
+    return found
 
 
 def plan_digest(plan: dict[str, Any]) -> str:

@@ -19,7 +19,7 @@ from pliant.model.robot import Robot
 from pliant.simulation.checkpoint import SPARE, Space
 from pliant.simulation.recorder import sample_times
 from pliant.simulation.study import Study
-from pliant.sweeps.journal import Journal, plan_digest
+from pliant.sweeps.journal import Journal, as_stored, plan_digest
 from pliant.sweeps.subject import Subject, subject_of
 from pliant.sweeps.table import ENDINGS, Sweep, SweepInfo, column, gathered
 from pliant.sweeps.table_file import load_hdf5, save_hdf5, save_parquet
@@ -114,7 +114,8 @@ def sweep(
         raise ModelError(f"{path}: a sweep is written to a file that ends in {' or '.join(ENDINGS)}")
     if path is not None and resume and path.exists() and path.suffix.lower() == ".h5":
         return _finished(path, plan)
-    return _Course(job, cases, plan, path, workers, cluster, report, units).go(resume=resume, force=force)
+    course = _Course(job, cases, plan, path, workers, cluster, report, units, resume=resume)
+    return course.go(resume=resume, force=force)
 
 
 def _finished(path: Path, plan: dict[str, Any]) -> Sweep:
@@ -138,9 +139,17 @@ class _Course:
         dask: Any,
         report: SweepReport | None,
         units: dict[str, str],
+        *,
+        resume: bool,
     ) -> None:
         self.job, self.cases, self.path, self.workers, self.dask, self.report = job, cases, path, workers, dask, report
         self.size = _chunk_size(len(cases), workers)
+        if resume and path is not None:
+            # chunks that are there keep their size, however many processes go on
+            begun = Journal.begun(path)
+            size = begun.pop("chunk", None)
+            if begun == as_stored(plan) and isinstance(size, int) and 0 < size <= LARGEST_CHUNK:
+                self.size = size
         self.plan = plan_digest(plan)
         self.units = {**dict(zip(cases.places, cases.units, strict=True)), **units}
         self.journal = None if path is None else Journal(path, {**plan, "chunk": self.size})

@@ -19,7 +19,8 @@ Chunk = tuple[int, Sequence[dict[str, Any]]]
 AHEAD = 2
 """Chunks per worker that are handed out before the first of them is back."""
 ATTEMPTS = 3
-"""So often a chunk is tried whose worker dies; a case that kills its process must not stop all others."""
+"""So often a chunk is tried whose worker dies, then each of its cases alone: one that kills stops no other."""
+LOST = "the process that computed this died several times"
 
 
 def here(job: SweepJob, chunks: Iterator[Chunk]) -> Iterator[tuple[int, list[CaseRow]]]:
@@ -29,20 +30,26 @@ def here(job: SweepJob, chunks: Iterator[Chunk]) -> Iterator[tuple[int, list[Cas
 
 
 def processes(job: SweepJob, chunks: Iterator[Chunk], count: int) -> Iterator[tuple[int, list[CaseRow]]]:
-    """In several processes; one that dies is replaced and its chunk tried again."""
+    """In several processes; one that dies is replaced and its chunk tried again, at last case by case."""
     waiting: dict[Future[list[CaseRow]], Chunk] = {}
     tried: dict[int, int] = {}
     again: list[Chunk] = []
+    suspects: list[Chunk] = []
     with _without_main(job):
         pool = _pool(job, count)
         try:
             while True:
-                while len(waiting) < AHEAD * count and (chunk := again.pop() if again else next(chunks, None)):
-                    waiting[pool.submit(_chunk, chunk[1])] = chunk
-                if not waiting:
-                    return
-                done, _ = wait(waiting, return_when=FIRST_COMPLETED)
                 broken = False
+                while len(waiting) < AHEAD * count and (chunk := again.pop() if again else next(chunks, None)):
+                    try:
+                        waiting[pool.submit(_chunk, chunk[1])] = chunk
+                    except BrokenProcessPool:
+                        again.append(chunk)
+                        broken = True
+                        break
+                if not waiting and not broken:
+                    break
+                done, _ = wait(waiting, return_when=FIRST_COMPLETED) if waiting else (set(), set())
                 for future in done:
                     number, cases = waiting.pop(future)
                     try:
@@ -50,23 +57,33 @@ def processes(job: SweepJob, chunks: Iterator[Chunk], count: int) -> Iterator[tu
                     except BrokenProcessPool:
                         broken = True
                         tried[number] = tried.get(number, 0) + 1
-                        if tried[number] < ATTEMPTS * count * AHEAD:
-                            again.append((number, cases))
-                        else:
-                            lost = "the process that computed this died several times"
-                            yield number, [CaseRow(reason=lost) for _ in cases]
+                        # with the pool all chunks are lost that were on their way: any of them may be to blame
+                        (again if tried[number] < ATTEMPTS else suspects).append((number, cases))
                 if broken:
                     # every chunk that was on its way is lost with the pool
                     again.extend(waiting.values())
                     waiting.clear()
                     pool.shutdown(wait=False, cancel_futures=True)
                     pool = _pool(job, count)
+            for number, cases in suspects:
+                rows: list[CaseRow] = []
+                for case in cases:
+                    try:
+                        rows += pool.submit(_chunk, [case]).result()
+                    except BrokenProcessPool:
+                        rows.append(CaseRow(reason=LOST))
+                        pool.shutdown(wait=False, cancel_futures=True)
+                        pool = _pool(job, 1)
+                yield number, rows
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
 def on_cluster(job: SweepJob, chunks: Iterator[Chunk], address: Any) -> Iterator[tuple[int, list[CaseRow]]]:
-    """On the workers of a Dask cluster: an address such as tcp://host:8786, or a Client."""
+    """On the workers of a Dask cluster: an address such as tcp://host:8786, or a Client.
+
+    Scheduler and workers are trusted: what they send is unpickled, which can run any code.
+    """
     distributed: Any = needed("distributed", "a sweep on a cluster")
     own = isinstance(address, str)
     client = distributed.Client(address) if own else address
@@ -74,7 +91,8 @@ def on_cluster(job: SweepJob, chunks: Iterator[Chunk], address: Any) -> Iterator
         # a task, and no data: the scheduler makes it again where the workers that had it are lost
         shared = client.submit(_itself, job, pure=False)
         count = max(sum(client.nthreads().values()), 1)
-        numbers: dict[str, int] = {}
+        handed: dict[str, Chunk] = {}
+        suspects: list[Chunk] = []
 
         def submit() -> Any:
             chunk = next(chunks, None)
@@ -82,22 +100,40 @@ def on_cluster(job: SweepJob, chunks: Iterator[Chunk], address: Any) -> Iterator
                 return None
             # pure=False: each chunk is computed once for this sweep, whatever another one has left there
             future = client.submit(run_chunk, shared, chunk[1], retries=ATTEMPTS, pure=False)
-            numbers[future.key] = chunk[0]
+            handed[future.key] = chunk
             return future
 
         first = [future for _ in range(AHEAD * count) if (future := submit()) is not None]
         queue = distributed.as_completed(first)
         for future in queue:
-            rows = future.result()
-            number = numbers.pop(future.key)
-            future.release()
+            number, cases = handed.pop(future.key)
+            rows = _unless_killed(future, distributed)
             following = submit()
             if following is not None:
                 queue.add(following)
-            yield number, rows
+            if rows is None:
+                # the scheduler blames all that its lost workers had
+                suspects.append((number, cases))
+            else:
+                yield number, rows
+        for number, cases in suspects:
+            # one at a time: whatever kills its worker now is itself to blame
+            each = (_unless_killed(client.submit(run_chunk, shared, [case], pure=False), distributed) for case in cases)
+            yield number, [row for rows in each for row in rows or [CaseRow(reason=LOST)]]
     finally:
         if own:
             client.close()
+
+
+def _unless_killed(future: Any, distributed: Any) -> list[CaseRow] | None:
+    """The rows of a chunk; None where the workers died that had it."""
+    try:
+        rows: list[CaseRow] = future.result()
+    except distributed.KilledWorker:
+        return None
+    finally:
+        future.release()
+    return rows
 
 
 def _itself(job: SweepJob) -> SweepJob:

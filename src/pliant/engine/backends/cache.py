@@ -37,16 +37,24 @@ def folder() -> Path:
     if given:
         return Path(given)
     if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "pliant"
+        return _home() / "Library" / "Caches" / "pliant"
     if sys.platform == "win32":
-        return _absolute("LOCALAPPDATA", Path.home()) / "pliant" / "cache"
-    return _absolute("XDG_CACHE_HOME", Path.home() / ".cache") / "pliant"
+        return (_absolute("LOCALAPPDATA") or _home()) / "pliant" / "cache"
+    return (_absolute("XDG_CACHE_HOME") or _home() / ".cache") / "pliant"
 
 
-def _absolute(variable: str, default: Path) -> Path:
+def _absolute(variable: str) -> Path | None:
     """A folder that the system names; what is empty or relative does not count."""
     given = Path(os.environ.get(variable, ""))
-    return given if given.is_absolute() else default
+    return given if given.is_absolute() else None
+
+
+def _home() -> Path:
+    """The user's folder; raises RuntimeError where the system names none, or one that would lie in any other folder."""
+    home = Path.home()
+    if not home.is_absolute():
+        raise RuntimeError(f"the home folder '{home}' is relative")
+    return home
 
 
 def fetch(key: str) -> tuple[dict[str, Any], bytes] | None:

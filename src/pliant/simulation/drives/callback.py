@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import os
 import traceback
+import warnings
 from collections.abc import Callable, Iterator, Mapping
+from math import inf
 from pathlib import Path as FilePath
 from types import ModuleType
 from typing import Annotated, Any
@@ -26,6 +28,16 @@ from pliant.states import Labels
 Law = Callable[[float, Floats, Floats], Any]
 MOST_CODE = 5_000_000
 """Bytes of Python that are read."""
+
+
+LOOK = 20_000
+"""Calls of a continuous law after which its pace is looked at."""
+MOST_CALLS = 2e7
+"""Calls that a run may still need at its present pace; they take minutes."""
+
+
+class SlowLawWarning(UserWarning):
+    """A continuous law that jumps, so that the steps of a run come to a halt."""
 
 
 class AllowedCode(str):
@@ -117,17 +129,37 @@ class Callback(Drive):
 
     def bind(self, around: Surroundings, q0: Floats) -> ActiveDrive:
         law = _law(self.function)
-        called = _Called(law, around.arm.input_labels)
+        called = _Called(law, around.arm.input_labels, around.until if self.period is None else inf)
         if self.period is None:
             return called
         return SampledDrive(called, self.period, self.delay, len(around.inputs))
 
 
 class _Called(ActiveDrive):
-    def __init__(self, law: Law, inputs: Labels) -> None:
-        self.law, self.inputs = law, inputs
+    """A law that is called; ``until`` is the end of a run whose steps its jumps may bring to a halt."""
+
+    def __init__(self, law: Law, inputs: Labels, until: float) -> None:
+        self.law, self.inputs, self.until = law, inputs, until
+        self.calls, self.reached = 0, 0.0
+
+    def _watch(self, t: float) -> None:
+        """Warn where the steps are so small that the end is out of reach."""
+        pace = (t - self.reached) / LOOK
+        self.reached = max(t, self.reached)
+        if self.until < inf and (self.until - t) > MOST_CALLS * max(pace, 0.0):
+            self.until = inf
+            warnings.warn(
+                f"the control law was called {self.calls} times up to t = {t:.6g} s, and steps are so small that the "
+                "end is out of reach: a law without a period must be smooth. One that switches, such as a relay, needs "
+                "a period, or a steep smooth curve such as tanh(v/v0) instead of its jump",
+                SlowLawWarning,
+                stacklevel=2,
+            )
 
     def act(self, t: float, q: Floats, v: Floats, x: Floats) -> Action:
+        self.calls += 1
+        if self.calls % LOOK == 0:
+            self._watch(t)
         try:
             given = self.law(t, q.copy(), v.copy())
             tau = self.inputs.states("tau", given) if isinstance(given, Mapping) else np.atleast_1d(_floats(given))

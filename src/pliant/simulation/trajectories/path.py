@@ -53,10 +53,11 @@ def knots_after(path: Path | None, t: float) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a trajectory may ask: the robot, its first configuration (n,), and its rigid twin."""
+    """What a trajectory may ask: the robot, its first configuration (n,), its rigid twin, the end of the run (s)."""
 
     arm: Dynamics
     start: Floats
+    until: float = inf
 
     @property
     def inputs(self) -> tuple[str, ...]:
