@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from pliant import Dynamics, PrescribedMotion, Robot, Start, simulate
+from pliant import Dynamics, Hold, ModelError, PrescribedMotion, Robot, Start, simulate
 from pliant.simulation.run import SimulationWarning
 from pliant.simulation.trajectories.kinds import ConstantRate
 
@@ -83,3 +83,14 @@ def test_a_driven_parallelogram_passes_flat():
     move = PrescribedMotion(trajectory=ConstantRate(rate={"v0": -2.0}))
     run = simulate(arm, until=3.0, drive=move, start=Start(velocity={"v0": -2.0}), tolerance=1e-8)
     np.testing.assert_allclose(run["v1"], np.pi / 2 - 2 * run.time, atol=1e-6)
+
+
+@pytest.mark.parametrize("driven", [("v0", "h1", "v1"), ("v0", "v1")])
+@pytest.mark.parametrize("method", ["dop853", "scipy:Radau"])
+def test_drives_that_follow_each_other_cannot_all_be_prescribed(driven, method):
+    given = bars(1)
+    for link in given["links"]:
+        link["joint"]["actuated"] = link["name"] in driven
+    arm = Dynamics(Robot.model_validate(given))
+    with pytest.raises(ModelError, match=rf"drive.*: the motions of {', '.join(driven)} cannot all be given"):
+        simulate(arm, until=0.1, drive=PrescribedMotion(trajectory=Hold()), method=method)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from pliant.dynamics import Dynamics
 from pliant.engine.backends.uncollected import uncollected
+from pliant.formulations.loops.errors import LoopError
 from pliant.model.errors import ModelError
 from pliant.model.robot import Robot
 from pliant.results.result import Result
@@ -97,7 +98,11 @@ class Run:
         if study.stops is not None:
             with study.placed("stops"):
                 loads.append(study.stops.bind(self.arm))
-        self.equations = StateEquations(self.arm, drive, loads)
+        with study.placed("drive"):
+            try:
+                self.equations = StateEquations(self.arm, drive, loads)
+            except LoopError as error:
+                raise ModelError(str(error)) from None
         events = [event.bind(self.arm) for event in study.events]
         if study.limits == "stop":
             events += limit_events(self.arm, stops=True)

@@ -71,6 +71,8 @@ class StateEquations:
         if isinstance(drive, PrescribedJoints):
             self.constrained = PrescribedDynamics(arm)
         self._held = () if self.constrained is None else tuple(self.constrained.driven.tolist())
+        if self._held:
+            self.loops.require_drivable(self._held)
         self.moving = np.arange(arm.size) if self.constrained is None else self.constrained.free
         self.layout = StateLayout(len(self.moving), drive.states)
         self.count, self.states, self.size = self.layout.count, self.layout.states, self.layout.size

@@ -77,6 +77,9 @@ class DenseLoops(Loops):
     def require_planes(self) -> None:
         self.constraints.require_planes()
 
+    def require_drivable(self, driven: Sequence[int]) -> None:
+        self.coordinates.require_drivable(driven)
+
     def require_driven(self, q: Floats, driven: Sequence[int]) -> None:
         self.coordinates.require_driven(q, driven)
 

@@ -130,6 +130,9 @@ class Loops:
     def require_planes(self) -> None:
         """Raise where a loop that is said to move in a plane leaves it."""
 
+    def require_drivable(self, driven: Sequence[int]) -> None:
+        """Raise where the motions of drives cannot all be given, because the loops make some follow others."""
+
     def require_driven(self, q: Floats, driven: Sequence[int]) -> None:
         """Raise where given accelerations of the drives do not determine those of the other coordinates."""
 
