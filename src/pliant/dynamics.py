@@ -221,10 +221,26 @@ class Dynamics(TreeDynamics):
         for name, x in (("q", q), ("v", v), ("force", f)):
             self.labels.require_finite(name, x)
         first: Floats = np.atleast_2d(q)[0]
-        loose = self.without_inertia(first)
+        loose = self._indefinite(first) or self.without_inertia(first)
         raise FloatingPointError(
             f"the accelerations of robot '{self.robot.name}' are not finite: "
             + (loose or "its mass matrix is singular at this q, or the state is out of range")
+        )
+
+    def _indefinite(self, q: Floats) -> str:
+        """Where the mass matrix of a method of some order stops being one; nothing of methods that are exact."""
+        if self.method.order is None:
+            return ""
+        values, vectors = np.linalg.eigh(self.mass_matrix(q))
+        if values[0] > 0:
+            return ""
+        worst = int(np.argmax(np.abs(vectors[:, 0])))
+        bent = [k for k in range(self.size) if k not in self.mechanism.joints]
+        far = max(bent, key=lambda k: abs(float(q[k])), default=worst)
+        return (
+            f"the mass matrix of method '{self.method.name}', of order {self.method.order} in the elastic coordinates, "
+            f"is not positive at this q (along {self.names[worst]}), where {self.names[far]} is {q[far]:.4g}: too far "
+            "for it; use method 'recursive'"
         )
 
     def inverse(

@@ -150,3 +150,23 @@ def test_deflections_beyond_the_linearised_equations_are_told(arms):
         q[bend] = deflection
         told += state_limits(linear, q)
     assert any("not positive definite" in text for text in told)
+
+
+@pytest.mark.parametrize("compile", ["auto", "never"])
+def test_a_mass_matrix_that_is_none_is_told(compile):
+    """First order in deflections that are not small: accelerations of an indefinite matrix mean nothing."""
+    robot = pliant.load("two-link-flexible")
+    arm = Dynamics(robot, method="dual_screw", compile=compile)
+    elastic = np.setdiff1d(np.arange(arm.size), arm.mechanism.joints)
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        q = rng.normal(size=arm.size)
+        lowest = np.linalg.eigvalsh(arm.mass_matrix(q))[0]
+        if lowest < -1e-3:
+            break
+    assert lowest < -1e-3
+    with np.errstate(divide="ignore", invalid="ignore"), pytest.raises(FloatingPointError) as caught:
+        arm.forward(q, np.zeros(arm.size), np.zeros(2))
+    assert "is not positive at this q" in str(caught.value)
+    assert any(arm.names[k] in str(caught.value) for k in elastic)
+    assert "use method 'recursive'" in str(caught.value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pliant.spatial.scalars import is_zero
+from pliant.spatial.scalars import Scalar, is_zero, sqrt
 from pliant.spatial.vectors import Matrix, Vector
 
 
@@ -12,7 +12,7 @@ def solve_symmetric(A: Matrix, b: Vector) -> Vector:
     A, x = [list(row) for row in A], list(b)
     L = [[0.0] * n for _ in range(n)]
     for k in reversed(range(n)):
-        inverse = 1.0 / A[k][k]
+        inverse = 1.0 / _positive(A[k][k])
         for i in range(k):
             L[k][i] = A[k][i] * inverse
         for i in range(k):
@@ -26,6 +26,14 @@ def solve_symmetric(A: Matrix, b: Vector) -> Vector:
         for i in range(k):
             x[k] = x[k] - L[k][i] * x[i]
     return x
+
+
+def _positive(pivot: Scalar) -> Scalar:
+    """A pivot; no number where it is negative: what is not positive definite has no solution that means anything."""
+    if type(pivot) in (float, int):
+        return pivot
+    root = sqrt(pivot)
+    return root * root
 
 
 def solve(A: Matrix, b: Vector, order: list[int]) -> Vector:
