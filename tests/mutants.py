@@ -128,7 +128,7 @@ class Trial:
         shutil.copytree(ROOT, self.tree, ignore=skipped)
 
     def outcome(self, mutant: Mutant, *, wide: bool) -> tuple[str, str]:
-        """killed, hung or survived, and by which test."""
+        """killed, hung or survived, and by which test; unsure where that test fails without the mutant, too."""
         path = self.tree / PACKAGE / mutant.module
         whole = path.read_text(encoding="utf-8")
         path.write_text(mutant.applied(whole), encoding="utf-8")
@@ -136,11 +136,15 @@ class Trial:
             found, which = self._run(nearest(mutant.module))
             if found == "survived" and wide:
                 found, which = self._run(tuple(f"tests/{name}" for name in ALL))
-            return found, which
         finally:
             path.write_text(whole, encoding="utf-8")
             # machine code of a mutant is not for the next one
             shutil.rmtree(self.cache, ignore_errors=True)
+        if which.startswith(("FAILED", "ERROR")):
+            test = which.split(" - ")[0].split(maxsplit=1)[1]
+            if self._run((test,))[0] != "survived":
+                return "unsure", which
+        return found, which
 
     def _run(self, folders: tuple[str, ...]) -> tuple[str, str]:
         environment = {
@@ -152,7 +156,7 @@ class Trial:
             "OPENBLAS_NUM_THREADS": "1",
         }
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
-        command += [name for name in folders if (self.tree / name).exists()]
+        command += [name for name in folders if (self.tree / name.partition("::")[0]).exists()]
         process = subprocess.Popen(
             command, cwd=self.tree, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             start_new_session=True,
