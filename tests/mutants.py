@@ -202,6 +202,8 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=SECONDS, help="most time for the tests of one")
     parser.add_argument("--near", action="store_true", help="only the nearest tests")
     given = parser.parse_args()
+    # ended from elsewhere as by the keyboard: nothing stays behind
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     tried, survived = 0, list[Mutant]()
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         trial = Trial(Path(folder), given.seconds)
