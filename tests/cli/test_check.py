@@ -36,7 +36,7 @@ def test_all_problems_with_their_lines(run, tmp_path, mistaken):
     done = run("check", "arm.yaml", "canadarm")
     assert refused(done)
     lines = done.stdout.splitlines()
-    assert [line.partition(": ")[0] for line in lines[:3]] == [f"arm.yaml, line {n}" for n in (9, 11, 20)]
+    assert [line.partition(": ")[0] for line in lines[:3]] == [f"arm.yaml, line {n}" for n in (9, 12, 21)]
     assert "did you mean 'length'" in lines[0]
     assert lines[-1] == "2 files, 1 with problems"
 

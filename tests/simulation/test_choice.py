@@ -70,6 +70,7 @@ def test_the_fastest_rate_by_iteration(make, monkeypatch):
     assert fastest_rate(equations, *state) == pytest.approx(by_matrix, rel=0.05)
 
 
+@pytest.mark.filterwarnings("ignore:torsion of 'l0' and elongation of")  # both sides lack them
 @pytest.mark.parametrize("make", [satellite, passive_elbow, lambda: zoo.robot("clamped-free")])
 def test_natural_frequencies_from_the_code_of_implicit_steps(make):
     """The same as those of modes, whose derivatives are not compiled for a choice; feedback holds what drives hold."""
@@ -93,7 +94,7 @@ def test_a_large_model_is_judged_without_its_matrices(monkeypatch):
     assert "matrices of 6 rows" in reason
 
 
-@pytest.mark.filterwarnings("ignore:.*shear counts there")
+@pytest.mark.filterwarnings("ignore:.*shear counts there", "ignore:.*its spring acts beside its motor")
 def test_a_run_needs_no_matrix_of_all_coordinates(monkeypatch):
     """A large robot has no room for one; what is computed instead is the same."""
     robot = zoo.robot("pinned")

@@ -144,8 +144,10 @@ def _write(runs: list[Path], path: Path, asked: Mapping[str, Any]) -> None:
             result.animate(path, **options)
         else:
             result.to_csv(path, **options)
-    except (ValueError, KeyError) as error:
+    except KeyError as error:
         refuse(str(error.args[0]))
+    except ValueError as error:
+        refuse(str(error))
 
 
 def _scene(shown: list[str], port: int, browser: bool) -> Viewer:
