@@ -234,7 +234,8 @@ class QuickCall:
 
 
 def _stride(matrix: NDArray[Any]) -> int:
-    return int(matrix.strides[0] // matrix.itemsize)
+    """Numbers from one row to the next."""
+    return int(matrix.strides[-2] // matrix.itemsize)
 
 
 def padded_rows(matrix: Floats) -> Floats:
