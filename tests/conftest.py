@@ -24,22 +24,24 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 
 WIDE = 3
-"""Cases of one test function in the wide part."""
+"""Cases of one test function in the wide part, unless --cases says another number."""
 
 
 def pytest_addoption(parser):
     parser.addoption("--wide", action="store_true", help=f"of every test at most {WIDE} cases: first, last and between")
+    parser.addoption("--cases", type=int, metavar="N", help="of every test at most N cases")
     parser.addoption("--most-skipped", type=int, metavar="N", help="fail where more tests than this are skipped")
 
 
 def pytest_collection_modifyitems(config, items):
     """The wide part: every test function, with cases from all over its list."""
-    if not config.getoption("wide"):
+    most = config.getoption("cases") or (WIDE if config.getoption("wide") else None)
+    if most is None:
         return
     cases = {}
     for item in items:
         cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    kept = {id(each[round(k * (len(each) - 1) / max(WIDE - 1, 1))]) for each in cases.values() for k in range(WIDE)}
+    kept = {id(each[round(k * (len(each) - 1) / max(most - 1, 1))]) for each in cases.values() for k in range(most)}
     config.hook.pytest_deselected(items=[item for item in items if id(item) not in kept])
     items[:] = [item for item in items if id(item) in kept]
 

@@ -36,6 +36,7 @@ def test_the_wide_part_has_cases_of_every_test(tmp_path):
     told = suite(tmp_path, "--wide")
     assert "3 passed, 1 skipped, 6 deselected" in told.stdout
     assert told.returncode == 0
+    assert "1 passed, 1 skipped, 8 deselected" in suite(tmp_path, "--cases", "1").stdout
     assert "6 failed, 3 passed" in suite(tmp_path).stdout
 
 
