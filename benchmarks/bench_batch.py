@@ -12,9 +12,9 @@ from robots import FAMILIES, flexible_chain, rigid_chain, state
 from timing import calls, race
 
 from pliant import Dynamics, Robot
-from pliant.engine.backends import jit
-from pliant.engine.backends.evaluator import Evaluator
-from pliant.formulations.recursive.passes import FORWARD
+from pliant.engine.call.evaluator import Evaluator
+from pliant.engine.compile import jit
+from pliant.formulations.recursive.recursions import FORWARD
 
 IN_CACHE, SOME, MANY = 64, 256, 16384
 """States of a batch that stays in the nearest cache, of a small one, and of one that is worth two cores."""

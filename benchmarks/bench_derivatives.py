@@ -10,8 +10,8 @@ from timing import Looped, calls, race
 
 import pliant
 from pliant import Dynamics, Robot
-from pliant.engine.backends import jit
-from pliant.formulations.recursive.passes import FORWARD, INVERSE
+from pliant.engine.compile import jit
+from pliant.formulations.recursive.recursions import FORWARD, INVERSE
 
 DERIVATIVES = Goal("<=", 128.0 / jit.lanes())
 """Directions share the lanes of a vector register: 16 evaluations with eight lanes."""

@@ -15,10 +15,10 @@ from robots import FAMILIES, flexible_chain, state
 from timing import Looped, once, race
 
 from pliant import Dynamics
-from pliant.engine.backends import cache as disk
-from pliant.engine.backends import evaluator
-from pliant.engine.backends.evaluator import Program
-from pliant.formulations.recursive.passes import FORWARD
+from pliant.engine.call import evaluator
+from pliant.engine.call.evaluator import Program
+from pliant.engine.compile import cache as disk
+from pliant.formulations.recursive.recursions import FORWARD
 
 LENGTHS = (1, 2, 5, 10, 20, 50, 100, 200)
 ELASTIC = (4, 6, 12)

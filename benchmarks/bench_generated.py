@@ -11,7 +11,7 @@ from robots import FAMILIES, flexible_chain, rigid_chain, state
 from timing import Looped, race
 
 from pliant import Dynamics, casadi_function
-from pliant.formulations.recursive.passes import FORWARD, INVERSE
+from pliant.formulations.recursive.recursions import FORWARD, INVERSE
 
 RIGID, FLEXIBLE = (2, 7, 20), (3, 7)
 AGREE = 1e-8

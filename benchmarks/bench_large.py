@@ -24,9 +24,9 @@ from timing import once, race, turns
 
 import pliant
 from pliant import Dynamics
-from pliant.engine.backends import jit
-from pliant.engine.backends.module import module_ir
-from pliant.formulations.recursive.passes import FORWARD
+from pliant.engine.compile import jit
+from pliant.engine.compile.module import module_ir
+from pliant.formulations.recursive.recursions import FORWARD
 
 FASTER = Goal(">=", 20.0)
 COMPILE = Goal("<=", 1.0)

@@ -18,8 +18,8 @@ from robots import FAMILIES, flexible_chain, rigid_chain, rigid_tree, state
 from timing import Looped, calls, race
 
 from pliant import Dynamics
-from pliant.engine.backends.calls import QuickCall
-from pliant.formulations.recursive.passes import FORWARD, INVERSE
+from pliant.engine.call.calls import QuickCall
+from pliant.formulations.recursive.recursions import FORWARD, INVERSE
 
 LENGTHS = (2, 7, 20, 30, 50)
 SLOPES = "computeRNEADerivatives"

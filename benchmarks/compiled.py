@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from timing import Looped
 
-from pliant.engine.backends import jit
-from pliant.engine.backends.evaluator import Program, Workspace, aligned
-from pliant.engine.backends.lanes import lane_numbers
-from pliant.formulations.recursive.passes import Algorithm
+from pliant.algorithm import Algorithm
+from pliant.engine.call.evaluator import Program, Workspace, aligned
+from pliant.engine.compile import jit
+from pliant.engine.compile.lanes import lane_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from pliant.engine.backends.calls import QuickCall
-    from pliant.formulations.recursive.tree import Tree
+    from pliant.engine.call.calls import QuickCall
+    from pliant.tree.tree import Tree
 
 REPEAT = """
 define void @repeat(ptr %function, ptr %context, i64 %count) {

@@ -106,7 +106,7 @@ def machine() -> dict[str, str]:
     from importlib.metadata import PackageNotFoundError, version
 
     from pliant import __version__
-    from pliant.engine.backends import jit
+    from pliant.engine.compile import jit
 
     llvm, processor, _ = jit.host()
     out = {

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from pliant.engine.backends import jit
-from pliant.engine.backends.evaluator import BufferLayout
-from pliant.engine.backends.module import module_ir
+from pliant.engine.call.evaluator import BufferLayout
+from pliant.engine.compile import jit
+from pliant.engine.compile.module import module_ir
 from pliant.engine.trace.program import Address
 from pliant.engine.trace.rolled import one_kernel
 from pliant.engine.trace.tape import Tape

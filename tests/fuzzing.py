@@ -27,7 +27,7 @@ import numpy as np
 
 import pliant
 from pliant.cli.simulation_job import Job
-from pliant.engine.backends import cache
+from pliant.engine.compile import cache
 from pliant.model.library import FOLDER as ROBOTS
 from pliant.model.yaml_file import parse_document, read_text
 from pliant.results import sealed

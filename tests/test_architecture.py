@@ -19,12 +19,16 @@ SOURCE = Path(pliant.__file__).parent
 # a module may import from its own row and from the rows above it
 LAYERS = [
     {"spatial"},
+    {"errors"},
+    {"files"},
+    {"algorithm"},
+    {"engine"},
     {"model"},
     {"bodies"},
     {"mechanism"},
     {"states"},
+    {"tree"},
     {"formulations"},
-    {"engine"},
     {"tree_dynamics"},
     {"dynamics"},
     {"analysis"},
@@ -101,6 +105,13 @@ def test_imports_go_one_way(file):
     assert not upward, f"{name} imports from later layers: {sorted(upward)}"
     if own < layer("pliant.cli"):
         assert "pliant" not in imports(file), f"{name} imports the front door"
+
+
+@pytest.mark.parametrize("file", sorted((SOURCE / "engine").rglob("*.py")), ids=module_name)
+def test_the_engine_knows_no_robots(file):
+    """It runs algorithms on scalars; its files are opened as all others are."""
+    rooms = {other.split(".")[1] for other in imports(file) if "." in other}
+    assert rooms <= {"engine", "spatial", "algorithm", "files"}
 
 
 def test_no_module_imports_itself_in_a_circle():

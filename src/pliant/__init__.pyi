@@ -28,6 +28,9 @@ from pliant.dynamics import FrameAcceleration as FrameAcceleration
 from pliant.dynamics import Momentum as Momentum
 from pliant.dynamics import Pose as Pose
 from pliant.dynamics import Twist as Twist
+from pliant.errors import ModelError as ModelError
+from pliant.errors import Problem as Problem
+from pliant.errors import RepairWarning as RepairWarning
 from pliant.export.c import generate_c as generate_c
 from pliant.export.casadi import casadi_function as casadi_function
 from pliant.export.python import generate_python as generate_python
@@ -48,9 +51,6 @@ from pliant.model.discretisation import Elements as Elements
 from pliant.model.discretisation import Family as Family
 from pliant.model.discretisation import Lumped as Lumped
 from pliant.model.discretisation import Modes as Modes
-from pliant.model.errors import ModelError as ModelError
-from pliant.model.errors import Problem as Problem
-from pliant.model.errors import RepairWarning as RepairWarning
 from pliant.model.finite_elements import FiniteElementLink as FiniteElementLink
 from pliant.model.finite_elements import finite_elements as finite_elements
 from pliant.model.finite_elements import read_finite_elements as read_finite_elements

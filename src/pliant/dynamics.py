@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.engine.backends.function import Function, declined, quick_property
-from pliant.engine.backends.jit import has_llvm
-from pliant.engine.backends.uncollected import uncollected
+from pliant.engine.call.uncollected import uncollected
+from pliant.engine.compile.jit import has_llvm
 from pliant.formulations.loops.closed_loops import loops_of
 from pliant.formulations.loops.dense_loops import DenseLoops
 from pliant.formulations.loops.loops import DenseForm, Loops, each_state
-from pliant.formulations.recursive.passes import HANDED
+from pliant.formulations.recursive.recursions import HANDED
 from pliant.model.notebook import html_page, made_by
 from pliant.states import (
     Energies,
@@ -29,6 +28,7 @@ from pliant.states import (
     as_states,
     solutions_of,
 )
+from pliant.tree.function import Function, declined, quick_property
 from pliant.tree_dynamics import TreeDynamics
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from pliant.engine.backends.calls import Operand, QuickCall
+    from pliant.engine.call.calls import Operand, QuickCall
     from pliant.engine.trace.tape import Operations
     from pliant.formulations.loops.coordinates import Choice
     from pliant.formulations.loops.forms import Reduced
@@ -197,7 +197,7 @@ class Dynamics(TreeDynamics):
         """A built-in function for plain arrays of one state: q, v, and if there are any tau and further forces."""
         if not self._is_quick:
             return declined
-        from pliant.engine.backends.calls import QuickCall
+        from pliant.engine.call.calls import QuickCall
 
         call, n = QuickCall(), self.size
         q, v, tau = call.takes(n), call.takes(n), call.takes(len(self.inputs), optional=True)
@@ -274,7 +274,7 @@ class Dynamics(TreeDynamics):
     def _quick_inverse_solution(self) -> Callable[..., Any]:
         if not (self._is_quick and self.loops.inverse_is_traced):
             return declined
-        from pliant.engine.backends.calls import QuickCall
+        from pliant.engine.call.calls import QuickCall
 
         call, n, m, every = QuickCall(), self.size, len(self.inputs), np.eye(self.size)
         q, v, a = call.takes(n), call.takes(n), call.takes(m)
@@ -398,8 +398,8 @@ class Dynamics(TreeDynamics):
     def _quick_derivatives(self) -> Callable[..., Any]:
         if not self._is_quick:
             return declined
-        from pliant.engine.backends.calls import QuickCall, padded_rows
-        from pliant.engine.backends.loop_calls import LoopSlopes
+        from pliant.engine.call.calls import QuickCall, padded_rows
+        from pliant.formulations.loops.loop_calls import LoopSlopes
 
         call, n = QuickCall(), self.size
         q, v, tau = call.takes(n), call.takes(n), call.takes(len(self.inputs), optional=True)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.model.errors import did_you_mean
+from pliant.errors import did_you_mean
 from pliant.model.joints import coordinates_of
 from pliant.model.units import MEANING, Quantity
 

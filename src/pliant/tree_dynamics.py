@@ -9,16 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.engine.backends.frame_calls import FrameCalls, FramesByName
-from pliant.engine.backends.function import Function, Variant, declined, make_evaluator, quick_property
-from pliant.engine.backends.slope_calls import SlopeSteps
-from pliant.formulations.method import Method, Traced, What
+from pliant.algorithm import Algorithm, Traced
+from pliant.formulations.method import Method, What
 from pliant.formulations.methods import method_class
-from pliant.formulations.recursive.columns import PLACES, WayToBase, paths
-from pliant.formulations.recursive.kinematics import MOTION_SIZE, motion_arrays
-from pliant.formulations.recursive.lowering import lower, lower_with_frames
-from pliant.formulations.recursive.passes import ACCELERATION, MOTION, Algorithm
-from pliant.formulations.recursive.tree import Tree
 from pliant.formulations.robot_damping import damped
 from pliant.mechanism import Mechanism
 from pliant.spatial.attitude import recentred
@@ -32,6 +25,14 @@ from pliant.states import (
     States,
     Twist,
 )
+from pliant.tree.columns import PLACES, WayToBase, paths
+from pliant.tree.frame_calls import FrameCalls, FramesByName
+from pliant.tree.function import Function, Variant, declined, make_evaluator, quick_property
+from pliant.tree.kinematics import MOTION_SIZE, motion_arrays
+from pliant.tree.lowering import lower, lower_with_frames
+from pliant.tree.passes import ACCELERATION, MOTION
+from pliant.tree.slope_calls import SlopeSteps
+from pliant.tree.tree import Tree
 
 if TYPE_CHECKING:
     from pliant.engine.trace.tape import Operations
@@ -186,7 +187,7 @@ class TreeDynamics:
     def _quick_slopes(self) -> Callable[..., Any]:
         if not self._inverse.is_quick:
             return declined
-        from pliant.engine.backends.calls import QuickCall
+        from pliant.engine.call.calls import QuickCall
 
         call = QuickCall()
         call.gives(*self._slopes.all(call, *(call.takes(self.size) for _ in "qva")))
@@ -196,7 +197,7 @@ class TreeDynamics:
     def _quick_mass(self) -> Callable[..., Any]:
         if not self._inverse.is_quick:
             return declined
-        from pliant.engine.backends.calls import QuickCall
+        from pliant.engine.call.calls import QuickCall
 
         call = QuickCall()
         call.gives(self._slopes.mass(call, call.takes(self.size)))
@@ -317,7 +318,7 @@ class TreeDynamics:
     def _quick_energy(self) -> Callable[..., Any]:
         if not self._energy.is_quick:
             return declined
-        from pliant.engine.backends.calls import QuickCall
+        from pliant.engine.call.calls import QuickCall
 
         call = QuickCall()
         per_link = call.evaluates(self._energy.evaluator, call.takes(self.size), call.takes(self.size))

@@ -116,7 +116,7 @@ def test_one_output_is_one_name(arm):
 
 def test_other_numbers_need_no_new_code(compiled, monkeypatch):
     """Machine code is that of the structure: a changed robot finds it ready."""
-    from pliant.engine.backends import jit
+    from pliant.engine.compile import jit
 
     # half a metre is the length of the forearm too; numbers that are equal share a place
     light = compiled.set("forearm.payloads[0].mass", 0.7)

@@ -10,8 +10,8 @@ from pliant.bodies.build import build_body, carried, frequencies, shape_sets
 from pliant.bodies.invariants import assemble
 from pliant.bodies.modal_body import ModalBody
 from pliant.bodies.profile import BeamProfile, SectionData
+from pliant.errors import ModelError
 from pliant.model.beams import Beam
-from pliant.model.errors import ModelError
 from pliant.model.links import Link
 from pliant.model.robot import Robot
 

@@ -9,7 +9,7 @@ from pliant.bodies.dense_terms import DenseTerms
 from pliant.bodies.modal_body import point_integrals
 from pliant.dynamics import Dynamics
 from pliant.engine.trace.rolled import rolled
-from pliant.formulations.recursive.passes import FORWARD
+from pliant.formulations.recursive.recursions import FORWARD
 
 SIZE, POINTS = 3, 6
 SAME = 1e-11
@@ -60,7 +60,7 @@ def looped():
     """The arm with loops, however small it is, and its figures."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pliant.bodies.constants.LOOPED_ABOVE", 0)
-        patch.setattr("pliant.engine.backends.evaluator.UNROLL_BELOW", 0)
+        patch.setattr("pliant.engine.call.evaluator.UNROLL_BELOW", 0)
         arm = arm_of_a_cloud()
         return arm, figures(arm)
 

@@ -19,8 +19,8 @@ from pliant.bodies.profile import BeamProfile, SectionData, beam_profile
 from pliant.bodies.quadrature import gauss
 from pliant.bodies.reframe import reframe
 from pliant.bodies.rod_build import rod
-from pliant.bodies.rounding import as_lists, listed
 from pliant.model import Beam, Joint, Link, ModalData, Properties
+from pliant.spatial.rounding import as_lists, listed
 
 FAMILIES = ("bend_y", "bend_z", "torsion", "axial")
 OFFSET = np.array([0.05, 0.1, -0.2])

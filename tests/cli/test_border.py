@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 import pliant
 from pliant.cli.app import app
-from pliant.model.errors import printable
-from pliant.model.files import file_name, write_file
+from pliant.errors import printable
+from pliant.files import file_name, write_file
 from pliant.results.result import Result
 from pliant.simulation.study import load_study
 

@@ -6,7 +6,7 @@ import pytest
 
 import pliant
 from pliant.cli.app import app
-from pliant.model.files import guarded, is_foreign, write_file
+from pliant.files import guarded, is_foreign, write_file
 from pliant.simulation.study import load_study
 
 ROBOT = "single-flexible-link"

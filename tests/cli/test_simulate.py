@@ -307,7 +307,7 @@ def test_an_output_that_cannot_be_written_leaves_nothing(tmp_path, monkeypatch, 
     monkeypatch.chdir(tmp_path)
     path = tmp_path / option.partition("=")[2]
     path.write_bytes(b"before")
-    monkeypatch.setattr("pliant.model.files.shutil.copymode", no_more)
+    monkeypatch.setattr("pliant.files.shutil.copymode", no_more)
     monkeypatch.setattr("pliant.cli.simulation_job.save_run", lambda *_: None)
     done = shown((*SHORT, option, "--force"))
     assert isinstance(done.exception, OSError) or done.exit_code == 1

@@ -5,10 +5,10 @@ import ctypes
 import numpy as np
 import pytest
 
-from pliant.engine.backends import jit
-from pliant.engine.backends.evaluator import BufferLayout, aligned
-from pliant.engine.backends.llvm_ir import PACK, packed_angles
-from pliant.engine.backends.module import module_ir
+from pliant.engine.call.evaluator import BufferLayout, aligned
+from pliant.engine.compile import jit
+from pliant.engine.compile.llvm_ir import PACK, packed_angles
+from pliant.engine.compile.module import module_ir
 from pliant.engine.trace.program import Address
 from pliant.engine.trace.rolled import one_kernel
 from pliant.engine.trace.tape import Tape, live

@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import zoo
+from pliant.algorithm import result, run
 from pliant.dynamics import Dynamics
-from pliant.engine.backends.c_code import c_function, comment, number, signature, stumpff_function, table
-from pliant.engine.backends.statements import (
+from pliant.engine.compile.c_code import c_function, comment, number, signature, stumpff_function, table
+from pliant.engine.compile.statements import (
     link_rows,
     stages,
     start_column,
@@ -25,7 +26,7 @@ from pliant.engine.backends.statements import (
 from pliant.engine.trace.program import Address
 from pliant.engine.trace.rolled import rolled, whole
 from pliant.engine.trace.tape import Node, Tape
-from pliant.formulations.recursive.passes import FORWARD, INVERSE, result, run
+from pliant.formulations.recursive.recursions import FORWARD, INVERSE
 from pliant.spatial.scalars import stumpff
 
 TOLERANCE = 1e-12

@@ -9,15 +9,16 @@ import pytest
 
 import zoo
 from pliant.dynamics import Dynamics
-from pliant.engine.backends import cache, calls, evaluator, jit
-from pliant.engine.backends.evaluator import Evaluator, Program
-from pliant.formulations.recursive.passes import INVERSE
+from pliant.engine.call import calls, evaluator
+from pliant.engine.call.evaluator import Evaluator, Program
+from pliant.engine.compile import cache, jit, sources
+from pliant.formulations.recursive.recursions import INVERSE
 
 
 @pytest.fixture(autouse=True, scope="module")
 def border():
     """What all robots share is there before anything is counted."""
-    calls._code("border")
+    calls._border()
 
 
 @pytest.fixture
@@ -327,3 +328,38 @@ def test_a_relative_home_is_none(tmp_path, monkeypatch):
     cache.keep("key", {}, b"code")
     assert cache.fetch("key") is None
     assert os.listdir(tmp_path) == []
+
+
+def test_code_depends_on_what_is_traced_alone():
+    """Machine code of the recursion outlives changes of pages, readers and pictures, and not one of its own."""
+    homes = {*INVERSE.homes, "pliant.tree.tree"}
+    decides = {str(path.relative_to(sources.PACKAGE)) for path in sources.closure({*homes, *sources._engine()})}
+    assert {"formulations/recursive/newton_euler.py", "bodies/rod_terms.py", "engine/trace/tape.py"} <= decides
+    rooms = {name.split("/")[0] for name in decides}
+    assert not rooms & {"model", "simulation", "analysis", "pictures", "results", "cli", "export"}
+    assert not any(name.startswith(("formulations/lagrange", "formulations/lumped_fe")) for name in decides)
+
+
+def test_a_change_of_a_traced_module_is_seen(tmp_path, monkeypatch):
+    (tmp_path / "home.py").write_text("from pliant.part import f\n")
+    (tmp_path / "part.py").write_text("f = 1\n")
+    monkeypatch.setattr(sources, "PACKAGE", tmp_path)
+    monkeypatch.setattr(sources, "_engine", lambda: ())
+
+    def digest():
+        for each in (sources._digest, sources._imported, sources._file):
+            each.cache_clear()
+        return sources.source_digest(["pliant.home"])
+
+    before = digest()
+    assert digest() == before
+    (tmp_path / "part.py").write_text("f = 2\n")
+    assert digest() != before
+
+
+@pytest.fixture(autouse=True)
+def known_sources():
+    """What was found in another folder is forgotten."""
+    yield
+    for each in (sources._digest, sources._imported, sources._file):
+        each.cache_clear()

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import closed_robots
-import pliant.engine.backends.border as border
-import pliant.engine.backends.slope_calls as slope_calls
+import pliant.engine.call.border as border
 import pliant.states as states
+import pliant.tree.slope_calls as slope_calls
 import zoo
+from pliant.algorithm import Traced
 from pliant.dynamics import Dynamics
-from pliant.engine.backends.calls import QuickCall, padded_rows
-from pliant.engine.backends.loop_calls import LoopSlopes
-from pliant.formulations.method import Traced
-from pliant.formulations.recursive.inertia_columns import COMPOSITES, mass_matrix_of, mass_plan
+from pliant.engine.call.calls import QuickCall, padded_rows
+from pliant.formulations.loops.loop_calls import LoopSlopes
+from pliant.tree.inertia_columns import COMPOSITES, mass_matrix_of, mass_plan
 
 TOLERANCE = 1e-11
 """Of the largest entry: other operations, or the same contracted differently."""

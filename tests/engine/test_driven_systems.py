@@ -5,8 +5,8 @@ import pytest
 
 from closed_robots import state
 from pliant.dynamics import Dynamics
-from pliant.engine.backends import jit
-from pliant.engine.backends.evaluator import Program
+from pliant.engine.call.evaluator import Program
+from pliant.engine.compile import jit
 from pliant.engine.stepping.driving import Driving
 from pliant.engine.stepping.explicit_system import ExplicitSystem
 from pliant.engine.stepping.implicit import alpha_clock
@@ -121,7 +121,7 @@ def test_generalised_alpha_of_driven_coordinates_has_order_two(name):
 def test_dynamics_that_are_compiled_are_not_compiled_again(kind, monkeypatch, tmp_path):
     texts = []
     monkeypatch.setenv("PLIANT_CACHE", str(tmp_path))
-    monkeypatch.setattr("pliant.engine.backends.evaluator._RECENT", {})
+    monkeypatch.setattr("pliant.engine.call.evaluator._RECENT", {})
     compiled = jit.machine_code
     monkeypatch.setattr(jit, "machine_code", lambda text, **options: (texts.append(text), compiled(text, **options))[1])
     arm = Dynamics("single-flexible-link")

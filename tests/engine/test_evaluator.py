@@ -7,10 +7,11 @@ import pytest
 
 import zoo
 from pliant.dynamics import Dynamics
-from pliant.engine.backends import jit
-from pliant.engine.backends.evaluator import Evaluator, Program
-from pliant.engine.backends.module import module_ir
-from pliant.formulations.recursive.passes import FORWARD, INVERSE, MOTION, NoInertiaError
+from pliant.engine.call.evaluator import Evaluator, Program
+from pliant.engine.compile import jit
+from pliant.engine.compile.module import module_ir
+from pliant.formulations.recursive.recursions import FORWARD, INVERSE, NoInertiaError
+from pliant.tree.passes import MOTION
 
 TOLERANCE = 1e-11
 """Of the largest entry: the same operations in other registers, contracted differently."""
@@ -51,10 +52,10 @@ def test_long_kernels_are_cut_into_pieces(arm, tree_arm, monkeypatch, tmp_path):
         (robot.forward(q, v), robot.inverse_derivatives(q[0], v[0], a[0])[0])
         for robot, (q, v, a) in zip(robots, inputs, strict=True)
     ]
-    monkeypatch.setattr("pliant.engine.backends.pieces.LONG", 60)
-    monkeypatch.setattr("pliant.engine.backends.pieces.PIECE", 25)
+    monkeypatch.setattr("pliant.engine.compile.pieces.LONG", 60)
+    monkeypatch.setattr("pliant.engine.compile.pieces.PIECE", 25)
     # nothing that was compiled before
-    monkeypatch.setattr("pliant.engine.backends.evaluator._RECENT", {})
+    monkeypatch.setattr("pliant.engine.call.evaluator._RECENT", {})
     monkeypatch.setenv("PLIANT_CACHE", str(tmp_path))
     for robot, (q, v, a), (accelerations, slopes) in zip(robots, inputs, expected, strict=True):
         program = Program(FORWARD, robot.tree)

@@ -7,7 +7,7 @@ import weakref
 import numpy as np
 import pytest
 
-from pliant.engine.backends.calls import QuickCall
+from pliant.engine.call.calls import QuickCall
 
 SHAPES = [(7,), (2, 3), (2, 2, 2), (1,), (3, 1)]
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from pliant.dynamics import Dynamics
-from pliant.engine.backends.jit import is_x86
+from pliant.engine.compile.jit import is_x86
 from pliant.engine.stepping.driving import Driving
 from pliant.engine.stepping.explicit_system import ExplicitSystem
 from pliant.engine.stepping.implicit import alpha_clock

@@ -5,11 +5,11 @@ import ctypes
 import numpy as np
 import pytest
 
-from pliant.engine.backends import jit
-from pliant.engine.backends.evaluator import aligned
-from pliant.engine.backends.flow import Flow
-from pliant.engine.backends.lanes import lane_numbers, lanes_to_rows, rows_to_lanes, transposition_declarations
-from pliant.engine.backends.module import ATTRIBUTES
+from pliant.engine.call.evaluator import aligned
+from pliant.engine.compile import jit
+from pliant.engine.compile.flow import Flow
+from pliant.engine.compile.lanes import lane_numbers, lanes_to_rows, rows_to_lanes, transposition_declarations
+from pliant.engine.compile.module import ATTRIBUTES
 
 UNTOUCHED = -7.0
 APART = 256

@@ -12,7 +12,8 @@ import pytest
 import pliant
 import zoo
 from pliant.dynamics import Dynamics
-from pliant.engine.backends import evaluator, jit
+from pliant.engine.call import evaluator
+from pliant.engine.compile import jit
 from pliant.formulations.loops.errors import AssemblyError, SingularConfigurationError
 
 COUNT = 4 * evaluator.GROUP

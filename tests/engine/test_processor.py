@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pliant import Dynamics, load
-from pliant.engine.backends import jit
+from pliant.engine.compile import jit
 
 ROUNDING = 1e-9
 """Relative to the largest acceleration: sums in another order, with and without fused operations."""
@@ -19,7 +19,7 @@ LANES = {"generic": 2, "x86-64-v2": 2, "x86-64-v3": 4, "x86-64-v4": 8}
 PROGRAM = """
 import numpy as np
 from pliant import Dynamics, load
-from pliant.engine.backends import jit
+from pliant.engine.compile import jit
 arm = Dynamics(load("canadarm"))
 q, v = np.random.default_rng(1).normal(scale=1e-2, size=(2, 12, len(arm.names)))
 print(jit.lanes(), *arm.forward(q, v).ravel())

@@ -9,15 +9,16 @@ import pytest
 
 import pliant
 from compiled_tapes import evaluated, traced
+from pliant.algorithm import result, run
 from pliant.dynamics import Dynamics
-from pliant.engine.backends import jit
-from pliant.engine.backends.evaluator import BufferLayout, Evaluator, Program, aligned
-from pliant.engine.backends.module import module_ir
-from pliant.engine.backends.repeats import _runs, operands
+from pliant.engine.call.evaluator import BufferLayout, Evaluator, Program, aligned
+from pliant.engine.compile import jit
+from pliant.engine.compile.module import module_ir
+from pliant.engine.compile.repeats import _runs, operands
 from pliant.engine.trace.program import Address
 from pliant.engine.trace.rolled import one_kernel
 from pliant.engine.trace.tape import Tape, tangents
-from pliant.formulations.recursive.passes import FORWARD, INVERSE, result, run
+from pliant.formulations.recursive.recursions import FORWARD, INVERSE
 
 TOLERANCE = 1e-10
 """Of the largest entry: the same operations, contracted differently."""
@@ -28,11 +29,11 @@ TABLE = "_places = private"
 @pytest.fixture
 def loops_at_once(monkeypatch):
     """Loops in tapes that would be straight, from few turns on."""
-    monkeypatch.setattr("pliant.engine.backends.pieces.LONG", 60)
-    monkeypatch.setattr("pliant.engine.backends.pieces.PIECE", 25)
-    monkeypatch.setattr("pliant.engine.backends.repeats.LEAST", 4)
-    monkeypatch.setattr("pliant.engine.backends.repeats.SHORTEST", 4)
-    monkeypatch.setattr("pliant.engine.backends.repeats.WORTHWHILE", 0.0)
+    monkeypatch.setattr("pliant.engine.compile.pieces.LONG", 60)
+    monkeypatch.setattr("pliant.engine.compile.pieces.PIECE", 25)
+    monkeypatch.setattr("pliant.engine.compile.repeats.LEAST", 4)
+    monkeypatch.setattr("pliant.engine.compile.repeats.SHORTEST", 4)
+    monkeypatch.setattr("pliant.engine.compile.repeats.WORTHWHILE", 0.0)
 
 
 def close(left, right, tolerance=TOLERANCE):
@@ -290,7 +291,7 @@ def girder(elements=10):
 def arm(loops_at_once, monkeypatch, tmp_path):
     monkeypatch.setattr("pliant.engine.trace.structure.LONG_LIST", 10)
     monkeypatch.setattr("pliant.engine.trace.known_patterns.LONG_LIST", 10)
-    monkeypatch.setattr("pliant.engine.backends.evaluator._RECENT", {})
+    monkeypatch.setattr("pliant.engine.call.evaluator._RECENT", {})
     monkeypatch.setenv("PLIANT_CACHE", str(tmp_path))
     return Dynamics(girder())
 

@@ -7,17 +7,19 @@ import pytest
 
 import zoo
 from pliant import Beam, Joint, Link, Modes, Rectangle, Robot
+from pliant.algorithm import result, run
 from pliant.bodies.terms import BendingBody
 from pliant.dynamics import Dynamics
-from pliant.engine.backends import evaluator
-from pliant.engine.backends.evaluator import Evaluator, Program, still_links
-from pliant.engine.backends.module import module_ir, program_ir
-from pliant.engine.backends.replay import ReplayEvaluator
+from pliant.engine.call import evaluator
+from pliant.engine.call.evaluator import Evaluator, Program, still_links
+from pliant.engine.call.replay import ReplayEvaluator
+from pliant.engine.compile.module import module_ir, program_ir
 from pliant.engine.trace import rolled as rolled_programs
 from pliant.engine.trace.rolled import counted, rolled, whole
 from pliant.engine.trace.structure import from_slots, split_constants
 from pliant.engine.trace.tape import count
-from pliant.formulations.recursive.passes import ENERGY, FORWARD, INVERSE, MOTION, REACTION, result, run
+from pliant.formulations.recursive.recursions import FORWARD, INVERSE, REACTION
+from pliant.tree.passes import ENERGY, MOTION
 
 TOLERANCE = 1e-10
 """Of the largest entry: the same operations, contracted differently."""
@@ -172,10 +174,10 @@ def alternating(n):
 
 
 def test_pieces_that_kernels_have_in_common_are_one_function(monkeypatch, always_rolled):
-    monkeypatch.setattr("pliant.engine.backends.pieces.LONG", 60)
-    monkeypatch.setattr("pliant.engine.backends.pieces.PIECE", 40)
+    monkeypatch.setattr("pliant.engine.compile.pieces.LONG", 60)
+    monkeypatch.setattr("pliant.engine.compile.pieces.PIECE", 40)
     # no loops: they would take the same operations together in another way
-    monkeypatch.setattr("pliant.engine.backends.repeats.WORTHWHILE", 2.0)
+    monkeypatch.setattr("pliant.engine.compile.repeats.WORTHWHILE", 2.0)
     arm = Dynamics(alternating(6), compile="never")
     program = Program(FORWARD, arm.tree)
     text = module_ir(program.traced, "single", 1)[0]

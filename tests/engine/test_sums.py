@@ -5,13 +5,14 @@ import pytest
 
 import pliant
 from compiled_tapes import evaluated
+from pliant.algorithm import result, run
 from pliant.dynamics import Dynamics
-from pliant.engine.backends.evaluator import Evaluator, Program
-from pliant.engine.backends.module import module_ir
-from pliant.engine.backends.sums import LEAST, TURN, long_sums
+from pliant.engine.call.evaluator import Evaluator, Program
+from pliant.engine.compile.module import module_ir
+from pliant.engine.compile.sums import LEAST, TURN, long_sums
 from pliant.engine.trace.program import Address
 from pliant.engine.trace.tape import Tape, live
-from pliant.formulations.recursive.passes import FORWARD, INVERSE, result, run
+from pliant.formulations.recursive.recursions import FORWARD, INVERSE
 
 TOLERANCE = 1e-13
 """Of the sum of sizes: the same numbers in another order."""

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from pliant.engine.backends.uncollected import end_all, uncollected
+from pliant.engine.call.uncollected import end_all, uncollected
 
 
 @pytest.fixture(params=[True, False], ids=["searching", "resting"])

@@ -8,14 +8,14 @@ import pytest
 
 from pliant import Beam, Joint, Link, ModelError, Modes, Properties, Rigid, Robot, load
 from pliant.dynamics import Dynamics
-from pliant.engine.backends.evaluator import Evaluator, Program
-from pliant.engine.backends.replay import ReplayEvaluator
+from pliant.engine.call.evaluator import Evaluator, Program
+from pliant.engine.call.replay import ReplayEvaluator
 from pliant.engine.trace.rolled import whole
 from pliant.engine.trace.structure import structure_key
 from pliant.formulations.lagrange.carrier import BIAS, ENERGY, FORWARD, INVERSE, MASS, FormCarrier, carrier_of
 from pliant.formulations.lagrange.traced import forms_of
 from pliant.formulations.method import MethodError
-from pliant.formulations.recursive import passes
+from pliant.tree import passes
 from small_arms import ARMS, VERTICAL, beam, hinge, linear, rigid
 
 TOLERANCE = 1e-12

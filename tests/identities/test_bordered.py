@@ -9,8 +9,9 @@ import zoo
 from pliant import Robot
 from pliant.dynamics import Dynamics
 from pliant.engine.trace.rolled import whole
-from pliant.formulations.recursive import bordered
-from pliant.formulations.recursive.passes import ENERGY, FORWARD, INVERSE
+from pliant.formulations.recursive.recursions import FORWARD, INVERSE
+from pliant.tree import bordered
+from pliant.tree.passes import ENERGY
 
 TOLERANCE = 1e-10
 """Of the largest entry: nodal mass matrices have condition numbers up to 1e5."""

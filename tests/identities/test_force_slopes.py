@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from pliant import Damping, Dynamics, Friction, Joint, Link, Motor, Placement, Rigid, Robot, Rotation, Spring
-from pliant.engine.backends import slope_calls
-from pliant.formulations.recursive.force_columns import FORCE_SLOPES, force_slopes_of, has_slopes, slope_plan
-from pliant.formulations.recursive.passes import INVERSE
+from pliant.formulations.recursive.recursions import INVERSE
+from pliant.tree import slope_calls
+from pliant.tree.force_columns import FORCE_SLOPES, force_slopes_of, has_slopes, slope_plan
 
 TOLERANCE = 1e-12
 """Of the largest entry: sums over a dozen links, in another order."""

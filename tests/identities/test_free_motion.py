@@ -6,8 +6,9 @@ from scipy.integrate import solve_ivp
 
 import zoo
 from oracle import STEP
+from pliant.algorithm import result, run
 from pliant.dynamics import Dynamics
-from pliant.formulations.recursive.passes import ENERGY, result, run
+from pliant.tree.passes import ENERGY
 
 TOLERANCE = 1e-10
 """Of the momentum's rate that one of the drives alone would cause: double precision."""

@@ -11,10 +11,13 @@ import pytest
 
 import zoo
 from oracle import STEP, Oracle
+from pliant.algorithm import result, run
 from pliant.dynamics import Dynamics
-from pliant.formulations.recursive import composite, denoc
-from pliant.formulations.recursive.passes import ENERGY, FORWARD, INVERSE, result, run
+from pliant.formulations.recursive import denoc
+from pliant.formulations.recursive.recursions import FORWARD, INVERSE
 from pliant.simulation.losses import Losses
+from pliant.tree import composite
+from pliant.tree.passes import ENERGY
 
 # robots with what others lack: their derivatives are compiled; those of the others are replayed in NumPy, since the
 # kernels of the compiler are told apart by structure and not by robots

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 import zoo
+from pliant.algorithm import result, run
 from pliant.dynamics import Dynamics
-from pliant.formulations.recursive import composite
-from pliant.formulations.recursive.passes import ENERGY, FORWARD, INVERSE, result, run
+from pliant.formulations.recursive.recursions import FORWARD, INVERSE
+from pliant.tree import composite
+from pliant.tree.passes import ENERGY
 
 TOLERANCE = 1e-10
 """Of the largest entry, in the natural size of each coordinate: double precision throughout."""

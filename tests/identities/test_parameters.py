@@ -5,8 +5,9 @@ import pytest
 
 import zoo
 from pliant import acceleration_sensitivity, force_sensitivity
+from pliant.algorithm import result, run
 from pliant.dynamics import Dynamics
-from pliant.formulations.recursive.passes import FORWARD, INVERSE, result, run
+from pliant.formulations.recursive.recursions import FORWARD, INVERSE
 
 TOLERANCE = 1e-8
 """Of the largest entry: the other side is a difference of order 8 with a relative step of 1e-2."""

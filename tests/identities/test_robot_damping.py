@@ -27,10 +27,10 @@ from pliant import (
 )
 from pliant.analysis.modes import modes
 from pliant.bodies.build import build_body
+from pliant.errors import ModelError
 from pliant.formulations.lumped_fe.mesh import mesh_link
 from pliant.formulations.lumped_fe.node_matrices import block_diagonal
 from pliant.formulations.robot_damping import LARGEST, damped, obtained, ratios_at
-from pliant.model.errors import ModelError
 
 ASKED = 0.01
 SAME = 1e-8

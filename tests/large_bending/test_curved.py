@@ -7,10 +7,11 @@ from scipy.optimize import fsolve
 
 import pliant
 from pliant import Dynamics
+from pliant.algorithm import result, run
 from pliant.analysis.equilibrium import equilibrium
 from pliant.bodies.centre_line import centre_line
 from pliant.bodies.curved_axis import undeformed_pose
-from pliant.formulations.recursive.passes import ENERGY, result, run
+from pliant.tree.passes import ENERGY
 
 POWER = 1e-9
 """Of the largest power: rounding of some thousand operations."""

@@ -11,7 +11,7 @@ from pliant.formulations.loops.cuts import Plan, Solved
 from pliant.formulations.loops.errors import LoopError
 from pliant.formulations.loops.selection import rank_of
 from pliant.formulations.loops.trials import PlanTrial
-from pliant.formulations.recursive.passes import NoInertiaError
+from pliant.formulations.recursive.recursions import NoInertiaError
 from random_loops import point_accelerations, random_robot
 
 ROUNDING = 1e-9

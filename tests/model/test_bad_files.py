@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pliant.model.errors import ModelError
+from pliant.errors import ModelError
 from pliant.model.yaml_data import LARGEST_FILE
 from pliant.model.yaml_file import read_robot
 

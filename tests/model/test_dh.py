@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pliant.errors import ModelError
 from pliant.model.dh import expand_dh
-from pliant.model.errors import ModelError
 from pliant.model.robot import Robot
 from pliant.model.yaml_file import read_text
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.model.errors import ModelError, RepairWarning
+from pliant.errors import ModelError, RepairWarning
 from pliant.model.library import load
 from pliant.model.ties import tie_matrix
 from pliant.model.urdf import read_urdf

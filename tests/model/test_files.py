@@ -9,9 +9,9 @@ import threading
 import pytest
 
 import pliant
-from pliant.engine.backends import cache
-from pliant.model import files
-from pliant.model.files import open_own, write_bytes, write_file, written
+from pliant import files
+from pliant.engine.compile import cache
+from pliant.files import open_own, write_bytes, write_file, written
 from pliant.model.lock import locked, owner_line
 from pliant.simulation.checkpoint import CheckpointFile
 from pliant.sweeps.journal import LOCK, PLAN, Journal

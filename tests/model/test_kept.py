@@ -8,10 +8,10 @@ import pytest
 
 import pliant
 from pliant.bodies import build
-from pliant.formulations.recursive.lowering import lower, lower_with_frames
 from pliant.mechanism import assemble
 from pliant.model.rigid_twin import rigid_twin
 from pliant.model.yaml_file import read_text
+from pliant.tree.lowering import lower, lower_with_frames
 
 
 def own_robot():

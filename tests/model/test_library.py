@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pliant.model.library as library
-from pliant.model.errors import ModelError
+from pliant.errors import ModelError
 from pliant.model.library import load, robots
 from pliant.model.yaml_file import read_text
 

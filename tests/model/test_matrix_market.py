@@ -10,7 +10,7 @@ import pytest
 from scipy.io import mmread, mmwrite
 from scipy.sparse import coo_array
 
-from pliant.model.errors import ModelError
+from pliant.errors import ModelError
 from pliant.model.finite_elements import finite_elements
 from pliant.model.matrix_market import MatrixFileError, read_matrix
 

@@ -5,8 +5,8 @@ import pytest
 from scipy.linalg import eigh
 
 import pliant
+from pliant.errors import ModelError
 from pliant.model.closing import frame_in_base
-from pliant.model.errors import ModelError
 from pliant.model.yaml_file import read_text
 
 ROUNDING = 1e-12

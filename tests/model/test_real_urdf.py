@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pliant
-from pliant.model.errors import ModelError, RepairWarning
+from pliant.errors import ModelError, RepairWarning
 from pliant.model.inertia import Rigid
 from pliant.model.library import load
 from pliant.model.possible_inertia import nearest_inertia

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import pliant
 import pliant.model.library as library
-from pliant.model.errors import ModelError, RepairWarning
+from pliant.errors import ModelError, RepairWarning
 from pliant.model.library import load
 from pliant.model.urdf import parse_urdf
 from pliant.model.urdf_mass import beam_moments

@@ -8,7 +8,7 @@ import pytest
 
 import pliant
 from pliant.dynamics import Dynamics
-from pliant.engine.backends.replay import python_function
+from pliant.engine.call.replay import python_function
 from pliant.engine.stepping.driving import Driving, drive_program
 from pliant.engine.trace.numbers import constants_of
 from pliant.simulation.drives.controllers import PID, ComputedTorque

@@ -129,7 +129,7 @@ def test_written_code_knows_large_angles(body, tmp_path):
 
 
 def test_written_c_knows_large_angles(tmp_path):
-    from pliant.engine.backends.c_code import stumpff_function
+    from pliant.engine.compile.c_code import stumpff_function
 
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:

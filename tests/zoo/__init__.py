@@ -7,8 +7,8 @@ Each robot is made through the public classes from a seed of its own. ``ZOO`` ma
 import numpy as np
 
 from pliant import Joint, Link, Modes, Motor, Placement, Rigid, RigidPart, Robot, Rotation
-from pliant.formulations.recursive.lowering import lower
 from pliant.mechanism import assemble
+from pliant.tree.lowering import lower
 
 # in this order the robots stand in the list
 from zoo import chains, attachments, kinds, bent  # isort: skip

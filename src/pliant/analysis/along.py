@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pliant.bodies.centre_line import BentBeam
 from pliant.bodies.outlines import has_outline, outermost_strain
-from pliant.model.errors import ModelError
+from pliant.errors import ModelError
 from pliant.model.materials import Material
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from pliant.analysis.statics import (
     stiffness_scale,
     wrenches,
 )
-from pliant.model.errors import did_you_mean
+from pliant.errors import did_you_mean
 from pliant.model.notebook import html_page, made_by
 
 if TYPE_CHECKING:

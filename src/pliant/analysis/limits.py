@@ -25,7 +25,7 @@ from pliant.analysis.statics import FrameLoad, wrench_force
 from pliant.bodies.constants import deflection
 from pliant.formulations.loops.closure import normal_of
 from pliant.formulations.loops.planes import end_names
-from pliant.formulations.recursive.passes import HANDED
+from pliant.formulations.recursive.recursions import HANDED
 from pliant.model.once import once_per_element
 from pliant.model.outline import BASE
 from pliant.spatial.vectors import cross

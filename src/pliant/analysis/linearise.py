@@ -13,7 +13,7 @@ from pliant.analysis.equilibrium import resting
 from pliant.analysis.limits import state_limits, tell
 from pliant.analysis.statics import NoEquilibriumError
 from pliant.analysis.tangent import Tangent, tangent
-from pliant.model.errors import did_you_mean
+from pliant.errors import did_you_mean
 from pliant.model.notebook import html_page
 
 if TYPE_CHECKING:

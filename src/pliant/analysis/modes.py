@@ -15,7 +15,7 @@ from pliant.analysis.limits import state_limits, tell
 from pliant.analysis.statics import Loads, is_symmetric, wrenches
 from pliant.analysis.tangent import Tangent, tangent
 from pliant.analysis.vibrations import complex_vibrations, rigid_motions, vibrations
-from pliant.model.errors import did_you_mean
+from pliant.errors import did_you_mean
 from pliant.model.notebook import html_page, made_by
 
 if TYPE_CHECKING:

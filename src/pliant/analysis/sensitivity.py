@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.algorithm import Carrier
 from pliant.engine.trace.structure import fill, split_tree
-from pliant.formulations.recursive.passes import Carrier
 from pliant.model.paths import value_at, with_value
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def force_sensitivity(arm: Dynamics, parameter: str, q: States, v: States, a: St
                ``forearm.joint.spring.stiffness``
     """
     from pliant.dynamics import Dynamics
-    from pliant.engine.backends.function import make_evaluator
+    from pliant.tree.function import make_evaluator
 
     value = value_at(arm.robot, parameter)
     if isinstance(value, bool) or not isinstance(value, (int, float)):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.model.errors import did_you_mean
+from pliant.errors import did_you_mean
 
 if TYPE_CHECKING:
     from pliant.analysis.linearise import LinearModel

@@ -371,7 +371,7 @@ def _own_beam(robot: Robot, name: str) -> Beam:
 
 
 def _refuse(link: Link, robot: Robot | None, message: str) -> NoReturn:
-    from pliant.model.errors import ModelError, Problem
+    from pliant.errors import ModelError, Problem
 
     names = robot.link_names if robot is not None else ()
     element = f"links[{names.index(link.name)}] '{link.name}'" if link.name in names else f"link '{link.name}'"

@@ -13,8 +13,8 @@ from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.modal_terms import ModalSection, ModalTerms
 from pliant.bodies.rod import Rod
 from pliant.bodies.rod_places import rod_deflection
-from pliant.bodies.rounding import as_lists, clean, listed, rounded
 from pliant.bodies.terms import Body
+from pliant.spatial.rounding import as_lists, clean, listed, rounded
 
 ARRAYS = [name for name in ModalTerms._fields if name not in ("mass", "section_axes", "rule")]
 UNIT = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]

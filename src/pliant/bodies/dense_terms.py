@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from pliant.algorithm import Role
 from pliant.bodies.modal_terms import ModalSection, ModalTerms
-from pliant.bodies.terms import Bias, Blocks, FrameTerms, Role
+from pliant.bodies.terms import Bias, Blocks, FrameTerms
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import Matrix, Vector, dot, plus, scale, times, transpose
 

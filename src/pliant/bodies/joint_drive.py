@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pliant.bodies.terms import Role
+from pliant.algorithm import Role
 from pliant.spatial.scalars import Scalar, is_zero, tanh
 from pliant.spatial.vectors import Vector, dot
 

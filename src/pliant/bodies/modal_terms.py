@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pliant.bodies.terms import Bias, Blocks, FrameTerms, Role, Spin
+from pliant.algorithm import Role
+from pliant.bodies.terms import Bias, Blocks, FrameTerms, Spin
 from pliant.spatial.attachment_rotation import MAPS, Turn
 from pliant.spatial.nothing import Nothing
 from pliant.spatial.scalars import Scalar, is_zero

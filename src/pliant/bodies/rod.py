@@ -14,7 +14,7 @@ from pliant.bodies.reframe import reframe
 from pliant.bodies.rod_motion import RodStep
 from pliant.bodies.rod_station import RodStation
 from pliant.bodies.rod_terms import RodSection, RodTerms
-from pliant.bodies.rounding import clean, listed
+from pliant.spatial.rounding import clean, listed
 from pliant.spatial.vectors import Matrix
 
 # moments of inertia that differ by less, of the largest, are equal

@@ -15,10 +15,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from pliant.algorithm import Role
 from pliant.bodies.modal_terms import ModalSection
 from pliant.bodies.rod_motion import RodStep, SectionMotion, advance
 from pliant.bodies.rod_station import BentStation, RodStation, RodSums, bent_station, combined, loaded_station
-from pliant.bodies.terms import Bias, Blocks, FrameTerms, Role, Spin
+from pliant.bodies.terms import Bias, Blocks, FrameTerms, Spin
 from pliant.spatial.scalars import Scalar, cos, is_zero, sin
 from pliant.spatial.vectors import (
     ZERO3,

@@ -6,16 +6,10 @@ All terms are in the axes of the body's root frame and about its origin; q_e are
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import Matrix, Vector, add, column, cross, dot, product, scale, times
-
-Role = Literal["exact", "alone", "loss", "alike"]
-"""What the structure of a field of constants is: exact, where 0 and +-1 are structure (elsewhere only 0 is); alone,
-numbers that share no slot with equal ones, so that they can be changed by themselves; loss, alone and taking energy;
-alike, a list of things of one structure, whose numbers are zero only where those of all are.
-A named tuple of constants may say it of its fields by a method ``roles``."""
 
 
 class Blocks(NamedTuple):

@@ -73,7 +73,7 @@ def _options(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    from pliant.model.files import guarded
+    from pliant.files import guarded
 
     # for every command: files of others are replaced only if the user says so
     context.with_resource(guarded())

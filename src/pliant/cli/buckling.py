@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def _replacing(given: bool) -> bool:
     """As ``--force`` of other commands, which is a load here."""
-    from pliant.model.files import allow_replacing
+    from pliant.files import allow_replacing
 
     allow_replacing("--replace", allowed=given)
     return given

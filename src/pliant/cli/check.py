@@ -14,7 +14,7 @@ from pliant.cli.terminal import WRONG_INPUT, tell
 from pliant.pictures.words import counted
 
 if TYPE_CHECKING:
-    from pliant.model.errors import ModelError, Problem
+    from pliant.errors import ModelError, Problem
     from pliant.model.robot import Robot
     from pliant.simulation.study import Study
 
@@ -69,7 +69,7 @@ def _files(given: str) -> list[str]:
 def _passes(file: str, quiet: bool, strict: bool, in_folder: bool) -> bool:
     """Read one file, try what it describes, and say how it went."""
     import pliant
-    from pliant.model.errors import RepairWarning
+    from pliant.errors import RepairWarning
     from pliant.simulation.file_kind import file_kind
 
     with warnings.catch_warnings(record=True) as told:
@@ -194,7 +194,7 @@ def _singular(names: Sequence[str], M: Any) -> Iterator[ModelError]:
     """A mass matrix whose inverse is only rounding."""
     import numpy as np
 
-    from pliant.model.errors import ModelError
+    from pliant.errors import ModelError
 
     size = np.sqrt(np.maximum(np.diag(M), 0.0))
     if not size.all():
@@ -207,7 +207,7 @@ def _singular(names: Sequence[str], M: Any) -> Iterator[ModelError]:
 
 def _located(error: ModelError, file: str, link: str | None = None) -> ModelError:
     """A problem that shows only when a link is computed, with the line where the link stands."""
-    from pliant.model.errors import ModelError
+    from pliant.errors import ModelError
 
     return ModelError(problem.at(file, _line(problem, file, link)) for problem in error.problems)
 

@@ -103,7 +103,7 @@ def derive(
     if output is None:
         typer.echo(text, nl=False)
         return
-    from pliant.model.files import write_generated
+    from pliant.files import write_generated
 
     write_generated(output, text, next(key for key, value in ENDINGS.items() if value == form.value))
     typer.echo(f"{output}: {len(found.coordinates)} coordinates, {found.system.terms} terms")

@@ -51,7 +51,7 @@ def export(
 ) -> None:
     """Write the dynamics of a robot as C, a Python module, a CasADi function or a readable listing."""
     from pliant.dynamics import Dynamics
-    from pliant.model.errors import ModelError
+    from pliant.errors import ModelError
 
     for path in (output, output.with_suffix(".h")) if to is Target.c and output.name else (output,):
         check_replaced(path)

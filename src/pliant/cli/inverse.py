@@ -58,8 +58,8 @@ def inverse(
     check_picture(plot)
     from math import pi
 
+    from pliant.files import file_name, refuse_foreign
     from pliant.formulations.lumped_fe.elastic_motion import InterruptedMotionError
-    from pliant.model.files import file_name, refuse_foreign
     from pliant.simulation.inverse_dynamics import inverse_dynamics, output_files
     from pliant.simulation.study import unrun_study
 

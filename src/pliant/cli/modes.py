@@ -77,7 +77,7 @@ def modes(
     from pliant.analysis.left_out import left_out
     from pliant.analysis.modes import vibration_modes
     from pliant.dynamics import Dynamics
-    from pliant.model.errors import ModelError
+    from pliant.errors import ModelError
     from pliant.model.plausible import description_limits
 
     check_picture(plot)

@@ -25,7 +25,7 @@ def reproduce(
             typer.echo(f"{name:14} {summary}")
         return
     if paper not in papers:
-        from pliant.model.errors import did_you_mean
+        from pliant.errors import did_you_mean
 
         hint = did_you_mean(paper, papers) or f"; papers: {', '.join(papers)}"
         refuse(f"there is no paper '{paper}'{hint}")

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from pliant.cli.terminal import check_folder, refuse
-from pliant.model.errors import ModelError
-from pliant.model.files import file_name
+from pliant.errors import ModelError
+from pliant.files import file_name
 from pliant.model.yaml_file import parse_document, read_text
 from pliant.results.result import Result
 from pliant.results.samples import Samples

@@ -72,7 +72,7 @@ def sweep(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print warnings and errors only.")] = False,
 ) -> None:
     """Compute a robot or a study many times with other numbers; Ctrl-C keeps what is done, and --resume goes on."""
-    from pliant.model.files import file_name, is_foreign
+    from pliant.files import file_name, is_foreign
     from pliant.results.sealed import seal_words
     from pliant.sweeps.subject import subject_of
     from pliant.sweeps.sweep import SweepInterruptedError

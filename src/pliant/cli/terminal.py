@@ -56,14 +56,14 @@ def plain(text: str) -> str:
     """A text of the user inside our own, which may have markup for bold words."""
     from rich.markup import escape
 
-    from pliant.model.errors import printable
+    from pliant.errors import printable
 
     return escape(printable(text))
 
 
 def tell(message: str, colour: str = "red", *, err: bool = True) -> None:
     """A line for people, mostly beside the output; what a file put into it does not steer the terminal."""
-    from pliant.model.errors import printable
+    from pliant.errors import printable
 
     typer.secho(printable(message), fg=colour, err=err)
 
@@ -101,7 +101,7 @@ def warn(texts: Iterable[str]) -> None:
 
 def replacing(given: bool) -> bool:
     """Let files be replaced that Pliant did not write, if the user has said so."""
-    from pliant.model.files import allow_replacing
+    from pliant.files import allow_replacing
 
     allow_replacing(allowed=given)
     return given
@@ -150,8 +150,8 @@ def check_folder(path: Path, endings: tuple[str, ...], what: str = "the file", *
 
 def check_replaced(path: Path, beginning: str = "") -> None:
     """Refuse to replace a file that Pliant did not write, unless the user has said so."""
-    from pliant.model.errors import ModelError
-    from pliant.model.files import MARKLESS, refuse_foreign
+    from pliant.errors import ModelError
+    from pliant.files import MARKLESS, refuse_foreign
 
     if beginning or path.suffix.lower() not in MARKLESS:
         try:

@@ -8,8 +8,8 @@ from math import prod
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from pliant.engine.backends.c_code import CFunction, c_function, comment, number, stumpff_function, table
-from pliant.engine.backends.statements import stumpff_used
+from pliant.engine.compile.c_code import CFunction, c_function, comment, number, stumpff_function, table
+from pliant.engine.compile.statements import stumpff_used
 from pliant.export.functions import FUNCTIONS, MEANINGS, Exported, Model, model, version
 from pliant.export.names import c_identifier, words
 from pliant.export.target import target, write

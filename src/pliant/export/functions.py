@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pliant.engine.backends.statements import is_whole
+from pliant.algorithm import Carrier, Traced
+from pliant.engine.compile.statements import is_whole
 from pliant.engine.trace.program import Kernel, RolledProgram
 from pliant.engine.trace.rolled import rolled, whole
 from pliant.engine.trace.structure import Slot, split_tree, structure_key
@@ -29,12 +30,8 @@ from pliant.export.programs import (
     with_frames,
     with_marks,
 )
-from pliant.formulations.method import Traced
-from pliant.formulations.recursive.passes import (
-    INVERSE,
-    Carrier,
-)
-from pliant.formulations.recursive.tree import Tree
+from pliant.formulations.recursive.recursions import INVERSE
+from pliant.tree.tree import Tree
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics

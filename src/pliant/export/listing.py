@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Literal
 
-from pliant.engine.backends.c_code import comment, stumpff_body
-from pliant.engine.backends.statements import Statement, statements, stumpff_polynomial, stumpff_used
+from pliant.engine.compile.c_code import comment, stumpff_body
+from pliant.engine.compile.statements import Statement, statements, stumpff_polynomial, stumpff_used
 from pliant.engine.trace.program import Address, Kernel
 from pliant.engine.trace.tape import Tape
 from pliant.export.functions import GRAVITY, Exported, Model, model, version

@@ -8,19 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.algorithm import Algorithm, Carrier, Pass, Step
 from pliant.bodies.modal_body import ModalBody
-from pliant.engine.backends.evaluator import fitting_program
+from pliant.engine.call.evaluator import fitting_program
 from pliant.engine.trace.program import Address, RolledProgram
 from pliant.engine.trace.rolled import rolled, whole
 from pliant.engine.trace.structure import from_slots
 from pliant.engine.trace.tape import Tape, tangents
-from pliant.formulations.recursive.composite import mass_matrix
-from pliant.formulations.recursive.link import LinkKind
-from pliant.formulations.recursive.lowering import rigid_link
-from pliant.formulations.recursive.passes import ENERGY, INVERSE, MOTION, Algorithm, Carrier, LinkView, Pass, Step
-from pliant.formulations.recursive.tree import Tree
+from pliant.formulations.recursive.recursions import INVERSE
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import Vector
+from pliant.tree.composite import mass_matrix
+from pliant.tree.link import LinkKind
+from pliant.tree.lowering import rigid_link
+from pliant.tree.passes import ENERGY, MOTION
+from pliant.tree.tree import Tree
+from pliant.tree.views import TreeView
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
@@ -56,7 +59,7 @@ def with_frames(arm: Dynamics, frames: Sequence[str]) -> Tree:
 def _at_rest(each: Pass) -> Pass:
     """A pass of the inverse dynamics with all accelerations zero: they cost nothing."""
 
-    def step(view: LinkView) -> dict[str, Any]:
+    def step(view: TreeView) -> dict[str, Any]:
         return each.step(replace(view, inputs={**view.inputs, "a": [0.0] * view.kind.coordinates}))
 
     return replace(each, step=step)
@@ -65,7 +68,7 @@ def _at_rest(each: Pass) -> Pass:
 def _first(each: Pass, count: int) -> Pass:
     """A pass that gives out only the first results of a link."""
 
-    def step(view: LinkView) -> dict[str, Any]:
+    def step(view: TreeView) -> dict[str, Any]:
         values = each.step(view)
         return {**values, "result": values["result"][:count]}
 
@@ -76,7 +79,7 @@ def _of_frames(start: int, stop: int) -> Step:
     """The part of a frame's (R, p, v, w), nothing for a real link."""
     give = MOTION.passes[-1].step
 
-    def step(view: LinkView) -> dict[str, Any]:
+    def step(view: TreeView) -> dict[str, Any]:
         if not isinstance(view.kind, FrameKind):
             return {"result": []}
         m = give(view)["result"]
@@ -112,7 +115,7 @@ def with_marks(algorithm: Algorithm) -> Algorithm:
     """The algorithm with a mark on the tape before every step."""
 
     def marked(each: Pass) -> Pass:
-        def step(view: LinkView) -> dict[str, Any]:
+        def step(view: TreeView) -> dict[str, Any]:
             traced = [x for vector in view.inputs.values() for x in vector]
             if traced:
                 traced[0].tape.symbol(Address(MARK, f"{each.name}: {view.name}", 0))

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pliant.engine.backends.statements import (
+from pliant.engine.compile.statements import (
     Stage,
     Task,
     link_rows,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from pliant.model.files import write_generated
+from pliant.files import write_generated
 
 
 def target(path: str | os.PathLike[str], *suffixes: str) -> Path:

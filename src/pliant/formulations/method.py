@@ -7,14 +7,16 @@ function (systems, laws, exports, sensitivities) asks for it here and names the 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from pliant.formulations.recursive.passes import ACCELERATION, ENERGY, MOTION, REACTION, Algorithm, Carrier
+from pliant.algorithm import Algorithm, Traced
+from pliant.formulations.recursive.recursions import REACTION
+from pliant.tree.passes import ACCELERATION, ENERGY, MOTION
 
 if TYPE_CHECKING:
-    from pliant.formulations.recursive.tree import Tree
     from pliant.mechanism import Mechanism
     from pliant.model import Robot
+    from pliant.tree.tree import Tree
 
 What = Literal["forward", "inverse", "motion", "acceleration", "energy", "reaction"]
 
@@ -25,13 +27,6 @@ KINEMATICS: dict[str, Algorithm] = {
     "reaction": REACTION,
 }
 """What follows from the tree of links alone; methods that have no way of their own share it."""
-
-
-class Traced(NamedTuple):
-    """A function as the engine takes it: an algorithm, and what carries its constants."""
-
-    algorithm: Algorithm
-    carrier: Carrier
 
 
 class MethodError(ValueError):

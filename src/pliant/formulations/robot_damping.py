@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pliant.algorithm import Traced
 from pliant.bodies.modal_body import Array
+from pliant.errors import ModelError, Problem
 from pliant.formulations.loops.constraints import Constraints
-from pliant.formulations.method import Traced
-from pliant.formulations.recursive.composite import mass_matrix
-from pliant.formulations.recursive.lowering import lower
 from pliant.mechanism import Mechanism, assemble
-from pliant.model.errors import ModelError, Problem
 from pliant.model.once import once_per_element
+from pliant.tree.composite import mass_matrix
+from pliant.tree.lowering import lower
 
 if TYPE_CHECKING:
     from pliant.model import Robot

@@ -6,9 +6,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pliant.errors import ModelError, Problem, RepairWarning
     from pliant.model.beams import Beam, LocalProperties, Properties, Segment
     from pliant.model.discretisation import Damping, Elements, Family, Lumped, Modes, Rayleigh, Reduction
-    from pliant.model.errors import ModelError, Problem, RepairWarning
     from pliant.model.inertia import Rigid, RigidPart
     from pliant.model.joints import Friction, Joint, Limits, Loop, Mimic, Motor, Spring
     from pliant.model.links import Link

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Discriminator, GetJsonSchemaHandler, Tag, WrapSerializer
 from pydantic_core import PydanticCustomError, core_schema
 
+from pliant.errors import did_you_mean, listing, show
 from pliant.model.element import one_key_schema
-from pliant.model.errors import did_you_mean, listing, show
 from pliant.model.section_shapes import AngleProfile, Box, ChannelProfile, CProfile, Polygon, ZProfile
 from pliant.model.sections import Ellipse, GeneralSection, IBeam, Rectangle, Round, Section, Tube
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, StrictBool, ValidationInfo, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
+from pliant.errors import ModelError, did_you_mean, show
 from pliant.model.element import Element, Frozen, FrozenDict, Title, of_value, refuse
-from pliant.model.errors import ModelError, did_you_mean, show
 from pliant.model.units import Quantity
 
 

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 from pydantic import BeforeValidator, Field, StrictBool, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from pliant.errors import ModelError, show
 from pliant.model.any_section import AnySection
 from pliant.model.curvature import Curvature
 from pliant.model.discretisation import AUTO, Damping, Elements, Lumped, Modes, user_shape
 from pliant.model.element import Array, Element, at, of_value, refuse, rule
-from pliant.model.errors import ModelError, show
 from pliant.model.materials import MATERIALS, Material, MaterialOrName, find_material
 from pliant.model.once import once_per_element
 from pliant.model.units import (

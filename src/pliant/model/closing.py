@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.errors import ModelError
 from pliant.model.curvature import undeformed_pose
 from pliant.model.element import Array
-from pliant.model.errors import ModelError
 from pliant.model.joints import Anchor, Joint, Loop
 from pliant.model.links import Link
 from pliant.model.placement import Frame, Placement, Rotation

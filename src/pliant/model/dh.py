@@ -37,9 +37,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pliant.errors import did_you_mean, show
 from pliant.model.attach import SAME, Plain, bends, body_of, length_of, placement, seat
 from pliant.model.dh_rows import DHRow, Problems, read_table
-from pliant.model.errors import did_you_mean, show
 
 # the shift along the joint axis
 SHIFT = {"standard": "d", "modified": "r", "saha": "b"}

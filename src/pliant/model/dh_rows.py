@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic_core import PydanticCustomError
 
+from pliant.errors import ModelError, Problem, did_you_mean, listing, show
 from pliant.model.attach import line_of, quantity
-from pliant.model.errors import ModelError, Problem, did_you_mean, listing, show
 
 # the numbers of each convention
 CONVENTIONS: dict[str, tuple[str, ...]] = {

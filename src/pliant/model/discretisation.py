@@ -16,8 +16,8 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
+from pliant.errors import show
 from pliant.model.element import Array, Element, at, refuse, rule
-from pliant.model.errors import show
 from pliant.model.expressions import Expression, ExpressionError, parse_expression
 from pliant.model.once import once_per_element
 from pliant.model.units import NON_NEGATIVE, Quantity, Rate, Ratio, Time, WholeNumber

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, GetJsonSchemaHandler, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from pliant.model.errors import MOST_PROBLEMS, ModelError, Problem, did_you_mean, nearest, show
+from pliant.errors import MOST_PROBLEMS, ModelError, Problem, did_you_mean, nearest, show
 from pliant.model.key_list import key_list
 from pliant.model.units import Acceleration, FirstMoment, Length, Number
 

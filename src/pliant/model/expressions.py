@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.model.errors import did_you_mean
+from pliant.errors import did_you_mean
 
 Array = NDArray[np.float64]
 

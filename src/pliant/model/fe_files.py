@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 import numpy as np
 from pydantic import Field, PrivateAttr, StrictInt, ValidationInfo, model_validator
 
+from pliant.errors import ModelError, show
 from pliant.model.discretisation import Damping
 from pliant.model.element import Array, Element, Frozen, Name, of_value, refuse
-from pliant.model.errors import ModelError, show
 from pliant.model.modal import ModalData
 
 if TYPE_CHECKING:

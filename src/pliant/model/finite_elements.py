@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array, csr_array
 
+from pliant.errors import ModelError, Problem
+from pliant.files import no_file
 from pliant.model.element import Array
-from pliant.model.errors import ModelError, Problem
-from pliant.model.files import no_file
 from pliant.model.matrix_market import MatrixFileError, read_matrix
 from pliant.model.modal import ModalData, ModalFrame
 

@@ -8,8 +8,8 @@ import numpy as np
 from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, model_validator
 from pydantic_core import PydanticCustomError, core_schema
 
+from pliant.errors import show
 from pliant.model.element import Array, Element, Moment3, Name, Position, of_value, refuse, rule
-from pliant.model.errors import show
 from pliant.model.once import once_per_element
 from pliant.model.possible_inertia import nearest_inertia
 from pliant.model.units import POSITIVE, Length, Mass, Quantity

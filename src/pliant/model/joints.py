@@ -20,8 +20,8 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
+from pliant.errors import show
 from pliant.model.element import Array, Element, Name, at, of_value, peek, refuse, sequence
-from pliant.model.errors import show
 from pliant.model.placement import AXES, Placement, turn_about
 from pliant.model.units import (
     Coordinate,

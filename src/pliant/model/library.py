@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pliant.model.errors import ModelError, Problem, did_you_mean, show
+from pliant.errors import ModelError, Problem, did_you_mean, show
 
 if TYPE_CHECKING:
     from pliant.model.robot import Robot

@@ -9,9 +9,9 @@ from typing import Self
 from pydantic import Field, model_validator
 from pydantic_core import InitErrorDetails
 
+from pliant.errors import ModelError, did_you_mean
 from pliant.model.beams import Beam
 from pliant.model.element import Element, Name, at, of_value, refuse, rule
-from pliant.model.errors import ModelError, did_you_mean
 from pliant.model.fe_files import FiniteElementFiles
 from pliant.model.inertia import Rigid, RigidPart
 from pliant.model.joints import Joint

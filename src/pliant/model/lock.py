@@ -9,7 +9,7 @@ import sys
 from io import FileIO
 from pathlib import Path
 
-from pliant.model.files import open_own
+from pliant.files import open_own
 
 OWNER = 32
 """Bytes of the line that names the process."""

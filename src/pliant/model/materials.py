@@ -14,8 +14,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError, core_schema
 
+from pliant.errors import ModelError, did_you_mean, show
 from pliant.model.element import Element, Name, rule
-from pliant.model.errors import ModelError, did_you_mean, show
 from pliant.model.units import Density, Modulus, Number
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
-from pliant.model.files import no_file
+from pliant.files import no_file
 
 MOST_BYTES = 2**31
 MOST_ROWS = 20_000_000

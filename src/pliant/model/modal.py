@@ -18,8 +18,8 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
+from pliant.errors import show
 from pliant.model.element import Array, Element, Frozen, Name, of_value, refuse
-from pliant.model.errors import show
 from pliant.model.placement import Placement
 from pliant.model.units import LARGEST, Length, PositiveMass, Quantity
 from pliant.spatial.definite import exceeds

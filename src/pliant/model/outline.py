@@ -14,8 +14,8 @@ from typing import Any, Self
 
 from pydantic_core import InitErrorDetails
 
+from pliant.errors import did_you_mean
 from pliant.model.element import Element, Path, at, of_value, peek
-from pliant.model.errors import did_you_mean
 from pliant.model.joints import coordinates_of
 from pliant.model.materials import MATERIALS, unknown_material_hint
 from pliant.model.once import once_per_element

@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from pliant.errors import ModelError, did_you_mean, show
 from pliant.model.element import Element, FrozenDict
-from pliant.model.errors import ModelError, did_you_mean, show
 
 if TYPE_CHECKING:
     from pliant.model.robot import Robot

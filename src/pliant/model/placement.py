@@ -20,8 +20,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError, core_schema
 
+from pliant.errors import show
 from pliant.model.element import Array, Element, Matrix3, Name, Position, Quaternion, rule, three
-from pliant.model.errors import show
 from pliant.model.units import Angle, Length
 
 # data printed with four digits must still pass; what passes is made exactly orthonormal

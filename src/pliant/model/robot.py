@@ -15,11 +15,11 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from pliant.errors import ModelError, did_you_mean, show
+from pliant.files import write_file
 from pliant.model.assembly import Assembly, PoseOfJoints
 from pliant.model.discretisation import Damping
 from pliant.model.element import Acceleration3, Element, Frozen, FrozenDict, Name, Text, Title, at, refuse, within
-from pliant.model.errors import ModelError, did_you_mean, show
-from pliant.model.files import write_file
 from pliant.model.joints import Anchor, Joint, Loop
 from pliant.model.links import Link
 from pliant.model.materials import Material

@@ -292,7 +292,7 @@ class Polygon(Outlined):
         if isinstance(to, Polygon):
             mine, other = self.dimensions(), to.dimensions()
             if [len(ring) for ring in mine.values()] != [len(ring) for ring in other.values()]:
-                from pliant.model.errors import ModelError
+                from pliant.errors import ModelError
 
                 raise ModelError("a taper between polygons needs the same number of points in each of their outlines")
         return super().constants(to, s)

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import PydanticCustomError, core_schema
 
-from pliant.model.errors import show
+from pliant.errors import show
 
 LONGEST_TEXT = 80
 LARGEST_EXPONENT = 6

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
+from pliant.errors import Problem, did_you_mean, listing, show
+from pliant.files import content_of
 from pliant.model.attach import Plain
 from pliant.model.element import Array
-from pliant.model.errors import Problem, did_you_mean, listing, show
-from pliant.model.files import content_of
 from pliant.model.inertia import Rigid
 from pliant.model.joints import Joint, Limits, Mimic
 from pliant.model.links import Link

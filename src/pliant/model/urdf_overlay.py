@@ -31,10 +31,10 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
+from pliant.errors import ModelError, Problem, RepairWarning, did_you_mean, listing, show
 from pliant.model.attach import Plain, bends, body_of, length_of, line_of, placement, seat
 from pliant.model.beams import Beam
 from pliant.model.element import Array
-from pliant.model.errors import ModelError, Problem, RepairWarning, did_you_mean, listing, show
 from pliant.model.materials import Material
 from pliant.model.placement import Placement
 from pliant.model.urdf import MOVING, Urdf, UrdfJoint, read_urdf

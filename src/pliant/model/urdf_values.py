@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from pliant.errors import ModelError, Problem, show
 from pliant.model.attach import Plain
 from pliant.model.element import Array, Element
-from pliant.model.errors import ModelError, Problem, show
 from pliant.model.placement import Placement
 from pliant.model.xml_file import XmlNode
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from pliant.model.errors import ModelError, Problem
+from pliant.errors import ModelError, Problem
 
 LARGEST_FILE = 20_000_000  # bytes
 DEEPEST = 100

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NoReturn
 
-from pliant.model.errors import ModelError, Problem, show
+from pliant.errors import ModelError, Problem, show
 
 LARGEST_FILE = 5_000_000
 MOST_NODES = 100_000

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
+from pliant.errors import ModelError, Problem
+from pliant.files import content_of
 from pliant.model.element import Element, Path, model_error
-from pliant.model.errors import ModelError, Problem
-from pliant.model.files import content_of
 from pliant.model.robot import Robot
 from pliant.model.yaml_data import LARGEST_FILE, ROBOT, Content, line_at, parse
 

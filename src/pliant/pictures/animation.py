@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.model.files import mark, written
+from pliant.files import mark, written
 from pliant.pictures.canvas import FLEXIBLE_EDGE, GREY, INK, LOAD, PALE, PAPER, RIGID, RIGID_EDGE, TRACE, named_view
 from pliant.pictures.film import Film, exaggerated, make_film, view_of
 from pliant.pictures.robot_solids import RobotSolids

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pliant.bodies.modal_body import Array
-from pliant.model.files import mark, written
+from pliant.files import mark, written
 from pliant.pictures.words import as_written
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.bodies.modal_body import Array
-from pliant.model.errors import ModelError
+from pliant.errors import ModelError
 from pliant.model.xml_file import XmlNode, parse_xml
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ FAMILY_WORDS = {
 
 def as_written(text: str) -> str:
     """A text of the user for a picture, in which dollars would begin a formula."""
-    from pliant.model.errors import printable
+    from pliant.errors import printable
 
     return printable(text).replace("$", r"\$")
 

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.dynamics import Dynamics
+from pliant.files import write_file
 from pliant.model import Reduction, Robot
-from pliant.model.files import write_file
 from pliant.model.library import load
 from pliant.pictures.canvas import save
 from pliant.results.plots import lines

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.model.files import write_file
+from pliant.files import write_file
 from pliant.pictures.words import counted, engineering
 from pliant.results.film_data import film_data
 from pliant.results.packing import packed

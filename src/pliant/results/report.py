@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pliant.model.files import write_file
+from pliant.files import write_file
 from pliant.pictures.words import engineering
 from pliant.results.film_data import film_data
 from pliant.results.packing import packed

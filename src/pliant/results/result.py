@@ -187,7 +187,7 @@ class Result:
         """
         found = self._found(name)
         if found is None:
-            from pliant.model.errors import did_you_mean
+            from pliant.errors import did_you_mean
 
             raise KeyError(f"the run has no channel '{name}'{did_you_mean(name, self._listed)}")
         return found

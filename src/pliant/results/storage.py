@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.model.files import no_file, write_bytes, written
+from pliant.files import no_file, write_bytes, written
 from pliant.results.channels import default_channels, parts
 from pliant.results.samples import Floats, RunInfo, Samples
 from pliant.results.sealed import fixed_text, seal_problem, sealed, stored_array, stored_names
@@ -108,7 +108,7 @@ def load_run_and_checkpoint(path: Path) -> tuple[Result, dict[str, Any]]:
     """The run in a file and what is needed to go on."""
     import h5py
 
-    from pliant.model.errors import ModelError, Problem
+    from pliant.errors import ModelError, Problem
 
     wrong = no_file(path) or seal_problem(path, "run")
     if wrong:
@@ -125,7 +125,7 @@ def load_run_and_checkpoint(path: Path) -> tuple[Result, dict[str, Any]]:
 
 def _content(file: Any, path: Path) -> tuple[Result, dict[str, Any]]:
     """What an open file holds; a damaged one may raise nearly anything."""
-    from pliant.model.errors import ModelError, Problem
+    from pliant.errors import ModelError, Problem
     from pliant.model.yaml_file import read_text
     from pliant.results.result import Result
 

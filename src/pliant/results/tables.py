@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pliant.model.files import written
+from pliant.files import written
 from pliant.results.channels import default_channels, parts
 
 if TYPE_CHECKING:

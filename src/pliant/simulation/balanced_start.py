@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from pliant.analysis.equilibrium import settle
 from pliant.analysis.statics import NoEquilibriumError, wrench_force, wrench_stiffness, wrenches
+from pliant.errors import ModelError
 from pliant.formulations.lumped_fe.frequencies import SLOW
-from pliant.model.errors import ModelError
 from pliant.simulation.start import Start
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from typing import IO, Any, BinaryIO
 
 import numpy as np
 
-from pliant.model.errors import ModelError, Problem
-from pliant.model.files import no_file
+from pliant.errors import ModelError, Problem
+from pliant.files import no_file
 from pliant.model.lock import OWNER, locked, owner_line
 from pliant.model.lock import holder as lock_holder
 from pliant.results.samples import Samples

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from pliant.dynamics import Dynamics
+from pliant.errors import ModelError, did_you_mean, show
 from pliant.model.element import Element, Title, rule
-from pliant.model.errors import ModelError, did_you_mean, show
 from pliant.model.robot import Robot
 from pliant.model.units import Number
 from pliant.simulation.integrators.integrator import Piece

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from pliant.model.errors import ModelError
+from pliant.errors import ModelError
 from pliant.model.library import robots
 from pliant.model.robot import Robot
 from pliant.model.yaml_file import read_document

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.dynamics import Dynamics
+from pliant.errors import ModelError
+from pliant.files import write_generated, written
 from pliant.formulations.lumped_fe.frequencies import SLOW
 from pliant.formulations.lumped_fe.model import LumpedModel
 from pliant.formulations.lumped_fe.node_matrices import Variant
@@ -31,8 +33,6 @@ from pliant.formulations.lumped_fe.successive import (
     successive_approximation,
 )
 from pliant.mechanism import BASE
-from pliant.model.errors import ModelError
-from pliant.model.files import write_generated, written
 from pliant.results.result import Result
 from pliant.simulation.balanced_start import balanced_start
 from pliant.simulation.checks import joint_limit_words

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.model.errors import ModelError, Problem, did_you_mean, show
-from pliant.model.files import no_file
+from pliant.errors import ModelError, Problem, did_you_mean, show
+from pliant.files import no_file
 
 Floats = NDArray[np.float64]
 

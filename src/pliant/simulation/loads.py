@@ -15,13 +15,13 @@ from pliant.dynamics import Dynamics
 from pliant.engine.stepping.driving import Acting
 from pliant.engine.trace.numbers import constants_from, numbers_of
 from pliant.engine.trace.structure import structure_key
-from pliant.formulations.recursive.frame_forces import frame_forces, frame_link
+from pliant.errors import ModelError, did_you_mean
 from pliant.model.element import Element, rule, sequence
-from pliant.model.errors import ModelError, did_you_mean
 from pliant.model.units import NON_NEGATIVE, POSITIVE, Quantity, Time
 from pliant.simulation.signals import ForceSignal, MomentSignal, Signal, signal
 from pliant.spatial.scalars import ramp
 from pliant.spatial.vectors import Vector
+from pliant.tree.frame_forces import frame_forces, frame_link
 
 Floats = NDArray[np.float64]
 

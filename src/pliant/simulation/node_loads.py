@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.errors import ModelError
 from pliant.formulations.lumped_fe.applied import AppliedLoads, Loading
-from pliant.model.errors import ModelError
 from pliant.simulation.loads import FrameWrench, JointEffort
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, WithJsonSchema
 from pydantic_core import InitErrorDetails
 
+from pliant.errors import did_you_mean
 from pliant.model.element import Element, Title, at, of_value
-from pliant.model.errors import did_you_mean
 from pliant.model.pieces import pieces_of, place_along
 from pliant.model.robot import Robot
 from pliant.model.units import Length

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
+from pliant.errors import ModelError, did_you_mean, show
 from pliant.model.element import Element, FrozenDict, at, of_value, path_text, refuse
-from pliant.model.errors import ModelError, did_you_mean, show
 from pliant.model.joints import UNDRIVEN
 from pliant.model.outline import BASE
 from pliant.model.plausible import turn_words

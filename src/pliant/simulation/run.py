@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.dynamics import Dynamics
-from pliant.engine.backends.uncollected import uncollected
+from pliant.engine.call.uncollected import uncollected
+from pliant.errors import ModelError
 from pliant.formulations.loops.errors import LoopError
-from pliant.model.errors import ModelError
 from pliant.model.robot import Robot
 from pliant.results.result import Result
 from pliant.results.samples import Extreme, RunInfo, Samples, Strain

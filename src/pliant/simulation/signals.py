@@ -14,7 +14,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import PydanticCustomError, core_schema
 
-from pliant.model.errors import ModelError, show
+from pliant.errors import ModelError, show
 from pliant.model.expressions import ExpressionError, Language, parse_node
 from pliant.model.units import Quantity
 

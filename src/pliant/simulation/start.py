@@ -12,10 +12,10 @@ from pydantic import Field, field_validator, model_validator
 from pliant.analysis.equilibrium import settle
 from pliant.analysis.statics import NoEquilibriumError
 from pliant.dynamics import Dynamics
+from pliant.errors import ModelError, Problem, did_you_mean
 from pliant.formulations.loops.errors import LoopError, PlaneError
 from pliant.formulations.loops.selection import RANK
 from pliant.model.element import Element, Frozen, rule
-from pliant.model.errors import ModelError, Problem, did_you_mean
 from pliant.model.units import Number, Quantity
 from pliant.simulation.integrators.lockstep import Steps, alone
 from pliant.simulation.per_joint import Coordinates, Shapes, Speeds

@@ -29,8 +29,8 @@ from pliant.simulation.trajectories.path import Path
 from pliant.spatial.attitude import is_far, recentred
 
 if TYPE_CHECKING:
+    from pliant.algorithm import Traced
     from pliant.formulations.loops.loops import Rows
-    from pliant.formulations.method import Traced
 
 Floats = NDArray[np.float64]
 

@@ -10,9 +10,9 @@ from typing import Annotated
 from pydantic import AfterValidator, ValidationInfo
 from pydantic_core import PydanticCustomError
 
+from pliant.errors import show
+from pliant.files import no_file
 from pliant.model.element import Element
-from pliant.model.errors import show
-from pliant.model.files import no_file
 from pliant.simulation.per_joint import parts_of
 
 

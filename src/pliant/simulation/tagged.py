@@ -7,8 +7,8 @@ from typing import Any
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import PydanticCustomError, core_schema
 
+from pliant.errors import did_you_mean, listing, show
 from pliant.model.element import Element, one_key_schema
-from pliant.model.errors import did_you_mean, listing, show
 
 
 class OneOf:

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.algorithm import Algorithm, Carrier, Traced
 from pliant.dynamics import Dynamics
-from pliant.engine.backends.evaluator import Program
-from pliant.engine.backends.flock_evaluator import FlockEvaluator
-from pliant.engine.backends.function import Function, Variant
+from pliant.engine.call.evaluator import Program
+from pliant.engine.call.flock_evaluator import FlockEvaluator
 from pliant.engine.trace.numbers import constants_of
 from pliant.engine.trace.structure import dissipative_slots, structure_key
 from pliant.formulations.loops.loops import Loops
-from pliant.formulations.method import Traced, What
-from pliant.formulations.recursive.passes import Algorithm, Carrier
+from pliant.formulations.method import What
+from pliant.tree.function import Function, Variant
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]

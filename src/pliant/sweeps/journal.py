@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.model.errors import ModelError, Problem
-from pliant.model.files import HALF_WRITTEN, open_own, write_bytes
+from pliant.errors import ModelError, Problem
+from pliant.files import HALF_WRITTEN, open_own, write_bytes
 from pliant.model.lock import OWNED, locked, owner_line
 from pliant.sweeps.work import CaseRow
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.dynamics import Dynamics
-from pliant.model.errors import ModelError, did_you_mean, show
+from pliant.errors import ModelError, did_you_mean, show
 from pliant.results.channels import effort_names, parts
 from pliant.results.result import Result
 

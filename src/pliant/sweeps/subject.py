@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pliant.dynamics import Dynamics
-from pliant.model.errors import ModelError
+from pliant.errors import ModelError
 from pliant.model.library import load
 from pliant.model.paths import inside, is_index, replaced, steps_of
 from pliant.model.robot import Robot

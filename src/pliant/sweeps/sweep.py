@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.dynamics import Dynamics
-from pliant.model.errors import ModelError
+from pliant.errors import ModelError
 from pliant.model.robot import Robot
 from pliant.simulation.checkpoint import SPARE, Space
 from pliant.simulation.recorder import sample_times

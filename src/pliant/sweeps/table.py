@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.model.errors import did_you_mean
-from pliant.model.files import written
+from pliant.errors import did_you_mean
+from pliant.files import written
 from pliant.model.notebook import html_page, made_by
 from pliant.results.tables import needed
 from pliant.sweeps.work import CaseRow

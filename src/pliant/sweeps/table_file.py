@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.model.errors import ModelError, Problem
-from pliant.model.files import mark, no_file, written
+from pliant.errors import ModelError, Problem
+from pliant.files import mark, no_file, written
 from pliant.results.sealed import SEAL_SIZE, fixed_text, seal_file, seal_problem, stored, stored_array
 from pliant.results.tables import needed
 from pliant.sweeps.table import Floats, Sweep, SweepInfo, count_alone, put, shape_of

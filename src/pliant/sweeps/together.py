@@ -16,7 +16,7 @@ from pliant.analysis.equilibrium import MOST_AWAY, RESIDUAL, bends_far
 from pliant.analysis.limits import RootLoads, axial_changes_of, axial_links, root_loads
 from pliant.dynamics import Dynamics
 from pliant.engine.stepping.lane_system import LaneRun, step_together
-from pliant.formulations.recursive.passes import HANDED
+from pliant.formulations.recursive.recursions import HANDED
 from pliant.simulation.checks import AxialAsk, EnergiesAsk
 from pliant.simulation.choice import ITERATED, RateAsk
 from pliant.simulation.climbs import TopsAsk, climb

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.model.errors import ModelError, show
+from pliant.errors import ModelError, show
 
 Floats = NDArray[np.float64]
 

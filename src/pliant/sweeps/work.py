@@ -15,8 +15,8 @@ from pliant.analysis.equilibrium import settle
 from pliant.analysis.limits import state_limits
 from pliant.analysis.modes import vibration_modes
 from pliant.dynamics import Dynamics
-from pliant.engine.backends.uncollected import uncollected
-from pliant.model.errors import ModelError, did_you_mean
+from pliant.engine.call.uncollected import uncollected
+from pliant.errors import ModelError, did_you_mean
 from pliant.model.robot import Robot
 from pliant.results.result import Result
 from pliant.results.samples import Floats, RunInfo, Samples, Strain

@@ -11,7 +11,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any
 
-from pliant.model.errors import ModelError, show
+from pliant.errors import ModelError, show
 from pliant.results.tables import needed
 from pliant.sweeps.work import CaseRow, SweepJob, run_chunk
 

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from pliant.model.files import mark, write_file, write_generated
+from pliant.files import mark, write_file, write_generated
 from pliant.verification import exudyn_cases, mujoco_cases
 from pliant.verification.claims import Claim
 

@@ -6,7 +6,7 @@ import json
 from html import escape
 from pathlib import Path
 
-from pliant.model.files import mark, write_file, write_generated
+from pliant.files import mark, write_file, write_generated
 from pliant.verification.claims import Claim
 from pliant.verification.verify import PARTS, Verification
 

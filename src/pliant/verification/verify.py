@@ -12,8 +12,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from pliant.errors import ModelError, did_you_mean
 from pliant.formulations.lagrange.equations import require_sympy
-from pliant.model.errors import ModelError, did_you_mean
 from pliant.verification import balances, bending, identities, methods, published
 from pliant.verification.benchmark import peers as other_programs
 from pliant.verification.claims import Claim, VerificationPart

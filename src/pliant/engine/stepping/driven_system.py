@@ -12,16 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.engine.backends.evaluator import BufferLayout, Program, aligned_parts, stored
-from pliant.engine.backends.flow import Flow
-from pliant.engine.backends.jit import LoadedCode
-from pliant.engine.backends.kernels import rows
-from pliant.engine.backends.module import loop_name
-from pliant.engine.stepping.driving import DriveKernel, Driving, Split
+from pliant.engine.call.evaluator import BufferLayout, Program, aligned_parts, stored
+from pliant.engine.compile.flow import Flow
+from pliant.engine.compile.jit import LoadedCode
+from pliant.engine.compile.kernels import rows
+from pliant.engine.compile.module import loop_name
+from pliant.engine.stepping.driving import DriveKernel, Driving, MovingCarrier, Split
 from pliant.engine.stepping.signals import Signals
 from pliant.engine.trace.numbers import constants_of
 from pliant.engine.trace.program import RolledProgram
-from pliant.formulations.recursive.tree import Tree
 
 Floats = NDArray[np.float64]
 
@@ -43,7 +42,7 @@ class DrivenSystem:
 
     def __init__(
         self,
-        tree: Tree,
+        tree: MovingCarrier,
         driving: Driving,
         programs: Sequence[Program],
         seeds: tuple[str, ...],
@@ -82,7 +81,8 @@ class DrivenSystem:
             driving.driven,
             self.turning,
         )
-        description, code = stored((kind, *described), make)
+        homes = {home for program in self.programs for home in program.homes}
+        description, code = stored((kind, *described), make, homes=homes)
         return [BufferLayout(**plan) for plan in description["plans"]], code
 
     def _hold(self, levels: int, more: Mapping[str, NDArray[Any]] | None = None, groups: int = 1) -> None:
@@ -130,10 +130,9 @@ class DrivenSystem:
         return {name: self._arrays[name] for name in ("constants", "gravity", "arm", "gains")}
 
 
-def rotation_vectors(tree: Tree, split: Split) -> tuple[int, ...]:
-    """Where rotation vectors that may be replaced by shorter ones begin in x; a spring counts the turns of its own."""
-    free = (link for link in tree.links if link.kind.turns_freely and not link.drive.stiffness)
-    return tuple(split.moving.index(link.elastic.start - 3) for link in free)
+def rotation_vectors(tree: MovingCarrier, split: Split) -> tuple[int, ...]:
+    """Where rotation vectors that may be replaced by shorter ones begin in x."""
+    return tuple(split.moving.index(k) for k in tree.rotation_vectors)
 
 
 def held_in(w: Flow, context: Sequence[str]) -> dict[str, str]:

@@ -10,26 +10,39 @@ import hashlib
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.bodies.losses import LossyLink, lost_power
-from pliant.engine.backends.flow import Flow
-from pliant.engine.backends.module import program_ir
+from pliant.algorithm import Carrier
+from pliant.engine.compile.flow import Flow
+from pliant.engine.compile.module import program_ir
 from pliant.engine.stepping.layout import StateLayout
+from pliant.engine.trace.numbers import constants_from, constants_of
 from pliant.engine.trace.program import Address, RolledProgram
 from pliant.engine.trace.rolled import one_kernel
-from pliant.engine.trace.structure import from_slots, split_tree, structure_key
+from pliant.engine.trace.structure import structure_key
 from pliant.engine.trace.tape import Node, Tape, tangents
-from pliant.formulations.recursive.tree import Tree
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import Vector, dot
 
 Floats = NDArray[np.float64]
 Law = Callable[[Vector, Vector, Vector, Vector], Vector]
 """law(q, v, signals and states of the drive, gains) -> generalised forces (n), rates of those states."""
+
+
+class MovingCarrier(Carrier, Protocol):
+    """What carries the constants of a thing that moves, and tells what its integration needs to know."""
+
+    @property
+    def rotation_vectors(self) -> tuple[int, ...]:
+        """First coordinates of rotation vectors that shorter ones may replace."""
+        ...
+
+    def lost_power(self, constants: Sequence[Any], q: Vector, v: Vector) -> Scalar:
+        """Power that damping and friction take, on any scalars; constants of its links."""
+        ...
 
 
 class Acting(Protocol):
@@ -83,7 +96,7 @@ class Driving:
         return StateLayout(n - len(self.driven), self.states)
 
 
-def drive_program(tree: Tree, driving: Driving, seeds: tuple[str, ...] = ()) -> RolledProgram:
+def drive_program(tree: MovingCarrier, driving: Driving, seeds: tuple[str, ...] = ()) -> RolledProgram:
     """The drive's kernel: (q, v, signals and states, the robot's constants) -> forces and rates of the states after v.
 
     With seeds: the tangents of the forces.
@@ -107,7 +120,8 @@ def drive_program(tree: Tree, driving: Driving, seeds: tuple[str, ...] = ()) -> 
         pushed = each.law(q, v, r[first : ends[0]], gains[first_gain : ends[1]])
         load = [a + b for a, b in zip(load, pushed, strict=True)]
         first, first_gain = ends
-    powers = [dot(f, v), dot(load, v), lost_power(_lossy_links(tree, tape), q, v)]
+    arm = constants_from(tree, symbols("arm", len(constants_of(tree))))
+    powers = [dot(f, v), dot(load, v), tree.lost_power(arm, q, v)]
     if driving.driven:
         # what loads do on driven coordinates their motors take up
         powers[0] = -dot([load[i] for i in driving.driven], [v[i] for i in driving.driven])
@@ -133,7 +147,7 @@ _KERNELS: dict[Hashable, DriveKernel] = {}
 class DriveKernel:
     """The drive's kernel, and with seeds its tangents; they hold no number of the robot or of the drive."""
 
-    def __init__(self, tree: Tree, driving: Driving, seeds: tuple[str, ...]) -> None:
+    def __init__(self, tree: MovingCarrier, driving: Driving, seeds: tuple[str, ...]) -> None:
         self.programs = [drive_program(tree, driving)]
         if seeds:
             self.programs.append(drive_program(tree, driving, seeds))
@@ -144,7 +158,7 @@ class DriveKernel:
         return hashlib.sha256(repr(program_ir(self.programs[0], 1)).encode()).hexdigest()
 
     @classmethod
-    def of(cls, tree: Tree, driving: Driving, seeds: tuple[str, ...]) -> DriveKernel:
+    def of(cls, tree: MovingCarrier, driving: Driving, seeds: tuple[str, ...]) -> DriveKernel:
         """That of a robot and its drive; robots of one structure share it."""
         if driving.structure is None:
             return cls(tree, driving, seeds)
@@ -156,23 +170,6 @@ class DriveKernel:
             while len(_KERNELS) > MOST_KERNELS:
                 _KERNELS.pop(next(iter(_KERNELS)), None)
         return _KERNELS[key]
-
-
-def _lossy_links(tree: Tree, tape: Tape) -> list[LossyLink]:
-    """What of the links takes energy, its constants traced."""
-    out: list[LossyLink] = []
-    start = 0
-    for link, split in zip(tree.links, split_tree(tree), strict=True):
-
-        def read(k: int, start: int = start) -> Node:
-            return tape.symbol(Address("arm", "own", start + k))
-
-        found, kind, elastic = from_slots(split.pattern, read), link.kind, link.elastic
-        turning = slice(elastic.start - 3, elastic.start) if kind.turns_freely else None
-        joint = link.start if kind.has_axis else None
-        out.append(LossyLink(found.drive, found.body, joint, elastic, turning, link.own, found.drag))
-        start += len(split.values)
-    return out
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.engine.backends.flow import Flow
-from pliant.engine.backends.llvm_ir import number
+from pliant.engine.compile.flow import Flow
+from pliant.engine.compile.llvm_ir import number
 from pliant.engine.stepping.implicit import Trial, evaluate_residual, newton_iteration, raise_to, step_of_matrix
 from pliant.engine.stepping.integrators import Clock, Stepping
 

@@ -10,18 +10,17 @@ import ctypes
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.engine.backends.elementary import prelude
-from pliant.engine.backends.evaluator import Program, aligned
-from pliant.engine.backends.flow import Flow
-from pliant.engine.backends.module import ATTRIBUTES, entry_ir, program_ir
+from pliant.algorithm import Traced
+from pliant.engine.call.evaluator import Program, aligned
+from pliant.engine.compile.elementary import prelude
+from pliant.engine.compile.flow import Flow
+from pliant.engine.compile.module import ATTRIBUTES, entry_ir, program_ir
 from pliant.engine.stepping.dormand_prince import ALL_STAGES
 from pliant.engine.stepping.driven_system import DrivenSystem, call_drive, call_dynamics, follow, held_in
-from pliant.engine.stepping.driving import Driving, Split
+from pliant.engine.stepping.driving import Driving, MovingCarrier, Split
 from pliant.engine.stepping.integrators import Status, dop853_ir, rk4_ir, semi_implicit_ir
 from pliant.engine.stepping.layout import StateLayout
 from pliant.engine.stepping.signals import signals_ir
-from pliant.formulations.method import Traced
-from pliant.formulations.recursive.tree import Tree
 
 Floats = NDArray[np.float64]
 
@@ -57,7 +56,7 @@ class ExplicitSystem(DrivenSystem):
              begin with their efforts
     """
 
-    def __init__(self, tree: Tree, driving: Driving, forward: Traced) -> None:
+    def __init__(self, tree: MovingCarrier, driving: Driving, forward: Traced) -> None:
         super().__init__(tree, driving, [Program(*forward)], (), CONTEXT)
         _, self.code = self.compiled("system", (), lambda _: self._module())
         self._hold(levels=2)

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pliant.engine.backends.flow import Flow
-from pliant.engine.backends.llvm_ir import number
+from pliant.engine.compile.flow import Flow
+from pliant.engine.compile.llvm_ir import number
 from pliant.engine.stepping.driven_system import held_in
 from pliant.engine.stepping.driving import Driving, Split
 from pliant.engine.stepping.gauss_legendre import STAGES, gauss_legendre, legendre

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.engine.backends.flow import Flow
-from pliant.engine.backends.llvm_ir import number, vector_type
+from pliant.engine.compile.flow import Flow
+from pliant.engine.compile.llvm_ir import number, vector_type
 from pliant.engine.stepping.driven_system import call_drive, call_dynamics, held_in
 from pliant.engine.stepping.driving import Driving, Split
 from pliant.engine.stepping.gauss_legendre import STAGES, gauss_legendre, integrals, legendre

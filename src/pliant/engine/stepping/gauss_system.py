@@ -8,12 +8,13 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.engine.backends import jit
-from pliant.engine.backends.elementary import prelude
-from pliant.engine.backends.evaluator import Program, aligned
-from pliant.engine.backends.module import ATTRIBUTES, program_ir
+from pliant.algorithm import Traced
+from pliant.engine.call.evaluator import Program, aligned
+from pliant.engine.compile import jit
+from pliant.engine.compile.elementary import prelude
+from pliant.engine.compile.module import ATTRIBUTES, program_ir
 from pliant.engine.stepping.driven_system import DrivenSystem
-from pliant.engine.stepping.driving import Driving
+from pliant.engine.stepping.driving import Driving, MovingCarrier
 from pliant.engine.stepping.gauss import GaussCode
 from pliant.engine.stepping.gauss_legendre import STAGES
 from pliant.engine.stepping.gauss_numbers import ITERATIONS, SUBSTEPS, GaussWork, Own
@@ -21,8 +22,6 @@ from pliant.engine.stepping.gauss_stages import CONTEXT
 from pliant.engine.stepping.integrators import Clock, Status
 from pliant.engine.stepping.signals import signals_ir
 from pliant.engine.stepping.stage_modes import StageModes
-from pliant.formulations.method import Traced
-from pliant.formulations.recursive.tree import Tree
 
 Floats = NDArray[np.float64]
 
@@ -36,7 +35,7 @@ class GaussSystem(DrivenSystem):
     forward  as of ``ExplicitSystem``
     """
 
-    def __init__(self, tree: Tree, driving: Driving, forward: Traced) -> None:
+    def __init__(self, tree: MovingCarrier, driving: Driving, forward: Traced) -> None:
         lanes = jit.lanes()
         super().__init__(tree, driving, [Program(*forward)], (), CONTEXT, lanes)
         _, self.code = self.compiled(f"gauss {lanes}", (), lambda _: self._module())

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pliant.engine.backends.flow import Flow
-from pliant.engine.backends.llvm_ir import number, vector_type
+from pliant.engine.compile.flow import Flow
+from pliant.engine.compile.llvm_ir import number, vector_type
 from pliant.engine.stepping.driven_system import held_in
 from pliant.engine.stepping.gauss_legendre import STAGES, gauss_legendre
 from pliant.engine.stepping.gauss_numbers import APART, DIFFERENCE, LARGEST_TURN

@@ -9,22 +9,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.engine.backends import jit
-from pliant.engine.backends.elementary import prelude
-from pliant.engine.backends.evaluator import Program, aligned
-from pliant.engine.backends.flow import Flow
-from pliant.engine.backends.llvm_ir import element, number, vector_type
-from pliant.engine.backends.module import ATTRIBUTES, program_ir
+from pliant.algorithm import Traced
+from pliant.engine.call.evaluator import Program, aligned
+from pliant.engine.compile import jit
+from pliant.engine.compile.elementary import prelude
+from pliant.engine.compile.flow import Flow
+from pliant.engine.compile.llvm_ir import element, number, vector_type
+from pliant.engine.compile.module import ATTRIBUTES, program_ir
 from pliant.engine.stepping.driven_system import DrivenSystem, call_drive, call_dynamics, follow, held_in
-from pliant.engine.stepping.driving import Driving, Split
+from pliant.engine.stepping.driving import Driving, MovingCarrier, Split
 from pliant.engine.stepping.esdirk import esdirk_ir, esdirk_work
 from pliant.engine.stepping.implicit import generalised_alpha_ir, work_size
 from pliant.engine.stepping.integrators import Status
 from pliant.engine.stepping.layout import StateLayout
 from pliant.engine.stepping.signals import signals_ir
 from pliant.engine.trace.program import RolledProgram
-from pliant.formulations.method import Traced
-from pliant.formulations.recursive.tree import Tree
 
 Floats = NDArray[np.float64]
 
@@ -162,7 +161,7 @@ class ImplicitSystem(DrivenSystem):
     """
 
     def __init__(
-        self, tree: Tree, driving: Driving, *, forward: Traced | None = None, inverse: Traced | None = None
+        self, tree: MovingCarrier, driving: Driving, *, forward: Traced | None = None, inverse: Traced | None = None
     ) -> None:
         traced = forward or inverse
         assert traced is not None

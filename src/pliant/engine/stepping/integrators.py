@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.engine.backends.flow import Flow
-from pliant.engine.backends.llvm_ir import number
+from pliant.engine.compile.flow import Flow
+from pliant.engine.compile.llvm_ir import number
 from pliant.engine.stepping.dormand_prince import ALL_STAGES, STAGES, Tableau, dormand_prince_853
 from pliant.spatial.attitude import FARTHEST
 

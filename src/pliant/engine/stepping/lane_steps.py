@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pliant.engine.backends.flow import Flow
-from pliant.engine.backends.llvm_ir import number
+from pliant.engine.compile.flow import Flow
+from pliant.engine.compile.llvm_ir import number
 from pliant.engine.stepping.dormand_prince import ALL_STAGES, STAGES, dormand_prince_853
 from pliant.engine.stepping.driven_system import call_drive, call_dynamics
 from pliant.engine.stepping.driving import Driving

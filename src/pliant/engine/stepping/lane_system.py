@@ -10,10 +10,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.engine.backends import jit
-from pliant.engine.backends.elementary import prelude
-from pliant.engine.backends.evaluator import aligned
-from pliant.engine.backends.module import ATTRIBUTES, program_ir
+from pliant.engine.call.evaluator import aligned
+from pliant.engine.compile import jit
+from pliant.engine.compile.elementary import prelude
+from pliant.engine.compile.module import ATTRIBUTES, program_ir
 from pliant.engine.stepping.explicit_system import ExplicitSystem
 from pliant.engine.stepping.integrators import Clock, Status
 from pliant.engine.stepping.lane_steps import CONTEXT, RUNNING, WORK, lane_dop853_ir, lane_rhs_ir

@@ -9,8 +9,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.engine.backends.flow import Flow
-from pliant.engine.backends.llvm_ir import number
+from pliant.engine.compile.flow import Flow
+from pliant.engine.compile.llvm_ir import number
 
 Floats = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.bodies.rounding import flat
+from pliant.spatial.rounding import flat
 
 Floats = NDArray[np.float64]
 

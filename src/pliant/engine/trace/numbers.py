@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pliant.engine.trace.structure import from_slots, split_tree
 
 if TYPE_CHECKING:
-    from pliant.formulations.recursive.passes import Carrier
+    from pliant.algorithm import Carrier
 
 _KEPT: WeakKeyDictionary[Carrier, NDArray[np.float64]] = WeakKeyDictionary()
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from pliant.algorithm import Algorithm, Carrier
 from pliant.engine.trace.program import Address, Kernel, LoopPass, RolledProgram
 from pliant.engine.trace.roller import Roller, running
 from pliant.engine.trace.structure import ConstantsPattern, from_slots, split_tree, structure_key
 from pliant.engine.trace.tape import Node, Operations, Tape, tangents
-from pliant.formulations.recursive.passes import Algorithm, Carrier
 from pliant.spatial.scalars import Scalar
 
 

@@ -7,13 +7,11 @@ from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
-from pliant.bodies.terms import BendingBody
+from pliant.algorithm import Algorithm, Carrier, LinkView, Pass, StationStep, StationView
 from pliant.engine.trace.program import Address, Kernel, LoopPass, RolledProgram, Still, Stored
 from pliant.engine.trace.structure import Alike, Slot, freeze, from_slots, pack, shifted, slots, split_tree
 from pliant.engine.trace.tape import Node, Tape, tangents
-from pliant.formulations.recursive.passes import Algorithm, Carrier, LinkView, Pass, StationStep, StationView
 from pliant.spatial.scalars import Scalar
-from pliant.spatial.vectors import times
 
 
 class Row(NamedTuple):
@@ -43,7 +41,7 @@ class Roller:
         # stations stand before their link
         looped = [_looped(s.pattern) for s in self.split]
         self.stations = [len(each) for each in looped]
-        self.chained = [bool(each) and s.pattern.body.chained for s, each in zip(self.split, looped, strict=True)]
+        self.chained = [bool(each) and s.pattern.chained for s, each in zip(self.split, looped, strict=True)]
         """Whether what a station is given depends on the one before it."""
         self.strides = [each.stride if isinstance(each, Alike) else 0 for each in looped]
         """How far the constants of a station are from those of the one before it."""
@@ -53,11 +51,11 @@ class Roller:
         """What each station has stored, as it sees it itself."""
 
     def _body_key(self, i: int) -> Any:
-        """What links with equal bodies share; parts of other carriers than trees have none."""
+        """What links share whose stations have the same code: the part of their constants that stations know."""
         pattern, kind = self.split[i].pattern, self.links[i].kind
-        if not hasattr(pattern, "body"):
+        if not hasattr(pattern, "looped_part"):
             return kind
-        return self.keys[i][pattern._fields.index("body")], kind.size, kind.coordinates
+        return self.keys[i][pattern._fields.index(pattern.looped_part)], kind.size, kind.coordinates
 
     @staticmethod
     def _numbered(keys: list[Any]) -> list[int]:
@@ -317,17 +315,18 @@ class Roller:
             name: [tape.symbol(Address(name, role, k)) for k in range(link.kind.coordinates)]
             for name in self.algorithm.inputs
         }
-        drag = getattr(self.split[i].pattern, "drag", []) if role == "own" and "v" in inputs else []
-        if drag:
-            # damping that couples links takes the rates of all of them
-            rates = [tape.symbol(Address("v", "", k)) for k in range(self.tree.size)]
-            inputs["drag"] = times(from_slots(drag, reader("constants")), rates)
         gravity = [tape.symbol(Address("gravity", "", g.index)) if isinstance(g, Slot) else g for g in self.gravity]
         known = {name: self.patterns[i][name] for name in names if name in self.patterns[i]}
         store = from_slots(known, reader("store"), reader("constants"))
         # most of what a neighbour is remains unread
         constants = partial(from_slots, self.split[i].pattern, reader("constants"))
-        return LinkView(link.name, link.kind, constants, inputs, gravity, None, [], store, self.split[i].pattern)
+
+        def whole(name: str) -> list[Scalar]:
+            return [tape.symbol(Address(name, "", k)) for k in range(self.tree.size)]
+
+        return self.tree.view(
+            link.name, link.kind, constants, inputs, gravity, None, [], store, self.split[i].pattern, whole
+        )
 
     def _mark_needed(self, passes: list[LoopPass]) -> None:
         """Find the record slots that some kernel reads, until nothing changes."""
@@ -384,9 +383,9 @@ class Roller:
 
 
 def _looped(pattern: Any) -> Sequence[Any]:
-    """The stations of a link's body where code is a loop over them; their patterns."""
-    body = getattr(pattern, "body", None)
-    return body.stations if isinstance(body, BendingBody) and body.looped else []
+    """The stations of a link where code is a loop over them; their patterns."""
+    found: Sequence[Any] = getattr(pattern, "looped", ())
+    return found
 
 
 def _own_constant(node: Node) -> int | None:

@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from pliant.bodies.terms import Role
+from pliant.algorithm import Role
 from pliant.engine.trace.known_patterns import (
     LONG_LIST,
     SHARED_BITS,
@@ -28,7 +28,7 @@ from pliant.engine.trace.tape import Node
 from pliant.spatial.nothing import Nothing, nothing
 
 if TYPE_CHECKING:
-    from pliant.formulations.recursive.passes import Carrier
+    from pliant.algorithm import Carrier
 
 
 class Slot(NamedTuple):

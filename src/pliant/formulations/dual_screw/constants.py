@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from pliant.algorithm import Role
 from pliant.bodies.joint_drive import JointDrive
-from pliant.bodies.terms import Role
-from pliant.formulations.recursive.tree import TreeLink
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import Matrix, Vector
+from pliant.tree.tree import TreeLink
 
 
 class DualSeat(NamedTuple):

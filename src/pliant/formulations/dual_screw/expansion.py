@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from pliant.bodies.rounding import listed
 from pliant.bodies.terms import Body
 from pliant.formulations.dual_screw.constants import DualSeat, LinearBody
-from pliant.formulations.recursive.link import Seat
 from pliant.spatial.dual_groups import Array
 from pliant.spatial.dual_numbers import Dual, dual_part, real_part
+from pliant.spatial.rounding import listed
+from pliant.tree.link import Seat
 
 # angular velocities from whose forces a quadratic form is read: none, the axes, and their sums
 PAIRS = ((0, 1), (0, 2), (1, 2))

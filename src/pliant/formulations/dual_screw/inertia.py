@@ -11,8 +11,6 @@ from typing import Literal, NamedTuple
 from pliant.formulations.dual_screw.constants import DualConstants, DualSeat, LinearBody
 from pliant.formulations.dual_screw.kane import along, bend, own
 from pliant.formulations.dual_screw.placement import DualPlace, DualWrench, E, generalised, place, to_origin, to_section
-from pliant.formulations.recursive.link import LinkKind
-from pliant.formulations.recursive.tree import TreeLink
 from pliant.spatial import vectors as plain
 from pliant.spatial.dual_vectors import (
     DualMatrix,
@@ -28,6 +26,8 @@ from pliant.spatial.dual_vectors import (
 )
 from pliant.spatial.scalars import Scalar, is_zero
 from pliant.spatial.vectors import Matrix, Vector, column, zeros
+from pliant.tree.link import LinkKind
+from pliant.tree.tree import TreeLink
 
 Orders = Literal["full", "strict", "frozen"]
 """Which orders of M are kept: all blocks to first order; columns of elastic coordinates to order zero; order zero."""

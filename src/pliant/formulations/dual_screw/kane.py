@@ -22,8 +22,6 @@ from pliant.formulations.dual_screw.placement import (
     to_origin,
     to_section,
 )
-from pliant.formulations.recursive.link import LinkKind
-from pliant.formulations.recursive.tree import TreeLink
 from pliant.spatial import vectors as plain
 from pliant.spatial.dual_vectors import (
     DualMatrix,
@@ -38,6 +36,8 @@ from pliant.spatial.dual_vectors import (
 )
 from pliant.spatial.scalars import Scalar, is_zero
 from pliant.spatial.vectors import Matrix, Vector, column, dot
+from pliant.tree.link import LinkKind
+from pliant.tree.tree import TreeLink
 
 
 class DualMotion(NamedTuple):

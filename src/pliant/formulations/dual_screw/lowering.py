@@ -11,9 +11,9 @@ from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.terms import Body
 from pliant.formulations.dual_screw.constants import DualConstants, DualLink, LinearBody
 from pliant.formulations.dual_screw.expansion import expand_body, expand_seat
-from pliant.formulations.recursive.lowering import lower
-from pliant.formulations.recursive.tree import Tree, TreeLink
 from pliant.mechanism import Mechanism, once
+from pliant.tree.lowering import lower
+from pliant.tree.tree import Tree, TreeLink
 
 
 @once

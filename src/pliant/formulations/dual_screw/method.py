@@ -7,14 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from pliant.algorithm import Algorithm, Traced
 from pliant.formulations.dual_screw.constants import DualConstants
 from pliant.formulations.dual_screw.inertia import Orders
 from pliant.formulations.dual_screw.lowering import expand
 from pliant.formulations.dual_screw.model import VARIANTS, forward, inverse
-from pliant.formulations.method import Method, MethodError, Traced
-from pliant.formulations.recursive.passes import Algorithm, NoInertiaError
-from pliant.formulations.recursive.tree import Tree, TreeLink
+from pliant.formulations.method import Method, MethodError
+from pliant.formulations.recursive.recursions import NoInertiaError
 from pliant.spatial.vectors import Vector, add, subtract, times
+from pliant.tree.tree import Tree, TreeLink
 
 if TYPE_CHECKING:
     from pliant.mechanism import Mechanism

@@ -9,9 +9,9 @@ from pliant.formulations.dual_screw.constants import DualConstants
 from pliant.formulations.dual_screw.inertia import Orders, mass_matrix
 from pliant.formulations.dual_screw.kane import inverse as newton_euler
 from pliant.formulations.dual_screw.solving import solve, solve_symmetric
-from pliant.formulations.recursive.tree import TreeLink
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import Vector, add, times
+from pliant.tree.tree import TreeLink
 
 
 @dataclass(frozen=True, slots=True)

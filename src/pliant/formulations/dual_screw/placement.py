@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pliant.formulations.dual_screw.constants import DualSeat
-from pliant.formulations.recursive.link import LinkKind
 from pliant.spatial import vectors as plain
 from pliant.spatial.dual_vectors import (
     DualTurn,
@@ -19,6 +18,7 @@ from pliant.spatial.dual_vectors import (
 from pliant.spatial.rotations import AxisTurn, FactoredRotation, as_turn
 from pliant.spatial.scalars import Scalar, cos, is_zero, sin
 from pliant.spatial.vectors import Matrix, Vector, column, dot, shared_times, times, transpose_times, turn_about
+from pliant.tree.link import LinkKind
 
 E = plain.identity3()
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from pliant.algorithm import Algorithm, LinkView
 from pliant.formulations.lagrange.traced import ClosedForms, FormConstants, FormPose, forms_of
-from pliant.formulations.recursive.passes import Algorithm
 from pliant.spatial.vectors import Vector
 
 if TYPE_CHECKING:
@@ -51,6 +51,8 @@ class FormCarrier:
     """The closed forms of a robot with the numbers of one robot."""
 
     forms: ClosedForms
+
+    view: ClassVar[type[LinkView]] = LinkView
 
     @property
     def size(self) -> int:

@@ -24,9 +24,9 @@ from pliant.bodies.build import shape_sets
 from pliant.bodies.modal_body import Array
 from pliant.bodies.quadrature import equal_breaks, gauss
 from pliant.bodies.shapes import Given, Power, Shape, StrainPolynomial, Wave
+from pliant.errors import ModelError, Problem
 from pliant.formulations.lagrange.expression import latex_number, short_number
 from pliant.formulations.lagrange.names import Constant, Origin
-from pliant.model.errors import ModelError, Problem
 
 if TYPE_CHECKING:
     from pliant.model.links import Link

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pliant.errors import ModelError, Problem
 from pliant.formulations.lagrange.assemble import SymbolicSystem, assemble
 from pliant.formulations.lagrange.lowering import TipRotation, build_chain
 from pliant.formulations.lagrange.names import Names
 from pliant.formulations.lagrange.series import Algebra, TooLargeError
-from pliant.model.errors import ModelError, Problem
 
 if TYPE_CHECKING:
     from pliant.mechanism import Mechanism

@@ -12,6 +12,8 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Literal
 
+from pliant.errors import ModelError, did_you_mean
+from pliant.files import write_generated
 from pliant.formulations.lagrange.assemble import SymbolicSystem
 from pliant.formulations.lagrange.derivation import MOST_TERMS, WayOut, derive
 from pliant.formulations.lagrange.expression import Name, Sum, to_sympy
@@ -19,8 +21,6 @@ from pliant.formulations.lagrange.lowering import TipRotation
 from pliant.formulations.lagrange.names import Abbreviation, Constant, Coordinate, Names, identifier
 from pliant.formulations.lagrange.series import Series
 from pliant.formulations.lagrange.writing import EquationWriter
-from pliant.model.errors import ModelError, did_you_mean
-from pliant.model.files import write_generated
 
 if TYPE_CHECKING:
     from pliant.formulations.lagrange.code import EquationFunctions

@@ -14,6 +14,7 @@ import numpy as np
 
 from pliant.bodies.foreshortening import Foreshortening
 from pliant.bodies.modal_body import Array, ModalBody
+from pliant.errors import ModelError
 from pliant.formulations.lagrange import sections
 from pliant.formulations.lagrange.bodies import (
     FlexibleInertia,
@@ -54,7 +55,6 @@ from pliant.formulations.lagrange.sections import (
 from pliant.formulations.lagrange.series import Series, Vector
 from pliant.formulations.lagrange.shortening import ShortenedInertia, shortened_frame, shortened_inertia, with_points
 from pliant.mechanism import Mechanism, Member, MemberJoint, Part
-from pliant.model.errors import ModelError
 
 if TYPE_CHECKING:
     from pliant.model.links import Link

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from pliant.algorithm import Traced
+from pliant.errors import ModelError
 from pliant.formulations.lagrange.carrier import FORWARD, INVERSE, FormCarrier
 from pliant.formulations.lagrange.traced import forms_of
-from pliant.formulations.method import Method, MethodError, Traced
-from pliant.model.errors import ModelError
+from pliant.formulations.method import Method, MethodError
 
 if TYPE_CHECKING:
-    from pliant.formulations.recursive.tree import Tree
     from pliant.mechanism import Mechanism
     from pliant.model.robot import Robot
+    from pliant.tree.tree import Tree
 
 
 class LagrangeMethod(Method):

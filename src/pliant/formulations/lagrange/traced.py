@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from pliant.bodies.terms import Role
+from pliant.algorithm import Role
 from pliant.formulations.lagrange.collected import Coefficients, Entry, Wave
 from pliant.formulations.lagrange.derivation import WayOut, derive
 from pliant.formulations.lagrange.form_layout import FormLayout, Linear, MatrixEntries, form_layout
 from pliant.formulations.lagrange.series import BITS, Harmonic
 from pliant.formulations.recursive.articulated import ldl
-from pliant.formulations.recursive.passes import NoInertiaError
+from pliant.formulations.recursive.recursions import NoInertiaError
 from pliant.spatial.scalars import Scalar, cos, sin, stumpff, tanh
 from pliant.spatial.vectors import Matrix, Vector, dot, zeros
 

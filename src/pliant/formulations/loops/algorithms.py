@@ -11,19 +11,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
+from pliant.algorithm import Algorithm, run, views
 from pliant.formulations.loops.articulated_loops import Outcome, constrained
 from pliant.formulations.loops.closure import Closure, closing, closing_force, gaps_and_rates, tie_forces
 from pliant.formulations.loops.cuts import Plan, move_frames, parents_of
-from pliant.formulations.recursive.articulated import gather_force, ldl, ldl_solve
-from pliant.formulations.recursive.composite import project
-from pliant.formulations.recursive.link import LinkConstants
-from pliant.formulations.recursive.newton_euler import to_seat
-from pliant.formulations.recursive.passes import FRAMES, MOTION, Algorithm, LinkView, run, views
+from pliant.formulations.recursive.articulated import ldl, ldl_solve
 from pliant.spatial.scalars import Scalar, step
 from pliant.spatial.vectors import Matrix, Vector, dot
+from pliant.tree.attachment import gather_force, to_seat
+from pliant.tree.composite import project
+from pliant.tree.link import LinkConstants
+from pliant.tree.passes import FRAMES, MOTION
+from pliant.tree.views import TreeView
 
 if TYPE_CHECKING:
-    from pliant.formulations.recursive.tree import Tree
+    from pliant.tree.tree import Tree
 
 
 class LoopInputs(NamedTuple):
@@ -68,7 +70,7 @@ class LoopAlgorithm(Algorithm):
         """Inputs in the order of the merged tree."""
         return {name: [x[k] for k in self.order] for name, x in inputs.items()}
 
-    def motions(self, robot: LoopInputs) -> list[LinkView]:
+    def motions(self, robot: LoopInputs) -> list[TreeView]:
         """All links with their motions and accelerations; gravity has no part in them."""
         return run(FRAMES, robot.tree, self.merged(robot.inputs), robot.constants, [0.0] * 3)
 
@@ -109,7 +111,7 @@ class ClosingForce(LoopAlgorithm):
             forces[link][0] = forces[link][0] + effort
         return self.original([x for part in forces for x in part])
 
-    def wrenches(self, robot: LoopInputs) -> list[tuple[LinkView, tuple[Vector, Vector, Vector]]]:
+    def wrenches(self, robot: LoopInputs) -> list[tuple[TreeView, tuple[Vector, Vector, Vector]]]:
         """All links at q, at rest, each with what the multipliers exert on it and on all that it carries."""
         q = [robot.inputs["q"][k] for k in self.order]
         links = views(robot.tree, {"q": q, "v": [0.0] * len(q)}, robot.constants, [0.0] * 3)
@@ -119,7 +121,7 @@ class ClosingForce(LoopAlgorithm):
 
 
 def collected(
-    links: Sequence[LinkView], wrenches: Mapping[int, tuple[Vector, Vector]]
+    links: Sequence[TreeView], wrenches: Mapping[int, tuple[Vector, Vector]]
 ) -> list[tuple[Vector, Vector, Vector]]:
     """Force, moment and elastic forces on each link of wrenches on it and on all that it carries (own axes)."""
     parents = parents_of(links)

@@ -30,8 +30,6 @@ from pliant.formulations.loops.cuts import (
 )
 from pliant.formulations.loops.elimination import Relation, Unknown, vanishes
 from pliant.formulations.loops.sparse_articulated import SparseArticulated
-from pliant.formulations.recursive.kinematics import Motion
-from pliant.formulations.recursive.passes import LinkView
 from pliant.spatial.rotations import FactoredRotation, as_turn
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import (
@@ -48,6 +46,8 @@ from pliant.spatial.vectors import (
     transpose,
     zeros,
 )
+from pliant.tree.kinematics import Motion
+from pliant.tree.views import TreeView
 
 
 class Outcome(NamedTuple):
@@ -66,7 +66,7 @@ ENDLESS = 1e300
 
 
 def constrained(
-    links: Sequence[LinkView],
+    links: Sequence[TreeView],
     closures: Sequence[Closure],
     plan: Plan,
     *,
@@ -87,7 +87,7 @@ class _Elimination(SparseArticulated):
 
     def __init__(
         self,
-        links: Sequence[LinkView],
+        links: Sequence[TreeView],
         closures: Sequence[Closure],
         plan: Plan,
         given: Mapping[int, Scalar],

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from pliant.algorithm import Algorithm, Traced
 from pliant.formulations.loops.algorithms import LoopCorrection, LoopForward, LoopInverse, driving_link
 from pliant.formulations.loops.constraints import Constraints
 from pliant.formulations.loops.coordinates import Choice, Coordinates
@@ -17,8 +18,6 @@ from pliant.formulations.loops.legs import preferences
 from pliant.formulations.loops.loops import FAINT, Elimination, Floats, Loops, OpenTree, Rows
 from pliant.formulations.loops.selection import SINGULAR, WORST, condition_of, independent_rows
 from pliant.formulations.loops.trials import LoopDynamics, PlanTrial
-from pliant.formulations.method import Traced
-from pliant.formulations.recursive.passes import Algorithm
 
 DECAY = 10.0
 """1/s: rate at which gaps decay in simulations; too slow to limit the steps that follow a robot's motion."""

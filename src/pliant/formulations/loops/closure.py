@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from pliant.formulations.loops.merging import with_frame
-from pliant.formulations.recursive.articulated import Acceleration
-from pliant.formulations.recursive.kinematics import Motion
-from pliant.formulations.recursive.lowering import fixed_seat
-from pliant.formulations.recursive.passes import LinkView
 from pliant.mechanism import BASE, LoopEnds, Mechanism
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import AFTER, Vector, column, cross, dot, subtract, times, zeros
+from pliant.tree.attachment import Acceleration
+from pliant.tree.kinematics import Motion
+from pliant.tree.lowering import fixed_seat
+from pliant.tree.views import TreeView
 
 if TYPE_CHECKING:
-    from pliant.formulations.recursive.tree import Tree
+    from pliant.tree.tree import Tree
 
 AXES = "xyz"
 
@@ -161,7 +161,7 @@ def gap_acceleration(rows: Sequence[ClosureRow], a: Motion, b: Motion, A: Accele
 # ---- all closures of a tree
 
 
-def gaps_and_rates(closures: Sequence[Closure], links: Sequence[LinkView]) -> tuple[Vector, Vector]:
+def gaps_and_rates(closures: Sequence[Closure], links: Sequence[TreeView]) -> tuple[Vector, Vector]:
     """Gaps and their rates where the links have their motions, closure by closure."""
     gaps: Vector = []
     rates: Vector = []
@@ -177,7 +177,7 @@ def gaps_and_rates(closures: Sequence[Closure], links: Sequence[LinkView]) -> tu
     return gaps, rates
 
 
-def closing(closures: Sequence[Closure], links: Sequence[LinkView]) -> tuple[Vector, Vector, Vector]:
+def closing(closures: Sequence[Closure], links: Sequence[TreeView]) -> tuple[Vector, Vector, Vector]:
     """Gaps, their rates and their accelerations after ``FRAMES``, closure by closure."""
     accelerations: Vector = []
     for closure in closures:
@@ -191,7 +191,7 @@ def closing(closures: Sequence[Closure], links: Sequence[LinkView]) -> tuple[Vec
 
 
 def closing_force(
-    closures: Sequence[Closure], links: Sequence[LinkView], multipliers: Vector
+    closures: Sequence[Closure], links: Sequence[TreeView], multipliers: Vector
 ) -> dict[int, tuple[Vector, Vector]]:
     """Force and moment of the multipliers on the frames, own axes, by index of the massless link."""
     out: dict[int, tuple[Vector, Vector]] = {}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.algorithm import Traced, views
 from pliant.formulations.loops.algorithms import Closing, ClosingAcceleration
 from pliant.formulations.loops.assembly import Assembled, assemble
 from pliant.formulations.loops.closure import Closure, ClosureRow, close
@@ -18,9 +19,9 @@ from pliant.formulations.loops.forms import kkt_solve
 from pliant.formulations.loops.legs import named_indices
 from pliant.formulations.loops.merging import merged
 from pliant.formulations.loops.planes import require_planes
-from pliant.formulations.method import Traced
-from pliant.formulations.recursive.kinematics import MOTION_SIZE, motion_arrays
-from pliant.formulations.recursive.passes import MOTION, LinkView, views
+from pliant.tree.kinematics import MOTION_SIZE, motion_arrays
+from pliant.tree.passes import MOTION
+from pliant.tree.views import TreeView
 
 if TYPE_CHECKING:
     from pliant.formulations.loops.loops import OpenTree
@@ -90,7 +91,7 @@ class Constraints:
     # ---- structure
 
     @cached_property
-    def in_motion(self) -> list[LinkView]:
+    def in_motion(self) -> list[TreeView]:
         """All links with their frames at a state that is not special, where structure shows."""
         rng = np.random.default_rng(0)
         q, v = (rng.uniform(0.1, 1.0, self.tree.size).tolist() for _ in range(2))

@@ -14,9 +14,6 @@ from typing import NamedTuple
 
 from pliant.formulations.loops.closure import Closure
 from pliant.formulations.loops.elimination import is_unit, vanishes
-from pliant.formulations.recursive.connection import carried_acceleration
-from pliant.formulations.recursive.kinematics import Motion
-from pliant.formulations.recursive.passes import CONNECT, MOVE, LinkView
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import (
     AFTER,
@@ -32,6 +29,10 @@ from pliant.spatial.vectors import (
     times,
     zeros,
 )
+from pliant.tree.connection import carried_acceleration
+from pliant.tree.kinematics import Motion
+from pliant.tree.passes import CONNECT, MOVE
+from pliant.tree.views import TreeView
 
 
 class Solved(NamedTuple):
@@ -60,7 +61,7 @@ class Plan:
     weights: tuple[float, float] = (0.0, 0.0)
 
 
-def move_frames(links: Sequence[LinkView]) -> None:
+def move_frames(links: Sequence[TreeView]) -> None:
     """Positions, velocities and connections of all links."""
     for each in (CONNECT, MOVE):
         for view in links:
@@ -70,7 +71,7 @@ def move_frames(links: Sequence[LinkView]) -> None:
 # ---- the structure of a robot
 
 
-def seat_rows(view: LinkView) -> list[dict[tuple[str, int], Scalar]]:
+def seat_rows(view: TreeView) -> list[dict[tuple[str, int], Scalar]]:
     """Acceleration of a link's seat (linear, angular; parent axes) over the parent's frame and elastic coordinates."""
     assert view.parent is not None
     c = view.connection
@@ -87,7 +88,7 @@ def seat_rows(view: LinkView) -> list[dict[tuple[str, int], Scalar]]:
     return [{x: value for x, value in row.items() if not vanishes(value)} for row in rows]
 
 
-def tip_coordinates(view: LinkView) -> dict[int, int]:
+def tip_coordinates(view: TreeView) -> dict[int, int]:
     """Components of a link's seat that an elastic coordinate of the parent alone moves, by one unit: the tip's own."""
     rows = seat_rows(view)
     found: dict[int, int] = {}
@@ -115,7 +116,7 @@ class Along(NamedTuple):
     bias_w: Vector
 
 
-def along(links: Sequence[LinkView], path: Sequence[int]) -> Along:
+def along(links: Sequence[TreeView], path: Sequence[int]) -> Along:
     R: Matrix = identity3()
     lever: Vector = list(ZERO3)
     origins: dict[int, Vector] = {}
@@ -143,7 +144,7 @@ def along(links: Sequence[LinkView], path: Sequence[int]) -> Along:
     return Along(lever, shifts, turns, times(R, a_v), times(R, a_w))
 
 
-def parents_of(links: Sequence[LinkView]) -> list[int]:
+def parents_of(links: Sequence[TreeView]) -> list[int]:
     """Index of each link's parent, -1 for the base."""
     index = {id(view): i for i, view in enumerate(links)}
     return [-1 if view.parent is None else index[id(view.parent)] for view in links]
@@ -183,7 +184,7 @@ def branch(parents: Sequence[int], i: int, other: int) -> list[int]:
     return out
 
 
-def axes_of(view: LinkView) -> Matrix:
+def axes_of(view: TreeView) -> Matrix:
     """Rotation base <- axes of a link's seat."""
     if view.parent is None:
         return identity3()
@@ -213,7 +214,7 @@ def turning_joint(turns: Mapping[int, Vector], k: int) -> int | None:
 # ---- the choice of cuts
 
 
-def plans(links: Sequence[LinkView], closures: Sequence[Closure], given: Sequence[int] = ()) -> list[Plan]:
+def plans(links: Sequence[TreeView], closures: Sequence[Closure], given: Sequence[int] = ()) -> list[Plan]:
     """Ways to take a robot apart (after ``move_frames``): multipliers only, cuts that close loops, a free platform."""
     parents = parents_of(links)
     solved: list[Solved] = []
@@ -245,7 +246,7 @@ LATE = 1
 """A link above a single coordinate (a carriage, a crank's motor) is handed on before its own coordinates are solved."""
 
 
-def _cut_below(links: Sequence[LinkView], parents: Sequence[int], near: int, far: int) -> int | None:
+def _cut_below(links: Sequence[TreeView], parents: Sequence[int], near: int, far: int) -> int | None:
     """The link beyond the last bending one of a closure's leg, if its seat has tip coordinates of its own."""
     leg = branch(parents, near, far)
     # the bending link itself must not carry the far frame as well
@@ -255,7 +256,7 @@ def _cut_below(links: Sequence[LinkView], parents: Sequence[int], near: int, far
     return None
 
 
-def _is_apart(links: Sequence[LinkView], parents: Sequence[int], link: int, cuts: Sequence[int]) -> bool:
+def _is_apart(links: Sequence[TreeView], parents: Sequence[int], link: int, cuts: Sequence[int]) -> bool:
     """Whether a cut takes no tip coordinate that moves the seat of another; frames at one beam end share them."""
     if link in cuts:
         return False
@@ -263,17 +264,17 @@ def _is_apart(links: Sequence[LinkView], parents: Sequence[int], link: int, cuts
     return not any(_tips(links[a]) & _moved_by(links[b]) for cut in beside for a, b in ((link, cut), (cut, link)))
 
 
-def _tips(view: LinkView) -> set[int]:
+def _tips(view: TreeView) -> set[int]:
     return set(tip_coordinates(view).values())
 
 
-def _moved_by(view: LinkView) -> set[int]:
+def _moved_by(view: TreeView) -> set[int]:
     """Elastic coordinates of the parent that move a link's seat."""
     return {index for row in seat_rows(view) for part, index in row if part == "elastic"}
 
 
 def _can_solve(
-    links: Sequence[LinkView], parents: Sequence[int], closure: Closure, solved: Solved, given: Sequence[int]
+    links: Sequence[TreeView], parents: Sequence[int], closure: Closure, solved: Solved, given: Sequence[int]
 ) -> bool:
     """Whether every row of a closure has an unknown of the cut, or a joint beyond it, that follows from it alone."""
     path = path_of(parents, solved)

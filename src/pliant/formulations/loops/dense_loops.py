@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.algorithm import Traced
 from pliant.formulations.loops.algorithms import ClosingForce
 from pliant.formulations.loops.closure import Closure, axis_to_z, rows_of
 from pliant.formulations.loops.constraints import Constraints
@@ -20,7 +21,6 @@ from pliant.formulations.loops.forms import Reduced, complement, kkt_solve, plat
 from pliant.formulations.loops.loops import DenseForm, Floats, Loops
 from pliant.formulations.loops.planes import end_names
 from pliant.formulations.loops.selection import RANK, condition_of
-from pliant.formulations.method import Traced
 
 TWIST = ("x", "y", "z", "rx", "ry", "rz")
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from pliant.formulations.loops.closure import Closure
 from pliant.formulations.loops.cuts import branch
-from pliant.formulations.recursive.tree import Tree
 from pliant.mechanism import Mechanism
+from pliant.tree.tree import Tree
 
 PASSIVE, ELASTIC, ACTUATED = 1.0, 1e-3, 1e-6
 """Preference to be dependent: passive joints, then elastic coordinates, drives only if nothing else is left."""

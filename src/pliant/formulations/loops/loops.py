@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.algorithm import Traced
 from pliant.formulations.loops.algorithms import LoopInverse
 from pliant.formulations.loops.cuts import Plan
 from pliant.formulations.loops.forms import Reduced
 from pliant.formulations.loops.merging import merged
 from pliant.formulations.loops.selection import SINGULAR
-from pliant.formulations.method import Traced
 
 if TYPE_CHECKING:
-    from pliant.formulations.recursive.tree import Tree
     from pliant.mechanism import Mechanism
+    from pliant.tree.tree import Tree
 
 Floats = NDArray[np.float64]
 DenseForm = Literal["dense", "minimal", "platform"]

@@ -14,10 +14,10 @@ import numpy as np
 from pliant.bodies.constants import embedded
 from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.reframe import can_join, joined, reframe
-from pliant.bodies.rounding import clean
-from pliant.formulations.recursive.link import Seat
-from pliant.formulations.recursive.lowering import rigid_link
-from pliant.formulations.recursive.tree import Tree, TreeLink
+from pliant.spatial.rounding import clean
+from pliant.tree.link import Seat
+from pliant.tree.lowering import rigid_link
+from pliant.tree.tree import Tree, TreeLink
 
 
 class Merged(NamedTuple):

@@ -12,8 +12,13 @@ from typing import NoReturn
 from pliant.bodies.terms import Blocks
 from pliant.formulations.loops.cuts import parents_of, seat_rows, tip_coordinates
 from pliant.formulations.loops.elimination import NoPivotError, QuadraticForm, Relation, Unknown, is_unit, vanishes
-from pliant.formulations.recursive.articulated import Handed, absorb, gather_force, hand_over
-from pliant.formulations.recursive.connection import (
+from pliant.formulations.recursive.articulated import hand_over
+from pliant.formulations.recursive.recursions import NoInertiaError
+from pliant.spatial.rotations import FactoredRotation, as_turn
+from pliant.spatial.scalars import Scalar
+from pliant.spatial.vectors import ZERO3, Matrix, Vector, add, cross, dot, zeros
+from pliant.tree.attachment import Handed, absorb, gather_force
+from pliant.tree.connection import (
     Connection,
     carried_acceleration,
     elastic,
@@ -21,10 +26,7 @@ from pliant.formulations.recursive.connection import (
     joint_efforts,
     motor_force,
 )
-from pliant.formulations.recursive.passes import LinkView, NoInertiaError
-from pliant.spatial.rotations import FactoredRotation, as_turn
-from pliant.spatial.scalars import Scalar
-from pliant.spatial.vectors import ZERO3, Matrix, Vector, add, cross, dot, zeros
+from pliant.tree.views import TreeView
 
 
 class SparseArticulated:
@@ -38,7 +40,7 @@ class SparseArticulated:
     """
 
     def __init__(
-        self, links: Sequence[LinkView], cuts: Sequence[int], held: set[int], given: Mapping[int, Scalar], late: int
+        self, links: Sequence[TreeView], cuts: Sequence[int], held: set[int], given: Mapping[int, Scalar], late: int
     ) -> None:
         self.links = links
         self.cuts = cuts

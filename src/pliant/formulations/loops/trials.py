@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.algorithm import Traced
 from pliant.formulations.loops.algorithms import LoopForward, LoopInverse
 from pliant.formulations.loops.errors import LoopError
 from pliant.formulations.loops.selection import WORST, condition_of
-from pliant.formulations.method import Traced
-from pliant.formulations.recursive.passes import INVERSE, NoInertiaError
+from pliant.formulations.recursive.recursions import INVERSE, NoInertiaError
 
 if TYPE_CHECKING:
     from pliant.formulations.loops.dense_loops import DenseLoops

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.errors import ModelError
 from pliant.formulations.lumped_fe.mesh import FramePlace
 from pliant.formulations.lumped_fe.node_matrices import Floats
 from pliant.formulations.lumped_fe.skeleton import JointMotion, LinkMotion, Skeleton, cross
 from pliant.mechanism import BASE
-from pliant.model.errors import ModelError
 
 if TYPE_CHECKING:
     from pliant.mechanism import LoopEnds

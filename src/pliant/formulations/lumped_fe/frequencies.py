@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
+from pliant.errors import ModelError, did_you_mean
 from pliant.formulations.lumped_fe.model import LumpedModel
 from pliant.formulations.lumped_fe.node_matrices import Floats
 from pliant.formulations.lumped_fe.requests import require_count
 from pliant.formulations.lumped_fe.skeleton import JointMotion
-from pliant.model.errors import ModelError, did_you_mean
 
 MASSLESS = 1e-13
 """Mass, relative to the largest and to what holds it, that is none."""

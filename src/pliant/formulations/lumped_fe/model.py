@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
+from pliant.errors import ModelError, did_you_mean, show
 from pliant.formulations.lumped_fe.applied import NO_LOADS, AppliedLoads, generalised
 from pliant.formulations.lumped_fe.closing import LoopRows, close_motion, loop_rows
 from pliant.formulations.lumped_fe.geometric import LinkGeometry, NominalForces, lever_stiffness, nominal_forces
@@ -25,7 +26,6 @@ from pliant.formulations.lumped_fe.requests import require_count, require_word
 from pliant.formulations.lumped_fe.skeleton import JointMotion, LinkMotion, Skeleton
 from pliant.formulations.lumped_fe.system import LinkEquations, Matrices, MatrixSum, congruence, local_map
 from pliant.mechanism import assemble
-from pliant.model.errors import ModelError, did_you_mean, show
 from pliant.model.library import load
 from pliant.model.rigid_twin import rigid_twin
 from pliant.model.robot import Robot

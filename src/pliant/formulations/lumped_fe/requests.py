@@ -7,7 +7,7 @@ from math import isfinite
 from numbers import Integral, Real
 from typing import Any
 
-from pliant.model.errors import ModelError, did_you_mean, show
+from pliant.errors import ModelError, did_you_mean, show
 
 
 def require_word(name: str, given: Any, known: Sequence[str]) -> None:

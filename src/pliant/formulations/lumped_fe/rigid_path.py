@@ -8,11 +8,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from pliant.errors import ModelError
 from pliant.formulations.lumped_fe.closing import frame_twist, with_passive_rates
 from pliant.formulations.lumped_fe.model import LumpedModel
 from pliant.formulations.lumped_fe.node_matrices import Floats
 from pliant.formulations.lumped_fe.skeleton import JointMotion
-from pliant.model.errors import ModelError
 
 REACHED = 1e-12
 """m: distance at which a point is reached."""

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pliant.errors import ModelError
 from pliant.formulations.lumped_fe.mesh import FramePlace, LinkMesh
 from pliant.formulations.lumped_fe.node_matrices import Floats, tilde
 from pliant.mechanism import BASE
-from pliant.model.errors import ModelError
 
 if TYPE_CHECKING:
     from pliant.bodies.joint_drive import JointDrive

@@ -19,6 +19,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from pliant.errors import ModelError
 from pliant.formulations.lumped_fe.applied import NO_LOADS, AppliedLoads, Loading
 from pliant.formulations.lumped_fe.elastic_motion import (
     INSIDE,
@@ -35,7 +36,6 @@ from pliant.formulations.lumped_fe.recovery import ElasticState, Reactions, fram
 from pliant.formulations.lumped_fe.requests import require_count, require_number, require_word
 from pliant.formulations.lumped_fe.rigid_path import END_POINTS, CorrectedMotion, DrivenMotion, follow, frame_positions
 from pliant.formulations.lumped_fe.skeleton import JointMotion
-from pliant.model.errors import ModelError
 
 Feedback = Literal["band", "static", "full"]
 Outcome = Literal["converged", "unconfirmed", "stalled", "diverged", "interrupted", "out of iterations"]

@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.formulations.recursive.connection import elastic, joint_acceleration
-from pliant.formulations.recursive.link import COORDINATES
-from pliant.formulations.recursive.passes import CONNECT, LinkView, views
+from pliant.algorithm import views
 from pliant.spatial.vectors import Matrix
+from pliant.tree.connection import elastic, joint_acceleration
+from pliant.tree.link import COORDINATES
+from pliant.tree.passes import CONNECT
+from pliant.tree.views import TreeView
 
 if TYPE_CHECKING:
-    from pliant.formulations.recursive.tree import Tree
+    from pliant.tree.tree import Tree
 
 Array = NDArray[np.float64]
 
@@ -59,7 +61,7 @@ def complement(tree: Tree, q: Array) -> Complement:
     return Complement(N_l, N_d, M, motors)
 
 
-def propagation(view: LinkView) -> Array:
+def propagation(view: TreeView) -> Array:
     """A_{i,p}: the twist of a link that its parent's twist causes; elastic rates of the link are its own."""
     c = view.connection
     R, r, s = np.array(c.R, dtype=float).T, np.array(c.r, dtype=float), np.array(c.s, dtype=float)
@@ -72,7 +74,7 @@ def propagation(view: LinkView) -> Array:
     return A
 
 
-def joint_propagation(view: LinkView) -> Array:
+def joint_propagation(view: TreeView) -> Array:
     """P_i: the twist that the link's own coordinates cause."""
     kind = view.kind
     P = np.zeros((6 + kind.size, kind.coordinates))
@@ -83,7 +85,7 @@ def joint_propagation(view: LinkView) -> Array:
     return P
 
 
-def free_mass(view: LinkView) -> Array:
+def free_mass(view: TreeView) -> Array:
     """M_i: the mass matrix of one free link."""
     b, _ = view.link.body.inertia(elastic(view.kind, view.q), [0.0] * view.kind.size, [0.0] * 3)
     B = np.array(b.B, dtype=float)

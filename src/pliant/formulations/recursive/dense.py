@@ -9,13 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pliant.formulations.method import Method, MethodError, Traced
+from pliant.algorithm import Algorithm, Traced
+from pliant.formulations.method import Method, MethodError
 from pliant.formulations.recursive.articulated import ldl, ldl_solve
-from pliant.formulations.recursive.composite import mass_matrix
-from pliant.formulations.recursive.link import LinkConstants
-from pliant.formulations.recursive.passes import INVERSE, Algorithm, NoInertiaError
-from pliant.formulations.recursive.tree import Tree
+from pliant.formulations.recursive.recursions import INVERSE, NoInertiaError
 from pliant.spatial.vectors import Vector
+from pliant.tree.composite import mass_matrix
+from pliant.tree.link import LinkConstants
+from pliant.tree.tree import Tree
 
 LARGEST = 40
 """Coordinates up to which the straight code of one factorisation is worth its compilation."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pliant.formulations.method import Method, Traced
-from pliant.formulations.recursive.passes import FORWARD, INVERSE
+from pliant.algorithm import Traced
+from pliant.formulations.method import Method
+from pliant.formulations.recursive.recursions import FORWARD, INVERSE
 
 
 class RecursiveMethod(Method):

@@ -5,12 +5,11 @@ Briot & Khalil (5)-(24) with (19) completed by the Coriolis acceleration behind 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from pliant.bodies.terms import FrameTerms
-from pliant.formulations.recursive.articulated import Acceleration, gather_force
-from pliant.formulations.recursive.bordered import moved
-from pliant.formulations.recursive.connection import (
+from pliant.spatial.vectors import Vector, add
+from pliant.tree.attachment import Acceleration, Wrench, gather_force, to_seat
+from pliant.tree.bordered import moved
+from pliant.tree.connection import (
     Connection,
     attitude_moment,
     carried_acceleration,
@@ -19,17 +18,7 @@ from pliant.formulations.recursive.connection import (
     joint_forces,
     motor_force,
 )
-from pliant.formulations.recursive.link import LinkConstants, LinkKind
-from pliant.spatial.scalars import is_zero
-from pliant.spatial.vectors import Vector, add, cross
-
-
-class Wrench(NamedTuple):
-    """Force, moment about the link's origin (own axes), and elastic forces."""
-
-    force: Vector
-    moment: Vector
-    elastic: Vector
+from pliant.tree.link import LinkConstants, LinkKind
 
 
 def inertial(
@@ -76,11 +65,3 @@ def collect(
         along = moment[kind.axis] if kind.joint == "revolute" else force[kind.axis]
         out.append(kind.sign * along + drive)
     return out + generalised, to_seat(c, force, moment)
-
-
-def to_seat(c: Connection, force: Vector, moment: Vector) -> Wrench:
-    """A wrench about the link's origin in own axes, brought to the attachment point in parent axes."""
-    force, moment = c.rotation.apply(force), c.rotation.apply(moment)
-    if not all(is_zero(x) for x in c.s):
-        moment = add(moment, cross(c.s, force))
-    return Wrench(force, moment, [])

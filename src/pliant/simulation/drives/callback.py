@@ -16,8 +16,8 @@ import numpy as np
 from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError, core_schema
 
-from pliant.model.errors import ModelError, show
-from pliant.model.files import content_of
+from pliant.errors import ModelError, show
+from pliant.files import content_of
 from pliant.model.units import Time
 from pliant.simulation.drives.drive import NO_RATES, Action, ActiveDrive, Drive, Period
 from pliant.simulation.drives.sampled import SampledDrive

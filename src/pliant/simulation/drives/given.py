@@ -8,8 +8,8 @@ from typing import Any, Literal, Self
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
+from pliant.errors import ModelError
 from pliant.model.element import of_value, refuse, rule
-from pliant.model.errors import ModelError
 from pliant.model.units import Number
 from pliant.simulation.drives.drive import NO_RATES, Action, ActiveDrive, Drive
 from pliant.simulation.joint_table import read_joint_table

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.engine.stepping.layout import BALANCES
-from pliant.model.errors import ModelError
+from pliant.errors import ModelError
 from pliant.simulation.integrators.lockstep import Steps
 from pliant.simulation.state_equations import StateEquations
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.dynamics import Dynamics
+from pliant.errors import ModelError, Problem
 from pliant.model.element import Element
-from pliant.model.errors import ModelError, Problem
 from pliant.model.rigid_twin import rigid_twin
 
 Floats = NDArray[np.float64]

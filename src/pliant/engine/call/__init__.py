@@ -1,0 +1,1 @@
+"""From machine code to callables: programs bound to constants, built-in functions of plain arrays, replay in NumPy."""

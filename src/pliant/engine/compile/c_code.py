@@ -1,0 +1,255 @@
+"""C99 from rolled programs: kernels in a loop over a table of the links, or one kernel for a whole robot.
+
+The code allocates nothing, keeps nothing between calls and needs only <math.h>: inputs, outputs, parameters
+and a workspace are arguments, so that any number of threads may run it. A program with seeds becomes
+a function that fills a matrix, one unit direction of the seeded input at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from pliant.engine.compile.statements import (
+    Stage,
+    Task,
+    is_whole,
+    link_rows,
+    stages,
+    start_column,
+    statements,
+    stumpff_polynomial,
+)
+from pliant.engine.trace.program import Address, RolledProgram
+from pliant.spatial.scalars import STUMPFF_FAR, stumpff_beyond
+
+WIDTH = 100
+"""Columns of tables and signatures."""
+
+GRAVITY_SIZE = 3
+
+
+class CFunction(NamedTuple):
+    """A function with its tables and kernels, its prototype, and the doubles of workspace that it needs."""
+
+    text: str
+    prototype: str
+    workspace: int
+
+
+def c_function(
+    program: RolledProgram,
+    name: str,
+    inputs: Sequence[str],
+    output: str,
+    *,
+    defaults: str,
+    summed: bool = False,
+) -> CFunction:
+    """A function ``name(inputs..., output, workspace, parameters)`` with all that it calls.
+
+    inputs    arguments in order, from the program's inputs
+    output    name of the output argument
+    defaults  table of parameters (gravity, then constants) that is used where the caller gives none
+    summed    add the outputs of all links instead of keeping them apart
+    """
+    return _Function(program, name, tuple(inputs), output, defaults, summed).written()
+
+
+# ---- pieces of C
+
+
+def comment(text: str) -> str:
+    """Text that is safe inside a C comment."""
+    printable = "".join(c if c.isprintable() else " " for c in text)
+    return printable.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?").rstrip("\\")
+
+
+def number(x: float) -> str:
+    """A double as C reads it back exactly."""
+    return repr(float(x))
+
+
+def table(declaration: str, values: Iterable[str]) -> str:
+    """A constant array."""
+    lines, line = [], "   "
+    for value in values:
+        if len(line) + len(value) + 2 > WIDTH:
+            lines.append(line)
+            line = "   "
+        line += f" {value},"
+    return f"{declaration} = {{\n" + "\n".join([*lines, line]) + "\n};\n"
+
+
+def signature(start: str, arguments: Sequence[str]) -> str:
+    """``start(arguments)``, in several lines if it is long."""
+    lines, line = [], f"{start}("
+    for k, argument in enumerate(arguments):
+        text = argument + (", " if k < len(arguments) - 1 else ")")
+        if len(line) + len(text.rstrip()) > WIDTH:
+            lines.append(line.rstrip())
+            line = "    "
+        line += text
+    return "\n".join([*lines, line])
+
+
+def stumpff_function(k: int) -> str:
+    """The entire function c_k of a squared angle."""
+    return f"static inline double stumpff{k}(double s)\n{{\n{_indented(stumpff_body(k))}}}\n"
+
+
+def stumpff_body(k: int) -> list[str]:
+    """Its statements in C."""
+    return [f"if (s > {STUMPFF_FAR!r})", f"    return {stumpff_beyond(k)};", f"return {stumpff_polynomial(k)};"]
+
+
+def _indented(lines: Iterable[str]) -> str:
+    return "".join(f"    {line}\n" for line in lines)
+
+
+# ---- functions
+
+
+@dataclass(slots=True)
+class _Arrays:
+    """The arrays that a kernel touches, and whether it needs the row of its link."""
+
+    read: set[str] = field(default_factory=set)
+    written: set[str] = field(default_factory=set)
+    row: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        """In one order for all kernels: data, inputs, then the rest."""
+        used = self.read | self.written
+        first = [name for name in ("constants", "gravity", "q", "v", "a", "f") if name in used]
+        return first + sorted(used - set(first))
+
+    @property
+    def parameters(self) -> list[str]:
+        parts = [f"{'' if name in self.written else 'const '}double *restrict {name}" for name in self.names]
+        return [*parts, "const int *restrict row"] if self.row else parts
+
+    @property
+    def arguments(self) -> str:
+        return ", ".join([*self.names, "row"] if self.row else self.names)
+
+
+@dataclass(slots=True)
+class _Function:
+    program: RolledProgram
+    name: str
+    inputs: tuple[str, ...]
+    output: str
+    defaults: str
+    summed: bool
+    touched: set[str] = field(default_factory=set)
+
+    @property
+    def is_loop(self) -> bool:
+        return not is_whole(self.program)
+
+    def written(self) -> CFunction:
+        once, each_direction = stages(self.program)
+        parts: list[str] = []
+        if self.is_loop:
+            rows = [f"{{{', '.join(map(str, row))}}}" for row in link_rows(self.program)]
+            columns = len(link_rows(self.program)[0])
+            parts.append(table(f"static const int {self.name}_rows[{len(rows)}][{columns}]", rows))
+        calls = [[self._kernel(task, parts) for task in stage.tasks] for stage in (*once, *each_direction)]
+        loops = [self._loop(stage, call) for stage, call in zip((*once, *each_direction), calls, strict=True)]
+        arguments = [f"const double *{name}" for name in self.inputs]
+        arguments += [f"double *{self.output}", "double *workspace", "const double *parameters"]
+        prototype = signature(f"void {self.name}", arguments)
+        lines, workspace = self._arrays()
+        lines += [line for loop in loops[: len(once)] for line in loop]
+        if each_direction:
+            lines += self._directions([line for loop in loops[len(once) :] for line in loop])
+        parts.append(f"{prototype}\n{{\n{_indented(lines)}}}\n")
+        return CFunction("\n".join(parts), prototype, workspace)
+
+    def _kernel(self, task: Task | None, parts: list[str]) -> str:
+        """Write a kernel and return the call of it."""
+        if task is None:
+            return ""
+        arrays = _Arrays(written={address.array for address, _ in task.results})
+        bases: dict[str, str] = {}
+
+        def place(address: Address) -> str:
+            array, role, index = address
+            if not self.is_loop or not role or (self.summed and array == "out"):
+                return f"{array}[{index}]"
+            arrays.row = True
+            base = f"{array}_{role}"
+            if base not in bases:
+                constant = "" if array in arrays.written else "const "
+                column = start_column(self.program, array, role)
+                bases[base] = f"{constant}double *const {base} = {array} + row[{column}];"
+            return f"{base}[{index}]"
+
+        def read(address: Address) -> str:
+            arrays.read.add(address.array)
+            return place(address)
+
+        targets = [place(address) for address, _ in task.results]
+        found, values = statements(task.tape, [x for _, x in task.results], read, given=task.given)
+        lines = [*bases.values(), *(f"const double {each.name} = {each.expression};" for each in found)]
+        for (address, _), target, value in zip(task.results, targets, values, strict=True):
+            lines.append(f"{target} {'+=' if self.summed and address.array == 'out' else '='} {value};")
+        name = f"{self.name}_{task.name}"
+        parts.append(f"{signature(f'static void {name}', arrays.parameters)}\n{{\n{_indented(lines)}}}\n")
+        self.touched |= set(arrays.names)
+        return f"{name}({arrays.arguments});"
+
+    def _arrays(self) -> tuple[list[str], int]:
+        """Where the arrays of the kernels are, and the size of the workspace."""
+        program, lines, workspace = self.program, [], 0
+        sizes = {"store": program.record_size, "saved": program.saved_size, "dstore": program.record_size}
+        sizes |= {f"d{seed}": program.size for seed in program.seeds} | {"dout": program.outputs}
+        for array, size in sizes.items():
+            if array in self.touched:
+                lines.append(f"double *const {array} = workspace + {workspace};")
+                workspace += size
+        if "out" in self.touched:
+            lines.append(f"double *const out = {self.output};")
+        uses_parameters = bool({"constants", "gravity"} & self.touched)
+        if uses_parameters:
+            lines.append(f"const double *const gravity = parameters ? parameters : {self.defaults};")
+        if "constants" in self.touched:
+            lines.append(f"const double *const constants = gravity + {GRAVITY_SIZE};")
+        unused = [name for name in self.inputs if name not in self.touched]
+        unused += [] if workspace else ["workspace"]
+        unused += [] if uses_parameters else ["parameters"]
+        lines += [f"(void){name};" for name in unused]
+        if self.summed:
+            width = max(len(kernel.outputs) for each in program.passes for kernel in each.kernels)
+            lines.append(f"for (int k = 0; k < {width}; ++k) out[k] = 0.0;")
+        return lines, workspace
+
+    def _loop(self, stage: Stage, calls: list[str]) -> list[str]:
+        """A pass over the links, or the one call of a whole program."""
+        if not self.is_loop:
+            return calls
+        order = f"int i = 0; i < {stage.links}; ++i"
+        if stage.inward:
+            order = f"int i = {stage.links - 1}; i >= 0; --i"
+        lines = [f"for ({order}) {{", f"    const int *const row = {self.name}_rows[i];"]
+        if len(calls) == 1:
+            return [*lines, f"    {calls[0]}", "}"]
+        lines.append(f"    switch (row[{stage.number}]) {{")
+        lines += [f"    case {k}: {call} break;" for k, call in enumerate(calls) if call]
+        return [*lines, "    default: break;", "    }", "}"]
+
+    def _directions(self, loops: list[str]) -> list[str]:
+        """Unit directions of the seed one after the other; each is a column of the output."""
+        (seed,), n = self.program.seeds, self.program.size
+        return [
+            f"for (int j = 0; j < {n}; ++j) d{seed}[j] = 0.0;",
+            f"for (int j = 0; j < {n}; ++j) {{",
+            f"    d{seed}[j] = 1.0;",
+            *(f"    {line}" for line in loops),
+            f"    for (int i = 0; i < {self.program.outputs}; ++i) {self.output}[{n} * i + j] = dout[i];",
+            f"    d{seed}[j] = 0.0;",
+            "}",
+        ]
