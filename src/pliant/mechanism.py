@@ -16,6 +16,8 @@ import numpy as np
 
 from pliant.bodies.joint_drive import JointDrive
 from pliant.bodies.modal_body import Array, ModalBody
+from pliant.joints import KINDS
+from pliant.joints.kind import JointKind
 from pliant.model.once import once_per_element
 
 if TYPE_CHECKING:
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
-JointKind = Literal["revolute", "prismatic", "spherical", "fixed", "free"]
 BASE = -1
 """The parent of a member on the base."""
 
@@ -52,10 +53,11 @@ class MemberJoint:
     axis        unit vector (3,) in J: the direction of the joint coordinate
     R_JB, p_JB  the link frame in the moved joint frame
     drive       what acts along the coordinate
+    parameters  numbers of its motion, such as the pitch of a screw
     """
 
     name: str
-    kind: JointKind
+    kind: type[JointKind]
     R_PJ: Array
     p_PJ: Array
     axis: Array
@@ -63,6 +65,7 @@ class MemberJoint:
     p_JB: Array
     drive: JointDrive
     is_actuated: bool
+    parameters: tuple[float, ...] = ()
 
     @property
     def axis_B(self) -> Array:
@@ -94,6 +97,12 @@ class Member:
     def own(self) -> slice:
         """Where its coordinates are."""
         return slice(self.start, self.start + len(self.coordinates))
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Units of its coordinates."""
+        elastic = ("rad" if name.startswith("torsion.") else "m" for name in self.body.names)
+        return (*(each.unit for each in self.joint.kind.coordinates), *elastic)
 
     @property
     def elastic(self) -> slice:
@@ -170,8 +179,8 @@ class Mechanism:
 
     @cached_property
     def units(self) -> tuple[str, ...]:
-        """Units of all coordinates: rad of what turns, m of everything else."""
-        return tuple(_unit(member, name) for member in self.members for name in member.coordinates)
+        """Units of all coordinates."""
+        return tuple(unit for member in self.members for unit in member.units)
 
     @cached_property
     def joints(self) -> Array:
@@ -210,17 +219,14 @@ class Mechanism:
     @cached_property
     def attitudes(self) -> tuple[int, ...]:
         """First coordinate of each rotation vector that a shorter one may replace: no spring counts its turns."""
-        return tuple(
-            m.elastic.start - 3
-            for m in self.members
-            if m.joint.kind in ("spherical", "free") and not m.joint.drive.stiffness
-        )
+        vectors = ((m, m.joint.kind.rotation_vector) for m in self.members)
+        return tuple(m.start + k for m, k in vectors if k is not None and not m.joint.drive.stiffness)
 
     @cached_property
     def ball_members(self) -> tuple[Member, ...]:
         """Members whose joint turns any way with a spring or a damper."""
-        balls = (m for m in self.members if m.joint.kind == "spherical")
-        return tuple(m for m in balls if m.joint.drive.stiffness or m.joint.drive.damping)
+        held = (m for m in self.members if not m.joint.kind.is_driven())
+        return tuple(m for m in held if m.joint.drive.stiffness or m.joint.drive.damping)
 
     @cached_property
     def stiffness(self) -> Array:
@@ -241,14 +247,14 @@ class Mechanism:
             row = self.motor_row(member)
             out += getattr(member.joint.drive, joint) * np.outer(row, row)
         for member in self.ball_members:
-            turns = range(member.start, member.start + 3)
+            turns = range(member.start, member.elastic.start)
             out[turns, turns] = getattr(member.joint.drive, joint)
         return out
 
     @cached_property
     def driven_members(self) -> tuple[Member, ...]:
         """Members whose joint has one coordinate, on which motors, springs and friction act."""
-        return tuple(m for m in self.members if m.joint.kind in ("revolute", "prismatic"))
+        return tuple(m for m in self.members if m.joint.kind.is_driven())
 
 
 def once(make: Callable[Concatenate[Mechanism, P], T]) -> Callable[Concatenate[Mechanism, P], T]:
@@ -283,7 +289,7 @@ def assemble(robot: Robot) -> Mechanism:
         index[link.name] = len(members)
         members.append(member)
         start += len(names)
-    driven = [m for m in members if m.joint.is_actuated and m.joint.kind in ("revolute", "prismatic")]
+    driven = [m for m in members if m.joint.is_actuated and m.joint.kind.is_driven()]
     B = np.zeros((start, len(driven)))
     for j, m in enumerate(driven):
         B[m.own, j] = [1.0, *m.joint.drive.row]
@@ -314,25 +320,16 @@ def assemble(robot: Robot) -> Mechanism:
     )
 
 
-def _unit(member: Member, name: str) -> str:
-    kind = member.joint.kind
-    if kind in ("revolute", "prismatic") and name == member.joint.name:
-        return "rad" if kind == "revolute" else "m"
-    if name in member.coordinates[: len(member.coordinates) - member.body.size]:
-        return "rad" if name.rpartition(".")[2].startswith("r") else "m"
-    return "rad" if ".torsion." in name else "m"
-
-
 def _joint(joint: Joint, body: ModalBody) -> MemberJoint:
     # a robot is read with its universal joints taken apart
-    assert joint.type != "universal"
-    places = _places(joint)
+    kind, places = KINDS[joint.type], _places(joint)
     return MemberJoint(
         name=joint.name or "",
-        kind=joint.type,
+        kind=kind,
         **places,
         drive=_drive(joint, body, places["R_JB"].T @ places["axis"]),
         is_actuated=bool(joint.actuated),
+        parameters=joint.parameters,
     )
 
 
@@ -342,7 +339,7 @@ def _places(joint: Joint) -> dict[str, Array]:
     places = {
         "R_PJ": joint.placement.matrix(),
         "p_PJ": joint.placement.vector(),
-        "axis": joint.axis_vector() if joint.type in ("revolute", "prismatic") else np.array([0.0, 0.0, 1.0]),
+        "axis": joint.axis_vector() if KINDS[joint.type].has_axis() else np.array([0.0, 0.0, 1.0]),
         "R_JB": joint.child_placement.matrix(),
         "p_JB": joint.child_placement.vector(),
     }
@@ -353,7 +350,8 @@ def _places(joint: Joint) -> dict[str, Array]:
 
 
 def _drive(joint: Joint, body: ModalBody, axis_B: Array) -> JointDrive:
-    if joint.type in ("fixed", "free"):
+    kind = KINDS[joint.type]
+    if not kind.is_driven() and "spring" not in kind.keys:
         return JointDrive.none(body.size)
     motor, spring, friction = joint.motor, joint.spring, joint.friction
     return JointDrive(
@@ -363,7 +361,7 @@ def _drive(joint: Joint, body: ModalBody, axis_B: Array) -> JointDrive:
         damping=(spring.damping if spring else 0.0) + (friction.viscous if friction else 0.0),
         coulomb=friction.coulomb if friction else 0.0,
         smoothing=friction.smoothing if friction else 0.0,
-        row=body.turn_of("root", axis_B).tolist() if joint.type == "revolute" else [0.0] * body.size,
+        row=body.turn_of("root", axis_B).tolist() if kind.turns() else [0.0] * body.size,
     )
 
 

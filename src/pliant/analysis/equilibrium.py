@@ -169,7 +169,7 @@ def _problem(
 def _solved(problem: Statics) -> tuple[Equilibrium, Floats]:
     """The equilibrium, and all unknowns of it."""
     arm = problem.arm
-    floats = [m.joint.name for m in arm.mechanism.members if m.joint.kind == "free"]
+    floats = [m.joint.name for m in arm.mechanism.members if m.joint.kind.symbol.floats]
     if floats and any(arm.robot.gravity) and not arm.loops.rows and not problem.loads:
         raise NoEquilibriumError(
             f"robot '{arm.robot.name}' has no equilibrium: nothing holds the free joint '{floats[0]}', and gravity "

@@ -319,7 +319,7 @@ def root_loads(arm: Dynamics, handed: Floats) -> RootLoads:
 
 
 def _axial_links(arm: Dynamics) -> list[tuple[Link, Member]]:
-    return [(link, member) for link, member in _flexible(arm) if _bends(link) and member.joint.kind != "free"]
+    return [(link, member) for link, member in _flexible(arm) if _bends(link) and not member.joint.kind.symbol.floats]
 
 
 def axial_changes(

@@ -190,10 +190,8 @@ def _coordinates(upper: str, what: Model) -> str:
     for link in what.tree.links:
         kind, count = link.kind, link.kind.coordinates - link.kind.size
         for k, coordinate in enumerate(link.coordinates):
-            slides = kind.joint == "prismatic" or (kind.joint == "free" and k < 3)
-            vector = " of the rotation vector" if kind.turns_freely and not slides else ""
-            joint = f"joint of link '{link.name}', {'m' if slides else 'rad'}{vector}"
-            remarks[coordinate] = joint if k < count else "elastic"
+            own = kind.joint.coordinates[k] if k < count else None
+            remarks[coordinate] = "elastic" if own is None else f"{own.word}, joint of link '{link.name}', {own.unit}"
     return _enum(f"{upper}_Q_", tuple(remarks), "Coordinates, in the order of q, v, a, f, h, M.", remarks)
 
 

@@ -16,6 +16,7 @@ from pliant.engine.trace.rolled import rolled, whole
 from pliant.engine.trace.structure import from_slots
 from pliant.engine.trace.tape import Tape, tangents
 from pliant.formulations.recursive.recursions import INVERSE
+from pliant.joints.fixed import Fixed
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import Vector
 from pliant.tree.composite import mass_matrix
@@ -49,7 +50,7 @@ def with_frames(arm: Dynamics, frames: Sequence[str]) -> Tree:
             raise ValueError(f"robot '{mechanism.name}' has no frame '{name}'; choose from {known}") from None
         parent, seat = arm.tree.frames[f"{mechanism.members[member].name}.{frame}"]
         marked = rigid_link(f"frame {name}", parent, seat, nothing, mechanism.rule, mechanism.size)
-        links.append(replace(marked, kind=FrameKind("fixed", 2, 1.0, 0, False)))
+        links.append(replace(marked, kind=FrameKind(Fixed(), 0, False)))
     return replace(arm.tree, links=tuple(links))
 
 

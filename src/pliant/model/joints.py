@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import (
@@ -15,12 +15,14 @@ from pydantic import (
     StrictBool,
     ValidationInfo,
     ValidatorFunctionWrapHandler,
+    create_model,
     field_validator,
     model_validator,
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
 from pliant.errors import show
+from pliant.joints import KINDS
 from pliant.model.element import Array, Element, Name, at, of_value, peek, refuse, sequence
 from pliant.model.placement import AXES, Placement, turn_about
 from pliant.model.units import (
@@ -35,16 +37,19 @@ from pliant.model.units import (
     RotorInertia,
     Speed,
 )
+from pliant.spatial.axes import nearest_axis
+from pliant.spatial.rotations import FactoredRotation
 
-JointType = Literal["revolute", "prismatic", "spherical", "universal", "fixed", "free"]
+if TYPE_CHECKING:
+    JointType = str
+else:
+    JointType = Literal[(*KINDS, "universal")]
 AXIS_WORDS = (*AXES, *(f"-{axis}" for axis in AXES))
-COORDINATES: dict[str, tuple[str, ...]] = {
-    "fixed": (),
-    "spherical": (".rx", ".ry", ".rz"),
-    "universal": ("_1", "_2"),
-    "free": (".x", ".y", ".z", ".rx", ".ry", ".rz"),
-}
-"""What the names of the coordinates add to that of the joint, where they are not just that."""
+CROSS = "universal"
+CROSS_COORDINATES, CROSS_KEYS = ("_1", "_2"), ("axes", "motor", "friction", "spring", "limits")
+"""Of a universal joint, which is read as two revolute ones."""
+KEYS = ("axis", "axes", "motor", "friction", "spring", "limits", "mimic")
+"""Keys that not every type of joint has; with those of their motion."""
 PARALLEL = 1e-6
 """Sine of the angle between two axes below which they are one."""
 DEFAULT_SMOOTHING = 1e-3
@@ -84,7 +89,7 @@ Axis = Annotated[str | tuple[float, float, float], _AxisForms()]
 
 def coordinates_of(name: str, kind: str) -> tuple[str, ...]:
     """The names of the coordinates of a joint."""
-    return tuple(f"{name}{part}" for part in COORDINATES.get(kind, ("",)))
+    return tuple(f"{name}{part}" for part in CROSS_COORDINATES) if kind == CROSS else KINDS[kind].names(name)
 
 
 def rotation_of(theta: Array) -> Array:
@@ -172,22 +177,28 @@ class Mimic(Element):
         return ratio
 
 
-NOT_OF: dict[str, tuple[str, ...]] = {
-    "fixed": ("axis", "axes", "motor", "friction", "spring", "limits", "mimic"),
-    "free": ("axis", "axes", "motor", "friction", "spring", "limits", "mimic"),
-    "spherical": ("axis", "axes", "motor", "limits", "mimic"),
-    "universal": ("axis", "mimic"),
-}
-"""Keys that a joint of a type does not have."""
-UNDRIVEN = {
-    "fixed": "leave it out",
-    "spherical": "hold it by its spring, act on its link by a moment on a frame, or use three revolute joints",
-    "free": "act on its link by forces and moments on a frame",
-}
-"""What to do where a joint has no drive."""
+def _parameter(kinds: list[str], unit: str, meaning: str) -> Any:
+    field = Field(default=None, description=f"{meaning} ({', '.join(kinds)})")
+    return Annotated[float, Quantity(unit)] | None, field
 
 
-class Joint(Element):
+if TYPE_CHECKING:
+
+    class _Parameters(Element):
+        """Numbers of the motion of joints, as their kinds tell."""
+else:
+    _PARAMETERS = {name: told for kind in KINDS.values() for name, told in kind.parameters.items()}
+    _Parameters = create_model(
+        "_Parameters",
+        __base__=Element,
+        **{
+            name: _parameter([kind.name for kind in KINDS.values() if name in kind.parameters], *told)
+            for name, told in _PARAMETERS.items()
+        },
+    )
+
+
+class Joint(_Parameters):
     """The inboard joint of a link.
 
     The joint frame sits in the parent's frame by `placement`; `axis` is given in it. The link frame sits in
@@ -202,7 +213,9 @@ class Joint(Element):
         default=None, description="name of the joint and of its coordinate; default: the link's name"
     )
     type: JointType = Field(
-        default="revolute", description="revolute, prismatic, spherical, universal, fixed, or free (a floating base)"
+        default="revolute",
+        description="; ".join(f"{kind.name}: {kind.meaning}" for kind in KINDS.values())
+        + "; universal: turns about two axes",
     )
     parent: str | None = Field(
         default=None, description="LINK.FRAME, LINK (its tip) or base; default: the tip of the previous link"
@@ -225,39 +238,51 @@ class Joint(Element):
     @model_validator(mode="wrap")
     @classmethod
     def _units_of_type(cls, data: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Self:
-        # numbers of a prismatic joint are lengths and forces
+        # numbers of a joint that slides are lengths and forces
         if isinstance(info.context, dict):
-            info.context["prismatic"] = peek(data, "type") == "prismatic"
+            kind = KINDS.get(peek(data, "type"))  # type: ignore[arg-type]
+            info.context["prismatic"] = kind is not None and kind.slides()
         joint: Self = handler(data)
         return joint
 
     @model_validator(mode="after")
     def _fits_type(self) -> Self:
-        if self.type in ("revolute", "prismatic"):
-            if self.axes is not None:
-                refuse([at("axes", message=f"a {self.type} joint has one axis; write axis")])
-            if self.mimic is not None:
-                if self.actuated and "actuated" in self.model_fields_set:
-                    refuse([of_value("actuated", message="is true; a joint that follows another has no drive")])
-                self.__dict__["actuated"] = False
-            return self
-        keys = NOT_OF[self.type]
-        given = [key for key in keys if key in self.model_fields_set and getattr(self, key) is not None]
-        remedy = {"motor": UNDRIVEN.get(self.type, "leave it out")}
-        problems = [
-            at(key, message=f"a {self.type} joint has no {key}; {remedy.get(key, 'leave it out')}") for key in given
+        kind = KINDS.get(self.type)
+        own = CROSS_KEYS if kind is None else kind.keys
+        parameters = [name for each in KINDS.values() for name in each.parameters]
+        given = [
+            key
+            for key in dict.fromkeys((*KEYS, *parameters))
+            if key not in own and key in self.model_fields_set and getattr(self, key) is not None
         ]
-        if self.type == "universal":
+        undriven = kind.undriven if kind is not None else ""
+        problems = [
+            at(key, message=f"a {self.type} joint has no {key}; {self._remedy(key, undriven)}") for key in given
+        ]
+        if kind is None:
             problems += self._cross_problems()
-        elif self.actuated and "actuated" in self.model_fields_set:
-            message = f"is true; a {self.type} joint cannot be actuated; {UNDRIVEN[self.type]}"
-            problems.append(of_value("actuated", message=message))
-        if self.type == "spherical":
+        elif not kind.is_driven() and self.actuated and "actuated" in self.model_fields_set:
+            problems.append(
+                of_value("actuated", message=f"is true; a {self.type} joint cannot be actuated; {undriven}")
+            )
+        if kind is not None and not kind.is_driven() and "spring" in kind.keys:
             problems += self._ball_problems()
+        for name, (_, meaning) in ({} if kind is None else kind.parameters).items():
+            if not getattr(self, name):
+                problems.append(at(message=f"a {self.type} joint needs {name}: {meaning}"))
+        if self.mimic is not None and self.actuated and "actuated" in self.model_fields_set:
+            problems.append(of_value("actuated", message="is true; a joint that follows another has no drive"))
         refuse(problems)
-        if self.type != "universal" or "actuated" not in self.model_fields_set:
+        passive = self.mimic is not None if kind is not None and kind.is_driven() else True
+        if passive and (kind is not None or "actuated" not in self.model_fields_set):
             self.__dict__["actuated"] = False
         return self
+
+    def _remedy(self, key: str, undriven: str) -> str:
+        """What to do with a key that a joint of this type does not have."""
+        if key == "axes":
+            return "it has one axis; write axis" if "axis" in KINDS[self.type].keys else "leave it out"
+        return undriven if key == "motor" and undriven else "leave it out"
 
     def _cross_problems(self) -> list[InitErrorDetails]:
         first, second = (axis_vector(axis) for axis in self.cross_axes)
@@ -290,16 +315,22 @@ class Joint(Element):
 
     def moved(self, values: Mapping[str, float]) -> tuple[Array, Array]:
         """Position (3,) and rotation (3, 3) of the moving side in the joint frame, at joint coordinates by name."""
-        q = np.array([values.get(name, 0.0) for name in self.coordinates])
-        if self.type == "revolute":
-            return np.zeros(3), turn_about(self.axis_vector(), q[0])
-        if self.type == "prismatic":
-            return q[0] * self.axis_vector(), np.eye(3)
-        if self.type == "universal":
+        q = [float(values.get(name, 0.0)) for name in self.coordinates]
+        if self.type == CROSS:
             first, second = (turn_about(axis_vector(axis), x) for axis, x in zip(self.cross_axes, q, strict=True))
             return np.zeros(3), np.asarray(first @ second)
-        turn = rotation_of(q[-3:]) if len(q) else np.eye(3)
-        return (q[:3] if self.type == "free" else np.zeros(3)), turn
+        kind = KINDS[self.type]
+        # the kind moves a frame one of whose axes is that of the joint
+        k, sign, R = nearest_axis(self.axis_vector()) if kind.has_axis() else (2, 1.0, np.eye(3))
+        place = kind(k, sign).place(q, 0.0, self.parameters)
+        turn = place.R if place.turn is None else FactoredRotation(None, [place.turn]).to_matrix()
+        own = np.eye(3) if turn is None else np.array(turn, dtype=float)
+        return R @ np.array(place.p, dtype=float), R @ own @ R.T
+
+    @property
+    def parameters(self) -> tuple[float, ...]:
+        """Numbers of its motion, in the order in which its kind tells them."""
+        return () if self.type == CROSS else tuple(getattr(self, name) for name in KINDS[self.type].parameters)
 
 
 class Anchor(Placement):

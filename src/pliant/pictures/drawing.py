@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.bodies.modal_body import Array
+from pliant.joints import KINDS
 from pliant.model.curvature import undeformed_pose
 from pliant.pictures.canvas import (
     AXIS_COLOURS,
@@ -58,7 +59,7 @@ def robot_figure(robot: Robot, path: str | Path | None = None) -> Figure:
     points = np.concatenate([np.zeros((1, 3)), *lines])
     if len(looks):
         points = np.concatenate([points, looks.min(axis=(0, 1))[None], looks.max(axis=(0, 1))[None]])
-    turning = [item.axis for item in placed.values() if item.link.joint.type == "revolute"]
+    turning = [item.axis for item in placed.values() if KINDS[item.link.joint.type].symbol.drum]
     canvas = Canvas(best_view(points, np.reshape(turning, (-1, 3))), points)
     if len(looks):
         canvas.facets(looks, colour=LOOKS)
@@ -103,7 +104,7 @@ def _lines(robot: Robot, placed: dict[str, PlacedLink], item: PlacedLink) -> lis
         foot = own(_point(link, frame.x if frame.x is not None else link.length if name == "tip" else 0.0))
         if np.linalg.norm(end - foot) > 1e-9:
             lines.append(np.array([foot, end]))
-    if np.linalg.norm(own.p - item.joint.p) > 1e-9 and link.joint.type != "free":
+    if np.linalg.norm(own.p - item.joint.p) > 1e-9 and not KINDS[link.joint.type].symbol.floats:
         lines.append(np.array([item.joint.p, own.p]))
     return lines
 
@@ -165,14 +166,20 @@ def _draw_loads(canvas: Canvas, item: PlacedLink) -> None:
 
 def _draw_joint(canvas: Canvas, robot: Robot, item: PlacedLink) -> None:
     joint, place, unit = item.link.joint, item.joint, canvas.unit
+    kind = KINDS[joint.type]
+    symbol, is_held = kind.symbol, not kind.coordinates
     face = INK if joint.actuated else PAPER
     grounded = robot.parent_of(item.link.name)[0] not in robot.link_names
     # a rail on the base is seen as such
-    if grounded and (joint.type in ("revolute", "spherical", "fixed") or not canvas.view.is_flat):
+    if grounded and (symbol.drum or symbol.ball or is_held or not canvas.view.is_flat):
         _draw_ground(canvas, item)
     axis = item.axis
     along = abs(float(axis @ canvas.view.towards))
-    if joint.type == "revolute":
+    if symbol.rail:
+        way = joint.limits.position if joint.limits is not None and kind.slides() else None
+        low, high = way or (-0.9 * unit, 0.9 * unit)
+        canvas.thin(place.p + np.outer([low, high], axis), colour=PALE, width=3.5, order=1.5)
+    if symbol.drum:
         if along < 0.95:
             # the axis is seen from the side: a short drum along it
             drum = place.p + np.outer([-0.30, 0.30], axis) * unit
@@ -181,21 +188,22 @@ def _draw_joint(canvas: Canvas, robot: Robot, item: PlacedLink) -> None:
         else:
             canvas.mark(place.p, "o", points=10.5, face=PAPER, order=4.0)
             canvas.mark(place.p, "o", points=4.0, face=face, order=4.1)
-    elif joint.type == "prismatic":
-        low, high = (joint.limits.position if joint.limits else None) or (-0.9 * unit, 0.9 * unit)
-        canvas.thin(place.p + np.outer([low, high], axis), colour=PALE, width=3.5, order=1.5)
+    elif symbol.rail:
         slider = item.own.p
         canvas.bar(slider + np.outer([-0.28, 0.28], axis) * unit, colour=INK, width=15.0, fill=PAPER, order=4.0)
         for sign in (-1, 1):
             canvas.arrow(slider, slider + sign * 0.75 * unit * axis, colour=INK, width=1.0, order=4.1)
-    elif joint.type == "free":
+    elif symbol.plate:
+        canvas.patch(polygon(item.own.p, axis, 0.5 * unit, 4), colour=PALE, order=3.9)
+        canvas.mark(item.own.p, "o", points=6, face=PAPER, order=4.0)
+    elif symbol.floats:
         canvas.mark(item.own.p, "o", points=13, face="none", order=4.0)
         canvas.mark(item.own.p, "x", points=6, face=INK, order=4.1)
-    elif joint.type == "spherical":
+    elif symbol.ball:
         canvas.mark(place.p, "o", points=15, face=PAPER, order=4.0)
         canvas.mark(place.p, "o", points=9, face=PALE, order=4.1)
-    if joint.type != "fixed":
-        canvas.label(place.p if joint.type in ("revolute", "spherical") else item.own.p, joint.name or "")
+    if not is_held:
+        canvas.label(place.p if symbol.drum or symbol.ball else item.own.p, joint.name or "")
 
 
 def _draw_ground(canvas: Canvas, item: PlacedLink) -> None:

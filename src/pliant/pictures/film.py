@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.analysis.unbent import unbent
+from pliant.joints import KINDS
 from pliant.model.outline import BASE
 from pliant.pictures.bent_links import BentLinks
 from pliant.pictures.canvas import Viewpoint, best_view
@@ -84,7 +85,7 @@ def view_of(arm: Dynamics, film: Film) -> Viewpoint:
     """Onto the plane of the motion if there is one, otherwise from a corner."""
     from pliant.pictures.reference_pose import place_links
 
-    turning = [item.axis for item in place_links(arm.robot).values() if item.link.joint.type == "revolute"]
+    turning = [item.axis for item in place_links(arm.robot).values() if KINDS[item.link.joint.type].symbol.drum]
     return best_view(film.points, np.reshape(turning, (-1, 3)))
 
 
@@ -114,7 +115,7 @@ def _way(at: BentLinks, foot: Floats, name: str) -> Floats:
     """From a place on what carries a link to its root; along the rail of a sliding joint."""
     joint = at.robot.link(name).joint
     root = at.position(f"{name}.root")
-    if joint.type != "prismatic":
+    if not KINDS[joint.type].symbol.rail:
         return np.stack([foot, root], axis=1)
     parent, frame = at.robot.parent_of(name)
     begin = joint.placement.vector()

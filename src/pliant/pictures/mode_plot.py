@@ -92,5 +92,5 @@ def robot_lines(arm: Dynamics, q: Array) -> list[Array]:
 
 def joint_axes(arm: Dynamics, q: Array) -> Array:
     """Axes of the revolute joints in the base (m, 3)."""
-    at, turning = BentLinks(arm, q), [m for m in arm.mechanism.members if m.joint.kind == "revolute"]
+    at, turning = BentLinks(arm, q), [m for m in arm.mechanism.members if m.joint.kind.symbol.drum]
     return np.array([at.own(member.name).rotation @ member.joint.axis_B for member in turning]).reshape(-1, 3)

@@ -10,6 +10,7 @@ import numpy as np
 from pliant.bodies.carried import frame_pose
 from pliant.bodies.modal_body import Array
 from pliant.bodies.outlines import finer, segment_rings
+from pliant.joints import KINDS
 from pliant.model.curvature import undeformed_pose
 from pliant.model.materials import Material
 from pliant.model.outline import BASE as GROUND
@@ -138,10 +139,12 @@ class RobotSolids:
         """From a place to the joint of a link, and the rail of a sliding one."""
         joint, radius = child.joint, 0.7 * self.unit
         at = joint.placement.vector()
-        if joint.type != "free" and np.linalg.norm(at) > NEAR:
+        symbol = KINDS[joint.type].symbol
+        if not symbol.floats and np.linalg.norm(at) > NEAR:
             yield self._bar(link, place, np.zeros(3), at, radius)
-        if joint.type == "prismatic":
-            low, high = (joint.limits.position if joint.limits else None) or (-0.5 * self.size, 0.5 * self.size)
+        if symbol.rail:
+            way = joint.limits.position if joint.limits is not None and KINDS[joint.type].slides() else None
+            low, high = way or (-0.5 * self.size, 0.5 * self.size)
             low, high = max(low, -self.size), min(high, self.size)
             axis = joint.placement.matrix() @ joint.axis_vector()
             yield self._bar(link, place, at + low * axis, at + high * axis, 0.5 * self.unit, "joint")
@@ -168,12 +171,15 @@ class RobotSolids:
         if link.beam is not None:
             # a short beam is seen beside its joint
             size = min(size, LARGEST_DRUM * link.length)
-        if joint.kind == "revolute":
+        symbol = joint.kind.symbol
+        if symbol.drum:
             half = 1.15 * size * joint.axis_B
             yield bar(link.name, "joint", np.array([origin - half, origin + half]), size, (place, place))
-        elif joint.kind == "prismatic":
+        elif symbol.rail:
             yield block(link.name, "joint", np.full(3, 2 * size)).on(place, origin, joint.R_JB.T)
-        elif joint.kind == "spherical":
+        elif symbol.plate:
+            yield block(link.name, "joint", size * np.array([3.0, 3.0, 0.5])).on(place, origin, joint.R_JB.T)
+        elif symbol.ball:
             yield ball(link.name, "joint", 1.2 * size).on(place, origin)
 
     def _thickness(self, link: Link) -> float:

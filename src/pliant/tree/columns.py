@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from pliant.algorithm import Algorithm, Pass
 from pliant.bodies.constants import GROUND
-from pliant.spatial.vectors import ZERO3, Matrix, Vector, add, column, cross, identity3, product, scale, times, zeros
-from pliant.tree.connection import elastic, joint_attitude, joint_rates, orient, own_offset, seat_axes
-from pliant.tree.link import COORDINATES
+from pliant.spatial.vectors import ZERO3, Matrix, Vector, add, column, cross, identity3, product, times, zeros
+from pliant.tree.connection import joint_motion, orient, own_offset, seat_axes
 from pliant.tree.passes import FOLLOW
 from pliant.tree.views import TreeView
 
@@ -46,25 +45,16 @@ def _place(view: TreeView) -> dict[str, Any]:
     parent = view.parent
     bends = 0 if parent is None else parent.kind.size
     body = GROUND if parent is None else parent.bent.body
-    frame = body.frame(link.seat.section, [] if parent is None else elastic(parent.kind, parent.q), [0.0] * bends)
-    at_rest = [0.0] * len(q)
-    at = joint_attitude(kind, q, at_rest)
-    rotation = orient(kind, link.seat, joint_rates(kind, q, at_rest)[0], frame.R, at)
-    s = own_offset(kind, link.seat, q, frame.R, rotation)
-    R = product(up.R, rotation.to_matrix())
+    frame = body.frame(link.seat.section, [] if parent is None else parent.kind.elastic(parent.q), [0.0] * bends)
+    joint = joint_motion(kind, link, q, [0.0] * len(q))
+    s = own_offset(link.seat, joint.place, frame.R)
+    R = product(up.R, orient(link.seat, joint.place, frame.R).to_matrix())
     columns: list[tuple[Vector, Vector]] = []
     J_w = zeros(3, bends) if frame.spin is None else frame.spin.J_w
     for e in range(bends):
         spin = column(J_w, e)
         columns.append((times(up.R, add(column(frame.J_v, e), cross(spin, s))), times(up.R, spin)))
-    if kind.has_axis:
-        axis = scale(kind.sign, column(R, kind.axis))
-        columns.append((list(ZERO3), axis) if kind.joint == "revolute" else (axis, list(ZERO3)))
-    elif at is not None:
-        axes = product(up.R, seat_axes(link.seat, frame.R))
-        columns += [(column(axes, k), list(ZERO3)) for k in range(COORDINATES[kind.joint] - 3)]
-        turns = product(R, at.T)
-        columns += [(list(ZERO3), column(turns, k)) for k in range(3)]
+    columns += kind.joint.rates(joint.state, product(up.R, seat_axes(link.seat, frame.R)), R, link.joint)
     arm = times(up.R, add(frame.r, s))
     place = LinkPlace(R, add(up.p, arm))
     return {"place": place, "arm": arm, "columns": columns}

@@ -13,8 +13,8 @@ from pliant.bodies.terms import Blocks, FrameTerms
 from pliant.spatial.scalars import is_zero
 from pliant.spatial.vectors import Matrix, Vector, add, column, times, transpose_times, zeros
 from pliant.tree.attachment import Handed, absorb, gather_force, shifted, to_seat
-from pliant.tree.connection import Connection, elastic, joint_acceleration, joint_forces
-from pliant.tree.link import COORDINATES, LinkConstants, LinkKind
+from pliant.tree.connection import Connection, joint_acceleration, joint_forces
+from pliant.tree.link import LinkConstants, LinkKind
 from pliant.tree.passes import CONNECT
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def compose(
     children: list[tuple[Handed, FrameTerms]],
 ) -> Blocks:
     """Inertia of a link with all its children, as if their coordinates were frozen."""
-    q_e = elastic(kind, q)
+    q_e = kind.elastic(q)
     b, _ = link.body.inertia(q_e, [0.0] * kind.size, [0.0] * 3)
     for handed, frame in children:
         b = absorb(b, handed, frame)
@@ -43,12 +43,11 @@ def hand_inertia(c: Connection, b: Blocks) -> Handed:
     return Handed(A, B, C, [], [])
 
 
-def own_columns(kind: LinkKind, c: Connection, b: Blocks) -> list[tuple[Vector, Vector, Vector]]:
+def own_columns(kind: LinkKind, link: LinkConstants, c: Connection, b: Blocks) -> list[tuple[Vector, Vector, Vector]]:
     """For each coordinate of the link: force, moment and elastic forces that a unit acceleration of it needs."""
     columns = []
-    for k in range(COORDINATES[kind.joint]) if kind.turns_freely else ():
-        unit = [float(i == k) for i in range(COORDINATES[kind.joint])]
-        a_v, a_w = joint_acceleration(kind, c, unit)
+    for k in range(kind.held):
+        a_v, a_w = joint_acceleration(kind, link, c, [float(i == k) for i in range(kind.held)])
         columns.append(
             (
                 add(times(b.A, a_v), times(b.B, a_w)),
@@ -56,29 +55,24 @@ def own_columns(kind: LinkKind, c: Connection, b: Blocks) -> list[tuple[Vector, 
                 add(transpose_times(b.E_v, a_v), transpose_times(b.E_w, a_w)),
             )
         )
-    if kind.has_axis:
-        k = kind.axis
-        if kind.joint == "revolute":
-            columns.append((column(b.B, k), column(b.C, k), list(b.E_w[k])))
-        else:
-            columns.append((column(b.A, k), list(b.B[k]), list(b.E_v[k])))
-        columns = [tuple([kind.sign * x for x in part] for part in columns[0])]  # type: ignore[list-item]
     for e in range(kind.size):
         columns.append((column(b.E_v, e), column(b.E_w, e), list(b.M_e[e])))
     return columns
 
 
-def project(kind: LinkKind, c: Connection, force: Vector, moment: Vector, generalised: Vector) -> Vector:
+def project(
+    kind: LinkKind, link: LinkConstants, c: Connection, force: Vector, moment: Vector, generalised: Vector
+) -> Vector:
     """The generalised forces on a link's coordinates of a wrench on its frame and forces on its elastic ones."""
-    return [*joint_forces(kind, c, force, moment), *generalised]
+    return [*joint_forces(kind, link, c, force, moment), *generalised]
 
 
 def own_block(
     kind: LinkKind, link: LinkConstants, c: Connection, columns: list[tuple[Vector, Vector, Vector]]
 ) -> Matrix:
     """The diagonal block of a link, with its motor's inertia on the motor angle."""
-    block = [project(kind, c, *each) for each in columns]
-    if kind.has_axis:
+    block = [project(kind, link, c, *each) for each in columns]
+    if kind.is_driven:
         row = [1.0, *link.drive.row]
         n, motor = len(row), link.drive.inertia
         block = [[block[i][k] + motor * row[i] * row[k] for k in range(n)] for i in range(n)]
@@ -103,7 +97,7 @@ def mass_matrix(tree: Tree, q: Vector, constants: Sequence[LinkConstants] | None
         view, start = links[i], tree.links[i].start
         b = compose(view.kind, view.link, view.q, view.handed("composite"))
         view.store["composite"] = hand_inertia(view.connection, b)
-        columns = own_columns(view.kind, view.connection, b)
+        columns = own_columns(view.kind, view.link, view.connection, b)
         for a, line in enumerate(own_block(view.kind, view.link, view.connection, columns)):
             for k, x in enumerate(line):
                 M[start + a][start + k] = x
@@ -112,9 +106,8 @@ def mass_matrix(tree: Tree, q: Vector, constants: Sequence[LinkConstants] | None
             while (parent := tree.links[child].parent) >= 0:
                 size = tree.links[parent].kind.size
                 force, moment, bending = pass_down(links[child].connection, size, force, moment)
-                for k, x in enumerate(
-                    project(tree.links[parent].kind, links[parent].connection, force, moment, bending)
-                ):
+                up = links[parent]
+                for k, x in enumerate(project(up.kind, up.link, up.connection, force, moment, bending)):
                     at = tree.links[parent].start + k
                     M[start + a][at] = M[at][start + a] = x
                 child = parent

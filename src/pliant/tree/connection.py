@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pliant.bodies.terms import FrameTerms
-from pliant.spatial.attitude import Attitude, attitude
-from pliant.spatial.rotations import AxisTurn, FactoredRotation, as_turn
-from pliant.spatial.scalars import Scalar, cos, sin
+from pliant.joints.kind import JointMotion, JointPlace, Resistance, combined, is_still, projected
+from pliant.spatial.rotations import FactoredRotation, as_turn
+from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import (
     Matrix,
     Vector,
@@ -18,10 +18,9 @@ from pliant.spatial.vectors import (
     shared_times,
     subtract,
     times,
-    transpose_times,
     turn_about,
 )
-from pliant.tree.link import COORDINATES, LinkConstants, LinkKind, Seat
+from pliant.tree.link import LinkConstants, LinkKind, Seat
 
 
 class Connection(NamedTuple):
@@ -32,7 +31,7 @@ class Connection(NamedTuple):
     s         own origin from the section's point, parent axes
     w         angular velocity, own axes
     h_v, h_w  acceleration of the own frame when all accelerations of coordinates and parent are zero, own axes
-    attitude  of a joint that turns any way; None for all others
+    joint     what the joint's maps between coordinates and columns need to know
     """
 
     rotation: FactoredRotation
@@ -41,7 +40,7 @@ class Connection(NamedTuple):
     w: Vector
     h_v: Vector
     h_w: Vector
-    attitude: Attitude | None = None
+    joint: Any = None
 
     @property
     def R(self) -> Matrix:
@@ -54,48 +53,25 @@ class Connection(NamedTuple):
         return self.frame.r
 
 
-def joint_rates(kind: LinkKind, q: Vector, v: Vector) -> tuple[Scalar, Scalar]:
-    """Joint coordinate and rate about the positive axis."""
-    return (kind.sign * q[0], kind.sign * v[0]) if kind.has_axis else (0.0, 0.0)
-
-
-def joint_attitude(kind: LinkKind, q: Vector, v: Vector) -> Attitude | None:
-    """The attitude of a joint that turns any way."""
-    if not kind.turns_freely:
-        return None
-    first = COORDINATES[kind.joint] - 3
-    return attitude(q[first : first + 3], v[first : first + 3])
-
-
-def elastic(kind: LinkKind, x: Vector) -> Vector:
-    """The elastic part of a link's coordinates."""
-    return list(x[kind.coordinates - kind.size :])
-
-
 def motor_force(kind: LinkKind, link: LinkConstants, q: Vector, v: Vector) -> Scalar:
     """Force of spring, dampers and friction on the motor angle, along the joint's own coordinate."""
-    if not kind.has_axis:
+    if not kind.is_driven:
         return 0.0
     drive = link.drive
-    angle, rate = (drive.on_motor(x[0], elastic(kind, x)) for x in (q, v))
+    angle, rate = (drive.on_motor(x[0], kind.elastic(x)) for x in (q, v))
     return drive.force(angle, rate)
 
 
-def attitude_moment(link: LinkConstants, at: Attitude) -> Vector:
-    """Moment of the spring and the damper of a joint that turns any way, against its motion, own axes."""
-    return add(scale(link.drive.stiffness, at.theta), scale(link.drive.damping, at.omega))
+def joint_motion(kind: LinkKind, link: LinkConstants, q: Vector, v: Vector) -> JointMotion:
+    """How the joint moves the link's own frame in its seat."""
+    return kind.joint.motion(q[: kind.held], v[: kind.held], link.seat.angle, link.joint)
 
 
-def orient(
-    kind: LinkKind, seat: Seat, joint: Scalar, turned: Matrix | None, at: Attitude | None = None
-) -> FactoredRotation:
+def orient(seat: Seat, place: JointPlace, turned: Matrix | None) -> FactoredRotation:
     """The rotation parent axes <- own axes: section, seat, then joint."""
-    if at is not None:
-        return FactoredRotation(product(seat_axes(seat, turned), at.R), [])
-    turns = []
-    if kind.joint == "revolute":
-        angle = joint + seat.angle
-        turns.append(AxisTurn(kind.axis, cos(angle), sin(angle)))
+    if place.R is not None:
+        return FactoredRotation(product(seat_axes(seat, turned), place.R), [])
+    turns = [] if place.turn is None else [place.turn]
     R0 = seat.R0
     if turned is None and (fixed := as_turn(R0)) is not None:
         straight = type(fixed.c) is float and fixed.c == 1.0
@@ -111,80 +87,53 @@ def seat_axes(seat: Seat, turned: Matrix | None) -> Matrix:
     return [list(row) for row in seat.R0] if turned is None else product(turned, seat.R0)
 
 
-def own_offset(kind: LinkKind, seat: Seat, q: Vector, turned: Matrix | None, rotation: FactoredRotation) -> Vector:
+def own_offset(seat: Seat, place: JointPlace, turned: Matrix | None) -> Vector:
     """s: own origin from the section's point, turned with the section."""
     s = list(seat.offset) if turned is None else times(turned, seat.offset)
-    if kind.joint == "prismatic":
-        return add(s, scale(kind.sign * q[0], rotation.column(kind.axis)))
-    return add(s, times(seat_axes(seat, turned), q[:3])) if kind.joint == "free" else s
+    return s if is_still(place.p) else add(s, times(seat_axes(seat, turned), place.p))
 
 
 def connect(kind: LinkKind, link: LinkConstants, q: Vector, v: Vector, frame: FrameTerms, w: Vector) -> Connection:
     """One outward step: ``frame`` is the motion of the parent's section, w the parent's angular velocity."""
-    joint, rate = joint_rates(kind, q, v)
-    at = joint_attitude(kind, q, v)
-    rotation = orient(kind, link.seat, joint, frame.R, at)
-    s = own_offset(kind, link.seat, q, frame.R, rotation)
+    joint = joint_motion(kind, link, q, v)
+    rotation = orient(link.seat, joint.place, frame.R)
+    s = own_offset(link.seat, joint.place, frame.R)
     w_seat = add(w, frame.rate_w)
-    # Mohan & Saha (24b) needs the factor 2 of the Coriolis term; Briot & Khalil (19) the prismatic one below
+    # Mohan & Saha (24b) needs the factor 2 of the Coriolis term; Briot & Khalil (19) that of a joint that slides
     h_v = add(cross(w, add(cross(w, frame.r), frame.twice_v)), frame.bias_v)
     h_w = add(frame.bias_w, cross(w, frame.rate_w))
     h_v = add(h_v, cross(h_w, s), cross(w_seat, cross(w_seat, s)))
-    if kind.joint == "free":
-        h_v = add(h_v, scale(2.0, cross(w_seat, times(seat_axes(link.seat, frame.R), v[:3]))))
+    if not is_still(joint.p_rate):
+        h_v = add(h_v, scale(2.0, cross(w_seat, times(seat_axes(link.seat, frame.R), joint.p_rate))))
     w_own = rotation.back(w_seat)
     h_v, h_w = rotation.back(h_v), rotation.back(h_w)
-    axis = [0.0, 0.0, 0.0]
-    axis[kind.axis] = rate
-    if kind.joint == "revolute":
-        h_w = add(h_w, cross(w_own, axis))
-        w_own = add(w_own, axis)
-    elif kind.joint == "prismatic":
-        h_v = add(h_v, scale(2.0, cross(w_own, axis)))
-    elif at is not None:
-        h_w = add(h_w, at.bias, cross(w_own, at.omega))
-        w_own = add(w_own, at.omega)
-    return Connection(rotation, frame, s, w_own, h_v, h_w, at)
+    h_v = add(h_v, joint.bias_v, scale(2.0, cross(w_own, joint.v)))
+    h_w = add(h_w, joint.bias_w, cross(w_own, joint.w))
+    return Connection(rotation, frame, s, add(w_own, joint.w), h_v, h_w, joint.state)
 
 
-def joint_acceleration(kind: LinkKind, c: Connection, a: Vector) -> tuple[Vector, Vector]:
+def joint_acceleration(kind: LinkKind, link: LinkConstants, c: Connection, a: Vector) -> tuple[Vector, Vector]:
     """Linear and angular acceleration of the own frame, own axes, that those of the joint's coordinates add."""
-    linear: Vector = [0.0] * 3
-    angular: Vector = [0.0] * 3
-    if kind.has_axis:
-        (angular if kind.joint == "revolute" else linear)[kind.axis] = kind.sign * a[0]
-    elif c.attitude is not None:
-        first = COORDINATES[kind.joint] - 3
-        angular = times(c.attitude.T, a[first : first + 3])
-        linear = transpose_times(c.attitude.R, a[:3]) if first else linear
-    return linear, angular
+    joint = kind.joint
+    return combined(joint.columns(link.joint), joint.along(c.joint, a[: kind.held]))
 
 
-def joint_forces(kind: LinkKind, c: Connection, force: Vector, moment: Vector) -> Vector:
+def joint_forces(kind: LinkKind, link: LinkConstants, c: Connection, force: Vector, moment: Vector) -> Vector:
     """Generalised forces on the joint's coordinates of a wrench on the own frame, own axes."""
-    if kind.has_axis:
-        return [kind.sign * (moment if kind.joint == "revolute" else force)[kind.axis]]
-    if c.attitude is None:
-        return []
-    turns = transpose_times(c.attitude.T, moment)
-    return times(c.attitude.R, force) + turns if kind.joint == "free" else turns
+    joint = kind.joint
+    return joint.forces(c.joint, projected(joint.columns(link.joint), force, moment))
+
+
+def joint_resistance(kind: LinkKind, link: LinkConstants, c: Connection) -> Vector:
+    """Forces of springs and dampers along the columns of a joint, against its motion; those of motors are apart."""
+    if kind.is_driven:
+        return [0.0]
+    return kind.joint.resistance(Resistance(link.drive.stiffness, link.drive.damping), c.joint)
 
 
 def joint_efforts(kind: LinkKind, link: LinkConstants, c: Connection, f: Vector) -> Vector:
-    """What acts along the axes of a joint that turns any way, own axes: forces on coordinates, spring, damper."""
-    at = c.attitude
-    assert at is not None
-    first = COORDINATES[kind.joint] - 3
-    moment = subtract(at.solve_transposed(f[first : first + 3]), attitude_moment(link, at))
-    return transpose_times(at.R, f[:3]) + moment if first else moment
-
-
-def joint_coordinates(kind: LinkKind, c: Connection, along: Vector) -> Vector:
-    """Accelerations of the joint's coordinates from those that it adds to its link along its axes."""
-    if c.attitude is None:
-        return [kind.sign * x for x in along]
-    turns = c.attitude.solve(along[-3:])
-    return times(c.attitude.R, along[:3]) + turns if kind.joint == "free" else turns
+    """What acts along the columns of a joint, own axes: forces on its coordinates, springs, dampers."""
+    return subtract(kind.joint.efforts(c.joint, f[: kind.held]), joint_resistance(kind, link, c))
 
 
 def carried_acceleration(c: Connection, a_v: Vector, a_w: Vector, a_e: Vector) -> tuple[Vector, Vector]:

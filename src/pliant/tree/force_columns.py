@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.algorithm import Algorithm, Pass
-from pliant.spatial.attitude import jacobian_rates
+from pliant.joints.kind import Resistance
+from pliant.spatial.attitude import Attitude, jacobian_rates
 from pliant.spatial.vectors import (
     ZERO3,
     Matrix,
@@ -40,7 +41,7 @@ from pliant.spatial.vectors import (
     zeros,
 )
 from pliant.tree.columns import COLUMN, PLACE, running
-from pliant.tree.connection import attitude_moment, joint_attitude
+from pliant.tree.connection import joint_motion
 from pliant.tree.inertia_columns import ARM_SIZE, FrozenBody, branches
 from pliant.tree.views import TreeView
 
@@ -99,7 +100,7 @@ def _travel(view: TreeView) -> dict[str, Any]:
     up: Travel = base if view.parent is None else view.parent.store["travel"]
     V0, A0 = ((add(X[0], cross(X[1], arm)), X[1]) for X in up)
     columns, rates, a = view.store["columns"], view.v, view.inputs["a"]
-    at = joint_attitude(view.kind, view.q, view.v)
+    at = _attitude(view)
     fixed = columns if at is None else columns[:-3]
     # along axes that are fixed to what carries the joint
     once = [_along(V0, S) for S in fixed]
@@ -147,7 +148,7 @@ def _take(view: TreeView) -> dict[str, Any]:
         flat += whole.twice_B_transposed(S) + [x for pair in (by_q, by_v) for x in (*pair[0], *pair[1])]
         for other in range(k, len(columns)):
             flat += [within[0][k][other], within[0][other][k], within[1][k][other], within[1][other][k]]
-            flat.append(view.link.drive.inertia if view.kind.has_axis else 0.0)
+            flat.append(view.link.drive.inertia if view.kind.is_driven else 0.0)
     return {"carried": whole, "result": flat}
 
 
@@ -155,12 +156,12 @@ def _within(view: TreeView, moment: Vector) -> tuple[Matrix, Matrix]:
     """What drives, springs and axes that change add to the slopes by q and v within a joint."""
     n, drive = len(view.store["columns"]), view.link.drive
     by_q, by_v = zeros(n, n), zeros(n, n)
-    at = joint_attitude(view.kind, view.q, view.v)
+    at = _attitude(view)
     if at is None:
         if n:
             by_q[0][0], by_v[0][0] = drive.stiffness, drive.damping + drive.dry_slope(view.v[0])
         return by_q, by_v
-    N, own = transpose_times(view.store["place"].R, moment), attitude_moment(view.link, at)
+    N, own = transpose_times(view.store["place"].R, moment), _resistance(view, at)
     rate, still = view.v[-3:], [0.0] * 3
     for c in range(3):
         T_by, _ = jacobian_rates(at.theta, identity3()[c], still)
@@ -172,6 +173,20 @@ def _within(view: TreeView, moment: Vector) -> tuple[Matrix, Matrix]:
             by_q[d - 3][c - 3] = dot(axis, N) + dot(column(T_by, d), own) + dot(column(at.T, d), spring)
             by_v[d - 3][c - 3] = drive.damping * dot(column(at.T, d), turn)
     return by_q, by_v
+
+
+def _attitude(view: TreeView) -> Attitude | None:
+    """The attitude of a joint with a rotation vector, whose columns are the last three."""
+    if view.kind.joint.rotation_vector is None:
+        return None
+    found: Attitude = joint_motion(view.kind, view.link, view.q, view.v).state
+    return found
+
+
+def _resistance(view: TreeView, at: Attitude) -> Vector:
+    """Moment of the spring and the damper of a joint with a rotation vector, own axes."""
+    drive = view.link.drive
+    return view.kind.joint.resistance(Resistance(drive.stiffness, drive.damping), at)[-3:]
 
 
 def _along(V: Six, X: Six) -> Six:
@@ -233,8 +248,8 @@ class SlopePlan(NamedTuple):
 
 
 def has_slopes(tree: Tree) -> bool:
-    """Whether all links are rigid."""
-    return all(link.kind.size == 0 for link in tree.links)
+    """Whether all links are rigid, and all joints such that it is known how their columns change."""
+    return all(link.kind.size == 0 and link.kind.joint.slopes for link in tree.links)
 
 
 def slope_plan(tree: Tree) -> SlopePlan:

@@ -50,7 +50,7 @@ def frame_forces(
     out: Vector = [0.0] * tree.size
     for i in carriers:
         view, start = links[i], tree.links[i].start
-        part = project(view.kind, view.connection, *own)
+        part = project(view.kind, view.link, view.connection, *own)
         out[start : start + len(part)] = part
         if view.parent is not None:
             own = pass_down(view.connection, view.parent.kind.size, *own[:2])

@@ -27,7 +27,6 @@ from pliant.spatial.vectors import (
     times,
 )
 from pliant.tree.columns import COLUMN, PLACE, column_coordinates, running
-from pliant.tree.connection import elastic
 from pliant.tree.passes import BEND
 from pliant.tree.views import TreeView
 
@@ -63,7 +62,7 @@ class FrozenBody(NamedTuple):
 def _compose(view: TreeView) -> dict[str, Any]:
     kind, R = view.kind, view.store["place"].R
     at_rest = [0.0] * kind.size
-    b, _ = view.bent.body.inertia(elastic(kind, view.q), at_rest, [0.0] * 3)
+    b, _ = view.bent.body.inertia(kind.elastic(view.q), at_rest, [0.0] * 3)
     h = times(R, [b.B[1][2], b.B[2][0], b.B[0][1]])
     whole = FrozenBody(b.A[0][0], h, similar_symmetric(R, b.C))
     momenta = [(times(R, column(b.E_v, e)), times(R, column(b.E_w, e))) for e in range(kind.size)]
@@ -81,7 +80,7 @@ def _compose(view: TreeView) -> dict[str, Any]:
     every = [whole.momentum(*each) for each in joint] + momenta
     block = [[dot(v, F) + dot(w, N) for F, N in every] for v, w in joint]
     block += [[row[len(joint) + e] for row in block] + M[e] for e in range(kind.size)]
-    if kind.has_axis:
+    if kind.is_driven:
         row, motor = [1.0, *view.link.drive.row], view.link.drive.inertia
         block = [[x + motor * row[i] * row[k] for k, x in enumerate(line)] for i, line in enumerate(block)]
     flat = view.store["arm"] + [x for v, w in view.store["columns"] for x in (*v, *w)]

@@ -42,17 +42,17 @@ def align_frames(
     """Turn the frames of rigid links onto the common normals of their joints."""
     links, frames = list(links), dict(frames)
     for i, link in enumerate(links):
-        if link.kind.size == 0 and link.kind.has_axis and link.kind.axis != Z:
-            _turn(links, frames, i, _axis_to_z(link.kind.axis))
-            links[i] = replace(links[i], kind=replace(link.kind, axis=Z))
+        if link.kind.size == 0 and link.kind.joint.has_axis() and link.kind.joint.axis != Z:
+            _turn(links, frames, i, _axis_to_z(link.kind.joint.axis))
+            links[i] = replace(links[i], kind=replace(link.kind, joint=replace(link.kind.joint, axis=Z)))
     for i, link in enumerate(links):
         child = _next_joint(links, i)
-        if child is None or link.kind.size or not link.kind.has_axis:
+        if child is None or link.kind.size or not link.kind.joint.has_axis():
             continue
         normal, _, _ = split_zxz(np.array(links[child].seat.R0))
         _turn(links, frames, i, about_z(-normal))
     for i, link in enumerate(links):
-        if link.parent >= 0 and link.kind.joint == "revolute" and link.kind.axis == Z:
+        if link.parent >= 0 and link.kind.joint.turns() and link.kind.joint.axis == Z:
             _factor(links, i)
     return links, frames
 
@@ -60,7 +60,7 @@ def align_frames(
 def _next_joint(links: list[TreeLink], i: int) -> int | None:
     """The first joint about or along z that hangs on a link."""
     for k, link in enumerate(links):
-        if link.parent == i and link.kind.has_axis and link.kind.axis == Z:
+        if link.parent == i and link.kind.joint.has_axis() and link.kind.joint.axis == Z:
             return k
     return None
 

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.bodies.terms import FrameTerms
+from pliant.joints.kind import Resistance, is_still
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import (
     ZERO3,
     Matrix,
     Vector,
     add,
-    column,
     cross,
     dot,
     identity3,
@@ -24,8 +24,8 @@ from pliant.spatial.vectors import (
     transpose_times,
 )
 from pliant.tree.bordered import moved
-from pliant.tree.connection import elastic, joint_attitude, joint_rates, orient, own_offset, seat_axes
-from pliant.tree.link import COORDINATES, LinkConstants, LinkKind
+from pliant.tree.connection import joint_motion, orient, own_offset, seat_axes
+from pliant.tree.link import LinkConstants, LinkKind
 
 
 class Motion(NamedTuple):
@@ -67,22 +67,13 @@ def base_motion() -> Motion:
 
 def move(kind: LinkKind, link: LinkConstants, q: Vector, v: Vector, frame: FrameTerms, parent: Motion) -> Motion:
     """One outward step of the pose and the velocity of a link's frame."""
-    joint, rate = joint_rates(kind, q, v)
-    at = joint_attitude(kind, q, v)
-    rotation = orient(kind, link.seat, joint, frame.R, at)
-    R = rotation.to_matrix()
-    s = own_offset(kind, link.seat, q, frame.R, rotation)
-    relative = add(frame.rate_v, cross(frame.rate_w, s))
-    spin = list(frame.rate_w)
-    axis = scale(rate, column(R, kind.axis))
-    if kind.joint == "revolute":
-        spin = add(spin, axis)
-    elif kind.joint == "prismatic":
-        relative = add(relative, axis)
-    elif at is not None:
-        spin = add(spin, times(R, at.omega))
-        if kind.joint == "free":
-            relative = add(relative, times(seat_axes(link.seat, frame.R), v[:3]))
+    joint = joint_motion(kind, link, q, v)
+    R = orient(link.seat, joint.place, frame.R).to_matrix()
+    s = own_offset(link.seat, joint.place, frame.R)
+    relative = add(frame.rate_v, cross(frame.rate_w, s), times(R, joint.v))
+    if not is_still(joint.p_rate):
+        relative = add(relative, times(seat_axes(link.seat, frame.R), joint.p_rate))
+    spin = add(frame.rate_w, times(R, joint.w))
     arm = times(parent.R, add(frame.r, s))
     return Motion(
         R=product(parent.R, R),
@@ -104,19 +95,19 @@ class Energy(NamedTuple):
 
 def energies(kind: LinkKind, link: LinkConstants, q: Vector, v: Vector, m: Motion, gravity: Vector) -> Energy:
     """Energies and momentum of one link with its joint's spring and motor."""
-    q_e, v_e, body = elastic(kind, q), elastic(kind, v), link.body
+    q_e, v_e, body = kind.elastic(q), kind.elastic(v), link.body
     v_own, w_own = transpose_times(m.R, m.v), transpose_times(m.R, m.w)
     mass, (p_v, p_w, p_e), _ = moved(body, q_e, [0.0] * kind.size, [0.0] * 3, v_own, w_own, v_e)
     kinetic = 0.5 * (dot(v_own, p_v) + dot(w_own, p_w) + dot(v_e, p_e))
     strain = body.energy(q_e)
     first = times(m.R, body.first_moment(q_e))
     height = -dot(gravity, add(scale(mass, m.p), first))
-    if kind.turns_freely:
-        theta = q[COORDINATES[kind.joint] - 3 : COORDINATES[kind.joint]]
-        strain = strain + 0.5 * link.drive.stiffness * dot(theta, theta)
-    if kind.has_axis:
-        angle, spin = (link.drive.on_motor(x[0], elastic(kind, x)) for x in (q, v))
+    if kind.is_driven:
+        angle, spin = (link.drive.on_motor(x[0], kind.elastic(x)) for x in (q, v))
         strain = strain + link.drive.energy(angle)
         kinetic = kinetic + 0.5 * link.drive.inertia * spin * spin
+    else:
+        by = Resistance(link.drive.stiffness, link.drive.damping)
+        strain = strain + kind.joint.stored(by, q[: kind.held])
     linear = times(m.R, p_v)
     return Energy(kinetic, strain, height, linear, add(times(m.R, p_w), cross(m.p, linear)))

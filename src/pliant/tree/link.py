@@ -8,48 +8,46 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from pliant.algorithm import Role
 from pliant.bodies.joint_drive import JointDrive
 from pliant.bodies.terms import BendingBody, Body
+from pliant.joints.kind import JointKind
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import Matrix, Vector
-
-JointType = Literal["revolute", "prismatic", "fixed", "spherical", "free"]
-COORDINATES: dict[JointType, int] = {"revolute": 1, "prismatic": 1, "fixed": 0, "spherical": 3, "free": 6}
 
 
 @dataclass(frozen=True, slots=True)
 class LinkKind:
     """The structure of a link: no numbers that a design sweep would change.
 
-    joint  one that turns any way has its rotation vector as coordinates, a free one before it three shifts
-    axis   0, 1 or 2: the joint turns about (slides along) this axis of the link's own frame
-    sign   +1 or -1: sense of the joint coordinate about that axis
+    joint  with its axis in the link's own frame
     size   number of elastic coordinates
     """
 
-    joint: JointType
-    axis: int
-    sign: float
+    joint: JointKind
     size: int
     on_base: bool
 
     @property
     def coordinates(self) -> int:
         """Number of coordinates of the link: its joint's, then its elastic ones."""
-        return self.size + COORDINATES[self.joint]
+        return self.size + self.held
 
     @property
-    def has_axis(self) -> bool:
-        """Whether the joint has one coordinate: a turn about its axis or a slide along it."""
-        return self.joint in ("revolute", "prismatic")
+    def held(self) -> int:
+        """Number of coordinates of the joint."""
+        return len(self.joint.coordinates)
 
     @property
-    def turns_freely(self) -> bool:
-        """Whether a rotation vector is among the joint's coordinates, the last three of them."""
-        return self.joint in ("spherical", "free")
+    def is_driven(self) -> bool:
+        """Whether motor, spring and friction act along the single coordinate of the joint."""
+        return self.joint.is_driven()
+
+    def elastic(self, x: Vector) -> Vector:
+        """The elastic part of a link's coordinates."""
+        return list(x[self.held :])
 
 
 class Seat(NamedTuple):
@@ -77,12 +75,14 @@ class LinkConstants(NamedTuple):
 
     The body stands first, so that equal bodies have their values in equal places.
 
-    drag  damping forces on the link's coordinates per unit rate of all of the robot's (own, n); empty without any
+    joint  numbers of the joint's motion, such as the pitch of a screw
+    drag   damping forces on the link's coordinates per unit rate of all of the robot's (own, n); empty without any
     """
 
     body: Body
     seat: Seat
     drive: JointDrive
+    joint: Vector
     drag: Matrix
 
     @property

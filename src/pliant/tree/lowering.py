@@ -16,10 +16,13 @@ from pliant.bodies.constants import disc_sections, fixed_section, offset_of, sec
 from pliant.bodies.joint_drive import JointDrive
 from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.reframe import add_part, reframe
+from pliant.joints.fixed import Fixed
+from pliant.joints.kind import JointKind
 from pliant.mechanism import BASE, Mechanism, Member, Part, once
-from pliant.spatial.rounding import ROUNDING, clean
+from pliant.spatial.axes import nearest_axis
+from pliant.spatial.rounding import clean
 from pliant.tree.joint_frames import align_frames
-from pliant.tree.link import JointType, LinkKind, Seat
+from pliant.tree.link import LinkKind, Seat
 from pliant.tree.tree import Tree, TreeLink
 
 NOTHING = ModalBody.rigid(0.0, np.zeros(3), np.zeros((3, 3)))
@@ -65,9 +68,9 @@ def fixed_seat(position: Array, R: Array, size: int, rule: str) -> Seat:
 
 def rigid_link(name: str, parent: int, seat: Seat, body: ModalBody, rule: str, start: int) -> TreeLink:
     """A link without coordinates of its own, fixed to a seat."""
-    kind = LinkKind("fixed", 2, 1.0, 0, parent < 0)
+    kind = LinkKind(Fixed(), 0, parent < 0)
     drive = JointDrive.none(0)
-    return TreeLink(name, "", parent, kind, seat, drive, body, rule, (), start, np.eye(3), np.zeros(3))
+    return TreeLink(name, "", parent, kind, seat, drive, (), body, rule, (), start, np.eye(3), np.zeros(3))
 
 
 class _Builder:
@@ -89,10 +92,7 @@ class _Builder:
                 late.append(part)
             else:
                 body = merged
-        if member.joint.kind in ("spherical", "free"):
-            self._add_attitude(member, body)
-        else:
-            self._add_joint(member, body)
+        self._add_joint(member, body)
         where = len(self.links) - 1
         self.places.append(where)
         if self.discs:
@@ -113,30 +113,22 @@ class _Builder:
             name = f"{member.name}.section{k + 1}"
             self.links.append(rigid_link(name, where, seat, disc, self.rule, self.start))
 
-    def _add_attitude(self, member: Member, body: ModalBody) -> None:
-        """A joint that turns any way: the dynamics frame is its moved frame."""
-        joint = member.joint
-        assert joint.kind == "spherical" or joint.kind == "free"
-        parent, seat = self._seat(member, joint.p_PJ, joint.R_PJ)
-        own, place = reframe(body, joint.R_JB, joint.p_JB), (joint.R_JB, joint.p_JB)
-        names = member.coordinates
-        self._append(member.name, names, parent, joint.kind, 2, 1.0, seat, own, *place, joint.name, joint.drive)
-
     def _add_joint(self, member: Member, body: ModalBody) -> None:
+        """The link on its joint, in the dynamics frame D.
+
+        Where the joint has an axis, D has its origin on it where the joint turns, and one of its own axes along it;
+        else it is the moved joint frame.
+        """
         joint = member.joint
-        assert joint.kind != "free"
-        assert joint.kind != "spherical"
-        R_c, p_c, axis = joint.R_JB, joint.p_JB, joint.axis
-        # the dynamics frame D: origin on the joint axis, one axis along it
-        origin = axis * (axis @ p_c) if joint.kind == "revolute" else p_c
-        k, sign, R_BD = nearest_axis(joint.axis_B) if joint.kind != "fixed" else (2, 1.0, np.eye(3))
+        R_c, p_c, kind = joint.R_JB, joint.p_JB, joint.kind
+        origin, R_BD, bound = np.zeros(3), R_c.T, kind()
+        if kind.has_axis() or not kind.coordinates:
+            k, sign, R_BD = nearest_axis(joint.axis_B) if kind.has_axis() else (2, 1.0, np.eye(3))
+            origin, bound = joint.axis * (joint.axis @ p_c) if kind.turns() else p_c, kind(k, sign)
         R_DB = R_BD.T
         p_DB = R_DB @ R_c.T @ (p_c - origin)
         parent, seat = self._seat(member, joint.p_PJ + joint.R_PJ @ origin, joint.R_PJ @ R_c @ R_BD)
-        own = reframe(body, R_DB, p_DB)
-        self._append(
-            member.name, member.coordinates, parent, joint.kind, k, sign, seat, own, R_DB, p_DB, joint.name, joint.drive
-        )
+        self._append(member, parent, bound, seat, reframe(body, R_DB, p_DB), R_DB, p_DB)
 
     def _seat(self, member: Member, position: Array, R: Array) -> tuple[int, Seat]:
         """The seat of a member's joint on its parent: the parent's frame, then (position, R) fixed to it."""
@@ -146,41 +138,17 @@ class _Builder:
         return self.places[member.parent], _extend(self.frames[f"{parent.name}.{member.frame}"][1], position, R)
 
     def _append(
-        self,
-        name: str,
-        coordinates: tuple[str, ...],
-        parent: int,
-        joint: JointType,
-        axis: int,
-        sign: float,
-        seat: Seat,
-        body: ModalBody,
-        R_DB: Array,
-        p_DB: Array,
-        joint_name: str = "",
-        drive: JointDrive | None = None,
+        self, member: Member, parent: int, joint: JointKind, seat: Seat, body: ModalBody, R_DB: Array, p_DB: Array
     ) -> None:
-        kind = LinkKind(joint, axis, sign, body.size, parent < 0)
-        drive = JointDrive.none(body.size) if drive is None else drive
+        name, held = member.name, member.joint
+        kind = LinkKind(joint, body.size, parent < 0)
         link = TreeLink(
-            name, joint_name, parent, kind, seat, drive, body, self.rule, coordinates, self.start, R_DB, p_DB
-        )
+            name, held.name, parent, kind, seat, held.drive, held.parameters, body, self.rule, member.coordinates,
+            self.start, R_DB, p_DB,
+        )  # fmt: skip
         self.frames |= {f"{name}.{frame}": (len(self.links), seat_at(body, frame, self.rule)) for frame in body.frames}
         self.links.append(link)
         self.start += kind.coordinates
-
-
-def nearest_axis(axis: Array) -> tuple[int, float, Array]:
-    """(k, sign, R): axis = sign R e_k, with R the identity whenever the axis is a coordinate axis."""
-    k = int(np.argmax(np.abs(axis)))
-    sign = 1.0 if axis[k] > 0 else -1.0
-    e = np.eye(3)[k] * sign
-    if np.abs(axis - e).max() < ROUNDING:
-        return k, sign, np.eye(3)
-    # the smallest rotation that takes the nearest coordinate axis to the joint axis
-    w = np.cross(e, axis)
-    w_hat = np.array([[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]])
-    return k, sign, np.eye(3) + w_hat + w_hat @ w_hat / (1.0 + e @ axis)
 
 
 def _extend(seat: Seat, position: Array, R: Array) -> Seat:

@@ -9,7 +9,7 @@ from pliant.algorithm import Algorithm, Pass, StationStep, StationView, Step
 from pliant.bodies.terms import BendingBody
 from pliant.spatial.vectors import ZERO3, add
 from pliant.tree.attachment import Acceleration
-from pliant.tree.connection import carried_acceleration, connect, elastic, joint_acceleration
+from pliant.tree.connection import carried_acceleration, connect, joint_acceleration
 from pliant.tree.kinematics import Motion, base_motion, energies, flat_motion, move
 from pliant.tree.views import TreeView
 
@@ -22,14 +22,14 @@ def _bend(view: StationView) -> dict[str, Any]:
     body = link.link.body
     assert isinstance(body, BendingBody)
     before = None if view.before is None else view.before["bent"]
-    return {"bent": body.bend(view.station, before, elastic(link.kind, link.q), elastic(link.kind, link.v))}
+    return {"bent": body.bend(view.station, before, link.kind.elastic(link.q), link.kind.elastic(link.v))}
 
 
 def _load(view: StationView) -> dict[str, Any]:
     link, body = view.link, view.link.link.body
     assert isinstance(body, BendingBody)
     before = None if view.before is None else view.before["sums"]
-    state = elastic(link.kind, link.q), elastic(link.kind, link.v)
+    state = link.kind.elastic(link.q), link.kind.elastic(link.v)
     return {"sums": body.load(view.station, view.here["bent"], link.store["bent"], before, *state)}
 
 
@@ -67,8 +67,8 @@ def _carry(view: TreeView) -> dict[str, Any]:
     """The acceleration of a link whose coordinates have the accelerations a."""
     a = view.inputs["a"]
     a_v, a_w = carried_acceleration(view.connection, *view.parent_acceleration)
-    linear, angular = joint_acceleration(view.kind, view.connection, a)
-    return {"acceleration": Acceleration(add(a_v, linear), add(a_w, angular), elastic(view.kind, a))}
+    linear, angular = joint_acceleration(view.kind, view.link, view.connection, a)
+    return {"acceleration": Acceleration(add(a_v, linear), add(a_w, angular), view.kind.elastic(a))}
 
 
 def _carry_out(view: TreeView) -> dict[str, Any]:

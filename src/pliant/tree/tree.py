@@ -11,11 +11,11 @@ import numpy as np
 
 from pliant.bodies.constants import terms_in_arrays
 from pliant.bodies.joint_drive import JointDrive
-from pliant.bodies.losses import LossyLink, lost_power
 from pliant.bodies.modal_body import Array, ModalBody
+from pliant.joints.kind import Resistance
 from pliant.spatial.rounding import as_lists
 from pliant.spatial.scalars import Scalar
-from pliant.spatial.vectors import Vector
+from pliant.spatial.vectors import Vector, dot, times
 from pliant.tree.link import LinkConstants, LinkKind, Seat
 from pliant.tree.views import TreeView
 
@@ -26,6 +26,7 @@ class TreeLink:
 
     seat        where it sits on its parent
     drive       what acts along its joint
+    parameters  numbers of its joint's motion
     body        in the link's dynamics frame D, sections turn by ``rule``
     R_DB, p_DB  the link's own frame B in D
     drag        damping of its coordinates by the rates of all (own, n); None: by its own body alone
@@ -37,6 +38,7 @@ class TreeLink:
     kind: LinkKind
     seat: Seat
     drive: JointDrive
+    parameters: tuple[float, ...]
     body: ModalBody
     rule: str
     coordinates: tuple[str, ...]
@@ -55,7 +57,7 @@ class TreeLink:
     def numbers(self) -> LinkConstants:
         """The constants with arrays in the place of nested lists: robots of one structure need no more."""
         drag = [] if self.drag is None else self.drag.tolist()
-        return LinkConstants(terms_in_arrays(self.body, self.rule), self.seat, self.drive, drag)
+        return LinkConstants(terms_in_arrays(self.body, self.rule), self.seat, self.drive, list(self.parameters), drag)
 
     @property
     def own(self) -> slice:
@@ -121,14 +123,20 @@ class Tree:
     @cached_property
     def rotation_vectors(self) -> tuple[int, ...]:
         """First coordinates of rotation vectors that shorter ones may replace: no spring counts their turns."""
-        return tuple(x.elastic.start - 3 for x in self.links if x.kind.turns_freely and not x.drive.stiffness)
+        vectors = ((link, link.kind.joint.rotation_vector) for link in self.links)
+        return tuple(link.start + k for link, k in vectors if k is not None and not link.drive.stiffness)
 
     def lost_power(self, constants: Sequence[LinkConstants], q: Vector, v: Vector) -> Scalar:
         """Power that damping and friction take at coordinates q and rates v, on any scalars."""
-        lossy = []
+        power: Scalar = 0.0
         for link, found in zip(self.links, constants, strict=True):
-            elastic, kind = link.elastic, link.kind
-            turning = slice(elastic.start - 3, elastic.start) if kind.turns_freely else None
-            joint = link.start if kind.has_axis else None
-            lossy.append(LossyLink(found.drive, found.body, joint, elastic, turning, link.own, found.drag))
-        return lost_power(lossy, q, v)
+            kind, q_own, v_own = link.kind, q[link.own], v[link.own]
+            power = power + found.body.loss(kind.elastic(v_own))
+            if found.drag:
+                power = power + dot(v_own, times(found.drag, v))
+            if kind.is_driven:
+                power = power + found.drive.power(found.drive.on_motor(v_own[0], kind.elastic(v_own)))
+            else:
+                by = Resistance(found.drive.stiffness, found.drive.damping)
+                power = power + kind.joint.lost(by, q_own[: kind.held], v_own[: kind.held])
+        return power

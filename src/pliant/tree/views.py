@@ -11,7 +11,7 @@ from pliant.bodies.constants import GROUND
 from pliant.bodies.terms import BendingBody, FrameTerms
 from pliant.spatial.vectors import ZERO3, Vector, subtract, times
 from pliant.tree.attachment import Acceleration
-from pliant.tree.connection import Connection, elastic
+from pliant.tree.connection import Connection
 
 if TYPE_CHECKING:
     from pliant.tree.link import LinkConstants, LinkKind
@@ -63,7 +63,7 @@ class TreeView(LinkView):
         section = self.link.seat.section
         if self.parent is None:
             return GROUND.frame(section, [], [])
-        q_e, v_e = (elastic(self.parent.kind, x) for x in (self.parent.q, self.parent.v))
+        q_e, v_e = (self.parent.kind.elastic(x) for x in (self.parent.q, self.parent.v))
         return self.parent.bent.body.frame(section, q_e, v_e)
 
     @property

@@ -48,7 +48,7 @@ def regrouped(tree: Tree) -> list[ModalBody]:
     for i, link in reversed(list(enumerate(tree.links))):
         # bodies that bend far keep their own mass, and their sections move on curves
         far = [bodies[k].large is not None for k in (i, link.parent) if k >= 0]
-        if link.kind.joint == "prismatic" or any(link.seat.offset) or any(far):
+        if link.kind.joint.slides() or any(link.seat.offset) or any(far):
             continue
         if link.parent >= 0:
             section = link.seat.section

@@ -106,7 +106,7 @@ class ClosingForce(LoopAlgorithm):
     takes = ("q", "a")
 
     def of_robot(self, robot: LoopInputs) -> Vector:
-        forces = [project(view.kind, view.connection, *wrench) for view, wrench in self.wrenches(robot)]
+        forces = [project(view.kind, view.link, view.connection, *wrench) for view, wrench in self.wrenches(robot)]
         for link, effort in tie_forces(self.closures, list(robot.inputs["a"])):
             forces[link][0] = forces[link][0] + effort
         return self.original([x for part in forces for x in part])
@@ -190,7 +190,7 @@ class LoopInverse(LoopAlgorithm):
         given = {}
         for coordinate in self.driven:
             link = driving_link(tree, self.order, coordinate)
-            given[link] = tree.links[link].kind.sign * a[coordinate]
+            given[link] = tree.links[link].kind.joint.sign * a[coordinate]
         outcome: Outcome = constrained(
             links, self.closures, self.plan, given=given, stabilise=self.stabilise, faint=self.faint
         )
@@ -247,4 +247,4 @@ class LoopCorrection(LoopAlgorithm):
 
 def driving_link(tree: Tree, order: Sequence[int], coordinate: int) -> int:
     """The link of the merged tree whose joint has a coordinate of the robot."""
-    return next(i for i, link in enumerate(tree.links) if link.kind.has_axis and order[link.start] == coordinate)
+    return next(i for i, link in enumerate(tree.links) if link.kind.is_driven and order[link.start] == coordinate)

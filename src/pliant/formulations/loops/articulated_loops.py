@@ -147,8 +147,10 @@ class _Elimination(SparseArticulated):
     def _add_tie(self, name: Unknown, closure: Closure) -> None:
         """A joint that follows another: one multiplier between their accelerations."""
         ratios = ((closure.first, 1.0), (closure.second, -closure.ratio))
-        terms: dict[Unknown, Scalar] = {("joint", link): ratio * self.links[link].kind.sign for link, ratio in ratios}
-        slides = self.links[closure.first].kind.joint == "prismatic"
+        terms: dict[Unknown, Scalar] = {
+            ("joint", link): ratio * self.links[link].kind.joint.sign for link, ratio in ratios
+        }
+        slides = self.links[closure.first].kind.joint.slides()
         self._multiply(name, terms, self._restoring(closure, closure.rows[0]), slides)
 
     def _multiply(self, name: Unknown, terms: Mapping[Unknown, Scalar], constant: Scalar, is_shift: bool) -> None:

@@ -87,7 +87,7 @@ TIE = (ClosureRow("tie", 0),)
 
 def close(tree: Tree, mechanism: Mechanism, order: Sequence[int]) -> tuple[Tree, tuple[Closure, ...]]:
     """Add the frames of all loops to a tree, whose coordinates are the mechanism's in an order."""
-    place = {order[link.start]: i for i, link in enumerate(tree.links) if link.kind.has_axis}
+    place = {order[link.start]: i for i, link in enumerate(tree.links) if link.kind.is_driven}
     closures = [
         Closure(tie.name, place[tie.follower], place[tie.leader], TIE, tie.ratio, tie.offset) for tie in mechanism.ties
     ]

@@ -126,7 +126,7 @@ class Constraints:
         """Whether each row is a shift, in metres, or a turn."""
 
         def is_length(c: Closure, row: ClosureRow) -> bool:
-            return row.kind == "shift" or (row.kind == "tie" and self.tree.links[c.first].kind.joint == "prismatic")
+            return row.kind == "shift" or (row.kind == "tie" and self.tree.links[c.first].kind.joint.slides())
 
         return tuple(is_length(c, row) for c in self.closures for row in c.rows)
 

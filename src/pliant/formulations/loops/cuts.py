@@ -21,7 +21,6 @@ from pliant.spatial.vectors import (
     Matrix,
     Vector,
     add,
-    column,
     cross,
     identity3,
     product,
@@ -120,7 +119,7 @@ def along(links: Sequence[TreeView], path: Sequence[int]) -> Along:
     R: Matrix = identity3()
     lever: Vector = list(ZERO3)
     origins: dict[int, Vector] = {}
-    axes: dict[int, Vector] = {}
+    columns: dict[int, tuple[Vector, Vector]] = {}
     a_v: Vector = list(ZERO3)
     a_w: Vector = list(ZERO3)
     for step, i in enumerate(path):
@@ -128,19 +127,16 @@ def along(links: Sequence[TreeView], path: Sequence[int]) -> Along:
         c = view.connection
         lever = add(lever, times(R, c.s if step == 0 else add(c.r, c.s)))
         R = product(R, c.R)
-        if view.kind.has_axis:
-            origins[i], axes[i] = lever, column(R, view.kind.axis)
+        if view.kind.held == 1:
+            (N,) = view.kind.joint.columns(view.link.joint)
+            origins[i], columns[i] = lever, (times(R, N[:3]), times(R, N[3:]))
         if step == 0:
             a_v, a_w = list(c.h_v), list(c.h_w)
         else:
             a_v, a_w = carried_acceleration(c, a_v, a_w, [])
     shifts, turns = {}, {}
-    for i, axis in axes.items():
-        if links[i].kind.joint == "revolute":
-            turns[i] = axis
-            shifts[i] = cross(axis, subtract(lever, origins[i]))
-        else:
-            turns[i], shifts[i] = list(ZERO3), axis
+    for i, (slide, spin) in columns.items():
+        turns[i], shifts[i] = spin, add(slide, cross(spin, subtract(lever, origins[i])))
     return Along(lever, shifts, turns, times(R, a_v), times(R, a_w))
 
 
@@ -278,7 +274,7 @@ def _can_solve(
 ) -> bool:
     """Whether every row of a closure has an unknown of the cut, or a joint beyond it, that follows from it alone."""
     path = path_of(parents, solved)
-    if set(path) & set(given) or any(links[i].kind.turns_freely for i in path):
+    if set(path) & set(given) or any(links[i].kind.held > 1 for i in path):
         return False
     R_S = axes_of(links[solved.link])
     tips = tip_coordinates(links[solved.link])

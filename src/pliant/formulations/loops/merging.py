@@ -48,7 +48,7 @@ class _Place:
 
 def is_welded(link: TreeLink) -> bool:
     """Whether a link never moves relative to its parent's frame."""
-    return link.parent >= 0 and link.kind.joint == "fixed" and not link.seat.section.moved_by
+    return link.parent >= 0 and link.kind.held == 0 and not link.seat.section.moved_by
 
 
 def merged(tree: Tree) -> Merged:

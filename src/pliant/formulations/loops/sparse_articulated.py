@@ -21,8 +21,6 @@ from pliant.tree.attachment import Handed, absorb, gather_force
 from pliant.tree.connection import (
     Connection,
     carried_acceleration,
-    elastic,
-    joint_coordinates,
     joint_efforts,
     motor_force,
 )
@@ -77,7 +75,8 @@ class SparseArticulated:
 
     def joints(self, i: int) -> list[Unknown]:
         """Accelerations that a link's joint adds along its axes, own axes."""
-        return [("joint", i)] if self.links[i].kind.has_axis else [("joint", i, k) for k in self.axes(i)]
+        held = self.links[i].kind.held
+        return [("joint", i)] if held == 1 else [("joint", i, k) for k in range(held)]
 
     @staticmethod
     def seat(i: int) -> list[Unknown]:
@@ -88,13 +87,15 @@ class SparseArticulated:
         """Accelerations of a link's elastic coordinates."""
         return [("elastic", i, k) for k in range(self.links[i].kind.size)]
 
-    def axes(self, i: int) -> range:
-        """The components of a link's acceleration along the axes of its joint."""
-        kind = self.links[i].kind
-        if kind.turns_freely:
-            return range(0 if kind.joint == "free" else 3, 6)
-        first = kind.axis + (3 if kind.joint == "revolute" else 0)
-        return range(first, first + 1) if kind.has_axis else range(0)
+    def columns(self, i: int) -> list[Vector]:
+        """Directions in which a link's joint lets it accelerate."""
+        view = self.links[i]
+        return view.kind.joint.columns(view.link.joint)
+
+    def axes(self, i: int) -> list[int]:
+        """The components of a link's acceleration that its joint adds to."""
+        columns = self.columns(i)
+        return [k for k in range(6) if not all(vanishes(column[k]) for column in columns)]
 
     # ---- bodies
 
@@ -103,25 +104,24 @@ class SparseArticulated:
         form = self.form
         for i, view in enumerate(self.links):
             kind, link = view.kind, view.link
-            q_e, v_e, f_e = (elastic(kind, x) for x in (view.q, view.v, view.force))
+            q_e, v_e, f_e = (kind.elastic(x) for x in (view.q, view.v, view.force))
             b, bias = link.body.inertia(q_e, v_e, view.connection.w)
             names, modes = self.body(i), self.bending(i)
             self._scatter(names, modes, b)
             self._push([*names, *modes], [*bias.force, *bias.moment, *bias.elastic])
             self._push(modes, [-x for x in f_e])
-            if view.connection.attitude is not None:
+            if not kind.is_driven:
                 f = joint_efforts(kind, link, view.connection, view.inputs["f"])
                 self._push(self.joints(i), [-x for x in f])
-            if not kind.has_axis:
                 continue
             # motor, spring and friction act on the motor angle theta + b q_e
             drive = motor_force(kind, link, view.q, view.v)
-            angle = [(("joint", i), kind.sign), *zip(modes, link.drive.row, strict=True)]
+            angle = [(("joint", i), kind.joint.sign), *zip(modes, link.drive.row, strict=True)]
             for a, (x, k) in enumerate(angle):
                 form.push(x, k * drive)
                 for y, m in angle[a:]:
                     form.add(x, y, link.drive.inertia * k * m)
-            form.push(("joint", i), -(kind.sign * view.force[0]))
+            form.push(("joint", i), -(kind.joint.sign * view.force[0]))
 
     def _push(self, names: Sequence[Unknown], values: Sequence[Scalar]) -> None:
         for x, value in zip(names, values, strict=True):
@@ -155,7 +155,7 @@ class SparseArticulated:
         if self.axes(i):
             self._joint(i)
             if i not in self.given and i not in self.held:
-                todo += [self.body(i)[k] for k in self.axes(i)]
+                todo += self.joints(i) if self.links[i].kind.joint.axes is None else self._totals(i)
         names = self.carried(i)
         if self.parents[i] < 0:
             self._stand_on_base(i, names)
@@ -172,23 +172,44 @@ class SparseArticulated:
         active = sum(bool(self.form.rows.get(x)) for x in names)
         return i not in self.cuts and self.depth[i] <= self.late and self.depth[i] < active
 
+    def _totals(self, i: int) -> list[Unknown]:
+        """Whole accelerations of a link along the axes of its joint."""
+        return [self.body(i)[k] for k in self.links[i].kind.joint.axes or ()]
+
     def _joint(self, i: int) -> None:
         """The joint's acceleration is the difference along its axes, or given."""
-        rows = [
-            (joint, self.body(i)[k], self.carried(i)[k]) for joint, k in zip(self.joints(i), self.axes(i), strict=True)
-        ]
-        if i not in self.given and i not in self.held:
+        joints, axes = self.joints(i), self.links[i].kind.joint.axes
+        if axes is not None and i not in self.given and i not in self.held:
+            rows = zip(joints, self._totals(i), (self.carried(i)[k] for k in axes), strict=True)
             self.form.substitute({joint: Relation({total: 1.0, carried: -1.0}) for joint, total, carried in rows})
             return
-        ((joint, total, carried),) = rows
+        # along each component, what is carried and what the joints add
+        parts = {
+            (self.body(i)[k], self.carried(i)[k]): {
+                joint: column[k]
+                for joint, column in zip(joints, self.columns(i), strict=True)
+                if not vanishes(column[k])
+            }
+            for k in self.axes(i)
+        }
         if i in self.given:
+            (joint,) = joints
             # the effort is what the equations of the joint still lack: its motor's and its link's
-            self._efforts[i] = [(dict(self.form.rows.get(x, {})), self.form.linear.get(x, 0.0)) for x in (joint, total)]
+            weights = {joint: 1.0, **{total: added[joint] for (total, _), added in parts.items()}}
+            self._efforts[i] = [
+                ({y: by * x for y, x in self.form.rows.get(name, {}).items()}, by * self.form.linear.get(name, 0.0))
+                for name, by in weights.items()
+            ]
             known = self.given[i]
-            self.form.substitute({joint: Relation({}, known), total: Relation({carried: 1.0}, known)})
+            follows = {
+                total: Relation({carried: 1.0}, added[joint] * known) for (total, carried), added in parts.items()
+            }
+            self.form.substitute({joint: Relation({}, known), **follows})
         else:
-            # the closure decides which unknown it solves for
-            self.form.substitute({total: Relation({carried: 1.0, joint: 1.0})})
+            # what is sought is the joint's own: a closure decides which unknown it solves for
+            self.form.substitute(
+                {total: Relation({carried: 1.0, **added}) for (total, carried), added in parts.items()}
+            )
 
     def _stand_on_base(self, i: int, names: Sequence[Unknown]) -> None:
         """A link on the base: only its joint moves it; gravity is an acceleration of the base."""
@@ -333,11 +354,11 @@ class SparseArticulated:
             total: Scalar = 0.0
             for row, force in self._efforts[i]:
                 total = total + force + dot(list(row.values()), [values[x] for x in row])
-            efforts.append(self.links[i].kind.sign * total)
+            efforts.append(self.links[i].kind.joint.sign * total)
         out: Vector = []
         for i, view in enumerate(self.links):
             along = [values[x] for x in self.joints(i)]
-            out += joint_coordinates(view.kind, view.connection, along) + [values[x] for x in self.bending(i)]
+            out += view.kind.joint.coordinates_of(view.connection.joint, along) + [values[x] for x in self.bending(i)]
         return out, efforts
 
 

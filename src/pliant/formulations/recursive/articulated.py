@@ -6,9 +6,11 @@ This is the analytic block U D U^T of the inertia matrix of Mohan & Saha (34)-(4
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from pliant.bodies.terms import Bias, Blocks, FrameTerms
+from pliant.joints.kind import combined
 from pliant.spatial.scalars import Scalar, is_zero
 from pliant.spatial.vectors import (
     Matrix,
@@ -17,8 +19,6 @@ from pliant.spatial.vectors import (
     column,
     cross,
     dot,
-    scale,
-    subtract,
     times,
     transpose,
     transpose_times,
@@ -29,8 +29,6 @@ from pliant.tree.bordered import bordered, factor, is_bordered
 from pliant.tree.connection import (
     Connection,
     carried_acceleration,
-    elastic,
-    joint_coordinates,
     joint_efforts,
     motor_force,
 )
@@ -41,16 +39,14 @@ class Factors(NamedTuple):
     """What the elimination of a link's coordinates leaves for the outward pass.
 
     Elastic: L D L^T of their block, with its border, y = L^-1 (force), W = D^-1 L^-1 (coupling to the 6 body
-    accelerations and the joint). Joint: its row g_v, g_w over the pivot, and the force over the pivot. Joint that
-    turns any way: the acceleration of the link is free - held a_v in the directions that the joint leaves to it.
+    accelerations and the joint). Joint: accelerations along its columns are free - held a, with a the link's
+    acceleration as it is carried; where the columns are axes of the link, so are the whole accelerations along them,
+    with a the other components alone.
     """
 
     L: Matrix
     y: Vector
     W: Matrix
-    g_v: Vector
-    g_w: Vector
-    g: Scalar
     free: Vector
     held: Matrix
 
@@ -89,7 +85,7 @@ def articulate(
     A, B, C = ([list(row) for row in m] for m in (b.A, b.B, b.C))
 
     # motor, spring and friction act on the motor angle theta + b q_e
-    n, f_e = len(b.M_e), elastic(kind, f)
+    n, f_e = len(b.M_e), kind.elastic(f)
     # nothing acts on the unknowns of a border
     border = [0.0] * (n - kind.size)
     row, f_e, motor = [*link.drive.row, *border], [*f_e, *border], link.drive.inertia
@@ -97,7 +93,7 @@ def articulate(
     M_e = [[b.M_e[i][k] + motor * row[i] * row[k] for k in range(n)] for i in range(n)]
     y = [f_e[i] - p_e[i] - row[i] * drive for i in range(n)]
     # eliminate the elastic coordinates: six body rows and the motor's own row couple to them
-    coupling = [[*column(b.E_v, i), *column(b.E_w, i), kind.sign * (motor * row[i])] for i in range(n)]
+    coupling = [[*column(b.E_v, i), *column(b.E_w, i), kind.joint.sign * (motor * row[i])] for i in range(n)]
     L, pivots = factor(M_e, kind.size)
     for i in range(n):
         for k in range(i):
@@ -118,94 +114,95 @@ def articulate(
         p_w = [x + w[3 + d] * y[i] for d, x in enumerate(p_w)]
     y = [x for (x,) in pivots.under([[x] for x in y])]
 
-    if kind.joint == "fixed":
-        handed_on = None if kind.on_base else hand_over(c, A, B, C, p_v, p_w)
-        return handed_on, Factors(L, y, W, [], [], 0.0, [], [])
-
-    if kind.turns_freely:
-        return _let_go(kind, link, f, c, (A, B, C, p_v, p_w), Factors(L, y, W, [], [], 0.0, [], []))
-
-    # eliminate the joint
-    k = kind.axis
-    motor_coupling = [-dot(column(coupling, d), column(W, 6)) if n else 0.0 for d in range(7)]
-    if kind.joint == "revolute":
-        U_v, U_w = column(B, k), column(C, k)
-        pivot, effort = C[k][k] + 2.0 * motor_coupling[3 + k], p_w[k]
-    else:
-        U_v, U_w = column(A, k), list(B[k])
-        pivot, effort = A[k][k] + 2.0 * motor_coupling[k], p_v[k]
-    pivot = pivot + motor + motor_coupling[6]
-    U_v, U_w = add(U_v, motor_coupling[:3]), add(U_w, motor_coupling[3:6])
-    motor_effort = dot([coupling[i][6] for i in range(n)], y)
-    u = kind.sign * (f[0] - drive) - motor_effort - effort
-    reciprocal = 1.0 / pivot
-    g_v, g_w, g = scale(reciprocal, U_v), scale(reciprocal, U_w), reciprocal * u
-    factors = Factors(L, y, W, g_v, g_w, g, [], [])
-    if kind.on_base:
-        return None, factors
-    for a in range(3):
-        for d in range(a, 3):
-            A[a][d] = A[d][a] = A[a][d] - U_v[a] * g_v[d]
-            C[a][d] = C[d][a] = C[a][d] - U_w[a] * g_w[d]
-        for d in range(3):
-            B[a][d] = B[a][d] - U_v[a] * g_w[d]
-    if is_zero(motor):
-        _clear_joint_lines(kind, A, B, C)
-    p_v = [x + U * g for x, U in zip(p_v, U_v, strict=True)]
-    p_w = [x + U * g for x, U in zip(p_w, U_w, strict=True)]
-    return hand_over(c, A, B, C, p_v, p_w), factors
+    factors = Factors(L, y, W, [], [])
+    if kind.held:
+        efforts = joint_efforts(kind, link, c, [f[0] - drive, *f[1:]] if kind.is_driven else f)
+        if kind.joint.axes is not None and is_zero(motor):
+            free, held, (A, B, C, p_v, p_w) = _let_go(kind.joint.axes, efforts, A, B, C, p_v, p_w)
+        else:
+            columns = kind.joint.columns(link.joint)
+            lever = [-dot(column(coupling, d), column(W, 6)) if n else 0.0 for d in range(7)]
+            efforts[0] = efforts[0] - dot([coupling[i][6] for i in range(n)], y)
+            whole = A, B, C, p_v, p_w
+            free, held, (A, B, C, p_v, p_w) = _let_go_with_motor(columns, efforts, motor, lever, *whole)
+        factors = factors._replace(free=free, held=held)
+    return None if kind.on_base else hand_over(c, A, B, C, p_v, p_w), factors
 
 
 def _own_terms(
     kind: LinkKind, link: LinkConstants, q: Vector, v: Vector, c: Connection, frames: list[FrameTerms]
 ) -> tuple[Blocks, Bias, list[FrameTerms]]:
     """Inertia and bias of the body, and frames of it; on a bordered matrix where that is cheaper."""
-    q_e, v_e, body = elastic(kind, q), elastic(kind, v), link.body
+    q_e, v_e, body = kind.elastic(q), kind.elastic(v), link.body
     if is_bordered(body, kind.size):
         return bordered(body, q_e, v_e, c.w, frames)
     return *body.inertia(q_e, v_e, c.w), frames
 
 
+Whole = tuple[Matrix, Matrix, Matrix, Vector, Vector]
+"""Inertia and force of a link with all that hangs on it."""
+
+
 def _let_go(
-    kind: LinkKind,
-    link: LinkConstants,
-    f: Vector,
-    c: Connection,
-    whole: tuple[Matrix, Matrix, Matrix, Vector, Vector],
-    factors: Factors,
-) -> tuple[Handed | None, Factors]:
-    """Eliminate a joint that turns any way: its link's angular acceleration, of a free joint the linear one too."""
-    A, B, C, p_v, p_w = whole
-    efforts = joint_efforts(kind, link, c, f)
-    force, moment = efforts[:-3], efforts[-3:]
-    if kind.joint == "free":
-        M = [A[i] + B[i] for i in range(3)] + [column(B, i) + C[i] for i in range(3)]
-        free = ldl_solve(*ldl(M), subtract(efforts, [*p_v, *p_w]))
-        # nothing but what acts on its coordinates passes through it
-        handed = None if kind.on_base else hand_over(c, zeros(3, 3), zeros(3, 3), zeros(3, 3), force, moment)
-        return handed, factors._replace(free=free)
-    L, inverse = ldl(C)
-    free = ldl_solve(L, inverse, subtract(moment, p_w))
-    held = transpose([ldl_solve(L, inverse, B[i]) for i in range(3)])
-    factors = factors._replace(free=free, held=held)
-    if kind.on_base:
-        return None, factors
-    for a in range(3):
-        for d in range(a, 3):
-            A[a][d] = A[d][a] = A[a][d] - dot(B[a], column(held, d))
-    return hand_over(c, A, zeros(3, 3), zeros(3, 3), add(p_v, times(B, free)), moment), factors
+    axes: Sequence[int], efforts: Vector, A: Matrix, B: Matrix, C: Matrix, p_v: Vector, p_w: Vector
+) -> tuple[Vector, Matrix, Whole]:
+    """Eliminate a joint that leaves its link free along some of its axes: the whole accelerations along these.
+
+    Nothing but the joint's efforts passes along them: zeros are said, instead of subtracting equals.
+    """
+    inertia, p = _six(A, B, C), [*p_v, *p_w]
+    rest = [k for k in range(6) if k not in axes]
+    L, inverse = ldl([[inertia[i][k] for k in axes] for i in axes])
+    free = ldl_solve(L, inverse, [effort - p[k] for effort, k in zip(efforts, axes, strict=True)])
+    held = (
+        transpose([ldl_solve(L, inverse, [inertia[r][k] for k in axes]) for r in rest]) if rest else [[] for _ in axes]
+    )
+    left = zeros(6, 6)
+    for i, a in enumerate(rest):
+        across = [inertia[a][k] for k in axes]
+        for j in range(i, len(rest)):
+            x = inertia[a][rest[j]]
+            left[a][rest[j]] = left[rest[j]][a] = x - dot(across, column(held, j))
+        p[a] = p[a] + dot(across, free)
+    for k, effort in zip(axes, efforts, strict=True):
+        p[k] = effort
+    return free, held, (*_blocks(left), p[:3], p[3:])
 
 
-def _clear_joint_lines(kind: LinkKind, A: Matrix, B: Matrix, C: Matrix) -> None:
-    """A joint without motor inertia passes nothing along its axis: say so, instead of subtracting equals."""
-    k = kind.axis
-    for d in range(3):
-        if kind.joint == "revolute":
-            C[k][d] = C[d][k] = 0.0
-            B[d][k] = 0.0
-        else:
-            A[k][d] = A[d][k] = 0.0
-            B[k][d] = 0.0
+def _let_go_with_motor(
+    columns: Sequence[Vector],
+    efforts: Vector,
+    motor: Scalar,
+    lever: Vector,
+    A: Matrix,
+    B: Matrix,
+    C: Matrix,
+    p_v: Vector,
+    p_w: Vector,
+) -> tuple[Vector, Matrix, Whole]:
+    """Eliminate a joint along any columns, the first of which a motor turns; ``lever``: what bending adds to it."""
+    inertia, p = _six(A, B, C), [*p_v, *p_w]
+    U = [[dot(row, N) for row in inertia] for N in columns]
+    D = [[dot(N, u) for u in U] for N in columns]
+    D[0][0] = D[0][0] + 2.0 * dot(columns[0], lever[:6]) + motor + lever[6]
+    U[0] = add(U[0], lever[:6])
+    L, inverse = ldl(D)
+    free = ldl_solve(L, inverse, [effort - dot(N, p) for effort, N in zip(efforts, columns, strict=True)])
+    held = transpose([ldl_solve(L, inverse, [u[k] for u in U]) for k in range(6)])
+    for a in range(6):
+        for d in range(a, 6):
+            inertia[a][d] = inertia[d][a] = inertia[a][d] - dot([u[a] for u in U], column(held, d))
+    p = [x + dot([u[a] for u in U], free) for a, x in enumerate(p)]
+    return free, held, (*_blocks(inertia), p[:3], p[3:])
+
+
+def _six(A: Matrix, B: Matrix, C: Matrix) -> Matrix:
+    """[A B; B^T C]."""
+    return [A[i] + B[i] for i in range(3)] + [column(B, i) + C[i] for i in range(3)]
+
+
+def _blocks(inertia: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+    return [row[:3] for row in inertia[:3]], [row[3:] for row in inertia[:3]], [row[3:] for row in inertia[3:]]
 
 
 def hand_over(c: Connection, A: Matrix, B: Matrix, C: Matrix, p_v: Vector, p_w: Vector) -> Handed:
@@ -220,26 +217,28 @@ def hand_over(c: Connection, A: Matrix, B: Matrix, C: Matrix, p_v: Vector, p_w: 
     return Handed(A, B, C, p_v, p_w)
 
 
-def accelerate(kind: LinkKind, c: Connection, factors: Factors, parent: Acceleration) -> tuple[Vector, Acceleration]:
+def accelerate(
+    kind: LinkKind, link: LinkConstants, c: Connection, factors: Factors, parent: Acceleration
+) -> tuple[Vector, Acceleration]:
     """One outward step: the accelerations of the link's coordinates, and of the link."""
     a_v, a_w = carried_acceleration(c, *parent)
-    out: Vector = []
-    joint: Scalar = 0.0
-    if c.attitude is not None:
-        carried = [*a_v, *a_w]
-        if kind.joint == "free":
-            a_v, a_w = factors.free[:3], factors.free[3:]
+    out, along = [], [0.0]
+    if kind.held:
+        carried, axes = [*a_v, *a_w], kind.joint.axes
+        if axes is not None and len(factors.held[0]) + len(axes) == 6:
+            rest = [x for k, x in enumerate(carried) if k not in axes]
+            totals = [x - dot(row, rest) for x, row in zip(factors.free, factors.held, strict=True)]
+            along = [total - carried[k] for total, k in zip(totals, axes, strict=True)]
+            for k, total in zip(axes, totals, strict=True):
+                carried[k] = total
         else:
-            a_w = subtract(factors.free, times(factors.held, a_v))
-        out = joint_coordinates(kind, c, subtract([*a_v, *a_w], carried))
-    if kind.has_axis:
-        joint = factors.g - (dot(factors.g_v, a_v) + dot(factors.g_w, a_w))
-        moved = a_w if kind.joint == "revolute" else a_v
-        moved[kind.axis] = moved[kind.axis] + joint
-        out.append(kind.sign * joint)
+            along = [x - dot(row, carried) for x, row in zip(factors.free, factors.held, strict=True)]
+            carried = add(carried, [x for part in combined(kind.joint.columns(link.joint), along) for x in part])
+        a_v, a_w = carried[:3], carried[3:]
+        out = kind.joint.coordinates_of(c.joint, along)
     n = len(factors.y)
     a_e = [
-        factors.y[i] - (dot(factors.W[i][:3], a_v) + dot(factors.W[i][3:6], a_w) + factors.W[i][6] * joint)
+        factors.y[i] - (dot(factors.W[i][:3], a_v) + dot(factors.W[i][3:6], a_w) + factors.W[i][6] * along[0])
         for i in range(n)
     ]
     for i in reversed(range(n)):

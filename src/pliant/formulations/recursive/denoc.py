@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from pliant.algorithm import views
 from pliant.spatial.vectors import Matrix
-from pliant.tree.connection import elastic, joint_acceleration
-from pliant.tree.link import COORDINATES
+from pliant.tree.connection import joint_acceleration
 from pliant.tree.passes import CONNECT
 from pliant.tree.views import TreeView
 
@@ -55,7 +54,7 @@ def complement(tree: Tree, q: Array) -> Complement:
             N_l[rows, : start[link.parent + 1]] = propagation(view) @ N_l[above, : start[link.parent + 1]]
         N_d[rows, link.own] = joint_propagation(view)
         M[rows, rows] = free_mass(view)
-        if link.kind.has_axis:
+        if link.kind.is_driven:
             row = np.array([1.0, *link.constants.drive.row])
             motors[link.own, link.own] = link.constants.drive.inertia * np.outer(row, row)
     return Complement(N_l, N_d, M, motors)
@@ -78,16 +77,16 @@ def joint_propagation(view: TreeView) -> Array:
     """P_i: the twist that the link's own coordinates cause."""
     kind = view.kind
     P = np.zeros((6 + kind.size, kind.coordinates))
-    for k in range(COORDINATES[kind.joint]):
-        unit = np.eye(COORDINATES[kind.joint])[k].tolist()
-        P[:6, k] = np.concatenate(joint_acceleration(kind, view.connection, unit))
+    for k in range(kind.held):
+        unit = np.eye(kind.held)[k].tolist()
+        P[:6, k] = np.concatenate(joint_acceleration(kind, view.link, view.connection, unit))
     P[6:, kind.coordinates - kind.size :] = np.eye(kind.size)
     return P
 
 
 def free_mass(view: TreeView) -> Array:
     """M_i: the mass matrix of one free link."""
-    b, _ = view.link.body.inertia(elastic(view.kind, view.q), [0.0] * view.kind.size, [0.0] * 3)
+    b, _ = view.link.body.inertia(view.kind.elastic(view.q), [0.0] * view.kind.size, [0.0] * 3)
     B = np.array(b.B, dtype=float)
     n = view.kind.size
     E_v, E_w, M_e = _matrix(b.E_v, n), _matrix(b.E_w, n), _matrix(b.M_e, n)

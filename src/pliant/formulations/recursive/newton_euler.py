@@ -6,16 +6,16 @@ Briot & Khalil (5)-(24) with (19) completed by the Coriolis acceleration behind 
 from __future__ import annotations
 
 from pliant.bodies.terms import FrameTerms
+from pliant.joints.kind import projected
 from pliant.spatial.vectors import Vector, add
 from pliant.tree.attachment import Acceleration, Wrench, gather_force, to_seat
 from pliant.tree.bordered import moved
 from pliant.tree.connection import (
     Connection,
-    attitude_moment,
     carried_acceleration,
-    elastic,
     joint_acceleration,
     joint_forces,
+    joint_resistance,
     motor_force,
 )
 from pliant.tree.link import LinkConstants, LinkKind
@@ -32,10 +32,10 @@ def inertial(
 ) -> tuple[Wrench, Acceleration]:
     """One outward step: the link's acceleration and the wrench that gives its body this acceleration."""
     a_v, a_w = carried_acceleration(c, *parent)
-    linear, angular = joint_acceleration(kind, c, a)
+    linear, angular = joint_acceleration(kind, link, c, a)
     a_v, a_w = add(a_v, linear), add(a_w, angular)
-    a_e = elastic(kind, a)
-    q_e, v_e = elastic(kind, q), elastic(kind, v)
+    a_e = kind.elastic(a)
+    q_e, v_e = kind.elastic(q), kind.elastic(v)
     _, inertia, bias = moved(link.body, q_e, v_e, c.w, a_v, a_w, a_e)
     wrench = Wrench(*(add(x, y) for x, y in zip(inertia, bias, strict=True)))
     return wrench, Acceleration(a_v, a_w, a_e)
@@ -57,11 +57,11 @@ def collect(
         force, moment, generalised = gather_force(force, moment, generalised, handed.force, handed.moment, frame)
     out: Vector = []
     generalised = list(generalised)
-    if c.attitude is not None:
-        out = joint_forces(kind, c, force, add(moment, attitude_moment(link, c.attitude)))
-    if kind.has_axis:
-        drive = motor_force(kind, link, q, v) + link.drive.inertia * link.drive.on_motor(a[0], elastic(kind, a))
+    if kind.held and not kind.is_driven:
+        along = projected(kind.joint.columns(link.joint), force, moment)
+        out = kind.joint.forces(c.joint, add(along, joint_resistance(kind, link, c)))
+    if kind.is_driven:
+        drive = motor_force(kind, link, q, v) + link.drive.inertia * link.drive.on_motor(a[0], kind.elastic(a))
         generalised = [s + b * drive for s, b in zip(generalised, link.drive.row, strict=True)]
-        along = moment[kind.axis] if kind.joint == "revolute" else force[kind.axis]
-        out.append(kind.sign * along + drive)
+        out = [joint_forces(kind, link, c, force, moment)[0] + drive]
     return out + generalised, to_seat(c, force, moment)

@@ -31,7 +31,9 @@ def _articulate(view: TreeView) -> dict[str, Any]:
 
 
 def _accelerate(view: TreeView) -> dict[str, Any]:
-    out, acceleration = accelerate(view.kind, view.connection, view.store["factors"], view.parent_acceleration)
+    out, acceleration = accelerate(
+        view.kind, view.link, view.connection, view.store["factors"], view.parent_acceleration
+    )
     return {"result": out, "acceleration": acceleration}
 
 

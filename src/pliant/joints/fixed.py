@@ -1,0 +1,33 @@
+"""No motion at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pliant.joints.kind import NOT_MOVED, JointKind, JointMotion, JointPlace
+from pliant.spatial.scalars import Scalar
+from pliant.spatial.vectors import Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed(JointKind):
+    """The link is held fast."""
+
+    name = "fixed"
+    meaning = "held fast"
+    undriven = "leave it out"
+
+    def place(self, q: Vector, angle: Scalar, parameters: Sequence[Scalar]) -> JointPlace:
+        return JointPlace(None, None, list(NOT_MOVED))
+
+    def motion(self, q: Vector, v: Vector, angle: Scalar, parameters: Sequence[Scalar]) -> JointMotion:
+        still = list(NOT_MOVED)
+        return JointMotion(self.place(q, angle, parameters), still, still, still, still, still, None)
+
+    def columns(self, parameters: Sequence[Scalar]) -> list[Vector]:
+        return []
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        return ()

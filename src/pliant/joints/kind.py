@@ -1,0 +1,237 @@
+"""What a kind of joint is: its coordinates, where it puts a link, how that moves, and the words about it.
+
+A joint holds a link's own frame in a seat on its parent. The recursions ask the kind for the place and motion of that
+frame on any scalars (Featherstone's jcalc); everyone else asks for names, units, keys and the symbol. A new kind is one
+module with a subclass of ``JointKind`` and its line in ``pliant.joints``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
+
+from pliant.spatial.rotations import AxisTurn
+from pliant.spatial.scalars import Scalar, is_zero
+from pliant.spatial.vectors import ZERO3, Matrix, Vector, dot, times
+
+EFFORTS = {"rad": ("torque", "N m"), "m": ("force", "N")}
+"""What acts on a coordinate, and its unit, by the unit of the coordinate."""
+
+
+class JointCoordinate(NamedTuple):
+    """A coordinate of a joint: what its name adds to that of the joint, its unit (rad or m), and what it is."""
+
+    suffix: str
+    unit: Literal["rad", "m"]
+    word: str
+
+
+class JointSymbol(NamedTuple):
+    """What a joint looks like.
+
+    drum    a drum about its axis
+    rail    a block on a rail along its axis
+    ball    a ball
+    plate   a plate across its axis
+    floats  nothing holds it
+    """
+
+    drum: bool = False
+    rail: bool = False
+    ball: bool = False
+    plate: bool = False
+    floats: bool = False
+
+
+class Resistance(NamedTuple):
+    """Spring and damper of a joint: stiffness and damping along, or about, each of its axes."""
+
+    stiffness: Scalar
+    damping: Scalar
+
+
+class JointPlace(NamedTuple):
+    """A link's own frame in its seat.
+
+    turn  own axes are those of the seat turned about a coordinate axis; None: they are not, or by ``R``
+    R     seat axes <- own axes, where that is no turn about a coordinate axis
+    p     own origin, seat axes
+    """
+
+    turn: AxisTurn | None
+    R: Matrix | None
+    p: Vector
+
+
+class JointMotion(NamedTuple):
+    """How a link's own frame moves in its seat.
+
+    place
+    p_rate          velocity of the own origin, seat axes: what is simpler there
+    v, w            further velocity of the origin, and angular velocity, own axes
+    bias_v, bias_w  accelerations, seen in the seat, where those of the coordinates are zero; own axes
+    state           what maps between coordinates and columns need to know
+    """
+
+    place: JointPlace
+    p_rate: Vector
+    v: Vector
+    w: Vector
+    bias_v: Vector
+    bias_w: Vector
+    state: Any
+
+
+NOT_MOVED = list(ZERO3)
+
+
+@dataclass(frozen=True, slots=True)
+class JointKind(ABC):
+    """A kind of joint on a link.
+
+    axis  0, 1 or 2: the joint's axis is this axis of the link's own frame
+    sign  +1 or -1: sense of the joint about (along) that axis
+
+    A kind says of itself
+    name             as files write it
+    coordinates      in their order
+    meaning          one line for a list of kinds
+    keys             of the description that it has, beside names and placements
+    parameters       those of them that are numbers of its motion: name -> (unit, what it is)
+    undriven         what to do where no drive can act on it
+    symbol           how it is drawn
+    rotation_vector  first of three coordinates that are one; None: there is none
+    slopes           whether its columns are fixed to the seat but for those of a rotation vector, so that derivatives
+                     from composite bodies know how they change
+    """
+
+    name: ClassVar[str]
+    meaning: ClassVar[str]
+    coordinates: ClassVar[tuple[JointCoordinate, ...]] = ()
+    keys: ClassVar[tuple[str, ...]] = ()
+    parameters: ClassVar[dict[str, tuple[str, str]]] = {}
+    undriven: ClassVar[str] = ""
+    symbol: ClassVar[JointSymbol] = JointSymbol()
+    rotation_vector: ClassVar[int | None] = None
+    slopes: ClassVar[bool] = True
+
+    axis: int = 2
+    sign: float = 1.0
+
+    # ---- words
+
+    @classmethod
+    def has_axis(cls) -> bool:
+        """Whether the description gives an axis."""
+        return "axis" in cls.keys
+
+    @classmethod
+    def is_driven(cls) -> bool:
+        """Whether motor, spring and friction act along a single coordinate."""
+        return "motor" in cls.keys
+
+    @classmethod
+    def slides(cls) -> bool:
+        """Whether the single coordinate on which a motor acts is a length."""
+        return cls.is_driven() and cls.coordinates[0].unit == "m"
+
+    @classmethod
+    def turns(cls) -> bool:
+        """Whether one of its coordinates is an angle about the axis: the own origin lies on the axis then."""
+        return cls.has_axis() and any(each.unit == "rad" for each in cls.coordinates)
+
+    @classmethod
+    def names(cls, joint: str) -> tuple[str, ...]:
+        """Names of the coordinates of a joint."""
+        return tuple(f"{joint}{each.suffix}" for each in cls.coordinates)
+
+    # ---- motion, on any scalars
+
+    @abstractmethod
+    def place(self, q: Vector, angle: Scalar, parameters: Sequence[Scalar]) -> JointPlace:
+        """The own frame at coordinates q; ``angle`` is added to a turn about the axis."""
+
+    @abstractmethod
+    def motion(self, q: Vector, v: Vector, angle: Scalar, parameters: Sequence[Scalar]) -> JointMotion:
+        """The own frame at coordinates q and rates v."""
+
+    @abstractmethod
+    def columns(self, parameters: Sequence[Scalar]) -> list[Vector]:
+        """Directions (linear, angular; own axes) in which the joint lets its link accelerate, (coordinates, 6)."""
+
+    @property
+    def axes(self) -> tuple[int, ...] | None:
+        """Components of an acceleration that the columns are; None: they are no unit vectors."""
+        return None
+
+    # accelerations along the columns are S x for second derivatives x of the coordinates; by default S is the sign
+
+    def along(self, state: Any, x: Vector) -> Vector:
+        """S x: along the columns from the coordinates."""
+        return [self.sign * each for each in x]
+
+    def coordinates_of(self, state: Any, along: Vector) -> Vector:
+        """S^-1 x: of the coordinates from along the columns."""
+        return [self.sign * each for each in along]
+
+    def forces(self, state: Any, along: Vector) -> Vector:
+        """S^T x: on the coordinates from along the columns."""
+        return [self.sign * each for each in along]
+
+    def efforts(self, state: Any, forces: Vector) -> Vector:
+        """S^-T x: along the columns from on the coordinates."""
+        return [self.sign * each for each in forces]
+
+    def rates(self, state: Any, R_seat: Matrix, R: Matrix, parameters: Sequence[Scalar]) -> list[tuple[Vector, Vector]]:
+        """Velocity and angular velocity of the link per unit rate of each coordinate, in the axes that R leads to.
+
+        R_seat, R  from axes of the seat, and from own axes
+        """
+        n, columns, out = len(self.coordinates), self.columns(parameters), []
+        for k in range(n):
+            speeds = self.along(state, [1.0 if i == k else 0.0 for i in range(n)])
+            v, w = combined(columns, speeds)
+            out.append((times(R, v), times(R, w)))
+        return out
+
+    # ---- springs and dampers of joints without a single coordinate
+
+    def resistance(self, by: Resistance, state: Any) -> Vector:
+        """Forces of springs and dampers against the motion, along the columns."""
+        return [0.0] * len(self.coordinates)
+
+    def stored(self, by: Resistance, q: Vector) -> Scalar:
+        """Energy in its springs, J."""
+        return 0.0
+
+    def lost(self, by: Resistance, q: Vector, v: Vector) -> Scalar:
+        """Power that its dampers take, W."""
+        return 0.0
+
+
+def combined(columns: Sequence[Vector], x: Sequence[Scalar]) -> tuple[Vector, Vector]:
+    """Sum of columns times numbers: linear and angular part."""
+    six = [dot([column[i] for column in columns], list(x)) if columns else 0.0 for i in range(6)]
+    return six[:3], six[3:]
+
+
+def projected(columns: Sequence[Vector], force: Vector, moment: Vector) -> Vector:
+    """What a wrench does along each of the columns."""
+    return [dot(column, [*force, *moment]) for column in columns]
+
+
+def unit(k: int) -> Vector:
+    """A unit vector of six."""
+    return [1.0 if i == k else 0.0 for i in range(6)]
+
+
+def along_axis(axis: int, x: Scalar) -> Vector:
+    """A vector of length x along a coordinate axis."""
+    return [x if i == axis else 0.0 for i in range(3)]
+
+
+def is_still(x: Vector) -> bool:
+    """Whether a vector is structurally zero."""
+    return all(is_zero(each) for each in x)
