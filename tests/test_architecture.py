@@ -23,6 +23,7 @@ LAYERS = [
     {"files"},
     {"algorithm"},
     {"engine"},
+    {"joints"},
     {"model"},
     {"bodies"},
     {"mechanism"},

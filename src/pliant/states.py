@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.errors import did_you_mean
+from pliant.joints import KINDS
 from pliant.model.joints import coordinates_of
 from pliant.model.units import MEANING, Quantity
 
@@ -19,8 +20,14 @@ States = ArrayLike | Mapping[str, Any]
 """One state (n,), a batch (count, n), or values by name: numbers, arrays over a batch, or text with a unit."""
 
 SHOWN_NAMES = 12
-WHOLE = ("free", "universal", "spherical")
-"""Joints with several coordinates; a free one has all names of a spherical one, and more."""
+
+
+def _most(kind: str) -> int:
+    return -len(KINDS[kind].coordinates)
+
+
+WHOLE = ("universal", *sorted((k for k, kind in KINDS.items() if len(kind.coordinates) > 1), key=_most))
+"""Joints with several coordinates, most of them first: a free one has all names of a spherical one, and more."""
 RATES = {"q": "", "v": "/s"}
 """What is added to the unit of a coordinate where text with a unit can be read."""
 

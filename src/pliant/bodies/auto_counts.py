@@ -178,12 +178,7 @@ def _flexible(robot: Robot) -> Iterator[tuple[str, tuple[Link, Beam]]]:
 
 def _poses(robot: Robot) -> list[Mapping[str, float]]:
     """The reference pose, and others in which every joint that turns has some angle."""
-    turning = [
-        name
-        for link in robot.links
-        for name in link.joint.coordinates[-3 if link.joint.type in ("spherical", "free") else 0 :]
-        if link.joint.type != "prismatic"
-    ]
+    turning = [name for link in robot.links for name, unit in link.joint.units.items() if unit == "rad"]
     angles = np.random.default_rng(0).uniform(-pi, pi, (POSES, len(turning)))
     return [robot.pose, *({**robot.pose, **dict(zip(turning, row.tolist(), strict=True))} for row in angles)]
 

@@ -88,15 +88,16 @@ def _clean(values: Iterable[float]) -> list[float]:
 def _joints(arm: Dynamics, found: Equilibrium) -> Table:
     from math import degrees
 
+    from pliant.joints.kind import EFFORTS
+
     rows = table("joint", "position", "effort that holds it", words=1)
     efforts = dict(zip(arm.inputs, _clean(found.tau), strict=True))
-    kinds = {name: link.joint.type for link in arm.robot.links for name in link.joint.coordinates}
-    for name, kind in kinds.items():
+    units = {name: unit for link in arm.robot.links for name, unit in link.joint.units.items()}
+    for name, own in units.items():
         value = float(found.q[arm.names.index(name)])
         value = 0.0 if abs(value) < 1e-12 else value
-        slides = kind == "prismatic" or (kind == "free" and ".r" not in name)
-        where = f"{number(value)} m" if slides else f"{number(degrees(value))} deg"
-        unit = "N" if kind == "prismatic" else "N m"
+        where = f"{number(value)} m" if own == "m" else f"{number(degrees(value))} deg"
+        _, unit = EFFORTS[own]
         effort = f"{number(efforts[name])} {unit}" if name in efforts else "passive"
         rows.add_row(name, where, effort)
     return rows

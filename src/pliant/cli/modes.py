@@ -200,7 +200,7 @@ def _values(robot: Robot, given: list[str]) -> dict[str, float]:
     if not pose:
         return {}
     found = dict(Document("--at", {**robot.given(), "pose": pose}).build(Robot).pose)
-    turning = {link.joint.name for link in robot.links if link.joint.type == "revolute"}
+    turning = {link.joint.name for link in robot.links if link.joint.mechanics.turns()}
     for name, text in pose.items():
         bare = isinstance(text, str) and is_number(text)
         if bare and name in turning and abs(found[name]) > 2 * pi:

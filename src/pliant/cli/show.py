@@ -109,9 +109,9 @@ def _tree(robot: Robot) -> Tree:
 
 
 def _joint(joint: Joint) -> str:
-    if joint.type == "fixed":
+    if not joint.coordinates:
         return "a fixed joint"
-    if joint.type in ("spherical", "free"):
+    if not joint.mechanics.has_axis():
         acting = [key for key in ("friction", "spring") if getattr(joint, key) is not None]
         return f"[bold]{joint.name}[/] ({', '.join([joint.type, *acting])})"
     axis = joint.axis if isinstance(joint.axis, str) else "(" + ", ".join(number(x, 3) for x in joint.axis) + ")"
@@ -248,8 +248,7 @@ def _reference(joint: Joint, name: str, robot: Robot) -> str:
     from math import degrees
 
     value = robot.pose.get(name, 0.0)
-    slides = joint.type == "prismatic" or (joint.type == "free" and name[-2:] in (".x", ".y", ".z"))
-    return f"{number(value)} m" if slides else f"{number(degrees(value))} deg"
+    return f"{number(value)} m" if joint.units[name] == "m" else f"{number(degrees(value))} deg"
 
 
 def _loop(loop: Loop) -> str:

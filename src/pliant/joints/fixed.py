@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pliant.joints.kind import NOT_MOVED, JointKind, JointMotion, JointPlace
+from pliant.joints.kind import NOT_MOVED, JointKind, JointPlace, SeatMotion
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import Vector
 
@@ -21,9 +21,9 @@ class Fixed(JointKind):
     def place(self, q: Vector, angle: Scalar, parameters: Sequence[Scalar]) -> JointPlace:
         return JointPlace(None, None, list(NOT_MOVED))
 
-    def motion(self, q: Vector, v: Vector, angle: Scalar, parameters: Sequence[Scalar]) -> JointMotion:
+    def motion(self, q: Vector, v: Vector, angle: Scalar, parameters: Sequence[Scalar]) -> SeatMotion:
         still = list(NOT_MOVED)
-        return JointMotion(self.place(q, angle, parameters), still, still, still, still, still, None)
+        return SeatMotion(self.place(q, angle, parameters), still, still, still, still, still, None)
 
     def columns(self, parameters: Sequence[Scalar]) -> list[Vector]:
         return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pliant.joints.kind import NOT_MOVED, JointCoordinate, JointKind, JointMotion, JointPlace, JointSymbol, unit
+from pliant.joints.kind import NOT_MOVED, JointCoordinate, JointKind, JointPlace, JointSymbol, SeatMotion, unit
 from pliant.joints.spherical import ROTATION_VECTOR
 from pliant.spatial.attitude import Attitude, attitude
 from pliant.spatial.scalars import Scalar
@@ -28,10 +28,10 @@ class Free(JointKind):
     def place(self, q: Vector, angle: Scalar, parameters: Sequence[Scalar]) -> JointPlace:
         return JointPlace(None, attitude(list(q[3:]), [0.0] * 3).R, list(q[:3]))
 
-    def motion(self, q: Vector, v: Vector, angle: Scalar, parameters: Sequence[Scalar]) -> JointMotion:
+    def motion(self, q: Vector, v: Vector, angle: Scalar, parameters: Sequence[Scalar]) -> SeatMotion:
         still, at = list(NOT_MOVED), attitude(list(q[3:]), list(v[3:]))
         place = JointPlace(None, at.R, list(q[:3]))
-        return JointMotion(place, list(v[:3]), still, at.omega, still, at.bias, at)
+        return SeatMotion(place, list(v[:3]), still, at.omega, still, at.bias, at)
 
     def columns(self, parameters: Sequence[Scalar]) -> list[Vector]:
         return [unit(k) for k in range(6)]

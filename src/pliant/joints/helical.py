@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import tau
 
-from pliant.joints.kind import NOT_MOVED, JointCoordinate, JointKind, JointMotion, JointPlace, JointSymbol, along_axis
+from pliant.joints.kind import NOT_MOVED, JointCoordinate, JointKind, JointPlace, JointSymbol, SeatMotion, along_axis
 from pliant.spatial.rotations import AxisTurn
 from pliant.spatial.scalars import Scalar, cos, sin
 from pliant.spatial.vectors import Vector, add
@@ -28,10 +28,10 @@ class Helical(JointKind):
         way = along_axis(self.axis, self._lead(parameters) * (self.sign * q[0]))
         return JointPlace(AxisTurn(self.axis, cos(turned), sin(turned)), None, way)
 
-    def motion(self, q: Vector, v: Vector, angle: Scalar, parameters: Sequence[Scalar]) -> JointMotion:
+    def motion(self, q: Vector, v: Vector, angle: Scalar, parameters: Sequence[Scalar]) -> SeatMotion:
         still, rate = list(NOT_MOVED), self.sign * v[0]
         spin, slide = along_axis(self.axis, rate), along_axis(self.axis, self._lead(parameters) * rate)
-        return JointMotion(self.place(q, angle, parameters), still, slide, spin, still, still, None)
+        return SeatMotion(self.place(q, angle, parameters), still, slide, spin, still, still, None)
 
     def columns(self, parameters: Sequence[Scalar]) -> list[Vector]:
         slide, spin = along_axis(self.axis, self._lead(parameters)), along_axis(self.axis, 1.0)

@@ -52,6 +52,21 @@ class Resistance(NamedTuple):
     damping: Scalar
 
 
+class Elementary(NamedTuple):
+    """A turn about, or a slide along, an axis of the joint frame; a joint's motion is made of them, outermost first.
+
+    coordinate  its number among the joint's
+    turns       whether it is a turn
+    axis        0, 1 or 2; None: the axis of the joint
+    factor      angle or way per unit of the coordinate
+    """
+
+    coordinate: int
+    turns: bool
+    axis: int | None = None
+    factor: float = 1.0
+
+
 class JointPlace(NamedTuple):
     """A link's own frame in its seat.
 
@@ -65,7 +80,7 @@ class JointPlace(NamedTuple):
     p: Vector
 
 
-class JointMotion(NamedTuple):
+class SeatMotion(NamedTuple):
     """How a link's own frame moves in its seat.
 
     place
@@ -147,6 +162,23 @@ class JointKind(ABC):
         """Names of the coordinates of a joint."""
         return tuple(f"{joint}{each.suffix}" for each in cls.coordinates)
 
+    @classmethod
+    def elementary(cls, parameters: Sequence[float]) -> list[Elementary] | None:
+        """The turns and slides that its motion is made of; None where it turns by a rotation vector."""
+        if cls.rotation_vector is not None:
+            return None
+        turn, slide = cls.screw(parameters) or (0.0, 0.0)
+        parts = [Elementary(0, False, None, slide)] if slide else []
+        return [*parts, Elementary(0, True, None, turn)] if turn else parts
+
+    @classmethod
+    def screw(cls, parameters: Sequence[float]) -> tuple[float, float] | None:
+        """Angle about its axis and way along it per unit of its coordinate, 0 without any; None: it has several."""
+        if len(cls.coordinates) > 1:
+            return None
+        columns = cls().columns(parameters)
+        return (float(columns[0][5]), float(columns[0][2])) if columns else (0.0, 0.0)
+
     # ---- motion, on any scalars
 
     @abstractmethod
@@ -154,7 +186,7 @@ class JointKind(ABC):
         """The own frame at coordinates q; ``angle`` is added to a turn about the axis."""
 
     @abstractmethod
-    def motion(self, q: Vector, v: Vector, angle: Scalar, parameters: Sequence[Scalar]) -> JointMotion:
+    def motion(self, q: Vector, v: Vector, angle: Scalar, parameters: Sequence[Scalar]) -> SeatMotion:
         """The own frame at coordinates q and rates v."""
 
     @abstractmethod

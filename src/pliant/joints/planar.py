@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 from pliant.joints.kind import (
     NOT_MOVED,
+    Elementary,
     JointCoordinate,
     JointKind,
-    JointMotion,
     JointPlace,
     JointSymbol,
+    SeatMotion,
     along_axis,
     unit,
 )
@@ -44,16 +45,20 @@ class Planar(JointKind):
     # the axis of the turn moves with the link
     slopes = False
 
+    @classmethod
+    def elementary(cls, parameters: Sequence[float]) -> list[Elementary]:
+        return [Elementary(0, False, 0), Elementary(1, False, 1), Elementary(2, True, 2)]
+
     def place(self, q: Vector, angle: Scalar, parameters: Sequence[Scalar]) -> JointPlace:
         return self._placed(q, Heading(cos(q[2]), sin(q[2])))
 
     def _placed(self, q: Vector, heading: Heading) -> JointPlace:
         return JointPlace(AxisTurn(2, *heading), None, [q[0], q[1], 0.0])
 
-    def motion(self, q: Vector, v: Vector, angle: Scalar, parameters: Sequence[Scalar]) -> JointMotion:
+    def motion(self, q: Vector, v: Vector, angle: Scalar, parameters: Sequence[Scalar]) -> SeatMotion:
         still, heading = list(NOT_MOVED), Heading(cos(q[2]), sin(q[2]))
         place = self._placed(q, heading)
-        return JointMotion(place, [v[0], v[1], 0.0], still, along_axis(2, v[2]), still, still, heading)
+        return SeatMotion(place, [v[0], v[1], 0.0], still, along_axis(2, v[2]), still, still, heading)
 
     def columns(self, parameters: Sequence[Scalar]) -> list[Vector]:
         return [unit(k) for k in self.axes]

@@ -9,9 +9,9 @@ from pliant.joints.kind import (
     NOT_MOVED,
     JointCoordinate,
     JointKind,
-    JointMotion,
     JointPlace,
     JointSymbol,
+    SeatMotion,
     along_axis,
     unit,
 )
@@ -32,9 +32,9 @@ class Prismatic(JointKind):
     def place(self, q: Vector, angle: Scalar, parameters: Sequence[Scalar]) -> JointPlace:
         return JointPlace(None, None, along_axis(self.axis, self.sign * q[0]))
 
-    def motion(self, q: Vector, v: Vector, angle: Scalar, parameters: Sequence[Scalar]) -> JointMotion:
+    def motion(self, q: Vector, v: Vector, angle: Scalar, parameters: Sequence[Scalar]) -> SeatMotion:
         still, slide = list(NOT_MOVED), along_axis(self.axis, self.sign * v[0])
-        return JointMotion(self.place(q, angle, parameters), still, slide, still, still, still, None)
+        return SeatMotion(self.place(q, angle, parameters), still, slide, still, still, still, None)
 
     def columns(self, parameters: Sequence[Scalar]) -> list[Vector]:
         return [unit(self.axis)]

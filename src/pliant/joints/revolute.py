@@ -9,9 +9,9 @@ from pliant.joints.kind import (
     NOT_MOVED,
     JointCoordinate,
     JointKind,
-    JointMotion,
     JointPlace,
     JointSymbol,
+    SeatMotion,
     along_axis,
     unit,
 )
@@ -34,9 +34,9 @@ class Revolute(JointKind):
         turned = self.sign * q[0] + angle
         return JointPlace(AxisTurn(self.axis, cos(turned), sin(turned)), None, list(NOT_MOVED))
 
-    def motion(self, q: Vector, v: Vector, angle: Scalar, parameters: Sequence[Scalar]) -> JointMotion:
+    def motion(self, q: Vector, v: Vector, angle: Scalar, parameters: Sequence[Scalar]) -> SeatMotion:
         still, spin = list(NOT_MOVED), along_axis(self.axis, self.sign * v[0])
-        return JointMotion(self.place(q, angle, parameters), still, still, spin, still, still, None)
+        return SeatMotion(self.place(q, angle, parameters), still, still, spin, still, still, None)
 
     def columns(self, parameters: Sequence[Scalar]) -> list[Vector]:
         return [unit(3 + self.axis)]

@@ -9,10 +9,10 @@ from pliant.joints.kind import (
     NOT_MOVED,
     JointCoordinate,
     JointKind,
-    JointMotion,
     JointPlace,
     JointSymbol,
     Resistance,
+    SeatMotion,
     unit,
 )
 from pliant.spatial.attitude import Attitude, attitude
@@ -37,9 +37,9 @@ class Spherical(JointKind):
     def place(self, q: Vector, angle: Scalar, parameters: Sequence[Scalar]) -> JointPlace:
         return JointPlace(None, attitude(list(q), [0.0] * 3).R, list(NOT_MOVED))
 
-    def motion(self, q: Vector, v: Vector, angle: Scalar, parameters: Sequence[Scalar]) -> JointMotion:
+    def motion(self, q: Vector, v: Vector, angle: Scalar, parameters: Sequence[Scalar]) -> SeatMotion:
         still, at = list(NOT_MOVED), attitude(list(q), list(v))
-        return JointMotion(JointPlace(None, at.R, still), still, still, at.omega, still, at.bias, at)
+        return SeatMotion(JointPlace(None, at.R, still), still, still, at.omega, still, at.bias, at)
 
     def columns(self, parameters: Sequence[Scalar]) -> list[Vector]:
         return [unit(3 + k) for k in range(3)]

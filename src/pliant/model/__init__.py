@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 _HOMES = {
     "beams": ("Beam", "LocalProperties", "Properties", "Segment"),
     "discretisation": ("Damping", "Elements", "Family", "Lumped", "Modes", "Rayleigh", "Reduction"),
-    "errors": ("ModelError", "Problem", "RepairWarning"),
     "inertia": ("Rigid", "RigidPart"),
     "joints": ("Friction", "Joint", "Limits", "Loop", "Mimic", "Motor", "Spring"),
     "links": ("Link",),
@@ -34,6 +33,7 @@ _HOMES = {
     "section_shapes": ("AngleProfile", "Box", "CProfile", "ChannelProfile", "Polygon", "ZProfile"),
     "sections": ("Ellipse", "GeneralSection", "IBeam", "Rectangle", "Round", "Tube"),
 }
+_ERRORS = ("ModelError", "Problem", "RepairWarning")
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -85,6 +85,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ERRORS:
+        return getattr(import_module("pliant.errors"), name)
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'pliant.model' has no attribute '{name}'")
     return getattr(import_module(f"pliant.model.{_MODULE_OF[name]}"), name)

@@ -23,6 +23,8 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
 from pliant.errors import show
 from pliant.joints import KINDS
+from pliant.joints.kind import JointKind
+from pliant.joints.revolute import Revolute
 from pliant.model.element import Array, Element, Name, at, of_value, peek, refuse, sequence
 from pliant.model.placement import AXES, Placement, turn_about
 from pliant.model.units import (
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
 else:
     JointType = Literal[(*KINDS, "universal")]
 AXIS_WORDS = (*AXES, *(f"-{axis}" for axis in AXES))
+KindClass = type[JointKind]
 CROSS = "universal"
 CROSS_COORDINATES, CROSS_KEYS = ("_1", "_2"), ("axes", "motor", "friction", "spring", "limits")
 """Of a universal joint, which is read as two revolute ones."""
@@ -89,7 +92,10 @@ Axis = Annotated[str | tuple[float, float, float], _AxisForms()]
 
 def coordinates_of(name: str, kind: str) -> tuple[str, ...]:
     """The names of the coordinates of a joint."""
-    return tuple(f"{name}{part}" for part in CROSS_COORDINATES) if kind == CROSS else KINDS[kind].names(name)
+    if kind == CROSS:
+        return tuple(f"{name}{part}" for part in CROSS_COORDINATES)
+    # a kind that is not known is told elsewhere
+    return KINDS.get(kind, Revolute).names(name)
 
 
 def rotation_of(theta: Array) -> Array:
@@ -240,7 +246,8 @@ class Joint(_Parameters):
     def _units_of_type(cls, data: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Self:
         # numbers of a joint that slides are lengths and forces
         if isinstance(info.context, dict):
-            kind = KINDS.get(peek(data, "type"))  # type: ignore[arg-type]
+            name = peek(data, "type")
+            kind = KINDS.get(name) if isinstance(name, str) else None
             info.context["prismatic"] = kind is not None and kind.slides()
         joint: Self = handler(data)
         return joint
@@ -256,9 +263,7 @@ class Joint(_Parameters):
             if key not in own and key in self.model_fields_set and getattr(self, key) is not None
         ]
         undriven = kind.undriven if kind is not None else ""
-        problems = [
-            at(key, message=f"a {self.type} joint has no {key}; {self._remedy(key, undriven)}") for key in given
-        ]
+        problems = [at(key, message=f"a {self.type} joint {self._lacks(key, undriven)}") for key in given]
         if kind is None:
             problems += self._cross_problems()
         elif not kind.is_driven() and self.actuated and "actuated" in self.model_fields_set:
@@ -278,11 +283,11 @@ class Joint(_Parameters):
             self.__dict__["actuated"] = False
         return self
 
-    def _remedy(self, key: str, undriven: str) -> str:
-        """What to do with a key that a joint of this type does not have."""
-        if key == "axes":
-            return "it has one axis; write axis" if "axis" in KINDS[self.type].keys else "leave it out"
-        return undriven if key == "motor" and undriven else "leave it out"
+    def _lacks(self, key: str, undriven: str) -> str:
+        """What is wrong with a key that a joint of this type does not have, and what to do."""
+        if key == "axes" and KINDS[self.type].has_axis():
+            return "has one axis; write axis"
+        return f"has no {key}; {undriven if key == 'motor' and undriven else 'leave it out'}"
 
     def _cross_problems(self) -> list[InitErrorDetails]:
         first, second = (axis_vector(axis) for axis in self.cross_axes)
@@ -319,7 +324,7 @@ class Joint(_Parameters):
         if self.type == CROSS:
             first, second = (turn_about(axis_vector(axis), x) for axis, x in zip(self.cross_axes, q, strict=True))
             return np.zeros(3), np.asarray(first @ second)
-        kind = KINDS[self.type]
+        kind = self.mechanics
         # the kind moves a frame one of whose axes is that of the joint
         k, sign, R = nearest_axis(self.axis_vector()) if kind.has_axis() else (2, 1.0, np.eye(3))
         place = kind(k, sign).place(q, 0.0, self.parameters)
@@ -328,9 +333,19 @@ class Joint(_Parameters):
         return R @ np.array(place.p, dtype=float), R @ own @ R.T
 
     @property
+    def mechanics(self) -> KindClass:
+        """What it is; universal joints are taken apart when a robot is read."""
+        return KINDS[self.type]
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Units of its coordinates, by their names."""
+        return {name: each.unit for name, each in zip(self.coordinates, self.mechanics.coordinates, strict=True)}
+
+    @property
     def parameters(self) -> tuple[float, ...]:
         """Numbers of its motion, in the order in which its kind tells them."""
-        return () if self.type == CROSS else tuple(getattr(self, name) for name in KINDS[self.type].parameters)
+        return tuple(getattr(self, name) for name in self.mechanics.parameters)
 
 
 class Anchor(Placement):

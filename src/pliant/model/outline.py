@@ -15,6 +15,7 @@ from typing import Any, Self
 from pydantic_core import InitErrorDetails
 
 from pliant.errors import did_you_mean
+from pliant.joints import KINDS
 from pliant.model.element import Element, Path, at, of_value, peek
 from pliant.model.joints import coordinates_of
 from pliant.model.materials import MATERIALS, unknown_material_hint
@@ -96,9 +97,10 @@ class Outline:
     @property
     def lengths(self) -> frozenset[str]:
         """The joint coordinates that are lengths."""
-        sliding = {link.joint for link in self.links if link.type == "prismatic"}
-        free = {f"{link.joint}.{c}" for link in self.links if link.type == "free" for c in "xyz"}
-        return frozenset(name for name in (*sliding, *free) if name is not None)
+        known = ((link.joint, KINDS[link.type]) for link in self.links if link.joint is not None and link.type in KINDS)
+        return frozenset(
+            f"{joint}{each.suffix}" for joint, kind in known for each in kind.coordinates if each.unit == "m"
+        )
 
     @property
     def coordinates(self) -> list[str]:
@@ -210,7 +212,7 @@ class Outline:
     def _parents(self) -> Iterator[InitErrorDetails]:
         for i, link in enumerate(self.links):
             if link.parent is None:
-                if i and link.type == "free":
+                if i and link.type in KINDS and KINDS[link.type].symbol.floats:
                     message = "a free joint has no previous link; write its parent, for example parent: base"
                     yield at("links", i, "joint", "type", message=message)
                 continue
@@ -271,7 +273,7 @@ class Outline:
             if leader not in types:
                 hint = did_you_mean(leader, types) or f"; joints: {', '.join(list(types)[:20])}"
                 yield of_value(*place, message=f"is '{leader}'; there is no joint of that name{hint}")
-            elif types[leader] not in ("revolute", "prismatic"):
+            elif types[leader] not in KINDS or not KINDS[types[leader]].is_driven():
                 turns = f": {' or '.join(coordinates_of(leader, 'universal'))}" if types[leader] == "universal" else ""
                 message = f"is '{leader}', a {types[leader]} joint; one that turns or slides can be followed{turns}"
                 yield of_value(*place, message=message)

@@ -46,8 +46,8 @@ def _gravity(robot: Robot) -> Iterator[str]:
 
 
 def _pose(robot: Robot) -> Iterator[str]:
-    revolute = {link.joint.name for link in robot.links if link.joint.type == "revolute"}
-    for joint in (link.joint for link in robot.links if link.joint.type in ("spherical", "free")):
+    revolute = {link.joint.name for link in robot.links if link.joint.mechanics.turns()}
+    for joint in (link.joint for link in robot.links if link.joint.mechanics.rotation_vector is not None):
         turn = sqrt(sum(robot.pose.get(name, 0.0) ** 2 for name in joint.coordinates[-3:]))
         if turn > pi:
             yield (

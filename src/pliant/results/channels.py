@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pliant.analysis.along import stress_known
+from pliant.joints.kind import EFFORTS
 from pliant.model.once import once_per_element
 from pliant.results.quantities import Quantities
 from pliant.results.samples import Floats, RunInfo
@@ -98,10 +99,7 @@ def coordinate_unit(robot: Robot, name: str) -> str:
     """Unit of a coordinate: angles of turning joints and of torsion, lengths of all others but strains."""
     joint = _joints(robot).get(name)
     if joint is not None:
-        if name == joint.name:
-            return "m" if joint.type == "prismatic" else "rad"
-        # x, y, z and rx, ry, rz of a floating base
-        return "rad" if ".r" in name else "m"
+        return joint.units[name]
     family = strain_family(robot, name)
     if family is not None:
         return {"bend_y": "1/m", "bend_z": "1/m", "torsion": "rad/m"}.get(family, "")
@@ -138,7 +136,7 @@ def _per_time(unit: str, time: str) -> str:
 
 def effort_word(robot: Robot, joint: str) -> tuple[str, str]:
     """What the motor of a joint makes, and its unit."""
-    return ("force", "N") if robot.joint(joint).type == "prismatic" else ("torque", "N m")
+    return EFFORTS["m" if robot.joint(joint).mechanics.slides() else "rad"]
 
 
 def effort_names(arm: Dynamics) -> list[str]:
@@ -173,7 +171,7 @@ ATTITUDE = {
 def _attitudes(given: Quantities) -> Iterator[Channel]:
     """Of floating bases: R = Rz(yaw) Ry(pitch) Rx(roll) of the joint's rotation vector."""
     for link in given.robot.links:
-        if link.joint.type == "free":
+        if link.joint.mechanics.symbol.floats:
             first = given.arm.names.index(link.joint.coordinates[3])
             for k, (word, meaning) in enumerate(ATTITUDE.items()):
                 text = f"{word} angle of the floating base, {meaning}"
@@ -269,7 +267,7 @@ def _loops(given: Quantities) -> Iterator[Channel]:
     for i, row in enumerate(given.arm.loops.rows):
         loop, _, label = row.rpartition(".")
         if label == "tie":
-            unit = "N" if given.robot.joint(loop).type == "prismatic" else "N m"
+            _, unit = effort_word(given.robot, loop)
             yield Channel(
                 f"{row}.effort", unit, "of the tie on the joint that follows", partial(_closing_force, given, i)
             )

@@ -257,7 +257,7 @@ def _rate_words(arm: Dynamics, times: Floats, v: Floats) -> Iterator[str]:
 
 
 def _slides(arm: Dynamics, j: int) -> bool:
-    return arm.robot.joint(arm.inputs[j]).type == "prismatic"
+    return arm.robot.joint(arm.inputs[j]).mechanics.slides()
 
 
 def _energy(run: Result) -> Iterator[str]:

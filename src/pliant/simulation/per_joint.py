@@ -13,7 +13,6 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
 from pliant.errors import ModelError, did_you_mean, show
 from pliant.model.element import Element, FrozenDict, at, of_value, path_text, refuse
-from pliant.model.joints import UNDRIVEN
 from pliant.model.outline import BASE
 from pliant.model.plausible import turn_words
 from pliant.model.robot import Robot
@@ -144,8 +143,8 @@ def undriven(robot: Robot) -> dict[str, str]:
             continue
         if joint.mimic is not None:
             why = f"follows '{joint.mimic.joint}'; drive that one"
-        elif joint.type in UNDRIVEN:
-            why = f"belongs to a {joint.type} joint, which has no drive; {UNDRIVEN[joint.type]}"
+        elif joint.mechanics.undriven:
+            why = f"belongs to a {joint.type} joint, which has no drive; {joint.mechanics.undriven}"
         else:
             why = "has no drive; write `actuated: true` into its joint"
         found.update({name: f"'{name}' {why}" for name in (str(joint.name), *joint.coordinates)})
@@ -225,7 +224,7 @@ POSITIONS = ("position", "to", "points")
 
 def turn_limits(robot: Robot, *elements: Element | None) -> Iterator[str]:
     """Positions of turning joints anywhere inside elements that are more than a turn: degrees are easily forgotten."""
-    turning = {str(link.joint.name) for link in robot.links if link.joint.type == "revolute"}
+    turning = {str(link.joint.name) for link in robot.links if link.joint.mechanics.turns()}
     inputs = [str(link.joint.name) for link in robot.links if link.joint.actuated]
     told = set[str]()
     for element in elements:

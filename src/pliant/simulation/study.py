@@ -172,7 +172,7 @@ class Study(Element):
         robot = data.get("robot") if isinstance(data, dict) else None
         # numbers of a sliding joint are lengths and forces
         if isinstance(info.context, dict) and isinstance(robot, Robot):
-            info.context["lengths"] = [str(link.joint.name) for link in robot.links if link.joint.type == "prismatic"]
+            info.context["lengths"] = [str(link.joint.name) for link in robot.links if link.joint.mechanics.slides()]
         study: Self = handler(data)
         refuse(study._problems())
         return study

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from pliant.bodies.terms import FrameTerms
-from pliant.joints.kind import JointMotion, JointPlace, Resistance, combined, is_still, projected
+from pliant.joints.kind import JointPlace, Resistance, SeatMotion, combined, is_still, projected
 from pliant.spatial.rotations import FactoredRotation, as_turn
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import (
@@ -62,7 +62,7 @@ def motor_force(kind: LinkKind, link: LinkConstants, q: Vector, v: Vector) -> Sc
     return drive.force(angle, rate)
 
 
-def joint_motion(kind: LinkKind, link: LinkConstants, q: Vector, v: Vector) -> JointMotion:
+def joint_motion(kind: LinkKind, link: LinkConstants, q: Vector, v: Vector) -> SeatMotion:
     """How the joint moves the link's own frame in its seat."""
     return kind.joint.motion(q[: kind.held], v[: kind.held], link.seat.angle, link.joint)
 

@@ -88,6 +88,7 @@ class DualConstants(NamedTuple):
 
     seat: DualSeat
     drive: JointDrive
+    joint: Vector
     body: LinearBody
     drag: Matrix
 

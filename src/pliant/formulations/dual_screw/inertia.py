@@ -160,19 +160,18 @@ def _axis(at: DualPlace, j: int) -> DualVector:
     return constant(E[j]) if at.spread is None else DualVector(list(E[j]), column(at.spread, j))
 
 
-def own_columns(kind: LinkKind, whole: DualComposite) -> list[tuple[DualWrench, Vector, Vector]]:
+def own_columns(kind: LinkKind, c: DualConstants, whole: DualComposite) -> list[tuple[DualWrench, Vector, Vector]]:
     """For each coordinate of a link: the wrench of its unit acceleration, forces on its elastic ones (both orders)."""
     columns = []
-    if kind.joint == "revolute":
-        e = constant(E[kind.axis])
-        C = DualVector(column(whole.C.real, kind.axis), column(whole.C.dual, kind.axis))
-        pushed = [x.real[kind.axis] for x in whole.E_w], [x.total[kind.axis] for x in whole.E_w]
-        columns.append((DualWrench(cross(e, whole.ms), C), *pushed))
-    elif kind.joint == "prismatic":
-        e = constant(E[kind.axis])
-        pushed = [x.real[kind.axis] for x in whole.E_v], [x.total[kind.axis] for x in whole.E_v]
-        columns.append((DualWrench(scale(whole.mass, e), cross(whole.ms, e)), *pushed))
-    if kind.sign < 0:
+    for N in kind.joint.columns(c.joint):
+        slide, spin = constant(N[:3]), constant(N[3:])
+        # moment of a spin, order by order; what is not there stays structurally zero
+        C = DualVector(plain.times(whole.C.real, N[3:]), plain.times(whole.C.dual, N[3:]))
+        wrench = DualWrench(add(scale(whole.mass, slide), cross(spin, whole.ms)), add(cross(whole.ms, slide), C))
+        parts = [(x.real, y.real, x.total, y.total) for x, y in zip(whole.E_v, whole.E_w, strict=True)]
+        at_rest = [plain.dot(N, [*v, *w]) for v, w, _, _ in parts]
+        columns.append((wrench, at_rest, [plain.dot(N, [*v, *w]) for _, _, v, w in parts]))
+    if kind.joint.sign < 0:
         columns = [(_negative(w), [-x for x in a], [-x for x in b]) for w, a, b in columns]
     for k in range(kind.size):
         columns.append((DualWrench(whole.E_v[k], whole.E_w[k]), list(whole.M_e_0[k]), list(whole.M_e[k])))
@@ -183,12 +182,14 @@ def _negative(wrench: DualWrench) -> DualWrench:
     return DualWrench(scale(-1.0, wrench.force), scale(-1.0, wrench.moment))
 
 
-def project(kind: LinkKind, wrench: DualWrench, at_rest: Vector, first: Vector) -> tuple[Vector, Vector]:
+def project(
+    kind: LinkKind, c: DualConstants, wrench: DualWrench, at_rest: Vector, first: Vector
+) -> tuple[Vector, Vector]:
     """Generalised forces on a link's coordinates: order zero, and to first order."""
-    if kind.joint == "fixed":
+    if not kind.held:
         return at_rest, first
-    low, high = along(kind, wrench)
-    return [kind.sign * low, *at_rest], [kind.sign * high, *first]
+    low, high = along(kind, c, wrench)
+    return [kind.joint.sign * low, *at_rest], [kind.joint.sign * high, *first]
 
 
 def mass_matrix(
@@ -198,11 +199,11 @@ def mass_matrix(
     places = []
     for link, c in zip(links, constants, strict=True):
         up = links[link.parent] if link.parent >= 0 else None
-        places.append(place(link.kind, c.seat, list(q[link.own]), list(q[up.elastic]) if up is not None else []))
+        places.append(place(link.kind, c, list(q[link.own]), list(q[up.elastic]) if up is not None else []))
     wholes = [alone(c.body, own(link.kind, list(q[link.own]))) for link, c in zip(links, constants, strict=True)]
     rigid = [False] * len(q)
     for link in links:
-        if link.kind.joint != "fixed":
+        if link.kind.held:
             rigid[link.start] = True
     M = zeros(len(q), len(q))
 
@@ -213,10 +214,10 @@ def mass_matrix(
 
     for i in reversed(range(len(links))):
         link, c = links[i], constants[i]
-        columns = own_columns(link.kind, wholes[i])
-        motor = [1.0, *c.drive.row] if link.kind.joint != "fixed" else [0.0] * link.kind.size
+        columns = own_columns(link.kind, c, wholes[i])
+        motor = [1.0, *c.drive.row] if link.kind.held else [0.0] * link.kind.size
         for a, (wrench, low, high) in enumerate(columns):
-            at_rest, first = project(link.kind, wrench, low, high)
+            at_rest, first = project(link.kind, c, wrench, low, high)
             for k in range(a + 1):
                 inertia = c.drive.inertia * motor[a] * motor[k]
                 enter(link.start + k, link.start + a, at_rest[k] + inertia, first[k] + inertia)
@@ -227,7 +228,7 @@ def mass_matrix(
                 handed = to_section(places[child], wrench)
                 low, high = generalised(places[child], seat, handed) if below.kind.size else ([], [])
                 carried[a] = to_origin(places[child], handed)
-                at_rest, first = project(below.kind, carried[a], low, high)
+                at_rest, first = project(below.kind, constants[parent], carried[a], low, high)
                 for k in range(below.kind.coordinates):
                     enter(below.start + k, link.start + a, at_rest[k], first[k])
             child = parent

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pliant.formulations.dual_screw.constants import DualConstants, DualSeat, LinearBody
+from pliant.formulations.dual_screw.constants import DualConstants, LinearBody
 from pliant.formulations.dual_screw.placement import (
     DualPlace,
     DualWrench,
-    E,
     angular,
     combined,
     generalised,
@@ -22,6 +21,8 @@ from pliant.formulations.dual_screw.placement import (
     to_origin,
     to_section,
 )
+from pliant.joints.kind import combined as joined
+from pliant.joints.kind import is_still
 from pliant.spatial import vectors as plain
 from pliant.spatial.dual_vectors import (
     DualMatrix,
@@ -61,7 +62,7 @@ def own(kind: LinkKind, x: Sequence[Scalar]) -> Vector:
 
 def step(
     kind: LinkKind,
-    seat: DualSeat,
+    c: DualConstants,
     at: DualPlace,
     v: Sequence[Scalar],
     a: Sequence[Scalar],
@@ -75,6 +76,7 @@ def step(
     strict  elastic accelerations count as order one, as the printed Jacobian form (92) has them
     """
     w, a_v, a_w = parent
+    seat = c.seat
     turning = at.turn.theta is not None
     nu = small(plain.times(seat.angles, parent_v)) if turning else constant([0.0] * 3)
     flow = small(plain.shared_times(seat.slides, plain.scale(2.0, parent_v)))
@@ -88,13 +90,15 @@ def step(
     if not is_zero_vector(at.s):
         a_v = add(a_v, cross(a_w, at.s), cross(w, cross(w, at.s)))
     w, a_v, a_w = at.turn.back(w), at.turn.back(a_v), at.turn.back(a_w)
-    if kind.joint == "fixed":
+    if not kind.held:
         return DualMotion(w, a_v, a_w)
-    rate = constant(plain.scale(kind.sign * v[0], E[kind.axis]))
-    along = constant(plain.scale(kind.sign * a[0], E[kind.axis]))
-    if kind.joint == "revolute":
-        return DualMotion(add(w, rate), a_v, add(a_w, cross(w, rate), along))
-    return DualMotion(w, add(a_v, scale(2.0, cross(w, rate)), along), a_w)
+    columns = kind.joint.columns(c.joint)
+    (slide, spin), (push, turn) = (joined(columns, [kind.joint.sign * x[0]]) for x in (v, a))
+    if not is_still(spin):
+        a_w = add(a_w, cross(w, constant(spin)), constant(turn))
+    if not is_still(slide):
+        a_v = add(a_v, scale(2.0, cross(w, constant(slide))), constant(push))
+    return DualMotion(w if is_still(spin) else add(w, constant(spin)), a_v, a_w)
 
 
 class Bent(NamedTuple):
@@ -209,8 +213,8 @@ def inverse(
         up = links[link.parent] if link.parent >= 0 else None
         parent_q, parent_v, parent_a = (list(x[up.elastic]) if up is not None else [] for x in (q, v, a))
         carried = motions[link.parent] if link.parent >= 0 else base_motion(gravity)
-        at = place(kind, c.seat, own_q, parent_q)
-        m = step(kind, c.seat, at, own_v, own_a, parent_v, parent_a, carried, strict)
+        at = place(kind, c, own_q, parent_q)
+        m = step(kind, c, at, own_v, own_a, parent_v, parent_a, carried, strict)
         q_e, v_e, a_e = own(kind, own_q), own(kind, own_v), own(kind, own_a)
         wrench, forces = inertial(c.body, bend(c.body, q_e), q_e, v_e, a_e, m, strict)
         places.append(at)
@@ -221,11 +225,11 @@ def inverse(
     for i in reversed(range(len(links))):
         link, c = links[i], constants[i]
         kind, forces = link.kind, elastic[i]
-        if kind.joint != "fixed":
+        if kind.held:
             own_q, own_v, own_a = (list(x[link.own]) for x in (q, v, a))
             drive = drive_force(c, own_q, own_v, own_a, kind.size)
             forces = [s + b * drive for s, b in zip(forces, c.drive.row, strict=True)]
-            out[link.start] = kind.sign * along(kind, wrenches[i])[1] + drive
+            out[link.start] = kind.joint.sign * along(kind, c, wrenches[i])[1] + drive
         out[link.elastic] = forces
         if link.parent >= 0:
             handed = to_section(places[i], wrenches[i])
@@ -238,7 +242,9 @@ def inverse(
     return out
 
 
-def along(kind: LinkKind, wrench: DualWrench) -> tuple[Scalar, Scalar]:
+def along(kind: LinkKind, c: DualConstants, wrench: DualWrench) -> tuple[Scalar, Scalar]:
     """A wrench on a link, projected on its joint line: order zero, and to first order."""
-    part = wrench.moment if kind.joint == "revolute" else wrench.force
-    return part.real[kind.axis], part.real[kind.axis] + part.dual[kind.axis]
+    (N,) = kind.joint.columns(c.joint)
+    real, dual = ([*getattr(wrench.force, part), *getattr(wrench.moment, part)] for part in ("real", "dual"))
+    at_rest = dot(N, real)
+    return at_rest, at_rest + dot(N, dual)

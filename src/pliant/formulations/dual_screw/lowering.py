@@ -34,7 +34,11 @@ def expand(mechanism: Mechanism, *, printed: bool = False) -> Tree:
         if printed:
             seat = seat._replace(turn=np.zeros((3, 3, 3)).tolist())
         given = {each.name: getattr(link, each.name) for each in fields(link)}
-        links.append(DualLink(**given, expanded=DualConstants(seat, link.drive, body, link.constants.drag)))
+        links.append(
+            DualLink(
+                **given, expanded=DualConstants(seat, link.drive, list(link.parameters), body, link.constants.drag)
+            )
+        )
     return replace(tree, links=tuple(links))
 
 
@@ -48,7 +52,7 @@ def regrouped(tree: Tree) -> list[ModalBody]:
     for i, link in reversed(list(enumerate(tree.links))):
         # bodies that bend far keep their own mass, and their sections move on curves
         far = [bodies[k].large is not None for k in (i, link.parent) if k >= 0]
-        if link.kind.joint.slides() or any(link.seat.offset) or any(far):
+        if (link.kind.held and not _turns_alone(link)) or any(link.seat.offset) or any(far):
             continue
         if link.parent >= 0:
             section = link.seat.section
@@ -58,6 +62,12 @@ def regrouped(tree: Tree) -> list[ModalBody]:
         # on the base it rests
         bodies[i] = replace(bodies[i], mass=0.0)
     return bodies
+
+
+def _turns_alone(link: TreeLink) -> bool:
+    """Whether a link's origin rests on its seat."""
+    screw = link.kind.joint.screw(link.parameters)
+    return screw is not None and not screw[1]
 
 
 def printed_body(body: ModalBody, rule: str) -> LinearBody:

@@ -76,11 +76,11 @@ class DualScrewMethod(Method):
                 f"robot '{mechanism.name}' has {tree.size} coordinates; method '{self.name}' takes {LARGEST} at the "
                 "most, since its cost grows with their cube; method 'recursive' takes any number"
             )
-        balls = [m.joint for m in mechanism.members if m.joint.kind in ("spherical", "free")]
+        balls = [m.joint for m in mechanism.members if m.joint.kind.screw(m.joint.parameters) is None]
         if balls:
             raise MethodError(
-                f"joint '{balls[0].name}' of robot '{mechanism.name}' is {balls[0].kind}; method '{self.name}' has one "
-                "dual line for each joint: use method 'recursive'"
+                f"joint '{balls[0].name}' of robot '{mechanism.name}' is {balls[0].kind.name}; method '{self.name}' "
+                "has one dual line for each joint: use method 'recursive'"
             )
         self.kept = VARIANTS[self.variant]
         far = [member.name for member in mechanism.members if member.body.large is not None]

@@ -86,6 +86,6 @@ def forward(
     if orders != "strict":
         return solve_symmetric(M, right)
     # the block of the elastic coordinates is positive definite: it goes first
-    joints = {link.start for link in links if link.kind.joint != "fixed"}
+    joints = {link.start for link in links if link.kind.held}
     order = [k for k in range(len(right)) if k not in joints] + sorted(joints)
     return solve(M, right, order)

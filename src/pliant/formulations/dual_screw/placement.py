@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pliant.formulations.dual_screw.constants import DualSeat
+from pliant.formulations.dual_screw.constants import DualConstants, DualSeat
+from pliant.joints.kind import JointPlace, is_still
 from pliant.spatial import vectors as plain
 from pliant.spatial.dual_vectors import (
     DualTurn,
@@ -13,10 +14,9 @@ from pliant.spatial.dual_vectors import (
     constant,
     cross,
     is_zero_vector,
-    scale,
 )
-from pliant.spatial.rotations import AxisTurn, FactoredRotation, as_turn
-from pliant.spatial.scalars import Scalar, cos, is_zero, sin
+from pliant.spatial.rotations import FactoredRotation, as_turn
+from pliant.spatial.scalars import is_zero
 from pliant.spatial.vectors import Matrix, Vector, column, dot, shared_times, times, transpose_times, turn_about
 from pliant.tree.link import LinkKind
 
@@ -42,17 +42,19 @@ class DualPlace(NamedTuple):
     wind: Matrix | None
 
 
-def place(kind: LinkKind, seat: DualSeat, q: Vector, parent_q: Vector) -> DualPlace:
+def place(kind: LinkKind, c: DualConstants, q: Vector, parent_q: Vector) -> DualPlace:
     """The place of a link whose coordinates are q, on a parent with the elastic coordinates parent_q."""
+    seat = c.seat
     theta = times(seat.angles, parent_q) if turns(seat) else None
-    joint = kind.sign * q[0] if kind.joint != "fixed" else 0.0
-    turn = DualTurn(_rotation(kind, seat, joint), theta)
+    joint = kind.joint.place(q[: kind.held], seat.angle, c.joint)
+    turn = DualTurn(_rotation(seat, joint), theta)
     r = DualVector(list(seat.position), shared_times(seat.slides, parent_q))
     s = constant(seat.offset)
     if theta is not None:
         s = DualVector(s.real, plain.cross(theta, seat.offset))
-    if kind.joint == "prismatic":
-        s = add(s, scale(joint, turn.apply(constant(E[kind.axis]))))
+    if not is_still(joint.p):
+        # along the joint's axis, which is the same in the seat and in the link
+        s = add(s, turn.apply(constant(joint.p)))
     return DualPlace(
         turn, r, s, combined(seat.turn, theta), combined(seat.curl, parent_q), combined(seat.wind, parent_q)
     )
@@ -63,11 +65,8 @@ def turns(seat: DualSeat) -> bool:
     return not all(is_zero(x) for row in seat.angles for x in row)
 
 
-def _rotation(kind: LinkKind, seat: DualSeat, joint: Scalar) -> FactoredRotation:
-    turns_ = []
-    if kind.joint == "revolute":
-        angle = joint + seat.angle
-        turns_.append(AxisTurn(kind.axis, cos(angle), sin(angle)))
+def _rotation(seat: DualSeat, joint: JointPlace) -> FactoredRotation:
+    turns_ = [] if joint.turn is None else [joint.turn]
     fixed = as_turn(seat.R0)
     if fixed is not None:
         straight = type(fixed.c) is float and fixed.c == 1.0

@@ -58,10 +58,10 @@ class PrintedArm:
     def __init__(self, robot: Robot, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
         for joint in (member.joint for member in mechanism.members):
-            if joint.kind in ("spherical", "free"):
+            if joint.kind.screw(joint.parameters) is None:
                 raise MethodError(
-                    f"joint '{joint.name}' is {joint.kind}; the printed procedure has one dual line for each joint: "
-                    "use method 'recursive'"
+                    f"joint '{joint.name}' is {joint.kind.name}; the printed procedure has one dual line for each "
+                    "joint: use method 'recursive'"
                 )
         self.links = [ScrewLink(member, _stations(robot, member), not member.body.size) for member in mechanism.members]
         self.size = mechanism.size
@@ -78,9 +78,9 @@ class PrintedArm:
         if parent is not None:
             at, R_frame = station_of(parent.member.body, member.frame)
             elastic = parent.member.elastic
-        coordinate, speed = (float(x[member.start]) if joint.kind != "fixed" else 0.0 for x in (q, u))
-        turn = exp_rotation(joint.axis * coordinate) if joint.kind == "revolute" else np.eye(3)
-        slide = joint.axis * coordinate if joint.kind == "prismatic" else np.zeros(3)
+        coordinate, speed = (float(x[member.start]) if joint.kind.coordinates else 0.0 for x in (q, u))
+        turns, slides = _screw(member)
+        turn, slide = exp_rotation(joint.axis * (turns * coordinate)), joint.axis * (slides * coordinate)
         q_b, u_b = q[elastic], u[elastic]
         theta, d = at.turns @ q_b, at.slides @ q_b
         # dual rotation (31) and the dual vectors from the section to the link frame, parent axes
@@ -103,7 +103,7 @@ class PrintedArm:
         link.P[:, elastic] += S
         link.P_projecting[:, elastic] += V_section @ N @ elastic_screws(at.slides, at.turns)
         link.P_rate[:, elastic] += differentiation(about_section) @ S
-        if joint.kind != "fixed":
+        if joint.kind.coordinates:
             link.P[:, member.start] += own_line
             link.P_projecting[:, member.start] += own_line
         link.R = R if parent is None else parent.R @ R
@@ -111,10 +111,9 @@ class PrintedArm:
     @staticmethod
     def _line(member: Member) -> Array:
         """The dual line (or slide) of a joint, at the link's origin in link axes, (115)."""
-        joint = member.joint
-        if joint.kind == "revolute":
-            return line(joint.axis_B, joint.R_JB.T @ np.cross(joint.axis, joint.p_JB))
-        return line(np.zeros(3), joint.axis_B if joint.kind == "prismatic" else np.zeros(3))
+        joint, (turns, slides) = member.joint, _screw(member)
+        about = line(joint.axis_B, joint.R_JB.T @ np.cross(joint.axis, joint.p_JB))
+        return turns * about + slides * line(np.zeros(3), joint.axis_B)
 
     def at_station(self, link: ScrewLink, station: Station, q: Array, u: Array) -> tuple[Array, Array, Array]:
         """Projection matrices at a section, in link axes: Jacobian form, its rate, projecting form."""
@@ -164,7 +163,7 @@ class PrintedArm:
         columns = []
         for link in self.links:
             member, joint = link.member, link.member.joint
-            if joint.kind != "revolute":
+            if not _screw(member)[0]:
                 continue
             root, _ = station_of(member.body, "root")
             column = self._torque(link, root, joint.axis_B, q)
@@ -186,6 +185,13 @@ class PrintedArm:
         link = next(each for each in self.links if each.member.name == name)
         P, _, _ = self.at_station(link, beam_station(robot.link(name), robot, x), q, u)
         return P @ u, link.R
+
+
+def _screw(member: Member) -> tuple[float, float]:
+    """Angle and way along the axis per unit of a joint's coordinate."""
+    found = member.joint.kind.screw(member.joint.parameters)
+    assert found is not None
+    return found
 
 
 def _stations(robot: Robot, member: Member) -> list[Station]:

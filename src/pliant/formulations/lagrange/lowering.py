@@ -150,7 +150,7 @@ class _Builder:
             index = holder.index
         else:
             direction = _Direction(np.eye(3), self._new_group(), np.zeros(3))
-        if member.joint.kind in ("spherical", "free"):
+        if member.joint.kind.rotation_vector is not None:
             index, seat, direction, steps = self._mover(direction, member, own, index, seat, steps)
         direction, joints = self._through_joint(direction, member, own, steps)
         elastic = tuple(self.names.coordinate(c) for c in elastic_coordinates(member, own))
@@ -170,7 +170,7 @@ class _Builder:
             K, D = body.K_ee, body.D_ee
             self.chain.stiffness.append((elastic, elastic_matrix(own, "k", K, "N/m", "stiffness", "stiffness", body)))
             self.chain.damping.append((elastic, elastic_matrix(own, "d", D, "N s/m", "damping", "damping", body)))
-        if member.joint.kind in ("revolute", "prismatic"):
+        if member.joint.kind.is_driven():
             self.chain.drives.append(self._drive(placed, joints[0]))
         payloads = sum(part.name != HUB for part in member.parts)
         for part in parts:
@@ -202,7 +202,7 @@ class _Builder:
             parts = self._shape_vector(placed, "root", placed.body.frames["root"].Phi_r, k, slope=True)
             weight = self.algebra.total((float(a), x) for a, x in zip(joint.axis_B, parts, strict=True) if a and x)
             row.append((weight, variable))
-        angular = joint.kind == "revolute"
+        angular = not joint.kind.slides()
 
         def constant(letter: str, latex: str, value: float, units: tuple[str, str], text: str, kind: Kind) -> Series:
             unit = units[0] if angular else units[1]
@@ -264,19 +264,22 @@ class _Builder:
     ) -> tuple[_Direction, list[int]]:
         joint = member.joint
         coordinates: list[int] = []
-        if joint.kind not in ("spherical", "free"):
+        if joint.kind.rotation_vector is None:
             self._shift(own, "o", joint.p_PJ, "the place of the joint", steps)
             direction = self._fixed_turn(direction, joint.R_PJ, own, "gamma", r"\gamma", "placement", steps)
-        for (kind, axis, letter), robot_name in zip(_motions(joint), member.coordinates, strict=False):
+        motions = joint.kind.elementary(joint.parameters) or []
+        for robot_name, told in zip(member.coordinates, joint.kind.coordinates if motions else (), strict=False):
+            letter = "theta" if told.unit == "rad" else f"d{told.suffix.removeprefix('.')}"
             latex, mark = (r"\theta", "") if letter == "theta" else (letter[0], letter[1:])
-            unit, word = ("rad", "angle") if kind == "revolute" else ("m", "position")
-            number, meaning = own.number, f"{word} of joint '{joint.name}'"
-            symbol = Coordinate(robot_name, f"{letter}_{number}", f"{latex}_{{{mark}{number}}}", unit, meaning)
-            coordinate = self.names.coordinate(symbol)
-            coordinates.append(coordinate)
+            number, meaning = own.number, f"{told.word} of joint '{joint.name}'"
+            symbol = Coordinate(robot_name, f"{letter}_{number}", f"{latex}_{{{mark}{number}}}", told.unit, meaning)
+            coordinates.append(self.names.coordinate(symbol))
+        for motion in motions:
+            axis = whole(joint.axis) if motion.axis is None else np.eye(3)[motion.axis]
+            coordinate = coordinates[motion.coordinate]
             vector = [self.algebra.number(float(x)) for x in axis]
-            if kind == "prismatic":
-                steps.append(Slide(coordinate, vector))
+            if not motion.turns:
+                steps.append(Slide(coordinate, self._along(own, joint, motion.factor, vector)))
                 continue
             group, normal = self._group(direction, axis)
             angle = self.names.joint_angle(coordinate, group)
@@ -285,6 +288,14 @@ class _Builder:
         self._shift(own, "e", joint.p_JB, "the link frame behind the joint", steps)
         direction = self._fixed_turn(direction, joint.R_JB, own, "zeta", r"\zeta", "child placement", steps)
         return direction, coordinates
+
+    def _along(self, own: LinkNames, joint: MemberJoint, factor: float, vector: list[Series]) -> list[Series]:
+        """The way along an axis per unit of a coordinate; a factor keeps its symbol."""
+        if factor == 1.0:
+            return vector
+        text = f"way along the axis per radian of joint '{joint.name}'"
+        way = own.constant("lambda", r"\lambda", "", factor, "m/rad", text, "geometry")
+        return [way * x for x in vector]
 
     def _shift(self, own: LinkNames, letter: str, values: Array, meaning: str, steps: list[Step]) -> None:
         offset = own.vector(letter, letter, values, meaning, short=False)
@@ -425,10 +436,3 @@ class _Builder:
         length = placed.own.described("l", "l", "", placed.link.length, "m", "length", "geometry", bound=True)
         over = self.algebra.monomial(self.names.inverse(self.names.variable(length)))
         return [slope[0], z * over * -1.0, y * over]
-
-
-def _motions(joint: MemberJoint) -> list[tuple[str, Array, str]]:
-    """The elementary motions of a joint: kind, axis and letter of the coordinate."""
-    if joint.kind not in ("revolute", "prismatic"):
-        return []
-    return [(joint.kind, whole(joint.axis), "theta" if joint.kind == "revolute" else "d")]

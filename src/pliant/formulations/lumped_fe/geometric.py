@@ -234,7 +234,7 @@ def lever_stiffness(
         yield LeverStiffness(columns, _both(theta, lever_matrix(load.lever, -load.wrench[:, :3]), theta))
     for i, seat in enumerate(model.skeleton.seats):
         passive = model.numbering.joint[i]
-        hinge = passive is not None and seat.kind == "revolute"
+        hinge = passive is not None and bool(seat.turns)
         # of what hangs behind a passive hinge: the link's origin, seen from the hinge, turns with the link
         far = seat.R_JB.T @ seat.p_JB if hinge else np.zeros(3)
         if hinge:

@@ -71,12 +71,13 @@ class JointSeat:
     """A joint between a frame of the parent and a link.
 
     coordinate  place among the joint coordinates, or None if the joint is fixed
+    turns       angle about the axis per unit of the coordinate
+    slides      way along the axis per unit of the coordinate
     drive       what acts along it
     column      (6,) displacement of the link frame per unit of the coordinate, link axes
     """
 
     name: str
-    kind: str
     parent: int
     place: FramePlace
     axis: Floats
@@ -85,15 +86,16 @@ class JointSeat:
     R_JB: Floats
     p_JB: Floats
     coordinate: int | None
+    turns: float
+    slides: float
     is_actuated: bool
     drive: JointDrive
 
     @property
     def column(self) -> Floats:
         axis = self.R_JB.T @ self.axis
-        if self.kind == "prismatic":
-            return np.concatenate([axis, np.zeros(3)])
-        return np.concatenate([np.cross(axis, self.R_JB.T @ self.p_JB), axis])
+        lever = self.slides * axis + self.turns * np.cross(axis, self.R_JB.T @ self.p_JB)
+        return np.concatenate([lever, self.turns * axis])
 
     @property
     def is_passive(self) -> bool:
@@ -110,19 +112,19 @@ class JointSeat:
         # Rodrigues: E = 1 + sin q n~ + (1 - cos q) n~ n~, on constant factors
         axis_ = tilde(self.axis)
         turns = (np.eye(3), axis_, axis_ @ axis_)
-        if self.kind == "revolute":
-            s, c = np.sin(q), np.cos(q)
-            zero = np.zeros_like(q)
-            terms = ((1 + zero, s, 1 - c), (zero, c * v, s * v), (zero, c * a - s * v * v, s * a + c * v * v))
-        else:
-            zero = np.zeros_like(q)
-            terms = ((1 + zero, zero, zero), (zero, zero, zero), (zero, zero, zero))
+        turn, rate, change = (self.turns * x for x in (q, v, a))
+        s, c, zero = np.sin(turn), np.cos(turn), np.zeros_like(q)
+        terms = (
+            (1 + zero, s, 1 - c),
+            (zero, c * rate, s * rate),
+            (zero, c * change - s * rate * rate, s * change + c * rate * rate),
+        )
         matrices = np.stack([(X @ E @ self.R_JB).ravel() for E in turns])
         arms = np.stack([X @ E @ self.p_JB for E in turns])
         R = [(np.column_stack(term) @ matrices).reshape(-1, 3, 3) for term in terms]
         p = [np.column_stack(term) @ arms for term in terms]
-        if self.kind == "prismatic":
-            p = [place + np.outer(x, X @ self.axis) for place, x in zip(p, (q, v, a), strict=True)]
+        if self.slides:
+            p = [place + np.outer(self.slides * x, X @ self.axis) for place, x in zip(p, (q, v, a), strict=True)]
         return RelativeMotion(R[0], R[1], R[2], x0 + p[0], p[1], p[2])
 
 
@@ -140,16 +142,16 @@ class Skeleton:
             )
         for member in mechanism.members:
             joint = member.joint
-            if joint.kind in ("free", "spherical"):
+            screw = joint.kind.screw(joint.parameters)
+            if screw is None:
                 raise ModelError(
-                    f"joint '{joint.name}': it is {joint.kind}; the method lumped_fe needs a nominal motion of every "
-                    "joint, along one coordinate (use the method recursive)"
+                    f"joint '{joint.name}': it is {joint.kind.name}; the method lumped_fe needs a nominal motion of "
+                    "every joint, along one coordinate (use the method recursive)"
                 )
-            moves = joint.kind != "fixed"
+            moves = bool(joint.kind.coordinates)
             self.seats.append(
                 JointSeat(
                     name=joint.name,
-                    kind=joint.kind,
                     parent=member.parent,
                     place=BASE_PLACE if member.parent == BASE else meshes[member.parent].frames[member.frame],
                     axis=joint.axis if moves else np.zeros(3),
@@ -158,6 +160,8 @@ class Skeleton:
                     R_JB=joint.R_JB,
                     p_JB=joint.p_JB,
                     coordinate=member.start if moves else None,
+                    turns=screw[0],
+                    slides=screw[1],
                     is_actuated=joint.is_actuated and moves,
                     drive=joint.drive,
                 )
@@ -219,7 +223,7 @@ def cross(a: Floats, b: Floats) -> Floats:
 def _carry(up: LinkMotion, seat: JointSeat, motion: JointMotion) -> LinkMotion:
     rel = seat.relative(motion)
     back = np.swapaxes(rel.R, 1, 2)
-    column = seat.column[3:] if seat.kind == "revolute" else np.zeros(3)
+    column = seat.column[3:]
     if seat.coordinate is None:
         rate = acceleration = np.zeros((len(motion.q), 1))
     else:
