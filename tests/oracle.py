@@ -19,11 +19,11 @@ class Oracle(MaterialPoints):
         """(part, row (n,)) of every motor angle theta + (axis . turn of the root) q_e."""
         for part in self.parts:
             joint = part.joint
-            if joint.type not in ("revolute", "prismatic"):
+            if joint.type not in ("revolute", "prismatic", "helical"):
                 continue
             row = np.zeros(self.size)
             row[part.columns[0]] = 1.0
-            if joint.type == "revolute":
+            if joint.type in ("revolute", "helical"):
                 axis_in_link = joint.child_placement.matrix().T @ joint.axis_vector()
                 row[part.elastic] = axis_in_link @ part.root
             yield part, row
@@ -139,9 +139,9 @@ class Oracle(MaterialPoints):
         for part in self.parts:
             joint, (R, p) = part.joint, poses[part.name]
             lever = joint.child_placement.vector()
-            if joint.type == "revolute":
+            if joint.type in ("revolute", "helical"):
                 lever = lever - joint.axis_vector() * (joint.axis_vector() @ lever)
-            elif joint.type not in ("free", "spherical"):
+            elif joint.type not in ("free", "spherical", "planar"):
                 lever = np.zeros(3)
             at = p - R @ joint.child_placement.matrix().T @ lever
             f = effective[rows[part.name]]

@@ -1,6 +1,6 @@
 """Finite elements and lumps, floating bases, ball joints, many bodies, bundled robots."""
 
-from pliant import Beam, Elements, Frame, Friction, Joint, Link, Lumped, Modes, Rectangle, Robot, Spring, load
+from pliant import Beam, Elements, Frame, Friction, Joint, Link, Lumped, Modes, Motor, Rectangle, Robot, Spring, load
 from zoo.parts import beam, general_joint, member, part, placement, rigid, rotation, seed
 
 
@@ -150,3 +150,47 @@ def seven_joint_arm():
 @member
 def tank_turret():
     return load("lin-lewis-tank-turret")
+
+
+@member
+def screws():
+    """Helical joints about any axes, on the base and on bending links, one left-handed, with drives."""
+    rng = seed(74)
+    links = [
+        Link(
+            name="spindle",
+            joint=general_joint(
+                rng,
+                "lead",
+                type="helical",
+                pitch=0.3,
+                motor=Motor(rotor_inertia=0.02, gear_ratio=2),
+                spring=Spring(stiffness=2.0, damping=0.1),
+            ),
+            beam=beam(0.8, modes=Modes(shape="clamped-free", bend_y=1, bend_z=1, torsion=1)),
+        ),
+        Link(name="nut", joint=general_joint(rng, "nut", type="helical", pitch=-0.7), rigid=rigid(rng)),
+        Link(
+            name="arm",
+            joint=Joint(name="elbow", type="helical", pitch=0.1, axis="-y", friction=Friction(viscous=0.2)),
+            beam=beam(0.5, modes=Modes(shape="pinned-pinned", bend_z=1)),
+        ),
+    ]
+    return Robot(name="screws", links=links)
+
+
+@member
+def carts():
+    """Planar joints on the base and on a bending link."""
+    rng = seed(75)
+    around = {"placement": placement(rng), "child_placement": placement(rng)}
+    links = [
+        Link(name="cart", joint=Joint(name="cart", type="planar", **around), rigid=rigid(rng)),
+        Link(
+            name="mast",
+            joint=general_joint(rng, "mast"),
+            beam=beam(0.7, modes=Modes(shape="clamped-free", bend_y=1, bend_z=1, torsion=1)),
+        ),
+        Link(name="tray", joint=Joint(name="tray", type="planar", **around), rigid=rigid(rng)),
+    ]
+    return Robot(name="carts", links=links)

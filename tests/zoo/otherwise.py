@@ -51,7 +51,9 @@ def rigid_twin(given):
 
 # exponents of metre and kilogram in the keys of a description
 DIMENSIONS = {
-    **dict.fromkeys(("length", "position", "com", "x", "gravity", "width", "height", "outer", "thickness"), (1, 0)),
+    **dict.fromkeys(
+        ("length", "position", "com", "x", "gravity", "width", "height", "outer", "thickness", "pitch"), (1, 0)
+    ),
     **dict.fromkeys(("mass", "tip_mass"), (0, 1)),
     **dict.fromkeys(("inertia", "tip_inertia", "rotor_inertia"), (2, 1)),
     "mass_per_length": (-1, 1),
