@@ -339,7 +339,7 @@ class Dynamics(TreeDynamics):
         beyond = np.abs(missing) - UNBALANCED * needed - ROUNDING * needed.max(initial=0.0)
         if (beyond > 0.0).any():
             worst = int(np.argmax(beyond))
-            unit = "N" if self.mechanism.units[worst] == "m" else "N m"
+            unit = self.mechanism.words[self.names[worst]].force
             raise ValueError(
                 f"a is not the motion of robot '{self.robot.name}' under tau and these loads: '{self.names[worst]}' "
                 f"lacks {abs(missing[worst]):.3g} {unit}; take a from forward() with the same efforts and loads"

@@ -16,6 +16,7 @@ import numpy as np
 
 from pliant.bodies.joint_drive import JointDrive
 from pliant.bodies.modal_body import Array, ModalBody
+from pliant.bodies.words import CoordinateWord, elastic_words
 from pliant.joints import KINDS
 from pliant.joints.kind import JointKind
 from pliant.model.once import once_per_element
@@ -82,6 +83,7 @@ class Member:
     parts        hub and payloads
     start        its first coordinate
     coordinates  their names
+    words        their units, and what they are
     """
 
     name: str
@@ -92,17 +94,12 @@ class Member:
     parts: tuple[Part, ...]
     start: int
     coordinates: tuple[str, ...]
+    words: tuple[CoordinateWord, ...]
 
     @property
     def own(self) -> slice:
         """Where its coordinates are."""
         return slice(self.start, self.start + len(self.coordinates))
-
-    @property
-    def units(self) -> tuple[str, ...]:
-        """Units of its coordinates."""
-        elastic = ("rad" if name.startswith("torsion.") else "m" for name in self.body.names)
-        return (*(each.unit for each in self.joint.kind.coordinates), *elastic)
 
     @property
     def elastic(self) -> slice:
@@ -180,7 +177,12 @@ class Mechanism:
     @cached_property
     def units(self) -> tuple[str, ...]:
         """Units of all coordinates."""
-        return tuple(unit for member in self.members for unit in member.units)
+        return tuple(word.unit for word in self.words.values())
+
+    @cached_property
+    def words(self) -> dict[str, CoordinateWord]:
+        """Unit and meaning of every coordinate, by its name: the one table of them."""
+        return {name: word for m in self.members for name, word in zip(m.coordinates, m.words, strict=True)}
 
     @cached_property
     def joints(self) -> Array:
@@ -285,7 +287,8 @@ def assemble(robot: Robot) -> Mechanism:
         parent, frame = robot.parent_of(link.name)
         joint = _joint(link.joint, body)
         names = (*link.joint.coordinates, *(f"{link.name}.{name}" for name in body.names))
-        member = Member(link.name, index[parent], frame or "", joint, body, _parts(link), start, names)
+        words = (*(CoordinateWord(c.unit, c.word) for c in joint.kind.coordinates), *elastic_words(link, body.names))
+        member = Member(link.name, index[parent], frame or "", joint, body, _parts(link), start, names, words)
         index[link.name] = len(members)
         members.append(member)
         start += len(names)

@@ -180,7 +180,8 @@ def _poses(robot: Robot) -> list[Mapping[str, float]]:
     """The reference pose, and others in which every joint that turns has some angle."""
     turning = [name for link in robot.links for name, unit in link.joint.units.items() if unit == "rad"]
     angles = np.random.default_rng(0).uniform(-pi, pi, (POSES, len(turning)))
-    return [robot.pose, *({**robot.pose, **dict(zip(turning, row.tolist(), strict=True))} for row in angles)]
+    at = robot.reference_coordinates()
+    return [at, *(robot.with_followers({**at, **dict(zip(turning, row.tolist(), strict=True))}) for row in angles)]
 
 
 def _references(link: Link, beam: Beam, loads: Sequence[Loads], families: Iterable[str]) -> dict[str, _Reference]:

@@ -179,7 +179,7 @@ def _held(p: Array, R: Array) -> Pose:
 
 @once_per_element
 def _mounted_by_frame(robot: Robot) -> dict[str, dict[str, CarriedMass]]:
-    return _mounted(robot, robot.pose)
+    return _mounted(robot, robot.reference_coordinates())
 
 
 def _mounted(robot: Robot, at: Mapping[str, float]) -> dict[str, dict[str, CarriedMass]]:

@@ -247,7 +247,7 @@ def _coordinates(robot: Robot) -> Table:
 def _reference(joint: Joint, name: str, robot: Robot) -> str:
     from math import degrees
 
-    value = robot.pose.get(name, 0.0)
+    value = robot.reference_coordinates()[name]
     return f"{number(value)} m" if joint.units[name] == "m" else f"{number(degrees(value))} deg"
 
 

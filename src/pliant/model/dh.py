@@ -49,7 +49,7 @@ DECIDED = ("type", "parent", "placement", "child_placement", "axis")
 Turns = list[tuple[str, float]]
 
 
-def expand_dh(data: Any) -> Any:
+def expand_dh(data: Any, folder: str = ".") -> Any:
     """Turn the ``dh`` block of a robot's plain data into the ``joint`` of each link that a row names.
 
     Pure: the data are not changed; the result is a copy without ``dh``, and data without that block come back

@@ -109,9 +109,8 @@ def _find(text: str) -> Path:
 
 
 def _load_urdf(path: Path, overlay: str | os.PathLike[str] | Mapping[str, Any] | None, strict: bool) -> Robot:
-    from pliant.model.dh import expand_dh
+    from pliant.model.importers import imported
     from pliant.model.robot import Robot
-    from pliant.model.urdf_overlay import expand_urdf
     from pliant.model.yaml_file import Document, read_document
 
     if overlay is None:
@@ -126,6 +125,6 @@ def _load_urdf(path: Path, overlay: str | os.PathLike[str] | Mapping[str, Any] |
         data["urdf"] = str(path.resolve())
         if strict:
             data["strict"] = True
-        return expand_dh(expand_urdf(data))
+        return imported(data)
 
     return document.build(Robot, prepare)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -235,17 +236,18 @@ class Robot(Element):
 
     def reference_coordinates(self) -> dict[str, float]:
         """All joint coordinates in the reference pose, those of joints that follow others included."""
-        values = {name: self.pose.get(name, 0.0) for name in self.joint_coordinates}
+        return self.with_followers({name: self.pose.get(name, 0.0) for name in self.joint_coordinates})
+
+    def with_followers(self, values: Mapping[str, float]) -> dict[str, float]:
+        """Joint coordinates by name, those of joints that follow others as their leaders say."""
+        found = dict(values)
         for name, tie in self.ties.items():
-            values[name] = tie.ratio * values[tie.leader] + tie.offset
-        return values
+            found[name] = tie.ratio * found.get(tie.leader, 0.0) + tie.offset
+        return found
 
     def assembly_start(self, mode: str | None = None) -> dict[str, float]:
         """All joint coordinates from which the loops are closed, in an assembly mode; default: the chosen one."""
-        values = {**self.reference_coordinates(), **self.assembly.positions(mode)}
-        for name, tie in self.ties.items():
-            values[name] = tie.ratio * values[tie.leader] + tie.offset
-        return values
+        return self.with_followers({**self.reference_coordinates(), **self.assembly.positions(mode)})
 
     @property
     def mass(self) -> float:

@@ -93,10 +93,9 @@ def read_text(content: bytes | str, file: str = "text") -> Robot:
 
 def _expanded(folder: str) -> Callable[[Any], Any]:
     """Tables and URDF files become ordinary links before the data are checked."""
-    from pliant.model.dh import expand_dh
-    from pliant.model.urdf_overlay import expand_urdf
+    from pliant.model.importers import imported
 
-    return lambda data: expand_dh(expand_urdf(data, folder))
+    return lambda data: imported(data, folder)
 
 
 # ---------------------------------------------------------------- writing

@@ -63,10 +63,11 @@ BASE = FramePose(np.eye(3), np.zeros(3))
 def place_links(robot: Robot) -> dict[str, PlacedLink]:
     """All links by name, parents first."""
     placed: dict[str, PlacedLink] = {}
+    at = robot.reference_coordinates()
     for link in robot.links:
         parent, frame = robot.parent_of(link.name)
         held = placed[parent].frame(frame) if parent in placed else BASE
         joint = held.placed(link.joint.placement.vector(), link.joint.placement.matrix())
-        own = held.placed(*joint_pose(link.joint, robot.pose))
+        own = held.placed(*joint_pose(link.joint, at))
         placed[link.name] = PlacedLink(link, held, joint, own)
     return placed

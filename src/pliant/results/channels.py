@@ -11,14 +11,11 @@ import numpy as np
 
 from pliant.analysis.along import stress_known
 from pliant.joints.kind import EFFORTS
-from pliant.model.once import once_per_element
 from pliant.results.quantities import Quantities
 from pliant.results.samples import Floats, RunInfo
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
-    from pliant.model.beams import Beam
-    from pliant.model.joints import Joint
     from pliant.model.robot import Robot
     from pliant.results.result import Result
 
@@ -38,16 +35,6 @@ WORKS = {
 
 GIMBAL = 1e-9
 """Cosine of the pitch below which roll and yaw are not told apart."""
-
-STRAIN_WORDS = {
-    "bend_y": "curvature in y, factor of a Legendre polynomial",
-    "bend_z": "curvature in z, factor of a Legendre polynomial",
-    "torsion": "twist, factor of a Legendre polynomial",
-    "axial": "stretch, factor of a Legendre polynomial",
-    "shear_y": "shear in y, factor of a Legendre polynomial",
-    "shear_z": "shear in z, factor of a Legendre polynomial",
-}
-"""Meaning of coordinates that are strains."""
 
 
 class Channel(NamedTuple):
@@ -95,39 +82,6 @@ def frame_channel(quantities: Quantities, frame: str, part: str) -> Channel:
     return Channel(f"{frame}.{part}", unit, meaning, partial(compute, frame), shape)
 
 
-def coordinate_unit(robot: Robot, name: str) -> str:
-    """Unit of a coordinate: angles of turning joints and of torsion, lengths of all others but strains."""
-    joint = _joints(robot).get(name)
-    if joint is not None:
-        return joint.units[name]
-    family = strain_family(robot, name)
-    if family is not None:
-        return {"bend_y": "1/m", "bend_z": "1/m", "torsion": "rad/m"}.get(family, "")
-    return "rad" if ".torsion." in name else "m"
-
-
-@once_per_element
-def _joints(robot: Robot) -> dict[str, Joint]:
-    """The joints by their names and by those of their coordinates."""
-    return {name: link.joint for link in robot.links for name in (link.joint.name or "", *link.joint.coordinates)}
-
-
-def strain_family(robot: Robot, name: str) -> str | None:
-    """The family of a coordinate that is itself a strain: Legendre shapes that are not normalised."""
-    link, _, rest = name.partition(".")
-    beam = _beams(robot).get(link)
-    family = rest.partition(".")[0]
-    if beam is None or beam.modes is None or family not in beam.families:
-        return None
-    given = beam.modes.resolve(family)
-    return family if given.shape == "legendre" and given.normalise == "none" else None
-
-
-@once_per_element
-def _beams(robot: Robot) -> dict[str, Beam | None]:
-    return {link.name: link.beam for link in robot.links}
-
-
 def _per_time(unit: str, time: str) -> str:
     """``rad/s``, ``1/m/s`` as ``1/(m s)``, ``1/s``."""
     above, _, below = unit.partition("/")
@@ -152,10 +106,8 @@ def coordinate_channels(given: Quantities) -> Iterator[Channel]:
     """Every coordinate, its rate and its acceleration."""
     s, joints = given.samples, set(given.robot.joint_coordinates)
     for i, name in enumerate(given.arm.names):
-        unit = coordinate_unit(given.robot, name)
-        family = strain_family(given.robot, name)
-        meaning = "elastic coordinate" if family is None else STRAIN_WORDS[family]
-        yield Channel(name, unit, "joint position" if name in joints else meaning, _column(s.q, i))
+        unit, word, _ = given.arm.mechanism.words[name]
+        yield Channel(name, unit, "joint position" if name in joints else word, _column(s.q, i))
         yield Channel(f"{name}.rate", _per_time(unit, "s"), "its rate", _column(s.v, i))
         acceleration = partial(_acceleration, given, i)
         yield Channel(f"{name}.acceleration", _per_time(unit, "s^2"), "its acceleration", acceleration)
@@ -203,7 +155,7 @@ def _inputs(given: Quantities) -> Iterator[Channel]:
         word, unit = effort_word(given.robot, name)
         yield Channel(f"{name}.{word}", unit, f"{word} of the motor", _column(s.tau, j))
         if s.reference.shape[1]:
-            own = coordinate_unit(given.robot, name)
+            own = given.arm.mechanism.words[name].unit
             yield Channel(f"{name}.desired", own, "desired position", _column(s.reference, j))
 
 

@@ -436,11 +436,10 @@ def _robot(given: Any, folder: str, document: Document) -> Any:
                 for p in error.problems
             ) from None
     if isinstance(given, dict):
-        from pliant.model.dh import expand_dh
-        from pliant.model.urdf_overlay import expand_urdf
+        from pliant.model.importers import imported
 
         inner = Document(document.file, given)
-        return inner.build(Robot, lambda data: expand_dh(expand_urdf(data, folder)))
+        return inner.build(Robot, lambda data: imported(data, folder))
     line = line_at(document.data, ("robot",)) if given is not None else 1
     what = "key 'robot' is missing" if given is None else f"robot is {show(given)}"
     message = f"{what}; it must be the name of a bundled robot, the path of a robot file, or a robot written out"
