@@ -85,7 +85,9 @@ class Labels:
             some = ", ".join(self.names[:SHOWN_NAMES]) + (", ..." if len(self.names) > SHOWN_NAMES else "")
             hint = did_you_mean(name, self.names) or f"; it has {some}"
             raise ValueError(f"{symbol}: robot '{self.robot}' has no {self.what} '{name}'{hint}")
-        unit = self.units[self.names.index(name)] + RATES.get(symbol, "")
+        unit = self.units[self.names.index(name)]
+        if RATES.get(symbol):
+            unit = f"{unit or 1}{RATES[symbol]}"
         if isinstance(value, str) and unit in MEANING:
             from pydantic_core import PydanticCustomError
 

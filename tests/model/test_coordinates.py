@@ -67,5 +67,7 @@ def test_the_unit_of_a_curvature_is_that_of_its_channel():
     assert arm.mechanism.words["rod.torsion.1"].unit == "rad/m"
     curved = arm.pose("rod.tip", {"rod.bend_y.1": "0.5 1/m"}).position
     np.testing.assert_allclose(curved, arm.pose("rod.tip", {"rod.bend_y.1": 0.5}).position, atol=ROUNDING)
+    rates = [arm.velocity("rod.tip", arm.reference_pose(), {"rod.bend_y.1": x}).linear for x in ("2 1/m/s", 2.0)]
+    np.testing.assert_allclose(*rates, atol=ROUNDING)
     with pytest.raises(ValueError, match="1/m"):
         arm.pose("rod.tip", {"rod.bend_y.1": "1 mm"})
