@@ -125,3 +125,13 @@ def test_an_unknown_method_is_named():
 def test_a_method_that_closes_no_loops_says_which_does():
     with pytest.raises(MethodError, match=r"\('closure'\).*method 'recursive' does"):
         Dynamics("dualemps", method="dense")
+
+
+FEWEST = {"dense": 38, "dual_screw": 35, "dual_screw_frozen": 35, "lagrange": 4}
+"""Robots of the zoo that a method takes at least: one that refuses them all would pass every other test."""
+
+
+@pytest.mark.parametrize("method", OTHERS)
+def test_a_method_takes_most_robots(method):
+    taken = [name for name in zoo.ZOO if not isinstance(by(method, name), MethodError)]
+    assert len(taken) >= FEWEST[method], sorted({*zoo.ZOO} - {*taken})

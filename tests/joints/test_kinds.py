@@ -216,6 +216,74 @@ def test_a_screw_under_its_own_weight_falls_as_a_formula_says():
     assert found == pytest.approx(-m * 9.81 * lead / (J + m * lead**2), rel=1e-12)
 
 
+SMALL = {
+    "helical": {"type": "helical", "pitch": PITCH, "axis": [0.6, 0, 0.8]},
+    "planar": {"type": "planar"},
+}
+
+
+@pytest.mark.parametrize("kind", SMALL)
+def test_closed_forms_know_it(kind):
+    """The symbolic equations of a link on such a joint, with a swinging one behind it, beside the recursion."""
+    links = [
+        {"name": "one", "joint": {"name": "a", "placement": {"position": [0.1, 0, 0.2]}, **SMALL[kind]}, "rigid": BODY},
+        {
+            "name": "two",
+            "joint": {"name": "b", "axis": "y"},
+            "rigid": {"mass": 0.4, "com": [0.2, 0, 0], "inertia": 0.01},
+        },
+    ]
+    robot = pliant.Robot.model_validate({"name": kind, "links": links})
+    arm, closed = pliant.Dynamics(robot), pliant.Dynamics(robot, method="lagrange")
+    rng = np.random.default_rng(2)
+    q, v, a = (rng.uniform(-0.5, 0.5, arm.size) for _ in range(3))
+    np.testing.assert_allclose(closed.forces(q, v, a), arm.forces(q, v, a), atol=ROUNDING)
+    np.testing.assert_allclose(closed.mass_matrix(q), arm.mass_matrix(q), atol=ROUNDING)
+
+
+def test_a_screw_in_a_loop_opens_a_jack():
+    """A scissor jack: the spindle's angle lifts the top by the law of cosines; virtual work gives its torque."""
+    half, lead = 0.3, 0.004 / (2 * np.pi)
+    bar = {"mass": 1e-3, "com": [half / 2, 0, 0], "inertia": [1e-8, 1e-5, 1e-5], "length": half}
+    # a slider on the base, moved by the spindle, and two bars that meet at the load
+    links = [
+        {
+            "name": "nut",
+            "joint": {"name": "spindle", "type": "helical", "pitch": 0.004, "axis": "x", "parent": "base"},
+            "rigid": {"mass": 1e-3, "inertia": 1e-6},
+        },
+        {
+            "name": "roller",
+            "joint": {"name": "free", "axis": "x", "parent": "nut.root", "actuated": False},
+            "rigid": {"mass": 1e-3, "inertia": 1e-6},
+        },
+        {
+            "name": "right",
+            "joint": {"name": "r", "axis": "-y", "parent": "roller.root", "actuated": False},
+            "rigid": bar,
+        },
+        {
+            "name": "left",
+            "joint": {"name": "l", "axis": "-y", "parent": "base", "actuated": False},
+            "rigid": bar,
+            "payloads": [{"mass": 10.0}],
+        },
+    ]
+    loop = {"name": "top", "type": "spherical", "frames": ["right.tip", "left.tip"]}
+    angle = 0.4 / lead
+    pose = {"spindle": angle, "r": np.arccos(-2 / 3), "l": np.arccos(2 / 3)}
+    robot = pliant.Robot.model_validate({"name": "jack", "links": links, "loops": [loop], "pose": pose})
+    arm = pliant.Dynamics(robot)
+    q = arm.reference_pose()
+    x = lead * q[0]
+    height = arm.pose("left.tip", q).position[2]
+    assert height == pytest.approx(np.sqrt(half**2 - (x / 2) ** 2), abs=1e-9)
+    # the load does the work of the torque: tau = m g dz/dangle
+    tau = arm.inverse(q, 0 * q, np.zeros(1)).tau
+    expected = 10.0 * 9.81 * (-x / 4 / height) * lead
+    assert tau[0] == pytest.approx(expected, rel=2e-3)
+
+
 # ---------------------------------------------------------------- words
 
 
