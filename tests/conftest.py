@@ -47,6 +47,12 @@ def pytest_collection_modifyitems(config, items):
     items[:] = [item for item in items if id(item) in kept]
 
 
+def pytest_collection_finish(session):
+    """Tests and modules stay until the end: the collector need not look through them."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_sessionfinish(session, exitstatus):
     """Too many skipped tests are a failure: something that they compare with has gone."""
     most = session.config.getoption("most_skipped")
