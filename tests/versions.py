@@ -22,6 +22,7 @@ import time
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -74,6 +75,7 @@ def _paths() -> Iterator[Path]:
     yield from sorted(Path(root).glob("versions/*/bin/python"))
 
 
+@cache
 def _version(path: Path) -> tuple[int, int, int] | None:
     """Of an interpreter that runs, has been released and is no free-threaded one."""
     try:
