@@ -1,6 +1,6 @@
 # Everything here sets up what it needs in .venv; a second run finds it ready.
 #   make demo    a short tour of the program; pictures go to out/
-#   make test    all tests, in parallel; the tests of one file share what was compiled
+#   make test    all tests, in parallel; they share what was compiled
 #   make test-versions    the tests on every Python here, with the newest and with the oldest packages; PYTHONS="3.12 newest"
 #   make test-processors  the tests that compute, with the arithmetic of other processors
 #   make fuzz    odd files of all kinds and killed runs; SECONDS=600 KILLS=200 SEED=7 for longer, or again
@@ -16,7 +16,8 @@
 PYTHON ?=
 VENV   := .venv
 BIN    := $(VENV)/bin
-PIP     = $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
+# most modules of most packages are never imported: none is compiled before it is
+PIP     = $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-compile
 PLIANT := $(BIN)/pliant
 OUT    := out
 CANDIDATES = $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python)
@@ -70,7 +71,7 @@ demo: $(VENV)/.base
 	@printf 'Next: pliant --help, README.md, docs/index.md\n'
 
 test: $(VENV)/.dev
-	@$(BIN)/python -m pytest -n auto --dist loadfile --timeout 300 $(ARGS)
+	@$(BIN)/python -m pytest -n auto --dist worksteal --timeout 300 $(ARGS)
 
 # PACKAGES=newest or oldest for one of both; ARGS for other options of pytest than --wide
 test-versions: $(VENV)/.dev

@@ -22,7 +22,7 @@ OPTIONS = (
     "--enable-unsafe-swiftshader",
 )
 # seconds for one answer, on a machine under load
-PATIENCE = 60
+PATIENCE = 200
 # file descriptors that the program reads and writes
 READS, WRITES = 3, 4
 # what is said of a page that goes

@@ -30,6 +30,7 @@ WIDE = 3
 def pytest_addoption(parser):
     parser.addoption("--wide", action="store_true", help=f"of every test at most {WIDE} cases: first, last and between")
     parser.addoption("--cases", type=int, metavar="N", help="of every test at most N cases")
+    parser.addoption("--code-cache", metavar="DIR", help="a folder for compiled code that other runs share")
     parser.addoption("--most-skipped", type=int, metavar="N", help="fail where more tests than this are skipped")
 
 
@@ -46,6 +47,12 @@ def pytest_collection_modifyitems(config, items):
     items[:] = [item for item in items if id(item) in kept]
 
 
+def pytest_collection_finish(session):
+    """Tests and modules stay until the end: the collector need not look through them."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_sessionfinish(session, exitstatus):
     """Too many skipped tests are a failure: something that they compare with has gone."""
     most = session.config.getoption("most_skipped")
@@ -59,11 +66,12 @@ def pytest_sessionfinish(session, exitstatus):
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _own_cache(tmp_path_factory):
-    """Compiled modules go to a temporary folder; the parallel workers of one run share it."""
+def _own_cache(tmp_path_factory, pytestconfig):
+    """Compiled modules go to a temporary folder that the workers of one run share, or to the one that is given."""
     place = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         place = place.parent
+    given = pytestconfig.getoption("code_cache")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PLIANT_CACHE", str(place / "pliant-cache"))
+        patch.setenv("PLIANT_CACHE", os.path.abspath(given) if given else str(place / "pliant-cache"))
         yield

@@ -21,6 +21,9 @@ STEP = 1e-30
 STENCIL = np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 0.0, 4 / 5, -1 / 5, 4 / 105, -1 / 280])
 """Central difference of order 8."""
 
+NEGLIGIBLE = 1e-20
+"""Of a sum of order one: far below rounding."""
+
 GAUSS_POINTS = 30
 """Per smooth piece of a beam: far more than the shapes of the zoo need."""
 
@@ -50,11 +53,15 @@ def turn(axis, angle):
 
 
 def exponential(A):
-    """The matrix exponential by its own series: enough terms for four radians."""
+    """The matrix exponential by its own series, until neither a term nor its derivative counts."""
     term = out = np.eye(3)
-    for k in range(1, 40):
+    size, bound, k = np.abs(A).sum(axis=-1).max(), 1.0, 1
+    while bound > NEGLIGIBLE:
         term = term @ A / k
         out = out + term
+        # the derivative of the next term has the size of this one
+        bound *= size / k
+        k += 1
     return out
 
 
@@ -119,6 +126,7 @@ class MaterialPoints:
         self.robot = robot
         self.index = {name: k for k, name in enumerate(coordinates)}
         self.size = len(coordinates)
+        self._known_poses = {}
         self.gravity = np.array(robot.gravity)
         self.parts = [self._part(link, (clouds or {}).get(link.name)) for link in robot.links]
         self.by_name = {part.name: part for part in self.parts}
@@ -301,7 +309,15 @@ class MaterialPoints:
     # ---- kinematics, on complex coordinates
 
     def poses(self, q):
-        """Link -> (R, p) of its frame B."""
+        """Link -> (R, p) of its frame B; the frames of a robot ask for the same coordinates one after the other."""
+        key = q.tobytes()
+        if key not in self._known_poses:
+            if len(self._known_poses) > 2 * self.size:
+                self._known_poses.clear()
+            self._known_poses[key] = self._poses(q)
+        return self._known_poses[key]
+
+    def _poses(self, q):
         out = {}
         for part in self.parts:
             R, p = (np.eye(3), np.zeros(3)) if part.parent == "base" else self._frame(part.parent, part.frame, q, out)

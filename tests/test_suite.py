@@ -40,6 +40,28 @@ def test_the_wide_part_has_cases_of_every_test(tmp_path):
     assert "6 failed, 3 passed" in suite(tmp_path).stdout
 
 
+def test_runs_can_share_what_they_compile(tmp_path):
+    shown = "import os\n\n\ndef test_place():\n    print(f\"in {os.environ['PLIANT_CACHE']}.\")\n"
+    (tmp_path / "test_place.py").write_text(shown)
+    assert f"in {tmp_path / 'shared'}." in suite(tmp_path, "-s", "-k", "place", "--code-cache", "shared").stdout
+    # a folder of its own where none is given
+    assert "/pliant-cache." in suite(tmp_path, "-s", "-k", "place").stdout
+
+
+def test_environments_can_be_made_without_testing(monkeypatch, tmp_path):
+    made = []
+    monkeypatch.setattr(versions, "environment", lambda python, kind: made.append((python.name, kind)) or tmp_path)
+    monkeypatch.setattr(versions, "run", None)
+    given = ["versions.py", "--pythons", "newest", "--packages", "newest", "--only-set-up"]
+    monkeypatch.setattr(sys, "argv", given)
+    assert versions.main() == 0
+    assert made == [(versions.pythons()[-1].name, "newest")]
+    # and none where its Python has been tested
+    monkeypatch.setattr(sys, "argv", [*given, "--besides", str(versions.pythons()[-1].path)])
+    assert versions.main() == 0
+    assert len(made) == 1
+
+
 def test_too_many_skipped_tests_are_a_failure(tmp_path):
     assert suite(tmp_path, "--wide", "--most-skipped", "1").returncode == 0
     told = suite(tmp_path, "--wide", "--most-skipped", "0")

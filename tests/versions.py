@@ -22,6 +22,7 @@ import time
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -74,6 +75,7 @@ def _paths() -> Iterator[Path]:
     yield from sorted(Path(root).glob("versions/*/bin/python"))
 
 
+@cache
 def _version(path: Path) -> tuple[int, int, int] | None:
     """Of an interpreter that runs, has been released and is no free-threaded one."""
     try:
@@ -180,7 +182,8 @@ def environment(python: Python, kind: str) -> Path:
     shutil.rmtree(place, ignore_errors=True)
     subprocess.run([python.path, "-m", "venv", place], check=True)
     pins = oldest(inside, requirements()) if kind == "oldest" else []
-    pip(inside, "--quiet", *pins, "--editable", f"{ROOT}[dev]")
+    # most modules are never imported: none is compiled before it is
+    pip(inside, "--quiet", "--no-compile", *pins, "--editable", f"{ROOT}[dev]")
     mark.write_text(stamp, encoding="utf-8")
     return inside
 
@@ -196,7 +199,7 @@ def installed(inside: Path) -> list[str]:
 
 def run(inside: Path, arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> tuple[bool, str]:
     """Whether the tests pass, and pytest's last line."""
-    command = [inside, "-m", "pytest", "-n", "auto", "--dist", "loadfile", "--timeout", "300", "-q", *arguments]
+    command = [inside, "-m", "pytest", "-n", "auto", "--dist", "worksteal", "--timeout", "300", "-q", *arguments]
     # programs that tests start by name are those of the environment
     path = f"{inside.parent}{os.pathsep}{environment.get('PATH', '')}"
     lines = []
@@ -232,6 +235,7 @@ def main() -> int:
     parser.add_argument("--pythons", nargs="*", default=[], metavar="3.12", help="versions, files, newest or oldest")
     parser.add_argument("--packages", nargs="*", default=KINDS, choices=KINDS)
     parser.add_argument("--besides", metavar="FILE", help="a Python whose newest packages have been tested already")
+    parser.add_argument("--only-set-up", action="store_true", help="make the environments and test nothing")
     parser.add_argument("arguments", nargs="*", help="for pytest, after --; the wide part where none are given")
     options = parser.parse_args()
     tested = _version(Path(options.besides)) if options.besides else None
@@ -243,12 +247,15 @@ def main() -> int:
                 continue
             start = time.monotonic()
             inside = environment(python, kind)
+            if options.only_set_up:
+                continue
             say(f"\nPython {'.'.join(map(str, python.version))}, {kind} packages")
             passed, last = run(inside, options.arguments or ["--wide"])
             good = good and passed
             rows.append((python.name, kind, *installed(inside), last))
             say(f"{time.monotonic() - start:.0f} s")
-    say("\n" + table(rows))
+    if not options.only_set_up:
+        say("\n" + table(rows))
     return 0 if good else 1
 
 

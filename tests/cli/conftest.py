@@ -7,9 +7,11 @@ import sys
 import traceback
 import warnings
 from contextlib import redirect_stderr, redirect_stdout
+from functools import cache
 from pathlib import Path
 
 import pytest
+import typer.main
 
 import pliant
 from pliant.cli.app import main
@@ -18,6 +20,14 @@ ROOT = Path(__file__).parents[2]
 SOURCE = Path(pliant.__file__).parents[1]
 # no command of these tests takes more than a few seconds; the limit is for a machine under load
 LONGEST = 120
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _commands_built_once():
+    """A process builds its commands once; runs without a process of their own would do so hundreds of times."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("typer.main.get_command", cache(typer.main.get_command))
+        yield
 
 
 @pytest.fixture

@@ -20,9 +20,16 @@ def test_every_robot_can_be_drawn(tmp_path, name):
     for draw in (draw_robot, draw_shapes) if any(link.is_flexible for link in robot.links) else (draw_robot,):
         file = tmp_path / f"{draw.__name__}.svg"
         draw(robot, file)
-        first = file.read_bytes()
-        draw(robot, file)
-        assert file.read_bytes() == first, "the same robot gives the same file"
+        assert b"</svg>" in file.read_bytes()
+
+
+@pytest.mark.parametrize("name", ["canadarm", "four-bar", "cibicik-4dof"])
+@pytest.mark.parametrize("draw", [draw_robot, draw_shapes])
+def test_the_same_robot_gives_the_same_file(tmp_path, name, draw):
+    files = [tmp_path / "one.svg", tmp_path / "two.svg"]
+    for file in files:
+        draw(pliant.load(name), file)
+    assert files[0].read_bytes() == files[1].read_bytes()
 
 
 def test_a_floating_robot_with_modal_data_can_be_drawn(tmp_path):

@@ -7,6 +7,7 @@ import pytest
 
 import zoo
 from pliant.dynamics import Dynamics
+from pliant.engine.call import replay
 from pliant.engine.call.evaluator import Evaluator, Program
 from pliant.engine.compile import jit
 from pliant.engine.compile.module import module_ir
@@ -303,6 +304,35 @@ def test_numpy_gives_what_the_compiler_gives(name):
     assert close(compiled.energy(q, v), replayed.energy(q, v))
     several = [np.tile(x, (3, 1)) for x in (q, v, a)]
     assert close(compiled.forces(*several), replayed.forces(*several))
+
+
+def test_robots_of_one_structure_share_what_is_replayed(monkeypatch):
+    """As they share machine code: the second is not traced, and has its own numbers, gravity and variants."""
+    first = zoo.robot("pinned")
+    second = first.set("gravity", (0.0, 0.0, -3.7)).set("two.beam.length", 0.83)
+    (q, v, a), expected = zoo.state(Dynamics(first)), Dynamics(second)
+    monkeypatch.setattr(replay, "_RECENT", {})
+    alone = Dynamics(first, compile="never")
+    before = alone.forces(q, v, a), alone.gravity(q), alone.inverse_derivatives(q, v, a)[0]
+    monkeypatch.setattr(replay, "whole", lambda *_: pytest.fail("traced anew"))
+    replayed = Dynamics(second, compile="never")
+    assert close(expected.forces(q, v, a), replayed.forces(q, v, a))
+    assert close(expected.gravity(q), replayed.gravity(q))
+    assert close(expected.inverse_derivatives(q, v, a)[0], replayed.inverse_derivatives(q, v, a)[0])
+    assert not close(before[0], replayed.forces(q, v, a), 1e-3)
+    # and the first keeps its own
+    assert np.array_equal(alone.forces(q, v, a), before[0])
+    assert np.array_equal(alone.gravity(q), before[1])
+    assert np.array_equal(alone.inverse_derivatives(q, v, a)[0], before[2])
+
+
+def test_few_replayed_functions_are_kept(monkeypatch):
+    monkeypatch.setattr(replay, "_RECENT", {})
+    monkeypatch.setattr(replay, "MOST_RECENT", 2)
+    for name in ("pinned", "satellite", "rigid-7"):
+        robot = Dynamics(zoo.robot(name), compile="never")
+        robot.forces(*zoo.state(robot))
+    assert len(replay._RECENT) == 2
 
 
 def test_denormal_numbers_survive_outside(arm):

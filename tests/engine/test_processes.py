@@ -17,7 +17,7 @@ from pliant.engine.compile import jit
 from pliant.formulations.loops.errors import AssemblyError, SingularConfigurationError
 
 COUNT = 4 * evaluator.GROUP
-PATIENCE = 60.0
+PATIENCE = 200.0
 """Seconds after which a child is taken to wait for ever."""
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork.*:DeprecationWarning")

@@ -105,7 +105,7 @@ def test_no_allocation_and_no_mutable_data(arm, compiler, tmp_path):
         pytest.skip("no nm to look into the object file")
     out = tmp_path / "arm.o"
     subprocess.run([compiler, "-std=c99", "-O0", "-c", source, "-o", out], check=True, timeout=300)
-    run = subprocess.run([nm, out], capture_output=True, text=True, check=True, timeout=60)
+    run = subprocess.run([nm, out], capture_output=True, text=True, check=True, timeout=240)
     symbols = [line.split()[-2:] for line in run.stdout.splitlines()]
     assert not {"b", "B", "d", "D", "C"} & {kind for kind, _ in symbols}, "data that can change"
     undefined = {name for kind, name in symbols if kind == "U"}
@@ -199,7 +199,7 @@ def test_header_in_cpp(arm, tmp_path):
         "arm_generalised(tau, f); return ARM_Q_SHOULDER; }\n"
     )
     flags = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only"]
-    subprocess.run([cpp, "-std=c++11", *flags, tmp_path / "use.cpp"], check=True, timeout=60)
+    subprocess.run([cpp, "-std=c++11", *flags, tmp_path / "use.cpp"], check=True, timeout=240)
 
 
 # ---- what is refused

@@ -81,7 +81,7 @@ def test_refusals(run, tmp_path, words, message):
 
 def test_a_wrong_robot_ends_as_everywhere(tmp_path):
     command = [sys.executable, "-m", "pliant", "export", "nobody", "--to", "c", "-o", str(tmp_path / "arm.c")]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    run = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert run.returncode == WRONG_INPUT
     assert "there is no robot 'nobody'" in run.stderr
     assert "Traceback" not in run.stderr

@@ -14,7 +14,7 @@ BAD = sorted((Path(__file__).parent / "bad").glob("*.yaml"))
 EXPECT = re.compile(rb"^# expect: (?:line (\d+): )?(.*)$", re.MULTILINE)
 # processor seconds; a refusal must not wait for the whole file to be read
 QUICK = 2.0
-"""Seconds of processor time, which a busy machine does not change; a few hundredths are what it takes."""
+"""A few tenths at most are what it takes; a busy machine, whose caches others fill, has needed 0.7."""
 
 
 def expected(file):

@@ -312,13 +312,15 @@ def test_only_kinks_step_in_python(monkeypatch):
         ("two-link-flexible", PULL, {"joint": "elbow", "effort": "abs(sin(200*t))", "start": 0.01, "end": 0.03}),
         ("two-link-flexible", PrescribedMotion(trajectory=PULL.trajectory), PUSH),
         ("two-link-flexible", PrescribedMotion(trajectory=PULL.trajectory), HIT),
-        ("dualemps", PID(kp=1e5, kd=1e4, ki=1e6), {"joint": "q11", "effort": 20.0, "start": 0.01, "end": 0.03}),
+        # its steps in Python are dear: a shorter run, with the same parts before, during and after the disturbance
+        ("dualemps", PID(kp=1e5, kd=1e4, ki=1e6), {"joint": "q11", "effort": 20.0, "start": 0.004, "end": 0.012}),
     ],
     ids=["kinks", "effort on a prescribed joint", "force on a prescribed robot", "closed loops"],
 )
 @pytest.mark.filterwarnings("ignore:gauss is for smooth motion")
 def test_machine_code_and_python_take_turns(robot, drive, disturbance, method, monkeypatch):
-    options = {"drive": drive, "disturbances": [disturbance], "until": 0.04, "method": method, "tolerance": 1e-6}
+    until = 0.016 if robot == "dualemps" else 0.04
+    options = {"drive": drive, "disturbances": [disturbance], "until": until, "method": method, "tolerance": 1e-6}
     options["start"] = Start(links="equilibrium")
     arm = dynamics(pliant.load(robot))
     fast = simulate(arm, **options)

@@ -386,7 +386,7 @@ def test_a_case_that_kills_its_worker_is_the_only_one_that_is_lost(robot, tmp_pa
     distributed = pytest.importorskip("distributed")
     masses = lethal_cases()
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,
     ):
         # otherwise each task is tried three times more

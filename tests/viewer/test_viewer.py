@@ -22,7 +22,7 @@ ROUNDING = 1e-9
 """m: of positions of about one metre."""
 SINGLE = 1e-6
 """m: what the scene keeps is of single precision."""
-PATIENCE = 60.0
+PATIENCE = 200.0
 
 
 @pytest.fixture(scope="module")

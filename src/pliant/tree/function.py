@@ -23,10 +23,8 @@ def make_evaluator(traced: Traced, seeds: tuple[str, ...] = (), compiled: bool =
 
         return Evaluator(Program(*traced, seeds))
     from pliant.engine.call.replay import ReplayEvaluator
-    from pliant.engine.trace.rolled import whole
 
-    carrier = traced.carrier
-    return ReplayEvaluator(whole(*traced, seeds), carrier.gravity, carrier.size)
+    return ReplayEvaluator(*traced, seeds)
 
 
 def quick_property(make: Callable[[Any], Callable[..., Any]]) -> cached_property[Callable[..., Any]]:

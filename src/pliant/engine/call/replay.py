@@ -7,12 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from pliant.algorithm import Algorithm, Carrier
+from pliant.engine.trace.numbers import constants_of
 from pliant.engine.trace.program import Address, RolledProgram
+from pliant.engine.trace.rolled import whole
+from pliant.engine.trace.structure import structure_key
 from pliant.engine.trace.tape import BINARY, STUMPFF, Node, live
 from pliant.spatial import scalars
 
 BLOCK = 5000
 """Statements per compiled block: Python's compiler is slow on very long functions."""
+
+MOST_RECENT = 64
+_RECENT: dict[tuple[str, str, tuple[str, ...]], Callable[..., list[Any]]] = {}
+"""Functions made last in this process."""
 
 
 def python_source(program: RolledProgram) -> list[str]:
@@ -52,9 +60,10 @@ def python_function(program: RolledProgram) -> Callable[..., list[Any]]:
         compile("\n".join(lines[k : k + BLOCK]), f"<{program.name}>", "exec") for k in range(0, len(lines), BLOCK)
     ]
     names = ("constants", "gravity", *program.inputs, *(f"d{seed}" for seed in program.seeds))
+    outputs = program.outputs
 
     def evaluate(*arrays: Sequence[Any]) -> list[Any]:
-        out: list[Any] = [0.0] * program.outputs
+        out: list[Any] = [0.0] * outputs
         scope: dict[str, Any] = {
             "sin": np.sin,
             "cos": np.cos,
@@ -74,15 +83,26 @@ def python_function(program: RolledProgram) -> Callable[..., list[Any]]:
     return evaluate
 
 
+def shared_function(algorithm: Algorithm, tree: Carrier, seeds: tuple[str, ...] = ()) -> Callable[..., list[Any]]:
+    """The function of an algorithm on the whole tree; robots of one structure share it, as they share machine code."""
+    key = (structure_key(tree), algorithm.name, seeds)
+    found = _RECENT.get(key)
+    if found is None:
+        found = _RECENT[key] = python_function(whole(algorithm, tree, seeds))
+        while len(_RECENT) > MOST_RECENT:
+            _RECENT.pop(next(iter(_RECENT)), None)
+    return found
+
+
 class ReplayEvaluator:
     """The interface of ``Evaluator`` on top of a replayed tape."""
 
-    def __init__(self, program: RolledProgram, gravity: Any, size: int) -> None:
-        self._function = python_function(program)
-        self._seeds = program.seeds
-        self.constants = np.array(program.constants)
-        self.gravity = np.array(gravity, dtype=float)
-        self.size = size
+    def __init__(self, algorithm: Algorithm, tree: Carrier, seeds: tuple[str, ...] = ()) -> None:
+        self._function = shared_function(algorithm, tree, seeds)
+        self._seeds = seeds
+        self.constants = constants_of(tree)
+        self.gravity = np.array(tree.gravity, dtype=float)
+        self.size = tree.size
 
     def __call__(self, *inputs: Any) -> Any:
         if not self._seeds:
