@@ -25,7 +25,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from packaging.requirements import Requirement
-from packaging.version import Version
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / ".versions"
@@ -129,42 +128,24 @@ def requirements(extra: str = "dev") -> list[Requirement]:
     return [Requirement(text) for text in out]
 
 
-def pip(python: Path, *arguments: str, fails: bool = True) -> str:
-    """What `pip install` answers; where it fails, the program ends with it."""
-    command = [python, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", *arguments]
+def called(*command: str | Path) -> str:
+    """What a program prints; where it fails, this one ends with its words."""
     answer = subprocess.run(command, capture_output=True, text=True)
-    if fails and answer.returncode:
+    if answer.returncode:
         raise SystemExit(f"{' '.join(map(str, command))}\n{answer.stdout}\n{answer.stderr}")
-    return answer.stderr if answer.returncode else ""
+    return answer.stdout
 
 
-def oldest(python: Path, wanted: Sequence[Requirement]) -> list[str]:
-    """Requirements of the oldest versions that are allowed and come built for this Python, with all that they need."""
-    built = {each.name: _built(python, each) for each in wanted}
-    pins = [f"{name}=={versions[0]}" for name, versions in built.items()]
-    if not pip(python, "--dry-run", "--only-binary=:all:", *pins, fails=False):
-        return pins
-    # packages that need another one that is not built for this Python: the first version that can be had
-    return [_first(python, [f"{name}=={version}" for version in versions]) for name, versions in built.items()]
+def oldest(python: Path) -> list[str]:
+    """Direct dependencies in the oldest versions that are allowed and built for this Python, with all that they need.
 
+    pip knows newest versions only, and with old ones pinned it tries their needs for minutes; uv has a word for it.
+    """
+    from uv import find_uv_bin
 
-def _first(python: Path, pins: Sequence[str]) -> str:
-    """The first of several versions that can be installed on its own."""
-    for pin in pins:
-        if not pip(python, "--dry-run", "--only-binary=:all:", pin, fails=False):
-            return pin
-    raise SystemExit(f"{pins[0]} and newer ones cannot be installed for {python}")
-
-
-def _built(python: Path, requirement: Requirement) -> list[Version]:
-    """The versions that are allowed and built for this Python, oldest first."""
-    # nothing is below 0: the refusal lists what there is
-    refusal = pip(python, "--dry-run", "--no-deps", "--only-binary=:all:", f"{requirement.name}<0", fails=False)
-    listed = re.search(r"from versions: ([^)]+)\)", refusal)
-    versions = [Version(text) for text in (listed[1].split(", ") if listed else ()) if text != "none"]
-    if not any(version in requirement.specifier for version in versions):
-        raise SystemExit(f"no version of {requirement} is built for {python}\n{refusal}")
-    return sorted(version for version in versions if version in requirement.specifier)
+    command = [find_uv_bin(), "pip", "compile", "--quiet", "--no-header", "--no-annotate", "--python", python]
+    wanted = ["--resolution", "lowest-direct", "--only-binary", ":all:", "--extra", "dev", ROOT / "pyproject.toml"]
+    return called(*command, *wanted).splitlines()
 
 
 def environment(python: Python, kind: str) -> Path:
@@ -178,9 +159,10 @@ def environment(python: Python, kind: str) -> Path:
         return inside
     say(f"setting up {place.relative_to(ROOT)} (once)")
     shutil.rmtree(place, ignore_errors=True)
-    subprocess.run([python.path, "-m", "venv", place], check=True)
-    pins = oldest(inside, requirements()) if kind == "oldest" else []
-    pip(inside, "--quiet", *pins, "--editable", f"{ROOT}[dev]")
+    called(python.path, "-m", "venv", place)
+    pins = oldest(inside) if kind == "oldest" else []
+    install = [inside, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
+    called(*install, *pins, "--editable", f"{ROOT}[dev]")
     mark.write_text(stamp, encoding="utf-8")
     return inside
 
