@@ -1,8 +1,8 @@
 """The tests on every Python of the machine, with the newest packages and with the oldest that pyproject.toml allows.
 
-    python tests/versions.py                              all of them, the wide part of the tests
+    python tests/versions.py                              all of them, a case of every test but the LEFT_OUT
     python tests/versions.py --pythons 3.12 newest        some of them
-    python tests/versions.py --packages oldest -- -x      one kind of packages; what follows -- goes to pytest
+    python tests/versions.py --packages oldest -- tests   one kind of packages, all tests: what follows -- is for pytest
 
 Pythons are sought on the path (python3.11 and on) and among pyenv's. Environments are kept in .versions and made anew
 when a Python or the dependencies in pyproject.toml change; `make clean` removes them.
@@ -31,6 +31,11 @@ FOLDER = ROOT / ".versions"
 SHOWN = ("numpy", "scipy", "llvmlite", "pydantic", "typer", "matplotlib")
 """Packages whose versions stand in the table."""
 KINDS = ("newest", "oldest")
+LEFT_OUT = (
+    "documentation", "sweeps", "verification",
+    "test_examples.py", "test_benchmarks.py", "test_fuzzing.py", "test_packaging.py",
+)  # fmt: skip
+"""Tests that start many runs, and use no package that the others do not."""
 
 ASK = """import json, sys, sysconfig
 print(json.dumps([list(sys.version_info), sysconfig.get_config_var("Py_GIL_DISABLED")]))"""
@@ -198,6 +203,11 @@ def run(inside: Path, arguments: Sequence[str], environment: Mapping[str, str] =
     return tests.returncode == 0, ends[-1] if ends else f"ended with code {tests.returncode}"
 
 
+def usual() -> list[str]:
+    """What pytest is told where nothing else is asked for: minutes for each Python."""
+    return ["--cases", "1", *(f"--ignore={ROOT / 'tests' / name}" for name in LEFT_OUT)]
+
+
 def say(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
@@ -214,7 +224,7 @@ def main() -> int:
     parser.add_argument("--pythons", nargs="*", default=[], metavar="3.12", help="versions, files, newest or oldest")
     parser.add_argument("--packages", nargs="*", default=KINDS, choices=KINDS)
     parser.add_argument("--besides", metavar="FILE", help="a Python whose newest packages have been tested already")
-    parser.add_argument("arguments", nargs="*", help="for pytest, after --; the wide part where none are given")
+    parser.add_argument("arguments", nargs="*", help="for pytest, after --; a case of most tests where none are given")
     options = parser.parse_args()
     tested = _version(Path(options.besides)) if options.besides else None
     rows, good = [("Python", "packages", *SHOWN, "tests")], True
@@ -226,7 +236,7 @@ def main() -> int:
             start = time.monotonic()
             inside = environment(python, kind)
             say(f"\nPython {'.'.join(map(str, python.version))}, {kind} packages")
-            passed, last = run(inside, options.arguments or ["--wide"])
+            passed, last = run(inside, options.arguments or usual())
             good = good and passed
             rows.append((python.name, kind, *installed(inside), last))
             say(f"{time.monotonic() - start:.0f} s")
