@@ -136,7 +136,7 @@ class PlanTrial:
         slip, moved = self.J @ (a / scale) + bias, max(_largest(a / scale), _largest(bias), TINY)
         parts = [self._forces(a), self._forces(np.zeros(n)), f]
         missing = (parts[0] - f) * scale
-        lacking = missing - self.J.T @ np.linalg.lstsq(self.J.T, missing)[0]
+        lacking = missing - self.J.T @ np.linalg.lstsq(self.J.T, missing, rcond=None)[0]
         return max(
             _largest(a[driven] - self.given[driven]),
             _largest(slip) / moved,
