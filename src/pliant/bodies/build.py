@@ -220,6 +220,21 @@ def _large_bending(
     return rod(shapes, profile, places, section_inertia=section_inertia, stations=beam.stations, curvature=curve)
 
 
+def rod_of(robot: Robot, name: str, stations: int) -> Rod:
+    """The rod of an exact beam of a robot with another number of stations per segment, without hub and payloads."""
+    link = robot.link(name)
+    beam, profile = _resolved(link, robot), beam_profile(_resolved(link, robot))
+    mounts = _mounts(link, beam, profile)
+
+    def made() -> Rod:
+        followed = beam.model_copy(update={"stations": stations})
+        large = _large_bending(followed, shape_sets(link, robot), profile, mounts)
+        assert isinstance(large, Rod)
+        return large
+
+    return _kept(beam, "rod", link.frames, stations, make=made)
+
+
 def _shape_sets(link: Link, beam: Beam, robot: Robot | None, load: CarriedMass | None) -> list[ShapeSet]:
     profile = beam_profile(beam)
     if beam.modes is not None:

@@ -20,6 +20,7 @@ from pliant.analysis.limits import (
     plane_limits,
     slope_words,
 )
+from pliant.analysis.rod_limits import station_limits
 from pliant.analysis.statics import FrameLoad
 from pliant.dynamics import Dynamics
 from pliant.formulations.robot_damping import ratios_at
@@ -115,6 +116,7 @@ def range_warnings(run: Result, limits: bool, foreseen: Foreseen) -> Iterator[st
     yield from description_limits(run.robot)
     yield from _linearised(run)
     yield from _slopes(run, foreseen.near)
+    yield from station_limits(run.arm, run.q, [f" (at {t:.4g} s)" for t in run.time])
     yield from plane_limits(run.arm, run.q, [f" (at {t:.4g} s)" for t in run.time])
     yield from _axial(run, foreseen)
     yield from _ratios(run)
