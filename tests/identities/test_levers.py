@@ -166,6 +166,19 @@ def test_a_point_mass_on_a_lever(kind):
     assert_same(numbers(arms[0]), numbers(arms[1]))
 
 
+def test_a_hub_on_a_root_that_turns():
+    """The root of pinned shapes turns with them: a hub there does, and so does a link that is fixed to it."""
+    com, moments = (LEVER + R @ COM).tolist(), (R @ INERTIA @ R.T).tolist()
+    hub = RigidPart(mass=MASS, com=com, inertia=moments)
+    arms = [made([arm_link("pinned modes", hub=hub)])]
+    arms += [made([arm_link("pinned modes"), tool("arm.root", LEVER.tolist(), TURN)])]
+    side_of_root = Frame(name="side", x=0.0, position=LEVER.tolist(), rotation=TURN)
+    arms += [made([arm_link("pinned modes", frames=(side_of_root,)), tool("arm.side")])]
+    known = numbers(arms[0])
+    for arm in arms[1:]:
+        assert_same(numbers(arm), known)
+
+
 @pytest.mark.parametrize("joint", JOINTS)
 @pytest.mark.parametrize("kind", ["linear modes", "second-order elements", "exact modes"])
 def test_a_joint_on_a_lever(kind, joint):
