@@ -84,10 +84,7 @@ class _Matrices:
 
     def first(self, n: int) -> _Matrices:
         """Those of the first n shapes alone."""
-        frames = {
-            name: Attachment(at.position, at.rotation, at.Phi_d[:, :n], at.Phi_r[:, :n])
-            for name, at in self.frames.items()
-        }
+        frames = {name: at.combined(np.eye(len(self.weight))[:, :n]) for name, at in self.frames.items()}
         return _Matrices(self.K[:n, :n], self.M[:n, :n], self.weight[:n], frames)
 
     def rows(self) -> Array:
