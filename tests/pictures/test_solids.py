@@ -157,7 +157,7 @@ def test_loads_do_not_hide_their_beam(name):
     # and they are seen beside it
     assert min(size.max() for size in loads) > 0.02 * length
     # the hub of the boom stays as slender as its inertia says
-    if hub.inertia is not None:
+    if name == "boom":
         true = np.ptp(weight("", hub.mass, np.diag([8e3, 6e4, 6e4]), 0.01)[0].offsets, axis=0)
         assert np.sort(loads[0]) / loads[0].max() == pytest.approx(np.sort(true) / true.max())
 
