@@ -39,7 +39,7 @@ def equilibrium(
 
     import pliant
     from pliant.analysis.equilibrium import state_of_rest
-    from pliant.analysis.left_out import left_out
+    from pliant.analysis.left_out import left_out, too_stiff
     from pliant.dynamics import Dynamics
     from pliant.model.plausible import description_limits
 
@@ -66,7 +66,7 @@ def equilibrium(
     emit(f"[bold]{plain(loaded.name)}[/]: equilibrium, {how}; {moved}", *tables)
     joints = {name: float(q[arm.names.index(name)]) for name in loaded.joint_coordinates}
     richer = [] if rates or off else left_out(loaded, joints, loads=loads, followers=followers)
-    warn([*description_limits(loaded), *found.warnings, *richer])
+    warn([*description_limits(loaded), *found.warnings, *richer, *too_stiff(loaded)])
     if csv is not None:
         from pliant.results.tables import write_rows
 

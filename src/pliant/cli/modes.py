@@ -74,7 +74,7 @@ def modes(
     """Natural frequencies of a robot at a configuration, bent as gravity bends it."""
     import pliant
     from pliant.analysis.equilibrium import settle
-    from pliant.analysis.left_out import left_out
+    from pliant.analysis.left_out import left_out, too_stiff
     from pliant.analysis.modes import vibration_modes
     from pliant.dynamics import Dynamics
     from pliant.model.errors import ModelError
@@ -133,7 +133,9 @@ def modes(
     joints = _values(loaded, at or [])
     finer = [] if rates or loads or followers else _convergence(arm, joints, free, convergence, count)
     richer = [] if rates else left_out(loaded, joints, locked=not free, loads=loads, followers=followers)
-    warn([*description_limits(loaded), *found.warnings, *finer, *richer])
+    # frequencies that move tell more than a deflection
+    stiff = [] if finer else too_stiff(loaded)
+    warn([*description_limits(loaded), *found.warnings, *finer, *richer, *stiff])
     if csv is not None:
         from pliant.analysis.modes import MODE_COLUMNS
         from pliant.results.tables import write_rows

@@ -183,11 +183,12 @@ def _summary(result: Result) -> None:
 
 
 def _left_out(result: Result) -> list[str]:
-    """Families of shapes that would change the robot where the run began."""
-    from pliant.analysis.left_out import left_out
+    """Families of shapes that would change the robot where the run began, and shapes that are too stiff."""
+    from pliant.analysis.left_out import left_out, too_stiff
 
     joints = result.robot.joint_coordinates
-    return left_out(result.robot, {name: float(result.q[0][result.arm.names.index(name)]) for name in joints})
+    begin = {name: float(result.q[0][result.arm.names.index(name)]) for name in joints}
+    return [*left_out(result.robot, begin), *too_stiff(result.robot)]
 
 
 def _write(
