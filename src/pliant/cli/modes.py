@@ -113,6 +113,8 @@ def modes(
         raise
     except ValueError as error:
         refuse(str(error))
+    if convergence:
+        _check_convergence(loaded, {"--load": load, "--follower": follower, "--rate": rate})
     q = configuration_of(arm, at or [])
     try:
         loads, followers = loads_of("--load", load or []), loads_of("--follower", follower or [])
@@ -131,7 +133,7 @@ def modes(
     emit(title, *where, _rows(found, count))
     # finer and richer links are compared at rest
     joints = _values(loaded, at or [])
-    finer = [] if rates or loads or followers else _convergence(arm, joints, free, convergence, count)
+    finer = [] if rates or loads or followers else [*_convergence(arm, joints, free, convergence, count)]
     richer = [] if rates else left_out(loaded, joints, locked=not free, loads=loads, followers=followers)
     # frequencies that move tell more than a deflection
     stiff = [] if finer else too_stiff(loaded)
@@ -155,6 +157,16 @@ def configuration_of(arm: Dynamics, given: list[str]) -> Floats:
     for name, value in _values(arm.robot, given).items():
         q[arm.names.index(name)] = value
     return q
+
+
+def _check_convergence(robot: Robot, others: dict[str, list[str] | None]) -> None:
+    """Refuse comparisons with finer links that nobody makes."""
+    from pliant.analysis.convergence import can_be_refined
+
+    if given := [name for name, values in others.items() if values]:
+        refuse(f"--convergence: finer links are compared at rest and without loads; leave {', '.join(given)} out")
+    if not can_be_refined(robot):
+        refuse(f"--convergence: '{robot.name}' has no link that could be finer (rigid ones, modal data, user shapes)")
 
 
 def _convergence(arm: Dynamics, joints: dict[str, float], free: bool, shown: bool, count: int) -> Iterator[str]:
