@@ -73,6 +73,16 @@ def simulate(
 ) -> None:
     """Simulate a study and keep the run; Ctrl-C keeps what is there, and --resume goes on."""
     if list_studies:
+        others = {
+            study: study,
+            "--until": until,
+            "--method": method,
+            "--output": output,
+            "--plot": plot,
+            "--film": film,
+        }
+        if given := [str(name) for name, value in others.items() if value is not None]:
+            refuse(f"--list shows the bundled studies and runs none; leave {', '.join(given)} out")
         _list()
         return
     if study is None:
