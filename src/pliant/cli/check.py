@@ -177,7 +177,7 @@ def _at_rest(robot: Robot) -> Iterator[str]:
     """What is beyond the limits of the model where gravity alone bends the robot in its reference pose."""
     import pliant
     from pliant.analysis.equilibrium import state_of_rest
-    from pliant.analysis.left_out import left_out
+    from pliant.analysis.left_out import left_out, too_stiff
 
     if not any(link.is_flexible for link in robot.links):
         return
@@ -185,6 +185,7 @@ def _at_rest(robot: Robot) -> Iterator[str]:
     if arm.size > MOST_AT_REST:
         return
     yield from left_out(robot)
+    yield from too_stiff(robot)
     if not any(robot.gravity):
         return
     try:
