@@ -178,7 +178,6 @@ def outcome(study: Study) -> Outcome:
     apart = np.abs(found.q[:n, moving] - exact.q[:n, moving]).max(axis=0) / scale
     k = int(np.argmax(apart))
     told = bool(run.trouble) or any("times the tolerance" in text for text in found.warnings)
-    estimate = getattr(run, "accuracy", None)
     return Outcome(
         run.method,
         float(apart[k]),
@@ -186,7 +185,7 @@ def outcome(study: Study) -> Outcome:
         told,
         int(found.info.statistics["steps"]),
         seconds,
-        float("nan") if estimate is None else estimate.largest(run.integrator),
+        run.accuracy.reached(run.integrator)[0],
     )
 
 
