@@ -22,8 +22,8 @@ from pliant.engine.backends.flow import Flow
 from pliant.engine.backends.llvm_ir import number
 from pliant.engine.stepping.implicit import (
     Trial,
-    change_of_error,
     change_work,
+    changes_of_errors,
     evaluate_residual,
     keep_largest,
     newton_iteration,
@@ -148,8 +148,7 @@ def esdirk_ir(n: int, rest: int, turning: Sequence[int] = ()) -> str:
     def carry(t: str, part: str) -> None:
         """Carry the error of the run over the step that was taken, and add its own."""
 
-        at = (q, v, a, z)
-        change = partial(change_of_error, w, t, part, at, (S, pivots), scratch)
+        change = changes_of_errors(w, n, rest, t, part, trial._replace(q=q, v=v, a=a, z=z), scratch)
         # what is carried: e + 4 G e + 4 G^2 e - 4/3 G^3 e, then G of the rest
         source = carried
         for target in (g1, g2, g3):

@@ -25,6 +25,9 @@ SLOWEST, FASTEST, SAFETY = 0.25, 2.0, 0.8
 GAIN, MEMORY = 0.2 / 3, 0.1 / 3
 """Exponents of the error and of its change, as in ``integrators``, for a local error of third order."""
 LEAST_ERROR = 1e-4
+MOVED, LEAST_RELATIVE = 1e-3, 1e-9
+"""Part of the tolerance by which a state is moved along an error, so that stops which are touched stay so, and the least
+relative tolerance that counts there: smaller ones are near rounding."""
 PHASE = (1 / 12, 3 / 8)
 """Error of a step of generalised-alpha, in h^3 times the third derivative of the state: the first number and the second
 times (alpha_f - alpha_m)^2, as the amplification of slow vibrations has it."""
@@ -197,42 +200,61 @@ def newton_iteration(
 
 
 def change_ir(n: int, rest: int) -> str:
-    """``change(context, t, p, q, v, a, z, x, S, pivots, out, scratch)``: G x = ((1 - p J)^-1 - 1) x.
+    """``change(context, t, p, q, v, a, z, x, S, pivots, out, scratch, tolerance, relative)``: G x = ((1 - p J)^-1 - 1) x.
 
     J is the Jacobian of the equations of motion as x' = J x for small changes x = (q, v) beside a state that satisfies
     them, and S its factorised Newton matrix for c_v = 1/p and c_a = 1/p^2. One residual and one solution with S: the
-    backward Euler step of x by p, without x itself.
+    backward Euler step of x by p, without x itself. The state is moved by a small part of its tolerance along x.
 
-    scratch  q, v, a, residual (n each), rates (rest)
+    scratch  q, v, a, residual (n each), rates (rest), residual of the state itself (n)
     """
     w = Flow()
     q1, v1, a1, r, rates = (w.at("%scratch", k) for k in (0, n, 2 * n, 3 * n, 4 * n))
     x_v = w.at("%delta", n)
+
+    def moved(i: str) -> str:
+        return w.fadd(w.read("%delta", i), w.fmul("%p", w.read(x_v, i)))
+
+    size = w.variable("double", number(MOVED))
+    least = w.fmax("%relative", number(LEAST_RELATIVE))
     with w.repeat(n) as i:
-        rate = w.read(x_v, i)
-        moved = w.fadd(w.read("%delta", i), w.fmul("%p", rate))
-        w.write(w.fadd(w.read("%q", i), moved), q1, i)
-        w.write(w.fadd(w.read("%v", i), rate), v1, i)
+        scale = w.fadd(w.read("%tolerance", i), w.fmul(least, w.fabs(w.read("%q", i))))
+        w.put("double", w.fmax(w.get("double", size), w.fdiv(w.fabs(moved(i)), scale)), size)
+    part = w.fdiv(number(MOVED), w.get("double", size))
+    with w.repeat(n) as i:
+        w.write(w.fadd(w.read("%q", i), w.fmul(part, moved(i))), q1, i)
+        w.write(w.fadd(w.read("%v", i), w.fmul(part, w.read(x_v, i))), v1, i)
         w.write(w.read("%a", i), a1, i)
     state = ", ".join(f"ptr {each}" for each in (q1, v1, a1, "%z", r, rates))
     w.do(f"call void @residual(ptr %context, double %t, {state})")
+    # what Newton's method has left is no change
+    with w.repeat(n) as i:
+        w.write(w.fsub(w.read(r, i), w.read(w.at("%scratch", 4 * n + rest), i)), r, i)
     w.do(f"call void @lu_solve(ptr %S, ptr %pivots, ptr {r}, i64 {n})")
     with w.repeat(n) as i:
-        d = w.read(r, i)
+        d = w.fdiv(w.read(r, i), part)
         w.write(w.fsub(w.fmul("%p", w.read(x_v, i)), d), "%out", i)
         w.write(w.fdiv(w.fsub(number(0.0), d), "%p"), w.at("%out", n), i)
-    pointers = ("q", "v", "a", "z", "delta", "S", "pivots", "out", "scratch")
-    arguments = ", ".join(["ptr %context", "double %t", "double %p", *(f"ptr %{each}" for each in pointers)])
-    return w.text("change", arguments, attributes="internal")
+    pointers = ("q", "v", "a", "z", "delta", "S", "pivots", "out", "scratch", "tolerance")
+    doubles = ("double %t", "double %p", *(f"ptr %{each}" for each in pointers), "double %relative")
+    return w.text("change", ", ".join(["ptr %context", *doubles]), attributes="internal")
 
 
-def change_of_error(
-    w: Stepping, t: str, p: str, state: Sequence[str], matrix: Sequence[str], scratch: str, x: str, out: str
-) -> None:
-    """Call ``change`` beside a state (q, v, a, z) with a factorised matrix (S, pivots)."""
-    pointers = ", ".join(f"ptr {each}" for each in (*state, x, *matrix, out, scratch))
-    w.do(f"call void @change(ptr %context, double {t}, double {p}, {pointers})")
-    w.count(Clock.CALLS)
+def changes_of_errors(
+    w: Stepping, n: int, rest: int, t: str, p: str, trial: Trial, scratch: str
+) -> Callable[[str, str], None]:
+    """``change`` of errors beside a state, with its matrix: a function of the places of an error and of the result."""
+    base, rates = w.at(scratch, 4 * n + rest), w.at(scratch, 4 * n)
+    evaluate_residual(w, trial._replace(residual=base, rates=rates), t)
+
+    def change(x: str, out: str) -> None:
+        arrays = (trial.q, trial.v, trial.a, trial.z, x, trial.matrix, trial.pivots, out, scratch, "%tolerance")
+        pointers = ", ".join(f"ptr {each}" for each in arrays)
+        relative = w.clock(Clock.RELATIVE)
+        w.do(f"call void @change(ptr %context, double {t}, double {p}, {pointers}, double {relative})")
+        w.count(Clock.CALLS)
+
+    return change
 
 
 def keep_largest(w: Stepping, n: int, error: str, largest: str) -> None:
@@ -243,7 +265,7 @@ def keep_largest(w: Stepping, n: int, error: str, largest: str) -> None:
 
 def change_work(n: int, rest: int) -> int:
     """Doubles of scratch."""
-    return 4 * n + rest
+    return 5 * n + rest
 
 
 def step_of_matrix(w: Stepping) -> str:
@@ -294,7 +316,7 @@ def generalised_alpha_ir(n: int, rest: int, turning: Sequence[int] = ()) -> str:
         ratio, delta = w.fdiv(h, p), w.fsub(alpha_f, alpha_m)
         own = w.fadd(number(PHASE[0]), w.fmul(number(PHASE[1]), w.fmul(delta, delta)))
         own = w.fmul(own, w.fmul(ratio, ratio))
-        change = partial(change_of_error, w, t, p, (q, v, a, z), (S, pivots), scratch)
+        change = changes_of_errors(w, n, rest, t, p, trial._replace(q=q, v=v, a=a, z=z), scratch)
         change(moved, g)
         with w.repeat(2 * n) as i:
             w.write(w.fadd(w.fmul(own, w.read(g, i)), w.fmul(ratio, w.read(carried, i))), moved, i)

@@ -96,12 +96,12 @@ class ESDIRK(ImplicitIntegrator):
         """Carry the error of the run over a step that was taken, and add its own."""
         n = self.equations.count
         g, error = self.carried[: 2 * n], self.carried[: 2 * n].copy()
-        a, part = self.f[n : 2 * n], h * DIAGONAL
+        change = self.changes(self.f[n : 2 * n], h * DIAGONAL)
         *weights, last = CARRIED
         for weight in weights:
-            g = self.change(g, a, part)
+            g = change(g)
             error += weight * g
-        self.carry(error + self.change(OF_ESTIMATE * lost + last * g, a, part))
+        self.carry(error + change(OF_ESTIMATE * lost + last * g))
 
     def _error(self, y: Floats, K: Floats, h: float) -> float:
         """Weighted errors of the coordinates, and of what the rates make of them within a stage."""

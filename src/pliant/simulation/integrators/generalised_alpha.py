@@ -119,8 +119,8 @@ class GeneralisedAlpha(ImplicitIntegrator):
         part = self.factored_h * sqrt(self.beta * (1 - self.alpha_f) / (1 - self.alpha_m))
         ratio = h / part
         own = (PHASE[0] + PHASE[1] * (self.alpha_f - self.alpha_m) ** 2) * ratio * ratio
-        error = self.carried[: 2 * self.equations.count]
-        self.carry(error + self.change(own * self.change(moved, self.a, part) + ratio * error, self.a, part))
+        error, change = self.carried[: 2 * self.equations.count], self.changes(self.a, part)
+        self.carry(error + change(own * change(moved) + ratio * error))
 
     def _solve(self, t: float, h: float) -> _Trial | None:
         """Newton iterations for one step; None if they do not converge."""

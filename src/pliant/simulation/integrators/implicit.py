@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from pliant.engine.stepping.implicit import LEAST_RELATIVE, MOVED
 from pliant.simulation.integrators.integrator import Floats, Integrator, Settings
 from pliant.simulation.state_equations import StateEquations
 
@@ -34,17 +35,30 @@ class ImplicitIntegrator(Integrator):
     def errors(self) -> Floats | None:
         return self.carried[2 * self.equations.count :]
 
-    def change(self, x: Floats, a: Floats, part: float) -> Floats:
+    def changes(self, a: Floats, part: float) -> Callable[[Floats], Floats]:
         """G x = ((1 - part J)^-1 - 1) x of small changes (q, v) of the state now, whose accelerations are a.
 
         The factorised matrix is that of a backward Euler step by ``part``, for changes of accelerations.
         """
-        n, y = self.equations.count, self.y.copy()
-        y[:n] += x[:n] + part * x[n:]
-        y[n : 2 * n] += x[n:]
-        self.statistics.evaluations += 1
-        d = part * self.solve(self.equations.residual(self.t, y, a)[0])
-        return np.concatenate([part * (x[n:] - d), -d])
+        n, tolerance = self.equations.count, self.settings.tolerance
+        allowed = tolerance.absolute[:n] + max(tolerance.relative, LEAST_RELATIVE) * np.abs(self.y[:n])
+
+        def residual(y: Floats) -> Floats:
+            self.statistics.evaluations += 1
+            return self.equations.residual(self.t, y, a)[0]
+
+        # what Newton's method has left is no change
+        rest = residual(self.y)
+
+        def change(x: Floats) -> Floats:
+            moved, y = x[:n] + part * x[n:], self.y.copy()
+            scale = MOVED / max(float(np.max(np.abs(moved) / allowed, initial=0.0)), MOVED)
+            y[:n] += scale * moved
+            y[n : 2 * n] += scale * x[n:]
+            d = part / scale * self.solve(residual(y) - rest)
+            return np.concatenate([part * (x[n:] - d), -d])
+
+        return change
 
     def carry(self, error: Floats) -> None:
         """The error of the run is now this one, of coordinates and rates."""
