@@ -5,8 +5,8 @@
 
 An arm has one to three links that bend, some of them twist or stretch; a study has any drive, loads that come and go,
 a start at rest or with bent links, and any tolerance. The error of a run is the largest difference of a coordinate from
-that of the reference over all samples, over what the tolerance allows of it: absolute + relative times its largest value.
-A run that is off by more than BEYOND of these units, and does not say so, is a finding.
+that of the reference over all samples, over what the tolerance allows of it: absolute + relative times its largest
+value. A run that is off by more than BEYOND of these units, and does not say so, is a finding.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _drive(rng: np.random.Generator, names: list[str], pose: dict[str, float], u
         return None
     if kind == "given":
         at, size = float(rng.uniform(0.1, 0.6)) * until, float(rng.uniform(0.5, 5.0))
-        return {"given": {"joints": {name: f"{size} * step(t - {at}) - {size / 2}" for name in names}}}
+        return {"given": {"joints": dict.fromkeys(names, f"{size} * step(t - {at}) - {size / 2}")}}
     paths: dict[str, Any] = {
         "steps": {"steps": {"points": [{"time": float(rng.uniform(0, 0.5)) * until, "to": to}]}},
         "trapezoidal": {"trapezoidal": {"to": to, "duration": duration, "ramp": 0.3}},
@@ -220,10 +220,11 @@ def main() -> None:
     for method in sorted({it.method for it in found}):
         own = [it for it in found if it.method == method]
         off = [it for it in own if it.error > BEYOND]
+        spoke = sum(it.told and it.error <= BEYOND for it in own)
         sys.stdout.write(
             f"{method}: {len(own)} runs, {len(off)} off by more than {BEYOND:g} times the tolerance, "
-            f"{sum(not it.told for it in off)} of them untold; {sum(it.told for it in own) - sum(it.told for it in off)}"
-            f" told without need; largest untold {max((it.error for it in own if not it.told), default=0.0):.3g}\n"
+            f"{sum(not it.told for it in off)} of them untold; {spoke} others spoke of their error; largest untold "
+            f"{np.nanmax([0.0, *(it.error for it in own if not it.told)]):.3g}\n"
         )
 
 

@@ -1,8 +1,8 @@
 """What a run reached: the errors of its steps, carried on to its end, against its tolerance.
 
-A tolerance is kept step by step. Errors of vibrations that last add up, and vibrations that are faster than implicit steps
-are erased by them: the run may then be off by much more than its tolerance. Implicit methods carry the errors of their
-steps along (``Integrator.errors``); where these become large, the run says so.
+A tolerance is kept step by step. Errors of vibrations that last add up, and vibrations that are faster than implicit
+steps are erased by them: the run may then be off by much more than its tolerance. Implicit methods carry the errors of
+their steps along (``Integrator.errors``); where these become large, the run says so.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ class AccuracyWatch:
     The error of a coordinate is measured in absolute + relative tolerance times its largest value in the run.
     """
 
-    def __init__(self, equations: StateEquations, tolerance: Tolerance) -> None:
+    def __init__(self, equations: StateEquations, tolerance: Tolerance, method: str) -> None:
         self.equations, self.tolerance = equations, tolerance
+        self._looks = method in FINER
         self._largest = np.zeros(equations.count)
         self._touched = inf
         place = {int(i): k for k, i in enumerate(equations.moving)}
@@ -47,6 +48,8 @@ class AccuracyWatch:
 
     def take(self, piece: Piece) -> None:
         """Follow a piece."""
+        if not self._looks:
+            return
         q = piece.knot_states[:, self.equations.layout.q]
         self._largest = np.maximum(self._largest, np.abs(q).max(axis=0, initial=0.0))
         for k, low, high in self._stops:
@@ -65,13 +68,13 @@ class AccuracyWatch:
 
     def words(self, integrator: Integrator | None) -> str:
         """How far off the run is, where that is much more than its tolerance, and what to do; else nothing."""
-        if integrator is None or integrator.errors is None:
+        if integrator is None or integrator.errors is None or not self._looks:
             return ""
         if self._touched < inf:
             return (
-                f"a stop is touched at {self._touched:.4g} s: what steps of {integrator.name} lose at such kinks is not "
-                "estimated, and may be hundreds of times the tolerance; compare with method: dop853, or with tolerance: "
-                f"{max(0.1 * self.tolerance.relative, FINEST):.0e}"
+                f"a stop is touched at {self._touched:.4g} s: what steps of {integrator.name} lose at such kinks is "
+                "not estimated, and may be hundreds of times the tolerance; compare with method: dop853, or with "
+                f"tolerance: {max(0.1 * self.tolerance.relative, FINEST):.0e}"
             )
         times, k, error = self.reached(integrator)
         rough = kinks(self.equations)

@@ -126,7 +126,7 @@ class Run:
         self._extremes: Mapping[str, Extreme] = {}
         self.breaks = [t for t in self.equations.breaks if 0 < t < study.until]
         self.growth = GrowthWatch(self.equations, self.method)
-        self.accuracy = AccuracyWatch(self.equations, allowed)
+        self.accuracy = AccuracyWatch(self.equations, allowed, self.method)
         self.segment = (0.0, 0.0)
         self.happenings: list[Happening] = []
         self.integrator: Integrator | None = None
@@ -377,6 +377,7 @@ class Run:
             self.peaks.recall(part("peaks"))
         self.growth = GrowthWatch(self.equations, self.method)
         self.growth.recall(own["growth"])
+        self.accuracy = AccuracyWatch(self.equations, self.settings.tolerance, self.method)
         self.accuracy.recall(own["accuracy"])
         self.passages.recall(own["passages"])
         self.watch.before = own["excesses"].tolist() or None

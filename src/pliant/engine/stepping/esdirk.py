@@ -43,14 +43,14 @@ GAIN, MEMORY = 0.3 / LOCAL, 0.2 / LOCAL
 """Exponents of the error and of its change, as in ``integrators``."""
 LEAST_ERROR = 1e-4
 OF_SOLUTION = 4.0
-"""Weight of the embedded method's error in step control: that of the solution is as large for vibrations of which a step
-takes about a radian."""
+"""Weight of the embedded method's error in step control: where a step goes about a radian of a vibration, the error of
+the solution is so many times as large."""
 OF_ESTIMATE = 15.2
 """Error of a step over G of the embedded method's, G = (1 - h/4 J)^-1 - 1: within a factor of 2.5 for vibrations of any
 rate ..."""
 CARRIED = (4.0, 4.0, -4 / 3, -5 / 3)
-"""... and how the errors of earlier steps are carried on: by 1 + 4 G + 4 G^2 - 4/3 G^3 - 5/3 G^4. Of third order: resolved
-vibrations keep size and phase, and what is faster than the steps is forgotten, by a third with each of them."""
+"""... and how the errors of earlier steps are carried on: by 1 + 4 G + 4 G^2 - 4/3 G^3 - 5/3 G^4. Of third order:
+resolved vibrations keep size and phase; of what is faster than the steps each of them forgets a third."""
 
 
 GUESSES = ((), (0,), (0, 1), (0, 1, 2), (0, 1, 3), (2, 3, 4))

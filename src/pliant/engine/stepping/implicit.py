@@ -26,8 +26,8 @@ GAIN, MEMORY = 0.2 / 3, 0.1 / 3
 """Exponents of the error and of its change, as in ``integrators``, for a local error of third order."""
 LEAST_ERROR = 1e-4
 MOVED, LEAST_RELATIVE = 1e-3, 1e-9
-"""Part of the tolerance by which a state is moved along an error, so that stops which are touched stay so, and the least
-relative tolerance that counts there: smaller ones are near rounding."""
+"""Part of the tolerance by which a state is moved along an error, and the least relative tolerance that counts there:
+smaller ones are near rounding."""
 PHASE = (1 / 12, 3 / 8)
 """Error of a step of generalised-alpha, in h^3 times the third derivative of the state: the first number and the second
 times (alpha_f - alpha_m)^2, as the amplification of slow vibrations has it."""
@@ -200,11 +200,11 @@ def newton_iteration(
 
 
 def change_ir(n: int, rest: int) -> str:
-    """``change(context, t, p, q, v, a, z, x, S, pivots, out, scratch, tolerance, relative)``: G x = ((1 - p J)^-1 - 1) x.
+    """``change(context, t, p, q, v, a, z, x, S, pivots, out, scratch, tolerance, relative)``: G x to ``out``.
 
-    J is the Jacobian of the equations of motion as x' = J x for small changes x = (q, v) beside a state that satisfies
-    them, and S its factorised Newton matrix for c_v = 1/p and c_a = 1/p^2. One residual and one solution with S: the
-    backward Euler step of x by p, without x itself. The state is moved by a small part of its tolerance along x.
+    G = (1 - p J)^-1 - 1 is what a backward Euler step by p adds to a small change x = (q, v) of a state, x' = J x, and
+    S the factorised Newton matrix for c_v = 1/p and c_a = 1/p^2. It takes one residual, of the state moved by a small
+    part of its tolerance along x, and one solution with S.
 
     scratch  q, v, a, residual (n each), rates (rest), residual of the state itself (n)
     """
@@ -311,7 +311,7 @@ def generalised_alpha_ir(n: int, rest: int, turning: Sequence[int] = ()) -> str:
         w.keep_knot(("%x", states), (v, n), (a, n), (rates, rest))
 
     def carry(t: str, h: str, c_a: str) -> None:
-        """Carry the error of the run over the step that was taken, e + h/p G e, and add its own, c (h/p)^2 G^2 change."""
+        """Carry the error e over a step that was taken, e + h/p G e, and add its own, c (h/p)^2 G^2 (x1 - x0)."""
         p = w.fdiv(number(1.0), w.sqrt(c_a))
         ratio, delta = w.fdiv(h, p), w.fsub(alpha_f, alpha_m)
         own = w.fadd(number(PHASE[0]), w.fmul(number(PHASE[1]), w.fmul(delta, delta)))

@@ -217,7 +217,10 @@ class ImplicitSystem(DrivenSystem):
     def advance(self, method: str, clock: Floats, x: Floats, tolerance: Floats, knots: Floats) -> Status:
         """Advance x in place until clock[END] or as many steps as there are knots for.
 
+        x          states, accelerations (generalised-alpha: also filtered ones), errors of coordinates and rates, and
+                   the largest errors of the coordinates so far
         tolerance  absolute, of all states; infinite for energies, which follow
         """
+        assert len(x) == self.states + (4 if method == "esdirk" else 5) * self.layout.count
         arrays = (self._context, clock, x, tolerance, self.work, knots)
         return Status(self._advance[method](*(a.ctypes.data for a in arrays), len(knots) - 1))

@@ -427,7 +427,7 @@ class _CompiledImplicit(CompiledIntegrator):
         return A
 
     def memory(self) -> dict[str, Any]:
-        return {**super().memory(), "tail": self._tail, "carried": self.carried}
+        return {**super().memory(), "tail": self._tail, "carried": self.carried.copy()}
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         super().recall(memory)

@@ -71,8 +71,8 @@ class ImplicitIntegrator(Integrator):
         return min(self.h, self.settings.max_step)
 
     def memory(self) -> dict[str, Any]:
-        own = {"derivatives": self.derivatives, "h": np.array([self.h, self.factored_h]), "carried": self.carried}
-        return {**super().memory(), **own}
+        own = {"derivatives": self.derivatives, "h": np.array([self.h, self.factored_h])}
+        return {**super().memory(), **own, "carried": self.carried.copy()}
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         super().recall(memory)
