@@ -108,7 +108,8 @@ def _drive(rng: np.random.Generator, names: list[str], pose: dict[str, float], u
     kp, kd = float(rng.uniform(50, 500)), float(rng.uniform(5, 50))
     pid = {"trajectory": path, "kp": kp, "kd": kd, "gravity": "desired"}
     if rng.random() < 0.15:
-        pid["sampling"] = {"period": max(0.002, until / 200), "delay": 0.0}
+        # gains that a computer of this pace can hold the lightest joint with
+        pid |= {"sampling": {"period": 0.001}, "kp": 0.02 * kp, "kd": 0.01 * kd}
     return {"pid": pid}
 
 

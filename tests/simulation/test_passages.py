@@ -88,7 +88,8 @@ def test_resumed_runs_end_where_the_whole_one_does(method, monkeypatch):
         run.recall(memory, samples)
     assert cuts > 5
     assert run.trouble == whole.trouble
-    assert run.recorder.samples() == whole.recorder.samples()
+    assert run.t == whole.t
+    np.testing.assert_array_equal(run.integrator.y, whole.integrator.y)
 
 
 @pytest.mark.filterwarnings("ignore:the run is off by")

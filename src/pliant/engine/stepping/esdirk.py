@@ -42,8 +42,8 @@ SLOWEST, FASTEST, SAFETY = 0.2, 2.5, 0.8
 GAIN, MEMORY = 0.3 / LOCAL, 0.2 / LOCAL
 """Exponents of the error and of its change, as in ``integrators``."""
 LEAST_ERROR = 1e-4
-OF_SOLUTION = 4.0
-"""Weight of the embedded method's error in step control: where a step goes about a radian of a vibration, the error of
+OF_SOLUTION = 2.0
+"""Weight of the embedded method's error in step control: where a step goes half a radian of a vibration, the error of
 the solution is so many times as large."""
 OF_ESTIMATE = 15.2
 """Error of a step over G of the embedded method's, G = (1 - h/4 J)^-1 - 1: within a factor of 2.5 for vibrations of any
