@@ -275,7 +275,7 @@ def test_an_unstable_equilibrium_is_told():
     arm = column("second-order", count=2)
     with pytest.warns(ModelLimitWarning):
         pressed, unstable = pliant.equilibrium(arm, loads={"tip": [-3.0, 0, 0]}).warnings
-    assert "1.21 times its buckling load: it buckles" in pressed
+    assert "with 1.21 times its buckling load: it buckles" in pressed
     assert "this equilibrium is unstable" in unstable
     assert "mostly along 'column.bend_y.1'" in unstable
 

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from pliant import Beam, Properties
+from pliant.bodies.profile import beam_profile
 from pliant.formulations.lumped_fe.closing import gaps
+from pliant.formulations.lumped_fe.mesh import first_partition
 from pliant.formulations.lumped_fe.node_matrices import NodeBodies, node_terms, tilde
 
 
@@ -33,3 +36,25 @@ def test_the_turn_of_an_open_loop_is_its_angle():
     loop = SimpleNamespace(ends=(("a", None), ("b", None)), directions=lambda R: np.eye(6)[None])
     (found,) = gaps(skeleton, [loop], [])
     assert found == pytest.approx([0.0, 0.2, 0.0, *(angle * axis)], abs=1e-8 * angle)
+
+
+@pytest.mark.parametrize(
+    ("family", "deflection", "turn", "EI", "GA"), [("bend_y", 1, 5, 30.0, 400.0), ("bend_z", 2, 4, 50.0, 700.0)]
+)
+@pytest.mark.parametrize("elements", [1, 3])
+def test_nodes_of_a_beam_that_shears_bend_as_a_timoshenko_beam(family, deflection, turn, EI, GA, elements):
+    """A cantilever's tip under a force: L^3/3EI + L/GA and L^2/2EI; under a moment L^2/2EI and L/EI."""
+    L = 0.8
+    given = Properties(mass_per_length=1.0, EIy=50.0, EIz=30.0, kGAy=400.0, kGAz=700.0)
+    profile = beam_profile(Beam(length=L, properties=given))
+    K = first_partition(profile, np.linspace(0.0, L, elements + 1), (family,), timoshenko=True).toarray()
+    free = [6 * node + k for node in range(1, elements + 1) for k in (deflection, turn)]
+    found = np.linalg.inv(K[np.ix_(free, free)])[-2:, -2:]
+    # a positive slope dz/dx is a negative turn about y
+    slope = 1.0 if turn == 5 else -1.0
+    across = slope * L**2 / (2 * EI)
+    assert found == pytest.approx(np.array([[L**3 / (3 * EI) + L / GA, across], [across, L / EI]]), rel=1e-10)
+    # moved and turned as a whole it stores nothing
+    rigid = np.zeros((elements + 1, 6))
+    rigid[:, deflection], rigid[:, turn] = 0.3 + slope * 0.2 * np.linspace(0.0, L, elements + 1), 0.2
+    assert np.abs(K @ rigid.ravel()).max() < 1e-10 * np.abs(K).max()
