@@ -413,25 +413,26 @@ class Trial:
     def outcome(self, mutant: Mutant, *, wide: bool) -> tuple[str, str]:
         """killed, hung or survived, and by which test; unsure where that test fails without the mutant, too.
 
-        A line that no test executes is said to be blank.
+        A line that none of the tests executed whose lines are known is said to be blank, unless it is met by those of
+        the nearest folders with all their cases.
         """
         tests = self.map.tests_of(mutant)
-        if not tests:
-            return "blank", "no test executes it"
         few = first_ones(tests)
         more = next_ones(tests, few)
         stages = [[test.test for test in few], [test.test for test in more]]
         if wide:
-            stages.append(list(dict.fromkeys(test.file for test in tests)))
+            files = list(dict.fromkeys(test.file for test in tests))
+            stages.append(files or [name for name in nearest(mutant.module) if (ROOT / name).exists()])
         path = self.tree / PACKAGE / mutant.module
         whole = path.read_text(encoding="utf-8")
         path.write_text(mutant.applied(whole), encoding="utf-8")
         share = mutant.module.parts[0] not in TRACED_INTO
-        found, which = "survived", ""
+        found, which = "survived" if tests else "blank", "" if tests else "no known test executes it"
         try:
             for stage in filter(None, stages):
-                found, which = self.run(stage, seconds=self.seconds, plugins=self._shared() if share else ())
-                if found != "survived":
+                noticed = self.run(stage, seconds=self.seconds, plugins=self._shared() if share else ())
+                if noticed[0] != "survived":
+                    found, which = noticed
                     break
         finally:
             path.write_text(whole, encoding="utf-8")
