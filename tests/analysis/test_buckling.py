@@ -1,6 +1,7 @@
 """Critical loads against Euler, Prandtl, the elastica and von Mises' truss, and what is said about them."""
 
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from scipy.special import ellipe, ellipk
 import pliant
 from pliant import Beam, Dynamics, Joint, Link, Loop, Modes, NoEquilibriumError, Properties, Rigid, Robot
 from pliant.analysis.limits import ModelLimitWarning
+from pliant.analysis.load_path import BALANCED, balanced
 from pliant.analysis.modes import vibration_modes
 from pliant.analysis.statics import wrench_force, wrench_stiffness, wrenches
 
@@ -326,3 +328,12 @@ def test_three_equal_legs_buckle_where_their_modes_come_to_rest():
         assert bool(squares[0] < 0) is falls
         # two of the legs' motions at once
         assert squares[1] == pytest.approx(squares[0], rel=1e-3)
+
+
+@pytest.mark.parametrize(("corrections", "found"), [(3, False), (4, True), (5, True)])
+def test_a_state_counts_when_its_forces_are_in_balance(corrections, found):
+    """Each correction leaves a thousandth of the error: four of them reach the balance from one."""
+    problem = SimpleNamespace(error=lambda x, s: abs(x[0]), newton=lambda x, s: -0.999 * x)
+    x = balanced(problem, np.ones(1), 1.0, corrections)
+    assert (x is not None) == found
+    assert x is None or abs(x[0]) <= BALANCED

@@ -101,6 +101,25 @@ def test_limits_are_used_and_kept(around):
     assert a[1] == pytest.approx(3.0, rel=1e-9)
 
 
+def test_a_short_move_does_not_reach_its_speed(around):
+    """Half of the way with the largest acceleration, half against it: twice the root of way over acceleration."""
+    way = abs(TO["elbow"] - START[1])
+    short = Trapezoidal(to={"elbow": TO["elbow"]}, velocity=50.0, acceleration=12.0).bind(around, START, 0.2)
+    assert short.end - 0.2 == pytest.approx(2 * np.sqrt(way / 12.0), rel=1e-12)
+    motion = [short.at(t) for t in np.linspace(0.2, short.end, 101)[1:-1]]
+    assert np.abs([m.a[1] for m in motion]) == pytest.approx(12.0, rel=1e-9)
+    assert max(abs(m.v[1]) for m in motion) == pytest.approx(np.sqrt(12.0 * way), rel=1e-9)
+
+
+def test_breaks_are_where_accelerations_bend(around):
+    rate = ConstantRate(rate=[0.7, -0.4], ramp=0.6, start=0.3)
+    assert rate.bind(around, START, 0.2).breaks == pytest.approx((0.5, 1.1))
+    line = Line(by=[0.1, 0.0, -0.05], duration=1.5, start=0.1, profile="trapezoidal", ramp=0.2)
+    assert line.bind(around, START, 0.2).breaks == pytest.approx((0.3, 0.6, 1.5, 1.8))
+    move = Trapezoidal(to=TO, duration=1.5, ramp=0.2, start=0.1)
+    assert move.bind(around, START, 0.2).breaks == pytest.approx((0.3, 0.6, 1.5, 1.8))
+
+
 def test_the_rigid_tip_follows_line_and_circle(around):
     twin = around.twin
     p0 = twin.pose("tip", START).position
