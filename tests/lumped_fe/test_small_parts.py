@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from pliant import Beam, Properties
+from pliant import Beam, ModelError, Properties
 from pliant.bodies.profile import beam_profile
 from pliant.formulations.lumped_fe.closing import gaps
 from pliant.formulations.lumped_fe.mesh import first_partition
 from pliant.formulations.lumped_fe.node_matrices import NodeBodies, node_terms, tilde
+from pliant.formulations.lumped_fe.successive import STEPS_PER_PERIOD, low_pass, step_times
 
 
 def test_the_gyroscopic_term_as_printed_is_the_slope_of_w_cross_I_w():
@@ -58,3 +59,23 @@ def test_nodes_of_a_beam_that_shears_bend_as_a_timoshenko_beam(family, deflectio
     rigid = np.zeros((elements + 1, 6))
     rigid[:, deflection], rigid[:, turn] = 0.3 + slope * 0.2 * np.linspace(0.0, L, elements + 1), 0.2
     assert np.abs(K @ rigid.ravel()).max() < 1e-10 * np.abs(K).max()
+
+
+def test_steps_are_equal_and_resolve_the_lowest_vibration():
+    """Twenty periods of 2 Hz in ten seconds, with so many steps each; or as many steps as are asked for."""
+    for times, steps in (
+        (step_times(10.0, 4 * np.pi), 20 * STEPS_PER_PERIOD),
+        (step_times(10.0, 4 * np.pi, steps=200), 200),
+    ):
+        assert times == pytest.approx(10.0 * np.arange(steps + 1) / steps, rel=1e-12)
+    with pytest.raises(ModelError, match="of 2 Hz, needs at least 160 of them in 10 s"):
+        step_times(10.0, 4 * np.pi, steps=159)
+
+
+def test_a_band_limited_signal_goes_on_as_it_begins_and_ends():
+    """The filter sees as much beyond the ends as it remembers: more of the same changes nothing."""
+    step, band, more = 0.01, 20.0, 400
+    t = step * np.arange(300)
+    signal = np.column_stack([np.sin(3 * t + 0.4) + 0.2 * t, np.cos(11 * t)])
+    longer = low_pass(np.pad(signal, ((more, more), (0, 0)), mode="edge"), step, band)[more:-more]
+    assert low_pass(signal, step, band) == pytest.approx(longer, rel=0, abs=1e-5)
