@@ -12,6 +12,7 @@ from pliant.formulations.lumped_fe.closing import gaps
 from pliant.formulations.lumped_fe.mesh import first_partition
 from pliant.formulations.lumped_fe.node_matrices import NodeBodies, node_terms, tilde
 from pliant.formulations.lumped_fe.successive import STEPS_PER_PERIOD, low_pass, step_times
+from pliant.simulation.approximate_forward import with_jumps
 
 
 def test_the_gyroscopic_term_as_printed_is_the_slope_of_w_cross_I_w():
@@ -79,3 +80,8 @@ def test_a_band_limited_signal_goes_on_as_it_begins_and_ends():
     signal = np.column_stack([np.sin(3 * t + 0.4) + 0.2 * t, np.cos(11 * t)])
     longer = low_pass(np.pad(signal, ((more, more), (0, 0)), mode="edge"), step, band)[more:-more]
     assert low_pass(signal, step, band) == pytest.approx(longer, rel=0, abs=1e-5)
+
+
+def test_no_step_goes_over_a_jump():
+    found = with_jumps(np.array([0.1, 0.2, 0.3, 0.4]), [0.0, 0.1, 0.15, 0.2, 0.37, 0.5])
+    assert found == pytest.approx([0.1, 0.15, 0.2, 0.3, 0.37, 0.4])
