@@ -264,3 +264,15 @@ def test_rods_of_all_lengths_have_one_structure():
     # P_n is orthogonal to all powers below n: the first strain alone turns the tip, the first two move it
     assert np.flatnonzero(tip.Phi_r[2]).tolist() == [0]
     assert np.flatnonzero(tip.Phi_d[1]).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("lanes", [(), (4,), (2, 3)])
+def test_the_root_stays_for_one_state_or_many(tapered, lanes):
+    body, K = made(tapered, SPATIAL)
+    q_e = SIZE * np.random.default_rng(8).normal(size=(*lanes, len(K)))
+    p, R = body.place("root", q_e)
+    assert (p.shape, R.shape) == ((*lanes, 3), (*lanes, 3, 3))
+    assert p == pytest.approx(np.broadcast_to(body.root_p, p.shape))
+    assert R == pytest.approx(np.broadcast_to(np.eye(3), R.shape))
+    # as the tip, which moves
+    assert [x.shape for x in body.place("tip", q_e)] == [p.shape, R.shape]
