@@ -75,6 +75,16 @@ def test_greenhill():
     assert found.factor == pytest.approx(7.837347, rel=1e-5)
 
 
+def test_gravity_that_grows_is_a_part_of_gravity():
+    """A beam that hangs sideways: at every factor it rests as under so much less gravity."""
+    arm = column("second-order", gravity=(-1.0, 0.8, 0), count=2)
+    path = pliant.load_path(arm)
+    assert path.factors[-1] == pytest.approx(1.0)
+    for s, q in zip(path.factors[1:], path.q[1:], strict=True):
+        less = column("second-order", gravity=(-s, 0.8 * s, 0), count=2)
+        assert q == pytest.approx(pliant.equilibrium(less).q, rel=0, abs=1e-8)
+
+
 def test_what_acts_from_the_beginning():
     """Half of Euler's load is there: half of it may be added."""
     arm = column("second-order")

@@ -82,6 +82,19 @@ def test_order_of_fixed_steps(strip, exact, method, order, step):
 
 
 @coarse_steps
+@pytest.mark.parametrize("method", ["rk4", "semi-implicit"])
+def test_fixed_steps_in_python_are_those_of_machine_code(strip, method):
+    plain = Dynamics(strip.robot, compile="never")
+    found, wanted = (
+        simulate(arm, until=5e-3, drive=DRIVE, method=method, step=2e-4, start=Start(velocity={"shoulder": 0.4}))
+        for arm in (plain, strip)
+    )
+    for name in ("q", "v"):
+        x, y = getattr(found, name), getattr(wanted, name)
+        assert x == pytest.approx(y, rel=0, abs=1e-9 * np.abs(y).max())
+
+
+@coarse_steps
 @pytest.mark.parametrize("radius", [1.0, 0.8, 0.2])
 def test_generalised_alpha_is_of_second_order(strip, exact, radius):
     # with a loose tolerance the largest step decides
