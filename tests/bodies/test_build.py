@@ -193,10 +193,11 @@ def test_timoshenko_and_rotary_inertia_are_separate():
     assert np.all(both[:6] < shear[:6])
 
 
+@pytest.mark.parametrize("rotary", [True, "exact"])
 @pytest.mark.parametrize("shapes", [{"modes": {"torsion": 2}}, {"elements": {"number": 2, "torsion": True}}])
-def test_the_mass_of_the_straight_body_is_that_of_the_dynamics(shapes):
+def test_the_mass_of_the_straight_body_is_that_of_the_dynamics(shapes, rotary):
     """Sections that turn are counted once, in both planes of bending and in torsion."""
-    arm = beam_link(**shapes, rotary_inertia=True, section={"rectangle": {"width": 0.1, "height": 0.2}})
+    arm = beam_link(**shapes, rotary_inertia=rotary, section={"rectangle": {"width": 0.1, "height": 0.2}})
     robot = Robot(name="bar", links=[arm])
     M = Dynamics(robot, compile="never").mass_matrix(np.zeros(1 + build_body(arm, robot).size))[1:, 1:]
     found = build_body(arm, robot).straight_mass

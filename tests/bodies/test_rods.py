@@ -276,3 +276,17 @@ def test_the_root_stays_for_one_state_or_many(tapered, lanes):
     assert pytest.approx(np.broadcast_to(np.eye(3), R.shape)) == R
     # as the tip, which moves
     assert [x.shape for x in body.place("tip", q_e)] == [p.shape, R.shape]
+
+
+def test_places_in_another_frame(tapered):
+    """Sections are where R r + p says, and turned against the undeformed ones in the new axes."""
+    body, K = made(tapered, SPATIAL, offset=(0.0, 0.1, -0.2))
+    rng = np.random.default_rng(9)
+    R, p, q_e = turned(rng), rng.normal(size=3), SIZE * rng.normal(size=len(K))
+    again = body.reframed(turned(rng), rng.normal(size=3))
+    for first in (body, again):
+        second = first.reframed(R, p)
+        for name in ("tip", "middle", "root"):
+            (r, A), (s, B) = first.place(name, q_e), second.place(name, q_e)
+            assert s == pytest.approx(R @ r + p, rel=0, abs=ROUNDING)
+            assert pytest.approx(R @ A @ R.T, rel=0, abs=ROUNDING) == B
