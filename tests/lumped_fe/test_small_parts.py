@@ -1,18 +1,23 @@
 """Parts of the lumped method against their definitions: gyroscopic terms as printed, turns of open loops."""
 
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from pliant import Beam, ModelError, Properties
+from closed_robots import five_bar
+from pliant import Beam, ModelError, Properties, Spring
 from pliant.bodies.profile import beam_profile
+from pliant.formulations.lumped_fe import recovery
 from pliant.formulations.lumped_fe.closing import gaps
+from pliant.formulations.lumped_fe.elastic_motion import static
 from pliant.formulations.lumped_fe.mesh import first_partition
+from pliant.formulations.lumped_fe.model import LumpedModel
 from pliant.formulations.lumped_fe.node_matrices import NodeBodies, node_terms, tilde
 from pliant.formulations.lumped_fe.successive import STEPS_PER_PERIOD, low_pass, step_times
-from pliant.simulation.approximate_forward import with_jumps
+from pliant.simulation.approximate_forward import ApproximateForward, with_jumps
 
 
 def test_the_gyroscopic_term_as_printed_is_the_slope_of_w_cross_I_w():
@@ -85,3 +90,41 @@ def test_a_band_limited_signal_goes_on_as_it_begins_and_ends():
 def test_no_step_goes_over_a_jump():
     found = with_jumps(np.array([0.1, 0.2, 0.3, 0.4]), [0.0, 0.1, 0.15, 0.2, 0.37, 0.5])
     assert found == pytest.approx([0.1, 0.15, 0.2, 0.3, 0.37, 0.4])
+
+
+def test_loops_give_what_the_open_tree_lacks():
+    """A five-bar with springs in its passive joints, bent by its weight: every row is in balance, not only those that
+    the forces of the loop are found from."""
+    given = five_bar(bend_y=True, bend_z=False, axial=True)
+    links = [
+        link if link.joint.actuated else link.with_changes(joint=link.joint.with_changes(spring=Spring(stiffness=40.0)))
+        for link in given.links
+    ]
+    model = LumpedModel(given.with_changes(links=links, gravity=(0.0, -9.81, 0.0)))
+    motion = model.at_rest()
+    assembled, z = model.assemble(motion), static(model, motion)[None]
+    y = recovery.with_loops(assembled, recovery.ElasticState(z, 0 * z, 0 * z))
+    forces = [recovery.link_forces(model, assembled, y, i) for i in range(len(links))]
+    lacking = recovery._lacking(model, assembled, y, forces)
+    (found,) = model.multipliers(assembled.J, lacking)
+    given_by_loops = np.einsum("tri,tr->ti", assembled.J[0], found)
+    assert given_by_loops == pytest.approx(lacking, rel=0, abs=1e-9 * np.abs(lacking).max())
+
+
+class FullRun(NamedTuple):
+    """Channels of a run, by name."""
+
+    time: np.ndarray
+    channels: dict
+
+    def __getitem__(self, name):
+        return self.channels[name]
+
+
+def test_the_error_of_the_approximate_motion_is_a_distance():
+    """Between the two tips at the times of the approximation, the full run sampled at others."""
+    tip = np.array([[1.0, 0.0, 0.0], [1.0, 0.5, 0.2], [0.4, 0.5, 0.2]])
+    run = FullRun(np.array([0.0, 2.0]), {"tip.position": np.array([[1.0, 0.0, 0.0], [0.4, 1.0, 0.2]])})
+    none = np.zeros((3, 1))
+    found = ApproximateForward(np.array([0.0, 1.0, 2.0]), none, tip, none, none, run).position_error
+    assert found == pytest.approx(0.5)
