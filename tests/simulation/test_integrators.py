@@ -89,8 +89,11 @@ def test_order_of_fixed_steps(strip, exact, method, order, step):
         ("semi-implicit", {"step": 2e-4}, 1e-9),
         ("generalised-alpha", {"tolerance": 1e-6}, 1e-4),
         ("dop853", {"tolerance": 1e-8}, 1e-7),
+        ("gauss", {"tolerance": 1e-8}, 1e-7),
+        ("esdirk", {"tolerance": 1e-8}, 1e-6),
     ],
 )
+@pytest.mark.filterwarnings("ignore:gauss is for smooth motion")
 def test_steps_in_python_are_those_of_machine_code(strip, method, options, same):
     """States, what the integral of the controller has added up, and energies; steps by an error may differ a little."""
     plain = Dynamics(strip.robot, compile="never")
