@@ -441,7 +441,7 @@ class Trial:
     def _fails_anyway(self, which: str, stage: Sequence[str], tests: Sequence[Mapped]) -> bool:
         """Whether what is said to kill a mutant fails without it, too."""
         test = which.split(" - ")[0].partition(" ")[2]
-        if which.startswith(("FAILED", "ERROR")) and "::" in test:
+        if which.startswith(("FAILED tests", "ERROR tests")) and "::" in test:
             known = any(test == each.test and each.passed for each in tests)
             return not known and self.run([test], seconds=self.seconds)[0] != "survived"
         # a module that cannot be imported

@@ -8,7 +8,7 @@ from scipy.special import iv, jv, kv, yv
 
 from pliant.bodies import roots
 from pliant.bodies.beam_modes import BeamModes
-from pliant.bodies.elements import element_nodes, element_set
+from pliant.bodies.elements import element_nodes, element_set, elements_between
 from pliant.bodies.invariants import assemble, attachment
 from pliant.bodies.profile import BeamPiece, BeamProfile, SectionData
 from pliant.bodies.shapes import Power
@@ -220,3 +220,12 @@ def test_elements_that_do_not_touch_are_not_coupled(uniform):
     assert not body.M_ee[apart].any()
     assert not body.K_ee[apart].any()
     assert not body.I_ee[apart].any()
+
+
+def test_shear_parameters_are_those_of_the_middles(tapered):
+    """12 EI / (GA h^2) of every element, its section taken half-way between its ends."""
+    nodes = np.array([0.0, 0.2, 0.5, 1.0]) * tapered.length
+    found = elements_between("bend_y", tapered, tuple(nodes), timoshenko=True).shear_parameters
+    middles = [tapered.at(np.array([(a + b) / 2])) for a, b in zip(nodes[:-1], nodes[1:], strict=True)]
+    wanted = [12 * float(np.squeeze(at.EIz / at.GAy)) / h**2 for at, h in zip(middles, np.diff(nodes), strict=True)]
+    assert found == pytest.approx(wanted, rel=1e-12)
