@@ -222,10 +222,17 @@ def test_elements_that_do_not_touch_are_not_coupled(uniform):
     assert not body.I_ee[apart].any()
 
 
-def test_shear_parameters_are_those_of_the_middles(tapered):
-    """12 EI / (GA h^2) of every element, its section taken half-way between its ends."""
-    nodes = np.array([0.0, 0.2, 0.5, 1.0]) * tapered.length
-    found = elements_between("bend_y", tapered, tuple(nodes), timoshenko=True).shear_parameters
-    middles = [tapered.at(np.array([(a + b) / 2])) for a, b in zip(nodes[:-1], nodes[1:], strict=True)]
-    wanted = [12 * float(np.squeeze(at.EIz / at.GAy)) / h**2 for at, h in zip(middles, np.diff(nodes), strict=True)]
-    assert found == pytest.approx(wanted, rel=1e-12)
+def test_shear_parameters_are_those_of_the_middles():
+    """12 EI / (GA h^2) of every element of a taper, its section taken half-way between its ends."""
+
+    def taper(s):
+        h = 1.0 - 0.4 * s
+        return SectionData(
+            rhoA=h, rhoIy=0.1, rhoIz=0.1, EIy=9.0, EIz=15.0 * h**3, EA=1e4, GJ=4.0, GAy=600.0 * h, GAz=1.0
+        )
+
+    nodes = np.array([0.0, 0.4, 1.0, 2.0])
+    profile = BeamProfile((BeamPiece(2.0, taper),))
+    found = elements_between("bend_y", profile, tuple(nodes), timoshenko=True).shear_parameters
+    h = 1.0 - 0.4 * np.array([0.1, 0.35, 0.75])
+    assert found == pytest.approx(12 * 15.0 * h**3 / (600.0 * h * np.diff(nodes) ** 2), rel=1e-12)

@@ -72,6 +72,16 @@ def test_rates_are_derivatives(around, name):
         assert (after.v - before.v) / (2 * STEP) == pytest.approx(here.a, abs=1e2 * DERIVATIVE)
 
 
+@pytest.mark.parametrize("name", PLANAR)
+def test_a_motion_that_begins_later_is_the_same_motion(around, name):
+    now, later = (PLANAR[name].bind(around, START, t0) for t0 in (0.0, 0.35))
+    assert np.array(later.breaks) == pytest.approx(np.array(now.breaks) + 0.35)
+    assert later.end == pytest.approx(now.end + 0.35)
+    for t in (0.0, 0.33, 0.8, 1.4, 2.0):
+        for x, y in zip(now.at(t), later.at(t + 0.35), strict=True):
+            assert y == pytest.approx(x, rel=0, abs=1e-9)
+
+
 @pytest.mark.parametrize("name", JOINT_MOVES)
 def test_from_rest_to_rest(around, name):
     path = PLANAR[name].bind(around, START, 0.0)
