@@ -82,32 +82,6 @@ def test_order_of_fixed_steps(strip, exact, method, order, step):
 
 
 @coarse_steps
-@pytest.mark.parametrize(
-    ("method", "options", "same"),
-    [
-        ("rk4", {"step": 2e-4}, 1e-9),
-        ("semi-implicit", {"step": 2e-4}, 1e-9),
-        ("generalised-alpha", {"tolerance": 1e-6}, 1e-4),
-        ("dop853", {"tolerance": 1e-8}, 1e-7),
-        ("gauss", {"tolerance": 1e-8}, 1e-7),
-        ("esdirk", {"tolerance": 1e-8}, 1e-6),
-    ],
-)
-@pytest.mark.filterwarnings("ignore:gauss is for smooth motion")
-def test_steps_in_python_are_those_of_machine_code(strip, method, options, same):
-    """States, what the integral of the controller has added up, and energies; steps by an error may differ a little."""
-    plain = Dynamics(strip.robot, compile="never")
-    begin = Start(velocity={"shoulder": 0.4})
-    found, wanted = (
-        simulate(arm, until=5e-3, drive=DRIVE, method=method, start=begin, **options) for arm in (plain, strip)
-    )
-    for name in ("q", "v", "tau"):
-        x, y = getattr(found, name), getattr(wanted, name)
-        assert x == pytest.approx(y, rel=0, abs=same * np.abs(y).max())
-    assert found["work"] == pytest.approx(wanted["work"], rel=0, abs=same * np.abs(wanted["energy.kinetic"]).max())
-
-
-@coarse_steps
 @pytest.mark.parametrize("radius", [1.0, 0.8, 0.2])
 def test_generalised_alpha_is_of_second_order(strip, exact, radius):
     # with a loose tolerance the largest step decides
