@@ -204,6 +204,13 @@ def test_a_step_that_is_too_large_is_said(strip):
     with pytest.warns(SimulationWarning, match="the step of 0.02 s is too large"):
         run = simulate(strip, until=1.0, drive=DRIVE, method="rk4", step=0.02, limits="ignore")
     assert 0 < run.time[-1] < 1.0
+    # wherever the run was to end, also right there: what is handed out is finite
+    last = round(run.time[-1] / 0.02)
+    for steps in range(last - 1, last + 4):
+        with pytest.warns(SimulationWarning):
+            ended = simulate(strip, until=0.02 * steps, drive=DRIVE, method="rk4", step=0.02, limits="ignore")
+        assert np.isfinite(ended.q).all()
+        assert np.isfinite(ended.v).all()
 
 
 # ---------------------------------------------------------------- machine code and Python
