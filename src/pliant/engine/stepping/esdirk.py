@@ -205,9 +205,9 @@ def esdirk_ir(n: int, rest: int, turning: Sequence[int] = ()) -> str:
                 with w.repeat(n) as i:
                     scale = w.fadd(w.read("%tolerance", i), w.fmul(relative, w.fabs(w.read(q1, i))))
                     # what an error of the rate makes of the position within a stage counts as well
-                    for k, (slopes, weight) in enumerate(((K_v, None), (K_a, part))):
+                    for level, (slopes, weight) in enumerate(((K_v, None), (K_a, part))):
                         e = w.fmul(h, _combined(w, pair.error, slopes, i))
-                        w.write(e, w.at(lost, k * n), i)
+                        w.write(e, w.at(lost, level * n), i)
                         e = w.fdiv(e if weight is None else w.fmul(weight, e), scale)
                         w.put("double", w.fadd(w.get("double", total), w.fmul(e, e)), total)
                 error = w.sqrt(w.fmul(w.get("double", total), number(OF_SOLUTION**2 / max(n, 1))))
