@@ -1,8 +1,8 @@
 # Everything here sets up what it needs in .venv; a second run finds it ready.
 #   make demo    a short tour of the program; pictures go to out/
 #   make test    all tests, in parallel; they share what was compiled
-#   make test-versions    the tests on every Python here, with the newest and with the oldest packages; PYTHONS="3.12 newest"
-#   make test-processors  the tests that compute, with the arithmetic of other processors
+#   make test-versions    a case of most tests on every Python here, with newest and oldest packages; PYTHONS="3.12 newest"
+#   make test-processors  a case of the tests that compute, with the arithmetic of other processors
 #   make fuzz    odd files of all kinds and killed runs; SECONDS=600 KILLS=200 SEED=7 for longer, or again
 #   make mutants break signs, factors and comparisons of the physics one by one: do tests notice? COUNT=200 SEED=7
 #   make lint    ruff and mypy
@@ -73,12 +73,12 @@ demo: $(VENV)/.base
 test: $(VENV)/.dev
 	@$(BIN)/python -m pytest -n auto --dist worksteal --timeout 300 $(ARGS)
 
-# PACKAGES=newest or oldest for one of both; ARGS for other options of pytest than --wide
+# PACKAGES=newest or oldest for one of both; ARGS=tests for all cases of all tests, which takes hours
 test-versions: $(VENV)/.dev
 	@$(BIN)/python tests/versions.py $(if $(PYTHONS),--pythons $(PYTHONS)) $(if $(PACKAGES),--packages $(PACKAGES)) \
 	    $(if $(BESIDES),--besides $(BESIDES)) -- $(ARGS)
 
-# PROCESSORS="generic x86-64-v3" for some
+# PROCESSORS="generic x86-64-v3" for some; ARGS="--wide tests/simulation" for other tests
 test-processors: $(VENV)/.dev
 	@$(BIN)/python tests/processors.py $(if $(PROCESSORS),--only $(PROCESSORS)) -- $(ARGS)
 

@@ -25,6 +25,8 @@ TOP = {
     "RELEASING.md": "releasing.md",
 }
 """Pages of the project's root -> what they are called on the site."""
+SEARCH = {"gallery.md": "exclude: true", "changes.md": "boost: 0.2", "releasing.md": "boost: 0.2"}
+"""How the search ranks pages: the gallery repeats captions of all others, and changes have every word once."""
 PROJECT_FILE = r"\[([^\]]+)\]\((?:\.\./)*(?:(?:examples|src|tests|benchmarks)/[^)]*|LICENSE|CITATION\.cff)\)"
 """A link to a file that is no page: it is named only."""
 
@@ -59,6 +61,9 @@ def stage(folder: Path) -> None:
     for name, text in (("commands", commands()), ("python", python()), ("keys", keys())):
         _write(folder / "reference" / f"{name}.md", text)
     _write(folder / "gallery.md", gallery(folder))
+    for page, rank in SEARCH.items():
+        text = (folder / page).read_text("utf-8")
+        (folder / page).write_text(f"---\nsearch:\n  {rank}\n---\n{text}", encoding="utf-8")
 
 
 def _write(path: Path, text: str) -> None:

@@ -31,7 +31,7 @@ def sag_by_hand(robot: pliant.Robot) -> float:
     weight = GRAVITY * np.repeat([float(beam.at(0.0).mass_per_length) for beam in beams], STATIONS)
     lever = ends[-1] - x
     moment = _outboard(_outboard(weight, x), x) + GRAVITY * float(robot.links[-1].payloads[0].mass) * lever
-    return float(np.trapezoid(moment * lever / EI, x))
+    return float(_outboard(moment * lever / EI, x)[0])
 
 
 def _outboard(f: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -80,8 +80,9 @@ def section_rotation(rule, theta):
 class Part:
     """One link: points r (p, 3) with masses, which move by phi (p, 3, n), and discs on turning sections.
 
-    ``frames``: name -> (position, R, Phi_d, Phi_r); ``root`` is the turn of the root section per coordinate. Links that
-    bend far have ``back``, q^T G q / 2 of points and frames, or ``axis``, the places of sections, with ``levers``.
+    ``frames``: name -> (point, R, slides, Phi_r) of its section and its axes; ``offsets``: levers from there to frames.
+    ``root`` is the turn of the root section per coordinate. Links that bend far have ``back``, q^T G q / 2 of points
+    and sections, or ``axis``, the places of sections, with ``levers``.
     """
 
     name: str
@@ -95,6 +96,7 @@ class Part:
     phi: np.ndarray
     frames: dict
     root: np.ndarray
+    offsets: dict = field(default_factory=dict)
     discs: list = field(default_factory=list)
     rigid: list = field(default_factory=list)
     K: np.ndarray = None
@@ -231,9 +233,8 @@ class MaterialPoints:
         for name in link.frame_names:
             f = link.frame(name)
             u, theta = self._fields(sets, np.array([float(f.x or 0.0)]), n)
-            # the frame's origin moves by its section's linear turn
-            moved = u[0] + np.cross(theta[0], f.vector()[:, None], axis=0)
-            part.frames[name] = (np.array([f.x or 0.0, 0, 0]) + f.vector(), f.matrix(), moved, theta[0])
+            part.frames[name] = (np.array([f.x or 0.0, 0, 0]), f.matrix(), u[0], theta[0])
+            part.offsets[name] = f.vector()
         if beam.bending == "second-order":
             self._foreshorten(part, link, sets, x)
         elif beam.bending == "exact":
@@ -241,7 +242,7 @@ class MaterialPoints:
 
     @staticmethod
     def _foreshorten(part, link, sets, x):
-        """Points move back by the shortening of the axis; frames also by the second order of their lever's turn."""
+        """Points and sections of frames move back by the shortening of the axis."""
         n = len(part.elastic)
         part.back = np.zeros((len(part.r), 3, n, n))
         lumped = link.beam.lumped is not None
@@ -249,10 +250,8 @@ class MaterialPoints:
         part.back[:, 0] = np.tile(G, (len(part.r) // len(x), 1, 1))
         for name in link.frame_names:
             f = link.frame(name)
-            Phi_r, s = part.frames[name][3], f.vector()
             Gamma = np.zeros((3, n, n))
             Gamma[0] = shortening(sets, np.array([float(f.x or 0.0)]), n)[0]
-            Gamma += np.einsum("ai,bk,b->aik", Phi_r, Phi_r, s) - np.einsum("a,bi,bk->aik", s, Phi_r, Phi_r)
             part.frames_back[name] = Gamma
 
     def _follow(self, part, link, sets, x, dm):
@@ -347,12 +346,12 @@ class MaterialPoints:
         q_e = q[part.elastic]
         if part.axis is not None:
             r, E = (x[part.on_axis[name]] for x in part.axis(q_e))
-            offset = self.robot.link(link).frame(name).vector()
-            return R @ E @ R_frame, p + R @ (r + E @ offset)
+            return R @ E @ R_frame, p + R @ (r + E @ part.offsets[name])
         theta = Phi_r @ q_e
         position = position + self._backward(part.frames_back.get(name), q_e)
         E = section_rotation(self.robot.attachment_rotation, theta) if Phi_r.any() else np.eye(3)
-        return R @ E @ R_frame, p + R @ (position + Phi_d @ q_e)
+        # levers turn with their sections
+        return R @ E @ R_frame, p + R @ (position + Phi_d @ q_e + E @ part.offsets.get(name, np.zeros(3)))
 
     def frame(self, name, q):
         """(R, p) of LINK.FRAME."""

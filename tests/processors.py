@@ -1,7 +1,7 @@
 """The tests that compute, with the arithmetic of other processors on this one.
 
-    python tests/processors.py                      all that this processor can be, the wide part of the tests
-    python tests/processors.py --only generic -- -x tests/model
+    python tests/processors.py                      all that this processor can be, a case of every test
+    python tests/processors.py --only generic -- --wide tests/model
 
 Libraries sum in another order and fuse other operations on every kind of processor: OpenBLAS is told by
 OPENBLAS_CORETYPE, NumPy by NPY_DISABLE_CPU_FEATURES, and compiled code by PLIANT_PROCESSOR, which sets its lanes, too.
@@ -75,10 +75,10 @@ def processors() -> list[Processor]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--only", nargs="*", metavar="NAME", help="some of the processors")
-    parser.add_argument("arguments", nargs="*", help="for pytest, after --; the wide part where none are given")
+    parser.add_argument("arguments", nargs="*", help="for pytest, after --; a case of every test where none are given")
     options = parser.parse_args()
     tests = Path(__file__).parent
-    arguments = options.arguments or ["--wide", *(str(tests / part) for part in PARTS)]
+    arguments = options.arguments or ["--cases", "1", *(str(tests / part) for part in PARTS)]
     rows, good = [("processor", "OpenBLAS", "NumPy without", "tests")], True
     for processor in processors():
         if options.only and processor.name not in options.only:

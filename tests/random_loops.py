@@ -36,7 +36,8 @@ def _body(rng, planar, star):
         beam |= {"bending": "second-order", "modes": {"bend_y": 2} | ({} if planar else {"bend_z": 1})}
     elif kind == "exact":
         shapes = {"bend_y": 2} | ({} if planar else {"bend_z": 1, "torsion": 1})
-        beam |= {"bending": "exact", "modes": {"shape": "legendre", **shapes}}
+        # enough stations to be followed as the material points are
+        beam |= {"bending": "exact", "stations": 8, "modes": {"shape": "legendre", **shapes}}
     else:
         beam |= {"bending": "linear", "modes": {"shape": "pinned-pinned", "bend_y": 2}}
     frames = [

@@ -79,6 +79,13 @@ def test_every_python_is_found_once():
     assert versions.chosen(["newest", names[0]]) == [found[-1], found[0]]
 
 
+def test_what_is_left_out_is_there():
+    left_out = [Path(option.removeprefix("--ignore=")) for option in versions.usual() if option.startswith("--ignore=")]
+    assert left_out
+    assert [path for path in left_out if not path.exists()] == []
+    assert [part for part in processors.PARTS if not (Path(__file__).parent / part).is_dir()] == []
+
+
 def test_extras_of_extras_are_packages_to_pin():
     names = {requirement.name for requirement in versions.requirements()}
     assert {"numpy", "sympy", "viser", "mkdocs-material", "pytest"} <= names

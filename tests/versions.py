@@ -1,8 +1,8 @@
 """The tests on every Python of the machine, with the newest packages and with the oldest that pyproject.toml allows.
 
-    python tests/versions.py                              all of them, the wide part of the tests
+    python tests/versions.py                              all of them, a case of every test but the LEFT_OUT
     python tests/versions.py --pythons 3.12 newest        some of them
-    python tests/versions.py --packages oldest -- -x      one kind of packages; what follows -- goes to pytest
+    python tests/versions.py --packages oldest -- tests   one kind of packages, all tests: what follows -- is for pytest
 
 Pythons are sought on the path (python3.11 and on) and among pyenv's. Environments are kept in .versions and made anew
 when a Python or the dependencies in pyproject.toml change; `make clean` removes them.
@@ -26,13 +26,17 @@ from functools import cache
 from pathlib import Path
 
 from packaging.requirements import Requirement
-from packaging.version import Version
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / ".versions"
 SHOWN = ("numpy", "scipy", "llvmlite", "pydantic", "typer", "matplotlib")
 """Packages whose versions stand in the table."""
 KINDS = ("newest", "oldest")
+LEFT_OUT = (
+    "documentation", "sweeps", "verification",
+    "test_examples.py", "test_benchmarks.py", "test_fuzzing.py", "test_packaging.py",
+)  # fmt: skip
+"""Tests that start many runs, and use no package that the others do not."""
 
 ASK = """import json, sys, sysconfig
 print(json.dumps([list(sys.version_info), sysconfig.get_config_var("Py_GIL_DISABLED")]))"""
@@ -131,42 +135,24 @@ def requirements(extra: str = "dev") -> list[Requirement]:
     return [Requirement(text) for text in out]
 
 
-def pip(python: Path, *arguments: str, fails: bool = True) -> str:
-    """What `pip install` answers; where it fails, the program ends with it."""
-    command = [python, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", *arguments]
+def called(*command: str | Path) -> str:
+    """What a program prints; where it fails, this one ends with its words."""
     answer = subprocess.run(command, capture_output=True, text=True)
-    if fails and answer.returncode:
+    if answer.returncode:
         raise SystemExit(f"{' '.join(map(str, command))}\n{answer.stdout}\n{answer.stderr}")
-    return answer.stderr if answer.returncode else ""
+    return answer.stdout
 
 
-def oldest(python: Path, wanted: Sequence[Requirement]) -> list[str]:
-    """Requirements of the oldest versions that are allowed and come built for this Python, with all that they need."""
-    built = {each.name: _built(python, each) for each in wanted}
-    pins = [f"{name}=={versions[0]}" for name, versions in built.items()]
-    if not pip(python, "--dry-run", "--only-binary=:all:", *pins, fails=False):
-        return pins
-    # packages that need another one that is not built for this Python: the first version that can be had
-    return [_first(python, [f"{name}=={version}" for version in versions]) for name, versions in built.items()]
+def oldest(python: Path) -> list[str]:
+    """Direct dependencies in the oldest versions that are allowed and built for this Python, with all that they need.
 
+    pip knows newest versions only, and with old ones pinned it tries their needs for minutes; uv has a word for it.
+    """
+    from uv import find_uv_bin
 
-def _first(python: Path, pins: Sequence[str]) -> str:
-    """The first of several versions that can be installed on its own."""
-    for pin in pins:
-        if not pip(python, "--dry-run", "--only-binary=:all:", pin, fails=False):
-            return pin
-    raise SystemExit(f"{pins[0]} and newer ones cannot be installed for {python}")
-
-
-def _built(python: Path, requirement: Requirement) -> list[Version]:
-    """The versions that are allowed and built for this Python, oldest first."""
-    # nothing is below 0: the refusal lists what there is
-    refusal = pip(python, "--dry-run", "--no-deps", "--only-binary=:all:", f"{requirement.name}<0", fails=False)
-    listed = re.search(r"from versions: ([^)]+)\)", refusal)
-    versions = [Version(text) for text in (listed[1].split(", ") if listed else ()) if text != "none"]
-    if not any(version in requirement.specifier for version in versions):
-        raise SystemExit(f"no version of {requirement} is built for {python}\n{refusal}")
-    return sorted(version for version in versions if version in requirement.specifier)
+    command = [find_uv_bin(), "pip", "compile", "--quiet", "--no-header", "--no-annotate", "--python", python]
+    wanted = ["--resolution", "lowest-direct", "--only-binary", ":all:", "--extra", "dev", ROOT / "pyproject.toml"]
+    return called(*command, *wanted).splitlines()
 
 
 def environment(python: Python, kind: str) -> Path:
@@ -180,10 +166,12 @@ def environment(python: Python, kind: str) -> Path:
         return inside
     say(f"setting up {place.relative_to(ROOT)} (once)")
     shutil.rmtree(place, ignore_errors=True)
-    subprocess.run([python.path, "-m", "venv", place], check=True)
-    pins = oldest(inside, requirements()) if kind == "oldest" else []
+    called(python.path, "-m", "venv", place)
+    pins = oldest(inside) if kind == "oldest" else []
+    install = [inside, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
     # most modules are never imported: none is compiled before it is
-    pip(inside, "--quiet", "--no-compile", *pins, "--editable", f"{ROOT}[dev]")
+    install.append("--no-compile")
+    called(*install, *pins, "--editable", f"{ROOT}[dev]")
     mark.write_text(stamp, encoding="utf-8")
     return inside
 
@@ -219,6 +207,11 @@ def run(inside: Path, arguments: Sequence[str], environment: Mapping[str, str] =
     return tests.returncode == 0, ends[-1] if ends else f"ended with code {tests.returncode}"
 
 
+def usual() -> list[str]:
+    """What pytest is told where nothing else is asked for: minutes for each Python."""
+    return ["--cases", "1", *(f"--ignore={ROOT / 'tests' / name}" for name in LEFT_OUT)]
+
+
 def say(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
@@ -236,7 +229,7 @@ def main() -> int:
     parser.add_argument("--packages", nargs="*", default=KINDS, choices=KINDS)
     parser.add_argument("--besides", metavar="FILE", help="a Python whose newest packages have been tested already")
     parser.add_argument("--only-set-up", action="store_true", help="make the environments and test nothing")
-    parser.add_argument("arguments", nargs="*", help="for pytest, after --; the wide part where none are given")
+    parser.add_argument("arguments", nargs="*", help="for pytest, after --; a case of most tests where none are given")
     options = parser.parse_args()
     tested = _version(Path(options.besides)) if options.besides else None
     rows, good = [("Python", "packages", *SHOWN, "tests")], True
@@ -250,7 +243,7 @@ def main() -> int:
             if options.only_set_up:
                 continue
             say(f"\nPython {'.'.join(map(str, python.version))}, {kind} packages")
-            passed, last = run(inside, options.arguments or ["--wide"])
+            passed, last = run(inside, options.arguments or usual())
             good = good and passed
             rows.append((python.name, kind, *installed(inside), last))
             say(f"{time.monotonic() - start:.0f} s")

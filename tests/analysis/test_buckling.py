@@ -1,6 +1,7 @@
 """Critical loads against Euler, Prandtl, the elastica and von Mises' truss, and what is said about them."""
 
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from scipy.special import ellipe, ellipk
 import pliant
 from pliant import Beam, Dynamics, Joint, Link, Loop, Modes, NoEquilibriumError, Properties, Rigid, Robot
 from pliant.analysis.limits import ModelLimitWarning
+from pliant.analysis.load_path import BALANCED, balanced
 from pliant.analysis.modes import vibration_modes
 from pliant.analysis.statics import wrench_force, wrench_stiffness, wrenches
 
@@ -71,6 +73,16 @@ def test_greenhill():
     arm = column("second-order", gravity=(-1.0, 0, 0))
     found = pliant.buckling(arm)
     assert found.factor == pytest.approx(7.837347, rel=1e-5)
+
+
+def test_gravity_that_grows_is_a_part_of_gravity():
+    """A beam that hangs sideways: at every factor it rests as under so much less gravity."""
+    arm = column("second-order", gravity=(-1.0, 0.8, 0), count=2)
+    path = pliant.load_path(arm)
+    assert path.factors[-1] == pytest.approx(1.0)
+    for s, q in zip(path.factors[1:], path.q[1:], strict=True):
+        less = column("second-order", gravity=(-s, 0.8 * s, 0), count=2)
+        assert q == pytest.approx(pliant.equilibrium(less).q, rel=0, abs=1e-8)
 
 
 def test_what_acts_from_the_beginning():
@@ -275,7 +287,7 @@ def test_an_unstable_equilibrium_is_told():
     arm = column("second-order", count=2)
     with pytest.warns(ModelLimitWarning):
         pressed, unstable = pliant.equilibrium(arm, loads={"tip": [-3.0, 0, 0]}).warnings
-    assert "1.21 times its buckling load: it buckles" in pressed
+    assert "with 1.21 times its buckling load: it buckles" in pressed
     assert "this equilibrium is unstable" in unstable
     assert "mostly along 'column.bend_y.1'" in unstable
 
@@ -326,3 +338,12 @@ def test_three_equal_legs_buckle_where_their_modes_come_to_rest():
         assert bool(squares[0] < 0) is falls
         # two of the legs' motions at once
         assert squares[1] == pytest.approx(squares[0], rel=1e-3)
+
+
+@pytest.mark.parametrize(("corrections", "found"), [(3, False), (4, True), (5, True)])
+def test_a_state_counts_when_its_forces_are_in_balance(corrections, found):
+    """Each correction leaves a thousandth of the error: four of them reach the balance from one."""
+    problem = SimpleNamespace(error=lambda x, s: abs(x[0]), newton=lambda x, s: -0.999 * x)
+    x = balanced(problem, np.ones(1), 1.0, corrections)
+    assert (x is not None) == found
+    assert x is None or abs(x[0]) <= BALANCED

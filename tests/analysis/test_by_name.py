@@ -112,6 +112,9 @@ def test_one_output_is_one_name(arm):
     assert np.array_equal(model.C, linearise(arm, outputs=["tip.z"]).C)
     assert repr(model) == "LinearModel('two-link-flexible', 12 states, 2 inputs, 1 outputs)"
     assert "damping %" in model._repr_html_()
+    swings = model.poles[model.poles.imag > 0]
+    assert len(swings)
+    assert all(f"<td>{p.imag / (2 * np.pi):.4g}</td>" in model._repr_html_() for p in swings)
 
 
 def test_other_numbers_need_no_new_code(compiled, monkeypatch):

@@ -21,6 +21,7 @@ def cantilever(count, load=0.3, EI=200.0, **changes):
     return Dynamics(Robot(name="cantilever", gravity=(0, -G, 0), links=[link]), compile="never")
 
 
+@pytest.mark.filterwarnings("ignore:the shapes of .boom. are too stiff")
 @pytest.mark.parametrize("robot", ["two-link-flexible", "seven-joint-arm", "lin-lewis-rfr", "cibicik-4dof"])
 def test_forces_balance_while_the_drives_hold(robot):
     arm = Dynamics(robot, compile="never")

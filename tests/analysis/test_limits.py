@@ -135,7 +135,7 @@ def test_a_held_acceleration_along_the_beam_counts_as_weight():
 
 
 @pytest.mark.parametrize(
-    ("part", "words"), [(0.1, None), (0.5, "50 % of its buckling load"), (1.4, "1.4 times its buckling")]
+    ("part", "words"), [(0.1, None), (0.5, "with 50 % of its buckling load"), (1.4, "with 1.4 times its buckling")]
 )
 def test_what_is_said_of_a_column(part, words):
     critical = np.pi**2 * EI / (4 * L**2)
@@ -263,7 +263,7 @@ def test_loads_press_too():
     loads = wrenches({"tip": [-half, 0, 0]})
     rest = still[None]
     assert axial_changes(arm, rest, rest, rest, loads)[0]["mast"].least == pytest.approx(-0.5, rel=CONVERGED)
-    assert "50 % of its buckling load" in state_limits(arm, still, loads=loads)[0]
+    assert "with 50 % of its buckling load" in state_limits(arm, still, loads=loads)[0]
 
 
 # ---------------------------------------------------------------- modal data and matrices of finite elements

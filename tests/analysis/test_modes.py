@@ -1,9 +1,12 @@
 """Natural modes of whole robots."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from pliant import Beam, Damping, Elements, Friction, Joint, Link, Modes, Properties, Rigid, RigidPart, Robot, Spring
+from pliant.analysis import modes as analysis
 from pliant.analysis.modes import modes
 from pliant.dynamics import Dynamics
 
@@ -220,3 +223,15 @@ def test_more_joints_held_than_the_loops_leave_free(name, left):
 
 def test_its_text():
     assert repr(modes(slewing(modes=Modes(bend_y=1)))) == "ModeSet(1 modes: 0.5596 Hz)"
+
+
+def test_held_joints_do_not_move_whatever_their_motors_see(monkeypatch):
+    """Motor angles that all depend on all coordinates, one of them on those of two others only."""
+    rows = np.random.default_rng(6).normal(size=(4, 6))
+    rows[2] = 0.3 * rows[0] - 2.0 * rows[1]
+    seen = dict(zip("abcd", rows, strict=True))
+    monkeypatch.setattr(analysis, "_motor_row", lambda arm, name: seen[name])
+    t = SimpleNamespace(N=np.eye(6), names=("a", "b", "c", "d", "e", "f"))
+    Z = analysis._free_motions(SimpleNamespace(inputs="abcd"), t, locked=True)
+    assert np.linalg.matrix_rank(Z) == Z.shape[1] == 3
+    assert np.abs(rows @ Z).max() < 1e-12 * np.abs(rows).max() * np.abs(Z).max()

@@ -1,5 +1,7 @@
 """Roots of the frequency equations against published tables and high-precision arithmetic."""
 
+from math import cos, cosh, exp, pi
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -68,3 +70,25 @@ def test_rod_with_tip_inertia(ratio):
     beta = np.array(roots.rod_clamped_mass(12, ratio))
     assert np.all((beta > np.arange(12) * np.pi) & (beta <= (np.arange(12) + 0.5) * np.pi))
     assert np.cos(beta) - ratio * beta * np.sin(beta) == pytest.approx(np.zeros(12), abs=1e-14 * (1 + ratio * 40) * 40)
+
+
+@pytest.mark.parametrize(
+    ("equation", "low", "high"),
+    [
+        (lambda b: cos(b) + 1 / cosh(b), 0.0, pi),
+        (lambda b: cos(b) + 1 / cosh(b), pi, 2 * pi),
+        (lambda b: b**3 - 2.0, 0.0, 2.0),
+        (lambda b: exp(b) - 5.0, 0.0, 4.0),
+    ],
+)
+def test_a_root_takes_few_steps(equation, low, high):
+    """Halves alone would take fifty evaluations; quadratic steps leave about ten, and end within rounding."""
+    asked = []
+
+    def counted(b):
+        asked.append(b)
+        assert len(asked) <= 13
+        return equation(b)
+
+    found = roots._root(counted, low, high)
+    assert equation(found * (1 - 1e-15)) * equation(found * (1 + 1e-15)) <= 0.0

@@ -10,6 +10,7 @@ from pliant.bodies.build import build_body, carried, frequencies, shape_sets
 from pliant.bodies.invariants import assemble
 from pliant.bodies.modal_body import ModalBody
 from pliant.bodies.profile import BeamProfile, SectionData
+from pliant.dynamics import Dynamics
 from pliant.errors import ModelError
 from pliant.model.beams import Beam
 from pliant.model.links import Link
@@ -190,6 +191,17 @@ def test_timoshenko_and_rotary_inertia_are_separate():
     )
     assert np.all(shear[:6] < plain[:6])
     assert np.all(both[:6] < shear[:6])
+
+
+@pytest.mark.parametrize("rotary", [True, "exact"])
+@pytest.mark.parametrize("shapes", [{"modes": {"torsion": 2}}, {"elements": {"number": 2, "torsion": True}}])
+def test_the_mass_of_the_straight_body_is_that_of_the_dynamics(shapes, rotary):
+    """Sections that turn are counted once, in both planes of bending and in torsion."""
+    arm = beam_link(**shapes, rotary_inertia=rotary, section={"rectangle": {"width": 0.1, "height": 0.2}})
+    robot = Robot(name="bar", links=[arm])
+    M = Dynamics(robot, compile="never").mass_matrix(np.zeros(1 + build_body(arm, robot).size))[1:, 1:]
+    found = build_body(arm, robot).straight_mass
+    assert found == pytest.approx(M, rel=0, abs=1e-12 * np.abs(M).max())
 
 
 def test_lumped_beam():

@@ -8,7 +8,7 @@ from scipy.special import iv, jv, kv, yv
 
 from pliant.bodies import roots
 from pliant.bodies.beam_modes import BeamModes
-from pliant.bodies.elements import element_nodes, element_set
+from pliant.bodies.elements import element_nodes, element_set, elements_between
 from pliant.bodies.invariants import assemble, attachment
 from pliant.bodies.profile import BeamPiece, BeamProfile, SectionData
 from pliant.bodies.shapes import Power
@@ -220,3 +220,19 @@ def test_elements_that_do_not_touch_are_not_coupled(uniform):
     assert not body.M_ee[apart].any()
     assert not body.K_ee[apart].any()
     assert not body.I_ee[apart].any()
+
+
+def test_shear_parameters_are_those_of_the_middles():
+    """12 EI / (GA h^2) of every element of a taper, its section taken half-way between its ends."""
+
+    def taper(s):
+        h = 1.0 - 0.4 * s
+        return SectionData(
+            rhoA=h, rhoIy=0.1, rhoIz=0.1, EIy=9.0, EIz=15.0 * h**3, EA=1e4, GJ=4.0, GAy=600.0 * h, GAz=1.0
+        )
+
+    nodes = np.array([0.0, 0.4, 1.0, 2.0])
+    profile = BeamProfile((BeamPiece(2.0, taper),))
+    found = elements_between("bend_y", profile, tuple(nodes), timoshenko=True).shear_parameters
+    h = 1.0 - 0.4 * np.array([0.1, 0.35, 0.75])
+    assert found == pytest.approx(12 * 15.0 * h**3 / (600.0 * h * np.diff(nodes) ** 2), rel=1e-12)

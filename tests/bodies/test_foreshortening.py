@@ -1,5 +1,6 @@
 """Second-order bodies: integrals of the foreshortening by brute force, terms against Lagrange's equations, loads."""
 
+from dataclasses import replace
 from math import pi
 
 import numpy as np
@@ -17,7 +18,7 @@ from pliant.bodies.lumped import RigidPieces
 from pliant.bodies.modal_terms import ModalSection, ModalTerms
 from pliant.bodies.profile import BeamProfile, SectionData, beam_profile
 from pliant.bodies.quadrature import gauss
-from pliant.bodies.reframe import reframe
+from pliant.bodies.reframe import add_part, reframe
 from pliant.bodies.rod_build import rod
 from pliant.model import Beam, Joint, Link, ModalData, Properties
 from pliant.spatial.rounding import as_lists, listed
@@ -93,7 +94,7 @@ def shortened(request, tapered, uniform):
     profile = uniform if request.param == "shear-flexible elements" else tapered
     sets = SETS[request.param](profile)
     pieces = [RigidPieces(s.family, s.nodes) for s in sets] if request.param == "lumped" else []
-    frames = {"tip": (profile.length, np.zeros(3)), "middle": (0.6, OFFSET), "root": (0.0, np.zeros(3))}
+    frames = {"tip": profile.length, "middle": 0.6, "root": 0.0}
     return sets, profile, pieces, foreshortening(sets, profile, frames, pieces=pieces)
 
 
@@ -104,7 +105,7 @@ def linear_terms(body):
 
 def section(body, name, large):
     at = body.frames[name]
-    flat = ModalSection(listed(at.position), listed(at.Phi_d), listed(at.Phi_r), np.eye(3).tolist(), "exponential")
+    flat = ModalSection(listed(at.point), listed(at.slides), listed(at.Phi_r), np.eye(3).tolist(), "exponential")
     return large.section(name, flat)
 
 
@@ -146,7 +147,7 @@ def test_mass_matrix_stays_positive_definite(tapered):
     """Many light coordinates, whose foreshortening must not outweigh them, and a payload; a static and a wavy shape."""
     sets = [element_set("bend_y", tapered, 12)]
     body = assemble(sets, tapered, {"tip": attachment(sets, tapered.length)}, section_inertia=False)
-    large = foreshortening(sets, tapered, {"tip": (tapered.length, np.zeros(3))})
+    large = foreshortening(sets, tapered, {"tip": tapered.length})
     at = body.frames["tip"]
     large = large.with_point(1.0, "tip", at.position)
     body = body.with_mass_points(np.array([1.0]), at.position[None], at.Phi_d[None])
@@ -180,7 +181,7 @@ def test_terms_of_second_order_alone_are_not_enough(count, slope):
     cut = np.block([[rigid, across], [across.T, (phi * w) @ phi.T]])
     assert np.linalg.eigvalsh(cut)[0] < 0
     body = assemble(sets, profile, {"tip": attachment(sets, 1.0)}, section_inertia=False)
-    terms = as_lists(foreshortening(sets, profile, {"tip": (1.0, np.zeros(3))}).terms(linear_terms(body)))
+    terms = as_lists(foreshortening(sets, profile, {"tip": 1.0}).terms(linear_terms(body)))
     M = body_checks.mass_matrix(terms.inertia(list(q), [0.0] * count, [0.0] * 3)[0])
     own = [0, 1, 5, *range(6, 6 + count)]
     M = M[np.ix_(own, own)]
@@ -202,8 +203,10 @@ def test_point_masses_are_those_of_the_frame(shortened):
     linear = at.position + at.Phi_d @ q
     gained = np.array(terms.first_moment(list(q))) - bare.first_moment(list(q))
     assert gained == pytest.approx(0.7 * (np.array(frame.r) - linear), abs=1e-13)
-    # beside the axis it would move otherwise, and becomes a link of its own
-    assert large.with_point(0.7, "middle", body.frames["middle"].position) is None
+    # on a lever it turns with its section, and becomes a link of its own
+    nothing = np.zeros(3), np.zeros((3, 3))
+    assert add_part(replace(body, large=large), "tip", 0.7, *nothing) is not None
+    assert add_part(replace(body, large=large), "middle", 0.7, *nothing) is None
 
 
 def beam(**stiff):
@@ -215,7 +218,7 @@ def buckling_load(shape, count, moves):
     profile = beam()
     sets = [mode_set("bend_y", shape, count, profile)]
     linear = assemble(sets, profile, {}, section_inertia=False)
-    Gamma = foreshortening(sets, profile, {"tip": (1.0, np.zeros(3))}).frames["tip"][0]
+    Gamma = foreshortening(sets, profile, {"tip": 1.0}).frames["tip"][0]
     K, G = linear.K_ee, -Gamma
     if not moves:
         # hold the tip: coordinates in the null space of its deflection
@@ -236,9 +239,8 @@ def test_euler_columns():
 def test_rods_are_foreshortened_likewise(tapered):
     """To second order in the deflection the axis of a rod moves back as G says; the order is seen."""
     sets = [mode_set("bend_y", "clamped-free", 2, tapered), mode_set("bend_z", "clamped-free", 2, tapered)]
-    frames = {"tip": (tapered.length, np.zeros(3))}
-    Gamma = foreshortening(sets, tapered, frames).frames["tip"][0]
-    body = rod(sets, tapered, frames, section_inertia=False, stations=6)
+    Gamma = foreshortening(sets, tapered, {"tip": tapered.length}).frames["tip"][0]
+    body = rod(sets, tapered, {"tip": (tapered.length, np.zeros(3))}, section_inertia=False, stations=6)
     terms = body.inertial_terms(np.eye(4).tolist(), np.zeros((4, 4)).tolist())
     q, none = 0.05 * np.array([1.0, -0.2, 0.6, 0.1]), [0.0] * 4
 

@@ -33,3 +33,4 @@ def test_merged_breaks_join_what_rounding_separates():
     assert merged == pytest.approx((0.0, 0.3, 0.5, 1.0))
     assert merged[-1] == 1.0
     assert equal_breaks(0.7, 3)[-1] == 0.7
+    assert equal_breaks(2.0, 4) == pytest.approx((0.0, 0.5, 1.0, 1.5, 2.0))

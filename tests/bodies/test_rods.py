@@ -264,3 +264,29 @@ def test_rods_of_all_lengths_have_one_structure():
     # P_n is orthogonal to all powers below n: the first strain alone turns the tip, the first two move it
     assert np.flatnonzero(tip.Phi_r[2]).tolist() == [0]
     assert np.flatnonzero(tip.Phi_d[1]).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("lanes", [(), (4,), (2, 3)])
+def test_the_root_stays_for_one_state_or_many(tapered, lanes):
+    body, K = made(tapered, SPATIAL)
+    q_e = SIZE * np.random.default_rng(8).normal(size=(*lanes, len(K)))
+    p, R = body.place("root", q_e)
+    assert (p.shape, R.shape) == ((*lanes, 3), (*lanes, 3, 3))
+    assert p == pytest.approx(np.broadcast_to(body.root_p, p.shape))
+    assert pytest.approx(np.broadcast_to(np.eye(3), R.shape)) == R
+    # as the tip, which moves
+    assert [x.shape for x in body.place("tip", q_e)] == [p.shape, R.shape]
+
+
+def test_places_in_another_frame(tapered):
+    """Sections are where R r + p says, and turned against the undeformed ones in the new axes."""
+    body, K = made(tapered, SPATIAL, offset=(0.0, 0.1, -0.2))
+    rng = np.random.default_rng(9)
+    R, p, q_e = turned(rng), rng.normal(size=3), SIZE * rng.normal(size=len(K))
+    again = body.reframed(turned(rng), rng.normal(size=3))
+    for first in (body, again):
+        second = first.reframed(R, p)
+        for name in ("tip", "middle", "root"):
+            (r, A), (s, B) = first.place(name, q_e), second.place(name, q_e)
+            assert s == pytest.approx(R @ r + p, rel=0, abs=ROUNDING)
+            assert pytest.approx(R @ A @ R.T, rel=0, abs=ROUNDING) == B

@@ -24,11 +24,11 @@ def test_bundled_robots_pass(run):
 
 def test_names_and_several_files(run, tmp_path, example):
     (tmp_path / "arm.yaml").write_text(example)
-    done = run("check", "canadarm", "arm.yaml")
+    done = run("check", "two-link-flexible", "arm.yaml")
     assert done.returncode == 0
-    assert "OK canadarm: 3 links, 3 joint and 12 elastic coordinates" in done.stdout
+    assert "OK two-link-flexible: 2 links, 2 joint and 4 elastic coordinates" in done.stdout
     assert "OK arm.yaml: 2 links, 2 joint and 2 elastic coordinates" in done.stdout
-    assert run("check", "canadarm", "arm.yaml", "--quiet").stdout == ""
+    assert run("check", "two-link-flexible", "arm.yaml", "--quiet").stdout == ""
 
 
 def test_all_problems_with_their_lines(run, tmp_path, mistaken):
@@ -227,3 +227,31 @@ def test_what_the_dynamics_refuse_is_foreseen(run, tmp_path):
     assert "massless.yaml, line 5: link 'leaf': a coordinate of it moves no inertia" in done.stdout
     # a leaf without mass that a loop moves is none
     assert run("check", "dualemps", "four-bar").returncode == 0
+
+
+BLADE = """\
+name: rotor
+gravity: [0, 0, 0]
+links:
+  - name: blade
+    joint: {name: hub, axis: z}
+    beam: {length: 1, properties: {mass_per_length: 1, EIz: 100}, bending: BENDING, modes: {bend_y: 2}}
+"""
+STUDY = "name: spin\nrobot: BENDING.yaml\nuntil: 1 s\n"
+STARTS = {
+    "start": "start: {velocity: {hub: 9.5}}",
+    "drive": "drive: {pid: {trajectory: {cycloidal: {to: {hub: 4}, duration: 0.84 s}}, kp: 500, kd: 50}}",
+}
+
+
+def test_a_linear_link_that_is_to_turn_fast_is_told_before_the_run(run, tmp_path):
+    """At a quarter of its first frequency, as the run itself would tell; a link of second order knows it."""
+    for bending in ("linear", "second-order"):
+        (tmp_path / f"{bending}.yaml").write_text(BLADE.replace("BENDING", bending))
+        for how, words in STARTS.items():
+            (tmp_path / f"{how}-{bending}.yaml").write_text(STUDY.replace("BENDING", bending) + words)
+    done = run("check", *(f"{how}-{bending}.yaml" for how in STARTS for bending in ("linear", "second-order")))
+    told = [line for line in done.stdout.splitlines() if "blade' turns at 27" in line]
+    assert ["start-linear.yaml" in line or "drive-linear.yaml" in line for line in told] == [True, True]
+    spun = run("modes", "linear.yaml", "--spin", "hub=9.5")
+    assert "link 'blade' turns at 27 % of its first bending frequency" in spun.stdout + spun.stderr

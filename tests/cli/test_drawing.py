@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.pictures.canvas import Canvas, best_view, corner_view, straight_view
-from pliant.pictures.drawing import draw_robot
+from pliant import Beam, Joint, Link, Rectangle, RigidPart, Robot
+from pliant.pictures.canvas import LOAD, Canvas, best_view, corner_view, straight_view
+from pliant.pictures.drawing import draw_robot, robot_figure
 from pliant.pictures.link_modes import link_modes
 from pliant.pictures.reference_pose import place_links
 from pliant.pictures.shape_plot import draw_shapes
@@ -101,3 +102,24 @@ def test_exact_shapes_come_out_as_they_are():
     assert first.rate == pytest.approx(rate, rel=1e-9)
     assert first.shape[0] == 0
     assert first.shape[-1] > 0 > second.shape[-1]
+
+
+def test_symbols_leave_short_beams_in_sight():
+    """Five links of 0.2 m behind one of 4 m, each with a hub: its symbol takes less than half of a link on paper."""
+    section = Rectangle(width=0.02, height=0.01)
+    links = [
+        Link(
+            name=f"l{k}",
+            joint=Joint(axis="y"),
+            hub=RigidPart(mass=0.2),
+            beam=Beam(length=0.2 if k else 4.0, material="steel", section=section),
+        )
+        for k in range(6)
+    ]
+    figure = robot_figure(Robot(name="chain", links=links))
+    axes = figure.axes[0]
+    metres_per_point = np.diff(axes.get_xlim())[0] / figure.get_size_inches()[0] / 72
+    hubs = [line.get_markersize() for line in axes.lines if line.get_markerfacecolor() == LOAD]
+    assert len(hubs) == 6
+    assert max(hubs) == pytest.approx(17)
+    assert sorted(hubs)[-2] * metres_per_point < 0.45 * 0.2

@@ -1,6 +1,7 @@
 """Every block of every page runs and prints what it says; the site builds; links lead somewhere."""
 
 import importlib.util
+import json
 import re
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+LAST = ("changes.html", "releasing.html")
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 CODE = re.compile(r"^```.*?^```$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 
@@ -122,6 +124,11 @@ def test_the_site_builds_without_a_warning(site, tmp_path):
     assert (tmp_path / "site" / "search" / "search_index.json").exists()
     # nothing is fetched from elsewhere
     assert 'src="http' not in start
+    ranked = json.loads((tmp_path / "site" / "search" / "search_index.json").read_text("utf-8"))["docs"]
+    pages = {entry["location"].partition("#")[0]: entry.get("boost", 1) for entry in ranked}
+    # a page that only repeats captions is found by no word, and one that has every word comes last
+    assert "gallery.html" not in pages
+    assert pages["changes.html"] < min(rank for page, rank in pages.items() if page not in LAST)
     gallery = (tmp_path / "site" / "gallery.html").read_text("utf-8")
     for picture in (ROOT / "docs" / "pictures").glob("*.*"):
         assert picture.name in gallery

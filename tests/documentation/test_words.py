@@ -2,6 +2,7 @@
 
 import importlib.util
 import inspect
+import pydoc
 import re
 from pathlib import Path
 
@@ -63,6 +64,30 @@ def models():
         thing = getattr(pliant, name)
         if inspect.isclass(thing) and issubclass(thing, BaseModel):
             yield name, thing
+
+
+def test_help_tells_what_pliant_gives():
+    """The words of a class, its keys and methods; nothing that every class of pydantic has."""
+    foreign = {name for name in dir(BaseModel) if not name.startswith("_")}
+    assert {"model_dump", "model_validate", "copy"} <= foreign
+    for name, thing in models():
+        text = pydoc.render_doc(thing, renderer=pydoc.plaintext)
+        # methods with their arguments, what is only told by name, and attributes with their values
+        listed = set(re.findall(r"^ \|  (\w+)(?:\(| *=|$)", text, re.MULTILINE)) - {name}
+        assert not listed & foreign, name
+        assert not [each for each in listed if each.startswith("__") and not callable(getattr(thing, each))], name
+        assert "inherited from pydantic" not in text
+        assert {"given", "with_changes"} <= listed, name
+        for key in thing.model_fields:
+            assert re.search(rf"^ \|      {key}\b.*:", text, re.MULTILINE), f"{name}: {key}"
+        # annotations would fill the page
+        assert "Annotated[" not in text.split("Method resolution order")[0]
+
+
+def test_a_class_shows_its_keys_as_its_arguments():
+    shown = str(inspect.signature(pliant.Start))
+    assert shown.startswith("(*, position=None, velocity=None, links='straight'")
+    assert str(inspect.signature(pliant.Link)).startswith("(*, name, joint, rigid=None")
 
 
 def test_every_key_says_what_it_is():

@@ -106,7 +106,7 @@ def test_generalised_alpha_of_driven_coordinates_has_order_two(name):
     a = explicit.slope(0.0, x0)[count : 2 * count]
     errors = []
     for steps in (8000, 16000):
-        x = np.concatenate([x0, a, a])
+        x = np.concatenate([x0, a, a, np.zeros(3 * count)])
         clock = alpha_clock(0.0, step=END / steps, largest=1.0, relative=0.0, radius=0.9, fixed=True)
         clock[Clock.END] = END
         knots = np.zeros((steps + 2, 1 + 2 * implicit.states))

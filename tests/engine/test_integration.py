@@ -168,7 +168,7 @@ def test_generalised_alpha_has_order_two(arm, explicit, converged):
     a = explicit.slope(0.0, np.zeros(explicit.states))[n : 2 * n]
     errors = []
     for steps in (2000, 4000):
-        x = np.concatenate([np.zeros(2 * n + BALANCES), a, a])
+        x = np.concatenate([np.zeros(2 * n + BALANCES), a, a, np.zeros(3 * n)])
         clock = alpha_clock(0.0, step=END / steps, largest=1.0, relative=0.0, radius=0.9, fixed=True)
         clock[Clock.END] = END
         knots = np.zeros((steps + 2, 1 + 2 * system.states))

@@ -15,7 +15,7 @@ from pliant.engine.trace.structure import structure_key
 from pliant.formulations.lagrange.carrier import BIAS, ENERGY, FORWARD, INVERSE, MASS, FormCarrier, carrier_of
 from pliant.formulations.lagrange.traced import forms_of
 from pliant.formulations.method import MethodError
-from pliant.tree import passes
+from pliant.formulations.recursive import recursions
 from small_arms import ARMS, VERTICAL, beam, hinge, linear, rigid
 
 TOLERANCE = 1e-12
@@ -256,7 +256,7 @@ def test_short_rigid_arms_are_shorter_than_by_recursion(axes):
     links = [Link(name=f"l{i}", joint=hinge(f"j{i}", axis), rigid=rigid()) for i, axis in enumerate(axes)]
     robot = Robot(name="arm", gravity=(0.0, 0.0, -9.81), links=links)
     ours = whole(FORWARD, carrier_of(robot)).operations
-    recursive = whole(passes.FORWARD, Dynamics(robot, compile="never").tree).operations
+    recursive = whole(recursions.FORWARD, Dynamics(robot, compile="never").tree).operations
     assert ours.total < recursive.total
 
 
@@ -287,7 +287,7 @@ def test_a_coordinate_without_inertia():
         Link(name="wheel", joint=hinge("spin"), rigid=Rigid(mass=1.0)),
     ]
     forms = forms_of(Robot(name="arm", links=links))
-    with pytest.raises(passes.NoInertiaError, match="'spin' moves no inertia"):
+    with pytest.raises(recursions.NoInertiaError, match="'spin' moves no inertia"):
         forms.forward(*np.ones((3, 3)).tolist())
 
 

@@ -231,3 +231,14 @@ def test_the_heading_of_linear_equations_says_what_the_robot_has_beyond():
         assert not equations(robot, bending=bending).scope
     # numbers keep the heading
     assert eq.with_numbers().scope == eq.scope
+
+
+def test_notebooks_show_symbols_with_their_values(one_link):
+    page = one_link._repr_html_()
+    for known in one_link.coordinates:
+        assert f"<td>{known.name}</td><td></td><td>{known.unit}</td><td>coordinate {known.robot_name}</td>" in page
+    assert "<td>tau_1</td><td></td><td>N m</td><td>effort of hub</td>" in page
+    for known in one_link.constants:
+        assert f"<td>{known.name}</td><td>{known.value:.6g}</td>" in page
+    # what the robot has beyond these equations
+    assert "small deflections" in page

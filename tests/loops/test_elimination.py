@@ -79,6 +79,16 @@ def test_multipliers_and_unknowns_without_inertia(problem):
     np.testing.assert_allclose([found[k] for k in range(7)], expected, rtol=1e-10)
 
 
+def test_faint_pivots_move_little():
+    """Of x^2/2 p + f x the smallest is at -f/p; with a faint e at -f p / (p^2 + e^2), which ends at zero with p."""
+    for p in (3.0, 0.02, 1e-9):
+        form = form_of(np.diag([p, 2.0]), np.array([0.5, 0.7]))
+        form.eliminate(0, 0.02)
+        form.eliminate(1)
+        found = form.solve(range(2))
+        assert [found[0], found[1]] == pytest.approx([-0.5 * p / (p * p + 4e-4), -0.35], rel=1e-12)
+
+
 def on_stem(rule, rotary):
     """A bending beam fixed, askew, to a rigid stem, and another one to its root: both merge into the stem."""
     properties = Properties(

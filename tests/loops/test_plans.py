@@ -5,6 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import pliant.formulations.loops.closed_loops as closed_loops
+import pliant.formulations.loops.trials as trials
 from pliant import Dynamics, Robot, equilibrium, simulate
 from pliant.analysis.statics import NoEquilibriumError
 from pliant.formulations.loops.cuts import Plan, Solved
@@ -113,6 +114,56 @@ def test_a_wrong_plan_is_not_taken(monkeypatch):
     other = Dynamics(star(), compile="never")
     with pytest.raises(LoopError, match=r"robot 'star': its elimination leaves .* unbalanced"):
         other.loops.plan()
+
+
+def star_of(**factors):
+    """The star with other numbers: factors of Young's modulus and of the density of some bars."""
+    given = star()
+    links = []
+    for link in given.links:
+        E, density = factors.get(link.name, (1.0, 1.0))
+        steel = {"E": 210e9 * E, "nu": 0.3, "density": 7850.0 * density}
+        links.append(link.with_changes(beam=link.beam.with_changes(material=steel)))
+    return given.with_changes(links=links)
+
+
+def trial_of(robot):
+    """The trial of a robot and the algorithms of all its plans."""
+    loops = Dynamics(robot, compile="never").loops
+    kept = loops.coordinates.selection.kept
+    every = closed_loops.plans(loops.constraints.in_motion, loops.closures(kept), [])
+    return PlanTrial(loops, kept), [loops._algorithm(plan, (), kept, faint=0.0) for plan in every]
+
+
+def test_a_verdict_holds_for_similar_numbers_only(monkeypatch):
+    """Bars of next to no mass in the structure of the steel star: two of its plans leave 1e-6 of the forces there."""
+    monkeypatch.setattr(trials, "_FIT", {})
+    steel, algorithms = trial_of(star_of())
+    assert all(map(steel.fits, algorithms))
+    light, same = trial_of(star_of(a=(1.0, 1e-12), b=(1.0, 1e-12)))
+    errors = [light.error(algorithm) for algorithm in same]
+    assert max(errors) > trials.FITS
+    assert not light.has_inertia
+    assert not any(map(light.fits, same))
+    # and back
+    assert all(map(steel.fits, algorithms))
+
+
+def test_trials_are_shared_by_similar_robots(monkeypatch):
+    """A stiffness 1e6 times as large is tried anew, once; twice as large is not."""
+    monkeypatch.setattr(trials, "_FIT", {})
+    monkeypatch.setattr(trials, "MOST_ALIKE", 2)
+    tried = []
+    error = PlanTrial.error
+    monkeypatch.setattr(PlanTrial, "error", lambda self, algorithm: tried.append(algorithm) or error(self, algorithm))
+    counts = []
+    for factor in (1.0, 2.0, 1e6, 2e6, 1.5, 1e-6):
+        trial, (first, *_) = trial_of(star_of(b=(factor, 1.0)))
+        assert trial.fits(first)
+        counts.append(len(tried))
+    assert counts == [1, 1, 2, 2, 2, 3]
+    # many numbers of one structure are not all kept
+    assert [len(known) for known in trials._FIT.values()] == [trials.MOST_ALIKE]
 
 
 # ---- members without mass

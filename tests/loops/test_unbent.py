@@ -135,3 +135,30 @@ def test_states_that_are_no_numbers_stay_none():
     straight = unbent(arm, q)
     np.testing.assert_allclose(straight[0], arm.assemble(), atol=1e-12)
     assert np.isnan(straight[1]).any()
+
+
+def test_what_cannot_be_closed_is_as_near_as_it_gets():
+    """Beside states that close, a crank so far out that coupler and rocker do not meet."""
+    arm = Dynamics(four_bar(lengths=(0.4, 0.3, 0.15, 0.12)), compile="never")
+    loops, motor = arm.loops, (arm.names.index("motor"),)
+    near = arm.assemble({"motor": 0.3})
+    states = np.array([near, near])
+    states[1, motor] = 2.5
+    found = loops.closest(states, motor)
+    gaps = np.linalg.norm(loops.gaps(found), axis=1)
+    assert gaps[0] < 1e-9
+    # coupler and rocker in line, between the ends of crank and ground
+    between = np.linalg.norm([0.4 - 0.3 * np.cos(2.5), 0.3 * np.sin(2.5)]) - 0.15 - 0.12
+    assert gaps[1] == pytest.approx(between, rel=1e-3)
+
+
+def test_rows_that_follow_from_others_are_looked_at():
+    """Of a loop of rigid bars in space half of the rows follow from the others: an open one shows in them, too."""
+    arm = Dynamics(four_bar(loop={"planar": None}), compile="never")
+    loops = arm.loops
+    q = np.array([arm.assemble({"motor": x}) for x in (1.4, 1.6)])
+    v = np.zeros_like(q)
+    assert loops.redundant
+    assert loops._holds(q, v)
+    assert not loops._holds(q + [[0, 0, 0], [0, 1e-3, 0]], v)
+    assert not loops._holds(q, v + [[0, 1e-3, 0], [0, 0, 0]])

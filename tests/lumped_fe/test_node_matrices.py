@@ -90,6 +90,19 @@ def test_the_printed_matrices_are_others(variant):
         np.testing.assert_allclose(node_terms(point, *motion, variant).K, node_terms(point, *motion).K, atol=1e-12)
 
 
+def test_a_point_mass_as_printed_has_its_accelerations_twice():
+    """m (2 w x nu' + W nu), made for derivatives in S, is handed nu' + w x nu and nu'' + 2 w x nu' + W nu."""
+    bodies, rng = some_bodies(0)
+    point = NodeBodies(bodies.x, bodies.m, 0 * bodies.G, 0 * bodies.I)
+    w, w_dot, a = rng.normal(size=(3, 3))
+    found, m = node_terms(point, w, w_dot, a, "printed"), point.m[:, None]
+    for nu in np.eye(3):
+        across = np.cross(w, nu)
+        W_nu = np.cross(w_dot, nu) + np.cross(w, across)
+        np.testing.assert_allclose(found.C[:, :3, :3] @ nu, m * 4 * across, rtol=1e-12)
+        np.testing.assert_allclose(found.K[:, :3, :3] @ nu, m * (2 * W_nu + 2 * np.cross(w, across)), rtol=1e-12)
+
+
 @pytest.mark.parametrize("variant", ["complete", "absolute", "printed"])
 def test_the_basis_gives_the_same_terms(variant):
     bodies, rng = some_bodies(1)

@@ -4,7 +4,22 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant import Beam, Joint, Link, ModelError, Modes, Rectangle, Rigid, RigidPart, Robot, Segment, Study, Tube
+from pliant import (
+    Beam,
+    ConstantRate,
+    Joint,
+    Link,
+    ModelError,
+    Modes,
+    Rectangle,
+    Rigid,
+    RigidPart,
+    Robot,
+    Segment,
+    Study,
+    Trapezoidal,
+    Tube,
+)
 
 TUBE = {"material": "steel", "section": Tube(outer=0.05, thickness=0.002)}
 
@@ -64,3 +79,11 @@ def test_a_study_takes_a_robot_as_a_mapping():
     assert Study(robot=written, until=1.0).robot.mass == 2.0
     with pytest.raises(ModelError, match="is 3; it must be a robot, or a mapping of its keys"):
         Study(robot=3, until=1.0)
+
+
+def test_ramps_say_whether_they_are_times_or_parts_of_one():
+    """A part of the duration of trapezoidal profiles, seconds of a steady rate."""
+    with pytest.raises(ModelError, match=r"ramp is 1; it is the part of the duration that each ramp takes"):
+        Trapezoidal(to={"a": 1.0}, duration=4.0, ramp=1.0)
+    assert "ramp: part of the duration that each ramp takes" in Trapezoidal.__doc__
+    assert "ramp [s]: time in which the rate rises from zero" in ConstantRate.__doc__

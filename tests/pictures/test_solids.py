@@ -14,6 +14,7 @@ from pliant import (
     Dynamics,
     Elements,
     Ellipse,
+    Frame,
     GeneralSection,
     IBeam,
     Joint,
@@ -132,6 +133,33 @@ def test_a_load_has_the_inertia_that_it_shows():
     assert np.ptp(corners, axis=0) == pytest.approx(edges)
     point, _ = weight("", 1.0, np.zeros((3, 3)), 0.01)
     assert np.linalg.norm(point.offsets, axis=1).max() == pytest.approx((3 / (4 * np.pi * 7850)) ** (1 / 3))
+
+
+LOADED = {
+    "boom": (30.0, Box(width=0.4, height=0.6, thickness=0.01), RigidPart(mass=4e3, inertia=(8e3, 6e4, 6e4)), 2e4),
+    "small": (0.2, Rectangle(width=0.006, height=0.003), RigidPart(mass=3.0), 2.0),
+}
+HIDDEN = 0.21
+"""Part of a beam that loads may hide together; balls are drawn with corners."""
+
+
+@pytest.mark.parametrize("name", LOADED)
+def test_loads_do_not_hide_their_beam(name):
+    length, section, hub, mass = LOADED[name]
+    places = [Frame(name=f"at{k}", x=k * length / 4) for k in (1, 2, 3)]
+    payloads = [RigidPart(mass=mass, frame=frame.name) for frame in places]
+    arm = one_beam(
+        Beam(length=length, section=section, material=STEEL), hub=hub, frames=tuple(places), payloads=tuple(payloads)
+    )
+    loads = [np.ptp(solid.offsets, axis=0) for solid in RobotSolids(arm).solids if solid.kind == "load"]
+    assert len(loads) == 4
+    assert sum(size[0] for size in loads) < HIDDEN * length
+    # and they are seen beside it
+    assert min(size.max() for size in loads) > 0.02 * length
+    # the hub of the boom stays as slender as its inertia says
+    if name == "boom":
+        true = np.ptp(weight("", hub.mass, np.diag([8e3, 6e4, 6e4]), 0.01)[0].offsets, axis=0)
+        assert np.sort(loads[0]) / loads[0].max() == pytest.approx(np.sort(true) / true.max())
 
 
 # ---------------------------------------------------------------- bent robots

@@ -14,6 +14,9 @@ from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.study import IntegratorOptions, Start, Study
 from pliant.spatial.attitude import FARTHEST, attitude, recentred
 
+# tolerances of these tests are their own
+pytestmark = pytest.mark.filterwarnings("ignore:the run is off by")
+
 CONSERVED = 1e-9
 """Drift of momenta and energy over hundreds of turns, of their own size, at a tolerance of 1e-13."""
 EXACT = 1e-9

@@ -19,6 +19,9 @@ from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.study import IntegratorOptions, load_study
 from pliant.simulation.trajectories.path import Surroundings
 
+# tolerances of these tests are their own
+pytestmark = pytest.mark.filterwarnings("ignore:the run is off by")
+
 GAP = 1e-9
 """Largest gap that a sample may have, m or rad."""
 

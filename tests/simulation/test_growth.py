@@ -1,12 +1,13 @@
 """Motions that grow: implicit steps that would erase them are told, and `auto` follows them."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from pliant import PID, Dynamics
-from pliant.simulation.growth import fastest_growth, linear_model
+from pliant.simulation.growth import GrowthWatch, fastest_growth, linear_model
 from pliant.simulation.run import Run, simulate
 from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.study import Study
@@ -108,3 +109,14 @@ def test_linear_models_of_machine_code_and_of_difference_quotients(arm):
     wanted = linear_model(equations, UNTIL, y)
     # quotients of accelerations that cancel lose some digits
     assert found == pytest.approx(wanted, rel=1e-4, abs=1e-7 * np.abs(wanted).max())
+
+
+def test_a_piece_is_looked_at_where_it_begins_where_its_step_is_longest_and_where_it_ends():
+    knots = np.array([0.0, 0.1, 0.4, 0.5, 0.7])
+    states, rates = np.arange(5.0)[:, None], 10 + np.arange(5.0)[:, None]
+    seen = []
+    equations = SimpleNamespace(layout=SimpleNamespace(drive=slice(0, 2)))
+    watch = GrowthWatch(equations, "esdirk")
+    watch._look = lambda integrator, h, t, y, f: seen.append([h, t, *y, *f])
+    watch.take(SimpleNamespace(knots=knots, knot_states=states, knot_rates=rates), None)
+    assert seen == pytest.approx(np.array([[0.3, 0.0, 0, 10], [0.3, 0.1, 1, 11], [0.2, 0.7, 4, 14]]))

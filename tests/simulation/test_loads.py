@@ -126,7 +126,7 @@ def test_stops_in_machine_code_and_in_python(monkeypatch):
     assert fast.info.statistics["evaluations"] < 2 * slow.info.statistics["evaluations"]
 
 
-@pytest.mark.filterwarnings("ignore:the energy balance is off")
+@pytest.mark.filterwarnings("ignore:the energy balance is off", "ignore:a stop is touched")
 def test_hard_stops_by_explicit_and_implicit_steps():
     """A stop that rings a hundred times as fast as the arm: implicit steps come to the explicit motion."""
     exact = bounced(stiffness=1e8, tolerance=1e-10)
@@ -140,7 +140,7 @@ def test_hard_stops_by_explicit_and_implicit_steps():
     assert exact["work.loads"][-1] < 0
 
 
-@pytest.mark.filterwarnings("ignore:the energy balance is off")
+@pytest.mark.filterwarnings("ignore:the energy balance is off", "ignore:a stop is touched")
 def test_an_arm_on_a_hard_stop_comes_to_rest_by_implicit_steps():
     """Pressed against a stop of 1e10 N m/rad, it rests where k d carries the motor's torque."""
     stiffness, torque = 1e10, 3.0

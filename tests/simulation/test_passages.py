@@ -7,7 +7,10 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from pliant import Dynamics, Hold, ModelError, PrescribedMotion, Robot, Start, simulate
-from pliant.simulation.run import SimulationWarning
+from pliant.simulation.integrators import compiled
+from pliant.simulation.integrators.integrator import IntegrationError
+from pliant.simulation.run import Run, SimulationWarning
+from pliant.simulation.study import Study
 from pliant.simulation.trajectories.kinds import ConstantRate
 
 UNTIL = 3.0
@@ -50,7 +53,9 @@ def test_cranks_go_on_or_the_run_ends_in_words(linkage, method, tolerance):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SimulationWarning)
         run = simulate(arm, until=UNTIL, start=Start(velocity=speed), tolerance=tolerance, method=method)
-    assert np.abs(run["v0"] - angle(run.time)).max() < 0.05
+    # or it says that it is off
+    off = np.abs(run["v0"] - angle(run.time)).max()
+    assert off < 0.05 or (off < 0.2 and any("the run is off by" in text for text in run.warnings))
     assert np.abs(run["v1"] - run["v0"]).max() < 1e-2
     assert run.time[-1] > 0.7
     if run.time[-1] < UNTIL:
@@ -58,6 +63,36 @@ def test_cranks_go_on_or_the_run_ends_in_words(linkage, method, tolerance):
         assert "'l1'" in run.info.warnings[0]
 
 
+@pytest.mark.parametrize("method", ["dop853", "esdirk"])
+def test_resumed_runs_end_where_the_whole_one_does(method, monkeypatch):
+    """Cut after every ten steps, within the passage too; before, those went on in another motion, with no word."""
+    monkeypatch.setattr(compiled, "STEPS_PER_CALL", 10)
+    arm = Dynamics(Robot.model_validate(bars(2)))
+    speed = {"v0": -1.0, "h1": 1.0, "v1": -1.0, "v2": -1.0}
+    options = {"method": method, "tolerance": 1e-8}
+    study = Study(robot=arm.robot, until=UNTIL, start=Start(velocity=speed), integrator=options)
+
+    def goes_on(run, report=None):
+        try:
+            return not run.go(report)
+        except IntegrationError as error:
+            run.give_up(error)
+            return False
+
+    whole, run, cuts = Run(study, arm), Run(study, arm), 0
+    goes_on(whole)
+    assert "nearly singular there" in whole.trouble
+    while goes_on(run, lambda at: True) and not run.finished:
+        memory, samples = run.memory(), run.recorder.samples()
+        run, cuts = Run(study, arm), cuts + 1
+        run.recall(memory, samples)
+    assert cuts > 5
+    assert run.trouble == whole.trouble
+    assert run.t == whole.t
+    np.testing.assert_array_equal(run.integrator.y, whole.integrator.y)
+
+
+@pytest.mark.filterwarnings("ignore:the run is off by")
 @pytest.mark.parametrize("method", ["dop853", "esdirk"])
 def test_a_parallelogram_passes_flat(method):
     arm = Dynamics(Robot.model_validate(bars(1)))

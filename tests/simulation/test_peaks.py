@@ -78,6 +78,7 @@ def test_other_channels_are_those_of_the_samples(released):
     assert tip.most == pytest.approx(np.linalg.norm(run["tip.position"], axis=1).max())
 
 
+@pytest.mark.filterwarnings("ignore:the run is off by")
 @pytest.mark.parametrize("method", ["dop853", "rk4", "generalised-alpha", "scipy:DOP853"])
 def test_every_method_is_followed(arm, released, method):
     run = simulate(arm, until=0.2, method=method, output_step=0.1, tolerance=1e-7, limits="ignore")

@@ -72,6 +72,16 @@ def test_rates_are_derivatives(around, name):
         assert (after.v - before.v) / (2 * STEP) == pytest.approx(here.a, abs=1e2 * DERIVATIVE)
 
 
+@pytest.mark.parametrize("name", PLANAR)
+def test_a_motion_that_begins_later_is_the_same_motion(around, name):
+    now, later = (PLANAR[name].bind(around, START, t0) for t0 in (0.0, 0.35))
+    assert np.array(later.breaks) == pytest.approx(np.array(now.breaks) + 0.35)
+    assert later.end == pytest.approx(now.end + 0.35)
+    for t in (0.0, 0.33, 0.8, 1.4, 2.0):
+        for x, y in zip(now.at(t), later.at(t + 0.35), strict=True):
+            assert y == pytest.approx(x, rel=0, abs=1e-9)
+
+
 @pytest.mark.parametrize("name", JOINT_MOVES)
 def test_from_rest_to_rest(around, name):
     path = PLANAR[name].bind(around, START, 0.0)
@@ -99,6 +109,25 @@ def test_limits_are_used_and_kept(around):
     assert v.max() == pytest.approx(0.8, rel=1e-9)
     assert a[0] <= 4.0 * (1 + 1e-9)
     assert a[1] == pytest.approx(3.0, rel=1e-9)
+
+
+def test_a_short_move_does_not_reach_its_speed(around):
+    """Half of the way with the largest acceleration, half against it: twice the root of way over acceleration."""
+    way = abs(TO["elbow"] - START[1])
+    short = Trapezoidal(to={"elbow": TO["elbow"]}, velocity=50.0, acceleration=12.0).bind(around, START, 0.2)
+    assert short.end - 0.2 == pytest.approx(2 * np.sqrt(way / 12.0), rel=1e-12)
+    motion = [short.at(t) for t in np.linspace(0.2, short.end, 101)[1:-1]]
+    assert np.abs([m.a[1] for m in motion]) == pytest.approx(12.0, rel=1e-9)
+    assert max(abs(m.v[1]) for m in motion) == pytest.approx(np.sqrt(12.0 * way), rel=1e-9)
+
+
+def test_breaks_are_where_accelerations_bend(around):
+    rate = ConstantRate(rate=[0.7, -0.4], ramp=0.6, start=0.3)
+    assert rate.bind(around, START, 0.2).breaks == pytest.approx((0.5, 1.1))
+    line = Line(by=[0.1, 0.0, -0.05], duration=1.5, start=0.1, profile="trapezoidal", ramp=0.2)
+    assert line.bind(around, START, 0.2).breaks == pytest.approx((0.3, 0.6, 1.5, 1.8))
+    move = Trapezoidal(to=TO, duration=1.5, ramp=0.2, start=0.1)
+    assert move.bind(around, START, 0.2).breaks == pytest.approx((0.3, 0.6, 1.5, 1.8))
 
 
 def test_the_rigid_tip_follows_line_and_circle(around):

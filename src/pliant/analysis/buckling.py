@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.analysis.limits import state_limits, tell
-from pliant.analysis.load_path import Follower, LoadPath, balanced, growing
+from pliant.analysis.load_path import Follower, LoadPath, balanced, check_factor, growing
 from pliant.analysis.statics import (
     Loads,
     NoEquilibriumError,
@@ -145,6 +145,8 @@ def critical_load(
     most: float | None = None,
 ) -> Buckling:
     """The same; what is beyond the limits of the model is in its ``warnings`` only."""
+    if most is not None:
+        check_factor("most", most)
     problem = growing(arm, loads, q, followers=followers, dead=dead, tau=tau)
     x = balanced(problem, problem.start(), 0.0)
     if x is None:

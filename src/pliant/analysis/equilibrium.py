@@ -111,10 +111,10 @@ def equilibrium(
     followers  the same along the axes of the frame, with which they turn
     rates      joint -> rad/s: joints that turn on steadily; the links bend as the rotation bends them
     """
-    from pliant.analysis.left_out import left_out_of
+    from pliant.analysis.left_out import left_out_of, too_stiff
 
     found = state_of_rest(arm, q, tau=tau, loads=loads, followers=followers, rates=rates)
-    found = found._replace(warnings=(*found.warnings, *left_out_of(arm.robot)))
+    found = found._replace(warnings=(*found.warnings, *left_out_of(arm.robot), *too_stiff(arm.robot)))
     tell(found.warnings)
     return found
 

@@ -4,6 +4,9 @@ A beam whose description names its modes or elements bends as it says, and no ot
 bent elbow sags too little, and no number of further modes tells. Here a robot is compared with its richer twin, whose
 beams have every family that their constants allow: how far its tip sags, and its lowest frequencies. What is found is
 told with both figures. Beams that are rigid by description stay so.
+
+Shapes of a family that is there may be too few, or too smooth for a stepped beam: links whose static deflection they
+miss by some per cent are told as well.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from pliant.analysis.equilibrium import settle
 from pliant.analysis.modes import ModeSet, vibration_modes
 from pliant.bodies.auto_counts import yielding_families
 from pliant.bodies.build import beam_in, build_body
+from pliant.bodies.shortfall import shortfalls
 from pliant.dynamics import Dynamics
 from pliant.model.beams import NEEDED, OF_ITSELF, Beam
 from pliant.model.discretisation import Family
@@ -37,6 +41,8 @@ MOVES = 0.01
 """Change of the sag or of a frequency, relative, from which a family that is left out is told."""
 LEAST_SAG = 1e-3
 """Sag over reach below which a change of it is counted against this one: no arm is as stiff as rounding."""
+ROUNDING = 1e-9
+"""Sag over that of the richer twin below which there is none."""
 WATCHED = 3
 """How many of the lowest frequencies are compared."""
 NEW = 0.5
@@ -127,6 +133,28 @@ def left_out(
     return [_words(robot, _taking_part(missing, richer) or missing, changes)]
 
 
+def too_stiff(robot: Robot) -> list[str]:
+    """Links whose shapes miss a part of their static deflection, in words."""
+    if sum(build_body(link, robot).size for link in robot.links) > MOST_COORDINATES:
+        return []
+    return [
+        f"the shapes of '{link}' are too stiff: under loads along its {axis} axis, its weight and what it carries, "
+        f"it bends {100 * part:.2g} % too little; {_finer(robot.link(link))}"
+        for link, axis, part in shortfalls(robot)
+    ]
+
+
+def _finer(link: Link) -> str:
+    """What makes shapes of a beam bend as far as they should."""
+    beam = link.beam
+    assert beam is not None
+    if beam.elements is not None:
+        return "take more elements"
+    if beam.bending == "exact":
+        return "take more modes, or one link for each segment" if len(beam.parts()) > 1 else "take more modes"
+    return "leave out modes: and shapes that do are chosen, or write elements: or more modes"
+
+
 @once_per_element
 def left_out_of(robot: Robot) -> tuple[str, ...]:
     """The same in the reference pose: told once for all states of a robot, since it takes a second robot to find it."""
@@ -151,6 +179,8 @@ def _changed_sag(robot: Robot, now: _Behaviour, richer: _Behaviour) -> Iterator[
     size, other = float(np.linalg.norm(now.sag)), float(np.linalg.norm(richer.sag))
     reach = sum(link.length for link in robot.links)
     if np.linalg.norm(richer.sag - now.sag) > MOVES * max(size, other, LEAST_SAG * reach):
+        # what rounding leaves of nothing is nothing
+        size = size if size > ROUNDING * other else 0.0
         yield f"bending moves the tip by {1e3 * other:.3g} mm instead of {1e3 * size:.3g} mm"
 
 

@@ -2,8 +2,8 @@
 
 A beam of linear bending has small slopes, the force along its axis is small against its buckling load, and it turns
 slowly against its first frequency; second-order bending knows axial forces, rotation and larger slopes, but not where a
-beam comes to rest that has buckled; exact bending has no such limit. All this is looked at wherever a state comes out:
-in checks, equilibria, modes, linear models and runs with their reports.
+beam comes to rest that has buckled; exact bending has no such limit, but its stations may be too few. All this is
+looked at wherever a state comes out: in checks, equilibria, modes, linear models and runs with their reports.
 
 The axial force enters through its geometric stiffness, G = int N w' w'^T dx with the tension N(x). Against the bending
 stiffness K it tells everything at once: G = -K is buckling, and under tension, as in rotation, 1 + max(G/K) is the
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.analysis.along_axis import along_axis, padded
+from pliant.analysis.rod_limits import station_limits
 from pliant.analysis.statics import FrameLoad, wrench_force
 from pliant.bodies.constants import deflection
 from pliant.formulations.loops.closure import normal_of
@@ -96,6 +97,7 @@ def state_limits(
     return [
         *linearised_limits(arm, state, when),
         *slope_limits(arm, state, when),
+        *station_limits(arm, state[None], [when]),
         *plane_limits(arm, state[None], [when]),
         *axial_limits(arm, state, rates, accelerations, tau=tau, loads=loads, when=when),
     ]

@@ -127,6 +127,7 @@ def load_path(
     tau        efforts (inputs,) that act from the beginning; default: the drives hold their motor angles
     until      factor at which the path ends
     """
+    check_factor("until", until)
     problem = growing(arm, loads, q, followers=followers, dead=dead, tau=tau)
     start = problem.start()
     x = balanced(problem, start, 0.0)
@@ -134,6 +135,14 @@ def load_path(
         raise NoEquilibriumError(f"robot '{arm.robot.name}' has no equilibrium without the load near this pose")
     follower = Follower(problem, x, 0.0, unit=until)
     return follower.path(until=until)
+
+
+def check_factor(name: str, value: float) -> None:
+    """Refuse factors up to which no load can grow."""
+    if not (np.isfinite(value) and value > 0):
+        raise ValueError(
+            f"{name} is {value:g}; it must be a positive number: turn the loads round to pull the other way"
+        )
 
 
 def growing(
@@ -148,6 +157,10 @@ def growing(
     """The static problem of a load that grows: the given one, or gravity."""
     start = arm.assemble(arm.reference_pose() if q is None else arm.labels.states("q", q))
     acting = [*wrenches(loads, grows=True), *wrenches(followers, follows=True, grows=True)]
+    if acting and not any(load.value.any() for load in acting):
+        raise ValueError("all loads that shall grow are zero: nothing grows")
+    if not acting and not np.any(arm.mechanism.gravity):
+        raise ValueError(f"robot '{arm.robot.name}' has no gravity, and no load is given: nothing grows")
     efforts = None if tau is None else arm.input_labels.states("tau", tau)
     return Statics(
         arm, start, tau=efforts, loads=[*acting, *wrenches(dead)], gravity_grows=not acting

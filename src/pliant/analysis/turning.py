@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pliant.analysis.limits import axial_limits
+from pliant.dynamics import Dynamics
 from pliant.formulations.lumped_fe.frequencies import turning_frequencies
 from pliant.formulations.lumped_fe.model import LumpedModel
 
@@ -56,3 +58,15 @@ def frequencies_over_speed(
         for stiffening in (False, True)
     ]
     return SpeedFrequencies(joint, values, curves[0], curves[1])
+
+
+def turning_limits(robot: Robot, joint: str, speed: float, at: Mapping[str, float] | None = None) -> list[str]:
+    """What the bending of the robot's links does not know while a joint turns at a speed, in words; none of loops."""
+    arm = Dynamics(robot, compile="never")
+    if arm.mechanism.is_closed:
+        return []
+    q, v = arm.reference_pose(), np.zeros(arm.size)
+    for name, value in (at or {}).items():
+        q[arm.names.index(name)] = value
+    v[arm.names.index(joint)] = speed
+    return list(axial_limits(arm, q, v, np.zeros(arm.size)))

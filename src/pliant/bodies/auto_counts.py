@@ -28,7 +28,7 @@ from pliant.bodies.beam_modes import raw_modes
 from pliant.bodies.carried import CarriedMass, carried, mounted, mounted_in_pose, own_load, tip_load
 from pliant.bodies.damping import load_mass
 from pliant.bodies.elements import element_set
-from pliant.bodies.families import ShapeSet
+from pliant.bodies.families import MOTIONS, ShapeSet
 from pliant.bodies.invariants import attachment, beam_rule, mass_matrix, stiffness
 from pliant.bodies.modal_body import Array, Attachment
 from pliant.bodies.profile import BeamProfile, beam_profile
@@ -69,26 +69,25 @@ Loads = Mapping[str, CarriedMass]
 
 
 @dataclass(frozen=True, slots=True)
-class _Matrices:
+class FamilyMatrices:
     """One family of a clamped beam in some shapes.
 
     K, M    stiffness and own mass (n, n)
     weight  int phi dm (n,): zero for torsion
+    along   direction of phi: 0, 1 or 2
     frames  where the shapes move the frames that matter
     """
 
     K: Array
     M: Array
     weight: Array
+    along: int | None
     frames: Mapping[str, Attachment]
 
-    def first(self, n: int) -> _Matrices:
+    def first(self, n: int) -> FamilyMatrices:
         """Those of the first n shapes alone."""
-        frames = {
-            name: Attachment(at.position, at.rotation, at.Phi_d[:, :n], at.Phi_r[:, :n])
-            for name, at in self.frames.items()
-        }
-        return _Matrices(self.K[:n, :n], self.M[:n, :n], self.weight[:n], frames)
+        frames = {name: at.combined(np.eye(len(self.weight))[:, :n]) for name, at in self.frames.items()}
+        return FamilyMatrices(self.K[:n, :n], self.M[:n, :n], self.weight[:n], self.along, frames)
 
     def rows(self) -> Array:
         """Motions and turns of the frames (6 frames, n)."""
@@ -110,13 +109,27 @@ class _Matrices:
         bent = np.linalg.solve(self.K, np.column_stack([rows.T, self.weight]))
         return np.einsum("ri,ir->r", rows, bent[:, :-1]), rows @ bent[:, -1]
 
+    def yields(self, loads: Loads, axis: int) -> float:
+        """Work of the weight of the beam and of its loads on the deflection that they cause, all pulled along an axis.
+
+        Of a pull of 1 m/s^2, in J; a deflection times the mass that makes it.
+        """
+        pull = np.eye(3)[axis]
+        force = self.weight if self.along == axis else np.zeros(len(self.weight))
+        for name, load in loads.items():
+            at = self.frames[name]
+            # the load is about the origin of the link, its moment about the frame
+            moment = np.cross(load.first - load.mass * at.position, pull)
+            force = force + load.mass * pull @ at.Phi_d + moment @ at.Phi_r
+        return float(force @ np.linalg.solve(self.K, force))
+
 
 @dataclass(frozen=True, slots=True)
 class _Reference:
     """One family of a clamped beam as it is: in fine elements.
 
     flexibilities  1/omega^2 with each load (loads, n), largest first
-    static, sag    see _Matrices.statics
+    static, sag    see FamilyMatrices.statics
     """
 
     flexibilities: Array
@@ -187,28 +200,37 @@ def _poses(robot: Robot) -> list[Mapping[str, float]]:
 def _references(link: Link, beam: Beam, loads: Sequence[Loads], families: Iterable[str]) -> dict[str, _Reference]:
     """Some families of a beam, but for shear, as they are."""
     profile, out = beam_profile(beam), {}
-    number = ELEMENTS * -(-len(profile.pieces) // 4) * _in_tapers(profile)
     for family in families:
         if not family.startswith("shear"):
-            fine = _matrices(link, beam, element_set(family, profile, number), profile, loads)
+            shapes = element_set(family, profile, comparison(profile))
+            fine = family_matrices(link, beam, shapes, profile, loads)
             out[family] = _Reference(fine.flexibilities(loads), *fine.statics())
     return out
+
+
+def comparison(profile: BeamProfile) -> int:
+    """Elements of a beam that count as exact."""
+    return ELEMENTS * -(-len(profile.pieces) // 4) * _in_tapers(profile)
 
 
 def _in_tapers(profile: BeamProfile) -> int:
     return IN_TAPERS if any(callable(piece.data) for piece in profile.pieces) else 1
 
 
-def _matrices(link: Link, beam: Beam, shapes: ShapeSet, profile: BeamProfile, loads: Sequence[Loads]) -> _Matrices:
+def family_matrices(
+    link: Link, beam: Beam, shapes: ShapeSet, profile: BeamProfile, loads: Sequence[Loads]
+) -> FamilyMatrices:
+    """One family of a beam, clamped at its root, in some shapes; with the tip and all frames that carry something."""
     x, weights = beam_rule([shapes], profile)
     sections = bool(beam.rotary_inertia) or shapes.family == "torsion"
     names = dict.fromkeys(("tip", *(name for load in loads for name in load)))
     frames = [link.frame(name) for name in names]
     moved = [attachment([shapes], float(at.x or 0.0), at.vector(), at.matrix()) for at in frames]
-    return _Matrices(
+    return FamilyMatrices(
         K=stiffness([shapes], profile),
         M=mass_matrix(shapes, profile, section_inertia=sections),
         weight=shapes.sample(x).value @ (weights * profile.at(x).rhoA),
+        along=MOTIONS[shapes.family].value,
         frames=dict(zip(names, moved, strict=True)),
     )
 
@@ -236,7 +258,7 @@ def _choice(
             given = beam.modes.resolve(family)
             mass, moment = tip_load(family, given, at_tip)
             shapes = raw_modes(family, str(given.shape), MOST, profile, tip_mass=mass, tip_inertia=moment)
-            tried = _matrices(link, beam, shapes, profile, loads)
+            tried = family_matrices(link, beam, shapes, profile, loads)
             good = (n for n in range(1, MOST + 1) if _is_good(tried.first(n), references[family], loads, least))
             counts[family] = next(good, 0) or MOST
             missed |= not _is_good(tried.first(counts[family]), references[family], loads, least)
@@ -261,7 +283,7 @@ def _elements(
     nodal = [element_set(family, profile, number) for family in counts if counts[family]]
     for modes in range(LEAST_ELEMENTS - 1):
         reduced = (reduced_set(each, profile, modes, section_inertia=each.family == "torsion") for each in nodal)
-        tried = ((each.family, _matrices(link, beam, each, profile, loads)) for each in reduced)
+        tried = ((each.family, family_matrices(link, beam, each, profile, loads)) for each in reduced)
         if all(_is_good(own, references[family], loads, least) for family, own in tried):
             break
     return Elements(
@@ -280,7 +302,7 @@ def _yielding(references: Mapping[str, _Reference], closed: bool) -> list[str]:
     return [name for name in references if name in (*BENDING, *of_loops) or softness[name] > ERROR * bends]
 
 
-def _is_good(tried: _Matrices, reference: _Reference, loads: Sequence[Loads], least: float) -> bool:
+def _is_good(tried: FamilyMatrices, reference: _Reference, loads: Sequence[Loads], least: float) -> bool:
     """Whether shapes are as good as fine elements; vibrations must be right from 1/omega^2 of ``least`` on."""
     matters = reference.flexibilities >= least
     most = int(matters.sum(axis=1).max())

@@ -211,13 +211,28 @@ def _large_bending(
     bends = any(MOTIONS[s.family].shear is not None for s in shapes)
     if beam.bending == "linear" or not bends:
         return None
-    places = {name: (x, offset) for name, (x, offset, _) in mounts.items()}
     if beam.bending == "second-order":
         pieces = [RigidPieces(s.family, s.nodes) for s in shapes if isinstance(s, BendingElements | RodElements)]
-        return foreshortening(shapes, profile, places, pieces=pieces if beam.lumped is not None else ())
+        sections = {name: x for name, (x, _, _) in mounts.items()}
+        return foreshortening(shapes, profile, sections, pieces=pieces if beam.lumped is not None else ())
     section_inertia = bool(beam.rotary_inertia) or "torsion" in beam.families
-    curve = curve_of(beam)
+    curve, places = curve_of(beam), {name: (x, offset) for name, (x, offset, _) in mounts.items()}
     return rod(shapes, profile, places, section_inertia=section_inertia, stations=beam.stations, curvature=curve)
+
+
+def rod_of(robot: Robot, name: str, stations: int) -> Rod:
+    """The rod of an exact beam of a robot with another number of stations per segment, without hub and payloads."""
+    link = robot.link(name)
+    beam, profile = _resolved(link, robot), beam_profile(_resolved(link, robot))
+    mounts = _mounts(link, beam, profile)
+
+    def made() -> Rod:
+        followed = beam.model_copy(update={"stations": stations})
+        large = _large_bending(followed, shape_sets(link, robot), profile, mounts)
+        assert isinstance(large, Rod)
+        return large
+
+    return _kept(beam, "rod", link.frames, stations, make=made)
 
 
 def _shape_sets(link: Link, beam: Beam, robot: Robot | None, load: CarriedMass | None) -> list[ShapeSet]:

@@ -57,22 +57,22 @@ def linear_terms(body: ModalBody, rule: str) -> ModalTerms:
 
 
 def section_of(body: ModalBody, frame: str, rule: str) -> Any:
-    """A frame of a body, without its fixed rotation; the order of ``xyz`` is that of the link's own axes."""
+    """The section of a frame of a body; the order of ``xyz`` is that of the link's own axes."""
     at = body.frames[frame]
     axes, Phi_r = UNIT, at.Phi_r
     if rule == "xyz":
         axes, Phi_r = clean(body.section_axes), body.section_axes.T @ at.Phi_r
-    linear = ModalSection(clean(at.position), at.Phi_d.tolist(), Phi_r.tolist(), axes, rule)
+    linear = ModalSection(clean(at.point), at.slides.tolist(), Phi_r.tolist(), axes, rule)
     return linear if body.large is None else body.large.section(frame, linear)
 
 
 def offset_of(body: ModalBody, frame: str) -> list[float]:
     """From the point of a frame's section to the frame, turning with the section."""
-    return [0.0] * 3 if body.large is None else clean(body.large.offset(frame))
+    return clean(body.large.offset(frame) if isinstance(body.large, Rod) else body.frames[frame].offset)
 
 
 def deflection(body: ModalBody, frame: str, q_e: Array) -> tuple[Array, Array]:
-    """Displacement and rotation vector (..., 3) of a frame against where it is in the undeformed body."""
+    """Displacement and rotation vector (..., 3) of a frame on the axis against where it is in the undeformed body."""
     at = body.frames[frame]
     if isinstance(body.large, Rod):
         return rod_deflection(body.large, frame, q_e)

@@ -4,8 +4,8 @@ A section at x is displaced by Phi q + q^T Gamma q / 2. On the axis Gamma = e_x 
 
     G(x) = -int_0^x (w_y' w_y'^T + w_z' w_z'^T) dx
 
-and a point at a lever s from the axis moves by theta x (theta x s) / 2 more. All loads along the axis, gravity,
-payloads and centrifugal forces, stiffen or soften a body through the integrals of Gamma over its mass.
+and what is beside the axis turns with its section. All loads along the axis, gravity, payloads and centrifugal forces,
+stiffen or soften a body through the integrals of Gamma over its mass.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from pliant.bodies.families import MOTIONS, ShapeSet, X
-from pliant.bodies.invariants import attachment, gram_matrix
+from pliant.bodies.invariants import gram_matrix
 from pliant.bodies.lumped import RigidPieces
 from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.modal_terms import ModalSection, ModalTerms
@@ -43,10 +43,10 @@ class Foreshortening:
     spread  int r r^T dm of it     kg m^2  (3, 3)
     first   int Gamma dm           kg/m    (3, n, n)
     second  int r_a Gamma_b dm     kg      (3, 3, n, n)
-    frames  Gamma of its frames    1/m     (3, n, n)
+    frames  Gamma of the sections of its frames    1/m    (3, n, n)
     axial   the modes phi that stretch it, k of them
     along   int phi . Gamma dm     kg/m    (k, n, n)
-    moved   phi of its frames      -       (k, 3)
+    moved   phi of these           -       (k, 3)
     """
 
     mass: float
@@ -81,7 +81,7 @@ class Foreshortening:
         return self
 
     def with_point(self, mass: float, frame: str, position: Array) -> Foreshortening | None:
-        """With a point mass at a frame, which is at a position; None beside the axis, where it moves otherwise."""
+        """With a point mass at a frame, which is at a position; None where it moves otherwise than the body does."""
         Gamma = self.frames[frame]
         loaded = Foreshortening(
             self.mass + mass,
@@ -161,25 +161,21 @@ class Foreshortening:
         return SecondOrderSection(linear, listed(Gamma)) if np.count_nonzero(Gamma) else linear
 
     def displacement(self, frame: str, q_e: Array) -> Array:
-        """q^T Gamma q / 2 (..., 3) of a frame."""
+        """q^T Gamma q / 2 (..., 3) of the section of a frame."""
         n = q_e.shape[-1]
         # a product of matrices first: to contract all three at once takes many times as long
         turned = (q_e @ self.frames[frame].transpose(1, 0, 2).reshape(n, 3 * n)).reshape(*q_e.shape[:-1], 3, n)
         return np.asarray(0.5 * np.einsum("...ak,...k->...a", turned, q_e))
 
-    def offset(self, frame: str) -> Array:
-        """Frames beside the axis are among the shapes."""
-        return np.zeros(3)
-
 
 def foreshortening(
     sets: Sequence[ShapeSet],
     profile: BeamProfile,
-    frames: Mapping[str, tuple[float, Array]],
+    frames: Mapping[str, float],
     *,
     pieces: Sequence[RigidPieces] = (),
 ) -> Foreshortening:
-    """The integrals of a beam; ``frames`` are the places x and the offsets from the axis of its frames.
+    """The integrals of a beam; ``frames`` are the places x of the sections of its frames.
 
     ``pieces`` are the rigid bodies of a lumped beam, which carry its mass.
     """
@@ -196,8 +192,8 @@ def foreshortening(
         first[X], second[X, X], to[profile.length] = rows
         for power, total in ((0, first[X]), (1, second[X, X])) if pieces else ():
             total -= _tilted(pieces, profile, power, n)
-    to.update({x: shortening_to(sets, profile, x) for x, _ in frames.values() if x not in to})
-    moved = {name: _of_frame(sets, to[x], x, offset) for name, (x, offset) in frames.items()}
+    to.update({x: shortening_to(sets, profile, x) for x in frames.values() if x not in to})
+    moved = {name: _along_axis(to[x]) for name, x in frames.items()}
     bending = any(MOTIONS[s.family].shear is not None and s.size for s in sets)
     starts = np.cumsum([0, *(s.size for s in sets)])
     stretching = [(s, start) for s, start in zip(sets, starts, strict=False) if s.family == "axial" and s.size]
@@ -213,9 +209,7 @@ def foreshortening(
     if pieces:
         nodes = stretches.sample(np.asarray(pieces[0].nodes)).value
         along -= np.array([_tilted(pieces, profile, 0, n, weight) for weight in nodes])
-    ends = {
-        name: np.outer(stretches.sample(np.array([x])).value[:, 0], np.eye(3)[X]) for name, (x, _) in frames.items()
-    }
+    ends = {name: np.outer(stretches.sample(np.array([x])).value[:, 0], np.eye(3)[X]) for name, x in frames.items()}
     return Foreshortening(mass, place, spread, first, second, moved, axial, along, ends)
 
 
@@ -351,17 +345,8 @@ def _tilted(
     return out
 
 
-def _of_frame(sets: Sequence[ShapeSet], G: Array, x: float, offset: Array) -> Array:
-    """Gamma of a frame (3, n, n), with that of the axis at its place."""
+def _along_axis(G: Array) -> Array:
+    """Gamma (3, n, n) of a point of the axis with this G."""
     Gamma = np.zeros((3, *G.shape))
     Gamma[X] = G
-    if len(G) and offset.any():
-        Gamma += _lever(attachment(sets, x).Phi_r, offset)
     return Gamma
-
-
-def _lever(Phi_r: Array, s: Array) -> Array:
-    """theta x (theta x s) = theta (theta . s) - s theta^2 as a form in q, symmetric in its two factors."""
-    along = np.einsum("ai,bk,b->aik", Phi_r, Phi_r, s)
-    square = np.einsum("bi,bk->ik", Phi_r, Phi_r)
-    return np.asarray((along + np.swapaxes(along, 1, 2)) / 2 - s[:, None, None] * square)

@@ -28,7 +28,6 @@ from pliant.bodies.modal_body import (
     ModalBody,
     cross_moments,
     dot_moments,
-    hat,
     tensor_moments,
 )
 from pliant.bodies.profile import BeamProfile
@@ -162,7 +161,10 @@ def stiffness(sets: Sequence[ShapeSet], profile: BeamProfile) -> Array:
 def attachment(
     sets: Sequence[ShapeSet], x: float, offset: Array | None = None, rotation: Array | None = None
 ) -> Attachment:
-    """A frame on the section at x, its origin ``offset`` from the axis and turned by ``rotation``."""
+    """A frame on the section at x, its origin ``offset`` from the axis and turned by ``rotation``.
+
+    The offset turns with the section; beside one that nothing turns the frame is a point of its own.
+    """
     position = np.array([float(x), 0.0, 0.0])
     n = sum(shapes.size for shapes in sets)
     Phi_d, Phi_r = np.zeros((3, n)), np.zeros((3, n))
@@ -176,13 +178,12 @@ def attachment(
             direction, sign = motion.rotation
             Phi_r[direction, block] = sign * samples.rotation[:, 0]
         start += shapes.size
-    if offset is not None and np.count_nonzero(s := np.asarray(offset, dtype=float)):
-        # the offset point turns with its section: theta x s
-        Phi_d = Phi_d - hat(s) @ Phi_r
-        position = position + s
+    lever = np.zeros(3) if offset is None else np.asarray(offset, dtype=float)
+    if np.count_nonzero(lever) and not np.count_nonzero(Phi_r):
+        position, lever = position + lever, np.zeros(3)
     R_BA = np.eye(3) if rotation is None else np.asarray(rotation, dtype=float)
     # no zero has a sign
-    return Attachment(position, R_BA, Phi_d + 0.0, Phi_r + 0.0)
+    return Attachment(position, R_BA, Phi_d + 0.0, Phi_r + 0.0, lever)
 
 
 def beam_rule(sets: Sequence[ShapeSet], profile: BeamProfile) -> tuple[Array, Array]:

@@ -31,7 +31,3 @@ class LargeBending(Protocol):
     def section(self, frame: str, linear: ModalSection) -> Any:
         """What these terms need to know of a frame, from what the linear ones do."""
         ...
-
-    def offset(self, frame: str) -> Array:
-        """From the section's point to the frame, turning with the section, in the body's axes (3,)."""
-        ...

@@ -53,16 +53,37 @@ def tensor_moments(S: Array) -> Array:
 class Attachment:
     """A frame A fixed to one material section of a link, seen from the link frame B.
 
-    position  p_BA        m    (3,)    of the undeformed link
-    rotation  R_BA        -    (3, 3)  of the undeformed link
-    Phi_d     dp/dq_e     m    (3, n)  displacement shapes, in B
+    point     p_BS        m    (3,)    of the section, in the undeformed link
+    rotation  R_BA        -    (3, 3)  of the frame in the undeformed link
+    slides    dp_BS/dq_e  m    (3, n)  displacement shapes of the point, in B
     Phi_r     dtheta/dq_e rad  (3, n)  rotation shapes, in B: the section turns by rot(Phi_r q_e)
+    offset    p_SA        m    (3,)    lever from the point to the frame, in B; it turns with the section
     """
 
-    position: Array
+    point: Array
     rotation: Array
-    Phi_d: Array
+    slides: Array
     Phi_r: Array
+    offset: Array = field(default_factory=lambda: np.zeros(3))
+
+    @property
+    def has_lever(self) -> bool:
+        """Whether the frame stands beside the point of its section."""
+        return bool(np.count_nonzero(self.offset))
+
+    @property
+    def position(self) -> Array:
+        """p_BA (3,): the frame in the undeformed link."""
+        return self.point + self.offset if self.has_lever else self.point
+
+    @property
+    def Phi_d(self) -> Array:
+        """Displacement shapes of the frame (3, n), for small turns of its lever: slides + Phi_r x offset."""
+        return self.slides - hat(self.offset) @ self.Phi_r if self.has_lever else self.slides
+
+    def combined(self, V: Array) -> Attachment:
+        """The same frame in the coordinates p of q_e = V p."""
+        return Attachment(self.point, self.rotation, self.slides @ V, self.Phi_r @ V, self.offset)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pliant.bodies.beam_modes import family_inertia
 from pliant.bodies.elements import BendingElements, RodElements
 from pliant.bodies.families import CombinedSet
 from pliant.bodies.invariants import mass_matrix, stiffness
-from pliant.bodies.modal_body import Array, Attachment, ModalBody
+from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.profile import BeamProfile
 
 
@@ -20,10 +20,7 @@ def change_basis(body: ModalBody, V: Array, names: tuple[str, ...]) -> ModalBody
     V = np.asarray(V, dtype=float)
     if V.shape != (body.size, len(names)):
         raise ValueError(f"V has shape {V.shape}; {body.size} coordinates and {len(names)} names need another")
-    frames = {
-        name: Attachment(frame.position, frame.rotation, frame.Phi_d @ V, frame.Phi_r @ V)
-        for name, frame in body.frames.items()
-    }
+    frames = {name: frame.combined(V) for name, frame in body.frames.items()}
     return replace(
         body,
         names=tuple(names),

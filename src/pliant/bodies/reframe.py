@@ -31,7 +31,7 @@ def reframe(body: ModalBody, R: Array, p: Array) -> ModalBody:
         section_axes=R @ body.section_axes,
         large=None if body.large is None else body.large.reframed(R, p),
         frames={
-            name: Attachment(R @ a.position + p, R @ a.rotation, R @ a.Phi_d, R @ a.Phi_r)
+            name: Attachment(R @ a.point + p, R @ a.rotation, R @ a.slides, R @ a.Phi_r, R @ a.offset)
             for name, a in body.frames.items()
         },
     )
@@ -45,12 +45,13 @@ def is_same_frame(R: Array, p: Array) -> bool:
 def add_part(body: ModalBody, frame: str, mass: float, com: Array, inertia: Array) -> ModalBody | None:
     """Weld a rigid part to a frame of a body, ``com`` and ``inertia`` in its axes; None: it needs a link of its own.
 
-    Constants can tell of parts that do not move relative to the body's own frame, and of point masses.
+    Constants can tell of parts that do not move relative to the body's own frame, and of point masses that are not on
+    levers.
     """
     at = body.frames[frame]
     if not body.moves(frame):
         return add_rigid(body, mass, at.position + at.rotation @ com, at.rotation @ inertia @ at.rotation.T)
-    if np.count_nonzero(com) or np.count_nonzero(inertia):
+    if np.count_nonzero(com) or np.count_nonzero(inertia) or at.has_lever:
         return None
     large = None if body.large is None else body.large.with_point(mass, frame, at.position)
     if body.large is not None and large is None:

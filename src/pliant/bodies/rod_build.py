@@ -11,7 +11,7 @@ import numpy as np
 
 from pliant.bodies.curved_axis import Curve
 from pliant.bodies.families import ShapeSamples, ShapeSet
-from pliant.bodies.modal_body import Array, Attachment, ModalBody, hat
+from pliant.bodies.modal_body import Array, Attachment, ModalBody
 from pliant.bodies.profile import BeamProfile
 from pliant.bodies.quadrature import TAPER_POINTS, gauss
 from pliant.bodies.rod import Rod, RodFrame
@@ -116,10 +116,11 @@ def about_its_shape(body: ModalBody, rod: Rod) -> ModalBody:
             assert here.spin is not None
             turns = np.array(here.spin.J_w, dtype=float)
             frames[name] = Attachment(
-                position=np.array(here.r) + at.offset,
+                point=np.array(here.r),
                 rotation=at.turned @ body.frames[name].rotation,
-                Phi_d=np.array(here.J_v) - hat(at.offset) @ turns,
+                slides=np.array(here.J_v),
                 Phi_r=turns,
+                offset=at.offset,
             )
     return replace(
         body,

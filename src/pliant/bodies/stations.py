@@ -40,10 +40,10 @@ GROUND_STATION = Station(0.0, np.zeros((3, 3)), np.zeros(3), np.zeros((3, 0)), n
 """A place on the base."""
 
 
-def station_of(body: ModalBody, frame: str) -> tuple[Station, Array]:
-    """The section that carries a frame of a body, without mass, and the axes of the frame on it (3, 3)."""
+def station_of(body: ModalBody, frame: str) -> tuple[Station, Array, Array]:
+    """The section that carries a frame of a body, without mass; place (3,) and axes (3, 3) of the frame on it."""
     at = body.frames[frame]
-    return Station(0.0, np.zeros((3, 3)), at.position, at.Phi_d, at.Phi_r), at.rotation
+    return Station(0.0, np.zeros((3, 3)), at.point, at.slides, at.Phi_r), at.offset, at.rotation
 
 
 def rigid_station(body: ModalBody) -> Station:

@@ -16,6 +16,7 @@ from pliant.pictures.words import counted
 if TYPE_CHECKING:
     from pliant.errors import ModelError, Problem
     from pliant.model.robot import Robot
+    from pliant.simulation.run import Run
     from pliant.simulation.study import Study
 
 YAML_ENDINGS = (".yaml", ".yml")
@@ -96,6 +97,7 @@ def _passes(file: str, quiet: bool, strict: bool, in_folder: bool) -> bool:
 
 
 def _study(file: str) -> str:
+    from pliant.simulation.checks import planned_turns
     from pliant.simulation.drives.callback import Callback, UnrunLaw
     from pliant.simulation.per_joint import turn_limits
     from pliant.simulation.study import unrun_study
@@ -103,21 +105,22 @@ def _study(file: str) -> str:
     study = unrun_study(file)
     for problem in _refusals(study.robot):
         raise _located(problem, file)
-    _begin(study, file)
-    for text in (*turn_limits(study.robot, study.start, study.drive), *_at_rest(study.robot)):
+    run = _begin(study, file)
+    fast = planned_turns(run.equations, run.v0, study.until)
+    for text in (*turn_limits(study.robot, study.start, study.drive), *_at_rest(study.robot), *fast):
         warnings.warn(f"{file}: {text}", stacklevel=2)
     words = f"a study of {study.robot.name} until {study.until:g} s"
     law = study.drive.function if isinstance(study.drive, Callback) else None
     return f"{words}; its Python code was not run: {law.text}" if isinstance(law, UnrunLaw) else words
 
 
-def _begin(study: Study, file: str) -> None:
+def _begin(study: Study, file: str) -> Run:
     """What shows only when the drive, the loads and the wanted channels meet the robot: tried without a step."""
     import pliant
     from pliant.simulation.run import Run
 
     try:
-        Run(study)
+        return Run(study)
     except pliant.ModelError:
         raise
     except ValueError as error:
@@ -174,7 +177,7 @@ def _at_rest(robot: Robot) -> Iterator[str]:
     """What is beyond the limits of the model where gravity alone bends the robot in its reference pose."""
     import pliant
     from pliant.analysis.equilibrium import state_of_rest
-    from pliant.analysis.left_out import left_out
+    from pliant.analysis.left_out import left_out, too_stiff
 
     if not any(link.is_flexible for link in robot.links):
         return
@@ -182,6 +185,7 @@ def _at_rest(robot: Robot) -> Iterator[str]:
     if arm.size > MOST_AT_REST:
         return
     yield from left_out(robot)
+    yield from too_stiff(robot)
     if not any(robot.gravity):
         return
     try:

@@ -39,7 +39,7 @@ def equilibrium(
 
     import pliant
     from pliant.analysis.equilibrium import state_of_rest
-    from pliant.analysis.left_out import left_out
+    from pliant.analysis.left_out import left_out, too_stiff
     from pliant.dynamics import Dynamics
     from pliant.model.plausible import description_limits
 
@@ -66,12 +66,20 @@ def equilibrium(
     emit(f"[bold]{plain(loaded.name)}[/]: equilibrium, {how}; {moved}", *tables)
     joints = {name: float(q[arm.names.index(name)]) for name in loaded.joint_coordinates}
     richer = [] if rates or off else left_out(loaded, joints, loads=loads, followers=followers)
-    warn([*description_limits(loaded), *found.warnings, *richer])
+    warn([*description_limits(loaded), *found.warnings, *richer, *too_stiff(loaded)])
     if csv is not None:
         from pliant.results.tables import write_rows
 
         write_rows(csv, ("coordinate", "value", "unit", "effort", "effort unit"), found.rows())
         typer.echo(f"written to {csv}")
+
+
+ROUNDING = 1e-12
+"""Deflection over length, and turn in rad, below which there is none."""
+
+
+def _pascals(stress: float) -> float:
+    return stress if stress > 1e-6 else 0.0
 
 
 def _listed(values: Iterable[float]) -> str:
@@ -116,8 +124,11 @@ def _links(arm: Dynamics, found: Equilibrium) -> Table:
     for member in arm.mechanism.members:
         if member.body.size:
             bent, turned = deflection(member.body, "tip", found.q[member.elastic])
+            # what rounding leaves of nothing is nothing
+            bent = bent * (np.linalg.norm(bent) > ROUNDING * arm.robot.link(member.name).length)
+            turned = turned * (np.linalg.norm(turned) > ROUNDING)
             size, angle = 1e3 * float(np.linalg.norm(bent)), float(np.degrees(np.linalg.norm(turned)))
             stress = along(arm, member.name, found.q).stress if member.name in stressed else None
-            most = [] if not stressed else ["" if stress is None else engineering(float(stress.max()), "Pa")]
+            most = [] if not stressed else ["" if stress is None else engineering(_pascals(float(stress.max())), "Pa")]
             rows.add_row(member.name, number(size), number(angle), _listed(1e3 * bent), *most)
     return rows

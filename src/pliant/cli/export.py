@@ -53,6 +53,8 @@ def export(
     from pliant.dynamics import Dynamics
     from pliant.errors import ModelError
 
+    if frame and function and not {"pose", "jacobian"} & set(function):
+        refuse(f"--frame: {', '.join(function)} asks for no frame; it is for pose and jacobian")
     for path in (output, output.with_suffix(".h")) if to is Target.c and output.name else (output,):
         check_replaced(path)
     try:

@@ -55,6 +55,10 @@ def inverse(
         refuse(f"feedback is '{feedback}'; it must be one of {', '.join(FEEDBACKS)}")
     if equations not in EQUATIONS:
         refuse(f"equations are '{equations}'; they must be one of {', '.join(EQUATIONS)}")
+    if band is not None and not 0 < band < float("inf"):
+        refuse(f"--band is {band}; it must be a number above zero, in Hz")
+    if output is not None and output.exists() and not output.is_dir():
+        refuse(f"{output}: this is a file; --output names a folder")
     check_picture(plot)
     from math import pi
 

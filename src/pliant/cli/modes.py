@@ -74,7 +74,7 @@ def modes(
     """Natural frequencies of a robot at a configuration, bent as gravity bends it."""
     import pliant
     from pliant.analysis.equilibrium import settle
-    from pliant.analysis.left_out import left_out
+    from pliant.analysis.left_out import left_out, too_stiff
     from pliant.analysis.modes import vibration_modes
     from pliant.dynamics import Dynamics
     from pliant.errors import ModelError
@@ -113,6 +113,8 @@ def modes(
         raise
     except ValueError as error:
         refuse(str(error))
+    if convergence:
+        _check_convergence(loaded, {"--load": load, "--follower": follower, "--rate": rate})
     q = configuration_of(arm, at or [])
     try:
         loads, followers = loads_of("--load", load or []), loads_of("--follower", follower or [])
@@ -131,9 +133,11 @@ def modes(
     emit(title, *where, _rows(found, count))
     # finer and richer links are compared at rest
     joints = _values(loaded, at or [])
-    finer = [] if rates or loads or followers else _convergence(arm, joints, free, convergence, count)
+    finer = [] if rates or loads or followers else [*_convergence(arm, joints, free, convergence, count)]
     richer = [] if rates else left_out(loaded, joints, locked=not free, loads=loads, followers=followers)
-    warn([*description_limits(loaded), *found.warnings, *finer, *richer])
+    # frequencies that move tell more than a deflection
+    stiff = [] if finer else too_stiff(loaded)
+    warn([*description_limits(loaded), *found.warnings, *finer, *richer, *stiff])
     if csv is not None:
         from pliant.analysis.modes import MODE_COLUMNS
         from pliant.results.tables import write_rows
@@ -153,6 +157,16 @@ def configuration_of(arm: Dynamics, given: list[str]) -> Floats:
     for name, value in _values(arm.robot, given).items():
         q[arm.names.index(name)] = value
     return q
+
+
+def _check_convergence(robot: Robot, others: dict[str, list[str] | None]) -> None:
+    """Refuse comparisons with finer links that nobody makes."""
+    from pliant.analysis.convergence import can_be_refined
+
+    if given := [name for name, values in others.items() if values]:
+        refuse(f"--convergence: finer links are compared at rest and without loads; leave {', '.join(given)} out")
+    if not can_be_refined(robot):
+        refuse(f"--convergence: '{robot.name}' has no link that could be finer (rigid ones, modal data, user shapes)")
 
 
 def _convergence(arm: Dynamics, joints: dict[str, float], free: bool, shown: bool, count: int) -> Iterator[str]:

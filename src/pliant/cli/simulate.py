@@ -73,6 +73,16 @@ def simulate(
 ) -> None:
     """Simulate a study and keep the run; Ctrl-C keeps what is there, and --resume goes on."""
     if list_studies:
+        others = {
+            study: study,
+            "--until": until,
+            "--method": method,
+            "--output": output,
+            "--plot": plot,
+            "--film": film,
+        }
+        if given := [str(name) for name, value in others.items() if value is not None]:
+            refuse(f"--list shows the bundled studies and runs none; leave {', '.join(given)} out")
         _list()
         return
     if study is None:
@@ -183,11 +193,12 @@ def _summary(result: Result) -> None:
 
 
 def _left_out(result: Result) -> list[str]:
-    """Families of shapes that would change the robot where the run began."""
-    from pliant.analysis.left_out import left_out
+    """Families of shapes that would change the robot where the run began, and shapes that are too stiff."""
+    from pliant.analysis.left_out import left_out, too_stiff
 
     joints = result.robot.joint_coordinates
-    return left_out(result.robot, {name: float(result.q[0][result.arm.names.index(name)]) for name in joints})
+    begin = {name: float(result.q[0][result.arm.names.index(name)]) for name in joints}
+    return [*left_out(result.robot, begin), *too_stiff(result.robot)]
 
 
 def _write(

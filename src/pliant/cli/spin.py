@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from pliant.cli.terminal import emit, number, refuse, table
+from pliant.cli.terminal import emit, number, refuse, table, warn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +26,7 @@ def over_speed(
     """Print, and draw, frequencies from rest to the speed of ``given``, JOINT=SPEED."""
     import numpy as np
 
-    from pliant.analysis.turning import frequencies_over_speed
+    from pliant.analysis.turning import frequencies_over_speed, turning_limits
 
     joint, equals, speed = given.partition("=")
     if not equals:
@@ -46,6 +46,7 @@ def over_speed(
         "dynamic: dynamic stiffness alone, links of linear bending; stiffened: with the geometric stiffness of\n"
         "internal forces, as second-order links have it. 0: it does not swing, a displacement runs away",
     )
+    warn(turning_limits(robot, joint.strip(), float(speeds[-1]), at))
     if csv is not None:
         from pliant.results.tables import write_rows
 

@@ -13,6 +13,7 @@ import typer
 from pliant.cli.progress import ProgressBar
 from pliant.cli.simulate import INTERRUPTED
 from pliant.cli.terminal import (
+    FAILED,
     PAGE_WIDTH,
     check_folder,
     check_picture,
@@ -22,6 +23,7 @@ from pliant.cli.terminal import (
     refuse,
     replacing,
     table,
+    tell,
     warn,
 )
 
@@ -116,6 +118,9 @@ def sweep(
     noted = [note for note in found.notes if note]
     if noted:
         warn([f"{len(noted)} of {len(found)} cases need care, the first because: {noted[0]}"])
+    if found.failed == len(found):
+        tell("every case failed")
+        raise typer.Exit(FAILED)
 
 
 def _places(vary: list[str] | None) -> dict[str, str]:
@@ -124,6 +129,8 @@ def _places(vary: list[str] | None) -> dict[str, str]:
         place, equals, values = text.partition("=")
         if not equals:
             refuse(f"--vary {text!r}: write it as PLACE=VALUES, such as 'forearm.payloads[0].mass=0:2:11 kg'")
+        if place.strip() in places:
+            refuse(f"--vary {place.strip()} is given twice; list all its values in one: {place.strip()}=1, 2, 3")
         places[place.strip()] = values.strip()
     return places
 

@@ -50,7 +50,10 @@ def view(
     seconds: Annotated[float | None, typer.Option(help="Length of a film, s.")] = None,
     exaggeration: Annotated[float | None, typer.Option(help="Of films: factor of what bending does.")] = None,
     browser: Annotated[bool, typer.Option(help="Open the report or the scene in the browser.")] = True,
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Of the scene; the next free one if it is taken.")] = 8080,
+    port: Annotated[
+        int | None,
+        typer.Option(min=1, max=65535, help="Of the scene of --live: default 8080; the next free one if it is taken."),
+    ] = None,
 ) -> None:
     """Write the report of stored runs and open it, write plots, a film or a table, or look at all of it --live."""
     asked: dict[str, Any] = {
@@ -61,10 +64,12 @@ def view(
         if output is not None:
             refuse("--live shows a scene and writes nothing; leave --output out")
         _require_none(asked, "the scene in the browser")
-        scene = _scene(shown, port, browser)
+        scene = _scene(shown, PORT if port is None else port, browser)
         typer.echo(f"{scene.url} until Ctrl-C")
         scene.wait()
         return
+    if port is not None:
+        refuse("--port is that of the scene of --live; a file needs none")
     if any(not _is_run(name) for name in shown):
         other = next(name for name in shown if not _is_run(name))
         refuse(
@@ -73,7 +78,7 @@ def view(
     runs = [Path(name) for name in shown]
     path = page_path(runs, output)
     if path.suffix.lower() in PAGES:
-        _require_none(asked, f"{path}, a report")
+        _require_none(asked, "a report")
         path = write_page(runs, output)
         typer.echo(f"written to {path}")
         if browser:
@@ -91,15 +96,18 @@ def _is_run(name: str) -> bool:
 
 def _require_none(asked: Mapping[str, Any], what: str) -> None:
     if asked:
-        refuse(f"--{next(iter(asked))}: {what}, does not take it; it is for plots, films and tables (see --help)")
+        name = next(iter(asked))
+        takers = " and ".join(kind for kind, taken in TAKEN.items() if name in taken)
+        refuse(f"--{name}: {what} takes none; it is for {takers}")
 
 
+PORT = 8080
 TAKEN = {"plots": ("channels", "size"), "films": ("view", "size", "seconds", "exaggeration"), "tables": ("channels",)}
 
 
 def _options(asked: Mapping[str, Any], kind: str) -> dict[str, Any]:
     """What a kind of output was asked for, as its function takes it."""
-    _require_none({name: value for name, value in asked.items() if name not in TAKEN[kind]}, f"one of the {kind}")
+    _require_none({name: value for name, value in asked.items() if name not in TAKEN[kind]}, f"a {kind[:-1]}")
     out = dict(asked)
     if "channels" in out:
         out["channels"] = [name.strip() for name in out["channels"].split(",") if name.strip()]

@@ -190,8 +190,11 @@ def _coordinates(upper: str, what: Model) -> str:
     for link in what.tree.links:
         kind, count = link.kind, link.kind.coordinates - link.kind.size
         for k, coordinate in enumerate(link.coordinates):
-            own = kind.joint.coordinates[k] if k < count else None
-            remarks[coordinate] = "elastic" if own is None else f"{own.word}, joint of link '{link.name}', {own.unit}"
+            first = kind.joint.rotation_vector
+            vector = " of the rotation vector" if first is not None and first <= k < count else ""
+            remarks[coordinate] = "elastic"
+            if k < count:
+                remarks[coordinate] = f"joint of link '{link.name}', {kind.joint.coordinates[k].unit}{vector}"
     return _enum(f"{upper}_Q_", tuple(remarks), "Coordinates, in the order of q, v, a, f, h, M.", remarks)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Annotated, Any, Self, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,14 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Get
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pliant.errors import MOST_PROBLEMS, ModelError, Problem, did_you_mean, nearest, show
-from pliant.model.key_list import key_list
+from pliant.model.key_list import key_list, key_signature
 from pliant.model.units import Acceleration, FirstMoment, Length, Number
+
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass
+else:
+    # its home is no public one
+    ModelMetaclass = type(BaseModel)
 
 Array = NDArray[np.float64]
 Path = tuple[int | str, ...]
@@ -27,7 +33,18 @@ LONGEST_TITLE = 200
 _NAME = re.compile(r"\w[\w+-]*")
 
 
-class Element(BaseModel):
+_OF_PYDANTIC = frozenset(dir(BaseModel))
+
+
+class _Kind(ModelMetaclass):
+    """Classes of elements: ``help()`` and ``dir()`` show what Pliant gives them, not what every pydantic class has."""
+
+    def __dir__(cls) -> list[str]:
+        own = (name for name in super().__dir__() if name not in _OF_PYDANTIC)
+        return [name for name in own if not name.startswith("__") or callable(getattr(cls, name, None))]
+
+
+class Element(BaseModel, metaclass=_Kind):
     """A part of a robot: immutable, hashable, without unknown keys; construction raises ModelError only."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -46,6 +63,8 @@ class Element(BaseModel):
         # a schema lists its keys itself
         cls.model_config["json_schema_extra"] = {"description": own} if own else None
         cls.__doc__ = f"{own}\n\n{key_list(cls)}"
+        # types and units stand in the list of keys; annotations of pydantic would fill a page
+        cls.__signature__ = key_signature(cls)
 
     # pydantic must not take this constructor for one that changes what is validated
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import Parameter, Signature
 from textwrap import wrap
 from typing import Any, get_args
 
@@ -24,6 +25,20 @@ def key_list(kind: type[BaseModel]) -> str:
         told = "; ".join(filter(None, [field.description or "", *facts[1 if unit else 0 :]]))
         lines += wrap(f"{head}: {told}", WIDTH, subsequent_indent=" " * 8)
     return "\n".join(lines)
+
+
+def key_signature(kind: type[BaseModel]) -> Signature:
+    """The keys of an element and their defaults, as a call shows them."""
+    return Signature(
+        [
+            Parameter(
+                name,
+                Parameter.KEYWORD_ONLY,
+                default=Parameter.empty if field.is_required() else field.get_default(call_default_factory=True),
+            )
+            for name, field in kind.model_fields.items()
+        ]
+    )
 
 
 def _plain(field: FieldInfo) -> bool:

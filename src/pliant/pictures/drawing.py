@@ -42,6 +42,9 @@ LOOP = "#be185d"
 LOOKS = "#94a3b8"
 # amplitude of the pale swing of a flexible link, as a part of its length
 SWING = 0.08
+# part of a beam that the symbols of its joint and its hub may hide, and the least part of their usual size
+HIDDEN, LEAST = 0.4, 0.35
+HUB, PAYLOAD = 17.0, 12.0
 # points with which a curved link is drawn
 CURVE_POINTS = 41
 
@@ -151,7 +154,16 @@ def _draw_swing(canvas: Canvas, robot: Robot, item: PlacedLink) -> None:
             canvas.thin(edge, colour=FLEXIBLE_EDGE, width=0.6, clear=True)
 
 
+def _symbols(canvas: Canvas, item: PlacedLink) -> float:
+    """Size of the symbols of a link against the usual one: a short beam is seen between them."""
+    if item.link.beam is None:
+        return 1.0
+    points = 72 * item.link.length / canvas.metres_per_inch
+    return float(np.clip(HIDDEN * points / HUB, LEAST, 1.0))
+
+
 def _draw_loads(canvas: Canvas, item: PlacedLink) -> None:
+    size = _symbols(canvas, item)
     parts = [(item.link.hub, "root")] if item.link.hub else []
     for part, frame in [*parts, *((payload, payload.frame or "tip") for payload in item.link.payloads)]:
         place = item.frame(frame)
@@ -159,13 +171,14 @@ def _draw_loads(canvas: Canvas, item: PlacedLink) -> None:
         if np.linalg.norm(centre - place.p) > 1e-9:
             canvas.thin(np.array([place.p, centre]), colour=LOAD_EDGE, width=1.2, order=2.5)
         hub = part is item.link.hub
-        canvas.mark(centre, "o", points=17 if hub else 12, face=LOAD, edge=LOAD_EDGE, order=2.6)
+        canvas.mark(centre, "o", points=size * (HUB if hub else PAYLOAD), face=LOAD, edge=LOAD_EDGE, order=2.6)
         if not hub and part.mass:
             canvas.label(centre, f"{part.mass:.3g} kg", color=LOAD_EDGE)
 
 
 def _draw_joint(canvas: Canvas, robot: Robot, item: PlacedLink) -> None:
-    joint, place, unit = item.link.joint, item.joint, canvas.unit
+    size = _symbols(canvas, item)
+    joint, place, unit = item.link.joint, item.joint, size * canvas.unit
     kind = KINDS[joint.type]
     symbol, is_held = kind.symbol, not kind.coordinates
     face = INK if joint.actuated else PAPER
@@ -184,24 +197,24 @@ def _draw_joint(canvas: Canvas, robot: Robot, item: PlacedLink) -> None:
             # the axis is seen from the side: a short drum along it
             drum = place.p + np.outer([-0.30, 0.30], axis) * unit
             canvas.thin(place.p + np.outer([-0.65, 0.65], axis) * unit, colour=INK, width=0.9, dash="-.", order=3.9)
-            canvas.bar(drum, colour=INK, width=11.0, fill=face, order=4.0)
+            canvas.bar(drum, colour=INK, width=11.0 * size, fill=face, order=4.0)
         else:
-            canvas.mark(place.p, "o", points=10.5, face=PAPER, order=4.0)
-            canvas.mark(place.p, "o", points=4.0, face=face, order=4.1)
+            canvas.mark(place.p, "o", points=10.5 * size, face=PAPER, order=4.0)
+            canvas.mark(place.p, "o", points=4.0 * size, face=face, order=4.1)
     elif symbol.rail:
         slider = item.own.p
-        canvas.bar(slider + np.outer([-0.28, 0.28], axis) * unit, colour=INK, width=15.0, fill=PAPER, order=4.0)
+        canvas.bar(slider + np.outer([-0.28, 0.28], axis) * unit, colour=INK, width=15.0 * size, fill=PAPER, order=4.0)
         for sign in (-1, 1):
             canvas.arrow(slider, slider + sign * 0.75 * unit * axis, colour=INK, width=1.0, order=4.1)
     elif symbol.plate:
         canvas.patch(polygon(item.own.p, axis, 0.5 * unit, 4), colour=PALE, order=3.9)
-        canvas.mark(item.own.p, "o", points=6, face=PAPER, order=4.0)
+        canvas.mark(item.own.p, "o", points=6 * size, face=PAPER, order=4.0)
     elif symbol.floats:
-        canvas.mark(item.own.p, "o", points=13, face="none", order=4.0)
-        canvas.mark(item.own.p, "x", points=6, face=INK, order=4.1)
+        canvas.mark(item.own.p, "o", points=13 * size, face="none", order=4.0)
+        canvas.mark(item.own.p, "x", points=6 * size, face=INK, order=4.1)
     elif symbol.ball:
-        canvas.mark(place.p, "o", points=15, face=PAPER, order=4.0)
-        canvas.mark(place.p, "o", points=9, face=PALE, order=4.1)
+        canvas.mark(place.p, "o", points=15 * size, face=PAPER, order=4.0)
+        canvas.mark(place.p, "o", points=9 * size, face=PALE, order=4.1)
     if not is_held:
         canvas.label(place.p if symbol.drum or symbol.ball else item.own.p, joint.name or "")
 
@@ -218,7 +231,7 @@ def _draw_ground(canvas: Canvas, item: PlacedLink) -> None:
 
 
 def _draw_frames(canvas: Canvas, robot: Robot, item: PlacedLink) -> None:
-    _draw_triad(canvas, item.own, 0.75 * canvas.unit)
+    _draw_triad(canvas, item.own, 0.75 * _symbols(canvas, item) * canvas.unit)
     # a frame that carries a joint is seen by its joint
     busy = {robot.parent_of(child)[1] for child in robot.children_of(item.link.name)}
     for name in item.link.frame_names:

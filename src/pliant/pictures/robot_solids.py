@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SYMBOL = 0.014
 """Radius of what has no size of its own, as a part of the size of the robot."""
 LARGEST_DRUM = 0.2
-"""Part of a beam that the drum of its joint may hide."""
+"""Part of a beam that the drum of its joint may hide, and as much the hubs and payloads on it together."""
 NEAR = 1e-9
 
 
@@ -155,13 +155,19 @@ class RobotSolids:
     # ---- what they carry
 
     def _carried(self, link: Link, member: Member) -> Iterator[Solid]:
-        """Hubs and payloads about their centres of mass."""
+        """Hubs and payloads about their centres of mass, smaller than they are where they would hide their beam."""
+        largest = self._largest_load(link) / max(len(member.parts), 1)
         for part in member.parts:
             place = self._place(link, part.frame)
-            drawn, axes = weight(link.name, part.mass, part.inertia, self.unit)
+            drawn, axes = weight(link.name, part.mass, part.inertia, min(self.unit, largest))
+            drawn = drawn.within(max(largest, 1.1 * self._thickness(link)))
             yield drawn.on(place, part.com, axes)
             if np.linalg.norm(part.com) > np.linalg.norm(drawn.offsets, axis=1).max():
                 yield self._bar(link.name, place, np.zeros(3), part.com, 0.4 * self.unit, "load")
+
+    def _largest_load(self, link: Link) -> float:
+        """Half the size of what may stand on a link; without a beam it hides those of others."""
+        return LARGEST_DRUM / 2 * (link.length if link.beam is not None else self.size)
 
     def _joint(self, link: Link, member: Member) -> Iterator[Solid]:
         """A drum about the axis, a block on its rail, or a ball; as large as what it holds."""

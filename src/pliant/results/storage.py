@@ -17,8 +17,8 @@ A run is read from everything but `channels`, which are there for other programs
 from __future__ import annotations
 
 import csv
+import io
 import json
-import secrets
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,9 +55,9 @@ def _image(run: Result, checkpoint: dict[str, Any], channels: bool) -> bytes:
     """A run as the bytes of a file; made in memory, so that a full disk is met by plain writing only."""
     import h5py
 
-    # files in memory of one name are one file, whichever thread opens them
-    name = f"run-{secrets.token_hex(16)}"
-    with h5py.File(name, "w", driver="core", backing_store=False, libver=("v110", "v110")) as file:
+    # HDF5's own image of a file in memory has a wrong checksum before HDF5 2: a file that is closed is right
+    image = io.BytesIO()
+    with h5py.File(image, "w", libver=("v110", "v110")) as file:
         file.attrs.update({"kind": fixed_text(KIND), "format": FORMAT, "version": fixed_text(run.info.version)})
         file["robot"] = fixed_text(run.robot.to_yaml())
         file["study"] = fixed_text(run.info.study)
@@ -75,8 +75,7 @@ def _image(run: Result, checkpoint: dict[str, Any], channels: bool) -> bytes:
                 file[name].dims[0].attach_scale(file["time"])
         for name, array in checkpoint.items():
             file[f"{CHECKPOINT}/{name}"] = array
-        file.flush()
-        return sealed(bytes(file.id.get_file_image()), "run")
+    return sealed(image.getvalue(), "run")
 
 
 def _array(file: Any, name: str, array: Floats) -> Any:

@@ -7,6 +7,7 @@ bound the error of positions: both are reported.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,7 +98,7 @@ def approximate_forward(study: Study, *, elements: int | None = None) -> Approxi
     model.assemble(JointMotion(*(x[:1] for x in motion)), loading.at(0))
     still = np.zeros(model.size)
     start = still if study.start.links == "straight" else _at_rest(model, motion, loading)
-    grid = np.union1d(times, [b for b in jumps if 0 < b < times[-1]])
+    grid = with_jumps(times, jumps)
     whole = elastic_motion(model, nominal, grid, (start, still), loads=loads)
     at = np.searchsorted(grid, times)
     elastic = ElasticMotion(
@@ -113,6 +114,11 @@ def approximate_forward(study: Study, *, elements: int | None = None) -> Approxi
         reactions_along(model, nominal, elastic, loads).efforts,
         full,
     )
+
+
+def with_jumps(times: Floats, jumps: Iterable[float]) -> Floats:
+    """Ends of steps, and between them the times at which loads jump: no step goes over a jump."""
+    return np.union1d(times, [b for b in jumps if times[0] < b < times[-1]])
 
 
 def _at_rest(model: LumpedModel, motion: JointMotion, loads: AppliedLoads) -> Floats:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from math import inf
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from pliant.analysis.limits import (
     LARGEST_SLOPE,
+    TURNING,
     AxialChange,
     axial_changes,
     axial_words,
@@ -20,6 +21,7 @@ from pliant.analysis.limits import (
     plane_limits,
     slope_words,
 )
+from pliant.analysis.rod_limits import station_limits
 from pliant.analysis.statics import FrameLoad
 from pliant.dynamics import Dynamics
 from pliant.formulations.robot_damping import ratios_at
@@ -29,6 +31,9 @@ from pliant.results.samples import Floats, Samples
 from pliant.simulation.drives.saturated import effort_limits
 from pliant.simulation.integrators.lockstep import Steps
 from pliant.simulation.loads import position_limits
+
+if TYPE_CHECKING:
+    from pliant.simulation.state_equations import StateEquations
 
 BEYOND = 1e-6
 """A limit is passed if it is exceeded by more than this part of it."""
@@ -40,6 +45,8 @@ NEARLY_LINEAR = 0.5
 """Part of the largest slopes up to which a tip turns by the sum of what its shapes do, but for some hundredths."""
 SAME_RATIO = 1.5
 """Factor by which a damping ratio of the whole robot may be another one in other poses."""
+INSTANTS = 200
+"""Instants at which desired rates are looked at before a run."""
 TRIALS = 16
 """Rates at which the energy of a resting robot is looked at."""
 
@@ -115,12 +122,37 @@ def range_warnings(run: Result, limits: bool, foreseen: Foreseen) -> Iterator[st
     yield from description_limits(run.robot)
     yield from _linearised(run)
     yield from _slopes(run, foreseen.near)
+    yield from station_limits(run.arm, run.q, [f" (at {t:.4g} s)" for t in run.time])
     yield from plane_limits(run.arm, run.q, [f" (at {t:.4g} s)" for t in run.time])
     yield from _axial(run, foreseen)
     yield from _ratios(run)
     if limits:
         yield from _limits(run, foreseen.near)
     yield from _energy(run)
+
+
+def planned_turns(equations: StateEquations, v0: Floats, until: float) -> Iterator[str]:
+    """Links that turn too fast for their bending at the start of a study or where its drives are to move fastest.
+
+    Nothing is integrated: links are straight, as far as rotation goes. Loops are left to the run.
+    """
+    arm = equations.arm
+    if arm.mechanism.is_closed or not has_axial_limits(arm.robot):
+        return
+    v, times = v0[None], np.zeros(1)
+    if equations.path is not None:
+        times = np.append(times, np.linspace(0.0, until, INSTANTS))
+        desired = equations.path.many(equations.clocks(times[1:]))
+        v = np.vstack([v, np.zeros((INSTANTS, arm.size))])
+        v[1:, [arm.names.index(name) for name in arm.inputs]] = desired.v
+    worst = sorted({0, *np.abs(v[:, arm.mechanism.joints]).argmax(axis=0).tolist()})
+    at = np.tile(arm.mechanism.pose, (len(worst), 1))
+    told = set[str]()
+    for k, changes in zip(worst, axial_changes(arm, at, v[worst], np.zeros_like(at)), strict=True):
+        for name, change in changes.items():
+            if change.turning > TURNING and name not in told:
+                told.add(name)
+                yield from axial_words(arm, {name: change}, f" (at {times[k]:.4g} s)")
 
 
 def allowed_ranges(arm: Dynamics) -> dict[str, tuple[float, float]]:

@@ -36,7 +36,7 @@ FEW_STEPS = 3000
 """So many explicit steps are done before implicit ones could be compiled."""
 STRIDE = 6.0
 """Step times fastest rate that explicit steps reach where nothing but stability limits them."""
-PER_RADIAN, AT_TOLERANCE, ORDER = 0.5, 1e-8, 4
+PER_RADIAN, AT_TOLERANCE, ORDER = 0.6, 1e-8, 4
 """Implicit steps per radian of the fastest motion that is still there, at a tolerance, and their order."""
 AFTER_BREAK = 25
 """Implicit steps that grow from a small one, at the start and wherever the motion is not smooth."""

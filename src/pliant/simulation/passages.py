@@ -7,8 +7,9 @@ loop open because it has none, is ended before.
 
 from __future__ import annotations
 
+import json
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +91,17 @@ class Passages:
             elif sizes[k] > self._worst.acceleration:
                 self._worst = self._lost(float(times[k]), piece.knot_states[k], float(sizes[k]))
         return self._torn(piece)
+
+    def memory(self) -> bytes:
+        """What must be kept for a resumption."""
+        calm = self._calm and (self._calm.time, self._calm.v.tolist(), self._calm.a.tolist())
+        return json.dumps([self._sum, self._duration, calm, self._worst]).encode()
+
+    def recall(self, kept: Any) -> None:
+        """Go on from what ``memory`` gave."""
+        self._sum, self._duration, calm, (acceleration, condition, loops) = json.loads(bytes(kept))
+        self._calm = calm and _Moment(calm[0], np.array(calm[1]), np.array(calm[2]))
+        self._worst = _Worst(acceleration, condition, tuple(loops))
 
     def _has_jumped(self, before: _Moment, after: _Moment) -> bool:
         between = after.time - before.time

@@ -21,6 +21,7 @@ from pliant.formulations.loops.errors import LoopError
 from pliant.model.robot import Robot
 from pliant.results.result import Result
 from pliant.results.samples import Extreme, RunInfo, Samples, Strain
+from pliant.simulation.accuracy import AccuracyWatch
 from pliant.simulation.checks import Foreseen, allowed_ranges, foreseeing, range_warnings
 from pliant.simulation.choice import cautions, choosing, fastest_rate
 from pliant.simulation.drives.callback import Law
@@ -125,6 +126,7 @@ class Run:
         self._extremes: Mapping[str, Extreme] = {}
         self.breaks = [t for t in self.equations.breaks if 0 < t < study.until]
         self.growth = GrowthWatch(self.equations, self.method)
+        self.accuracy = AccuracyWatch(self.equations, allowed, self.method)
         self.segment = (0.0, 0.0)
         self.happenings: list[Happening] = []
         self.integrator: Integrator | None = None
@@ -238,6 +240,7 @@ class Run:
         # a trial step that went astray has been made good
         self.equations.astray = ""
         self.growth.take(piece, integrator)
+        self.accuracy.take(piece)
         jump = self.passages.look(piece)
         if jump is not None:
             self.peaks.look(piece, jump.time)
@@ -326,7 +329,8 @@ class Run:
         found: tuple[str, ...] = (self.trouble,)
         if seen is not None and not self.trouble:
             result.quantities.energies = seen.energies
-            told = (*cautions(self.method, self.equations, self.reason), *filter(None, [self.growth.found]))
+            watched = filter(None, [self.growth.found, self.accuracy.words(self.integrator)])
+            told = (*cautions(self.method, self.equations, self.reason), *watched)
             told += tuple(turn_limits(study.robot, study.start, study.drive))
             found = (*told, *range_warnings(result, study.limits != "ignore", seen))
         result.info = replace(info, warnings=found)
@@ -344,6 +348,7 @@ class Run:
             alone(self.peaks.finishing())
         kept.update({f"peaks/{k}": x for k, x in self.peaks.memory().items()})
         kept["run/growth"] = np.bytes_(self.growth.memory())
+        kept["run/accuracy"], kept["run/passages"] = self.accuracy.memory(), np.bytes_(self.passages.memory())
         kept["run/method"], kept["run/reason"] = np.bytes_(self.method.encode()), np.bytes_(self.reason.encode())
         kept["run/files"] = np.bytes_(json.dumps(self.files).encode())
         return kept
@@ -372,6 +377,9 @@ class Run:
             self.peaks.recall(part("peaks"))
         self.growth = GrowthWatch(self.equations, self.method)
         self.growth.recall(own["growth"])
+        self.accuracy = AccuracyWatch(self.equations, self.settings.tolerance, self.method)
+        self.accuracy.recall(own["accuracy"])
+        self.passages.recall(own["passages"])
         self.watch.before = own["excesses"].tolist() or None
         self.happenings = list(happenings)
         self.seconds += float(own["seconds"])

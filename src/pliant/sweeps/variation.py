@@ -126,6 +126,10 @@ def make_cases(vary: Mapping[str, Any], sample: str | None = None, seed: int | N
         raise ModelError("nothing varies; name a place and its values, such as {'forearm.payloads[0].mass': [0, 1, 2]}")
     varied = {place: read_varied(place, values) for place, values in vary.items()}
     kind, count = _read_sample(sample)
+    if seed is not None and seed < 0:
+        raise ModelError(f"seed is {seed}; it must be a whole number from 0 on")
+    if seed is not None and count is None:
+        raise ModelError(f"seed is {seed}, but sample is '{kind}', which draws nothing: take random:N or latin:N")
     units = tuple(one.unit for one in varied.values())
     if count is not None:
         seed = 0 if seed is None else seed

@@ -20,7 +20,16 @@ from numpy.typing import NDArray
 
 from pliant.engine.compile.flow import Flow
 from pliant.engine.compile.llvm_ir import number
-from pliant.engine.stepping.implicit import Trial, evaluate_residual, newton_iteration, raise_to, step_of_matrix
+from pliant.engine.stepping.implicit import (
+    Trial,
+    change_work,
+    changes_of_errors,
+    evaluate_residual,
+    keep_largest,
+    newton_iteration,
+    raise_to,
+    step_of_matrix,
+)
 from pliant.engine.stepping.integrators import Clock, Stepping
 
 Floats = NDArray[np.float64]
@@ -33,6 +42,15 @@ SLOWEST, FASTEST, SAFETY = 0.2, 2.5, 0.8
 GAIN, MEMORY = 0.3 / LOCAL, 0.2 / LOCAL
 """Exponents of the error and of its change, as in ``integrators``."""
 LEAST_ERROR = 1e-4
+OF_SOLUTION = 2.0
+"""Weight of the embedded method's error in step control: where a step goes half a radian of a vibration, the error of
+the solution is so many times as large."""
+OF_ESTIMATE = 15.2
+"""Error of a step over G of the embedded method's, G = (1 - h/4 J)^-1 - 1: within a factor of 2.5 for vibrations of any
+rate ..."""
+CARRIED = (4.0, 4.0, -4 / 3, -5 / 3)
+"""... and how the errors of earlier steps are carried on: by 1 + 4 G + 4 G^2 - 4/3 G^3 - 5/3 G^4. Of third order:
+resolved vibrations keep size and phase; of what is faster than the steps each of them forgets a third."""
 
 
 GUESSES = ((), (0,), (0, 1), (0, 1, 2), (0, 1, 3), (2, 3, 4))
@@ -89,18 +107,21 @@ def esdirk4() -> Esdirk:
 def esdirk_ir(n: int, rest: int, turning: Sequence[int] = ()) -> str:
     """``esdirk``; see ``Stepping`` for its arguments.
 
-    x      q, v, further states z (rest), a
+    x      q, v, further states z (rest), a, error of q and v (n each), the largest error of each q so far (n)
     work   q, v, a, residual of the trial (n each), z, its rates of the trial (rest each), Newton matrix (n n),
-           pivots (n), then of every stage: v, a (n each), rates of z (rest)
+           pivots (n), then of every stage: v, a (n each), rates of z (rest), estimated error of the step, and G of
+           errors (2 n each, three times), scratch of ``change``
 
     Needs ``residual`` and ``newton`` as ``generalised_alpha`` does.
     """
     w, pair = Stepping(turning), esdirk4()
     states = 2 * n + rest
-    sizes = [0, n, n, n, n, rest, rest, n * n, n, *[n, n, rest] * STAGES]
-    q1, v1, a1, r, z1, trial_rates, S, pivots, *stages = (w.at("%work", k) for k in np.cumsum(sizes[:-1]).tolist())
+    sizes = [0, n, n, n, n, rest, rest, n * n, n, *[n, n, rest] * STAGES, *[2 * n] * 4]
+    q1, v1, a1, r, z1, trial_rates, S, pivots, *stages = (w.at("%work", k) for k in np.cumsum(sizes).tolist())
+    *stages, lost, g1, g2, g3, scratch = stages
     K_v, K_a, K_z = stages[0::3], stages[1::3], stages[2::3]
     q, v, z, a = "%x", w.at("%x", n), w.at("%x", 2 * n), w.at("%x", states)
+    carried, worst_error = w.at("%x", states + n), w.at("%x", states + 3 * n)
     trial = Trial(q1, v1, a1, z1, r, trial_rates, S, pivots)
     relative = w.clock(Clock.RELATIVE)
 
@@ -123,6 +144,28 @@ def esdirk_ir(n: int, rest: int, turning: Sequence[int] = ()) -> str:
             new = w.fadd(w.read(z, k), w.fmul(h, total))
             raise_to(w, worst, w.fsub(new, w.read(z1, k)), new, w.iadd(k, 2 * n))
             w.write(new, z1, k)
+
+    def carry(t: str, part: str) -> None:
+        """Carry the error of the run over the step that was taken, and add its own."""
+
+        change = changes_of_errors(w, n, rest, t, part, trial._replace(q=q, v=v, a=a, z=z), scratch)
+        # what is carried: e + 4 G e + 4 G^2 e - 4/3 G^3 e, then G of the rest
+        source = carried
+        for target in (g1, g2, g3):
+            change(source, target)
+            source = target
+        with w.repeat(2 * n) as i:
+            gs = [w.read(g, i) for g in (g1, g2, g3)]
+            total = w.read(carried, i)
+            for weight, g in zip(CARRIED, gs, strict=False):
+                total = w.fadd(total, w.fmul(number(weight), g))
+            w.write(total, carried, i)
+            own = w.fmul(number(OF_ESTIMATE), w.read(lost, i))
+            w.write(w.fadd(own, w.fmul(number(CARRIED[-1]), gs[-1])), g1, i)
+        change(g1, g2)
+        with w.repeat(2 * n) as i:
+            w.write(w.fadd(w.read(carried, i), w.read(g2, i)), carried, i)
+        keep_largest(w, n, carried, worst_error)
 
     with w.flushed():
         with w.when(w.less(w.clock(Clock.HAS_SLOPE), number(0.5))):
@@ -162,10 +205,12 @@ def esdirk_ir(n: int, rest: int, turning: Sequence[int] = ()) -> str:
                 with w.repeat(n) as i:
                     scale = w.fadd(w.read("%tolerance", i), w.fmul(relative, w.fabs(w.read(q1, i))))
                     # what an error of the rate makes of the position within a stage counts as well
-                    for slopes, weight in ((K_v, h), (K_a, w.fmul(h, part))):
-                        e = w.fdiv(w.fmul(weight, _combined(w, pair.error, slopes, i)), scale)
+                    for level, (slopes, weight) in enumerate(((K_v, None), (K_a, part))):
+                        e = w.fmul(h, _combined(w, pair.error, slopes, i))
+                        w.write(e, w.at(lost, level * n), i)
+                        e = w.fdiv(e if weight is None else w.fmul(weight, e), scale)
                         w.put("double", w.fadd(w.get("double", total), w.fmul(e, e)), total)
-                error = w.sqrt(w.fmul(w.get("double", total), number(1.0 / max(n, 1))))
+                error = w.sqrt(w.fmul(w.get("double", total), number(OF_SOLUTION**2 / max(n, 1))))
                 known = w.fmax(error, number(LEAST_ERROR))
                 before = w.fmax(w.clock(Clock.ERROR_BEFORE), number(LEAST_ERROR))
                 w.set_clock(known, Clock.ERROR_BEFORE)
@@ -183,6 +228,7 @@ def esdirk_ir(n: int, rest: int, turning: Sequence[int] = ()) -> str:
                             w.write(w.read(source, i), target, i)
                     w.accept(reach)
                     knot()
+                    carry(reach, part)
                     steady = w.fmul(w.power(known, -GAIN - MEMORY), w.power(before, MEMORY))
                     factor = w.fmin(w.fmul(number(SAFETY ** (LOCAL * GAIN)), steady), number(FASTEST))
                     step = w.clock(Clock.STEP)
@@ -202,4 +248,4 @@ def _combined(w: Flow, weights: Floats, stages: Sequence[str], i: str) -> str:
 
 def esdirk_work(n: int, rest: int) -> int:
     """Doubles of work space."""
-    return 5 * n + 2 * rest + n * n + STAGES * (2 * n + rest)
+    return 5 * n + 2 * rest + n * n + STAGES * (2 * n + rest) + 8 * n + change_work(n, rest)

@@ -25,6 +25,12 @@ SLOWEST, FASTEST, SAFETY = 0.25, 2.0, 0.8
 GAIN, MEMORY = 0.2 / 3, 0.1 / 3
 """Exponents of the error and of its change, as in ``integrators``, for a local error of third order."""
 LEAST_ERROR = 1e-4
+MOVED, LEAST_RELATIVE = 1e-3, 1e-9
+"""Part of the tolerance by which a state is moved along an error, and the least relative tolerance that counts there:
+smaller ones are near rounding."""
+PHASE = (1 / 12, 3 / 8)
+"""Error of a step of generalised-alpha, in h^3 times the third derivative of the state: the first number and the second
+times (alpha_f - alpha_m)^2, as the amplification of slow vibrations has it."""
 KEEP_FROM, KEEP_TO = 0.9, 1.4
 """A change of step within these bounds is not worth a new matrix."""
 
@@ -193,6 +199,75 @@ def newton_iteration(
     return w.get("i1", done)
 
 
+def change_ir(n: int, rest: int) -> str:
+    """``change(context, t, p, q, v, a, z, x, S, pivots, out, scratch, tolerance, relative)``: G x to ``out``.
+
+    G = (1 - p J)^-1 - 1 is what a backward Euler step by p adds to a small change x = (q, v) of a state, x' = J x, and
+    S the factorised Newton matrix for c_v = 1/p and c_a = 1/p^2. It takes one residual, of the state moved by a small
+    part of its tolerance along x, and one solution with S.
+
+    scratch  q, v, a, residual (n each), rates (rest), residual of the state itself (n)
+    """
+    w = Flow()
+    q1, v1, a1, r, rates = (w.at("%scratch", k) for k in (0, n, 2 * n, 3 * n, 4 * n))
+    x_v = w.at("%delta", n)
+
+    def moved(i: str) -> str:
+        return w.fadd(w.read("%delta", i), w.fmul("%p", w.read(x_v, i)))
+
+    size = w.variable("double", number(MOVED))
+    least = w.fmax("%relative", number(LEAST_RELATIVE))
+    with w.repeat(n) as i:
+        scale = w.fadd(w.read("%tolerance", i), w.fmul(least, w.fabs(w.read("%q", i))))
+        w.put("double", w.fmax(w.get("double", size), w.fdiv(w.fabs(moved(i)), scale)), size)
+    part = w.fdiv(number(MOVED), w.get("double", size))
+    with w.repeat(n) as i:
+        w.write(w.fadd(w.read("%q", i), w.fmul(part, moved(i))), q1, i)
+        w.write(w.fadd(w.read("%v", i), w.fmul(part, w.read(x_v, i))), v1, i)
+        w.write(w.read("%a", i), a1, i)
+    state = ", ".join(f"ptr {each}" for each in (q1, v1, a1, "%z", r, rates))
+    w.do(f"call void @residual(ptr %context, double %t, {state})")
+    # what Newton's method has left is no change
+    with w.repeat(n) as i:
+        w.write(w.fsub(w.read(r, i), w.read(w.at("%scratch", 4 * n + rest), i)), r, i)
+    w.do(f"call void @lu_solve(ptr %S, ptr %pivots, ptr {r}, i64 {n})")
+    with w.repeat(n) as i:
+        d = w.fdiv(w.read(r, i), part)
+        w.write(w.fsub(w.fmul("%p", w.read(x_v, i)), d), "%out", i)
+        w.write(w.fdiv(w.fsub(number(0.0), d), "%p"), w.at("%out", n), i)
+    pointers = ("q", "v", "a", "z", "delta", "S", "pivots", "out", "scratch", "tolerance")
+    doubles = ("double %t", "double %p", *(f"ptr %{each}" for each in pointers), "double %relative")
+    return w.text("change", ", ".join(["ptr %context", *doubles]), attributes="internal")
+
+
+def changes_of_errors(
+    w: Stepping, n: int, rest: int, t: str, p: str, trial: Trial, scratch: str
+) -> Callable[[str, str], None]:
+    """``change`` of errors beside a state, with its matrix: a function of the places of an error and of the result."""
+    base, rates = w.at(scratch, 4 * n + rest), w.at(scratch, 4 * n)
+    evaluate_residual(w, trial._replace(residual=base, rates=rates), t)
+
+    def change(x: str, out: str) -> None:
+        arrays = (trial.q, trial.v, trial.a, trial.z, x, trial.matrix, trial.pivots, out, scratch, "%tolerance")
+        pointers = ", ".join(f"ptr {each}" for each in arrays)
+        relative = w.clock(Clock.RELATIVE)
+        w.do(f"call void @change(ptr %context, double {t}, double {p}, {pointers}, double {relative})")
+        w.count(Clock.CALLS)
+
+    return change
+
+
+def keep_largest(w: Stepping, n: int, error: str, largest: str) -> None:
+    """Raise the largest errors of the coordinates so far to those of now."""
+    with w.repeat(n) as i:
+        w.write(w.fmax(w.read(largest, i), w.fabs(w.read(error, i))), largest, i)
+
+
+def change_work(n: int, rest: int) -> int:
+    """Doubles of scratch."""
+    return 5 * n + rest
+
+
 def step_of_matrix(w: Stepping) -> str:
     """The step that the matrix was made for, unless another one is much better."""
     wanted, matrix = w.clock(Clock.STEP), w.clock(Clock.MATRIX_STEP)
@@ -205,18 +280,19 @@ def step_of_matrix(w: Stepping) -> str:
 def generalised_alpha_ir(n: int, rest: int, turning: Sequence[int] = ()) -> str:
     """``generalised_alpha``; see ``Stepping`` for its arguments.
 
-    x      q, v, further states z (rest; by the trapezoidal rule), a, algorithmic a
+    x      q, v, further states z (rest; by the trapezoidal rule), a, algorithmic a, error of q and v (n each), the
+           largest error of each q so far (n)
     work   q, v, a, algorithmic a of the trial, residual (n each), z, its rates of the trial and before (rest each),
-           Newton matrix (n n), pivots (n)
+           Newton matrix (n n), pivots (n), change of q and v, G of it and of errors (2 n each), scratch of ``change``
 
     Needs ``residual(context, t, q, v, a, z, r, rates)`` and ``newton(context, t, q, v, a, z, c_v, c_a, S)``.
     """
     w = Stepping(turning)
     states = 2 * n + rest
-    place = iter(np.cumsum([0, n, n, n, n, n, rest, rest, rest, n * n]).tolist())
-    q1, v1, a1, aa1, r, z1, trial_rates, rates, S, pivots = (w.at("%work", next(place)) for _ in range(10))
+    place = np.cumsum([0, n, n, n, n, n, rest, rest, rest, n * n, n, 2 * n, 2 * n]).tolist()
+    q1, v1, a1, aa1, r, z1, trial_rates, rates, S, pivots, moved, g, scratch = (w.at("%work", k) for k in place)
     q, v, z, a = "%x", w.at("%x", n), w.at("%x", 2 * n), w.at("%x", states)
-    aa = w.at("%x", states + n)
+    aa, carried, worst_error = (w.at("%x", states + k * n) for k in (1, 2, 4))
     trial = Trial(q1, v1, a1, z1, r, trial_rates, S, pivots)
     alpha_m, alpha_f = w.clock(Clock.ALPHA_M), w.clock(Clock.ALPHA_F)
     gamma, beta, relative = w.clock(Clock.GAMMA), w.clock(Clock.BETA), w.clock(Clock.RELATIVE)
@@ -233,6 +309,21 @@ def generalised_alpha_ir(n: int, rest: int, turning: Sequence[int] = ()) -> str:
 
     def knot() -> None:
         w.keep_knot(("%x", states), (v, n), (a, n), (rates, rest))
+
+    def carry(t: str, h: str, c_a: str) -> None:
+        """Carry the error e over a step that was taken, e + h/p G e, and add its own, c (h/p)^2 G^2 (x1 - x0)."""
+        p = w.fdiv(number(1.0), w.sqrt(c_a))
+        ratio, delta = w.fdiv(h, p), w.fsub(alpha_f, alpha_m)
+        own = w.fadd(number(PHASE[0]), w.fmul(number(PHASE[1]), w.fmul(delta, delta)))
+        own = w.fmul(own, w.fmul(ratio, ratio))
+        change = changes_of_errors(w, n, rest, t, p, trial._replace(q=q, v=v, a=a, z=z), scratch)
+        change(moved, g)
+        with w.repeat(2 * n) as i:
+            w.write(w.fadd(w.fmul(own, w.read(g, i)), w.fmul(ratio, w.read(carried, i))), moved, i)
+        change(moved, g)
+        with w.repeat(2 * n) as i:
+            w.write(w.fadd(w.read(carried, i), w.read(g, i)), carried, i)
+        keep_largest(w, n, carried, worst_error)
 
     with w.flushed():
         with w.when(w.less(w.clock(Clock.HAS_SLOPE), number(0.5))):
@@ -288,10 +379,13 @@ def generalised_alpha_ir(n: int, rest: int, turning: Sequence[int] = ()) -> str:
                         w.write(w.read(z1, k), z, k)
                         w.write(w.read(trial_rates, k), rates, k)
                     with w.repeat(n) as i:
+                        for level, (new, old) in enumerate(((q1, q), (v1, v))):
+                            w.write(w.fsub(w.read(new, i), w.read(old, i)), w.at(moved, level * n), i)
                         for source, target in ((q1, q), (v1, v), (a1, a), (aa1, aa)):
                             w.write(w.read(source, i), target, i)
                     w.accept(reach)
                     knot()
+                    carry(reach, h, c_a)
                     steady = w.fmul(w.power(known, -GAIN - MEMORY), w.power(before, MEMORY))
                     factor = w.fmin(w.fmul(number(SAFETY ** (3 * GAIN)), steady), number(FASTEST))
                     step = w.clock(Clock.STEP)
@@ -303,4 +397,4 @@ def generalised_alpha_ir(n: int, rest: int, turning: Sequence[int] = ()) -> str:
 
 def work_size(n: int, rest: int) -> int:
     """Doubles of work space."""
-    return 5 * n + 3 * rest + n * n + n
+    return 10 * n + 3 * rest + n * n + change_work(n, rest)

@@ -19,7 +19,7 @@ from pliant.engine.compile.module import ATTRIBUTES, program_ir
 from pliant.engine.stepping.driven_system import DrivenSystem, call_drive, call_dynamics, follow, held_in
 from pliant.engine.stepping.driving import Driving, MovingCarrier, Split
 from pliant.engine.stepping.esdirk import esdirk_ir, esdirk_work
-from pliant.engine.stepping.implicit import generalised_alpha_ir, work_size
+from pliant.engine.stepping.implicit import change_ir, generalised_alpha_ir, work_size
 from pliant.engine.stepping.integrators import Status
 from pliant.engine.stepping.layout import StateLayout
 from pliant.engine.stepping.signals import signals_ir
@@ -208,6 +208,7 @@ class ImplicitSystem(DrivenSystem):
         parts += [signals_ir(), residual_ir(names[1], self._equation)]
         parts.append(newton_ir(names[0], names[2], names[1], self._equation, lanes))
         parts.append(matrix_ir(self.layout))
+        parts.append(change_ir(self.layout.count, self.layout.further))
         parts.append(generalised_alpha_ir(self.layout.count, self.layout.further, self.turning))
         parts.append(esdirk_ir(self.layout.count, self.layout.further, self.turning))
         return "".join([*parts, ATTRIBUTES])
@@ -215,7 +216,10 @@ class ImplicitSystem(DrivenSystem):
     def advance(self, method: str, clock: Floats, x: Floats, tolerance: Floats, knots: Floats) -> Status:
         """Advance x in place until clock[END] or as many steps as there are knots for.
 
+        x          states, accelerations (generalised-alpha: also filtered ones), errors of coordinates and rates, and
+                   the largest errors of the coordinates so far
         tolerance  absolute, of all states; infinite for energies, which follow
         """
+        assert len(x) == self.states + (4 if method == "esdirk" else 5) * self.layout.count
         arrays = (self._context, clock, x, tolerance, self.work, knots)
         return Status(self._advance[method](*(a.ctypes.data for a in arrays), len(knots) - 1))

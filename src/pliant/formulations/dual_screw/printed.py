@@ -74,9 +74,9 @@ class PrintedArm:
     def _move(self, link: ScrewLink, q: Array, u: Array) -> None:
         member, joint, n = link.member, link.member.joint, self.size
         parent = None if member.parent == BASE else self.links[member.parent]
-        at, R_frame, elastic = GROUND_STATION, np.eye(3), slice(0, 0)
+        at, offset, R_frame, elastic = GROUND_STATION, np.zeros(3), np.eye(3), slice(0, 0)
         if parent is not None:
-            at, R_frame = station_of(parent.member.body, member.frame)
+            at, offset, R_frame = station_of(parent.member.body, member.frame)
             elastic = parent.member.elastic
         coordinate, speed = (float(x[member.start]) if joint.kind.coordinates else 0.0 for x in (q, u))
         turns, slides = _screw(member)
@@ -85,7 +85,7 @@ class PrintedArm:
         theta, d = at.turns @ q_b, at.slides @ q_b
         # dual rotation (31) and the dual vectors from the section to the link frame, parent axes
         R = DualRotation(R_frame @ joint.R_PJ @ turn @ joint.R_JB, theta)
-        lever = R_frame @ (joint.p_PJ + joint.R_PJ @ (slide + turn @ joint.p_JB))
+        lever = offset + R_frame @ (joint.p_PJ + joint.R_PJ @ (slide + turn @ joint.p_JB))
         arm = dual_vector(lever, np.cross(theta, lever))
         V = screw_transformation(R.inverse(), -(arm + dual_vector(at.position, d)))
         V_section = screw_transformation(R.inverse(), -arm)
@@ -165,11 +165,11 @@ class PrintedArm:
             member, joint = link.member, link.member.joint
             if not _screw(member)[0]:
                 continue
-            root, _ = station_of(member.body, "root")
+            root, _, _ = station_of(member.body, "root")
             column = self._torque(link, root, joint.axis_B, q)
             if member.parent != BASE:
                 parent = self.links[member.parent]
-                end, R_frame = station_of(parent.member.body, member.frame)
+                end, _, R_frame = station_of(parent.member.body, member.frame)
                 column -= self._torque(parent, end, R_frame @ joint.R_PJ @ joint.axis, q)
             columns.append(column)
         return np.array(columns).T

@@ -21,6 +21,7 @@ from pliant.formulations.lagrange.lowering import TipRotation
 from pliant.formulations.lagrange.names import Abbreviation, Constant, Coordinate, Names, identifier
 from pliant.formulations.lagrange.series import Series
 from pliant.formulations.lagrange.writing import EquationWriter
+from pliant.model.notebook import html_page
 
 if TYPE_CHECKING:
     from pliant.formulations.lagrange.code import EquationFunctions
@@ -168,6 +169,18 @@ class Equations:
     def __repr__(self) -> str:
         n, terms = len(self.coordinates), self.system.terms
         return f"Equations({self.robot!r}, {n} coordinates, {len(self.constants)} constants, {terms} terms)"
+
+    def _repr_html_(self) -> str:
+        """Coordinates, efforts and constants, as all tables of notebooks; the equations themselves may fill pages."""
+        units = {c.robot_name: c.unit for c in self.coordinates}
+        rows = [(c.name, "", c.unit, f"coordinate {c.robot_name}") for c in self.coordinates]
+        rows += [
+            (effort.text, "", "N" if units.get(joint) == "m" else "N m", f"effort of {joint}")
+            for effort, joint in zip(self.efforts, self.inputs, strict=True)
+        ]
+        rows += [(c.name, f"{c.value:.6g}", c.unit, c.meaning) for c in self.constants]
+        law = "M(q) a + D(q, v) v + U q + F v + preload + G(q) + friction = B tau"
+        return html_page(repr(self), ("symbol", "value", "unit", "meaning"), rows, (law, *self.scope))
 
     # ---- symbols
 

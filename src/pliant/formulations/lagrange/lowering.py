@@ -185,9 +185,10 @@ class _Builder:
         return large if isinstance(large, Foreshortening) else None
 
     def _add_part(self, placed: _Placed, part: Part, mark: str, meaning: str) -> None:
-        """A rigid part on a frame of a link; a point mass needs no rotation."""
+        """A rigid part on a frame of a link; a point mass without a lever needs no rotation."""
         inertia = rigid_inertia(part, placed.own, mark, meaning)
-        is_point = not part.com.any() and not part.inertia.any()
+        at = placed.body.frames[part.frame]
+        is_point = not part.com.any() and not part.inertia.any() and not at.has_lever
         steps: list[Step] = []
         seat, _ = self._seat(placed, part.frame, steps, turning=not is_point)
         label = f"{placed.member.name} {meaning.split()[-1]}"
@@ -342,7 +343,7 @@ class _Builder:
         """A frame of a deformed link; its own fixed rotation becomes the first step behind it."""
         at, own, direction = placed.body.frames[frame], placed.own, placed.direction
         n = len(placed.elastic)
-        shapes = [self._shape_vector(placed, frame, at.Phi_d, k, slope=False) for k in range(n)]
+        shapes = [self._shape_vector(placed, frame, at.slides, k, slope=False) for k in range(n)]
         place, deflection = self._place(placed, frame), self._deflection(placed, frame, shapes)
         r = [x + y for x, y in zip(place, deflection, strict=True)]
         if (back := self._shortening(placed.member)) is not None:
@@ -351,6 +352,9 @@ class _Builder:
         section = None
         if turning and at.Phi_r.any():
             section, direction = self._section(placed, frame, direction)
+        if at.has_lever:
+            # it turns with the section, before the frame's own rotation
+            steps.append(Shift(self._lever(placed, frame)))
         if turning:
             direction = self._fixed_turn(
                 direction, at.rotation, own, f"eta_{frame}", r"\eta", f"frame {frame}", steps
@@ -358,8 +362,8 @@ class _Builder:
         return SymbolicSeat(r, shapes, section), direction
 
     def _place(self, placed: _Placed, frame: str) -> list[Series]:
-        """Where a frame is on the undeformed link."""
-        own, position, length = placed.own, placed.body.frames[frame].position, placed.link.length
+        """Where the section of a frame is on the undeformed link."""
+        own, position, length = placed.own, placed.body.frames[frame].point, placed.link.length
         bends = placed.body.size > 0
         out: list[Series] = []
         for d in range(3):
@@ -370,6 +374,15 @@ class _Builder:
                 index = f"{frame} {AXES[d]}"
                 out.append(own.constant("p", "p", index, position[d], "m", text, "geometry", bound=bends))
         return out
+
+    def _lever(self, placed: _Placed, frame: str) -> list[Series]:
+        """From the point of a frame's section to the frame."""
+        own, offset = placed.own, placed.body.frames[frame].offset
+        texts = (f"{axis} of the lever of frame '{frame}'" for axis in AXES)
+        return [
+            own.constant("b", "b", f"{frame} {axis}", x, "m", text, "geometry")
+            for axis, x, text in zip(AXES, offset, texts, strict=True)
+        ]
 
     def _deflection(self, placed: _Placed, frame: str, shapes: Sequence[Vector]) -> list[Series]:
         """Phi_d q_e of a frame, abbreviated in directions in which several coordinates move it."""
@@ -389,7 +402,7 @@ class _Builder:
     def _shape_vector(self, placed: _Placed, frame: str, Phi: Array, k: int, *, slope: bool) -> list[Series]:
         """Column k of a frame's displacement or rotation shapes."""
         own, body, name = placed.own, placed.body, placed.body.names[k]
-        at_tip = body.frames["tip"].Phi_r if slope else body.frames["tip"].Phi_d
+        at_tip = body.frames["tip"].Phi_r if slope else body.frames["tip"].slides
         # a frame on the tip section moves like the tip
         mark = "" if np.array_equal(Phi, at_tip) else frame
         letter, latex = ("dphi", r"\phi'") if slope else ("phi", r"\phi")
@@ -432,7 +445,7 @@ class _Builder:
         slope = self._shape_vector(placed, frame, at.Phi_r, k, slope=True)
         if self.tip_rotation == "slope" or placed.link.beam is None or frame == "root":
             return slope
-        _, y, z = self._shape_vector(placed, frame, at.Phi_d, k, slope=False)
+        _, y, z = self._shape_vector(placed, frame, at.slides, k, slope=False)
         length = placed.own.described("l", "l", "", placed.link.length, "m", "length", "geometry", bound=True)
         over = self.algebra.monomial(self.names.inverse(self.names.variable(length)))
         return [slope[0], z * over * -1.0, y * over]

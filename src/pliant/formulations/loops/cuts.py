@@ -272,19 +272,24 @@ def _moved_by(view: TreeView) -> set[int]:
 def _can_solve(
     links: Sequence[TreeView], parents: Sequence[int], closure: Closure, solved: Solved, given: Sequence[int]
 ) -> bool:
-    """Whether every row of a closure has an unknown of the cut, or a joint beyond it, that follows from it alone."""
+    """Whether every row of a closure has an unknown of the cut, or a joint beyond it, that follows from it alone.
+
+    Turns of the seat that move the frame by its lever must be unknowns as well: those that no tip coordinate has are
+    the parent's, which is solved by then.
+    """
     path = path_of(parents, solved)
     if set(path) & set(given) or any(links[i].kind.held > 1 for i in path):
         return False
     R_S = axes_of(links[solved.link])
     tips = tip_coordinates(links[solved.link])
-    turns = along(links, path).turns
+    near = along(links, path)
     kinds = [row.kind for row in closure.rows]
     held = {kind: held_axes(closure, kind, R_S) for kind in ("shift", "turn")}
     if "tilt" in kinds or any(len(held[kind]) != kinds.count(kind) for kind in held):  # type: ignore[arg-type]
         return False
-    turned = all(3 + k in tips or turning_joint(turns, k) is not None for k in held["turn"])
-    return turned and set(held["shift"]) <= set(tips)
+    turned = all(3 + k in tips or turning_joint(near.turns, k) is not None for k in held["turn"])
+    swung = {i for k in held["shift"] for i, j in (AFTER[k], AFTER[k][::-1]) if not vanishes(near.lever[j])}
+    return turned and set(held["shift"]) <= set(tips) and {3 + i for i in swung} <= set(tips)
 
 
 def _has_order(parents: Sequence[int], solved: Sequence[Solved]) -> bool:

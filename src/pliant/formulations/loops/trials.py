@@ -40,9 +40,15 @@ OVERWHELMING = 1e15
 TINY = float(np.finfo(float).tiny)
 
 MOST_KEPT = 1024
-"""Verdicts that are kept; the oldest go first."""
+"""Structures whose verdicts are kept; the oldest go first."""
 
-_FIT: dict[str, bool] = {}
+MOST_ALIKE = 8
+"""Verdicts of one structure that are kept."""
+
+APART = 1.0
+"""Powers of ten by which a mass, a stiffness or a damping may differ from those of a robot that was tried."""
+
+_FIT: dict[str, list[tuple[Floats, bool]]] = {}
 
 
 class PlanTrial:
@@ -55,16 +61,36 @@ class PlanTrial:
         self.loops, self.rows = loops, list(kept)
 
     def fits(self, algorithm: LoopDynamics) -> bool:
-        """Whether an algorithm gives the robot's motion; robots of one structure share the verdict."""
-        key = self.loops.arm.structure(Traced(algorithm, self.loops.constraints.tree))
-        if key not in _FIT:
-            try:
-                _FIT[key] = (any(algorithm.plan.weights) or self.has_inertia) and self.error(algorithm) <= FITS
-            except NoInertiaError:
-                _FIT[key] = False
-            while len(_FIT) > MOST_KEPT:
-                _FIT.pop(next(iter(_FIT)), None)
-        return _FIT[key]
+        """Whether an algorithm gives the robot's motion; robots of one structure and of similar numbers share it."""
+        key, sizes = self.loops.arm.structure(Traced(algorithm, self.loops.constraints.tree)), self.magnitudes
+        known = _FIT.setdefault(key, [])
+        for other, verdict in known:
+            if np.abs(other - sizes).max(initial=0.0) <= APART:
+                return verdict
+        verdict = self._fits(algorithm)
+        known.append((sizes, verdict))
+        del known[:-MOST_ALIKE]
+        while len(_FIT) > MOST_KEPT:
+            _FIT.pop(next(iter(_FIT)), None)
+        return verdict
+
+    def _fits(self, algorithm: LoopDynamics) -> bool:
+        try:
+            return (any(algorithm.plan.weights) or self.has_inertia) and self.error(algorithm) <= FITS
+        except NoInertiaError:
+            return False
+
+    @cached_property
+    def magnitudes(self) -> Floats:
+        """Powers of ten of the masses, inertias, stiffnesses and dampings: where they lie apart, pivots drown."""
+        numbers: list[float] = []
+        for member in self.loops.arm.mechanism.members:
+            body, drive = member.body, member.joint.drive
+            numbers += [body.mass, body.I_rr.trace(), drive.inertia, drive.stiffness, drive.damping]
+            numbers += [number for part in member.parts for number in (part.mass, part.inertia.trace())]
+            for matrix in (body.M_ee, body.K_ee, body.D_ee):
+                numbers += matrix.diagonal().tolist()
+        return np.asarray(np.log10(np.maximum(np.abs(numbers), TINY)))
 
     def require(self, algorithm: LoopDynamics) -> None:
         """Raise where the last of all algorithms fails as well, and the state is not to blame."""
@@ -136,7 +162,7 @@ class PlanTrial:
         slip, moved = self.J @ (a / scale) + bias, max(_largest(a / scale), _largest(bias), TINY)
         parts = [self._forces(a), self._forces(np.zeros(n)), f]
         missing = (parts[0] - f) * scale
-        lacking = missing - self.J.T @ np.linalg.lstsq(self.J.T, missing)[0]
+        lacking = missing - self.J.T @ np.linalg.lstsq(self.J.T, missing, rcond=None)[0]
         return max(
             _largest(a[driven] - self.given[driven]),
             _largest(slip) / moved,

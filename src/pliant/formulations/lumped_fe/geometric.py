@@ -13,7 +13,7 @@ that the node and everything behind it need in the nominal motion: constraint fo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -124,11 +124,10 @@ def frame_blocks(x: Floats, wrench: Floats) -> Floats:
     return B
 
 
-def body_blocks(mesh: LinkMesh, motion: LinkMotion, wrenches: Sequence[tuple[int, Floats, Floats]]) -> Floats:
-    """(times, n, 3, 3) on alpha: (delta alpha x (alpha x s) + alpha x (delta alpha x s)) / 2 on what is at levers s.
+def body_blocks(mesh: LinkMesh, motion: LinkMotion) -> Floats:
+    """(times, n, 3, 3) on alpha: (delta alpha x (alpha x s) + alpha x (delta alpha x s)) / 2 on pieces at levers s.
 
-    At levers are the pieces of the beam, and forces on frames beside its axis: ``wrenches`` (node, lever, force).
-    Shapes of second order know of pieces that tilt back along the axis, and of frames.
+    Shapes of second order know of pieces that tilt back along the axis.
     """
     b = mesh.pieces
     W = tilde(motion.w_dot) + tilde(motion.w) @ tilde(motion.w)
@@ -137,9 +136,6 @@ def body_blocks(mesh: LinkMesh, motion: LinkMotion, wrenches: Sequence[tuple[int
     P = np.einsum("n,ni,tnj->tnij", b.m, b.G, a_N) + np.einsum("nik,tjk->tnij", second, W)
     if mesh.bending == "second-order":
         P[..., 0, 0] = 0.0
-    else:
-        for node, lever, force in wrenches:
-            P[:, node] += np.einsum("i,tj->tij", lever, force)
     P = P - np.trace(P, axis1=-2, axis2=-1)[..., None, None] * np.eye(3)
     return np.asarray((P + np.swapaxes(P, -1, -2)) / 2)
 
@@ -149,8 +145,8 @@ class LinkGeometry:
 
     frames      of internal forces: links and nodes turn
     shortening  of internal forces: a bent beam becomes shorter
-    bodies      of pieces and levers that turn with their nodes, which the shapes of its bending do not show: what the
-                recursive method leaves out, and the equations of the nodes have
+    bodies      of pieces that turn with their nodes, which the shapes of its bending do not show: what the recursive
+                method leaves out, and the equations of the nodes have
     """
 
     def __init__(self, mesh: LinkMesh) -> None:
@@ -176,9 +172,9 @@ class LinkGeometry:
         pull = -np.cumsum(wrench[:, self._along[::-1], 0], axis=1)[:, ::-1][:, 1:]
         return _congruent(self._pairs, pull[..., None, None] * self._local, sparse)
 
-    def bodies(self, motion: LinkMotion, levers: Sequence[tuple[int, Floats, Floats]], *, sparse: bool = False) -> Any:
-        """For a motion of the link, and forces at ``levers`` from nodes (node, lever (3,), force (times, 3))."""
-        return _congruent(self._turns, body_blocks(self.mesh, motion, levers), sparse)
+    def bodies(self, motion: LinkMotion, *, sparse: bool = False) -> Any:
+        """For a motion of the link."""
+        return _congruent(self._turns, body_blocks(self.mesh, motion), sparse)
 
     def stiffness(self, wrench: Floats, *, sparse: bool = False) -> Any:
         """What is added to the equations of the link: frames, and the shortening of a beam of second order."""

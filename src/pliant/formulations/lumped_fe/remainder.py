@@ -14,10 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pliant.formulations.lumped_fe.applied import placed
-from pliant.formulations.lumped_fe.geometric import LinkGeometry, NominalForces, lever_stiffness, nominal_forces
+from pliant.formulations.lumped_fe.geometric import LinkGeometry, lever_stiffness, nominal_forces
 from pliant.formulations.lumped_fe.model import AssembledMotion, LumpedModel
-from pliant.formulations.lumped_fe.node_matrices import Floats, tilde
+from pliant.formulations.lumped_fe.node_matrices import Floats
 from pliant.formulations.lumped_fe.system import MatrixSum, local_map
 
 
@@ -42,7 +41,7 @@ def remainder(model: LumpedModel, assembled: AssembledMotion) -> BesideRecursion
         N, places = local_map(roots[i].X, len(own))[0], np.append(roots[i].columns, own)
         parts = {
             "frames": geometry.frames(wrench),
-            "bodies": geometry.bodies(links[i], _levers(model, assembled, forces, i)),
+            "bodies": geometry.bodies(links[i]),
         }
         if mesh.bending == "second-order":
             parts["shortening"] = geometry.shortening(wrench)
@@ -54,30 +53,3 @@ def remainder(model: LumpedModel, assembled: AssembledMotion) -> BesideRecursion
     if assembled.Z is not None:
         found = [np.swapaxes(assembled.Z[0], 1, 2) @ K @ assembled.Z[0] for K in found]
     return BesideRecursion(*found)
-
-
-def _levers(
-    model: LumpedModel, assembled: AssembledMotion, forces: NominalForces, link: int
-) -> list[tuple[int, Floats, Floats]]:
-    """Node, lever (3,) and force (times, 3) of what sits on frames beside the axis of a link."""
-    links, mesh = assembled.links, model.meshes[link]
-    motion = links[link]
-    x, out = mesh.bodies.x, []
-    W = tilde(motion.w_dot) + tilde(motion.w) @ tilde(motion.w)
-    for payload in model.robot.links[link].payloads:
-        place = mesh.frames[payload.frame or "tip"]
-        centre = place.p + place.R @ payload.com_vector()
-        out.append((place.node, place.p - x[place.node], payload.mass * (motion.a + W @ centre)))
-    for i, seat in enumerate(model.skeleton.seats):
-        if seat.parent == link:
-            force = np.einsum("tij,tj->ti", links[i].relative.R, forces.roots[i][:, :3])
-            out.append((seat.place.node, seat.place.p - x[seat.place.node], force))
-    for load in placed(model, links, assembled.loads):
-        if load.link == link:
-            out.append((load.place.node, load.lever, -load.wrench[:, :3]))
-    for loop, wrench in zip(model.loops, forces.ends, strict=True):
-        for sign, (k, place) in zip((1.0, -1.0), loop.ends, strict=True):
-            if k == link:
-                force = np.einsum("tji,tj->ti", links[k].R, -sign * wrench[:, :3])
-                out.append((place.node, place.p - x[place.node], force))
-    return out

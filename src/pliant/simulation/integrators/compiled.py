@@ -27,6 +27,7 @@ from pliant.simulation.integrators.dop853 import DOP853
 from pliant.simulation.integrators.esdirk import ESDIRK
 from pliant.simulation.integrators.fixed_step import RK4, SemiImplicit
 from pliant.simulation.integrators.generalised_alpha import GeneralisedAlpha
+from pliant.simulation.integrators.implicit import ImplicitIntegrator
 from pliant.simulation.integrators.integrator import (
     NO_TIMES,
     Floats,
@@ -372,13 +373,17 @@ class CompiledSemiImplicit(_CompiledFixedStep):
 
 
 class _CompiledImplicit(CompiledIntegrator):
-    """What the compiled implicit methods share; ``_tail`` holds accelerations, which follow y."""
+    """What the compiled implicit methods share; ``_tail`` holds accelerations, which follow y, then come the errors.
+
+    carried  errors of coordinates and rates, and the largest of the coordinates so far (3 n)
+    """
 
     system: ImplicitSystem
     copies = 1
 
     def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AnyLaw) -> None:
         super().__init__(equations, t, y, settings, law)
+        self.carried = np.zeros(3 * equations.count)
         self.clock = alpha_clock(
             t,
             step=settings.first_step,
@@ -398,6 +403,17 @@ class _CompiledImplicit(CompiledIntegrator):
         self._tail = np.tile(self.rates(self.t, self.y)[n : 2 * n], self.copies)
         self.clock[Clock.MATRIX_STEP] = 0.0
 
+    @property
+    def errors(self) -> Floats | None:
+        return self.carried[2 * self.equations.count :]
+
+    def _plainly(self) -> Integrator:
+        # both write to the same errors
+        stand_in = super()._plainly()
+        assert isinstance(stand_in, ImplicitIntegrator)
+        stand_in.carried = self.carried
+        return stand_in
+
     def linear_model(self, t: float, y: Floats, f: Floats) -> Floats | None:
         n = self.equations.count
         if self._stand_in is not None or self.equations.states:
@@ -411,18 +427,21 @@ class _CompiledImplicit(CompiledIntegrator):
         return A
 
     def memory(self) -> dict[str, Any]:
-        return {**super().memory(), "tail": self._tail}
+        return {**super().memory(), "tail": self._tail, "carried": self.carried.copy()}
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         super().recall(memory)
-        self._tail = np.array(memory["tail"])
+        self._tail, self.carried[:] = np.array(memory["tail"]), memory["carried"]
+        if isinstance(self._stand_in, ImplicitIntegrator):
+            self._stand_in.carried = self.carried
 
     def _steps(self, until: float, grid: Floats) -> Steps[tuple[int, Floats]]:
         yield from ()
-        x = np.concatenate([self.y, self._tail])
+        x = np.concatenate([self.y, self._tail, self.carried])
         steps = self._run(until, lambda: self.system.advance(self.name, self.clock, x, self._tolerance, self._knots))
         states = self.system.states
-        self.y, self._tail = x[:states].copy(), x[states:].copy()
+        kept = states + len(self._tail)
+        self.y, self._tail, self.carried[:] = x[:states].copy(), x[states:kept].copy(), x[kept:]
         return steps, np.zeros((0, states))
 
 

@@ -11,12 +11,15 @@ from typing import Any
 import numpy as np
 
 from pliant.engine.stepping.esdirk import (
+    CARRIED,
     DIAGONAL,
     FASTEST,
     GAIN,
     LEAST_ERROR,
     LOCAL,
     MEMORY,
+    OF_ESTIMATE,
+    OF_SOLUTION,
     SAFETY,
     SLOWEST,
     STAGES,
@@ -86,7 +89,19 @@ class ESDIRK(ImplicitIntegrator):
         piece = HermitePiece(self.t, t, self.y, y, self.f, K[-1], self.equations.count)
         self.t, self.y, self.f = t, y, K[-1]
         self.statistics.accepted(h)
+        self._carry(h * (ERROR @ K[:, : 2 * self.equations.count]), h)
         return piece
+
+    def _carry(self, lost: Floats, h: float) -> None:
+        """Carry the error of the run over a step that was taken, and add its own."""
+        n = self.equations.count
+        g, error = self.carried[: 2 * n], self.carried[: 2 * n].copy()
+        change = self.changes(self.f[n : 2 * n], h * DIAGONAL)
+        *weights, last = CARRIED
+        for weight in weights:
+            g = change(g)
+            error += weight * g
+        self.carry(error + change(OF_ESTIMATE * lost + last * g))
 
     def _error(self, y: Floats, K: Floats, h: float) -> float:
         """Weighted errors of the coordinates, and of what the rates make of them within a stage."""
@@ -94,7 +109,7 @@ class ESDIRK(ImplicitIntegrator):
         scale = tolerance.absolute[:n] + tolerance.relative * np.abs(y[:n])
         e = h * (ERROR @ K[:, : 2 * n])
         parts = np.concatenate([e[:n], h * DIAGONAL * e[n:]]) / np.tile(scale, 2)
-        return float(np.sqrt(parts @ parts / max(n, 1)))
+        return float(OF_SOLUTION * np.sqrt(parts @ parts / max(n, 1)))
 
     def _stages(self, h: float) -> tuple[Floats, Floats] | None:
         """The state at the end and the slopes of all stages (stages, size); None if a stage is not found."""

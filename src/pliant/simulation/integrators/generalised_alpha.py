@@ -15,10 +15,12 @@ as it converges.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from pliant.engine.stepping.implicit import PHASE
 from pliant.simulation.integrators.implicit import ImplicitIntegrator
 from pliant.simulation.integrators.integrator import (
     NO_TIMES,
@@ -105,9 +107,20 @@ class GeneralisedAlpha(ImplicitIntegrator):
         rest = self.equations.layout.rest
         trial.y[rest] = self.y[rest] + h / 2 * (self.f[rest] + f[rest])
         piece = HermitePiece(self.t, t, self.y, trial.y, self.f, f, self.equations.count)
+        moved = (trial.y - self.y)[: 2 * self.equations.count]
         self.t, self.y, self.f, self.a, self.s = t, trial.y, f, trial.a, trial.s
         self.statistics.accepted(h)
+        self._carry(moved, h)
         return piece
+
+    def _carry(self, moved: Floats, h: float) -> None:
+        """Carry the error of the run over a step that was taken, and add its own."""
+        # the matrix may be that of another step
+        part = self.factored_h * sqrt(self.beta * (1 - self.alpha_f) / (1 - self.alpha_m))
+        ratio = h / part
+        own = (PHASE[0] + PHASE[1] * (self.alpha_f - self.alpha_m) ** 2) * ratio * ratio
+        error, change = self.carried[: 2 * self.equations.count], self.changes(self.a, part)
+        self.carry(error + change(own * change(moved) + ratio * error))
 
     def _solve(self, t: float, h: float) -> _Trial | None:
         """Newton iterations for one step; None if they do not converge."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from pliant.engine.stepping.implicit import LEAST_RELATIVE, MOVED
 from pliant.simulation.integrators.integrator import Floats, Integrator, Settings
 from pliant.simulation.state_equations import StateEquations
 
@@ -19,6 +20,7 @@ class ImplicitIntegrator(Integrator):
     h            the next step
     derivatives  of the residual by coordinates, rates and accelerations (3, n, n), where they were found last
     factored_h   the step of the matrix that ``solve`` knows; zero: there is none
+    carried      errors of coordinates and rates, and the largest of the coordinates so far (3 n)
     """
 
     def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings) -> None:
@@ -27,17 +29,54 @@ class ImplicitIntegrator(Integrator):
         self.derivatives = np.zeros((3, equations.count, equations.count))
         self.factored_h = 0.0
         self.solve: Any = None
+        self.carried = np.zeros(3 * equations.count)
+
+    @property
+    def errors(self) -> Floats | None:
+        return self.carried[2 * self.equations.count :]
+
+    def changes(self, a: Floats, part: float) -> Callable[[Floats], Floats]:
+        """G x = ((1 - part J)^-1 - 1) x of small changes (q, v) of the state now, whose accelerations are a.
+
+        The factorised matrix is that of a backward Euler step by ``part``, for changes of accelerations.
+        """
+        n, tolerance = self.equations.count, self.settings.tolerance
+        allowed = tolerance.absolute[:n] + max(tolerance.relative, LEAST_RELATIVE) * np.abs(self.y[:n])
+
+        def residual(y: Floats) -> Floats:
+            self.statistics.evaluations += 1
+            return self.equations.residual(self.t, y, a)[0]
+
+        # what Newton's method has left is no change
+        rest = residual(self.y)
+
+        def change(x: Floats) -> Floats:
+            moved, y = x[:n] + part * x[n:], self.y.copy()
+            scale = MOVED / max(float(np.max(np.abs(moved) / allowed, initial=0.0)), MOVED)
+            y[:n] += scale * moved
+            y[n : 2 * n] += scale * x[n:]
+            d = part / scale * self.solve(residual(y) - rest)
+            return np.concatenate([part * (x[n:] - d), -d])
+
+        return change
+
+    def carry(self, error: Floats) -> None:
+        """The error of the run is now this one, of coordinates and rates."""
+        n = self.equations.count
+        self.carried[: 2 * n] = error
+        self.carried[2 * n :] = np.fmax(self.carried[2 * n :], np.abs(error[:n]))
 
     @property
     def step(self) -> float:
         return min(self.h, self.settings.max_step)
 
     def memory(self) -> dict[str, Any]:
-        return {**super().memory(), "derivatives": self.derivatives, "h": np.array([self.h, self.factored_h])}
+        own = {"derivatives": self.derivatives, "h": np.array([self.h, self.factored_h])}
+        return {**super().memory(), **own, "carried": self.carried.copy()}
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         super().recall(memory)
-        self.derivatives = np.array(memory["derivatives"])
+        self.derivatives, self.carried[:] = np.array(memory["derivatives"]), memory["carried"]
         self.h, factored = (float(x) for x in memory["h"])
         self.factored_h = 0.0
         if factored:

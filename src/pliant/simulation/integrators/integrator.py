@@ -212,6 +212,11 @@ class Integrator(ABC):
         """A of x' = A x for coordinates and rates near a state with its rates, if the method knows it; else None."""
         return None
 
+    @property
+    def errors(self) -> Floats | None:
+        """The largest error of each moving coordinate so far, if the method carries its errors along; else None."""
+        return None
+
     def rates(self, t: float, y: Floats) -> Floats:
         """f(t, y), counted."""
         self.statistics.evaluations += 1

@@ -37,7 +37,8 @@ EVEN = 1e-9
 def fitting_ramp(ramp: float) -> None:
     """Refuse ramps that take more than the whole duration."""
     if ramp > 0.5:
-        refuse([of_value("ramp", message=f"is {ramp:g}; two ramps fit only up to 0.5")])
+        rule = "it is the part of the duration that each ramp takes, and two fit only up to 0.5"
+        refuse([of_value("ramp", message=f"is {ramp:g}; {rule}")])
 
 
 @dataclass(frozen=True)
