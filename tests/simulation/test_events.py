@@ -54,9 +54,11 @@ def test_a_wrong_quantity_is_named():
 @pytest.mark.parametrize("method", ["dop853", "generalised-alpha", "rk4"])
 def test_a_robot_at_rest_leaks_no_energy(method, recwarn):
     """Its energies are nothing but the errors that the tolerance allows."""
-    run = simulate("five-bar", until=0.2, method=method, tolerance=1e-6)
+    tolerance = 1e-6
+    run = simulate("five-bar", until=0.2, method=method, tolerance=tolerance)
     assert not run.warnings
-    assert run["energy.total"].max() < 1e-15
+    # the energy of rates as large as the tolerance; 3e-16 to 2e-15 of 5e-13 were seen on several processors
+    assert run["energy.total"].max() < tolerance**2 * np.trace(run.arm.mass_matrix(run.q[0])) / 2
 
 
 def test_a_leak_is_told():
