@@ -55,7 +55,7 @@ def test_rolled_is_whole(name, algorithm, always_rolled):
     ours = Evaluator(program)(*inputs.values())
     rods = [link.constants.body for link in arm.tree.links if isinstance(link.constants.body, BendingBody)]
     assert len(program.load("single")[0].rows) == len(arm.tree.links) + sum(len(rod.stations) for rod in rods)
-    one_piece = ReplayEvaluator(whole(algorithm, arm.tree), arm.tree.gravity, arm.size)(*inputs.values())
+    one_piece = ReplayEvaluator(algorithm, arm.tree)(*inputs.values())
     plain = np.array(result(algorithm, run(algorithm, arm.tree, {k: x.tolist() for k, x in inputs.items()})))
     assert close(ours, one_piece)
     assert close(ours, plain)
@@ -234,7 +234,7 @@ def test_damping_that_couples_links(algorithm, seed, always_rolled):
     inputs = {name: 0.2 * rng.standard_normal(tree.size) for name in algorithm.inputs}
     program = Program(algorithm, tree, (seed,) if seed else ())
     ours = Evaluator(program)(*inputs.values())
-    one_piece = ReplayEvaluator(whole(algorithm, tree, program.seeds), tree.gravity, tree.size)(*inputs.values())
+    one_piece = ReplayEvaluator(algorithm, tree, program.seeds)(*inputs.values())
     assert close(ours, one_piece)
     assert len(program.traced.parents) == len(tree.links)
 

@@ -168,7 +168,7 @@ def test_compiled_and_replayed(name):
     carrier = FormCarrier(forms)
     for algorithm in (FORWARD, INVERSE):
         compiled = Evaluator(Program(algorithm, carrier))
-        replayed = ReplayEvaluator(whole(algorithm, carrier), carrier.gravity, carrier.size)
+        replayed = ReplayEvaluator(algorithm, carrier)
         for given in states(forms.size):
             exact = np.array(algorithm.evaluate(carrier, dict(zip(algorithm.inputs, given, strict=True))))
             size = np.abs(exact).max() * (1e3 if algorithm is FORWARD else 1.0)

@@ -245,6 +245,7 @@ def test_the_end_of_a_loop_on_a_lever(kind):
         assert one[-1] == pytest.approx(other[-1], rel=0, abs=SOLVED * np.abs(other[-1]).max())
 
 
+@pytest.mark.filterwarnings("ignore:the shapes of")
 def test_sag_and_frequency_of_a_bracket():
     """What a user sees: a camera on a bracket of 0.3 m, described in two ways."""
     seen = []

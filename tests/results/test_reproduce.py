@@ -74,6 +74,8 @@ def test_the_linearised_manoeuvre_is_near_the_nonlinear_one(monkeypatch):
         assert 0 < apart < share * largest
 
 
+# the coarse run is compared with the fine one
+@pytest.mark.filterwarnings("ignore:the run is off by")
 def test_the_square_and_the_circle_of_the_dualemps(tmp_path, monkeypatch):
     """Shortened to the first edge and its rest, and the first part of the circle."""
     monkeypatch.setattr(dualemps, "FINE_ELEMENTS", 2)

@@ -59,12 +59,33 @@ def _shortfalls(robot: Robot) -> Iterator[Shortfall]:
         # lumped nodes have the stiffness of elements; a curved axis has no y and z of its own
         if link.beam is None or link.beam.is_curved or link.beam.lumped is not None or not link.is_flexible:
             continue
+        if link.name in _held_by_others(robot):
+            continue
         beam, sets = beam_in(link, robot), [s for s in shape_sets(link, robot) if not s.family.startswith("shear")]
         if sets and all(_is_clamped(each, link.length) for each in sets):
             found = [Shortfall(link.name, name, _missing(link, beam, robot, sets, k)) for k, name in AXES.items()]
             worst = max(found, key=lambda each: each.part)
             if worst.part > ALLOWED:
                 yield worst
+
+
+def _held_by_others(robot: Robot) -> set[str]:
+    """Links from which loads do not go down to the base as through locked joints.
+
+    A passive joint on a link, or further out, passes no moment about its axes on, and loops take a part of all forces.
+    """
+    out: set[str] = set()
+    for link in reversed(robot.links):
+        parent, _ = robot.parent_of(link.name)
+        if link.name in out or (link.joint.coordinates and not link.joint.actuated and link.joint.mimic is None):
+            out.add(parent)
+    for loop in robot.loops:
+        for frame in loop.frames:
+            name, _ = robot.resolve_frame(frame)
+            while name in robot.link_names:
+                out.add(name)
+                name, _ = robot.parent_of(name)
+    return out
 
 
 def _is_clamped(shapes: ShapeSet, length: float) -> bool:

@@ -205,10 +205,10 @@ def esdirk_ir(n: int, rest: int, turning: Sequence[int] = ()) -> str:
                 with w.repeat(n) as i:
                     scale = w.fadd(w.read("%tolerance", i), w.fmul(relative, w.fabs(w.read(q1, i))))
                     # what an error of the rate makes of the position within a stage counts as well
-                    for level, (slopes, weight) in enumerate(((K_v, None), (K_a, part))):
+                    for slopes, weight, place in ((K_v, number(1.0), 0), (K_a, part, n)):
                         e = w.fmul(h, _combined(w, pair.error, slopes, i))
-                        w.write(e, w.at(lost, level * n), i)
-                        e = w.fdiv(e if weight is None else w.fmul(weight, e), scale)
+                        w.write(e, w.at(lost, place), i)
+                        e = w.fdiv(w.fmul(weight, e), scale)
                         w.put("double", w.fadd(w.get("double", total), w.fmul(e, e)), total)
                 error = w.sqrt(w.fmul(w.get("double", total), number(OF_SOLUTION**2 / max(n, 1))))
                 known = w.fmax(error, number(LEAST_ERROR))

@@ -379,8 +379,8 @@ def generalised_alpha_ir(n: int, rest: int, turning: Sequence[int] = ()) -> str:
                         w.write(w.read(z1, k), z, k)
                         w.write(w.read(trial_rates, k), rates, k)
                     with w.repeat(n) as i:
-                        for level, (new, old) in enumerate(((q1, q), (v1, v))):
-                            w.write(w.fsub(w.read(new, i), w.read(old, i)), w.at(moved, level * n), i)
+                        for new, old, place in ((q1, q, 0), (v1, v, n)):
+                            w.write(w.fsub(w.read(new, i), w.read(old, i)), w.at(moved, place), i)
                         for source, target in ((q1, q), (v1, v), (a1, a), (aa1, aa)):
                             w.write(w.read(source, i), target, i)
                     w.accept(reach)
