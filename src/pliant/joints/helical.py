@@ -9,7 +9,7 @@ from math import tau
 from pliant.joints.kind import NOT_MOVED, JointCoordinate, JointKind, JointPlace, JointSymbol, SeatMotion, along_axis
 from pliant.spatial.rotations import AxisTurn
 from pliant.spatial.scalars import Scalar, cos, sin
-from pliant.spatial.vectors import Vector, add
+from pliant.spatial.vectors import Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Helical(JointKind):
 
     def columns(self, parameters: Sequence[Scalar]) -> list[Vector]:
         slide, spin = along_axis(self.axis, self._lead(parameters)), along_axis(self.axis, 1.0)
-        return [add(slide, NOT_MOVED) + spin]
+        return [slide + spin]
 
     @staticmethod
     def _lead(parameters: Sequence[Scalar]) -> Scalar:

@@ -98,12 +98,6 @@ def coordinates_of(name: str, kind: str) -> tuple[str, ...]:
     return KINDS.get(kind, Revolute).names(name)
 
 
-def rotation_of(theta: Array) -> Array:
-    """The rotation (3, 3) of a rotation vector (3,)."""
-    angle = float(np.linalg.norm(theta))
-    return turn_about(theta / angle, angle) if angle else np.eye(3)
-
-
 def axis_vector(axis: str | tuple[float, float, float]) -> Array:
     """The unit vector (3,) of an axis."""
     if isinstance(axis, str):
