@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from pliant import Dynamics, Robot
-from pliant.formulations.lumped_fe import model as lumped_model
-from pliant.formulations.lumped_fe.applied import AppliedLoads
-from pliant.formulations.lumped_fe.model import LumpedModel
-from pliant.formulations.lumped_fe.node_matrices import tilde
-from pliant.formulations.lumped_fe.recovery import ElasticState, reactions
-from pliant.formulations.lumped_fe.remainder import remainder
-from pliant.formulations.lumped_fe.skeleton import JointMotion
-from pliant.formulations.lumped_fe.system import Matrices, congruence
+from pliant.analysis.lumped import lumped_model
+from pliant.analysis.lumped.applied import AppliedLoads
+from pliant.analysis.lumped.lumped_model import LumpedModel
+from pliant.analysis.lumped.node_equations import tilde
+from pliant.analysis.lumped.nominal_motion import JointMotion
+from pliant.analysis.lumped.recovery import ElasticState, reactions
+from pliant.analysis.lumped.remainder import remainder
+from pliant.analysis.lumped.system import Matrices, congruence
 
 TOLERANCE = 1e-9
 """Of the largest entry that the motion causes; what is left is rounding of the elastic stiffness."""

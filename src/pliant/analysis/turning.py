@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.analysis.limits import axial_limits
+from pliant.analysis.lumped.frequencies import turning_frequencies
+from pliant.analysis.lumped.lumped_model import LumpedModel
 from pliant.dynamics import Dynamics
-from pliant.formulations.lumped_fe.frequencies import turning_frequencies
-from pliant.formulations.lumped_fe.model import LumpedModel
 
 if TYPE_CHECKING:
     from pliant.model.robot import Robot

@@ -26,8 +26,8 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pliant.errors import ModelError, Problem, did_you_mean, show
-from pliant.formulations.methods import FOR_STUDY
-from pliant.formulations.methods import METHODS as DYNAMICS
+from pliant.formulations.method import FOR_STUDY
+from pliant.formulations.method import METHODS as DYNAMICS
 from pliant.mechanism import assemble
 from pliant.model.element import Element, Frozen, FrozenDict, Text, Title, at, of_value, path_text, refuse
 from pliant.model.library import load

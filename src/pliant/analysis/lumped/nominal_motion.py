@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pliant.analysis.lumped.mesh import FramePlace, LinkMesh
+from pliant.analysis.lumped.node_equations import Floats, tilde
 from pliant.errors import ModelError
-from pliant.formulations.lumped_fe.mesh import FramePlace, LinkMesh
-from pliant.formulations.lumped_fe.node_matrices import Floats, tilde
 from pliant.mechanism import BASE
 
 if TYPE_CHECKING:

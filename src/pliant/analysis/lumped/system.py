@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import block_diag, coo_array, csr_array
 
-from pliant.formulations.lumped_fe.interface import Jet
-from pliant.formulations.lumped_fe.mesh import LinkMesh
-from pliant.formulations.lumped_fe.node_matrices import Floats, Variant, block_diagonal, motion_basis, motion_weights
-from pliant.formulations.lumped_fe.skeleton import LinkMotion
+from pliant.analysis.lumped.displacements import Jet
+from pliant.analysis.lumped.mesh import LinkMesh
+from pliant.analysis.lumped.node_equations import Floats, Variant, block_diagonal, motion_basis, motion_weights
+from pliant.analysis.lumped.nominal_motion import LinkMotion
 
 
 class Matrices(NamedTuple):

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.formulations.lumped_fe.applied import generalised, placed
-from pliant.formulations.lumped_fe.geometric import lever_stiffness
-from pliant.formulations.lumped_fe.interface import carried_over, frame_map
-from pliant.formulations.lumped_fe.mesh import FramePlace
-from pliant.formulations.lumped_fe.model import AssembledMotion, LumpedModel
-from pliant.formulations.lumped_fe.node_matrices import Floats, motion_weights
-from pliant.formulations.lumped_fe.skeleton import cross
+from pliant.analysis.lumped.applied import generalised, placed
+from pliant.analysis.lumped.displacements import carried_over, frame_map
+from pliant.analysis.lumped.geometric_stiffness import lever_stiffness
+from pliant.analysis.lumped.lumped_model import AssembledMotion, LumpedModel
+from pliant.analysis.lumped.mesh import FramePlace
+from pliant.analysis.lumped.node_equations import Floats, motion_weights
+from pliant.analysis.lumped.nominal_motion import cross
 from pliant.mechanism import BASE
 
 

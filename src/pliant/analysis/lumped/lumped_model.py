@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
+from pliant.analysis.lumped.applied import NO_LOADS, AppliedLoads, generalised
+from pliant.analysis.lumped.closing import LoopRows, close_motion, loop_rows
+from pliant.analysis.lumped.displacements import Jet, Numbering, RootMap, frame_map, product, root_maps
+from pliant.analysis.lumped.geometric_stiffness import LinkGeometry, NominalForces, lever_stiffness, nominal_forces
+from pliant.analysis.lumped.mesh import mesh_link
+from pliant.analysis.lumped.node_equations import Floats, Variant, tilde
+from pliant.analysis.lumped.nominal_motion import JointMotion, LinkMotion, Skeleton
+from pliant.analysis.lumped.requests import require_count, require_word
+from pliant.analysis.lumped.system import LinkEquations, Matrices, MatrixSum, congruence, local_map
 from pliant.errors import ModelError, did_you_mean, show
-from pliant.formulations.lumped_fe.applied import NO_LOADS, AppliedLoads, generalised
-from pliant.formulations.lumped_fe.closing import LoopRows, close_motion, loop_rows
-from pliant.formulations.lumped_fe.geometric import LinkGeometry, NominalForces, lever_stiffness, nominal_forces
-from pliant.formulations.lumped_fe.interface import Jet, Numbering, RootMap, frame_map, product, root_maps
-from pliant.formulations.lumped_fe.mesh import mesh_link
-from pliant.formulations.lumped_fe.node_matrices import Floats, Variant, tilde
-from pliant.formulations.lumped_fe.requests import require_count, require_word
-from pliant.formulations.lumped_fe.skeleton import JointMotion, LinkMotion, Skeleton
-from pliant.formulations.lumped_fe.system import LinkEquations, Matrices, MatrixSum, congruence, local_map
 from pliant.mechanism import assemble
 from pliant.model.library import load
 from pliant.model.rigid_twin import rigid_twin

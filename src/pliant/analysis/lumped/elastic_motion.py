@@ -14,13 +14,13 @@ import numpy as np
 from scipy.sparse import block_array, csc_array
 from scipy.sparse.linalg import splu
 
+from pliant.analysis.lumped.applied import NO_LOADS, Loading
+from pliant.analysis.lumped.lumped_model import AssembledMotion, LumpedModel
+from pliant.analysis.lumped.node_equations import Floats
+from pliant.analysis.lumped.nominal_motion import JointMotion, cross
+from pliant.analysis.lumped.recovery import ElasticState
+from pliant.analysis.lumped.system import Matrices
 from pliant.errors import ModelError
-from pliant.formulations.lumped_fe.applied import NO_LOADS, Loading
-from pliant.formulations.lumped_fe.model import AssembledMotion, LumpedModel
-from pliant.formulations.lumped_fe.node_matrices import Floats
-from pliant.formulations.lumped_fe.recovery import ElasticState
-from pliant.formulations.lumped_fe.skeleton import JointMotion, cross
-from pliant.formulations.lumped_fe.system import Matrices
 
 _S6 = 6.0**0.5
 # Hairer & Wanner, Solving Ordinary Differential Equations II, table 5.6

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pliant.formulations.lumped_fe.interface import RootMap, frame_map
-from pliant.formulations.lumped_fe.mesh import FramePlace
-from pliant.formulations.lumped_fe.node_matrices import Floats
-from pliant.formulations.lumped_fe.skeleton import LinkMotion, cross
+from pliant.analysis.lumped.displacements import RootMap, frame_map
+from pliant.analysis.lumped.mesh import FramePlace
+from pliant.analysis.lumped.node_equations import Floats
+from pliant.analysis.lumped.nominal_motion import LinkMotion, cross
 from pliant.mechanism import BASE
 
 if TYPE_CHECKING:
-    from pliant.formulations.lumped_fe.model import LumpedModel
+    from pliant.analysis.lumped.lumped_model import LumpedModel
 
 
 @dataclass(frozen=True, eq=False, slots=True)

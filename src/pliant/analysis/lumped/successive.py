@@ -19,9 +19,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from pliant.errors import ModelError
-from pliant.formulations.lumped_fe.applied import NO_LOADS, AppliedLoads, Loading
-from pliant.formulations.lumped_fe.elastic_motion import (
+from pliant.analysis.lumped.applied import NO_LOADS, AppliedLoads, Loading
+from pliant.analysis.lumped.elastic_motion import (
     INSIDE,
     ElasticMotion,
     InterruptedMotionError,
@@ -29,13 +28,14 @@ from pliant.formulations.lumped_fe.elastic_motion import (
     elastic_motion,
     solve_static,
 )
-from pliant.formulations.lumped_fe.frequencies import SLOW, natural_frequencies
-from pliant.formulations.lumped_fe.model import AssembledMotion, LumpedModel
-from pliant.formulations.lumped_fe.node_matrices import Floats
-from pliant.formulations.lumped_fe.recovery import ElasticState, Reactions, frame_displacement, reactions
-from pliant.formulations.lumped_fe.requests import require_count, require_number, require_word
-from pliant.formulations.lumped_fe.rigid_path import END_POINTS, CorrectedMotion, DrivenMotion, follow, frame_positions
-from pliant.formulations.lumped_fe.skeleton import JointMotion
+from pliant.analysis.lumped.frequencies import SLOW, natural_frequencies
+from pliant.analysis.lumped.lumped_model import AssembledMotion, LumpedModel
+from pliant.analysis.lumped.node_equations import Floats
+from pliant.analysis.lumped.nominal_motion import JointMotion
+from pliant.analysis.lumped.recovery import ElasticState, Reactions, frame_displacement, reactions
+from pliant.analysis.lumped.requests import require_count, require_number, require_word
+from pliant.analysis.lumped.rigid_path import END_POINTS, CorrectedMotion, DrivenMotion, follow, frame_positions
+from pliant.errors import ModelError
 
 Feedback = Literal["band", "static", "full"]
 Outcome = Literal["converged", "unconfirmed", "stalled", "diverged", "interrupted", "out of iterations"]

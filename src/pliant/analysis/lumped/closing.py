@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.analysis.lumped.mesh import FramePlace
+from pliant.analysis.lumped.node_equations import Floats
+from pliant.analysis.lumped.nominal_motion import JointMotion, LinkMotion, Skeleton, cross
 from pliant.errors import ModelError
-from pliant.formulations.lumped_fe.mesh import FramePlace
-from pliant.formulations.lumped_fe.node_matrices import Floats
-from pliant.formulations.lumped_fe.skeleton import JointMotion, LinkMotion, Skeleton, cross
 from pliant.mechanism import BASE
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.formulations.lumped_fe.mesh import FramePlace
-from pliant.formulations.lumped_fe.node_matrices import Floats, tilde
-from pliant.formulations.lumped_fe.skeleton import LinkMotion, RelativeMotion, Skeleton
+from pliant.analysis.lumped.mesh import FramePlace
+from pliant.analysis.lumped.node_equations import Floats, tilde
+from pliant.analysis.lumped.nominal_motion import LinkMotion, RelativeMotion, Skeleton
 from pliant.mechanism import BASE
 
 Jet = tuple[Floats, Floats, Floats]

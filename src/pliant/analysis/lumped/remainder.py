@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pliant.formulations.lumped_fe.geometric import LinkGeometry, lever_stiffness, nominal_forces
-from pliant.formulations.lumped_fe.model import AssembledMotion, LumpedModel
-from pliant.formulations.lumped_fe.node_matrices import Floats
-from pliant.formulations.lumped_fe.system import MatrixSum, local_map
+from pliant.analysis.lumped.geometric_stiffness import LinkGeometry, lever_stiffness, nominal_forces
+from pliant.analysis.lumped.lumped_model import AssembledMotion, LumpedModel
+from pliant.analysis.lumped.node_equations import Floats
+from pliant.analysis.lumped.system import MatrixSum, local_map
 
 
 class BesideRecursion(NamedTuple):

@@ -21,17 +21,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
-from pliant.formulations.lumped_fe.applied import AppliedLoads, generalised, placed
-from pliant.formulations.lumped_fe.interface import carried_over, node_map
-from pliant.formulations.lumped_fe.mesh import COMPONENTS, SLOPE, LinkMesh
-from pliant.formulations.lumped_fe.node_matrices import Floats, block_diagonal, motion_weights, tilde
-from pliant.formulations.lumped_fe.skeleton import JointMotion, LinkMotion, cross
+from pliant.analysis.lumped.applied import AppliedLoads, generalised, placed
+from pliant.analysis.lumped.displacements import carried_over, node_map
+from pliant.analysis.lumped.mesh import COMPONENTS, SLOPE, LinkMesh
+from pliant.analysis.lumped.node_equations import Floats, block_diagonal, motion_weights, tilde
+from pliant.analysis.lumped.nominal_motion import JointMotion, LinkMotion, cross
 from pliant.mechanism import BASE
 
 if TYPE_CHECKING:
-    from pliant.formulations.lumped_fe.closing import LoopRows
-    from pliant.formulations.lumped_fe.interface import Jet, RootMap
-    from pliant.formulations.lumped_fe.model import LumpedModel
+    from pliant.analysis.lumped.closing import LoopRows
+    from pliant.analysis.lumped.displacements import Jet, RootMap
+    from pliant.analysis.lumped.lumped_model import LumpedModel
 
 
 class NominalForces(NamedTuple):

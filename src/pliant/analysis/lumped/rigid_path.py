@@ -8,11 +8,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from pliant.analysis.lumped.closing import frame_twist, with_passive_rates
+from pliant.analysis.lumped.lumped_model import LumpedModel
+from pliant.analysis.lumped.node_equations import Floats
+from pliant.analysis.lumped.nominal_motion import JointMotion
 from pliant.errors import ModelError
-from pliant.formulations.lumped_fe.closing import frame_twist, with_passive_rates
-from pliant.formulations.lumped_fe.model import LumpedModel
-from pliant.formulations.lumped_fe.node_matrices import Floats
-from pliant.formulations.lumped_fe.skeleton import JointMotion
 
 REACHED = 1e-12
 """m: distance at which a point is reached."""

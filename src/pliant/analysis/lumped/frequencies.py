@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
+from pliant.analysis.lumped.lumped_model import LumpedModel
+from pliant.analysis.lumped.node_equations import Floats
+from pliant.analysis.lumped.nominal_motion import JointMotion
+from pliant.analysis.lumped.requests import require_count
 from pliant.errors import ModelError, did_you_mean
-from pliant.formulations.lumped_fe.model import LumpedModel
-from pliant.formulations.lumped_fe.node_matrices import Floats
-from pliant.formulations.lumped_fe.requests import require_count
-from pliant.formulations.lumped_fe.skeleton import JointMotion
 
 MASSLESS = 1e-13
 """Mass, relative to the largest and to what holds it, that is none."""
