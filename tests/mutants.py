@@ -41,7 +41,7 @@ NEAREST = {
     "formulations/recursive": ("tests/identities", "tests/reference"),
     "formulations/loops": ("tests/loops", "tests/analysis"),
     "formulations/dual_screw": ("tests/dual_screw", "tests/reference"),
-    "formulations/lumped_fe": ("tests/lumped_fe", "tests/reference"),
+    "analysis/lumped": ("tests/lumped_fe", "tests/reference"),
     "formulations/lagrange": ("tests/equations", "tests/identities"),
     "formulations": ("tests/identities", "tests/analysis"),
     "bodies": ("tests/bodies", "tests/large_bending", "tests/identities"),
