@@ -10,14 +10,14 @@ from pliant.analysis.linearise import LinearModel as LinearModel
 from pliant.analysis.linearise import linearise as linearise
 from pliant.analysis.load_path import LoadPath as LoadPath
 from pliant.analysis.load_path import load_path as load_path
+from pliant.analysis.lumped.frequencies import SpeedFrequencies as SpeedFrequencies
+from pliant.analysis.lumped.frequencies import frequencies_over_speed as frequencies_over_speed
 from pliant.analysis.lumped.lumped_model import LumpedModel as LumpedModel
 from pliant.analysis.modes import ModeSet as ModeSet
 from pliant.analysis.modes import modes as modes
 from pliant.analysis.sensitivity import acceleration_sensitivity as acceleration_sensitivity
 from pliant.analysis.sensitivity import force_sensitivity as force_sensitivity
 from pliant.analysis.statics import NoEquilibriumError as NoEquilibriumError
-from pliant.analysis.turning import SpeedFrequencies as SpeedFrequencies
-from pliant.analysis.turning import frequencies_over_speed as frequencies_over_speed
 from pliant.analysis.zeros import zeros as zeros
 from pliant.bodies.build import build_body as build_body
 from pliant.bodies.carried import carried as carried

@@ -14,13 +14,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.analysis.lumped.applied import NO_LOADS, AppliedLoads
-from pliant.analysis.lumped.elastic_motion import ElasticMotion, elastic_motion, solve_static
+from pliant.analysis.lumped.displacements import NO_LOADS, AppliedLoads
+from pliant.analysis.lumped.elastic_motion import (
+    ElasticMotion,
+    ElasticState,
+    elastic_motion,
+    frame_displacement,
+    solve_static,
+)
 from pliant.analysis.lumped.lumped_model import LumpedModel
 from pliant.analysis.lumped.nominal_motion import JointMotion
-from pliant.analysis.lumped.recovery import ElasticState, frame_displacement
-from pliant.analysis.lumped.rigid_path import frame_positions
-from pliant.analysis.lumped.successive import lowest_frequency, reactions_along, step_times
+from pliant.analysis.lumped.successive import frame_positions, lowest_frequency, reactions_along, step_times
 from pliant.dynamics import Dynamics
 from pliant.errors import ModelError
 from pliant.model.rigid_twin import rigid_twin

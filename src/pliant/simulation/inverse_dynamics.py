@@ -16,21 +16,20 @@ from pliant.analysis.lumped.frequencies import SLOW
 from pliant.analysis.lumped.lumped_model import LumpedModel
 from pliant.analysis.lumped.node_equations import Variant
 from pliant.analysis.lumped.nominal_motion import JointMotion
-from pliant.analysis.lumped.requests import require_count, require_number
-from pliant.analysis.lumped.rigid_path import frame_positions
 from pliant.analysis.lumped.successive import (
     ITERATIONS,
     TOLERANCE,
     Approximation,
     Feedback,
     PathSolution,
+    frame_positions,
     led_by,
     lowest_frequency,
     step_times,
     successive_approximation,
 )
 from pliant.dynamics import Dynamics
-from pliant.errors import ModelError
+from pliant.errors import ModelError, require_count, require_number
 from pliant.files import write_generated, written
 from pliant.mechanism import BASE
 from pliant.results.result import Result

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.analysis.lumped.applied import AppliedLoads, Loading
+from pliant.analysis.lumped.displacements import AppliedLoads, Loading
 from pliant.errors import ModelError
 from pliant.simulation.loads import FrameWrench, JointEffort
 
