@@ -10,9 +10,9 @@ it is the Boolean matrix B of (17). With B^T in place of X its derivatives are l
 are relative to each link; X keeps them. A passive joint leaves its own motion to the link behind it: coupling all six
 components, as the text says of joints in general, would lock it.
 
-Forces from outside act on the same displacements. A wrench keeps its direction in the base; its generalised force is that
-of undisplaced directions, as everything in the equations of the nodes, and where internal forces stiffen, it is one of the
-forces that cause them.
+Forces from outside act on the same displacements. A wrench keeps its direction in the base; its generalised force is
+that of undisplaced directions, as everything in the equations of the nodes, and where internal forces stiffen, it is
+one of the forces that cause them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The elastic motion along a nominal one, and what follows from it: Di Gregorio (15) and (17).
 
 A linear system with given, time-dependent coefficients. Collocation of Radau IIA with three stages: order 5, and
-vibrations too fast for the steps die out instead of ringing. Every step is one solution of equations without iterations.
-Displacements of nodes and frames, reactions of joints and loops, and efforts are recovered from the independent ones.
+vibrations too fast for the steps die out instead of ringing. Every step is one solution of equations without
+iterations. Displacements of nodes and frames, reactions of joints and loops, and efforts are recovered from the
+independent ones.
 """
 
 from __future__ import annotations

@@ -154,8 +154,6 @@ def turning_frequencies(
 
 # ---- natural frequencies while a joint turns
 
-Floats = NDArray[np.float64]
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SpeedFrequencies:

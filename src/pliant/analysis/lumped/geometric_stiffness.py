@@ -10,11 +10,12 @@ relative displacement u and turn alpha. To second order its virtual displacement
 where u_2 = q^T Gamma q / 2 is the foreshortening of a beam that does not stretch. All of it acts on the wrench (F, M)
 that the node and everything behind it need in the nominal motion: constraint forces of the rigid robot.
 
-``beside_recursion`` names what then remains between the equations of the nodes and the recursive method, linearised about
-the same motion. Mass, gyroscopic and damping matrices are the same. Of the stiffness, the equations of the nodes lack
-``frames``, the geometric stiffness of internal forces by links and frames that turn, and of second-order links
-``shortening``. The recursive method lacks ``bodies``: its pieces of lumped links are displaced, but do not turn with their
-nodes as rigid bodies do (of second-order links only pieces that twist). So, with the coordinates of the recursion on y,
+``beside_recursion`` names what then remains between the equations of the nodes and the recursive method, linearised
+about the same motion. Mass, gyroscopic and damping matrices are the same. Of the stiffness, the equations of the
+nodes lack ``frames``, the geometric stiffness of internal forces by links and frames that turn, and of second-order
+links ``shortening``. The recursive method lacks ``bodies``: its pieces of lumped links are displaced, but do not turn
+with their nodes as rigid bodies do (of second-order links only pieces that twist). So, with the coordinates of the
+recursion on y,
 
     K_recursive = K_nodes + frames + shortening - bodies.
 """

@@ -1,8 +1,9 @@
 """The nominal motion: the robot with rigid links, at many instants at once, with its loops closed.
 
-All results are in the axes of the link they belong to; leading axes are times. Gravity is an acceleration of the base.
-Actuated joints move as they shall; passive joints follow from the rows that hold two frames together: displacements along
-base axes, turns about base axes, and tilts about the two axes of the first frame that are normal to a hinge.
+All results are in the axes of the link they belong to; leading axes are times. Gravity is an acceleration of the
+base. Actuated joints move as they shall; passive joints follow from the rows that hold two frames together:
+displacements along base axes, turns about base axes, and tilts about the two axes of the first frame that are normal
+to a hinge.
 """
 
 from __future__ import annotations
