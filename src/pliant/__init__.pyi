@@ -42,6 +42,8 @@ from pliant.formulations.loops.errors import LoopError as LoopError
 from pliant.formulations.loops.errors import SingularConfigurationError as SingularConfigurationError
 from pliant.formulations.method import METHODS as METHODS
 from pliant.formulations.method import MethodError as MethodError
+from pliant.formulations.recursive.denoc import Denoc as Denoc
+from pliant.formulations.recursive.denoc import DenocLink as DenocLink
 from pliant.model.beams import Beam as Beam
 from pliant.model.beams import Properties as Properties
 from pliant.model.beams import Segment as Segment

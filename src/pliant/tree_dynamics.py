@@ -35,6 +35,7 @@ from pliant.tree.tree import Tree
 
 if TYPE_CHECKING:
     from pliant.engine.trace.tape import Operations
+    from pliant.formulations.recursive.denoc import Denoc
     from pliant.model import Robot
 
 Floats = NDArray[np.float64]
@@ -239,6 +240,22 @@ class TreeDynamics:
         """M (n, n), symmetric."""
         fast: Floats | None = self._quick_mass(q)
         return self._mass(q, self._nothing, self._nothing) if fast is None else fast
+
+    def denoc(self, q: States, v: States | None = None) -> Denoc:
+        """Mohan & Saha's matrices of the open tree at one state, with the names of links, joints and coordinates.
+
+        q, v  one state (n,), as arrays or by name; without rates gamma is that of the strained links alone
+
+        N_l, N_d, A_ij, P_i, M_i, gamma_i, composite and articulated bodies, the factors of M = U D U^T and the inverse
+        of M from them; for study, not for speed.
+        """
+        from pliant.formulations.recursive.denoc import denoc
+
+        q = self.labels.states("q", q)
+        v = np.zeros_like(q) if v is None else self.labels.states("v", v)
+        if q.ndim != 1 or v.ndim != 1:
+            raise ValueError(f"q has shape {q.shape} and v {v.shape}; both must be one state ({self.size},)")
+        return denoc(self.tree, q, v)
 
     def recentred(self, q: States, v: States) -> tuple[Floats, Floats]:
         """The same state (n,) with rotation vectors no longer than half a turn; simulations do so between steps.

@@ -13,7 +13,6 @@ import zoo
 from oracle import STEP, Oracle
 from pliant.algorithm import result, run
 from pliant.dynamics import Dynamics
-from pliant.formulations.recursive import denoc
 from pliant.formulations.recursive.recursions import FORWARD, INVERSE
 from pliant.simulation.losses import Losses
 from pliant.tree import composite
@@ -209,10 +208,6 @@ class State:
         pushed = self.slopes.forward(self.q, self.v, wrenches={name: wrench}) - self.slopes.forward(self.q, self.v)
         return self.M @ pushed, self.points.frame_jacobian(name, self.q).T @ wrench
 
-    def udu(self):
-        U, D = denoc.block_udu(self.tree, self.M)
-        return U @ D @ U.T / self.scale, self.M / self.scale
-
 
 IDENTITIES = {
     # the mass matrix and its routes
@@ -226,8 +221,6 @@ IDENTITIES = {
         s.M / s.scale,
         np.array(composite.mass_matrix(s.tree, s.q.tolist())) / s.scale,
     ),
-    "N_l N_d": lambda s: (s.M / s.scale, denoc.complement(s.tree, s.q).inertia() / s.scale),
-    "block U D U^T": lambda s: s.udu(),
     # material points
     "points: mass": lambda s: (s.M / s.scale, s.points.mass_matrix(s.q) / s.scale),
     "points: kinetic energy": lambda s: (s.energy.kinetic, s.points.kinetic(s.q, s.v)),

@@ -1,70 +1,313 @@
-"""The decoupled natural orthogonal complement of Mohan & Saha, as explicit matrices.
+"""The decoupled natural orthogonal complement (DeNOC) of Mohan & Saha, as explicit matrices with names.
 
-Twists of the links t_i = (velocity of the origin, angular velocity, elastic rates), in own axes, follow from the
-joint rates by t = N_l N_d q_dot with N_l block lower triangular (twist propagation, (14)) and N_d block diagonal
-(joint propagation). The inertia matrix is N_d^T N_l^T M N_l N_d and has the block factorisation U D U^T. These dense
-forms explain and check the recursive ones; they are not the fast path.
+Twists of the links t_i = (velocity of the origin, angular velocity, elastic rates), in the axes of each link, follow
+from the rates of the coordinates by t = N_l N_d q_dot with N_l block lower triangular (twist propagation A_ij, (14))
+and N_d block diagonal (joint propagation P_i). The inertia matrix is I = N_d^T N_l^T M N_l N_d + motors and has the
+analytical factors I = U D U^T of (34) to (38), so that I^-1 = U^-T D^-1 U^-1. These dense forms explain and check the
+recursive ones; they are not the fast path.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.algorithm import views
-from pliant.spatial.vectors import Matrix
-from pliant.tree.connection import joint_acceleration
-from pliant.tree.passes import CONNECT
-from pliant.tree.views import TreeView
+from pliant.errors import did_you_mean
+from pliant.formulations.recursive.newton_euler import collect
+from pliant.model.notebook import html_page
+from pliant.spatial.vectors import ZERO3, Matrix
+from pliant.tree.attachment import Acceleration, Wrench
+from pliant.tree.connection import carried_acceleration, joint_acceleration
+from pliant.tree.passes import BEND, CONNECT
 
 if TYPE_CHECKING:
     from pliant.tree.tree import Tree
+    from pliant.tree.views import TreeView
 
 Array = NDArray[np.float64]
 
 
-class Complement(NamedTuple):
-    """N_l, N_d and the masses M of the free links; the inertia matrix is N_d^T N_l^T M N_l N_d + motors."""
+@dataclass(frozen=True, eq=False, slots=True)
+class DenocLink:
+    """One link of the recursion: its place in the large matrices, and its own small ones.
 
-    N_l: Array
-    N_d: Array
+    With k = 6 + elastic coordinates of the link and n_i coordinates of its own (joint, then elastic):
+
+    name, joint      of the link and of the joint that carries it, "" for a part that is fixed to its parent
+    parent           index of the link that carries it; -1: the base
+    coordinates      names of its own coordinates
+    own              where these stand in q, and its rows in U and D
+    rows             where its twist stands in t, and its rows in N_l and N_d
+    R_DB, p_DB       the link's own frame B, as described, in the frame D of its twist
+    A                A_{i,p}   (k, 6 + n_e of the parent)  twist that the parent's twist causes; (k, 0) on the base
+    P                P_i       (k, n_i)  twist that the own coordinates' rates cause
+    M                M_i       (k, k)    mass matrix of the free link (22)
+    gamma            gamma_i   (k,)      wrench of the free link without acceleration (24): centrifugal and Coriolis,
+                                         strain and structural damping
+    twist_rate       (k,)                t_dot where the coordinates are not accelerated; gravity accelerates the base
+    motors           (n_i, n_i)          inertia of the joint's motor on the motor angle
+    joint_forces     (n_i,)              springs, dampers and friction of the joint, and damping that couples links
+    composite        M~_i      (k, k)    inertia of the link and all behind it, joints locked (32)
+    articulated      M^_i      (k, k)    inertia of the link and all behind it, joints free (38)
+    psi_hat, psi     Psi^_i = M^_i P_i and Psi_i = Psi^_i I^_i^-1   (k, n_i)  (37)
+    I_hat            I^_i = P_i^T Psi^_i + motors   (n_i, n_i)   block of D (36)
+    """
+
+    name: str
+    joint: str
+    parent: int
+    coordinates: tuple[str, ...]
+    own: slice
+    rows: slice
+    R_DB: Array
+    p_DB: Array
+    A: Array
+    P: Array
     M: Array
+    gamma: Array
+    twist_rate: Array
     motors: Array
+    joint_forces: Array
+    composite: Array
+    articulated: Array
+    psi_hat: Array
+    psi: Array
+    I_hat: Array
 
+
+@dataclass(frozen=True, eq=False)
+class Denoc:
+    """The matrices of Mohan & Saha of an open tree at a state; n coordinates, T entries of twists.
+
+    links        a ``DenocLink`` for each row of blocks, parents first; parts on frames that bend and sections
+                 that turn exactly are links without coordinates
+    names        of the coordinates
+
+    N_l          (T, T)   twist propagation: block (i, j) is A_ij, zero unless link j carries link i
+    N_d          (T, n)   joint propagation, diag(P_i)
+    M            (T, T)   diag(M_i)
+    gamma        (T,)     gamma_i one below the other
+    motors       (n, n)   inertia of the motors
+    U, D         (n, n)   I = U D U^T, U unit upper and D block diagonal, blocks as ``links``
+    inertia      (n, n)   I: the mass matrix
+    inverse      (n, n)   U^-T D^-1 U^-1
+    bias         (n,)     h = N_d^T N_l^T (M t_dot + gamma) + joint forces: (33) with gamma, which the paper leaves out
+    """
+
+    links: tuple[DenocLink, ...]
+    names: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"Denoc({len(self.links)} links, {len(self.names)} coordinates, twists of {self._entries} entries)"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                link.name,
+                link.joint,
+                "base" if link.parent < 0 else self.links[link.parent].name,
+                ", ".join(link.coordinates),
+                _span(link.own),
+                _span(link.rows),
+            )
+            for link in self.links
+        ]
+        return html_page(
+            repr(self), ("link", "joint", "carried by", "coordinates", "rows of U, D", "rows of N_l"), rows
+        )
+
+    # ---- blocks by name
+
+    def __getitem__(self, name: str) -> DenocLink:
+        """A link by its name; sections that turn exactly are found in ``links``."""
+        for link in self.links:
+            if link.name == name:
+                return link
+        known = list(dict.fromkeys(link.name for link in self.links))
+        hint = did_you_mean(name, known) or f"; links: {', '.join(known)}"
+        raise KeyError(f"there is no link '{name}'{hint}")
+
+    def A(self, i: str, j: str) -> Array:
+        """A_ij: the twist of link i per unit twist of link j, which carries it; 1 for i = j, else zero."""
+        return self.N_l[self[i].rows, self[j].rows]
+
+    def block(self, matrix: Array, i: str, j: str) -> Array:
+        """Rows of link i and columns of link j of U, D, the inertia or its inverse."""
+        return np.asarray(matrix[self[i].own, self[j].own])
+
+    # ---- twists
+
+    @property
+    def _entries(self) -> int:
+        return self.links[-1].rows.stop if self.links else 0
+
+    @cached_property
+    def N_l(self) -> Array:
+        """Twist propagation (T, T)."""
+        out = np.eye(self._entries)
+        for link in self.links:
+            if link.parent >= 0:
+                # A_{i,p} times the parent's whole row
+                above = self.links[link.parent].rows
+                out[link.rows, : above.stop] = link.A @ out[above, : above.stop]
+        return out
+
+    @cached_property
+    def N_d(self) -> Array:
+        """Joint propagation (T, n)."""
+        out = np.zeros((self._entries, len(self.names)))
+        for link in self.links:
+            out[link.rows, link.own] = link.P
+        return out
+
+    @cached_property
+    def M(self) -> Array:
+        """Masses of the free links (T, T)."""
+        out = np.zeros((self._entries, self._entries))
+        for link in self.links:
+            out[link.rows, link.rows] = link.M
+        return out
+
+    @property
+    def gamma(self) -> Array:
+        """Wrenches of the free links without acceleration (T,)."""
+        return np.concatenate([np.zeros(0), *(link.gamma for link in self.links)])
+
+    @property
+    def twist_rate(self) -> Array:
+        """Rates of the twists (T,) where no coordinate is accelerated; gravity is an acceleration of the base."""
+        return np.concatenate([np.zeros(0), *(link.twist_rate for link in self.links)])
+
+    # ---- the inertia matrix and its factors
+
+    @cached_property
+    def motors(self) -> Array:
+        """Inertia of the motors on their angles (n, n)."""
+        return self._diagonal([link.motors for link in self.links])
+
+    @cached_property
     def inertia(self) -> Array:
+        """I = N_d^T N_l^T M N_l N_d + motors (n, n)."""
         N = self.N_l @ self.N_d
         return N.T @ self.M @ N + self.motors
 
+    @cached_property
+    def U(self) -> Array:
+        """Unit upper triangular blocks U_ij = P_i^T A_ji^T Psi_j (36); (37) has Psi_i in the place of Psi_j."""
+        out = np.eye(len(self.names))
+        for j in self.links:
+            for i in self._carriers(j):
+                out[i.own, j.own] = i.P.T @ self.N_l[j.rows, i.rows].T @ j.psi
+        return out
 
-def complement(tree: Tree, q: Array) -> Complement:
-    """The matrices at a configuration."""
-    links = views(tree, {"q": list(map(float, q)), "v": [0.0] * tree.size})
-    sizes = [6 + link.kind.size for link in tree.links]
-    start = np.concatenate([[0], np.cumsum(sizes)])
-    N_l, N_d = np.eye(start[-1]), np.zeros((start[-1], tree.size))
-    M, motors = np.zeros((start[-1], start[-1])), np.zeros((tree.size, tree.size))
-    for i, (view, link) in enumerate(zip(links, tree.links, strict=True)):
-        view.store.update(CONNECT.step(view))
-        rows = slice(start[i], start[i + 1])
-        if link.parent >= 0:
-            # A_{i,p} times the parent's whole row of N_l
-            above = slice(start[link.parent], start[link.parent + 1])
-            N_l[rows, : start[link.parent + 1]] = propagation(view) @ N_l[above, : start[link.parent + 1]]
-        N_d[rows, link.own] = joint_propagation(view)
-        M[rows, rows] = free_mass(view)
-        if link.kind.is_driven:
-            row = np.array([1.0, *link.constants.drive.row])
-            motors[link.own, link.own] = link.constants.drive.inertia * np.outer(row, row)
-    return Complement(N_l, N_d, M, motors)
+    @cached_property
+    def D(self) -> Array:
+        """diag(I^_i) (n, n)."""
+        return self._diagonal([link.I_hat for link in self.links])
+
+    @cached_property
+    def inverse(self) -> Array:
+        """I^-1 = U^-T D^-1 U^-1 (n, n)."""
+        from scipy.linalg import solve_triangular
+
+        n = len(self.names)
+        if not n:
+            return np.zeros((0, 0))
+        below = solve_triangular(self.U, np.eye(n), unit_diagonal=True)
+        over = self._diagonal([np.linalg.inv(link.I_hat) for link in self.links])
+        return np.asarray(below.T @ over @ below)
+
+    @property
+    def bias(self) -> Array:
+        """h (n,): the generalised forces of a motion in which no coordinate is accelerated."""
+        forces = np.concatenate([np.zeros(0), *(link.joint_forces for link in self.links)])
+        return self.N_d.T @ (self.N_l.T @ (self.M @ self.twist_rate + self.gamma)) + forces
+
+    def _carriers(self, link: DenocLink) -> Sequence[DenocLink]:
+        """The links between a link and the base."""
+        out: list[DenocLink] = []
+        while link.parent >= 0:
+            link = self.links[link.parent]
+            out.append(link)
+        return out
+
+    def _diagonal(self, blocks: Sequence[Array]) -> Array:
+        out = np.zeros((len(self.names), len(self.names)))
+        for link, block in zip(self.links, blocks, strict=True):
+            out[link.own, link.own] = block
+        return out
 
 
-def propagation(view: TreeView) -> Array:
+def denoc(tree: Tree, q: Array, v: Array) -> Denoc:
+    """The matrices of a tree at coordinates q (n,) and rates v (n,)."""
+    links = views(tree, {"q": list(map(float, q)), "v": list(map(float, v))})
+    starts = np.concatenate([[0], np.cumsum([6 + link.kind.size for link in tree.links])]).astype(int)
+    found = [_free(view) for view in links]
+    count = len(links)
+    composite, articulated = ([part["M"].copy() for part in found] for _ in range(2))
+    factors: list[dict[str, Array]] = [{} for _ in links]
+    for i in reversed(range(count)):
+        A, P, parent = found[i]["A"], found[i]["P"], tree.links[i].parent
+        # (36), (37)
+        psi_hat = articulated[i] @ P
+        I_hat = P.T @ psi_hat + found[i]["motors"]
+        psi = np.linalg.solve(I_hat, psi_hat.T).T if P.shape[1] else psi_hat
+        factors[i] = {"psi_hat": psi_hat, "psi": psi, "I_hat": I_hat}
+        if parent >= 0:
+            # (32), (38) with A_{i+1,i} on both sides
+            composite[parent] += A.T @ composite[i] @ A
+            articulated[parent] += A.T @ (articulated[i] - psi_hat @ psi.T) @ A
+    out = []
+    for i, link in enumerate(tree.links):
+        rows = slice(int(starts[i]), int(starts[i + 1]))
+        whole = {**found[i], **factors[i], "composite": composite[i], "articulated": articulated[i]}
+        place = (link.name, link.joint, link.parent, link.coordinates, link.own, rows, link.R_DB, link.p_DB)
+        out.append(DenocLink(*place, **whole))
+    return Denoc(tuple(out), tree.coordinates)
+
+
+def _free(view: TreeView) -> dict[str, Array]:
+    """Matrices of a link alone; its connection and acceleration stay in its store for its children."""
+    view.store.update(BEND.step(view))
+    view.store.update(CONNECT.step(view))
+    kind, link, c = view.kind, view.bent, view.connection
+    still = [0.0] * kind.coordinates
+    a_v, a_w = carried_acceleration(c, *view.parent_acceleration)
+    view.store["acceleration"] = Acceleration(a_v, a_w, [0.0] * kind.size)
+    blocks, bias = link.body.inertia(kind.elastic(view.q), kind.elastic(view.v), c.w)
+    nothing = Wrench(list(ZERO3), list(ZERO3), [0.0] * kind.size)
+    forces, _ = collect(kind, link, view.q, view.v, still, c, nothing, [])
+    motors = np.zeros((kind.coordinates, kind.coordinates))
+    if kind.is_driven:
+        row = np.array([1.0, *link.drive.row])
+        motors = link.drive.inertia * np.outer(row, row)
+    n, B = kind.size, _matrix(blocks.B, 3)
+    E_v, E_w = _matrix(blocks.E_v, n), _matrix(blocks.E_w, n)
+    M = [[_matrix(blocks.A, 3), B, E_v], [B.T, _matrix(blocks.C, 3), E_w], [E_v.T, E_w.T, _matrix(blocks.M_e, n)]]
+    return {
+        "A": _propagation(view),
+        "P": _joint_propagation(view),
+        "M": np.block(M),
+        "gamma": np.array([*bias.force, *bias.moment, *bias.elastic], dtype=float),
+        "twist_rate": np.array([*a_v, *a_w, *[0.0] * kind.size], dtype=float),
+        "motors": motors,
+        "joint_forces": np.array(forces, dtype=float) + (np.array(view.drag, dtype=float) if view.drag else 0.0),
+    }
+
+
+def _propagation(view: TreeView) -> Array:
     """A_{i,p}: the twist of a link that its parent's twist causes; elastic rates of the link are its own."""
+    if view.parent is None:
+        return np.zeros((6 + view.kind.size, 0))
     c = view.connection
     R, r, s = np.array(c.R, dtype=float).T, np.array(c.r, dtype=float), np.array(c.s, dtype=float)
-    n = 0 if view.parent is None else view.parent.kind.size
+    n = view.parent.kind.size
     slide = _matrix(c.frame.J_v, n)
     turn = np.zeros((3, n)) if c.frame.spin is None else _matrix(c.frame.spin.J_w, n)
     A = np.zeros((6 + view.kind.size, 6 + n))
@@ -73,7 +316,7 @@ def propagation(view: TreeView) -> Array:
     return A
 
 
-def joint_propagation(view: TreeView) -> Array:
+def _joint_propagation(view: TreeView) -> Array:
     """P_i: the twist that the link's own coordinates cause."""
     kind = view.kind
     P = np.zeros((6 + kind.size, kind.coordinates))
@@ -84,33 +327,13 @@ def joint_propagation(view: TreeView) -> Array:
     return P
 
 
-def free_mass(view: TreeView) -> Array:
-    """M_i: the mass matrix of one free link."""
-    b, _ = view.link.body.inertia(view.kind.elastic(view.q), [0.0] * view.kind.size, [0.0] * 3)
-    B = np.array(b.B, dtype=float)
-    n = view.kind.size
-    E_v, E_w, M_e = _matrix(b.E_v, n), _matrix(b.E_w, n), _matrix(b.M_e, n)
-    return np.block([[np.array(b.A), B, E_v], [B.T, np.array(b.C), E_w], [E_v.T, E_w.T, M_e]])
-
-
-def block_udu(tree: Tree, M: Array) -> tuple[Array, Array]:
-    """U (unit upper block triangular) and D (block diagonal) with M = U D U^T, one link per block, tips first."""
-    U, D = np.eye(len(M)), np.zeros_like(M)
-    rest = M.copy()
-    for link in reversed(tree.links):
-        own = link.own
-        if own.start == own.stop:
-            continue
-        D[own, own] = rest[own, own]
-        column = np.linalg.solve(D[own, own], rest[own, : own.start]).T
-        U[: own.start, own] = column
-        rest[: own.start, : own.start] -= column @ D[own, own] @ column.T
-    return U, D
-
-
 def _matrix(rows: Matrix, columns: int) -> Array:
     return np.array(rows, dtype=float).reshape(len(rows), columns)
 
 
 def _hat(a: Array) -> Array:
     return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
+
+
+def _span(places: slice) -> str:
+    return f"{places.start}:{places.stop}" if places.stop > places.start else ""
