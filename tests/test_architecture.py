@@ -167,6 +167,34 @@ def test_public_class_names_stand_once():
     assert {name: where for name, where in homes.items() if len(where) > 1} == {}
 
 
+# bases with defaults that their kinds replace; none of them is ever made itself
+DEFAULTS = {
+    *("Element", "Section", "Outlined", "ActiveDrive", "Drive", "Controller", "Trajectory", "_Cartesian", "FixedStep"),
+    *("PerJoint", "SignalForm", "TreeDynamics", "Function"),
+}
+
+
+def test_a_class_is_abstract_or_final():
+    """No class that can be made replaces a public method of another one that can be made."""
+    replaced = set()
+    for name in sorted(KNOWN - {"pliant.__main__"}):
+        for own in vars(importlib.import_module(name)).values():
+            if not inspect.isclass(own) or own.__module__ != name or inspect.isabstract(own):
+                continue
+            for base in own.__mro__[1:]:
+                known = base.__module__.startswith("pliant.") and base.__name__ not in DEFAULTS
+                if known and not inspect.isabstract(base) and not getattr(base, "_is_protocol", False):
+                    methods = {
+                        key for key, value in vars(base).items() if _is_method(value) and not key.startswith("_")
+                    }
+                    replaced |= {f"{base.__name__}.{key} by {own.__name__}" for key in methods & {*vars(own)}}
+    assert replaced == set()
+
+
+def _is_method(value):
+    return inspect.isfunction(value) or isinstance(value, property | classmethod | staticmethod)
+
+
 def test_a_module_is_one_idea():
     lengths = {module_name(file): len(text(file).splitlines()) for file in MODULES}
     assert not {name: lines for name, lines in lengths.items() if lines > LONGEST}

@@ -9,9 +9,10 @@ Nothing here knows what a robot is: links are whatever a carrier has, with const
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, final
 
 from pliant.spatial.vectors import Vector
 
@@ -124,8 +125,13 @@ class Carrier(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Algorithm:
-    """Passes in order, the inputs that they take and the value that is the result of each link."""
+class Algorithm(ABC):
+    """What the engine traces: the inputs, and passes over links where the code is to be a loop over them.
+
+    inputs  names of the vectors that it takes
+    passes  in order; none: it is traced as a whole
+    output  the value that is the result of each link
+    """
 
     name: str
     inputs: tuple[str, ...]
@@ -138,6 +144,7 @@ class Algorithm:
         steps = (step for each in self.passes for step in (each.step, *each.stations))
         return {type(self).__module__, *(step.__module__ for step in steps)}
 
+    @abstractmethod
     def evaluate(
         self,
         tree: Any,
@@ -146,6 +153,20 @@ class Algorithm:
         gravity: Vector | None = None,
     ) -> Vector:
         """The results of all links, on whatever scalars the inputs hold."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PassAlgorithm(Algorithm):
+    """An algorithm that is its passes, one after the other."""
+
+    def evaluate(
+        self,
+        tree: Any,
+        inputs: Mapping[str, Sequence[Any]],
+        constants: Sequence[Any] | None = None,
+        gravity: Vector | None = None,
+    ) -> Vector:
         return result(self, run(self, tree, inputs, constants, gravity))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.algorithm import Algorithm, Carrier, Pass, Step
+from pliant.algorithm import Algorithm, Carrier, Pass, PassAlgorithm, Step
 from pliant.bodies.modal_body import ModalBody
 from pliant.engine.call.evaluator import fitting_program
 from pliant.engine.trace.program import Address, RolledProgram
@@ -90,7 +90,7 @@ def _of_frames(start: int, stop: int) -> Step:
 
 
 *FOLLOWED, GIVE = MOTION.passes
-BIAS = Algorithm("bias", ("q", "v"), tuple(_at_rest(each) for each in INVERSE.passes), INVERSE.output)
+BIAS = PassAlgorithm("bias", ("q", "v"), tuple(_at_rest(each) for each in INVERSE.passes), INVERSE.output)
 ENERGIES = replace(ENERGY, passes=(*ENERGY.passes[:-1], _first(ENERGY.passes[-1], 3)))
 POSE = replace(MOTION, name="pose", passes=(*FOLLOWED, replace(GIVE, step=_of_frames(0, 12))))
 TWIST = replace(MOTION, name="twist", passes=(*FOLLOWED, replace(GIVE, step=_of_frames(12, 18))))

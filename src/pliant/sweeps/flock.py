@@ -15,7 +15,7 @@ from pliant.engine.call.evaluator import Program
 from pliant.engine.call.flock_evaluator import FlockEvaluator
 from pliant.engine.trace.numbers import constants_of
 from pliant.engine.trace.structure import dissipative_slots, structure_key
-from pliant.formulations.loops.loops import Loops
+from pliant.formulations.loops.loops import NoLoops
 from pliant.formulations.method import What
 from pliant.tree.function import Function, Variant
 
@@ -55,7 +55,7 @@ class Flock(Dynamics):
         # nothing is quick for one state
         self.compiled, self.options = False, first.options
         self._evaluators = {}
-        self.loops = Loops(self)
+        self.loops = NoLoops(self)
         self._who: Numbers = np.zeros(0, dtype=np.int64)
 
     @contextmanager

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.algorithm import Algorithm, Pass
+from pliant.algorithm import Pass, PassAlgorithm
 from pliant.bodies.constants import GROUND
 from pliant.spatial.vectors import ZERO3, Matrix, Vector, add, column, cross, identity3, product, times, zeros
 from pliant.tree.connection import joint_motion, orient, own_offset, seat_axes
@@ -67,7 +67,7 @@ def _placed(view: TreeView) -> dict[str, Any]:
 
 
 PLACE = Pass("place", "outward", _place, reads=("place", "bent"))
-PLACES = Algorithm(
+PLACES = PassAlgorithm(
     "places",
     ("q",),
     (FOLLOW, PLACE, Pass("placed", "outward", _placed, own=("place", "arm", "columns"))),

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.algorithm import Algorithm, Pass
+from pliant.algorithm import Pass, PassAlgorithm
 from pliant.joints.kind import Resistance
 from pliant.spatial.attitude import Attitude, jacobian_rates
 from pliant.spatial.vectors import (
@@ -216,7 +216,7 @@ def _skew_product(a: Vector, b: Vector) -> Matrix:
     return rows
 
 
-FORCE_SLOPES = Algorithm(
+FORCE_SLOPES = PassAlgorithm(
     "force_slopes",
     ("q", "v", "a"),
     (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.algorithm import Algorithm, Pass
+from pliant.algorithm import Pass, PassAlgorithm
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import (
     Matrix,
@@ -88,7 +88,7 @@ def _compose(view: TreeView) -> dict[str, Any]:
     return {"composite": whole, "result": flat + [x for line in block for x in line]}
 
 
-COMPOSITES = Algorithm(
+COMPOSITES = PassAlgorithm(
     "composites",
     ("q",),
     (

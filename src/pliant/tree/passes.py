@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pliant.algorithm import Algorithm, Pass, StationStep, StationView, Step
+from pliant.algorithm import Pass, PassAlgorithm, StationStep, StationView, Step
 from pliant.bodies.terms import BendingBody
 from pliant.spatial.vectors import ZERO3, add
 from pliant.tree.attachment import Acceleration
@@ -92,7 +92,7 @@ BEND = _stations("bend", _bend, _load)
 """What inertia needs of them too."""
 CONNECT = Pass("connect", "outward", connect_step, reads=("connection", "bent"))
 MOVE = Pass("move", "outward", _move, reads=("motion", "bent"))
-ENERGY = Algorithm(
+ENERGY = PassAlgorithm(
     "energy",
     ("q", "v"),
     (
@@ -104,7 +104,7 @@ ENERGY = Algorithm(
 )
 
 
-MOTION = Algorithm(
+MOTION = PassAlgorithm(
     "motion",
     ("q", "v"),
     (
@@ -114,7 +114,7 @@ MOTION = Algorithm(
     ),
     "result",
 )
-FRAMES = Algorithm(
+FRAMES = PassAlgorithm(
     "frames",
     ("q", "v", "a"),
     (
@@ -126,7 +126,7 @@ FRAMES = Algorithm(
     "motion",
 )
 """Motion and acceleration of every link for given q, v and a; gravity is an acceleration of the base."""
-ACCELERATION = Algorithm(
+ACCELERATION = PassAlgorithm(
     "acceleration",
     ("q", "v", "a"),
     (*FRAMES.passes, Pass("output", "outward", _carry_out, own=("connection", "motion", "acceleration"))),

@@ -92,7 +92,7 @@ class Closing(LoopAlgorithm):
 
 
 @dataclass(frozen=True, slots=True)
-class ClosingAcceleration(Closing):
+class ClosingAcceleration(LoopAlgorithm):
     """(q, v, a) -> accelerations of the gaps alone, J a + J' v; its derivative by a is J."""
 
     def of_robot(self, robot: LoopInputs) -> Vector:

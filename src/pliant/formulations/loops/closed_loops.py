@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, final
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from pliant.formulations.loops.coordinates import Choice, Coordinates
 from pliant.formulations.loops.cuts import Plan, plans
 from pliant.formulations.loops.dense_loops import DenseLoops
 from pliant.formulations.loops.legs import preferences
-from pliant.formulations.loops.loops import FAINT, Elimination, Floats, Loops, OpenTree, Rows
+from pliant.formulations.loops.loops import FAINT, Elimination, Floats, Loops, NoLoops, OpenTree, Rows
 from pliant.formulations.loops.selection import SINGULAR, WORST, condition_of, independent_rows
 from pliant.formulations.loops.trials import LoopDynamics, PlanTrial
 
@@ -39,11 +39,12 @@ CORRECTIONS = 6
 def loops_of(arm: OpenTree, independent: Choice = "auto", stabilise: float = 0.0) -> Loops:
     """The loops of a robot, with no rows where it has none."""
     if not arm.mechanism.is_closed:
-        return Loops(arm)
+        return NoLoops(arm)
     constraints = Constraints(arm)
     return ClosedLoops(constraints, Coordinates(constraints, independent), stabilise)
 
 
+@final
 class ClosedLoops(DenseLoops):
     """Loops with rows; caches hold compiled functions and nothing that a state decides.
 
@@ -181,9 +182,6 @@ class ClosedLoops(DenseLoops):
 
     def elimination(self, driven: tuple[int, ...] = ()) -> Elimination:
         return self._elimination(driven, self.coordinates.selection.kept)
-
-    def forward(self, q: Floats, v: Floats, f: Floats) -> Floats:
-        return self._with_driven((), q, v, f)
 
     def _with_driven(
         self, driven: tuple[int, ...], q: Floats, v: Floats, x: Floats, kept: tuple[int, ...] | None = None

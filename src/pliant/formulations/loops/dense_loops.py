@@ -26,7 +26,7 @@ TWIST = ("x", "y", "z", "rx", "ry", "rz")
 
 
 class DenseLoops(Loops):
-    """Loops with rows.
+    """Loops with rows, as far as dense matrices serve; how the robot is taken apart is left open.
 
     constraints  the rows as numbers
     coordinates  which rows are used and which coordinates depend on the others
@@ -45,11 +45,11 @@ class DenseLoops(Loops):
     # ---- what there is
 
     @property
-    def rank(self) -> int:  # type: ignore[override]
+    def rank(self) -> int:
         return len(self.coordinates.selection.kept)
 
     @property
-    def redundant(self) -> tuple[str, ...]:  # type: ignore[override]
+    def redundant(self) -> tuple[str, ...]:
         return tuple(self.rows[k] for k in self.coordinates.selection.redundant)
 
     @property

@@ -5,9 +5,10 @@ Loops know the robot only as an open tree in numbers. Nothing here changes with 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,155 +81,159 @@ class Rows(NamedTuple):
         return Rows(self.kept, tuple(SINGULAR / FAINT * x for x in self.least), is_last=True)
 
 
-class Loops:
-    """The loops of a robot; these are none.
+class Loops(ABC):
+    """The loops of a robot, which may be none.
 
     rows       names of the constraints: LOOP.x, .y, .z shifts along base axes, .rx, .ry, .rz turns
-    redundant  names of those that follow from the others (an over-constrained loop)
-    rank       number of independent constraints
+    stabilise  1/s: rate at which gaps decay in the accelerations (Baumgarte)
     """
 
-    rows: tuple[str, ...] = ()
-    redundant: tuple[str, ...] = ()
-    rank = 0
-    stabilise = 0.0
+    rows: tuple[str, ...]
+    stabilise: float
 
     def __init__(self, arm: OpenTree) -> None:
         self.arm = arm
         self.driven = tuple(arm.names.index(name) for name in arm.inputs)
-        self._prescribed: dict[tuple[int, ...], Traced] = {}
+
+    # ---- what there is
+
+    @property
+    @abstractmethod
+    def rank(self) -> int:
+        """Number of independent constraints."""
+
+    @property
+    @abstractmethod
+    def redundant(self) -> tuple[str, ...]:
+        """Names of the constraints that follow from the others (an over-constrained loop)."""
 
     # ---- coordinates
 
     @property
+    @abstractmethod
     def independent(self) -> tuple[str, ...]:
         """Names of the coordinates whose rates determine all others."""
-        return self.arm.names
 
     @property
+    @abstractmethod
     def dependent(self) -> tuple[str, ...]:
         """Names of the coordinates that follow from the others."""
-        return ()
 
     @property
+    @abstractmethod
     def column_scale(self) -> Floats:
         """Change of each coordinate that moves the robot by its own size, or by a radian (n,)."""
-        return np.ones(self.arm.size)
 
     @property
+    @abstractmethod
     def extent(self) -> float:
         """Size of the robot, m."""
-        return 1.0
 
+    @abstractmethod
     def scaled(self, q: Floats) -> Floats:
         """J of the constraints that are used, without units."""
-        return np.zeros((0, self.arm.size))
 
+    @abstractmethod
     def require_regular(self, q: Floats) -> None:
         """Raise where the loops lose a constraint."""
 
+    @abstractmethod
     def require_planes(self) -> None:
         """Raise where a loop that is said to move in a plane leaves it."""
 
+    @abstractmethod
     def require_drivable(self, driven: Sequence[int]) -> None:
         """Raise where the motions of drives cannot all be given, because the loops make some follow others."""
 
+    @abstractmethod
     def require_driven(self, q: Floats, driven: Sequence[int]) -> None:
         """Raise where given accelerations of the drives do not determine those of the other coordinates."""
 
     # ---- levels
 
+    @abstractmethod
     def gaps(self, q: Floats) -> Floats:
         """How far the closures are open (rows,)."""
-        return np.zeros((*q.shape[:-1], 0))
 
+    @abstractmethod
     def rates(self, q: Floats, v: Floats) -> Floats:
         """Relative velocities of the closures' frames (rows,), J v."""
-        return np.zeros((*q.shape[:-1], 0))
 
+    @abstractmethod
     def bias(self, q: Floats, v: Floats) -> Floats:
         """What J a must cancel (rows,): J' v, and what stabilisation adds."""
-        return np.zeros((*q.shape[:-1], 0))
 
+    @abstractmethod
     def jacobian(self, q: Floats) -> Floats:
         """J (rows, n): relative velocities of the closures' frames per unit rate of each coordinate."""
-        return np.zeros((0, self.arm.size))
 
+    @abstractmethod
     def open_by(self, q: Floats) -> dict[str, tuple[float, float]]:
         """Loop -> (distance, angle) by which it is open."""
-        return {}
 
+    @abstractmethod
     def largest_gap(self, q: Floats) -> float:
         """Of all rows, relative to the size of the robot (or in radians)."""
-        return 0.0
 
+    @abstractmethod
     def slipping(self, q: Floats, v: Floats, tolerance: float) -> str | None:
         """The loop that rates would open by more than this part of the motion, if there is one."""
-        return None
 
+    @abstractmethod
     def condition(self, q: Floats) -> float:
         """Condition number of the scaled constraints at q; infinite where a loop is singular."""
-        return 1.0
 
+    @abstractmethod
     def least_condition(self, moving: Sequence[int]) -> float:
         """The same around the reference pose, where it is least, with all coordinates held but the moving ones."""
-        return 1.0
 
     # ---- states on the loops
 
+    @abstractmethod
     def assemble(self, q: Floats, hold: Sequence[str] | None = None, bend: bool | None = None) -> Floats:
         """A configuration near q that closes all loops."""
-        return q
 
+    @abstractmethod
     def project(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """The nearest state on the constraints."""
-        return q, v
 
+    @abstractmethod
     def corrected(self, q: Floats, v: Floats, driven: tuple[int, ...] = ()) -> tuple[Floats, Floats]:
         """A state that is nearly closed, or a batch of them, put onto the loops; ``driven`` coordinates stay."""
-        return q, v
 
+    @abstractmethod
     def closest(self, q: Floats, held: tuple[int, ...]) -> Floats:
         """Configurations, one or a batch, with loops as nearly closed as coordinates that are not ``held`` get them."""
-        return q
 
+    @abstractmethod
     def stabilised(self) -> Loops:
         """The same loops with gaps that decay in ``forward`` and ``inverse`` (Baumgarte), for simulations."""
-        return self
 
     # ---- dynamics
 
+    @abstractmethod
     def traced_forward(self, driven: tuple[int, ...] = (), rows: Rows | None = None) -> Traced:
         """(q, v, f) -> accelerations that close the loops.
 
         ``driven`` coordinates have their accelerations in f, and their efforts come first in the result. ``rows`` of
         over-constrained loops may become dependent on the way: the results are no numbers there.
         """
-        if not driven:
-            return self.arm.traced("forward")
-        if driven not in self._prescribed:
-            short = merged(self.arm.tree)
-            algorithm = LoopInverse.of(short.order, (), plan=Plan(), driven=driven, forces=True, pivots=False)
-            self._prescribed[driven] = Traced(algorithm, short.tree)
-        return self._prescribed[driven]
 
+    @abstractmethod
     def elimination(self, driven: tuple[int, ...] = ()) -> Elimination:
         """The same ready to run."""
-        return Elimination(self.arm.evaluator(self.traced_forward(driven)), np.zeros(0))
 
+    @abstractmethod
     def rows_at(self, q: Floats) -> Rows:
         """The rows that are most independent at q."""
-        return Rows((), ())
 
+    @abstractmethod
     def traced_correction(self, driven: tuple[int, ...] = (), kept: tuple[int, ...] | None = None) -> Traced:
         """(q, v) -> a Newton step of q towards closed loops, and v along them; ``driven`` coordinates stay."""
-        raise NotImplementedError
 
     def forward(self, q: Floats, v: Floats, f: Floats) -> Floats:
         """Accelerations of all coordinates, consistent with the loops."""
-        run = self.arm.evaluator(self.traced_forward())
-        out: Floats = run.batch(q, v, f) if q.ndim == 2 else run(q, v, f)
-        return out
+        return self._with_driven((), q, v, f)
 
     @cached_property
     def inverse_is_traced(self) -> bool:
@@ -251,11 +256,9 @@ class Loops:
         out = self._with_driven(self.driven, q, v, given)
         return out[..., :m] - others[..., driven], out[..., m:]
 
+    @abstractmethod
     def _with_driven(self, driven: tuple[int, ...], q: Floats, v: Floats, x: Floats) -> Floats:
         """Efforts of driven coordinates and all accelerations; x holds forces, and accelerations of those."""
-        run = self.arm.evaluator(self.traced_forward(driven))
-        out: Floats = run.batch(q, v, x) if q.ndim == 2 else run(q, v, x)
-        return out
 
     def _dense_inverse(self, q: Floats, v: Floats, a: Floats, force: Floats) -> tuple[Floats, Floats]:
         """The inverse dynamics by one dense system, for motors that also act on elastic coordinates."""
@@ -271,20 +274,189 @@ class Loops:
         every[driven], every[others] = a, x[: len(others)]
         return x[len(others) : len(others) + B.shape[1]], every
 
+    @abstractmethod
     def kept_at(self, q: Floats) -> list[int]:
         """The rows that are used at a configuration."""
+
+    @abstractmethod
+    def used_rows(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """J and bias of the constraints that are used at a state."""
+
+    @abstractmethod
+    def acceleration_slope(self, q: Floats, a: Floats) -> Floats:
+        """Derivative by q of the accelerations J a of the closures that are used, at rest (rows, n)."""
+
+    @abstractmethod
+    def forward_dense(self, form: DenseForm, q: Floats, v: Floats, f: Floats) -> Floats:
+        """Accelerations of one state through dense matrices."""
+
+    @abstractmethod
+    def reduced(
+        self, q: Floats, v: Floats, independent: Sequence[str] | None = None, platform: str | None = None
+    ) -> Reduced:
+        """The model in independent rates; see ``Dynamics.reduced``."""
+
+    @abstractmethod
+    def multipliers(self, q: Floats, v: Floats, a: Floats, f: Floats) -> Floats:
+        """Forces and moments of the closures along their rows (rows,)."""
+
+    @abstractmethod
+    def multipliers_beside_drives(self, q: Floats, v: Floats, a: Floats, f: Floats) -> Floats:
+        """The same where f has no efforts of the drives: they give what the motion needs."""
+
+    @abstractmethod
+    def closing_wrenches(self, q: Floats, multipliers: Floats) -> list[tuple[str, Floats]]:
+        """(frame, force and moment on it in base axes (6,)) of the closures' multipliers (rows,)."""
+
+    @abstractmethod
+    def kept_multipliers(self, q: Floats, v: Floats, a: Floats, f: Floats) -> Floats:
+        """The same forces without any along redundant rows, as the accelerations are computed."""
+
+    @abstractmethod
+    def closing_stiffness(self, q: Floats, multipliers: Floats) -> Floats:
+        """Derivative by q (n, n) of the closing forces J^T lambda at constant ``kept_multipliers`` (rows,)."""
+
+    @abstractmethod
+    def sensitivities(
+        self, q: Floats, v: Floats, a: Floats, f: Floats, driven: Sequence[int] = ()
+    ) -> tuple[Floats, Floats, Floats]:
+        """Derivatives (n, n) of the accelerations a of one state under the forces f by q, v and the forces.
+
+        Accelerations of ``driven`` coordinates are given; f then holds what drives them.
+        """
+
+    @abstractmethod
+    def operations(self, what: Literal["forward", "inverse"]) -> Any:
+        """Operations of one evaluation."""
+
+
+@final
+class NoLoops(Loops):
+    """The loops of a tree: no rows, and everything about them is empty."""
+
+    rows = ()
+    stabilise = 0.0
+    rank = 0
+    redundant = ()
+
+    def __init__(self, arm: OpenTree) -> None:
+        super().__init__(arm)
+        self._prescribed: dict[tuple[int, ...], Traced] = {}
+
+    # ---- coordinates
+
+    @property
+    def independent(self) -> tuple[str, ...]:
+        return self.arm.names
+
+    @property
+    def dependent(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def column_scale(self) -> Floats:
+        return np.ones(self.arm.size)
+
+    @property
+    def extent(self) -> float:
+        return 1.0
+
+    def scaled(self, q: Floats) -> Floats:
+        return np.zeros((0, self.arm.size))
+
+    def require_regular(self, q: Floats) -> None:
+        pass
+
+    def require_planes(self) -> None:
+        pass
+
+    def require_drivable(self, driven: Sequence[int]) -> None:
+        pass
+
+    def require_driven(self, q: Floats, driven: Sequence[int]) -> None:
+        pass
+
+    # ---- levels
+
+    def gaps(self, q: Floats) -> Floats:
+        return np.zeros((*q.shape[:-1], 0))
+
+    def rates(self, q: Floats, v: Floats) -> Floats:
+        return np.zeros((*q.shape[:-1], 0))
+
+    def bias(self, q: Floats, v: Floats) -> Floats:
+        return np.zeros((*q.shape[:-1], 0))
+
+    def jacobian(self, q: Floats) -> Floats:
+        return np.zeros((0, self.arm.size))
+
+    def open_by(self, q: Floats) -> dict[str, tuple[float, float]]:
+        return {}
+
+    def largest_gap(self, q: Floats) -> float:
+        return 0.0
+
+    def slipping(self, q: Floats, v: Floats, tolerance: float) -> str | None:
+        return None
+
+    def condition(self, q: Floats) -> float:
+        return 1.0
+
+    def least_condition(self, moving: Sequence[int]) -> float:
+        return 1.0
+
+    # ---- states on the loops
+
+    def assemble(self, q: Floats, hold: Sequence[str] | None = None, bend: bool | None = None) -> Floats:
+        return q
+
+    def project(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        return q, v
+
+    def corrected(self, q: Floats, v: Floats, driven: tuple[int, ...] = ()) -> tuple[Floats, Floats]:
+        return q, v
+
+    def closest(self, q: Floats, held: tuple[int, ...]) -> Floats:
+        return q
+
+    def stabilised(self) -> Loops:
+        return self
+
+    # ---- dynamics
+
+    def traced_forward(self, driven: tuple[int, ...] = (), rows: Rows | None = None) -> Traced:
+        if not driven:
+            return self.arm.traced("forward")
+        if driven not in self._prescribed:
+            short = merged(self.arm.tree)
+            algorithm = LoopInverse.of(short.order, (), plan=Plan(), driven=driven, forces=True, pivots=False)
+            self._prescribed[driven] = Traced(algorithm, short.tree)
+        return self._prescribed[driven]
+
+    def elimination(self, driven: tuple[int, ...] = ()) -> Elimination:
+        return Elimination(self.arm.evaluator(self.traced_forward(driven)), np.zeros(0))
+
+    def rows_at(self, q: Floats) -> Rows:
+        return Rows((), ())
+
+    def traced_correction(self, driven: tuple[int, ...] = (), kept: tuple[int, ...] | None = None) -> Traced:
+        raise NotImplementedError
+
+    def _with_driven(self, driven: tuple[int, ...], q: Floats, v: Floats, x: Floats) -> Floats:
+        run = self.arm.evaluator(self.traced_forward(driven))
+        out: Floats = run.batch(q, v, x) if q.ndim == 2 else run(q, v, x)
+        return out
+
+    def kept_at(self, q: Floats) -> list[int]:
         return []
 
     def used_rows(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """J and bias of the constraints that are used at a state."""
         return np.zeros((0, self.arm.size)), np.zeros(0)
 
     def acceleration_slope(self, q: Floats, a: Floats) -> Floats:
-        """Derivative by q of the accelerations J a of the closures that are used, at rest (rows, n)."""
         return np.zeros((0, self.arm.size))
 
     def forward_dense(self, form: DenseForm, q: Floats, v: Floats, f: Floats) -> Floats:
-        """Accelerations of one state through dense matrices."""
         if str(form) != "dense":
             raise ValueError(f"solver is {form!r}; it must be 'recursive' or 'dense'")
         from scipy.linalg import cho_factor, cho_solve
@@ -295,39 +467,29 @@ class Loops:
     def reduced(
         self, q: Floats, v: Floats, independent: Sequence[str] | None = None, platform: str | None = None
     ) -> Reduced:
-        """The model in independent rates; see ``Dynamics.reduced``."""
         if independent is not None or platform is not None:
             raise ValueError(f"robot '{self.arm.mechanism.name}' has no loops; all its coordinates are independent")
         n = self.arm.size
         return Reduced(self.arm.mass_matrix(q), self.arm.bias(q, v), np.eye(n), np.zeros(n), self.arm.names)
 
     def multipliers(self, q: Floats, v: Floats, a: Floats, f: Floats) -> Floats:
-        """Forces and moments of the closures along their rows (rows,)."""
         return np.zeros(0)
 
     def multipliers_beside_drives(self, q: Floats, v: Floats, a: Floats, f: Floats) -> Floats:
-        """The same where f has no efforts of the drives: they give what the motion needs."""
         return np.zeros(0)
 
     def closing_wrenches(self, q: Floats, multipliers: Floats) -> list[tuple[str, Floats]]:
-        """(frame, force and moment on it in base axes (6,)) of the closures' multipliers (rows,)."""
         return []
 
     def kept_multipliers(self, q: Floats, v: Floats, a: Floats, f: Floats) -> Floats:
-        """The same forces without any along redundant rows, as the accelerations are computed."""
         return np.zeros(0)
 
     def closing_stiffness(self, q: Floats, multipliers: Floats) -> Floats:
-        """Derivative by q (n, n) of the closing forces J^T lambda at constant ``kept_multipliers`` (rows,)."""
         return np.zeros((self.arm.size, self.arm.size))
 
     def sensitivities(
         self, q: Floats, v: Floats, a: Floats, f: Floats, driven: Sequence[int] = ()
     ) -> tuple[Floats, Floats, Floats]:
-        """Derivatives (n, n) of the accelerations a of one state under the forces f by q, v and the forces.
-
-        Accelerations of ``driven`` coordinates are given; f then holds what drives them.
-        """
         n, d = self.arm.size, self.arm.inverse_derivatives(q, v, a)
         free = [i for i in range(n) if i not in driven]
         right = np.hstack([-d.q, -d.v, np.eye(n)])[free]
@@ -336,7 +498,6 @@ class Loops:
         return x[:, :n], x[:, n : 2 * n], x[:, 2 * n :]
 
     def operations(self, what: Literal["forward", "inverse"]) -> Any:
-        """Operations of one evaluation."""
         return self.arm.count(self.arm.traced(what))
 
 

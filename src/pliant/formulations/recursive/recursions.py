@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pliant.algorithm import Algorithm, Pass
+from pliant.algorithm import Pass, PassAlgorithm
 from pliant.formulations.recursive.articulated import accelerate, articulate
 from pliant.formulations.recursive.newton_euler import collect, inertial
 from pliant.spatial.scalars import is_zero
@@ -75,7 +75,7 @@ def _gather(view: TreeView) -> dict[str, Any]:
     return {"reaction": values["reaction"]}
 
 
-FORWARD = Algorithm(
+FORWARD = PassAlgorithm(
     "forward",
     ("q", "v", "f"),
     (
@@ -86,7 +86,7 @@ FORWARD = Algorithm(
     ),
     "result",
 )
-INVERSE = Algorithm(
+INVERSE = PassAlgorithm(
     "inverse",
     ("q", "v", "a"),
     (
@@ -96,7 +96,7 @@ INVERSE = Algorithm(
     ),
     "result",
 )
-REACTION = Algorithm(
+REACTION = PassAlgorithm(
     "reaction",
     ("q", "v", "a"),
     (
