@@ -37,9 +37,9 @@ from pliant.export.casadi import casadi_function as casadi_function
 from pliant.export.python import generate_python as generate_python
 from pliant.formulations.lagrange.equations import Equations as Equations
 from pliant.formulations.lagrange.equations import equations as equations
-from pliant.formulations.loops.errors import AssemblyError as AssemblyError
-from pliant.formulations.loops.errors import LoopError as LoopError
-from pliant.formulations.loops.errors import SingularConfigurationError as SingularConfigurationError
+from pliant.formulations.loops.loops import AssemblyError as AssemblyError
+from pliant.formulations.loops.loops import LoopError as LoopError
+from pliant.formulations.loops.loops import SingularConfigurationError as SingularConfigurationError
 from pliant.formulations.method import METHODS as METHODS
 from pliant.formulations.method import MethodError as MethodError
 from pliant.formulations.recursive.denoc import Denoc as Denoc

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pliant.engine.call.calls import Operand, QuickCall
     from pliant.engine.trace.tape import Operations
     from pliant.formulations.loops.coordinates import Choice
-    from pliant.formulations.loops.forms import Reduced
+    from pliant.formulations.loops.dense_forms import Reduced
     from pliant.model import Robot
     from pliant.viewer.server import Viewer
 

@@ -14,7 +14,7 @@ import zoo
 from pliant.dynamics import Dynamics
 from pliant.engine.call import evaluator
 from pliant.engine.compile import jit
-from pliant.formulations.loops.errors import AssemblyError, SingularConfigurationError
+from pliant.formulations.loops.loops import AssemblyError, SingularConfigurationError
 
 COUNT = 4 * evaluator.GROUP
 PATIENCE = 200.0

@@ -5,7 +5,7 @@ import pytest
 
 from closed_robots import five_bar, four_bar, pendulum_ring, state
 from pliant import Dynamics, ModelError, Robot, equilibrium, load
-from pliant.formulations.loops.errors import AssemblyError, LoopError
+from pliant.formulations.loops.loops import AssemblyError, LoopError
 
 BUNDLED = ("four-bar", "four-bar-rigid", "five-bar", "three-prs", "closed-frame", "dualemps")
 

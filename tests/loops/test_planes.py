@@ -6,7 +6,7 @@ import pytest
 from closed_robots import four_bar
 from pliant import Dynamics, ModelError, Robot, equilibrium, modes, simulate
 from pliant.analysis.limits import state_limits
-from pliant.formulations.loops.errors import LoopError
+from pliant.formulations.loops.loops import LoopError
 
 
 def boom(planar, **pin):

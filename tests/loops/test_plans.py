@@ -5,13 +5,13 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import pliant.formulations.loops.closed_loops as closed_loops
-import pliant.formulations.loops.trials as trials
+import pliant.formulations.loops.closed_loops as trials
 from pliant import Dynamics, Robot, equilibrium, simulate
 from pliant.analysis.statics import NoEquilibriumError
+from pliant.formulations.loops.closed_loops import PlanTrial
 from pliant.formulations.loops.cuts import Plan, Solved
-from pliant.formulations.loops.errors import LoopError
-from pliant.formulations.loops.selection import rank_of
-from pliant.formulations.loops.trials import PlanTrial
+from pliant.formulations.loops.dense_forms import rank_of
+from pliant.formulations.loops.loops import LoopError
 from pliant.formulations.recursive.recursions import NoInertiaError
 from random_loops import point_accelerations, random_robot
 

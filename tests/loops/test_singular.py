@@ -6,7 +6,7 @@ from scipy.integrate import solve_ivp
 
 from closed_robots import ALIGNED, five_bar, four_bar
 from pliant import Dynamics
-from pliant.formulations.loops.errors import SingularConfigurationError
+from pliant.formulations.loops.loops import SingularConfigurationError
 
 FLAT = {"lengths": (0.4, 0.2, 0.4, 0.2), "pose": {"motor": 1.0, "pin": -1.0, "ground_pin": 1.0}}
 """A parallelogram: stretched out flat it may go on as itself or as an anti-parallelogram."""

@@ -25,7 +25,7 @@ from pliant.analysis.rod_limits import station_limits
 from pliant.analysis.statics import FrameLoad, wrench_force
 from pliant.bodies.constants import deflection
 from pliant.formulations.loops.closure import normal_of
-from pliant.formulations.loops.planes import end_names
+from pliant.formulations.loops.constraints import end_names
 from pliant.formulations.recursive.recursions import HANDED
 from pliant.model.once import once_per_element
 from pliant.model.outline import BASE

@@ -67,7 +67,7 @@ def _with_loops(
 ) -> Floats:
     """The parameter also moves the closures: their forces and accelerations change by differences of sixth order."""
     from pliant.dynamics import Dynamics
-    from pliant.formulations.loops.forms import kkt_solve
+    from pliant.formulations.loops.dense_forms import kkt_solve
 
     loops = arm.loops
     f = arm.tau(tau) @ arm.B.T

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from pliant.algorithm import Traced
 from pliant.dynamics import Dynamics
 from pliant.errors import ModelError
-from pliant.formulations.loops.errors import LoopError
-from pliant.formulations.loops.loops import Loops, Rows
+from pliant.formulations.loops.loops import LoopError, Loops, Rows
 from pliant.simulation.trajectories.path import Surroundings
 
 Floats = NDArray[np.float64]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.formulations.loops.selection import condition_of
+from pliant.formulations.loops.dense_forms import condition_of
 from pliant.simulation.integrators.integrator import Piece
 from pliant.simulation.state_equations import StateEquations
 

@@ -13,8 +13,8 @@ from pliant.analysis.equilibrium import settle
 from pliant.analysis.statics import NoEquilibriumError
 from pliant.dynamics import Dynamics
 from pliant.errors import ModelError, Problem, did_you_mean
-from pliant.formulations.loops.errors import LoopError, PlaneError
-from pliant.formulations.loops.selection import RANK
+from pliant.formulations.loops.dense_forms import RANK
+from pliant.formulations.loops.loops import LoopError, PlaneError
 from pliant.model.element import Element, Frozen, rule
 from pliant.model.units import Number, Quantity
 from pliant.simulation.integrators.lockstep import Steps, alone

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from pliant.analysis.limits import linearised_limits
 from pliant.dynamics import Dynamics
 from pliant.engine.stepping.layout import StateLayout
-from pliant.formulations.loops.errors import LoopError
-from pliant.formulations.loops.selection import condition_of
+from pliant.formulations.loops.dense_forms import condition_of
+from pliant.formulations.loops.loops import LoopError
 from pliant.simulation.drives.drive import ActiveDrive
 from pliant.simulation.drives.prescribed import PrescribedJoints
 from pliant.simulation.loads import FrameWrench, Load

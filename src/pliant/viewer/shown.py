@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.formulations.loops.errors import LoopError
+from pliant.formulations.loops.loops import LoopError
 from pliant.pictures.robot_solids import RobotSolids
 from pliant.pictures.skeleton import Posed, rotation_vectors
 

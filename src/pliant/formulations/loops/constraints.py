@@ -1,24 +1,27 @@
-"""The constraints of a robot's loops as numbers: gaps, Jacobian, bias, scales; closing them and staying on them."""
+"""The constraints of a robot's loops as numbers: gaps, Jacobian, bias, scales; closing them and staying on them.
+
+Loops are closed by Levenberg's method on the gaps, in scaled coordinates of which some are held: steps are
+least-norm, so that a guess is changed as little as the loops allow, and loops that cannot close end at their smallest
+gap instead of wandering off. Many guesses are taken side by side.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.algorithm import Traced, views
 from pliant.formulations.loops.algorithms import Closing, ClosingAcceleration
-from pliant.formulations.loops.assembly import Assembled, assemble
-from pliant.formulations.loops.closure import Closure, ClosureRow, close
-from pliant.formulations.loops.cuts import move_frames
-from pliant.formulations.loops.errors import AssemblyError
-from pliant.formulations.loops.forms import kkt_solve
-from pliant.formulations.loops.legs import named_indices
+from pliant.formulations.loops.closure import AXES, Closure, ClosureRow, close, normal_of
+from pliant.formulations.loops.cuts import move_frames, named_indices
+from pliant.formulations.loops.dense_forms import kkt_solve
+from pliant.formulations.loops.loops import AssemblyError, PlaneError
 from pliant.formulations.loops.merging import merged
-from pliant.formulations.loops.planes import require_planes
+from pliant.mechanism import BASE, LoopEnds
 from pliant.tree.kinematics import MOTION_SIZE, motion_arrays
 from pliant.tree.passes import MOTION
 from pliant.tree.views import TreeView
@@ -27,6 +30,138 @@ if TYPE_CHECKING:
     from pliant.formulations.loops.loops import OpenTree
 
 Floats = NDArray[np.float64]
+
+ALONG = 1e-6
+"""Sine of the angle between directions that are the same, and part of the robot's size that is no distance."""
+
+PLANES = {0: "yz", 1: "zx", 2: "xy"}
+
+
+def end_names(arm: OpenTree, loop: LoopEnds) -> list[str]:
+    """The frames of a loop as LINK.FRAME; of the base, empty."""
+    members = arm.mechanism.members
+    return ["" if member == BASE else f"{members[member].name}.{frame}" for member, frame in loop.frames]
+
+
+def require_planes(arm: OpenTree, size: float) -> None:
+    """Raise where a loop that is said to move in a plane has a pin, or joints, that move it out of the plane.
+
+    Joints turn about the normal everywhere if they do so in the reference pose of the unbent robot.
+    """
+    q, joints = arm.reference_pose(), arm.mechanism.joints
+    for loop in arm.mechanism.loops:
+        if loop.planar is None:
+            continue
+        normal = normal_of(loop.planar)
+        inside = [k for k in range(3) if k != normal]
+        ends = end_names(arm, loop)
+        J = [arm.jacobian(end, q)[:, joints] if end else np.zeros((6, len(joints))) for end in ends]
+        turns = [(k, j[3:, k]) for j in J for k in range(len(joints)) if np.abs(j[3:, k]).max() > ALONG]
+        axis = np.asarray((arm.pose(ends[0], q).rotation if ends[0] else np.eye(3)) @ loop.axis)
+        if loop.kind == "revolute" and np.abs(axis[inside]).max() > ALONG:
+            _refuse(arm, loop, f"its pin turns about {_direction(axis)}", axis)
+        for k, w in turns:
+            if np.abs(w[inside]).max() > ALONG * np.linalg.norm(w):
+                name = arm.names[joints[k]]
+                _refuse(arm, loop, f"joint '{name}' turns its frames about {_direction(w)}", axis)
+        apart = np.abs((J[0] - J[1])[normal])
+        if apart.max(initial=0.0) > ALONG * max(size, 1.0):
+            name = arm.names[joints[int(np.argmax(apart))]]
+            _refuse(arm, loop, f"joint '{name}' moves its frames apart along {AXES[normal]}", axis)
+
+
+def _direction(axis: Floats) -> str:
+    """A direction in words: a base axis, or a vector."""
+    unit = axis / np.linalg.norm(axis)
+    k = int(np.argmax(np.abs(unit)))
+    if 1.0 - abs(unit[k]) < ALONG**2:
+        return f"the base's {AXES[k]}"
+    return f"({', '.join(f'{x:.3g}' for x in unit)})"
+
+
+def _refuse(arm: OpenTree, loop: LoopEnds, why: str, pin: Floats) -> None:
+    k = int(np.argmax(np.abs(pin)))
+    fitting = loop.kind == "revolute" and 1.0 - abs(pin[k]) < ALONG**2 and PLANES[k] != loop.planar
+    remedy = (
+        f"write planar: {PLANES[k]}, or leave it out"
+        if fitting
+        else "leave planar out, and the loop is closed in space"
+    )
+    raise PlaneError(
+        f"robot '{arm.mechanism.name}': loop '{loop.name}': planar is {loop.planar}, a plane of the base frame, but "
+        f"{why}; {remedy}"
+    )
+
+
+# ---- closing the loops
+
+CLOSED = 1e-10
+"""Largest gap of a closed loop, relative to the size of the robot (or in radians)."""
+
+EXACT = 1e-15
+"""Gap at which nothing is left to gain."""
+
+STATIONARY = 1e-8
+"""Change of a gap per scaled change of the coordinates, as a part of it, at which no smaller one is near."""
+
+STEPS = 200
+
+FIRST, MOST, LEAST = 1e-3, 1e8, 1e-24
+"""Damping of the first step, that from which on no step helps, and the least."""
+
+
+class Assembled(NamedTuple):
+    """The configurations reached (count, n) and their largest scaled gaps (count,)."""
+
+    q: Floats
+    gap: Floats
+
+    @property
+    def closed(self) -> NDArray[np.bool_]:
+        """Which of them have closed loops (count,)."""
+        return np.asarray(self.gap <= CLOSED)
+
+
+def assemble(
+    q: Floats, gaps: Callable[[Floats], Floats], jacobian: Callable[[Floats], Floats], columns: Floats
+) -> Assembled:
+    """Close the gaps of guesses (count, n); one that is not finite stays as it is.
+
+    gaps      (count, n) -> scaled gaps (count, rows)
+    jacobian  (count, n) -> their derivatives by the scaled coordinates that may change (count, rows, free)
+    columns   the coordinates per scaled coordinate that may change (n, free)
+    """
+    q, count = q.copy(), len(q)
+    g = gaps(q)
+    damping = np.full(count, FIRST)
+    left = np.isfinite(g).all(axis=1)
+    for _ in range(STEPS):
+        left &= np.abs(g).max(axis=1, initial=0.0) > EXACT
+        at = np.flatnonzero(left)
+        if not len(at):
+            break
+        U, sigma, Vt = np.linalg.svd(jacobian(q[at]), full_matrices=False)
+        along = np.einsum("kij,ki->kj", U, g[at])
+        size = np.linalg.norm(g[at], axis=1)
+        # the smallest gap that is to be had here
+        stuck = (np.linalg.norm(sigma * along, axis=1) <= STATIONARY * size) & (size > CLOSED)
+        left[at[stuck]] = False
+        at, sigma, Vt, along = at[~stuck], sigma[~stuck], Vt[~stuck], along[~stuck]
+        while len(at):
+            scaled = np.einsum("kji,kj->ki", Vt, sigma / (sigma**2 + damping[at, None]) * along)
+            trial = q[at] - scaled @ columns.T
+            moved = gaps(trial)
+            # a gap that is no number is no smaller one
+            better = np.linalg.norm(moved, axis=1) < np.linalg.norm(g[at], axis=1)
+            q[at[better]], g[at[better]] = trial[better], moved[better]
+            damping[at] = np.where(better, np.maximum(damping[at] * 1e-2, LEAST), damping[at] * 10.0)
+            left[at[~better & (damping[at] >= MOST)]] = False
+            again = ~better & left[at]
+            at, sigma, Vt, along = at[again], sigma[again], Vt[again], along[again]
+    return Assembled(q, np.abs(g).max(axis=1, initial=0.0))
+
+
+# ---- the constraints of a robot's loops as numbers
 
 OPEN = 1e-9
 """Scaled gap from which a loop is named as open."""

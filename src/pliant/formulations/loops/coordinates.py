@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.formulations.loops.constraints import Constraints
-from pliant.formulations.loops.errors import LoopError, SingularConfigurationError
-from pliant.formulations.loops.legs import corresponding, last_elastic, named_indices, preferences
-from pliant.formulations.loops.selection import (
+from pliant.formulations.loops.cuts import corresponding, last_elastic, named_indices, preferences
+from pliant.formulations.loops.dense_forms import (
     WORST,
     Selection,
     condition_of,
@@ -20,6 +19,7 @@ from pliant.formulations.loops.selection import (
     independent_rows,
     rank_of,
 )
+from pliant.formulations.loops.loops import LoopError, SingularConfigurationError
 
 Floats = NDArray[np.float64]
 Choice = Literal["auto", "elastic"] | Sequence[str]

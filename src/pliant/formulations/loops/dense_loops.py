@@ -15,12 +15,19 @@ import numpy as np
 from pliant.algorithm import Traced
 from pliant.formulations.loops.algorithms import ClosingForce
 from pliant.formulations.loops.closure import Closure, axis_to_z, rows_of
-from pliant.formulations.loops.constraints import Constraints
+from pliant.formulations.loops.constraints import Constraints, end_names
 from pliant.formulations.loops.coordinates import Coordinates
-from pliant.formulations.loops.forms import Reduced, complement, kkt_solve, platform_complement, reduce, solve_reduced
+from pliant.formulations.loops.dense_forms import (
+    RANK,
+    Reduced,
+    complement,
+    condition_of,
+    kkt_solve,
+    platform_complement,
+    reduce,
+    solve_reduced,
+)
 from pliant.formulations.loops.loops import DenseForm, Floats, Loops
-from pliant.formulations.loops.planes import end_names
-from pliant.formulations.loops.selection import RANK, condition_of
 
 TWIST = ("x", "y", "z", "rx", "ry", "rz")
 

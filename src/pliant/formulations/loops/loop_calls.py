@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pliant.engine.compile import jit
 from pliant.engine.compile.lanes import padded
-from pliant.formulations.loops.selection import SINGULAR
+from pliant.formulations.loops.dense_forms import SINGULAR
 
 if TYPE_CHECKING:
     from pliant.engine.call.calls import Operand, QuickCall

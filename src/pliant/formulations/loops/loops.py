@@ -6,7 +6,7 @@ Loops know the robot only as an open tree in numbers. Nothing here changes with 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, final
 
@@ -16,13 +16,51 @@ from numpy.typing import NDArray
 from pliant.algorithm import Traced
 from pliant.formulations.loops.algorithms import LoopInverse
 from pliant.formulations.loops.cuts import Plan
-from pliant.formulations.loops.forms import Reduced
+from pliant.formulations.loops.dense_forms import SINGULAR, Reduced
 from pliant.formulations.loops.merging import merged
-from pliant.formulations.loops.selection import SINGULAR
 
 if TYPE_CHECKING:
     from pliant.mechanism import Mechanism
     from pliant.tree.tree import Tree
+
+
+class LoopError(ValueError):
+    """A closed loop of a robot cannot be handled as asked."""
+
+
+class PlaneError(LoopError):
+    """A loop that is said to move in a plane, and does not."""
+
+
+class AssemblyError(LoopError):
+    """Loops that do not close; ``gaps`` maps their names to (distance in m, angle in rad)."""
+
+    def __init__(self, message: str, gaps: Mapping[str, tuple[float, float]]) -> None:
+        super().__init__(message)
+        self.gaps = dict(gaps)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # an exception is made anew from its message alone
+        return type(self), (str(self), self.gaps)
+
+
+class SingularConfigurationError(LoopError):
+    """A configuration in which the motion, or what was asked for, is not determined.
+
+    loops      names of the loops that lose a constraint
+    condition  condition number there (infinite, or beyond what double precision resolves)
+    """
+
+    def __init__(self, message: str, loops: tuple[str, ...], condition: float) -> None:
+        super().__init__(message)
+        self.loops = loops
+        self.condition = condition
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.loops, self.condition)
+
+
+# ---- the loops of a robot as a value
 
 Floats = NDArray[np.float64]
 DenseForm = Literal["dense", "minimal", "platform"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from pliant.formulations.loops.errors import LoopError
+from pliant.formulations.loops.loops import LoopError
 from pliant.model.element import Direction, Position, of_value, refuse, rule
 from pliant.model.units import Quantity, Time
 from pliant.simulation.driven_twin import DrivenTwin
