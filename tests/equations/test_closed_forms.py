@@ -4,8 +4,8 @@ import pytest
 import sympy
 
 from pliant import Beam, Family, Joint, Link, ModelError, Modes, Properties, RigidPart, Robot
-from pliant.formulations.lagrange.closed_forms import XI, L, integrate, is_integrable, link_shapes, parse
 from pliant.formulations.lagrange.equations import equations
+from pliant.formulations.lagrange.typesetting.closed_forms import XI, L, integrate, is_integrable, link_shapes, parse
 
 AGREES = 1e-9
 """Relative; quadrature and closed form of the same integral, high modes included."""
@@ -106,9 +106,9 @@ def test_products_of_all_shapes_and_norms(number):
 
 def constants_of(arm):
     """The constants that are integrals over shapes or their values, by name."""
-    from pliant.formulations.lagrange.lowering import build_chain
-    from pliant.formulations.lagrange.names import Names
-    from pliant.formulations.lagrange.series import Algebra
+    from pliant.formulations.lagrange.algebra.series import Algebra
+    from pliant.formulations.lagrange.algebra.symbolic_lowering import build_chain
+    from pliant.formulations.lagrange.algebra.symbols import Names
     from pliant.formulations.robot_damping import damped
 
     names = Names(Algebra())

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pliant.formulations.lagrange import bodies
+from pliant.formulations.lagrange.algebra import link_inertia as bodies
 
 A, B = np.random.default_rng(5).normal(size=(2, 4, 3))
 PRODUCTS = np.einsum("ka,kb->ab", A, B)

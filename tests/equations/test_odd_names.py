@@ -6,8 +6,8 @@ import subprocess
 import pytest
 
 from pliant import Beam, Frame, Joint, Link, Modes, Properties, Rigid, Robot
+from pliant.formulations.lagrange.algebra.symbols import latex_index, latex_text
 from pliant.formulations.lagrange.equations import equations
-from pliant.formulations.lagrange.latex_names import latex_index, latex_text
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import sympy
 
 from pliant import Beam, Joint, Link, Modes, Properties, RigidPart, Robot
 from pliant.formulations.lagrange.equations import ENDINGS, FORMATS, equations
-from pliant.formulations.lagrange.expression import (
+from pliant.formulations.lagrange.typesetting.expression import (
     Name,
     Product,
     Sum,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pliant.formulations.lagrange.series import Algebra, TooLargeError, cross, inner, powers
+from pliant.formulations.lagrange.algebra.series import Algebra, TooLargeError, cross, inner, powers
 
 ROUNDING = 1e-12
 """Some dozen terms of order one."""

@@ -68,7 +68,7 @@ def derive(
     ] = None,
 ) -> None:
     """Derive the equations of motion in closed form and write them for people or as code."""
-    from pliant.formulations.lagrange.derivation import MOST_TERMS, TERMS_PER_PAGE
+    from pliant.formulations.lagrange.algebra.derivation import MOST_TERMS, TERMS_PER_PAGE
     from pliant.formulations.lagrange.equations import ENDINGS, equations
 
     if form is None:

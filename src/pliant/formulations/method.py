@@ -100,7 +100,7 @@ METHODS = {
     "dense": "pliant.formulations.recursive.dense.DenseMethod",
     "dual_screw": "pliant.formulations.dual_screw.method.DualScrewMethod",
     "dual_screw_frozen": "pliant.formulations.dual_screw.method.FrozenDualScrewMethod",
-    "lagrange": "pliant.formulations.lagrange.method.LagrangeMethod",
+    "lagrange": "pliant.formulations.lagrange.code.evaluated.LagrangeMethod",
 }
 """The methods by name. Each is loaded when it is first asked for."""
 

@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pliant.errors import ModelError, did_you_mean
 from pliant.files import write_generated
-from pliant.formulations.lagrange.assemble import SymbolicSystem
-from pliant.formulations.lagrange.derivation import MOST_TERMS, WayOut, derive
-from pliant.formulations.lagrange.expression import Name, Sum, to_sympy
-from pliant.formulations.lagrange.lowering import TipRotation
-from pliant.formulations.lagrange.names import Abbreviation, Constant, Coordinate, Names, identifier
-from pliant.formulations.lagrange.series import Series
-from pliant.formulations.lagrange.writing import EquationWriter
+from pliant.formulations.lagrange.algebra.chain import SymbolicSystem
+from pliant.formulations.lagrange.algebra.derivation import MOST_TERMS, WayOut, derive
+from pliant.formulations.lagrange.algebra.series import Series
+from pliant.formulations.lagrange.algebra.symbolic_lowering import TipRotation
+from pliant.formulations.lagrange.algebra.symbols import Abbreviation, Constant, Coordinate, Names, identifier
+from pliant.formulations.lagrange.typesetting.expression import Name, Sum, to_sympy
+from pliant.formulations.lagrange.typesetting.writing import EquationWriter
 from pliant.formulations.robot_damping import damped
 from pliant.model.notebook import html_page
 
 if TYPE_CHECKING:
-    from pliant.formulations.lagrange.code import EquationFunctions
+    from pliant.formulations.lagrange.code.printed import EquationFunctions
     from pliant.model.links import Link
     from pliant.model.robot import Robot
 
@@ -83,7 +83,7 @@ def equations(
     )
     constants = names.final(names.needed(system.all_series()))
     if integrals == "closed":
-        from pliant.formulations.lagrange.closed_forms import with_closed_forms
+        from pliant.formulations.lagrange.typesetting.closed_forms import with_closed_forms
 
         constants = with_closed_forms(loaded, constants)
     whole = Equations(loaded.name, tip_rotation, system, names, constants, shortened=bent, shorter=_shorter(loaded))
@@ -385,13 +385,14 @@ class Equations:
 
     def functions(self) -> EquationFunctions:
         """The equations as Python functions of q and v that return NumPy arrays."""
-        from pliant.formulations.lagrange.code import EquationFunctions
+        from pliant.formulations.lagrange.code.printed import EquationFunctions
 
         return EquationFunctions(self)
 
     def to(self, form: Format) -> str:
         """The equations as a LaTeX document, a Markdown or HTML page, a Python or C file, or plain text."""
-        from pliant.formulations.lagrange import code, pages
+        from pliant.formulations.lagrange.code import printed as code
+        from pliant.formulations.lagrange.typesetting import pages
 
         if form not in FORMATS:
             raise ValueError(f"the format is {form!r}; it must be one of {', '.join(FORMATS)}")

@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Any, Literal, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pliant.algorithm import Algorithm, Traced
 from pliant.formulations.loops.algorithms import LoopCorrection, LoopForward, LoopInverse, driving_link
@@ -25,7 +24,6 @@ from pliant.formulations.loops.dense_loops import DenseLoops
 from pliant.formulations.loops.loops import FAINT, Elimination, Floats, LoopError, Loops, NoLoops, OpenTree, Rows
 from pliant.formulations.recursive.recursions import INVERSE, NoInertiaError
 
-Floats = NDArray[np.float64]
 LoopDynamics = LoopForward | LoopInverse
 
 FITS = 1e-8

@@ -2,12 +2,16 @@
 
 All numbers are the mechanism's. The description of the links is looked up for words: where a beam is uniform its
 constants are mass per length and length, and a rigid link has the centre of mass that was written down.
+
+A joint that follows another, q = ratio q_leader + offset, is an abbreviation, and only the leader moves: the
+derivative of a follower by its leader is the ratio, so that everything that is differentiated follows; momenta and
+forces along the follower count for the leader, times the ratio.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -15,20 +19,11 @@ import numpy as np
 from pliant.bodies.foreshortening import Foreshortening
 from pliant.bodies.modal_body import Array, ModalBody
 from pliant.errors import ModelError
-from pliant.formulations.lagrange import sections
-from pliant.formulations.lagrange.bodies import (
-    FlexibleInertia,
-    LinkNames,
-    RigidInertia,
-    coordinate_marks,
-    coupled_damping,
-    elastic_matrix,
-    flexible_inertia,
-    rigid_inertia,
-)
-from pliant.formulations.lagrange.chain import (
+from pliant.formulations.lagrange.algebra import turning_sections as sections
+from pliant.formulations.lagrange.algebra.chain import (
     BodyChain,
     ChainBody,
+    FollowingJoint,
     Hinge,
     Shift,
     Slide,
@@ -37,11 +32,34 @@ from pliant.formulations.lagrange.chain import (
     SymbolicSeat,
     SymbolicTurn,
 )
-from pliant.formulations.lagrange.described import attitude_coordinates, elastic_coordinates, rigid_part
-from pliant.formulations.lagrange.followers import tie_followers
-from pliant.formulations.lagrange.latex_names import latex_index
-from pliant.formulations.lagrange.names import AXES, Constant, Coordinate, Kind, Names, Origin
-from pliant.formulations.lagrange.sections import (
+from pliant.formulations.lagrange.algebra.link_inertia import (
+    LATEX_LETTERS,
+    LETTERS,
+    FlexibleInertia,
+    LinkNames,
+    RigidInertia,
+    ShortenedInertia,
+    coordinate_marks,
+    coupled_damping,
+    elastic_matrix,
+    flexible_inertia,
+    rigid_inertia,
+    shortened_frame,
+    shortened_inertia,
+    with_points,
+)
+from pliant.formulations.lagrange.algebra.series import Series, Vector
+from pliant.formulations.lagrange.algebra.symbols import (
+    AXES,
+    Abbreviation,
+    Constant,
+    Coordinate,
+    Kind,
+    Names,
+    Origin,
+    latex_index,
+)
+from pliant.formulations.lagrange.algebra.turning_sections import (
     WHOLE,
     Map,
     Place,
@@ -52,12 +70,98 @@ from pliant.formulations.lagrange.sections import (
     variables_of,
     whole,
 )
-from pliant.formulations.lagrange.series import Series, Vector
-from pliant.formulations.lagrange.shortening import ShortenedInertia, shortened_frame, shortened_inertia, with_points
 from pliant.mechanism import Mechanism, Member, MemberJoint, Part
 
 if TYPE_CHECKING:
+    from pliant.mechanism import JointTie
     from pliant.model.links import Link
+
+
+def attitude_coordinates(member: Member, own: LinkNames) -> list[Coordinate]:
+    """Those of a joint that turns any way: the shifts of a free one, then the rotation vector."""
+    out = []
+    for robot_name in member.coordinates[: len(member.coordinates) - member.body.size]:
+        letter = robot_name.rpartition(".")[2]
+        slides = len(letter) == 1
+        unit, word = ("m", "position") if slides else ("rad", "rotation vector")
+        name, latex = (f"p{letter}", f"p_{{{letter}") if slides else (letter, f"r_{{{letter[1:]}")
+        meaning = f"{word} of joint '{member.joint.name}' along {letter[-1]}"
+        out.append(Coordinate(robot_name, f"{name}_{own.number}", f"{latex}{own.number}}}", unit, meaning))
+    return out
+
+
+def elastic_coordinates(member: Member, own: LinkNames) -> list[Coordinate]:
+    """Those of a member's body."""
+    out = []
+    names = member.coordinates[len(member.coordinates) - member.body.size :]
+    for name, robot_name in zip(member.body.names, names, strict=True):
+        family, _, number = name.rpartition(".")
+        letter, label = LETTERS.get(family, "e"), number
+        if not number.isdigit() or family not in (*LETTERS, "mode"):
+            label = name.replace(".", "_")
+        latex = f"{LATEX_LETTERS.get(letter, letter)}_{{{own.number},{label.replace('_', '.')}}}"
+        unit = "rad" if family == "torsion" else "m"
+        meaning = f"elastic coordinate {name} of {own.link}"
+        out.append(Coordinate(robot_name, f"{letter}_{own.number}_{label}", latex, unit, meaning))
+    return out
+
+
+def rigid_part(body: ModalBody, link: Link) -> Part:
+    """Mass, centre of mass and inertia about it of a rigid link: as written down where that is this body."""
+    com = body.first / body.mass if body.mass else np.zeros(3)
+    at_com = body.I_rr - body.mass * (com @ com * np.eye(3) - np.outer(com, com))
+    given = link.rigid
+    if given is not None and given.mass == body.mass:
+        # going to the origin and back leaves rounding beside round numbers
+        written, size = given.inertia_matrix(), np.abs(body.I_rr).max(initial=0.0)
+        same_com = np.abs(given.com_vector() - com).max() <= WHOLE * max(np.abs(com).max(), WHOLE)
+        if same_com and np.abs(written - at_com).max() <= WHOLE * size:
+            return Part("", "", body.mass, given.com_vector(), written)
+    return Part("", "", body.mass, com, at_com)
+
+
+# ---- joints that follow others, in symbols
+
+
+def tie_followers(chain: BodyChain, ties: Sequence[JointTie], links: Mapping[str, LinkNames]) -> None:
+    """Take the coordinates of followers away; ``links`` names the link behind each joint."""
+    names = chain.names
+    variables = {coordinate.robot_name: q for q, coordinate in names.coordinates.items()}
+    places = list(names.coordinates.values())
+    for tie in ties:
+        joint, led = tie.name, places[tie.leader].robot_name
+        own, follower, leader = links[joint], variables[joint], variables[led]
+        coordinate, leading = names.coordinates.pop(follower), names.coordinates[leader]
+        per = "" if coordinate.unit == leading.unit else f"{coordinate.unit}/{leading.unit}"
+        words = f"joint '{joint}' to joint '{led}'"
+        ratio = own.constant("ratio", r"\nu", "", tie.ratio, per, f"ratio of {words}", "geometry")
+        if abs(tie.ratio) == 1.0 and not per:
+            ratio = names.algebra.number(tie.ratio)
+        text = f"position of joint '{joint}' where joint '{led}' is at zero"
+        latex = rf"{coordinate.latex.partition('_')[0]}_{{f}}"
+        offset = own.constant("offset", latex, "", tie.offset, coordinate.unit, text, "geometry")
+        moved = ratio * names.algebra.monomial(leader) + offset
+        parts = tuple((factor, variables_of(m)[::-1]) for m, factor in moved.terms[0].items())
+        meaning = f"{coordinate.meaning}, which follows joint '{led}'"
+        names.abbreviations[follower] = Abbreviation(coordinate.name, coordinate.latex, meaning, parts)
+        names.algebra.slopes[follower] = {leader: ratio}
+        for angle in names.algebra.angles:
+            if follower in angle.slopes:
+                slope = Series(names.algebra, {0: angle.slopes.pop(follower)}) * ratio
+                angle.slopes[leader] = slope.terms[0]
+        chain.followers[follower] = FollowingJoint(leader, ratio)
+        chain.drives = [_followed(drive, follower, leader, ratio, offset) for drive in chain.drives]
+
+
+def _followed(drive: SymbolicDrive, follower: int, leader: int, ratio: Series, offset: Series) -> SymbolicDrive:
+    """A drive on the coordinate of a follower as one on that of its leader; the offset moves the rest of its spring."""
+    if all(q != follower for _, q in drive.row):
+        return drive
+    row = tuple((weight * ratio, leader) if q == follower else (weight, q) for weight, q in drive.row)
+    return replace(drive, row=row, rest=drive.rest - offset)
+
+
+# ---- from the neutral mechanism to its bodies and the steps between them, in symbols
 
 TipRotation = Literal["slope", "chord"]
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.formulations.lagrange.expression import to_sympy
-from pliant.formulations.lagrange.names import identifier
-from pliant.formulations.lagrange.sections import ORDERS
+from pliant.formulations.lagrange.algebra.symbols import identifier
+from pliant.formulations.lagrange.algebra.turning_sections import ORDERS
+from pliant.formulations.lagrange.typesetting.expression import to_sympy
 from pliant.spatial.scalars import STUMPFF_FAR, stumpff_beyond, stumpff_coefficients
 
 if TYPE_CHECKING:

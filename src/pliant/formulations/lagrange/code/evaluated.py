@@ -1,4 +1,4 @@
-"""The closed forms on any scalars: floats, complex numbers, NumPy batches and traced nodes.
+"""The closed forms on any scalars: floats, complex numbers, NumPy batches and traced nodes; and as a method.
 
 M(q) a + h(q, v) + U q + F v + preload + G(q) + friction = f
 
@@ -8,20 +8,35 @@ in which M is written: the Christoffel symbols of Lin & Lewis (26), none of them
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
-from pliant.algorithm import Role
-from pliant.formulations.lagrange.collected import Coefficients, Entry, Wave
-from pliant.formulations.lagrange.derivation import WayOut, derive
-from pliant.formulations.lagrange.form_layout import FormLayout, Linear, MatrixEntries, form_layout
-from pliant.formulations.lagrange.series import BITS, Harmonic
+import numpy as np
+
+from pliant.algorithm import Algorithm, LinkView, Role, Traced
+from pliant.errors import ModelError
+from pliant.formulations.lagrange.algebra.derivation import WayOut, derive
+from pliant.formulations.lagrange.algebra.series import BITS, Harmonic
+from pliant.formulations.lagrange.code.collected import (
+    Coefficients,
+    Entry,
+    FormLayout,
+    Linear,
+    MatrixEntries,
+    Wave,
+    form_layout,
+)
+from pliant.formulations.method import Method, Refusal
 from pliant.formulations.recursive.articulated import ldl
 from pliant.formulations.recursive.recursions import NoInertiaError
 from pliant.mechanism import Mechanism, once
 from pliant.spatial.scalars import Scalar, cos, sin, stumpff, tanh
 from pliant.spatial.vectors import Matrix, Vector, dot, zeros
+
+if TYPE_CHECKING:
+    from pliant.bodies.modal_body import Array
 
 MOST_EVALUATED_TERMS = 20_000
 """Terms of M and D, as estimated: ten thousand operations, and a second or two of compiling."""
@@ -347,3 +362,130 @@ class FormPose:
                 x = self._linear(self.layout.angles[angle], self.q)
                 self._angles[angle] = (cos(x), sin(x))
         return self._angles[angle]
+
+
+# ---- the closed forms as an algorithm and its carrier
+
+
+class FormKind(NamedTuple):
+    """What decides the code besides the pattern of the constants."""
+
+    coordinates: int
+    digest: str
+
+
+@dataclass(frozen=True, eq=False)
+class FormPart:
+    """The only part of a carrier: all coordinates and all constants."""
+
+    name: str
+    kind: FormKind
+    constants: FormConstants
+    parent: int = -1
+    start: int = 0
+
+    @property
+    def numbers(self) -> FormConstants:
+        """The constants, which hold no nested lists."""
+        return self.constants
+
+
+@dataclass(frozen=True, eq=False)
+class FormCarrier:
+    """The closed forms of a robot with the numbers of one robot."""
+
+    forms: ClosedForms
+
+    view: ClassVar[type[LinkView]] = LinkView
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates."""
+        return self.forms.size
+
+    @cached_property
+    def gravity(self) -> Array:
+        """m/s^2 (3,)"""
+        return np.array(self.forms.gravity)
+
+    @cached_property
+    def links(self) -> tuple[FormPart, ...]:
+        """The whole robot as one part."""
+        forms = self.forms
+        return (FormPart(forms.robot, FormKind(forms.size, forms.layout.digest()), forms.constants()),)
+
+    @property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """The part has none."""
+        return ((),)
+
+
+Evaluation = Callable[[FormPose, Mapping[str, Sequence[Any]]], Vector]
+"""A result at a pose, from inputs by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class FormAlgorithm(Algorithm):
+    """An algorithm over closed forms, traced as a whole."""
+
+    step: Evaluation = lambda pose, inputs: []
+
+    def evaluate(
+        self,
+        tree: Any,
+        inputs: Mapping[str, Sequence[Any]],
+        constants: Sequence[Any] | None = None,
+        gravity: Vector | None = None,
+    ) -> Vector:
+        """The result on whatever scalars inputs, constants and gravity hold."""
+        forms: ClosedForms = tree.forms
+        (own,) = [part.constants for part in tree.links] if constants is None else constants
+        acting = forms.gravity if gravity is None else gravity
+        return self.step(FormPose(forms.layout, inputs["q"], own, acting, forms.coordinates), inputs)
+
+
+def _algorithm(
+    name: str, inputs: str, step: Callable[[FormPose, Mapping[str, Sequence[Any]]], Vector]
+) -> FormAlgorithm:
+    return FormAlgorithm(f"lagrange_{name}", tuple(inputs), (), "", step)
+
+
+FORWARD = _algorithm("forward", "qvf", lambda pose, x: pose.forward(x["v"], x["f"]))
+"""(q, v, generalised forces) -> accelerations"""
+
+INVERSE = _algorithm("inverse", "qva", lambda pose, x: pose.inverse(x["v"], x["a"]))
+"""(q, v, a) -> generalised forces"""
+
+MASS = _algorithm("mass", "q", lambda pose, x: [entry for row in pose.mass_matrix() for entry in row])
+"""q -> M, row by row"""
+
+BIAS = _algorithm("bias", "qv", lambda pose, x: pose.bias(x["v"]))
+"""(q, v) -> all forces but M a"""
+
+ENERGY = _algorithm("energy", "qv", lambda pose, x: list(pose.energies(x["v"])))
+"""(q, v) -> kinetic, elastic and gravity's energy"""
+
+# ---- lagrange's equations in closed form as a method, for robots for which they are short enough
+
+
+class LagrangeMethod(Method):
+    """Both dynamics from M(q), its derivatives and G(q), term by term; exact for the model."""
+
+    name = "lagrange"
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        super().__init__(mechanism)
+        self.carrier = FormCarrier(forms_of(mechanism))
+
+    @classmethod
+    def limits(cls, mechanism: Mechanism) -> Refusal | None:
+        """Robots without closed forms, and those whose closed forms are too long."""
+        try:
+            forms_of(mechanism)
+        except ModelError as error:
+            return Refusal(str(error))
+        return None
+
+    def dynamics(self, what: Literal["forward", "inverse"]) -> Traced:
+        """(q, v, f) -> accelerations, or (q, v, a) -> generalised forces."""
+        return Traced(FORWARD if what == "forward" else INVERSE, self.carrier)

@@ -296,6 +296,6 @@ def _sympy_function(name: str) -> Any:
 
     if name in ("cos", "sin"):
         return getattr(sympy, name)
-    from pliant.formulations.lagrange import functions
+    from pliant.formulations.lagrange.typesetting import sympy_functions as functions
 
     return getattr(functions, name)

@@ -25,8 +25,8 @@ from pliant.bodies.modal_body import Array
 from pliant.bodies.quadrature import equal_breaks, gauss
 from pliant.bodies.shapes import Given, Power, Shape, StrainPolynomial, Wave
 from pliant.errors import ModelError, Problem
-from pliant.formulations.lagrange.expression import latex_number, short_number
-from pliant.formulations.lagrange.names import Constant, Origin
+from pliant.formulations.lagrange.algebra.symbols import Constant, Origin
+from pliant.formulations.lagrange.typesetting.expression import latex_number, short_number
 
 if TYPE_CHECKING:
     from pliant.model.links import Link

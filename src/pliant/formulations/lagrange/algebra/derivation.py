@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pliant.errors import ModelError, Problem
-from pliant.formulations.lagrange.assemble import SymbolicSystem, assemble
-from pliant.formulations.lagrange.lowering import TipRotation, build_chain
-from pliant.formulations.lagrange.names import Names
-from pliant.formulations.lagrange.series import Algebra, TooLargeError
+from pliant.formulations.lagrange.algebra.chain import SymbolicSystem, assemble
+from pliant.formulations.lagrange.algebra.series import Algebra, TooLargeError
+from pliant.formulations.lagrange.algebra.symbolic_lowering import TipRotation, build_chain
+from pliant.formulations.lagrange.algebra.symbols import Names
 
 if TYPE_CHECKING:
     from pliant.mechanism import Mechanism

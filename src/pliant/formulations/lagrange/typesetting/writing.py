@@ -11,7 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from pliant.formulations.lagrange.expression import (
+from pliant.formulations.lagrange.algebra.series import BITS, Algebra, Series, powers
+from pliant.formulations.lagrange.algebra.symbols import KINDS, Abbreviation, Constant, Names
+from pliant.formulations.lagrange.typesetting.expression import (
     ZERO,
     Call,
     Factor,
@@ -23,8 +25,6 @@ from pliant.formulations.lagrange.expression import (
     product_of,
     times,
 )
-from pliant.formulations.lagrange.names import KINDS, Abbreviation, Constant, Names
-from pliant.formulations.lagrange.series import BITS, Algebra, Series, powers
 
 Parts = tuple[tuple[float, tuple[int, ...]], ...]
 ONE = Fraction(1)

@@ -12,9 +12,8 @@ from math import factorial
 import numpy as np
 
 from pliant.bodies.modal_body import Array
-from pliant.formulations.lagrange.latex_names import latex_index
-from pliant.formulations.lagrange.names import AXES, Names
-from pliant.formulations.lagrange.series import Series, Vector, add, cross, inner, powers, scaled
+from pliant.formulations.lagrange.algebra.series import Series, Vector, add, cross, inner, powers, scaled
+from pliant.formulations.lagrange.algebra.symbols import AXES, Names, latex_index
 
 ORDERS = range(1, 8)
 """Functions c_k that can occur: c1 to c4 in M, the others in its derivatives."""

@@ -1,0 +1,1 @@
+"""The equations for computers: evaluated on any scalars, and printed as Python and C."""
