@@ -1,27 +1,29 @@
-"""The equations as code: a Python module and a C file that depend on nothing, and functions for use right here."""
+"""The equations as code: a Python module and a C file that depend on nothing, and functions for use right here.
+
+Entries are evaluated on a tape, which finds what they have in common, and written by the house's one printer.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pliant.engine.compile.languages import LANGUAGES
+from pliant.engine.compile.statements import statements
+from pliant.engine.trace.tape import STUMPFF, Node, Tape
 from pliant.formulations.lagrange.algebra.symbols import identifier
-from pliant.formulations.lagrange.algebra.turning_sections import ORDERS
-from pliant.formulations.lagrange.typesetting.expression import to_sympy
-from pliant.spatial.scalars import STUMPFF_FAR, stumpff_beyond, stumpff_coefficients
+from pliant.formulations.lagrange.typesetting.expression import Sum, evaluate
+from pliant.spatial.scalars import Scalar, tanh
+from pliant.spatial.vectors import add, dot, times
 
 if TYPE_CHECKING:
     from pliant.formulations.lagrange.equations import Equations
 
 Floats = NDArray[np.float64]
-
-
-LARGEST_POWER = 8
-"""Powers up to this are written as products in C."""
 
 
 FIXED = (
@@ -32,11 +34,11 @@ FIXED = (
 
 @dataclass(frozen=True, slots=True)
 class _Function:
-    """One generated function: its name, what it takes (q, v or neither), its rows, and what it is."""
+    """One function to write: its name, what it takes (q, v or neither), its rows, and what it is."""
 
     name: str
     needs: tuple[str, ...]
-    rows: list[list[Any]]
+    rows: list[list[Scalar]]
     text: str
 
     @property
@@ -44,72 +46,96 @@ class _Function:
         return self.name in ("gravity", "forces")
 
 
-def _functions(eq: Equations) -> Iterator[_Function]:
-    """All functions of the equations; abbreviations stay symbols and are computed first."""
-    writer = eq.writer(expanded=False)
-    system = eq.system
+@dataclass(slots=True)
+class _Traced:
+    """The equations on a tape; abbreviations are computed where they are first needed, and keep their names."""
 
-    def matrix(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
-        return [[to_sympy(writer.entry(x)) for x in row] for row in rows]
+    eq: Equations
+    short: dict[str, Sum]
+    tape: Tape = field(default_factory=Tape)
+    known: dict[str, Scalar] = field(default_factory=dict)
+    named: dict[int, str] = field(default_factory=dict)
 
-    D = [[to_sympy(writer.velocity_entry(x, eq.rates)) for x in row] for row in system.christoffel]
-    G = [to_sympy(writer.entry(x)) for x in system.G]
-    U, F = matrix(system.U), matrix(system.F)
-    preload, friction = [to_sympy(writer.entry(x)) for x in system.preload], list(eq.friction)
-    rest = [
-        sum(f * r for f, r in zip(F[i], eq.v, strict=True))
-        + sum(u * x for u, x in zip(U[i], eq.q, strict=True))
-        + preload[i]
-        + G[i]
-        + friction[i]
-        for i in range(len(G))
-    ]
-    yield _Function("mass_matrix", ("q",), matrix(system.M), "inertia matrix M(q)")
-    yield _Function("coriolis", ("q", "v"), D, "Coriolis and centrifugal matrix D(q, v); dM/dt - 2 D is skew")
-    yield _Function("gravity", ("q",), [[x] for x in G], "forces of gravity G(q)")
-    yield _Function("forces", ("q", "v"), [[x] for x in rest], "forces U q + F v + preload + G + friction")
-    yield _Function("stiffness", (), U, "stiffness U of links and springs")
-    yield _Function("damping", (), F, "damping F of links and joints")
-    yield _Function("input_matrix", (), matrix(system.B), "input matrix B: generalised forces are B tau")
+    @classmethod
+    def of(cls, eq: Equations) -> Self:
+        """The tape of some equations, still empty."""
+        return cls(eq, {a.name: s for a, s in eq.abbreviations()})
+
+    def value(self, name: str) -> Scalar:
+        """A symbol, or the deflection or slope that an abbreviation stands for."""
+        if name not in self.known and name not in self.short:
+            self.known[name] = self.tape.symbol(name)
+        elif name not in self.known:
+            found = self.known[name] = evaluate(self.short[name], self.value)
+            if isinstance(found, Node):
+                self.named[found.index] = name
+        return self.known[name]
+
+    def functions(self) -> Iterator[_Function]:
+        """All functions of the equations."""
+        eq, system = self.eq, self.eq.system
+        writer = eq.writer(expanded=False)
+
+        def matrix(rows: Sequence[Sequence[Any]]) -> list[list[Scalar]]:
+            return [[evaluate(writer.entry(x), self.value) for x in row] for row in rows]
+
+        def vector(entries: Sequence[Any]) -> list[Scalar]:
+            return [evaluate(writer.entry(x), self.value) for x in entries]
+
+        D = [[evaluate(writer.velocity_entry(x, eq.rates), self.value) for x in row] for row in system.christoffel]
+        U, F, G = matrix(system.U), matrix(system.F), vector(system.G)
+        q, v = ([self.value(name) for name in names] for names in _state(eq))
+        rest = add(times(F, v), times(U, q), vector(system.preload), G, self._friction(v))
+        yield _Function("mass_matrix", ("q",), matrix(system.M), "inertia matrix M(q)")
+        yield _Function("coriolis", ("q", "v"), D, "Coriolis and centrifugal matrix D(q, v); dM/dt - 2 D is skew")
+        yield _Function("gravity", ("q",), [[x] for x in G], "forces of gravity G(q)")
+        yield _Function("forces", ("q", "v"), [[x] for x in rest], "forces U q + F v + preload + G + friction")
+        yield _Function("stiffness", (), U, "stiffness U of links and springs")
+        yield _Function("damping", (), F, "damping F of links and joints")
+        yield _Function("input_matrix", (), matrix(system.B), "input matrix B: generalised forces are B tau")
+
+    def _friction(self, v: list[Scalar]) -> list[Scalar]:
+        """Smoothed dry friction of the joints."""
+        writer, place = self.eq.writer(expanded=False), {q: i for i, q in enumerate(self.eq.system.coordinates)}
+        out: list[Scalar] = [0.0] * len(v)
+        for drive in self.eq.system.friction:
+            row = {place[q]: evaluate(writer.entry(weight), self.value) for weight, q in drive.row}
+            coulomb, smoothing = (evaluate(writer.entry(x), self.value) for x in (drive.coulomb, drive.smoothing))
+            rate = dot(list(row.values()), [v[i] for i in row])
+            for i, weight in row.items():
+                out[i] = out[i] + weight * coulomb * tanh(rate / smoothing)
+        return out
+
+    def written(self, function: _Function) -> tuple[list[tuple[str, str]], list[list[str]], set[str]]:
+        """Assignments, the entries in terms of them, and the symbols that are needed before."""
+        needed: set[str] = set()
+
+        def symbol(name: str) -> str:
+            needed.add(name)
+            return name
+
+        results = [x for row in function.rows for x in row]
+        found, texts = statements(self.tape, results, symbol, name=self._variables())
+        width = len(function.rows[0]) if function.rows else 0
+        rows = [texts[i * width : (i + 1) * width] for i in range(len(function.rows))]
+        return [(each.name, each.expression) for each in found], rows, needed
+
+    def _variables(self) -> Callable[[int], str]:
+        """Names of variables: those of abbreviations, else x_0, x_1, ... that no symbol has."""
+        eq = self.eq
+        taken = {c.name for c in eq.constants} | {x for names in _state(eq) for x in names} | {*self.named.values()}
+        free = (name for k in range(1 << 60) if (name := f"x_{k}") not in taken)
+        return lambda i: self.named.get(i) or next(free)
+
+    @property
+    def orders(self) -> list[int]:
+        """Entire functions c_k of a squared angle that are called."""
+        return sorted({int(op.removeprefix(STUMPFF)) for op in self.tape.op if op.startswith(STUMPFF)})
 
 
-def _statements(eq: Equations, function: _Function) -> tuple[list[tuple[Any, Any]], list[list[Any]], set[str]]:
-    """Common subexpressions, the entries in terms of them, and the names that are needed before."""
-    import sympy
-
-    entries = [x for row in function.rows for x in row]
-    short = {to_sympy_symbol(a.name): to_sympy(s) for a, s in eq.abbreviations()}
-    used = set().union(*(x.free_symbols for x in entries)) if entries else set()
-    first = [(symbol, value) for symbol, value in short.items() if symbol in used]
-    temporaries = sympy.numbered_symbols("x_", exclude=used)
-    shared, results = sympy.cse([value for _, value in first] + entries, symbols=temporaries)
-    # the abbreviations are outputs of the search too: put them where their parts are known
-    results = list(results)
-    values = dict(zip((symbol for symbol, _ in first), results[: len(first)], strict=True))
-    ordered = _in_order([*shared, *values.items()])
-    flat = results[len(first) :]
-    width = len(function.rows[0]) if function.rows else 0
-    rows = [flat[i * width : (i + 1) * width] for i in range(len(function.rows))]
-    defined = {symbol for symbol, _ in ordered}
-    free = set().union(*(x.free_symbols for x in [*flat, *(value for _, value in ordered)])) if entries else set()
-    return ordered, rows, {str(s) for s in free - defined}
-
-
-def _in_order(assignments: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Assignments sorted so that each uses only what stands above it."""
-    from graphlib import TopologicalSorter
-
-    values = dict(assignments)
-    place = {symbol: i for i, symbol in enumerate(values)}
-    graph = {s: sorted((f for f in x.free_symbols if f in values), key=place.__getitem__) for s, x in values.items()}
-    return [(symbol, values[symbol]) for symbol in TopologicalSorter(graph).static_order()]
-
-
-def to_sympy_symbol(name: str) -> Any:
-    """A plain SymPy symbol."""
-    import sympy
-
-    return sympy.Symbol(name)
+def _state(eq: Equations) -> tuple[list[str], list[str]]:
+    """Names of the coordinates and of their rates."""
+    return [c.name for c in eq.coordinates], [c.rate for c in eq.coordinates]
 
 
 # ---------------------------------------------------------------- Python
@@ -117,20 +143,10 @@ def to_sympy_symbol(name: str) -> Any:
 
 def to_python(eq: Equations) -> str:
     """A Python module without dependencies: functions of q, v and a mapping of parameters."""
-    from sympy.printing.pycode import PythonCodePrinter
-
-    settings = {"fully_qualified_modules": False, "allow_unknown_functions": True, "order": "none"}
-    printer = PythonCodePrinter(settings)
-    blocks = [_python_head(eq)]
-    special = False
-    for function in _functions(eq):
-        ordered, rows, needed = _statements(eq, function)
-        special = special or _has_special([*(x for _, x in ordered), *(x for row in rows for x in row)])
-        blocks.append(_python_function(eq, function, ordered, rows, needed, printer))
-    if special:
-        blocks.insert(1, _python_special())
-    blocks.append(_PYTHON_BIAS)
-    return "\n\n\n".join(blocks) + "\n"
+    traced = _Traced.of(eq)
+    functions = [_python_function(traced, function) for function in traced.functions()]
+    special = ["\n".join(LANGUAGES["python"].entire(k)).rstrip() for k in traced.orders]
+    return "\n\n\n".join([_python_head(eq), *special, *functions, _PYTHON_BIAS]) + "\n"
 
 
 _PYTHON_KNOWN = '''def _known(p):
@@ -161,44 +177,22 @@ def _python_head(eq: Equations) -> str:
     return "\n".join([*lines, "", "", _PYTHON_KNOWN])
 
 
-def _python_function(
-    eq: Equations,
-    function: _Function,
-    ordered: list[tuple[Any, Any]],
-    rows: list[list[Any]],
-    needed: set[str],
-    printer: Any,
-) -> str:
+def _python_function(traced: _Traced, function: _Function) -> str:
+    eq, style = traced.eq, LANGUAGES["python"]
+    assignments, rows, needed = traced.written(function)
     arguments = ", ".join((*function.needs, "p=PARAMETERS"))
     lines = [f"def {function.name}({arguments}):", f'    """The {function.text}."""']
-    for letter, names in (("q", [c.name for c in eq.coordinates]), ("v", [c.rate for c in eq.coordinates])):
-        lines += [f"    {name} = {letter}[{i}]" for i, name in enumerate(names) if name in needed]
-    own = [c.name for c in eq.parameters if c.name in needed]
-    lines += ["    p = _known(p)", *(f'    {name} = p["{name}"]' for name in own)]
-    lines += [f"    {symbol} = {printer.doprint(value)}" for symbol, value in ordered]
-    text = [[printer.doprint(x) for x in row] for row in rows]
-    if function.is_vector:
-        lines += ["    return [", *(f"        {row[0]}," for row in text), "    ]"]
-    else:
-        lines += ["    return [", *(f"        [{', '.join(row)}]," for row in text), "    ]"]
-    return "\n".join(lines)
-
-
-def _python_special() -> str:
-    lines = ["def _series(s, coefficients):", "    value = 0.0", "    for c in reversed(coefficients):"]
-    lines += ["        value = value * s + c", "    return value"]
-    for k in ORDERS:
-        lines += ["", "", f"def c{k}(s):", f'    """sum of (-s)^n/(2 n + {k})!"""']
-        lines += [f"    if s > {STUMPFF_FAR!r}:", f"        return {stumpff_beyond(k)}"]
-        lines += [f"    return _series(s, {list(stumpff_coefficients(k))})"]
-    lines += ["", "", "def cayley(s):", '    """4/(4 + s)"""', "    return 4.0 / (4.0 + s)"]
-    return "\n".join(lines)
-
-
-def _has_special(expressions: Sequence[Any]) -> bool:
-    from sympy.core.function import Function
-
-    return any(type(f).__name__ not in ("cos", "sin", "tanh") for x in expressions for f in x.atoms(Function))
+    body = [
+        style.assign(name, style.element(letter, i))
+        for letter, names in zip("qv", _state(eq), strict=True)
+        for i, name in enumerate(names)
+        if name in needed
+    ]
+    body += ["p = _known(p)", *(style.assign(c.name, f'p["{c.name}"]') for c in eq.parameters if c.name in needed)]
+    body += [style.assign(name, value) for name, value in assignments]
+    entries = [row[0] if function.is_vector else f"[{', '.join(row)}]" for row in rows]
+    body += ["return [", *(f"    {entry}," for entry in entries), "]"]
+    return "\n".join([*lines, *(f"    {line}" for line in body)])
 
 
 # ---------------------------------------------------------------- C
@@ -206,27 +200,10 @@ def _has_special(expressions: Sequence[Any]) -> bool:
 
 def to_c(eq: Equations) -> str:
     """A C99 file without dependencies: functions of arrays q, v, parameters p; matrices row by row."""
-    from sympy.codegen.rewriting import create_expand_pow_optimization
-    from sympy.printing.c import C99CodePrinter
-
-    names = [f"c{k}" for k in ORDERS] + ["cayley"]
-    prefix = _prefix(eq.robot)
-    functions = {name: f"{prefix}_{name}" for name in names}
-    printer = C99CodePrinter({"user_functions": functions, "order": "none"})
-    # products instead of calls of pow
-    multiplied = create_expand_pow_optimization(LARGEST_POWER)
-    blocks = []
-    special = False
-    for function in _functions(eq):
-        ordered, rows, needed = _statements(eq, function)
-        special = special or _has_special([*(x for _, x in ordered), *(x for row in rows for x in row)])
-        ordered = [(symbol, multiplied(x)) for symbol, x in ordered]
-        rows = [[multiplied(x) for x in row] for row in rows]
-        blocks.append(_c_function(eq, prefix, function, ordered, rows, needed, printer))
-    head = [_c_head(eq, prefix)]
-    if special:
-        head.append(_c_special(prefix))
-    return "\n\n".join([*head, *blocks, _c_bias(prefix, len(eq.coordinates))]) + "\n"
+    prefix, traced = _prefix(eq.robot), _Traced.of(eq)
+    functions = [_c_function(traced, prefix, function) for function in traced.functions()]
+    special = ["\n".join(LANGUAGES["c"].entire(k)).rstrip() for k in traced.orders]
+    return "\n\n".join([_c_head(eq, prefix), *special, *functions, _c_bias(prefix, len(eq.coordinates))]) + "\n"
 
 
 def _c_head(eq: Equations, prefix: str) -> str:
@@ -249,25 +226,22 @@ def _c_head(eq: Equations, prefix: str) -> str:
     return "\n".join(lines)
 
 
-def _c_function(
-    eq: Equations, prefix: str, function: _Function, ordered: list[tuple[Any, Any]], rows: list[list[Any]],
-    needed: set[str], printer: Any,
-) -> str:  # fmt: skip
+def _c_function(traced: _Traced, prefix: str, function: _Function) -> str:
+    eq, style = traced.eq, LANGUAGES["c"]
+    assignments, rows, needed = traced.written(function)
     arguments = [f"const double *{x}" for x in (*function.needs, "p")] + ["double *out"]
     lines = [f"/* The {function.text}. */", f"void {prefix}_{function.name}({', '.join(arguments)})", "{"]
-    for letter, names in (("q", [c.name for c in eq.coordinates]), ("v", [c.rate for c in eq.coordinates])):
-        lines += [f"    const double {name} = {letter}[{i}];" for i, name in enumerate(names) if name in needed]
-    lines += [f"    const double {c.name} = {c.value!r};" for c in eq.constants if c.bound and c.name in needed]
-    own = [(i, c.name) for i, c in enumerate(eq.parameters) if c.name in needed]
-    lines += [f"    const double {name} = p[{i}];" for i, name in own] or ["    (void)p;"]
-    lines += [f"    const double {symbol} = {printer.doprint(value)};" for symbol, value in ordered]
-    flat = [x for row in rows for x in row]
-    lines += [f"    out[{i}] = {printer.doprint(x)};" for i, x in enumerate(flat)] or ["    (void)out;"]
-    for x in function.needs:
-        names = [c.name if x == "q" else c.rate for c in eq.coordinates]
-        if not needed.intersection(names):
-            lines.append(f"    (void){x};")
-    return "\n".join([*lines, "}"])
+    places = [*zip("qv", _state(eq), strict=True), ("p", [c.name for c in eq.parameters])]
+    body, used = [], set()
+    for letter, names in places:
+        own = [(i, name) for i, name in enumerate(names) if name in needed]
+        body += [style.assign(name, style.element(letter, i)) for i, name in own]
+        used |= {letter} if own else set()
+    body += [style.assign(c.name, repr(c.value)) for c in eq.constants if c.bound and c.name in needed]
+    body += [style.assign(name, value) for name, value in assignments]
+    body += [style.result("out", i, x) for i, x in enumerate(x for row in rows for x in row)] or ["(void)out;"]
+    body += [f"(void){x};" for x in (*function.needs, "p") if x not in used]
+    return "\n".join([*lines, *(f"    {line}" for line in body), "}"])
 
 
 def _c_bias(prefix: str, n: int) -> str:
@@ -281,23 +255,6 @@ void {prefix}_bias(const double *q, const double *v, const double *p, double *ou
         for (int k = 0; k < {n}; k++)
             out[i] += D[{n} * i + k] * v[k];
 }}"""
-
-
-def _c_special(prefix: str) -> str:
-    blocks = [
-        f"static double {prefix}_series(double s, const double *c, int n)\n{{\n"
-        "    double value = 0.0;\n    while (n-- > 0)\n        value = value * s + c[n];\n    return value;\n}"
-    ]
-    for k in ORDERS:
-        c = stumpff_coefficients(k)
-        blocks.append(
-            f"/* sum of (-s)^n/(2 n + {k})! */\nstatic double {prefix}_c{k}(double s)\n{{\n"
-            f"    static const double c[] = {{{', '.join(map(repr, c))}}};\n"
-            f"    if (s > {STUMPFF_FAR!r})\n        return {stumpff_beyond(k)};\n"
-            f"    return {prefix}_series(s, c, {len(c)});\n}}"
-        )
-    blocks.append(f"static double {prefix}_cayley(double s)\n{{\n    return 4.0 / (4.0 + s);\n}}")
-    return "\n\n".join(blocks)
 
 
 def _prefix(name: str) -> str:

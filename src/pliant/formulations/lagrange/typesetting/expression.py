@@ -12,6 +12,8 @@ from fractions import Fraction
 from html import escape
 from typing import Any
 
+from pliant.spatial.scalars import Scalar, cos, sin, stumpff
+
 # coefficients of a derivation are multiples of powers of 1/2; a larger denominator is a measured number
 LARGEST_DENOMINATOR = 1 << 12
 
@@ -299,3 +301,29 @@ def _sympy_function(name: str) -> Any:
     from pliant.formulations.lagrange.typesetting import sympy_functions as functions
 
     return getattr(functions, name)
+
+
+# ---------------------------------------------------------------- any scalars
+
+
+def evaluate(node: Factor | Product, value: Callable[[str], Scalar]) -> Scalar:
+    """The value of an expression on any scalars, from those of its symbols by name."""
+    match node:
+        case Name():
+            return value(node.text)
+        case Call():
+            x = evaluate(node.argument, value)
+            if node.function in ("cos", "sin"):
+                return cos(x) if node.function == "cos" else sin(x)
+            return 4.0 / (4.0 + x) if node.function == "cayley" else stumpff(int(node.function[1:]), x)
+        case Sum():
+            total: Scalar = 0.0
+            for part in node.parts:
+                total = total + evaluate(part, value)
+            return total
+    out: Scalar = 1.0
+    for factor, power in node.factors:
+        x = evaluate(factor, value)
+        for _ in range(abs(power)):
+            out = out * x if power > 0 else out / x
+    return float(node.coefficient) * out
