@@ -323,7 +323,9 @@ def evaluate(node: Factor | Product, value: Callable[[str], Scalar]) -> Scalar:
             return total
     out: Scalar = 1.0
     for factor, power in node.factors:
-        x = evaluate(factor, value)
-        for _ in range(abs(power)):
-            out = out * x if power > 0 else out / x
+        x = raised = evaluate(factor, value)
+        # a power by itself, which other products share
+        for _ in range(abs(power) - 1):
+            raised = raised * x
+        out = out * raised if power > 0 else out / raised
     return float(node.coefficient) * out
