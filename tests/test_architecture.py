@@ -22,6 +22,7 @@ LAYERS = [
     {"errors"},
     {"files"},
     {"algorithm"},
+    {"screws"},
     {"engine"},
     {"joints"},
     {"model"},

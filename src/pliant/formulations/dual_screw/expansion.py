@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from pliant.bodies.modal_body import Array
 from pliant.bodies.terms import Body
 from pliant.formulations.dual_screw.constants import DualSeat, LinearBody
-from pliant.spatial.dual_groups import Array
 from pliant.spatial.dual_numbers import Dual, dual_part, real_part
 from pliant.spatial.rounding import listed
 from pliant.tree.link import Seat

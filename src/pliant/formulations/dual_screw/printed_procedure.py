@@ -1,5 +1,8 @@
 """The procedure as printed (Cibicik & Egeland, algorithm 1), section by section, in NumPy: for reading and checks.
 
+A dual screw in R^12 is (angular real, angular dual, linear real, linear dual), section IV; dual vectors in R^6 are
+(real, dual), and ``DualRotation.hat(a) @ b`` is their cross product, (13).
+
 It keeps the printed approximations: angular velocities of sections are theta_dot, section inertia keeps the axes of
 the link, and elastic columns of the Jacobian form are of order one, so that the mass matrix is not symmetric. The
 compiled variant ``literal`` has the same numbers from integrals along the beams.
@@ -14,24 +17,83 @@ import numpy as np
 
 from pliant.bodies.modal_body import Array
 from pliant.bodies.stations import GROUND_STATION, Station, beam_station, beam_stations, rigid_station, station_of
-from pliant.formulations.dual_screw.screws import (
-    N,
-    differentiation,
-    dual_vector,
-    elastic_screws,
-    inertia,
-    lambda_matrix,
-    line,
-    reference_change,
-    screw_transformation,
-    wrench_projection,
-)
 from pliant.formulations.method import MethodError
-from pliant.mechanism import BASE, Mechanism, Member
-from pliant.spatial.dual_groups import DualRotation, exp_rotation, hat1
+from pliant.mechanism import BASE, Mechanism, Member, assemble
+from pliant.screws import SO3, DualRotation
 
 if TYPE_CHECKING:
     from pliant.model.robot import Robot
+
+SWAP = np.block([[np.zeros((3, 3)), np.eye(3)], [np.eye(3), np.zeros((3, 3))]])
+N = np.block([[SWAP, np.zeros((6, 6))], [np.zeros((6, 6)), SWAP]])
+"""Interchanges real and dual parts of a screw, (70)."""
+
+TO_FIRST_ORDER = np.block([[np.eye(3), np.eye(3)], [np.eye(3), np.zeros((3, 3))]])
+"""The matrix I^ of (99): a^T I^ b of two dual vectors is real.real + real.dual + dual.real."""
+
+
+def dual_vector(real: Array, dual: Array | None = None) -> Array:
+    """(37)."""
+    return np.concatenate([real, np.zeros(3) if dual is None else dual])
+
+
+def line(direction: Array, moment: Array) -> Array:
+    """A dual line without dual parts, (58)."""
+    return np.concatenate([dual_vector(direction), dual_vector(moment)])
+
+
+def elastic_screws(slides: Array, turns: Array) -> Array:
+    """S = E Psi (12, n), (67)-(69): elastic rates are of order one, so the screws fill the dual parts."""
+    n = slides.shape[1]
+    none = np.zeros((3, n))
+    return np.asarray(N @ np.vstack([turns, none, slides, none]))
+
+
+def reference_change(p: Array) -> Array:
+    """U, (60): the reference point moves to where the old one is seen at the dual vector p."""
+    return np.block([[np.eye(6), np.zeros((6, 6))], [DualRotation.hat(p), np.eye(6)]])
+
+
+def coordinate_change(R: DualRotation) -> Array:
+    """(63): components in axes in which the old ones are turned by R."""
+    X = R.matrix
+    return np.block([[X, np.zeros((6, 6))], [np.zeros((6, 6)), X]])
+
+
+def screw_transformation(R: DualRotation, p: Array) -> Array:
+    """V = R U, (66)."""
+    return coordinate_change(R) @ reference_change(p)
+
+
+def differentiation(twist: Array) -> Array:
+    """[d], (77): the rate of a screw that is fixed in a frame and seen from one that moves with a twist against it.
+
+    With the angular velocity of the old frame seen from the new one, which is minus that of the twist.
+    """
+    w, v = DualRotation.hat(twist[:6]), DualRotation.hat(twist[6:])
+    return -np.block([[w, np.zeros((6, 6))], [v, w]])
+
+
+def lambda_matrix(w: Array) -> Array:
+    """[w]_Lambda, (100): I^ [w]^ = [w]_Lambda I^."""
+    real, dual = DualRotation.hat(w)[:3, :3], DualRotation.hat(w)[3:, :3]
+    return np.block([[real, dual], [np.zeros((3, 3)), real]])
+
+
+def inertia(mass: float, J: Array) -> Array:
+    """D, (102) and (107), 12 x 12."""
+    none = np.zeros((6, 6))
+    weighted = np.kron(np.array([[1.0, 1.0], [1.0, 0.0]]), J)
+    return np.block([[weighted, none], [none, mass * TO_FIRST_ORDER]])
+
+
+def wrench_projection() -> Array:
+    """The matrix II of (102), which pairs the force of a wrench with velocities and its moment with spins."""
+    none = np.zeros((6, 6))
+    return np.block([[none, TO_FIRST_ORDER], [TO_FIRST_ORDER, none]])
+
+
+# ---- the procedure as printed (Cibicik & Egeland, algorithm 1), section by section, in NumPy
 
 
 @dataclass(slots=True)
@@ -53,9 +115,21 @@ class ScrewLink:
 
 
 class PrintedArm:
-    """A tree of rigid links and beams without parts on moving sections; matrices of one state (q, u) at a time."""
+    """The paper's algorithm 1 for a tree of rigid links and beams: matrices of one state (q, u) at a time.
 
-    def __init__(self, robot: Robot, mechanism: Mechanism) -> None:
+    robot      or its name; links without parts on moving sections, joints with one line each
+    mechanism  its assembly, if it is there already
+
+    ``matrices(q, u)`` are M and C of (112) and the forces of gravity; after ``set_state(q, u)`` the ``links`` hold
+    their dual projection matrices (92) to (96). For study: method 'dual_screw' has equations that are symmetric and
+    stable.
+    """
+
+    def __init__(self, robot: Robot | str, mechanism: Mechanism | None = None) -> None:
+        from pliant.model.library import load
+
+        robot = load(robot) if isinstance(robot, str) else robot
+        mechanism = assemble(robot) if mechanism is None else mechanism
         self.mechanism = mechanism
         for joint in (member.joint for member in mechanism.members):
             if joint.kind.screw(joint.parameters) is None:
@@ -80,7 +154,7 @@ class PrintedArm:
             elastic = parent.member.elastic
         coordinate, speed = (float(x[member.start]) if joint.kind.coordinates else 0.0 for x in (q, u))
         turns, slides = _screw(member)
-        turn, slide = exp_rotation(joint.axis * (turns * coordinate)), joint.axis * (slides * coordinate)
+        turn, slide = SO3.exp(joint.axis * (turns * coordinate)).A, joint.axis * (slides * coordinate)
         q_b, u_b = q[elastic], u[elastic]
         theta, d = at.turns @ q_b, at.slides @ q_b
         # dual rotation (31) and the dual vectors from the section to the link frame, parent axes
@@ -143,7 +217,7 @@ class PrintedArm:
                     forces = D @ P_rate + W @ D @ P
                 else:
                     # (105)-(108)
-                    W_first = np.kron(np.eye(2), hat1(w_link))
+                    W_first = np.kron(np.eye(2), DualRotation.hat(w_link))
                     W_second = np.kron(np.diag([1.0, 0.0]), lambda_matrix((P @ u)[:6]))
                     forces = D @ P_rate + D @ W_first @ P + W_second @ D @ P
                 M += P_projecting.T @ D @ P
