@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 import zoo
 from pliant.dynamics import Dynamics
-from pliant.formulations.dual_screw.inertia import mass_matrix
-from pliant.formulations.dual_screw.lowering import expand
-from pliant.formulations.dual_screw.model import bias, forward, inverse
+from pliant.formulations.dual_screw.dual_inertia import mass_matrix
+from pliant.formulations.dual_screw.dual_lowering import expand
+from pliant.formulations.dual_screw.dual_methods import bias, forward, inverse
 from serial_chains import chain, state
 
 EXPANSION = 1e-9

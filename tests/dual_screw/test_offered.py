@@ -108,7 +108,7 @@ def test_closed_loops_are_refused():
 
 
 def test_large_robots_are_refused(monkeypatch):
-    monkeypatch.setattr("pliant.formulations.dual_screw.method.LARGEST", 3)
+    monkeypatch.setattr("pliant.formulations.dual_screw.dual_methods.LARGEST", 3)
     with pytest.raises(MethodError, match=r"takes 3 at the most.*method 'recursive' takes any number"):
         Dynamics("two-link-flexible", method="dual_screw")
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pliant.formulations.dual_screw.solving import solve, solve_symmetric
+from pliant.formulations.dual_screw.dual_methods import solve, solve_symmetric
 
 ORDERS = ([0, 1, 2, 3, 4], [3, 0, 4, 2, 1])
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracle import STEP, section_rotation
-from pliant.spatial.attachment_rotation import MAPS
+from pliant.spatial.attitude import MAPS
 from pliant.spatial.scalars import stumpff
 
 ROUNDING = 2e-14

@@ -6,8 +6,7 @@ from scipy.spatial.transform import Rotation
 
 import zoo
 from pliant import Beam, Dynamics, Joint, Link, MethodError, Modes, Rectangle, Rigid, Robot, Spring, linearise, modes
-from pliant.spatial.attachment_rotation import xyz
-from pliant.spatial.attitude import attitude
+from pliant.spatial.attitude import attitude, xyz
 
 TOLERANCE = 1e-10
 """Of the largest entry: double precision, two routes."""

@@ -8,7 +8,7 @@ from pliant import Elements, Family, Link, Modes, Robot
 from pliant.dynamics import Dynamics
 from pliant.pictures.bent_links import BentLinks
 from pliant.pictures.film import STATIONS, make_film
-from pliant.spatial.attachment_rotation import MAPS
+from pliant.spatial.attitude import MAPS
 
 ROUNDING = 1e-12
 """m: of positions of about one metre."""

@@ -13,9 +13,9 @@ import pytest
 import pliant
 from pliant import Frame
 from pliant.dynamics import Dynamics
-from pliant.formulations.dual_screw.inertia import mass_matrix
-from pliant.formulations.dual_screw.lowering import expand
-from pliant.formulations.dual_screw.model import VARIANTS, bias
+from pliant.formulations.dual_screw.dual_inertia import mass_matrix
+from pliant.formulations.dual_screw.dual_lowering import expand
+from pliant.formulations.dual_screw.dual_methods import VARIANTS, bias
 from pliant.formulations.dual_screw.printed_procedure import PrintedArm
 
 REFERENCE = json.loads((Path(__file__).parent / "data" / "dual_screw_arm.json").read_text())

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from pliant.spatial.nothing import Nothing, filled, nested, nothing
+from pliant.spatial.structural_zeros import Nothing, filled, nested, nothing
 
 
 def banded(*shape):

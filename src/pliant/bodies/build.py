@@ -24,7 +24,7 @@ from pliant.bodies.reduction import reduced_set
 from pliant.bodies.rod import Rod
 from pliant.bodies.rod_build import about_its_shape, rod, rooted
 from pliant.model.once import once_per_element
-from pliant.spatial.definite import exceeds
+from pliant.spatial.rounding import exceeds
 
 if TYPE_CHECKING:
     from pliant.model.beams import Beam

@@ -27,8 +27,8 @@ from pliant.bodies.profile import BeamProfile
 from pliant.bodies.quadrature import TAPER_POINTS, gauss, merge_breaks
 from pliant.bodies.second_order_terms import SecondOrderSection, SecondOrderTerms
 from pliant.bodies.shortening_fields import SAME_LINE, WIDENED, ShorteningFields, factors, inverse_of_spread, moments
-from pliant.spatial.nothing import filled
 from pliant.spatial.rounding import listed, rounded
+from pliant.spatial.structural_zeros import filled
 
 if TYPE_CHECKING:
     from pliant.model.modal import ModalData

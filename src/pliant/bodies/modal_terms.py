@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from pliant.algorithm import Role
 from pliant.bodies.terms import Bias, Blocks, FrameTerms, Spin
-from pliant.spatial.attachment_rotation import MAPS, Turn
-from pliant.spatial.nothing import Nothing
+from pliant.spatial.attitude import MAPS, Turn
 from pliant.spatial.scalars import Scalar, is_zero
+from pliant.spatial.structural_zeros import Nothing
 from pliant.spatial.vectors import (
     ZERO3,
     Matrix,

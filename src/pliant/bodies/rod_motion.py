@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pliant.spatial.attachment_rotation import exponential
+from pliant.spatial.attitude import exponential
 from pliant.spatial.scalars import is_zero
 from pliant.spatial.vectors import Matrix, Vector, add, cross, identity3, product, scale, times
 

@@ -10,9 +10,18 @@ from typing import TYPE_CHECKING
 
 from pliant.engine.compile.c_code import CFunction, c_function, comment, number, stumpff_function, table
 from pliant.engine.compile.statements import stumpff_used
-from pliant.export.functions import FUNCTIONS, MEANINGS, Exported, Model, model, version
-from pliant.export.names import c_identifier, words
-from pliant.export.target import target, write
+from pliant.export.functions import (
+    FUNCTIONS,
+    MEANINGS,
+    Exported,
+    Model,
+    c_identifier,
+    model,
+    target,
+    version,
+    words,
+    write,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.engine.trace.program import Address
 from pliant.engine.trace.tape import FUNCTIONS, STUMPFF, Node, live
-from pliant.export.functions import GRAVITY, Exported, Model, model
-from pliant.export.target import target
+from pliant.export.functions import GRAVITY, Exported, Model, model, target
 from pliant.files import written
 from pliant.spatial.scalars import STUMPFF_FAR, stumpff_far, stumpff_near
 

@@ -1,14 +1,17 @@
 """What can be exported: each function as a program on the robot's tape, with its arguments in words.
 
 A program is one kernel for the whole robot while that is short, else a loop over the links with a kernel for
-each class of them.
+each class of them. Names of a robot become identifiers, and files are checked before anything is computed.
 """
 
 from __future__ import annotations
 
+import os
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pliant.algorithm import Carrier, Traced
@@ -30,12 +33,78 @@ from pliant.export.programs import (
     with_frames,
     with_marks,
 )
+from pliant.files import write_generated
 from pliant.formulations.recursive.recursions import INVERSE
 from pliant.tree.tree import Tree
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
     from pliant.mechanism import Mechanism
+
+# of C99, and of C++, which reads the header, too
+_KEYWORDS = """
+auto break case char const continue default do double else enum extern float for goto if inline int long
+register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
+asm bool catch class delete explicit export false friend mutable namespace new operator private protected
+public template this throw true try typename using virtual
+"""
+C_KEYWORDS = frozenset(_KEYWORDS.split())
+
+
+def word(name: str) -> str:
+    """Letters, digits and underscores of a name: ``upper.bend_y.1`` -> ``upper_bend_y_1``."""
+    return re.sub(r"[^A-Za-z0-9_]", "_", name)
+
+
+def words(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
+    """Words for several names, all different (also from those already taken)."""
+    used = set(taken)
+    out = []
+    for name in names:
+        plain = candidate = word(name)
+        k = 2
+        while candidate in used:
+            candidate, k = f"{plain}_{k}", k + 1
+        used.add(candidate)
+        out.append(candidate)
+    return out
+
+
+def c_identifier(name: str) -> str:
+    """A name that may begin the names of C functions, refused if it cannot."""
+    if re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) and name not in C_KEYWORDS:
+        return name
+    better = word(name).strip("_") or "arm"
+    better = f"arm_{better}" if better[0].isdigit() or better in C_KEYWORDS else better
+    raise ValueError(
+        f"'{name}' is not a C identifier (letters, digits and '_', a letter first, no keyword), but the "
+        f"names of the functions begin with it; '{better}' would do"
+    )
+
+
+# ---- where exported files go
+
+
+def target(path: str | os.PathLike[str], *suffixes: str) -> Path:
+    """A path that can be written and ends as it must."""
+    out = Path(path)
+    if suffixes and out.suffix not in suffixes:
+        raise ValueError(f"{out}: the file must end in {' or '.join(suffixes)}")
+    if out.is_dir():
+        raise ValueError(f"{out}: this is a folder; give the name of a file")
+    if not out.parent.is_dir():
+        raise ValueError(f"{out}: the folder {out.parent} does not exist")
+    if not os.access(out if out.exists() else out.parent, os.W_OK):
+        raise ValueError(f"{out}: it cannot be written (no permission)")
+    return out
+
+
+def write(path: Path, text: str) -> None:
+    """Write a text file, the same on every platform."""
+    write_generated(path, text, newline="\n")
+
+
+# ---- what can be exported
 
 UNROLL_MATRIX_BELOW = 200
 """The same for matrices, in pairs of a coordinate and a link below it: about 60 operations each."""

@@ -16,10 +16,8 @@ from pliant.engine.compile.languages import LANGUAGES, Style
 from pliant.engine.compile.statements import Statement, statements, stumpff_used
 from pliant.engine.trace.program import Address, Kernel
 from pliant.engine.trace.tape import Tape
-from pliant.export.functions import GRAVITY, Exported, Model, model, version
-from pliant.export.names import words
+from pliant.export.functions import GRAVITY, Exported, Model, model, target, version, words, write
 from pliant.export.programs import MARK
-from pliant.export.target import target, write
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -23,8 +23,7 @@ from pliant.tree.composite import mass_matrix
 from pliant.tree.link import LinkKind
 from pliant.tree.lowering import rigid_link
 from pliant.tree.passes import ENERGY, MOTION
-from pliant.tree.tree import Tree
-from pliant.tree.views import TreeView
+from pliant.tree.tree import Tree, TreeView
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics

@@ -20,8 +20,7 @@ from pliant.engine.compile.statements import (
 from pliant.engine.trace.program import Address
 from pliant.engine.trace.tape import FUNCTIONS as ELEMENTARY
 from pliant.engine.trace.tape import STUMPFF
-from pliant.export.functions import FUNCTIONS, GRAVITY, MEANINGS, Exported, Model, model, version
-from pliant.export.target import target, write
+from pliant.export.functions import FUNCTIONS, GRAVITY, MEANINGS, Exported, Model, model, target, version, write
 from pliant.spatial.scalars import STUMPFF_FAR, stumpff_beyond
 
 if TYPE_CHECKING:

@@ -96,15 +96,15 @@ class Method(ABC):
 
 
 METHODS = {
-    "recursive": "pliant.formulations.recursive.method.RecursiveMethod",
-    "dense": "pliant.formulations.recursive.dense.DenseMethod",
-    "dual_screw": "pliant.formulations.dual_screw.method.DualScrewMethod",
-    "dual_screw_frozen": "pliant.formulations.dual_screw.method.FrozenDualScrewMethod",
+    "recursive": "pliant.formulations.recursive.tree_methods.RecursiveMethod",
+    "dense": "pliant.formulations.recursive.tree_methods.DenseMethod",
+    "dual_screw": "pliant.formulations.dual_screw.dual_methods.DualScrewMethod",
+    "dual_screw_frozen": "pliant.formulations.dual_screw.dual_methods.FrozenDualScrewMethod",
     "lagrange": "pliant.formulations.lagrange.code.evaluated.LagrangeMethod",
 }
 """The methods by name. Each is loaded when it is first asked for."""
 
-FOR_STUDY = {"dual_screw_literal": "pliant.formulations.dual_screw.method.LiteralDualScrewMethod"}
+FOR_STUDY = {"dual_screw_literal": "pliant.formulations.dual_screw.dual_methods.LiteralDualScrewMethod"}
 """Approximations as papers print them, not fit for use: they warn and say why."""
 
 NO_METHODS = {

@@ -39,8 +39,8 @@ from pliant.model.units import (
     RotorInertia,
     Speed,
 )
-from pliant.spatial.axes import nearest_axis
 from pliant.spatial.rotations import FactoredRotation
+from pliant.spatial.rounding import nearest_axis
 
 if TYPE_CHECKING:
     JointType = str

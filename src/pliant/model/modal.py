@@ -22,7 +22,7 @@ from pliant.errors import show
 from pliant.model.element import Array, Element, Frozen, Name, of_value, refuse
 from pliant.model.placement import Placement
 from pliant.model.units import LARGEST, Length, PositiveMass, Quantity
-from pliant.spatial.definite import exceeds
+from pliant.spatial.rounding import exceeds
 
 MOST_COORDINATES = 300
 DEEPEST_ARRAY = 4

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.spatial.nothing import nested
+from pliant.spatial.structural_zeros import nested
 
 T = TypeVar("T")
 Array = NDArray[np.float64]
@@ -72,3 +72,32 @@ def as_lists(terms: T) -> T:
         return terms
     parts: Any = (as_lists(part) for part in terms)  # type: ignore[attr-defined]
     return type(terms)(*parts)
+
+
+# ---- frames along an axis
+
+
+def nearest_axis(axis: Array) -> tuple[int, float, Array]:
+    """(k, sign, R): axis = sign R e_k, with R the identity whenever the axis is a coordinate axis."""
+    k = int(np.argmax(np.abs(axis)))
+    sign = 1.0 if axis[k] > 0 else -1.0
+    e = np.eye(3)[k] * sign
+    if np.abs(axis - e).max() < ROUNDING:
+        return k, sign, np.eye(3)
+    # the smallest rotation that takes the nearest coordinate axis to the joint axis
+    w = np.cross(e, axis)
+    w_hat = np.array([[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]])
+    return k, sign, np.eye(3) + w_hat + w_hat @ w_hat / (1.0 + e @ axis)
+
+
+# ---- whether symmetric matrices are positive
+
+
+def exceeds(A: NDArray[np.float64], bound: float) -> bool:
+    """Whether no eigenvalue of a symmetric matrix is below a bound."""
+    try:
+        np.linalg.cholesky(A - bound * np.eye(len(A)))
+    except np.linalg.LinAlgError:
+        # that may be rounding
+        return bool(np.linalg.eigvalsh(A)[0] >= bound)
+    return True

@@ -19,7 +19,7 @@ from pliant.bodies.constants import GROUND
 from pliant.spatial.vectors import ZERO3, Matrix, Vector, add, column, cross, identity3, product, times, zeros
 from pliant.tree.connection import joint_motion, orient, own_offset, seat_axes
 from pliant.tree.passes import FOLLOW
-from pliant.tree.views import TreeView
+from pliant.tree.tree import TreeView
 
 if TYPE_CHECKING:
     from pliant.tree.tree import Tree

@@ -12,8 +12,16 @@ from pliant.algorithm import views
 from pliant.bodies.terms import Blocks, FrameTerms
 from pliant.spatial.scalars import is_zero
 from pliant.spatial.vectors import Matrix, Vector, add, column, times, transpose_times, zeros
-from pliant.tree.attachment import Handed, absorb, gather_force, shifted, to_seat
-from pliant.tree.connection import Connection, joint_acceleration, joint_forces
+from pliant.tree.connection import (
+    Connection,
+    Handed,
+    absorb,
+    gather_force,
+    joint_acceleration,
+    joint_forces,
+    shifted,
+    to_seat,
+)
 from pliant.tree.link import LinkConstants, LinkKind
 from pliant.tree.passes import CONNECT
 

@@ -43,7 +43,7 @@ from pliant.spatial.vectors import (
 from pliant.tree.columns import COLUMN, PLACE, running
 from pliant.tree.connection import joint_motion
 from pliant.tree.inertia_columns import ARM_SIZE, FrozenBody, branches
-from pliant.tree.views import TreeView
+from pliant.tree.tree import TreeView
 
 if TYPE_CHECKING:
     from pliant.tree.tree import Tree

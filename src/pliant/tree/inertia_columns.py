@@ -28,7 +28,7 @@ from pliant.spatial.vectors import (
 )
 from pliant.tree.columns import COLUMN, PLACE, column_coordinates, running
 from pliant.tree.passes import BEND
-from pliant.tree.views import TreeView
+from pliant.tree.tree import TreeView
 
 if TYPE_CHECKING:
     from pliant.tree.tree import Tree

@@ -8,10 +8,9 @@ from typing import Any
 from pliant.algorithm import Pass, PassAlgorithm, StationStep, StationView, Step
 from pliant.bodies.terms import BendingBody
 from pliant.spatial.vectors import ZERO3, add
-from pliant.tree.attachment import Acceleration
-from pliant.tree.connection import carried_acceleration, connect, joint_acceleration
+from pliant.tree.connection import Acceleration, carried_acceleration, connect, joint_acceleration
 from pliant.tree.kinematics import Motion, base_motion, energies, flat_motion, move
-from pliant.tree.views import TreeView
+from pliant.tree.tree import TreeView
 
 
 def _bend(view: StationView) -> dict[str, Any]:

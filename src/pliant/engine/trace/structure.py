@@ -25,7 +25,7 @@ from pliant.engine.trace.known_patterns import (
     row_of,
 )
 from pliant.engine.trace.tape import Node
-from pliant.spatial.nothing import Nothing, nothing
+from pliant.spatial.structural_zeros import Nothing, nothing
 
 if TYPE_CHECKING:
     from pliant.algorithm import Carrier

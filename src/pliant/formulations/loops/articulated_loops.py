@@ -47,7 +47,7 @@ from pliant.spatial.vectors import (
     zeros,
 )
 from pliant.tree.kinematics import Motion
-from pliant.tree.views import TreeView
+from pliant.tree.tree import TreeView
 
 
 class Outcome(NamedTuple):

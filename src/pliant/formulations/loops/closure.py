@@ -18,10 +18,10 @@ from pliant.formulations.loops.merging import with_frame
 from pliant.mechanism import BASE, LoopEnds, Mechanism
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import AFTER, Vector, column, cross, dot, subtract, times, zeros
-from pliant.tree.attachment import Acceleration
+from pliant.tree.connection import Acceleration
 from pliant.tree.kinematics import Motion
 from pliant.tree.lowering import fixed_seat
-from pliant.tree.views import TreeView
+from pliant.tree.tree import TreeView
 
 if TYPE_CHECKING:
     from pliant.tree.tree import Tree

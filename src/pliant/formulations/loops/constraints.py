@@ -24,7 +24,7 @@ from pliant.formulations.loops.merging import merged
 from pliant.mechanism import BASE, LoopEnds
 from pliant.tree.kinematics import MOTION_SIZE, motion_arrays
 from pliant.tree.passes import MOTION
-from pliant.tree.views import TreeView
+from pliant.tree.tree import TreeView
 
 if TYPE_CHECKING:
     from pliant.formulations.loops.loops import OpenTree

@@ -35,8 +35,7 @@ from pliant.spatial.vectors import (
 from pliant.tree.connection import carried_acceleration
 from pliant.tree.kinematics import Motion
 from pliant.tree.passes import CONNECT, MOVE
-from pliant.tree.tree import Tree
-from pliant.tree.views import TreeView
+from pliant.tree.tree import Tree, TreeView
 
 
 class Solved(NamedTuple):

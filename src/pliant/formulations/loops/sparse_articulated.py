@@ -17,14 +17,16 @@ from pliant.formulations.recursive.recursions import NoInertiaError
 from pliant.spatial.rotations import FactoredRotation, as_turn
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import ZERO3, Matrix, Vector, add, cross, dot, zeros
-from pliant.tree.attachment import Handed, absorb, gather_force
 from pliant.tree.connection import (
     Connection,
+    Handed,
+    absorb,
     carried_acceleration,
+    gather_force,
     joint_efforts,
     motor_force,
 )
-from pliant.tree.views import TreeView
+from pliant.tree.tree import TreeView
 
 
 class SparseArticulated:

@@ -24,13 +24,17 @@ from pliant.spatial.vectors import (
     transpose_times,
     zeros,
 )
-from pliant.tree.attachment import Acceleration, Handed, absorb, gather_force, shifted
 from pliant.tree.bordered import bordered, factor, is_bordered
 from pliant.tree.connection import (
+    Acceleration,
     Connection,
+    Handed,
+    absorb,
     carried_acceleration,
+    gather_force,
     joint_efforts,
     motor_force,
+    shifted,
 )
 from pliant.tree.link import LinkConstants, LinkKind
 

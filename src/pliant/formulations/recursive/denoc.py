@@ -22,13 +22,11 @@ from pliant.errors import did_you_mean
 from pliant.formulations.recursive.newton_euler import collect
 from pliant.model.notebook import html_page
 from pliant.spatial.vectors import ZERO3, Matrix
-from pliant.tree.attachment import Acceleration, Wrench
-from pliant.tree.connection import carried_acceleration, joint_acceleration
+from pliant.tree.connection import Acceleration, Wrench, carried_acceleration, joint_acceleration
 from pliant.tree.passes import BEND, CONNECT
 
 if TYPE_CHECKING:
-    from pliant.tree.tree import Tree
-    from pliant.tree.views import TreeView
+    from pliant.tree.tree import Tree, TreeView
 
 Array = NDArray[np.float64]
 

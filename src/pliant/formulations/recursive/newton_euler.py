@@ -8,15 +8,18 @@ from __future__ import annotations
 from pliant.bodies.terms import FrameTerms
 from pliant.joints.kind import projected
 from pliant.spatial.vectors import Vector, add
-from pliant.tree.attachment import Acceleration, Wrench, gather_force, to_seat
 from pliant.tree.bordered import moved
 from pliant.tree.connection import (
+    Acceleration,
     Connection,
+    Wrench,
     carried_acceleration,
+    gather_force,
     joint_acceleration,
     joint_forces,
     joint_resistance,
     motor_force,
+    to_seat,
 )
 from pliant.tree.link import LinkConstants, LinkKind
 

@@ -10,7 +10,7 @@ from pliant.formulations.recursive.newton_euler import collect, inertial
 from pliant.spatial.scalars import is_zero
 from pliant.spatial.vectors import add, cross, subtract
 from pliant.tree.passes import BEND, CONNECT, connect_step
-from pliant.tree.views import TreeView
+from pliant.tree.tree import TreeView
 
 
 class NoInertiaError(ValueError):

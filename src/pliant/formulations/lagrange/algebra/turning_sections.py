@@ -1,6 +1,6 @@
 """How a frame turns with the deformed section it sits on: rotation, and angular velocity per unit rate, in symbols.
 
-The rotation is exact and the angular velocity its true derivative, as in ``pliant.spatial.attachment_rotation``.
+The rotation is exact and the angular velocity its true derivative, as in ``pliant.spatial.attitude``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""Forward dynamics through the whole mass matrix: composite bodies, then one factorisation of M.
+"""The methods that take the tree of links as it is.
 
-What Mohan & Saha call the non-recursive algorithm; its cost grows with the cube of the number of coordinates.
+``recursive``: articulated flexible bodies forward, Newton-Euler inverse, O(links) both. ``dense``: the whole mass
+matrix by composite bodies, then one factorisation of it; what Mohan & Saha call the non-recursive algorithm, whose
+cost grows with the cube of the number of coordinates.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pliant.algorithm import Algorithm, Traced
 from pliant.formulations.method import Method, Refusal
 from pliant.formulations.recursive.articulated import ldl, ldl_solve
-from pliant.formulations.recursive.recursions import INVERSE, NoInertiaError
+from pliant.formulations.recursive.recursions import FORWARD, INVERSE, NoInertiaError
 from pliant.spatial.vectors import Vector
 from pliant.tree.composite import mass_matrix
 from pliant.tree.link import LinkConstants
@@ -21,6 +23,23 @@ from pliant.tree.tree import Tree
 
 if TYPE_CHECKING:
     from pliant.mechanism import Mechanism
+
+
+class RecursiveMethod(Method):
+    """Mohan & Saha's and Briot & Khalil's recursions."""
+
+    name = "recursive"
+    closes_loops = True
+
+    @classmethod
+    def limits(cls, mechanism: Mechanism) -> None:
+        """There are none."""
+
+    def dynamics(self, what: Literal["forward", "inverse"]) -> Traced:
+        return Traced({"forward": FORWARD, "inverse": INVERSE}[what], lower(self.mechanism))
+
+
+# ---- forward dynamics through the whole mass matrix
 
 LARGEST = 40
 """Coordinates up to which the straight code of one factorisation is worth its compilation."""

@@ -8,11 +8,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from pliant.formulations.dual_screw.constants import DualConstants, DualSeat, LinearBody
-from pliant.formulations.dual_screw.kane import along, bend, own
-from pliant.formulations.dual_screw.placement import DualPlace, DualWrench, E, generalised, place, to_origin, to_section
+from pliant.formulations.dual_screw.dual_lowering import DualConstants, DualSeat, LinearBody
+from pliant.formulations.dual_screw.kane import (
+    DualPlace,
+    DualWrench,
+    E,
+    along,
+    bend,
+    generalised,
+    own,
+    place,
+    to_origin,
+    to_section,
+)
 from pliant.spatial import vectors as plain
-from pliant.spatial.dual_vectors import (
+from pliant.spatial.dual_numbers import (
     DualMatrix,
     DualVector,
     add,
