@@ -13,7 +13,7 @@ from pliant.engine.call.replay import ReplayEvaluator
 from pliant.engine.trace.rolled import whole
 from pliant.engine.trace.structure import structure_key
 from pliant.formulations.lagrange.code import evaluated as traced
-from pliant.formulations.lagrange.code.printed.evaluated import BIAS, ENERGY, FORWARD, INVERSE, MASS, FormCarrier
+from pliant.formulations.lagrange.code.evaluated import BIAS, ENERGY, FORWARD, INVERSE, MASS, FormCarrier
 from pliant.formulations.method import MethodError
 from pliant.formulations.recursive import recursions
 from pliant.formulations.robot_damping import damped

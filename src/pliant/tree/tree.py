@@ -1,4 +1,4 @@
-"""The tree of links that the recursions walk: order, coordinates, constants, and links as steps of algorithms see them."""
+"""The tree of links that the recursions walk: order, coordinates, constants, and a link as steps see it."""
 
 from __future__ import annotations
 
