@@ -16,7 +16,8 @@ from pliant.algorithm import Traced
 from pliant.dynamics import Dynamics
 from pliant.engine.call.calls import QuickCall, padded_rows
 from pliant.formulations.loops.loop_calls import LoopSlopes
-from pliant.tree.inertia_columns import COMPOSITES, mass_matrix_of, mass_plan
+from pliant.tree.columns import COLUMN
+from pliant.tree.inertia_columns import ARM_SIZE, COMPOSITES, MOMENTUM, mass_plan
 
 TOLERANCE = 1e-11
 """Of the largest entry: other operations, or the same contracted differently."""
@@ -226,6 +227,27 @@ def test_batches_of_frames_are_their_states(arm):
 
 
 # ---------------------------------------------------------------- matrices
+
+
+def mass_matrix_of(plan, flat):
+    """M (n, n) from the results of all links; the readable twin of the compiled step."""
+    n = len(plan.order)
+    M, F, N = np.zeros((n, n)), np.zeros((n, 3)), np.zeros((n, 3))
+    for arm, momenta, block, first_at, bends, columns, own, first, last in plan.rows.tolist():
+        mine = slice(first, first + own)
+        M[mine, mine] = flat[block : block + own * own].reshape(own, own)
+        F[mine], N[mine] = flat[momenta : momenta + MOMENTUM * own].reshape(own, 2, 3).swapaxes(0, 1)
+        for c in range(columns):
+            v, w = flat[arm + ARM_SIZE + COLUMN * c :][:COLUMN].reshape(2, 3)
+            i = plan.at[first_at + c]
+            # the link's own block is known; what its parent's bending moves is the link itself, too
+            taken = slice(first if c < bends else first + own, last)
+            M[i, taken] = M[taken, i] = F[taken] @ v + N[taken] @ w
+        carried = slice(first, last)
+        N[carried] += np.cross(flat[arm : arm + ARM_SIZE], F[carried])
+    out = np.zeros((n, n))
+    out[np.ix_(plan.order, plan.order)] = M
+    return out
 
 
 @pytest.mark.parametrize("name", ["pinned", "satellite", "prismatic", "branches-exponential"])

@@ -263,32 +263,3 @@ def slope_plan(tree: Tree) -> SlopePlan:
         for k, start in reversed([*enumerate(running(sizes[i])[:-1])])
     ]
     return SlopePlan(found.order, np.array(rows, dtype=np.int64))
-
-
-def force_slopes_of(plan: SlopePlan, flat: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-    """Derivatives (n, n) by q, v and a from the results of all links; the readable twin of the compiled step."""
-    n = len(plan.order)
-    by_q, by_v, by_a = (np.zeros((n, n)) for _ in range(3))
-    momenta, turned, from_q, from_v = np.zeros((n, 6)), np.zeros((n, 3)), np.zeros((n, 6)), np.zeros((n, 6))
-    for start, own, first, last in plan.rows.tolist():
-        carried = slice(first, last)
-        if own:
-            parts = np.split(flat[start + ARM_SIZE :], [6, 12, 18, 24, 27, 33, 39, 39 + WITHIN * own])
-            S, once, twice, momenta[first], turned[first], from_q[first], from_v[first], within, _ = parts
-            q_up, q_down, v_up, v_down, a_up = within.reshape(own, WITHIN).T
-            joint = slice(first, first + own)
-            by_q[carried, first] = turned[carried] @ once[3:] + momenta[carried] @ twice
-            by_v[carried, first] = turned[carried] @ S[3:] + momenta[carried] @ (2 * once)
-            by_q[joint, first] += q_down
-            by_v[joint, first] += v_down
-            by_q[first, carried], by_v[first, carried] = from_q[carried] @ S, from_v[carried] @ S
-            by_q[first, joint] += q_up
-            by_v[first, joint] += v_up
-            by_a[first, carried] = momenta[carried] @ S
-            by_a[first, joint] += a_up
-            by_a[carried, first] = by_a[first, carried]
-        arm = flat[start : start + ARM_SIZE]
-        for wrench in (momenta, from_q, from_v):
-            wrench[carried, 3:] += np.cross(arm, wrench[carried, :3])
-    across = np.ix_(np.argsort(plan.order), np.argsort(plan.order))
-    return tuple(matrix[across] for matrix in (by_q, by_v, by_a))

@@ -166,24 +166,3 @@ def mass_plan(tree: Tree) -> MassPlan:
         rows.append([*head, first[i], last[i]])
         at += [place[k] for k in columns[i]]
     return MassPlan(order, np.array(rows), np.array(at, dtype=np.int64))
-
-
-def mass_matrix_of(plan: MassPlan, flat: NDArray[np.float64]) -> NDArray[np.float64]:
-    """M (n, n) from the results of all links; the readable twin of the compiled step."""
-    n = len(plan.order)
-    M, F, N = np.zeros((n, n)), np.zeros((n, 3)), np.zeros((n, 3))
-    for arm, momenta, block, first_at, bends, columns, own, first, last in plan.rows.tolist():
-        mine = slice(first, first + own)
-        M[mine, mine] = flat[block : block + own * own].reshape(own, own)
-        F[mine], N[mine] = flat[momenta : momenta + MOMENTUM * own].reshape(own, 2, 3).swapaxes(0, 1)
-        for c in range(columns):
-            v, w = flat[arm + ARM_SIZE + COLUMN * c :][:COLUMN].reshape(2, 3)
-            i = plan.at[first_at + c]
-            # the link's own block is known; what its parent's bending moves is the link itself, too
-            taken = slice(first if c < bends else first + own, last)
-            M[i, taken] = M[taken, i] = F[taken] @ v + N[taken] @ w
-        carried = slice(first, last)
-        N[carried] += np.cross(flat[arm : arm + ARM_SIZE], F[carried])
-    out = np.zeros((n, n))
-    out[np.ix_(plan.order, plan.order)] = M
-    return out

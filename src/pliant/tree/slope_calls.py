@@ -51,7 +51,10 @@ def _shift(w: VectorStep, arm: Vectors, wrench: Vectors, lines: Vectors, place: 
 
 
 def _mass(lanes: int) -> str:
-    """out (size, size) = M; see ``mass_matrix_of``."""
+    """out (size, size) = M; see ``MassPlan``, and ``composite.mass_matrix`` for the same on any scalars.
+
+    It stands beside that because of the compiled mass matrices of chains in docs/performance.md.
+    """
     w = VectorStep("mass", MASS_ARGUMENTS, lanes)
     h, stride = w.held, w.held["stride"]
     lines = [w.row(h["momenta"], str(c), stride) for c in range(6)]
@@ -96,7 +99,7 @@ def _mass(lanes: int) -> str:
 
 
 def _force_slopes(lanes: int) -> str:
-    """by_q, by_v, by_a (size, size): slopes of the inverse dynamics of rigid links; see ``force_slopes_of``."""
+    """by_q, by_v, by_a (size, size): slopes of the inverse dynamics of rigid links; see ``SlopePlan``."""
     w = VectorStep("force_slopes", SLOPE_ARGUMENTS, lanes)
     h, n, stride = w.held, w.held["size"], w.held["stride"]
     lines = [w.row(h["wrenches"], str(c), stride) for c in range(WRENCH_LINES)]
