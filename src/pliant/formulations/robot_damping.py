@@ -108,7 +108,7 @@ def ratios_at(robot: Robot, q: Array) -> Array:
 
 
 def vibrations(mechanism: Mechanism, pose: Array | None = None) -> RobotModes:
-    """Of the straight robot in a pose, by default that of reference, with held motor angles and closed loops."""
+    """Vibrations of the straight robot in a pose, by default that of reference, motor angles held and loops closed."""
     from scipy.linalg import LinAlgError, eigh, svd
 
     K = mechanism.stiffness

@@ -50,7 +50,7 @@ def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
 
 
 def sparse_dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
-    """The same of a row that is mostly structural zeros."""
+    """Scalar product with a row that is mostly structural zeros: only what is not zero is multiplied."""
     out: Scalar = 0.0
     for x, y in zip(a, b, strict=True):
         if type(x) is not float or x:

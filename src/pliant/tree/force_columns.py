@@ -74,7 +74,7 @@ class MovingBody(NamedTuple):
     f: Six
 
     def about(self, arm: Vector) -> MovingBody:
-        """The same about a point from which the arm leads here."""
+        """The body about a point from which the arm leads here."""
         F, N = self.f
         D = plus(self.D, _skew_product(arm, self.p))
         return MovingBody(self.body.about(arm), self.p, D, (F, add(N, cross(arm, F))))

@@ -50,7 +50,7 @@ class FrozenBody(NamedTuple):
         return add(scale(self.mass, v), cross(w, self.h)), add(cross(self.h, v), times(self.C, w))
 
     def about(self, arm: Vector) -> FrozenBody:
-        """The same about a point from which the arm leads here."""
+        """The body about a point from which the arm leads here."""
         # C + [h] and [arm] crosswise + m (arm.arm - arm arm^T), the inertia of h and m at the arm
         both = add(scale(2.0, self.h), scale(self.mass, arm))
         along = dot(arm, both)

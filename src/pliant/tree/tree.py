@@ -78,7 +78,7 @@ class TreeView(LinkView):
 
     @property
     def parent_acceleration(self) -> Acceleration:
-        """Of the parent's frame; gravity is an acceleration of the base."""
+        """Acceleration of the parent's frame; gravity is an acceleration of the base."""
         if self.parent is None:
             return Acceleration([-g for g in self.gravity], list(ZERO3), [])
         a: Acceleration = self.parent.store["acceleration"]
@@ -153,7 +153,7 @@ class Tree:
     view: ClassVar[type[TreeView]] = TreeView
 
     def with_drag(self, drag: Array | None) -> Tree:
-        """The same tree, its coordinates damped by a matrix (n, n) that couples them."""
+        """This tree with its coordinates damped by a matrix (n, n) that couples them."""
         if drag is None:
             return self
         rows = [drag[link.own] for link in self.links]

@@ -43,7 +43,7 @@ class RootMap(NamedTuple):
     X: Jet
 
     def at(self, t: int) -> RootMap:
-        """That of one instant."""
+        """The map at one instant."""
         return RootMap(self.columns, (self.X[0][t : t + 1], self.X[1][t : t + 1], self.X[2][t : t + 1]))
 
 
@@ -174,7 +174,7 @@ class AppliedLoads:
     efforts: Mapping[int, Floats] = field(default_factory=dict)
 
     def at(self, t: int) -> AppliedLoads:
-        """Those of one instant."""
+        """The loads of one instant."""
         wrenches = tuple((end, w[t : t + 1]) for end, w in self.wrenches)
         return AppliedLoads(wrenches, {k: x[t : t + 1] for k, x in self.efforts.items()})
 

@@ -55,7 +55,7 @@ class NominalForces(NamedTuple):
     ends: list[Floats]
 
     def at(self, t: int) -> NominalForces:
-        """Those of one instant."""
+        """The forces of one instant."""
         return NominalForces(*([x[t : t + 1] for x in part] for part in self))
 
 

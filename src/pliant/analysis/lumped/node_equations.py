@@ -238,7 +238,7 @@ class LinkEquations:
         return int(self.M.shape[0])
 
     def dense(self) -> DenseLink:
-        """The same constants as full matrices."""
+        """The constants of the link as full matrices."""
         return DenseLink(
             self.M.toarray(),
             self.D.toarray(),

@@ -45,12 +45,12 @@ class RelativeMotion(NamedTuple):
     p_ddot: Floats
 
     def at(self, t: int) -> RelativeMotion:
-        """That of one instant."""
+        """The motion at one instant."""
         return RelativeMotion(*(x[t : t + 1] for x in self))
 
 
 class LinkMotion(NamedTuple):
-    """Of a link frame: pose in the base, twist and acceleration in link axes (times, 3), gravity's pull included.
+    """Motion of a link frame: pose in the base; twist, acceleration and pull of gravity in link axes (times, 3).
 
     relative  to the parent
     """
@@ -64,7 +64,7 @@ class LinkMotion(NamedTuple):
     relative: RelativeMotion
 
     def at(self, t: int) -> LinkMotion:
-        """That of one instant."""
+        """The motion at one instant."""
         R, p, v, w, w_dot, a = (x[t : t + 1] for x in self[:6])
         return LinkMotion(R, p, v, w, w_dot, a, self.relative.at(t))
 

@@ -245,7 +245,7 @@ class PathSolution:
 
     @property
     def efforts(self) -> Floats:
-        """Of the drives (N, inputs), N m or N."""
+        """Efforts of the drives (N, inputs), N m or N."""
         return self.reactions().efforts
 
 

@@ -126,7 +126,7 @@ class DualLink(TreeLink):
 
     @property
     def numbers(self) -> DualConstants:  # type: ignore[override]
-        """The same."""
+        """The constants that the steps read; here they are lists already."""
         return self.constants
 
 

@@ -357,7 +357,7 @@ class Equations:
     # ---- other numbers
 
     def with_values(self, values: Mapping[str, float]) -> Equations:
-        """The same equations with other values of some constants.
+        """These equations with other values of some constants.
 
         Lengths and masses of links that bend are refused: the integrals over their shapes were taken with them.
         """
@@ -369,7 +369,7 @@ class Equations:
         return replace(self, table=table)
 
     def with_numbers(self, keep: Iterable[str] = ()) -> Equations:
-        """The same equations with numbers instead of constants, but for those that are kept."""
+        """These equations with numbers instead of constants, but for those that are kept."""
         kept = {keep} if isinstance(keep, str) else set(keep)
         self._must_be_known(kept, {c.name for c in self.constants})
         numbers = {v: c.value for v, c in self.table.items() if c.name not in kept}

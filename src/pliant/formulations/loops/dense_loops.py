@@ -189,7 +189,7 @@ class DenseLoops(Loops):
         return self._multipliers(q, v, a, f, list(range(len(self.rows))))
 
     def kept_multipliers(self, q: Floats, v: Floats, a: Floats, f: Floats) -> Floats:
-        """The same forces without any along redundant rows, as the accelerations are computed."""
+        """Forces of the closures (rows,) with none along redundant rows, as the accelerations are computed."""
         out, kept = np.zeros(len(self.rows)), self.kept_at(q)
         out[kept] = self._multipliers(q, v, a, f, kept)
         return out
@@ -202,7 +202,7 @@ class DenseLoops(Loops):
         return out
 
     def multipliers_beside_drives(self, q: Floats, v: Floats, a: Floats, f: Floats) -> Floats:
-        """The same where f has no efforts of the drives: they give what the motion needs.
+        """Forces of the closures (rows,) where f has no efforts of the drives: these give what the motion needs.
 
         Where efforts and closures can take turns, both stay small.
         """

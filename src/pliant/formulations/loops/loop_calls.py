@@ -91,7 +91,7 @@ class LoopSlopes:
         self.call.guard(self.call.sparse(-np.eye(r), reciprocals), -1.0 / least, inverse[0])
 
     def _multipliers(self, inverse: Floats, missing: Floats) -> Floats:
-        """Of the rows that are used, in a vector like q: there are never more of them."""
+        """Multipliers of the rows that are used, in a vector like q: there are never more of them."""
         n, r, lanes = self.n, len(self.kept), jit.lanes()
         every = np.arange(n)
         column = self.call.entries(n * lanes, every * lanes, every, np.ones(1), missing).reshape(n, lanes)

@@ -115,7 +115,7 @@ class Rows(NamedTuple):
     is_last: bool = False
 
     def to_the_end(self) -> Rows:
-        """The same rows as long as they are independent at all, where no others serve better."""
+        """Rows that serve as long as they are independent at all, where no others serve better."""
         return Rows(self.kept, tuple(SINGULAR / FAINT * x for x in self.least), is_last=True)
 
 
@@ -211,7 +211,7 @@ class Loops(ABC):
 
     @abstractmethod
     def largest_gap(self, q: Floats) -> float:
-        """Of all rows, relative to the size of the robot (or in radians)."""
+        """The largest gap of all rows, relative to the size of the robot (or in radians)."""
 
     @abstractmethod
     def slipping(self, q: Floats, v: Floats, tolerance: float) -> str | None:
@@ -223,7 +223,7 @@ class Loops(ABC):
 
     @abstractmethod
     def least_condition(self, moving: Sequence[int]) -> float:
-        """The same around the reference pose, where it is least, with all coordinates held but the moving ones."""
+        """The least condition number around the reference pose, with all coordinates held but the moving ones."""
 
     # ---- states on the loops
 
@@ -245,7 +245,7 @@ class Loops(ABC):
 
     @abstractmethod
     def stabilised(self) -> Loops:
-        """The same loops with gaps that decay in ``forward`` and ``inverse`` (Baumgarte), for simulations."""
+        """These loops with gaps that decay in ``forward`` and ``inverse`` (Baumgarte), for simulations."""
 
     # ---- dynamics
 
@@ -259,7 +259,7 @@ class Loops(ABC):
 
     @abstractmethod
     def elimination(self, driven: tuple[int, ...] = ()) -> Elimination:
-        """The same ready to run."""
+        """``traced_forward`` compiled, with the least pivots with which its results are good."""
 
     @abstractmethod
     def rows_at(self, q: Floats) -> Rows:
@@ -340,7 +340,7 @@ class Loops(ABC):
 
     @abstractmethod
     def multipliers_beside_drives(self, q: Floats, v: Floats, a: Floats, f: Floats) -> Floats:
-        """The same where f has no efforts of the drives: they give what the motion needs."""
+        """Forces of the closures (rows,) where f has no efforts of the drives: these give what the motion needs."""
 
     @abstractmethod
     def closing_wrenches(self, q: Floats, multipliers: Floats) -> list[tuple[str, Floats]]:
@@ -348,7 +348,7 @@ class Loops(ABC):
 
     @abstractmethod
     def kept_multipliers(self, q: Floats, v: Floats, a: Floats, f: Floats) -> Floats:
-        """The same forces without any along redundant rows, as the accelerations are computed."""
+        """Forces of the closures (rows,) with none along redundant rows, as the accelerations are computed."""
 
     @abstractmethod
     def closing_stiffness(self, q: Floats, multipliers: Floats) -> Floats:

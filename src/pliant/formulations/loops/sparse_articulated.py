@@ -365,7 +365,7 @@ class SparseArticulated:
 
 
 def with_turns(c: Connection) -> Connection:
-    """The same connection; a rotation that is a turn about one axis is written as such."""
+    """A connection whose rotation, where it is a turn about one axis, is written as such."""
     if c.rotation.matrix is None or (turn := as_turn(c.rotation.matrix)) is None:
         return c
     return c._replace(rotation=FactoredRotation(None, [turn]))

@@ -78,7 +78,7 @@ if TYPE_CHECKING:
 
 
 def attitude_coordinates(member: Member, own: LinkNames) -> list[Coordinate]:
-    """Those of a joint that turns any way: the shifts of a free one, then the rotation vector."""
+    """Coordinates of a joint that turns any way: the shifts of a free joint, then the rotation vector."""
     out = []
     for robot_name in member.coordinates[: len(member.coordinates) - member.body.size]:
         letter = robot_name.rpartition(".")[2]
@@ -91,7 +91,7 @@ def attitude_coordinates(member: Member, own: LinkNames) -> list[Coordinate]:
 
 
 def elastic_coordinates(member: Member, own: LinkNames) -> list[Coordinate]:
-    """Those of a member's body."""
+    """Elastic coordinates of a member's body, with their symbols and units."""
     out = []
     names = member.coordinates[len(member.coordinates) - member.body.size :]
     for name, robot_name in zip(member.body.names, names, strict=True):

@@ -278,7 +278,7 @@ def latex_symbol_to_mathml(latex: str) -> str:
 
 
 def to_sympy(node: Factor | Product) -> Any:
-    """The same as a SymPy expression."""
+    """An expression as SymPy has it."""
     import sympy
 
     match node:
