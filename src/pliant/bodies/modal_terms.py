@@ -13,7 +13,7 @@ from pliant.algorithm import Role
 from pliant.bodies.terms import Bias, Blocks, FrameTerms, Spin
 from pliant.spatial.attitude import MAPS, Turn
 from pliant.spatial.scalars import Scalar, is_zero
-from pliant.spatial.structural_zeros import Nothing
+from pliant.spatial.structural_zeros import StructuralZeros
 from pliant.spatial.vectors import (
     ZERO3,
     Matrix,
@@ -166,7 +166,7 @@ def inertia_gradients(body: ModalTerms, q_e: Vector) -> list[Matrix]:
         N = [list(row) for row in I_re]
         for i, q in enumerate(q_e):
             I_ee = body.I_ee[i][k]
-            if type(I_ee) is Nothing:
+            if type(I_ee) is StructuralZeros:
                 continue
             for a in range(3):
                 for b in range(3):
@@ -181,7 +181,7 @@ def _coupled(body: ModalTerms, k: int) -> list[tuple[int, Vector]]:
     return [
         (i, row[k])
         for i, row in enumerate(body.lam)
-        if type(row[k]) is not Nothing and not all(is_zero(x) for x in row[k])
+        if type(row[k]) is not StructuralZeros and not all(is_zero(x) for x in row[k])
     ]
 
 

@@ -60,21 +60,21 @@ def _mass(lanes: int) -> str:
     lines = [w.row(h["momenta"], str(c), stride) for c in range(6)]
     with w.repeat(h["links"]) as k:
         row = w.imul(k, len(MASS_ROW))
-        told = {name: w.integer(h["table"], w.iadd(row, i)) for i, name in enumerate(MASS_ROW)}
-        first, last, own = told["first"], told["last"], told["own"]
+        entry = {name: w.integer(h["table"], w.iadd(row, i)) for i, name in enumerate(MASS_ROW)}
+        first, last, own = entry["first"], entry["last"], entry["own"]
         with w.repeat(own) as o:
-            source = w.at(h["flat"], w.iadd(told["momenta"], w.imul(o, 6)))
+            source = w.at(h["flat"], w.iadd(entry["momenta"], w.imul(o, 6)))
             for c, line in enumerate(lines):
                 w.write(w.read(source, c), line, w.iadd(first, o))
-            block = w.at(h["flat"], w.iadd(told["block"], w.imul(o, own)))
+            block = w.at(h["flat"], w.iadd(entry["block"], w.imul(o, own)))
             target = w.row(h["upper"], w.iadd(first, o), stride)
             with w.repeat(own) as e:
                 w.write(w.read(block, e), target, w.iadd(first, e))
-        with w.repeat(told["columns"]) as number_of:
-            column = w.at(h["flat"], w.iadd(w.iadd(told["arm"], 3), w.imul(number_of, 6)))
+        with w.repeat(entry["columns"]) as number_of:
+            column = w.at(h["flat"], w.iadd(w.iadd(entry["arm"], 3), w.imul(number_of, 6)))
             rates = [w.wide(w.read(column, i)) for i in range(6)]
-            target = w.row(h["upper"], w.integer(h["at"], w.iadd(told["at"], number_of)), stride)
-            is_bend = w.iless(number_of, told["bends"])
+            target = w.row(h["upper"], w.integer(h["at"], w.iadd(entry["at"], number_of)), stride)
+            is_bend = w.iless(number_of, entry["bends"])
             begin = w.let(f"select i1 {is_bend}, i64 {first}, i64 {w.iadd(first, own)}")
 
             def take(place: str, mask: str, rates: Vectors = rates, target: str = target) -> None:
@@ -82,7 +82,7 @@ def _mass(lanes: int) -> str:
                 w.put_some(w.dot(rates, taken), w.at(target, place), mask)
 
             w.between(begin, last, take)
-        a = [w.wide(w.read(h["flat"], w.iadd(told["arm"], i))) for i in range(3)]
+        a = [w.wide(w.read(h["flat"], w.iadd(entry["arm"], i))) for i in range(3)]
 
         def shift(place: str, mask: str, a: Vectors = a) -> None:
             _shift(w, a, [w.get(w.t, w.at(line, place)) for line in lines], lines[3:], place, mask)
@@ -106,9 +106,9 @@ def _force_slopes(lanes: int) -> str:
     matrices = [w.row(h["halves"], w.imul(n, k), stride) for k in range(HALVES)]
     with w.repeat(h["links"]) as k:
         row = w.imul(k, len(SLOPES_ROW))
-        told = {name: w.integer(h["table"], w.iadd(row, i)) for i, name in enumerate(SLOPES_ROW)}
-        first, last = told["first"], told["last"]
-        link = w.at(h["flat"], told["arm"])
+        entry = {name: w.integer(h["table"], w.iadd(row, i)) for i, name in enumerate(SLOPES_ROW)}
+        first, last = entry["first"], entry["last"]
+        link = w.at(h["flat"], entry["arm"])
         arm = [w.wide(w.read(link, i)) for i in range(3)]
         joint = w.at(link, 3)
 
@@ -120,9 +120,9 @@ def _force_slopes(lanes: int) -> str:
                 _shift(w, arm, wrench, lines[start + 3 : start + 6], place, mask)
             return [momenta, turned, from_q, from_v]
 
-        with w.when(w.iless(told["own"], "1")):
+        with w.when(w.iless(entry["own"], "1")):
             w.between(first, last, carry)
-        with w.when(w.iless("0", told["own"])):
+        with w.when(w.iless("0", entry["own"])):
             for c, line in enumerate(lines):
                 w.write(w.read(joint, 18 + c), line, first)
             S, once, twice = ([w.wide(w.read(joint, start + i)) for i in range(6)] for start in (0, 6, 12))
@@ -143,7 +143,7 @@ def _force_slopes(lanes: int) -> str:
 
             w.between(first, last, take)
             within = w.at(joint, 18 + WRENCH_LINES)
-            with w.repeat(told["own"]) as k:
+            with w.repeat(entry["own"]) as k:
                 for number_of, target in enumerate(targets):
                     w.increase(target, w.iadd(first, k), w.read(within, w.iadd(w.imul(k, HALVES), number_of)))
     with w.repeat(n) as line:

@@ -25,7 +25,7 @@ from pliant.engine.trace.known_patterns import (
     row_of,
 )
 from pliant.engine.trace.tape import Node
-from pliant.spatial.structural_zeros import Nothing, nothing
+from pliant.spatial.structural_zeros import StructuralZeros, structural_zeros
 
 if TYPE_CHECKING:
     from pliant.algorithm import Carrier
@@ -94,7 +94,7 @@ class Alike(Sequence[Any]):
         return Alike(self.first, self.number, self.stride, f)
 
 
-_KEPT = frozenset((float, Plain, Nothing))
+_KEPT = frozenset((float, Plain, StructuralZeros))
 """What is handed on as it is."""
 
 
@@ -129,7 +129,7 @@ def freeze(tree: Any) -> Any:
     """A hashable image of a pattern."""
     if type(tree) is Plain:
         return tree.frozen
-    if type(tree) is Nothing:
+    if type(tree) is StructuralZeros:
         return ("zeros", *tree.shape)
     if type(tree) is Sparse:
         return ("sparse", len(tree), *((k, freeze(tree[k])) for k in tree.places))
@@ -241,12 +241,12 @@ def split_constants(constants: Any) -> ConstantsPattern:
                     for name, x in zip(node._fields, node, strict=True)
                 )
             )
-        if type(node) is Nothing:
+        if type(node) is StructuralZeros:
             return node
         if not isinstance(node, list):
             return rule(node)
         if node and type(node[0]) is float and not any(node):
-            return nothing(len(node))
+            return structural_zeros(len(node))
         if rule == shared and len(node) >= LONG_LIST:
             rule = alone
         if len(node) >= LONG_LIST and (places := _few_places(node)) is not None:
@@ -267,7 +267,7 @@ def _few_places(node: list[Any]) -> list[int] | None:
     if type(node[0]) is float:
         places = [k for k, x in enumerate(node) if x]
     else:
-        places = [k for k, x in enumerate(node) if type(x) is not Nothing]
+        places = [k for k, x in enumerate(node) if type(x) is not StructuralZeros]
     return places if places and 2 * len(places) < len(node) else None
 
 

@@ -180,7 +180,7 @@ STARTS = 16
 """Other positions of passive joints from which an assembly is tried where the guess fails."""
 
 SMALLER = 0.99
-"""Part of the smallest gap so far from which on another attempt is told instead."""
+"""Part of the smallest gap so far from which on another attempt is reported instead."""
 
 FIRST_STEP, LEAST_STEP, LONGEST = 0.25, 1e-4, 0.5
 """Parts of the way on which held joints are led, and the scaled change that is no jump to another assembly mode."""

@@ -311,7 +311,7 @@ PASSIVE, ELASTIC, ACTUATED = 1.0, 1e-3, 1e-6
 
 
 def preferences(mechanism: Mechanism) -> NDArray[np.float64]:
-    """How gladly each coordinate is taken as dependent."""
+    """Preference of each coordinate to be dependent, larger first."""
     weights = np.full(mechanism.size, ELASTIC)
     weights[mechanism.joints] = PASSIVE
     for member in mechanism.driven_members:

@@ -371,11 +371,11 @@ class _Builder:
             self._shift(own, "o", joint.p_PJ, "the place of the joint", steps)
             direction = self._fixed_turn(direction, joint.R_PJ, own, "gamma", r"\gamma", "placement", steps)
         motions = joint.kind.elementary(joint.parameters) or []
-        for robot_name, told in zip(member.coordinates, joint.kind.coordinates if motions else (), strict=False):
-            letter = "theta" if told.unit == "rad" else f"d{told.suffix.removeprefix('.')}"
+        for robot_name, each in zip(member.coordinates, joint.kind.coordinates if motions else (), strict=False):
+            letter = "theta" if each.unit == "rad" else f"d{each.suffix.removeprefix('.')}"
             latex, mark = (r"\theta", "") if letter == "theta" else (letter[0], letter[1:])
-            number, meaning = own.number, f"{told.word} of joint '{joint.name}'"
-            symbol = Coordinate(robot_name, f"{letter}_{number}", f"{latex}_{{{mark}{number}}}", told.unit, meaning)
+            number, meaning = own.number, f"{each.word} of joint '{joint.name}'"
+            symbol = Coordinate(robot_name, f"{letter}_{number}", f"{latex}_{{{mark}{number}}}", each.unit, meaning)
             coordinates.append(self.names.coordinate(symbol))
         for motion in motions:
             axis = whole(joint.axis) if motion.axis is None else np.eye(3)[motion.axis]

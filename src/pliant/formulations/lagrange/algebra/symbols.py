@@ -300,7 +300,7 @@ def latex_index(name: str) -> str:
 
 
 def command(letter: str) -> str:
-    """The command of a Greek letter; other letters are told by their number."""
+    """The command of a Greek letter; other letters are written by their number."""
     words = unicodedata.name(letter, "").replace("LAMDA", "LAMBDA").split()
     last = words[-1] if words else ""
     if words[:2] == ["GREEK", "SMALL"] and last.lower() in GREEK:

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from pliant.spatial.structural_zeros import Nothing, filled, nested, nothing
+from pliant.spatial.structural_zeros import StructuralZeros, filled, nested, structural_zeros
 
 
 def banded(*shape):
@@ -30,8 +30,8 @@ def test_lists_are_those_of_the_array(a):
 
 def test_zeros_are_one_object_and_stay_zero():
     empty = nested(banded(6, 6, 3, 3))
-    assert type(empty[0][0]) is Nothing
-    assert empty[0][0] is empty[5][2] is nothing(3, 3)
-    assert pickle.loads(pickle.dumps(empty))[0][0] is nothing(3, 3)
+    assert type(empty[0][0]) is StructuralZeros
+    assert empty[0][0] is empty[5][2] is structural_zeros(3, 3)
+    assert pickle.loads(pickle.dumps(empty))[0][0] is structural_zeros(3, 3)
     with pytest.raises(TypeError, match="shared"):
         empty[0][0][0] = [1.0, 1.0, 1.0]
