@@ -9,7 +9,7 @@ from pliant.formulations.lumped_fe.elastic_motion import static
 from pliant.formulations.lumped_fe.frequencies import natural_frequencies
 from pliant.formulations.lumped_fe.model import LumpedModel
 from pliant.formulations.lumped_fe.recovery import ElasticState, frame_displacement
-from pliant.model.rigid_twin import rigid_twin
+from pliant.model.description.rigid_twin import rigid_twin
 
 SAME = 1e-9
 """Relative: the same matrices up to rounding."""

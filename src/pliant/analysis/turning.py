@@ -15,7 +15,7 @@ from pliant.formulations.lumped_fe.frequencies import turning_frequencies
 from pliant.formulations.lumped_fe.model import LumpedModel
 
 if TYPE_CHECKING:
-    from pliant.model.robot import Robot
+    from pliant.model.description.robot import Robot
 
 Floats = NDArray[np.float64]
 

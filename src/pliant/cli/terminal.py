@@ -21,7 +21,7 @@ PAGE_WIDTH = 110
 
 def robot_names(beginning: str) -> list[str]:
     """Bundled robots that begin so, for the completion of a shell."""
-    from pliant.model.library import robots
+    from pliant.model.readers.library import robots
 
     return [name for name, _ in robots() if name.startswith(beginning)]
 

@@ -14,7 +14,7 @@ from pliant.errors import ModelError, did_you_mean, show
 from pliant.model.element import Element, FrozenDict
 
 if TYPE_CHECKING:
-    from pliant.model.robot import Robot
+    from pliant.model.description.robot import Robot
 
 Steps = tuple[str, ...]
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.dynamics import Dynamics
-from pliant.model.library import load
-from pliant.model.robot import Robot
+from pliant.model.description.robot import Robot
+from pliant.model.readers.library import load
 from pliant.pictures.canvas import save
 from pliant.results.plots import lines
 from pliant.results.result import Result

@@ -20,7 +20,7 @@ from pliant.analysis.zeros import zeros
 from pliant.dynamics import Dynamics
 from pliant.formulations.lagrange.equations import Equations, equations
 from pliant.model import Family, Joint, Link, Rigid, Robot
-from pliant.model.library import load
+from pliant.model.readers.library import load
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -23,7 +23,7 @@ from pliant.formulations.lumped_fe.recovery import ElasticState, frame_displacem
 from pliant.formulations.lumped_fe.rigid_path import frame_positions
 from pliant.formulations.lumped_fe.skeleton import JointMotion
 from pliant.formulations.lumped_fe.successive import lowest_frequency, reactions_along, step_times
-from pliant.model.rigid_twin import rigid_twin
+from pliant.model.description.rigid_twin import rigid_twin
 from pliant.results.result import Result
 from pliant.simulation.node_loads import node_loads
 from pliant.simulation.outputs import Outputs

@@ -13,7 +13,7 @@ from pliant.formulations.lumped_fe.frequencies import natural_frequencies
 from pliant.formulations.lumped_fe.model import LumpedModel
 from pliant.formulations.method import MethodError
 from pliant.formulations.methods import METHODS
-from pliant.model.library import robots
+from pliant.model.readers.library import robots
 from pliant.verification.claims import Claim
 from pliant.verification.robots import Floats, beam_robot, state
 

@@ -20,7 +20,7 @@ from pliant.spatial.vectors import Vector
 if TYPE_CHECKING:
     from pliant.bodies.modal_body import Array
     from pliant.mechanism import Mechanism
-    from pliant.model.robot import Robot
+    from pliant.model.description.robot import Robot
 
 
 class FormKind(NamedTuple):

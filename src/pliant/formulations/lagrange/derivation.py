@@ -14,7 +14,7 @@ from pliant.formulations.lagrange.series import Algebra, TooLargeError
 
 if TYPE_CHECKING:
     from pliant.mechanism import Mechanism
-    from pliant.model.robot import Robot
+    from pliant.model.description.robot import Robot
 
 MOST_TERMS = 40_000
 """Terms of M and D together: about ten seconds of work, and some hundred pages."""

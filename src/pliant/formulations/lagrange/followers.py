@@ -17,7 +17,7 @@ from pliant.formulations.lagrange.sections import variables_of
 from pliant.formulations.lagrange.series import Series
 
 if TYPE_CHECKING:
-    from pliant.model.ties import Tie
+    from pliant.model.description.ties import Tie
 
 
 def tie_followers(chain: BodyChain, ties: Mapping[str, Tie], links: Mapping[str, LinkNames]) -> None:

@@ -57,8 +57,8 @@ from pliant.formulations.lagrange.shortening import ShortenedInertia, shortened_
 from pliant.mechanism import Mechanism, Member, MemberJoint, Part
 
 if TYPE_CHECKING:
-    from pliant.model.links import Link
-    from pliant.model.robot import Robot
+    from pliant.model.description.links import Link
+    from pliant.model.description.robot import Robot
 
 TipRotation = Literal["slope", "chord"]
 

@@ -12,7 +12,7 @@ from pliant.formulations.method import Method, MethodError
 
 if TYPE_CHECKING:
     from pliant.mechanism import Mechanism
-    from pliant.model.robot import Robot
+    from pliant.model.description.robot import Robot
     from pliant.tree.tree import Tree
 
 

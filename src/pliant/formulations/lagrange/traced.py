@@ -24,7 +24,7 @@ from pliant.spatial.vectors import Matrix, Vector, dot, zeros
 
 if TYPE_CHECKING:
     from pliant.mechanism import Mechanism
-    from pliant.model.robot import Robot
+    from pliant.model.description.robot import Robot
 
 MOST_EVALUATED_TERMS = 20_000
 """Terms of M and D, as estimated: ten thousand operations, and a second or two of compiling."""

@@ -26,9 +26,9 @@ from pliant.errors import ModelError
 from pliant.formulations.lumped_fe.node_matrices import NodeBodies, block_diagonal, tilde
 
 if TYPE_CHECKING:
-    from pliant.model.beams import Beam
-    from pliant.model.links import Link
-    from pliant.model.robot import Robot
+    from pliant.model.description.beams import Beam
+    from pliant.model.description.links import Link
+    from pliant.model.description.robot import Robot
 
 Floats = NDArray[np.float64]
 

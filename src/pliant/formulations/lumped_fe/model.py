@@ -26,9 +26,9 @@ from pliant.formulations.lumped_fe.requests import require_count, require_word
 from pliant.formulations.lumped_fe.skeleton import JointMotion, LinkMotion, Skeleton
 from pliant.formulations.lumped_fe.system import LinkEquations, Matrices, MatrixSum, congruence, local_map
 from pliant.mechanism import assemble
-from pliant.model.library import load
-from pliant.model.rigid_twin import rigid_twin
-from pliant.model.robot import Robot
+from pliant.model.description.rigid_twin import rigid_twin
+from pliant.model.description.robot import Robot
+from pliant.model.readers.library import load
 
 FULL_SIZE = 250
 """Robots of more displacements are assembled in sparse matrices."""
