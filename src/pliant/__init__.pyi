@@ -8,6 +8,7 @@ from pliant.analysis.equilibrium import Equilibrium as Equilibrium
 from pliant.analysis.equilibrium import equilibrium as equilibrium
 from pliant.analysis.linearise import LinearModel as LinearModel
 from pliant.analysis.linearise import linearise as linearise
+from pliant.analysis.linearise import zeros as zeros
 from pliant.analysis.load_path import LoadPath as LoadPath
 from pliant.analysis.load_path import load_path as load_path
 from pliant.analysis.modes import ModeSet as ModeSet
@@ -17,7 +18,6 @@ from pliant.analysis.sensitivity import force_sensitivity as force_sensitivity
 from pliant.analysis.statics import NoEquilibriumError as NoEquilibriumError
 from pliant.analysis.turning import SpeedFrequencies as SpeedFrequencies
 from pliant.analysis.turning import frequencies_over_speed as frequencies_over_speed
-from pliant.analysis.zeros import zeros as zeros
 from pliant.bodies.build import build_body as build_body
 from pliant.bodies.carried import carried as carried
 from pliant.bodies.modal_body import Attachment as Attachment

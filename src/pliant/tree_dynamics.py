@@ -155,7 +155,7 @@ class TreeDynamics:
 
     def count(self, traced: Traced) -> Operations:
         """Arithmetic operations of one evaluation."""
-        from pliant.engine.trace.rolled import counted
+        from pliant.engine.trace.roller import counted
 
         return counted(*traced)
 

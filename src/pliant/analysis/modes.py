@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from pliant.analysis.equilibrium import resting, settle
 from pliant.analysis.limits import state_limits, tell
+from pliant.analysis.linearise import Tangent, tangent
 from pliant.analysis.statics import Loads, is_symmetric, wrenches
-from pliant.analysis.tangent import Tangent, tangent
 from pliant.analysis.vibrations import complex_vibrations, rigid_motions, vibrations
 from pliant.errors import did_you_mean
 from pliant.model.notebook import html_page, made_by

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pliant.analysis.linearise import linearise
+from pliant.analysis.linearise import linearise, zeros
 from pliant.analysis.modes import vibration_modes
-from pliant.analysis.zeros import zeros
 from pliant.dynamics import Dynamics
 from pliant.model.description.robot import Robot
 from pliant.model.readers.library import load

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from pliant.engine.call.border import CONTEXT, GIVEN, RESULT, border_ir, flags_of, interpreter, items_of
 from pliant.engine.call.evaluator import FIRST_INPUT, Evaluator, aligned, aligned_parts, stored
-from pliant.engine.call.matrix_steps import MATRICES
-from pliant.engine.call.steps import SMALL, StepLibrary
+from pliant.engine.call.steps import MATRICES, SMALL, StepLibrary
 from pliant.engine.compile import jit
 from pliant.engine.compile.lanes import padded
 from pliant.engine.compile.module import ATTRIBUTES

@@ -10,8 +10,12 @@ import hashlib
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pliant.algorithm import Role
 from pliant.engine.trace.known_patterns import (
@@ -427,3 +431,27 @@ def _losses(pattern: Any) -> frozenset[int]:
         return frozenset()
     own = (slots(getattr(pattern, name)) for name, role in _roles(pattern).items() if role == "loss")
     return frozenset().union(*own, *(_losses(part) for part in pattern))
+
+
+_NUMBERS: WeakKeyDictionary[Carrier, NDArray[np.float64]] = WeakKeyDictionary()
+
+
+def constants_of(tree: Carrier) -> NDArray[np.float64]:
+    """The numbers, in an array of the caller's own; every program of a tree asks for them."""
+    if tree not in _NUMBERS:
+        _NUMBERS[tree] = np.fromiter(chain.from_iterable(split.values for split in split_tree(tree)), dtype=float)
+    return _NUMBERS[tree].copy()
+
+
+def numbers_of(tree: Carrier) -> tuple[float, ...]:
+    """The same as a key."""
+    return tuple(constants_of(tree).tolist())
+
+
+def constants_from(tree: Carrier, numbers: Sequence[Any]) -> list[Any]:
+    """The constants of every link with other values, or traced ones: all of the numbers in their order."""
+    out, start = [], 0
+    for split in split_tree(tree):
+        out.append(from_slots(split.pattern, numbers[start : start + len(split.values)].__getitem__))
+        start += len(split.values)
+    return out
