@@ -242,7 +242,7 @@ class TreeDynamics:
         return self._mass(q, self._nothing, self._nothing) if fast is None else fast
 
     def recentred(self, q: States, v: States) -> tuple[Floats, Floats]:
-        """The same state (n,) with rotation vectors no longer than half a turn; simulations do so between steps.
+        """A state (n,) with rotation vectors no longer than half a turn; simulations do so between steps.
 
         Joints with springs keep theirs: a spring counts turns.
         """
@@ -426,7 +426,7 @@ class TreeDynamics:
         return paths(self._framed)
 
     def _kinematics(self, algorithm: Algorithm, variant: Variant = "") -> Function:
-        """Of all links and frames; the same for all methods."""
+        """Kinematics of all links and frames, shared by all methods."""
         traced = Traced(algorithm, self._framed)
         return Function(traced, self.labels, self._nothing, compiled=self.compiled, variant=variant)
 

@@ -165,7 +165,7 @@ def replaced(node: Any, steps: Steps, value: Any, path: str) -> Any:
 
 
 def _copied(node: Any, steps: Steps, value: Any, path: str) -> Any:
-    """The same with copies that nothing checks."""
+    """Copies of the parts along a path, with a new value at its end; nothing checks them."""
     if not steps:
         return value
     inner, taken = inside(node, steps, path)

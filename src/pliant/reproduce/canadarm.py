@@ -122,7 +122,7 @@ def _figure_5(run: Result, path: Path) -> None:
 
 
 def compare(study: Study, name: str) -> Comparison:
-    """The same study and integrator with both solutions."""
+    """Run one study with one integrator and both solutions of the equations of motion."""
     integrator = study.integrator.with_changes(**SETTINGS[name])
     own = study.with_changes(integrator=integrator)
     recursive = run_study(own, Dynamics(own.robot))

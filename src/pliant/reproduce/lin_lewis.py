@@ -131,12 +131,12 @@ class OneLink:
 
     @property
     def eigenvalues(self) -> Floats:
-        """Of [M^-1]_FF U_FF, the rigid coordinate kept: what the paper prints."""
+        """Eigenvalues of [M^-1]_FF U_FF, the rigid coordinate kept: what the paper prints."""
         return _sorted_eigenvalues(np.linalg.inv(self.M)[1:, 1:] @ self.U[1:, 1:])
 
     @property
     def literal(self) -> Floats:
-        """Of M_FF^-1 U_FF, as the text of the paper describes it."""
+        """Eigenvalues of M_FF^-1 U_FF, as the text of the paper describes it."""
         return _sorted_eigenvalues(np.linalg.solve(self.M[1:, 1:], self.U[1:, 1:]))
 
 

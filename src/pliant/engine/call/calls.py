@@ -119,7 +119,7 @@ class QuickCall:
     def entries(
         self, rows: int, row: Places, column: Places, value: NDArray[Any], x: Operand, start: Operand | None = None
     ) -> Floats:
-        """The same with a matrix by its entries."""
+        """Product with a sparse matrix that is given by its entries."""
         y = aligned(rows)
         tables = {"row": row.astype(np.int64).ravel(), "column": column.astype(np.int64).ravel()}
         values = np.broadcast_to(np.asarray(value, dtype=float), row.shape).ravel().copy()

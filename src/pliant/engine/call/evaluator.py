@@ -157,7 +157,7 @@ class Program:
 
     @cached_property
     def operations(self) -> Operations:
-        """Of one evaluation, counted on the tape of the whole robot."""
+        """Operations of one evaluation, counted on the tape of the whole robot."""
         return counted(self.algorithm, self.tree, self.seeds)
 
     def load(self, mode: str) -> tuple[BufferLayout, jit.LoadedCode]:

@@ -103,7 +103,7 @@ class Called(NamedTuple):
 
     @property
     def length(self) -> int:
-        """Of its text."""
+        """Length of its text."""
         return sum(len(piece.text) for piece in self.pieces)
 
 

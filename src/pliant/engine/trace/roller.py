@@ -35,7 +35,7 @@ def rolled(algorithm: Algorithm, tree: Carrier, seeds: tuple[str, ...] = ()) -> 
 
 
 def whole(algorithm: Algorithm, tree: Carrier, seeds: tuple[str, ...] = ()) -> RolledProgram:
-    """The same program as a single kernel, traced over the whole tree at once: shorter for small robots."""
+    """A program as a single kernel, traced over the whole tree at once: shorter for small robots."""
     tape = Tape()
     split = split_tree(tree)
     starts, _ = running([len(s.values) for s in split])
@@ -384,7 +384,7 @@ class Roller:
         return seeds
 
     def _seed_still(self, tape: Tape, row: Row, each: Pass | None) -> dict[int, Scalar]:
-        """The same where neither the link nor its neighbours move by themselves; rates of all links may.
+        """Seeds where neither the link nor its neighbours move by themselves; rates of all links may.
 
         On the way out the parent is carried by whatever moves further in.
         """

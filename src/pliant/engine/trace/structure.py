@@ -93,7 +93,7 @@ class Alike(Sequence[Any]):
         return own if self._change is None else map_leaves(own, self._change)
 
     def changed(self, f: Callable[[Any], Any]) -> Alike:
-        """The same with its leaves replaced."""
+        """A nested value with its leaves replaced."""
         assert self._change is None
         return Alike(self.first, self.number, self.stride, f)
 
@@ -160,7 +160,7 @@ class PatternKey:
         return freeze(self.pattern)
 
     def digest(self, kind: Any) -> str:
-        """Of the pattern and the kind of its link."""
+        """Digest of the pattern and the kind of its link."""
         if kind not in self._digests:
             self._digests[kind] = _pattern_digest(kind, self.frozen)
         return self._digests[kind]
@@ -444,7 +444,7 @@ def constants_of(tree: Carrier) -> NDArray[np.float64]:
 
 
 def numbers_of(tree: Carrier) -> tuple[float, ...]:
-    """The same as a key."""
+    """Numbers of a tree's constants as a hashable key."""
     return tuple(constants_of(tree).tolist())
 
 

@@ -461,7 +461,7 @@ class Beam(Element):
         return LocalProperties(**values)  # type: ignore[arg-type]
 
     def with_materials(self, own: Mapping[str, Material]) -> Beam:
-        """The same beam with the names of its materials replaced by the materials."""
+        """This beam with the names of its materials replaced by the materials."""
 
         def resolved(material: Material | str | None) -> Material | None:
             return find_material(material, own) if isinstance(material, str) else material

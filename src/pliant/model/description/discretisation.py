@@ -229,7 +229,7 @@ class Modes(Element):
         return tuple(name for name in FAMILIES if self._count(name) == AUTO)
 
     def with_counts(self, counts: Mapping[str, int]) -> Modes:
-        """The same with these numbers of modes; families that it does not have yet get its common shape."""
+        """These modes with other numbers of shapes; families that it does not have yet get its common shape."""
         # of modes that were checked
         own = {name: getattr(self, name) or Family() for name in counts}
         return self.model_copy(update={name: own[name].model_copy(update={"count": n}) for name, n in counts.items()})

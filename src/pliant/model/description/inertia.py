@@ -121,7 +121,7 @@ class RigidMass(Element):
             self._refuse_moments("; none may exceed the sum of the other two")
 
     def _principal_moments(self) -> list[float]:
-        """Those about the centre of mass, the smallest first."""
+        """Principal moments of inertia about the centre of mass, the smallest first."""
         if isinstance(self.inertia, float) and (self.inertia_about == "com" or not any(self.com)):
             return [self.inertia] * 3
         moments: list[float] = np.linalg.eigvalsh(self.inertia_matrix()).tolist()

@@ -58,7 +58,7 @@ class LinkOutline:
 
 @once_per_element
 def _own_outline(link: Element) -> LinkOutline:
-    """That of a link which another robot may have as well."""
+    """Outline of a link which another robot may have as well."""
     return LinkOutline.of(link)
 
 

@@ -14,7 +14,7 @@ from pliant.model.once import once_per_element
 
 @once_per_element
 def rigid_twin(robot: Robot) -> Robot:
-    """The same robot with links that do not bend; mass, inertia, joints and loads stay."""
+    """The robot with links that do not bend; mass, inertia, joints and loads stay."""
     # of a robot that was checked; nothing that refers to its links changes
     return robot.model_copy(update={"links": tuple(_stiff(link) for link in robot.links)})
 

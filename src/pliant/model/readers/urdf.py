@@ -111,7 +111,7 @@ def read_urdf(path: str | Path, *, strict: bool = False) -> Urdf:
 
 
 def parse_urdf(content: bytes, file: str, *, strict: bool = False) -> Urdf:
-    """The same from the bytes of a file."""
+    """A URDF robot from the bytes of a file."""
     return _Reader(file, strict).read(parse_xml(content, file))
 
 
