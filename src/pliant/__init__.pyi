@@ -11,13 +11,14 @@ from pliant.analysis.linearise import linearise as linearise
 from pliant.analysis.linearise import zeros as zeros
 from pliant.analysis.load_path import LoadPath as LoadPath
 from pliant.analysis.load_path import load_path as load_path
+from pliant.analysis.lumped.frequencies import SpeedFrequencies as SpeedFrequencies
+from pliant.analysis.lumped.frequencies import frequencies_over_speed as frequencies_over_speed
+from pliant.analysis.lumped.lumped_model import LumpedModel as LumpedModel
 from pliant.analysis.modes import ModeSet as ModeSet
 from pliant.analysis.modes import modes as modes
 from pliant.analysis.sensitivity import acceleration_sensitivity as acceleration_sensitivity
 from pliant.analysis.sensitivity import force_sensitivity as force_sensitivity
 from pliant.analysis.statics import NoEquilibriumError as NoEquilibriumError
-from pliant.analysis.turning import SpeedFrequencies as SpeedFrequencies
-from pliant.analysis.turning import frequencies_over_speed as frequencies_over_speed
 from pliant.bodies.build import build_body as build_body
 from pliant.bodies.carried import carried as carried
 from pliant.bodies.modal_body import Attachment as Attachment
@@ -39,9 +40,8 @@ from pliant.formulations.lagrange.equations import equations as equations
 from pliant.formulations.loops.errors import AssemblyError as AssemblyError
 from pliant.formulations.loops.errors import LoopError as LoopError
 from pliant.formulations.loops.errors import SingularConfigurationError as SingularConfigurationError
-from pliant.formulations.lumped_fe.model import LumpedModel as LumpedModel
+from pliant.formulations.method import METHODS as METHODS
 from pliant.formulations.method import MethodError as MethodError
-from pliant.formulations.methods import METHODS as METHODS
 from pliant.model.description.beams import Beam as Beam
 from pliant.model.description.beams import Properties as Properties
 from pliant.model.description.beams import Segment as Segment

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.algorithm import Algorithm, Traced
-from pliant.formulations.method import Method, What
-from pliant.formulations.methods import method_class
+from pliant.formulations.method import Method, What, method_class
 from pliant.formulations.robot_damping import damped
 from pliant.mechanism import Mechanism
 from pliant.spatial.attitude import recentred
@@ -54,7 +53,7 @@ class TreeDynamics:
         self.robot = robot
         self.mechanism: Mechanism = damped(robot)
         self.tree: Tree = lower(self.mechanism)
-        self.method: Method = method_class(method)(self.mechanism, robot, self.tree)
+        self.method: Method = method_class(method)(self.mechanism)
         self.compiled = compiled
         self._evaluators: dict[tuple[str, str, int], tuple[Any, Traced]] = {}
 

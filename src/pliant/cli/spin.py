@@ -26,7 +26,7 @@ def over_speed(
     """Print, and draw, frequencies from rest to the speed of ``given``, JOINT=SPEED."""
     import numpy as np
 
-    from pliant.analysis.turning import frequencies_over_speed, turning_limits
+    from pliant.analysis.lumped.frequencies import frequencies_over_speed, turning_limits
 
     joint, equals, speed = given.partition("=")
     if not equals:

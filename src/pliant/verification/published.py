@@ -300,8 +300,8 @@ def _cibicik() -> Iterator[Claim]:
 
 
 def _di_gregorio() -> Iterator[Claim]:
-    from pliant.formulations.lumped_fe.frequencies import natural_frequencies
-    from pliant.formulations.lumped_fe.model import LumpedModel
+    from pliant.analysis.lumped.frequencies import natural_frequencies
+    from pliant.analysis.lumped.lumped_model import LumpedModel
     from pliant.reproduce.di_gregorio import open_chain
 
     fine = LumpedModel(open_chain(32))

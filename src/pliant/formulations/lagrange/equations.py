@@ -21,6 +21,7 @@ from pliant.formulations.lagrange.lowering import TipRotation
 from pliant.formulations.lagrange.names import Abbreviation, Constant, Coordinate, Names, identifier
 from pliant.formulations.lagrange.series import Series
 from pliant.formulations.lagrange.writing import EquationWriter
+from pliant.formulations.robot_damping import damped
 from pliant.model.notebook import html_page
 
 if TYPE_CHECKING:
@@ -73,7 +74,12 @@ def equations(
     bent = tuple(link.name for link in loaded.links if _bends_far(link)) if bending == "linear" else ()
     loaded = _bending_little(loaded) if bent else loaded
     names, system = derive(
-        loaded, _way_out(loaded, robot), tip_rotation=tip_rotation, most_terms=most_terms, progress=progress, tied=True
+        damped(loaded),
+        _way_out(loaded, robot),
+        tip_rotation=tip_rotation,
+        most_terms=most_terms,
+        progress=progress,
+        tied=True,
     )
     constants = names.final(names.needed(system.all_series()))
     if integrals == "closed":

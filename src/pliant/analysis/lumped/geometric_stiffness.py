@@ -9,6 +9,15 @@ relative displacement u and turn alpha. To second order its virtual displacement
 
 where u_2 = q^T Gamma q / 2 is the foreshortening of a beam that does not stretch. All of it acts on the wrench (F, M)
 that the node and everything behind it need in the nominal motion: constraint forces of the rigid robot.
+
+``beside_recursion`` names what then remains between the equations of the nodes and the recursive method, linearised
+about the same motion. Mass, gyroscopic and damping matrices are the same. Of the stiffness, the equations of the
+nodes lack ``frames``, the geometric stiffness of internal forces by links and frames that turn, and of second-order
+links ``shortening``. The recursive method lacks ``bodies``: its pieces of lumped links are displaced, but do not turn
+with their nodes as rigid bodies do (of second-order links only pieces that twist). So, with the coordinates of the
+recursion on y,
+
+    K_recursive = K_nodes + frames + shortening - bodies.
 """
 
 from __future__ import annotations
@@ -21,17 +30,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
-from pliant.formulations.lumped_fe.applied import AppliedLoads, generalised, placed
-from pliant.formulations.lumped_fe.interface import carried_over, node_map
-from pliant.formulations.lumped_fe.mesh import COMPONENTS, SLOPE, LinkMesh
-from pliant.formulations.lumped_fe.node_matrices import Floats, block_diagonal, motion_weights, tilde
-from pliant.formulations.lumped_fe.skeleton import JointMotion, LinkMotion, cross
+from pliant.analysis.lumped.displacements import AppliedLoads, carried_over, generalised, node_map, placed
+from pliant.analysis.lumped.mesh import COMPONENTS, SLOPE, LinkMesh
+from pliant.analysis.lumped.node_equations import Floats, MatrixSum, block_diagonal, local_map, motion_weights, tilde
+from pliant.analysis.lumped.nominal_motion import JointMotion, LinkMotion, cross
 from pliant.mechanism import BASE
 
 if TYPE_CHECKING:
-    from pliant.formulations.lumped_fe.closing import LoopRows
-    from pliant.formulations.lumped_fe.interface import Jet, RootMap
-    from pliant.formulations.lumped_fe.model import LumpedModel
+    from pliant.analysis.lumped.displacements import Jet, RootMap
+    from pliant.analysis.lumped.lumped_model import AssembledMotion, LumpedModel
+    from pliant.analysis.lumped.nominal_motion import LoopRows
 
 
 class NominalForces(NamedTuple):
@@ -292,3 +300,46 @@ def _turn(model: LumpedModel, roots: list[RootMap], link: int, node: int) -> tup
 
 def _both(left: Floats, Q: Floats, right: Floats) -> Floats:
     return np.asarray(np.swapaxes(left, 1, 2) @ Q @ right)
+
+
+# ---- what remains between the equations of the nodes and the recursive method, linearised about the same motion
+
+
+class BesideRecursion(NamedTuple):
+    """Stiffness (times, z, z) by which the equations of the nodes differ from the linearised recursive method.
+
+    frames      geometric stiffness of internal forces by links and frames that turn: the recursion has it
+    shortening  geometric stiffness by links of second-order bending that shorten as they bend: the recursion has it
+    bodies      pieces of lumped links that turn with their nodes: the recursion leaves it out
+    """
+
+    frames: Floats
+    shortening: Floats
+    bodies: Floats
+
+
+def beside_recursion(model: LumpedModel, assembled: AssembledMotion) -> BesideRecursion:
+    """What the internal forces of a nominal motion do, and what rigid pieces do, by name.
+
+    ``shortening`` is that of the links whose bending is second-order; a model with ``stiffening`` has both already.
+    """
+    motion, links, roots = assembled.motion, assembled.links, assembled.roots
+    forces = nominal_forces(model, motion, links, roots, assembled.J, assembled.loads)
+    sums = {name: MatrixSum(model.numbering.size, len(motion.q)) for name in BesideRecursion._fields}
+    for i, mesh in enumerate(model.meshes):
+        own, geometry, wrench = model.numbering.own[i], LinkGeometry(mesh), forces.nodes[i]
+        N, places = local_map(roots[i].X, len(own))[0], np.append(roots[i].columns, own)
+        parts = {
+            "frames": geometry.frames(wrench),
+            "bodies": geometry.bodies(links[i]),
+        }
+        if mesh.bending == "second-order":
+            parts["shortening"] = geometry.shortening(wrench)
+        for name, K in parts.items():
+            sums[name].add_stiffness(places, np.swapaxes(N, 1, 2) @ K @ N)
+    for places, K in lever_stiffness(model, links, roots, forces, assembled.loads):
+        sums["frames"].add_stiffness(places, K)
+    found = [total.result().K for total in sums.values()]
+    if assembled.Z is not None:
+        found = [np.swapaxes(assembled.Z[0], 1, 2) @ K @ assembled.Z[0] for K in found]
+    return BesideRecursion(*found)

@@ -15,16 +15,38 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
-from pliant.errors import ModelError, did_you_mean, show
-from pliant.formulations.lumped_fe.applied import NO_LOADS, AppliedLoads, generalised
-from pliant.formulations.lumped_fe.closing import LoopRows, close_motion, loop_rows
-from pliant.formulations.lumped_fe.geometric import LinkGeometry, NominalForces, lever_stiffness, nominal_forces
-from pliant.formulations.lumped_fe.interface import Jet, Numbering, RootMap, frame_map, product, root_maps
-from pliant.formulations.lumped_fe.mesh import mesh_link
-from pliant.formulations.lumped_fe.node_matrices import Floats, Variant, tilde
-from pliant.formulations.lumped_fe.requests import require_count, require_word
-from pliant.formulations.lumped_fe.skeleton import JointMotion, LinkMotion, Skeleton
-from pliant.formulations.lumped_fe.system import LinkEquations, Matrices, MatrixSum, congruence, local_map
+from pliant.analysis.lumped.displacements import (
+    NO_LOADS,
+    AppliedLoads,
+    Jet,
+    Numbering,
+    RootMap,
+    frame_map,
+    generalised,
+    product,
+    root_maps,
+)
+from pliant.analysis.lumped.geometric_stiffness import (
+    BesideRecursion,
+    LinkGeometry,
+    NominalForces,
+    beside_recursion,
+    lever_stiffness,
+    nominal_forces,
+)
+from pliant.analysis.lumped.mesh import mesh_link
+from pliant.analysis.lumped.node_equations import (
+    Floats,
+    LinkEquations,
+    Matrices,
+    MatrixSum,
+    Variant,
+    congruence,
+    local_map,
+    tilde,
+)
+from pliant.analysis.lumped.nominal_motion import JointMotion, LinkMotion, LoopRows, Skeleton, close_motion, loop_rows
+from pliant.errors import ModelError, did_you_mean, require_count, require_word, show
 from pliant.mechanism import assemble
 from pliant.model.description.rigid_twin import rigid_twin
 from pliant.model.description.robot import Robot
@@ -116,6 +138,13 @@ class LumpedModel:
         # full matrices are faster than sparse ones
         self.is_small = self.numbering.size <= FULL_SIZE
         self._dense = [link.dense() for link in self.links] if self.is_small else []
+
+    def beside_recursion(self, assembled: AssembledMotion) -> BesideRecursion:
+        """Stiffness by which these equations differ from those of ``Dynamics``, linearised about the same motion.
+
+        K of the recursive method = K of these equations + frames + shortening - bodies; see ``BesideRecursion``.
+        """
+        return beside_recursion(self, assembled)
 
     @property
     def joints(self) -> tuple[str, ...]:

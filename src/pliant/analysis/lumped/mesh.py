@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from pliant.analysis.lumped.node_equations import NodeBodies, block_diagonal, tilde
 from pliant.bodies.carried import frame_pose
 from pliant.bodies.curved_axis import curved_inertia
 from pliant.bodies.elements import BendingElements, RodElements, element_nodes, elements_between, too_short
 from pliant.bodies.invariants import inertia
 from pliant.bodies.profile import BeamProfile, SectionData, beam_profile
 from pliant.errors import ModelError
-from pliant.formulations.lumped_fe.node_matrices import NodeBodies, block_diagonal, tilde
 
 if TYPE_CHECKING:
     from pliant.model.description.beams import Beam
