@@ -6,9 +6,6 @@ from pliant.analysis.buckling import Buckling as Buckling
 from pliant.analysis.buckling import buckling as buckling
 from pliant.analysis.equilibrium import Equilibrium as Equilibrium
 from pliant.analysis.equilibrium import equilibrium as equilibrium
-from pliant.analysis.linearise import LinearModel as LinearModel
-from pliant.analysis.linearise import linearise as linearise
-from pliant.analysis.linearise import zeros as zeros
 from pliant.analysis.load_path import LoadPath as LoadPath
 from pliant.analysis.load_path import load_path as load_path
 from pliant.analysis.lumped.frequencies import SpeedFrequencies as SpeedFrequencies
@@ -23,6 +20,9 @@ from pliant.bodies.build import build_body as build_body
 from pliant.bodies.carried import carried as carried
 from pliant.bodies.modal_body import Attachment as Attachment
 from pliant.bodies.modal_body import ModalBody as ModalBody
+from pliant.control.linear_model import LinearModel as LinearModel
+from pliant.control.linear_model import linearise as linearise
+from pliant.control.zeros import zeros as zeros
 from pliant.dynamics import Dynamics as Dynamics
 from pliant.dynamics import Energies as Energies
 from pliant.dynamics import FrameAcceleration as FrameAcceleration

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pliant.analysis.equilibrium import equilibrium
-from pliant.analysis.linearise import linearise
 from pliant.analysis.modes import modes
+from pliant.control.linear_model import linearise
 from pliant.dynamics import Dynamics
 
 ROBOTS = ("two-link-flexible", "de-luca-siciliano", "lin-lewis-tank-turret", "single-flexible-link")
