@@ -22,6 +22,15 @@ from pliant.bodies.modal_body import Attachment as Attachment
 from pliant.bodies.modal_body import ModalBody as ModalBody
 from pliant.control.linear_model import LinearModel as LinearModel
 from pliant.control.linear_model import linearise as linearise
+from pliant.control.linear_model import linearise_along as linearise_along
+from pliant.control.measured_response import MeasuredResponse as MeasuredResponse
+from pliant.control.measured_response import read_response as read_response
+from pliant.control.state_space import ReducedModel as ReducedModel
+from pliant.control.state_space import ReductionWarning as ReductionWarning
+from pliant.control.state_space import SampledModel as SampledModel
+from pliant.control.state_space import StateSpace as StateSpace
+from pliant.control.zeros import ZeroDynamics as ZeroDynamics
+from pliant.control.zeros import zero_dynamics as zero_dynamics
 from pliant.control.zeros import zeros as zeros
 from pliant.dynamics import Dynamics as Dynamics
 from pliant.dynamics import Energies as Energies

@@ -118,7 +118,7 @@ def _in_modes(part: _Part) -> _Part:
         k += 2
     if len(values) and np.linalg.cond(basis) > DEFECTIVE:
         return part
-    B, C = np.linalg.solve(basis, part.B), part.C @ basis
+    B, C = np.asarray(np.linalg.solve(basis, part.B), dtype=float), part.C @ basis
     A, k = np.zeros_like(part.A), 0
     while k < len(values):
         if values[k].imag == 0:
