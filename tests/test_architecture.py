@@ -34,6 +34,7 @@ LAYERS = [
     {"tree_dynamics"},
     {"dynamics"},
     {"analysis"},
+    {"control"},
     {"pictures"},
     {"results"},
     {"viewer"},

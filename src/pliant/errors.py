@@ -50,7 +50,7 @@ class Problem:
     path: tuple[int | str, ...] = ()
 
     def at(self, file: str | None, line: int | None) -> Problem:
-        """The same problem at a known place."""
+        """This problem at a known place."""
         return replace(self, file=file, line=line)
 
     def __str__(self) -> str:

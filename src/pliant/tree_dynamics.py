@@ -155,7 +155,7 @@ class TreeDynamics:
 
     def count(self, traced: Traced) -> Operations:
         """Arithmetic operations of one evaluation."""
-        from pliant.engine.trace.rolled import counted
+        from pliant.engine.trace.roller import counted
 
         return counted(*traced)
 
@@ -258,7 +258,7 @@ class TreeDynamics:
         return denoc(self.tree, q, v)
 
     def recentred(self, q: States, v: States) -> tuple[Floats, Floats]:
-        """The same state (n,) with rotation vectors no longer than half a turn; simulations do so between steps.
+        """A state (n,) with rotation vectors no longer than half a turn; simulations do so between steps.
 
         Joints with springs keep theirs: a spring counts turns.
         """
@@ -409,6 +409,16 @@ class TreeDynamics:
         R, a_v, a_w = motion_arrays(flat).R, flat[..., -6:-3, None], flat[..., -3:, None]
         return FrameAcceleration((R @ a_v)[..., 0], (R @ a_w)[..., 0])
 
+    def frame_acceleration(self, frame: str, *, weight: bool = False) -> tuple[slice, Function]:
+        """The traced accelerations of all frames, and where this frame stands in them.
+
+        A frame has R (9), p, v, w (3 each); in its own axes angular velocity, linear and angular acceleration.
+
+        weight  less gravity, as an accelerometer reads it
+        """
+        rows = _rows(self._frame_link(frame), MOTION_SIZE + 9)
+        return rows, self._kinematics(ACCELERATION) if weight else self._acceleration
+
     def jacobian(self, frame: str, q: States) -> Floats:
         """J (6, n): linear, then angular velocity of a frame per unit rate of each coordinate, base axes.
 
@@ -442,7 +452,7 @@ class TreeDynamics:
         return paths(self._framed)
 
     def _kinematics(self, algorithm: Algorithm, variant: Variant = "") -> Function:
-        """Of all links and frames; the same for all methods."""
+        """Kinematics of all links and frames, shared by all methods."""
         traced = Traced(algorithm, self._framed)
         return Function(traced, self.labels, self._nothing, compiled=self.compiled, variant=variant)
 

@@ -11,7 +11,8 @@ import zoo
 from pliant.dynamics import Dynamics
 from pliant.engine.call import calls, evaluator
 from pliant.engine.call.evaluator import Evaluator, Program
-from pliant.engine.compile import cache, jit, sources
+from pliant.engine.compile import cache, jit
+from pliant.engine.compile import cache as sources
 from pliant.formulations.recursive.recursions import INVERSE
 
 

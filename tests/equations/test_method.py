@@ -10,7 +10,7 @@ from pliant import Beam, Joint, Link, ModelError, Modes, Properties, Rigid, Robo
 from pliant.dynamics import Dynamics
 from pliant.engine.call.evaluator import Evaluator, Program
 from pliant.engine.call.replay import ReplayEvaluator
-from pliant.engine.trace.rolled import whole
+from pliant.engine.trace.roller import whole
 from pliant.engine.trace.structure import structure_key
 from pliant.formulations.lagrange.code import evaluated as traced
 from pliant.formulations.lagrange.code.evaluated import BIAS, ENERGY, FORWARD, INVERSE, MASS, FormCarrier

@@ -15,7 +15,7 @@ from pliant.analysis.lumped.mesh import first_partition, second_partition
 from pliant.analysis.lumped.node_equations import block_diagonal
 from pliant.bodies.build import frequencies
 from pliant.bodies.profile import beam_profile
-from pliant.model.finite_elements import finite_elements, read_finite_elements
+from pliant.model.readers.finite_elements import finite_elements, read_finite_elements
 
 LENGTH, ELEMENTS = 0.5, 6
 FAMILIES = ("bend_y", "bend_z", "torsion", "axial")

@@ -102,7 +102,7 @@ class ModeSet:
         return figure
 
     def rows(self) -> list[tuple[int, float, float, float, float, str]]:
-        """Of each mode its number, Hz, rad/s, damping ratio, growth (1/s) and leading coordinate."""
+        """Number, Hz, rad/s, damping ratio, growth (1/s) and leading coordinate of each mode."""
         return [
             (k + 1, float(self.hertz[k]), float(self.frequencies[k]), float(self.damping_ratios[k]),
              float(self.growth[k]), self.leading(k))
@@ -170,7 +170,7 @@ def vibration_modes(
     loads: Loads | None = None,
     followers: Loads | None = None,
 ) -> ModeSet:
-    """The same; what is beyond the limits of the model is in its ``warnings`` only."""
+    """Natural modes without raised warnings: what is beyond the limits of the model is in its ``warnings`` only."""
     state = resting(arm, q, v, loads=loads, followers=followers)
     rates, still = arm.v(v), np.zeros(arm.size)
     acting = [*wrenches(loads), *wrenches(followers, follows=True)]
@@ -209,7 +209,8 @@ def vibration_modes(
 
 def held_squares(arm: Dynamics, M: Floats, K: Floats) -> Floats:
     """Squares of the natural frequencies of a tree whose drives hold, from its inertia and stiffness (n, n)."""
-    Z = _free_motions(arm, Tangent(M, np.zeros_like(M), K, arm.B, np.eye(arm.size), arm.names), locked=True)
+    none = np.zeros_like(M)
+    Z = _free_motions(arm, Tangent(M, none, K, arm.B, np.eye(arm.size), none, none, none, arm.names), locked=True)
     M, K = (Z.T @ x @ Z for x in (M, K))
     return vibrations(M, (K + K.T) / 2, rigid_motions(arm, Z, M, K))[0]
 

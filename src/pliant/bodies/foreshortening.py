@@ -31,7 +31,7 @@ from pliant.spatial.rounding import listed, rounded
 from pliant.spatial.structural_zeros import filled
 
 if TYPE_CHECKING:
-    from pliant.model.modal import ModalData
+    from pliant.model.description.modal import ModalData
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pliant.cli.progress import ProgressBar
 from pliant.cli.simulate import INTERRUPTED
-from pliant.cli.terminal import FAILED, ForceOption, check_picture, emit, number, plain, refuse, table, tell, warn
+from pliant.cli.terminal import (
+    FAILED,
+    ForceOption,
+    ProgressBar,
+    check_picture,
+    emit,
+    number,
+    plain,
+    refuse,
+    table,
+    tell,
+    warn,
+)
 
 if TYPE_CHECKING:
     from pliant.analysis.lumped.successive import Approximation, PathSolution

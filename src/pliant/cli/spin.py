@@ -12,7 +12,7 @@ from pliant.cli.terminal import emit, number, refuse, table, warn
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pliant.model.robot import Robot
+    from pliant.model.description.robot import Robot
 
 STEPS = 24
 """Steps of the speed; a picture shows all of them, a table every fourth."""

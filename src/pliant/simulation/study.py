@@ -29,12 +29,12 @@ from pliant.errors import ModelError, Problem, did_you_mean, show
 from pliant.formulations.method import FOR_STUDY, NO_METHODS
 from pliant.formulations.method import METHODS as DYNAMICS
 from pliant.mechanism import assemble
+from pliant.model.description.robot import Robot
 from pliant.model.element import Element, Frozen, FrozenDict, Text, Title, at, of_value, path_text, refuse
-from pliant.model.library import load
-from pliant.model.robot import Robot
+from pliant.model.readers.library import load
+from pliant.model.readers.yaml_data import Content, line_at
+from pliant.model.readers.yaml_file import Document, read_document
 from pliant.model.units import NON_NEGATIVE, POSITIVE, Quantity
-from pliant.model.yaml_data import Content, line_at
-from pliant.model.yaml_file import Document, read_document
 from pliant.simulation.drives.drive import Drive
 from pliant.simulation.drives.given import GivenTorque
 from pliant.simulation.drives.kinds import AnyDrive
@@ -438,7 +438,7 @@ def _robot(given: Any, folder: str, document: Document) -> Any:
                 for p in error.problems
             ) from None
     if isinstance(given, dict):
-        from pliant.model.importers import imported
+        from pliant.model.readers.importers import imported
 
         inner = Document(document.file, given)
         return inner.build(Robot, lambda data: imported(data, folder))

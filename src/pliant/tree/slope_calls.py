@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from pliant.algorithm import Traced
 from pliant.engine.call.evaluator import aligned
-from pliant.engine.call.matrix_steps import Vectors, VectorStep
-from pliant.engine.call.steps import StepLibrary
+from pliant.engine.call.steps import StepLibrary, Vectors, VectorStep
 from pliant.engine.compile import jit
 from pliant.engine.compile.lanes import padded
 from pliant.tree.force_columns import FORCE_SLOPES, has_slopes, slope_plan

@@ -12,7 +12,7 @@ from pliant.analysis.lumped.lumped_model import LumpedModel
 from pliant.dynamics import Dynamics
 from pliant.formulations.loops.loops import DenseForm
 from pliant.formulations.method import METHODS, MethodError
-from pliant.model.library import robots
+from pliant.model.readers.library import robots
 from pliant.verification.claims import Claim
 from pliant.verification.robots import Floats, beam_robot, state
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pliant.analysis.linearise import linearise
 from pliant.analysis.modes import vibration_modes
-from pliant.analysis.zeros import zeros
+from pliant.control.linear_model import linearise
+from pliant.control.zeros import zeros
 from pliant.dynamics import Dynamics
-from pliant.model.library import load
-from pliant.model.robot import Robot
+from pliant.model.description.robot import Robot
+from pliant.model.readers.library import load
 from pliant.reproduce import dualemps, lin_lewis
 from pliant.simulation.run import run_study
 from pliant.simulation.study import load_study

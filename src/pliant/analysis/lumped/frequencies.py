@@ -18,7 +18,7 @@ from pliant.dynamics import Dynamics
 from pliant.errors import ModelError, did_you_mean, require_count
 
 if TYPE_CHECKING:
-    from pliant.model.robot import Robot
+    from pliant.model.description.robot import Robot
 
 MASSLESS = 1e-13
 """Mass, relative to the largest and to what holds it, that is none."""

@@ -48,9 +48,9 @@ from pliant.analysis.lumped.node_equations import (
 from pliant.analysis.lumped.nominal_motion import JointMotion, LinkMotion, LoopRows, Skeleton, close_motion, loop_rows
 from pliant.errors import ModelError, did_you_mean, require_count, require_word, show
 from pliant.mechanism import assemble
-from pliant.model.library import load
-from pliant.model.rigid_twin import rigid_twin
-from pliant.model.robot import Robot
+from pliant.model.description.rigid_twin import rigid_twin
+from pliant.model.description.robot import Robot
+from pliant.model.readers.library import load
 
 FULL_SIZE = 250
 """Robots of more displacements are assembled in sparse matrices."""

@@ -26,9 +26,9 @@ from pliant.bodies.profile import BeamProfile, SectionData, beam_profile
 from pliant.errors import ModelError
 
 if TYPE_CHECKING:
-    from pliant.model.beams import Beam
-    from pliant.model.links import Link
-    from pliant.model.robot import Robot
+    from pliant.model.description.beams import Beam
+    from pliant.model.description.links import Link
+    from pliant.model.description.robot import Robot
 
 Floats = NDArray[np.float64]
 

@@ -22,7 +22,7 @@ from pliant.mechanism import BASE, Mechanism, Member, assemble
 from pliant.screws import SO3, DualRotation
 
 if TYPE_CHECKING:
-    from pliant.model.robot import Robot
+    from pliant.model.description.robot import Robot
 
 SWAP = np.block([[np.zeros((3, 3)), np.eye(3)], [np.eye(3), np.zeros((3, 3))]])
 N = np.block([[SWAP, np.zeros((6, 6))], [np.zeros((6, 6)), SWAP]])
@@ -126,7 +126,7 @@ class PrintedArm:
     """
 
     def __init__(self, robot: Robot | str, mechanism: Mechanism | None = None) -> None:
-        from pliant.model.library import load
+        from pliant.model.readers.library import load
 
         robot = load(robot) if isinstance(robot, str) else robot
         mechanism = assemble(robot) if mechanism is None else mechanism

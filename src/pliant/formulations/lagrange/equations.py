@@ -26,8 +26,8 @@ from pliant.model.notebook import html_page
 
 if TYPE_CHECKING:
     from pliant.formulations.lagrange.code.printed import EquationFunctions
-    from pliant.model.links import Link
-    from pliant.model.robot import Robot
+    from pliant.model.description.links import Link
+    from pliant.model.description.robot import Robot
 
 Format = Literal["latex", "markdown", "html", "python", "c", "text"]
 FORMATS: tuple[Format, ...] = ("latex", "markdown", "html", "python", "c", "text")
@@ -61,8 +61,8 @@ def equations(
     progress      called with the part that is done (0 to 1) and what is being done
     """
     require_sympy()
-    from pliant.model.library import load
-    from pliant.model.robot import Robot
+    from pliant.model.description.robot import Robot
+    from pliant.model.readers.library import load
 
     loaded = robot if isinstance(robot, Robot) else load(robot)
     if tip_rotation not in ("slope", "chord"):
@@ -143,7 +143,7 @@ def _way_out(robot: Robot, given: Robot | str) -> WayOut:
 
 
 def _is_bundled(robot: Robot) -> bool:
-    from pliant.model.library import robots
+    from pliant.model.readers.library import robots
 
     return any(known.name == robot.name for known in robots())
 

@@ -74,7 +74,7 @@ from pliant.mechanism import Mechanism, Member, MemberJoint, Part
 
 if TYPE_CHECKING:
     from pliant.mechanism import JointTie
-    from pliant.model.links import Link
+    from pliant.model.description.links import Link
 
 
 def attitude_coordinates(member: Member, own: LinkNames) -> list[Coordinate]:
