@@ -5,9 +5,9 @@ import pytest
 
 import pliant
 from pliant import Beam, Joint, Link, Rectangle, RigidPart, Robot
+from pliant.bodies.words import link_modes
 from pliant.pictures.canvas import LOAD, Canvas, best_view, corner_view, straight_view
 from pliant.pictures.drawing import draw_robot, robot_figure
-from pliant.pictures.link_modes import link_modes
 from pliant.pictures.reference_pose import place_links
 from pliant.pictures.shape_plot import draw_shapes
 

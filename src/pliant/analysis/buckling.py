@@ -19,6 +19,7 @@ from pliant.analysis.statics import (
     is_symmetric,
     stiffness_scale,
 )
+from pliant.bodies.words import words_of
 from pliant.model.notebook import html_page, made_by
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ def critical_load(
             "loads that follow their frames may also make a robot flutter, which no static path shows: look at "
             "pliant.modes with the same followers"
         )
-    if any(link.beam is not None and link.beam.bending == "linear" and link.is_flexible for link in arm.robot.links):
+    if any(link.is_flexible and words_of(link).bends_linearly_by_choice for link in arm.robot.links):
         told.append(
             "links of linear bending do not buckle: an axial force changes nothing in them; write bending: "
             "second-order or exact"

@@ -27,12 +27,11 @@ import numpy as np
 from pliant.bodies.beam_modes import raw_modes
 from pliant.bodies.carried import CarriedMass, carried, mounted, mounted_in_pose, own_load, tip_load
 from pliant.bodies.damping import load_mass
-from pliant.bodies.elements import element_set
-from pliant.bodies.families import MOTIONS, ShapeSet
+from pliant.bodies.elements import element_set, reduced_set
+from pliant.bodies.families import FAMILIES, ShapeSet
 from pliant.bodies.invariants import attachment, beam_rule, mass_matrix, stiffness
 from pliant.bodies.modal_body import Array, Attachment
 from pliant.bodies.profile import BeamProfile, beam_profile
-from pliant.bodies.reduction import reduced_set
 from pliant.model.beams import NEEDED, OF_ITSELF
 from pliant.model.closing import frame_in_base
 from pliant.model.discretisation import Elements, Reduction
@@ -230,7 +229,7 @@ def family_matrices(
         K=stiffness([shapes], profile),
         M=mass_matrix(shapes, profile, section_inertia=sections),
         weight=shapes.sample(x).value @ (weights * profile.at(x).rhoA),
-        along=MOTIONS[shapes.family].value,
+        along=FAMILIES[shapes.family].value,
         frames=dict(zip(names, moved, strict=True)),
     )
 

@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from pliant.bodies.dense_terms import DenseColumn, DenseTerms
 from pliant.bodies.foreshortening import Foreshortening
 from pliant.bodies.modal_body import Array, ModalBody
-from pliant.bodies.modal_terms import ModalSection, ModalTerms
-from pliant.bodies.rod import Rod
-from pliant.bodies.rod_places import rod_deflection
+from pliant.bodies.modal_terms import DenseColumn, DenseTerms, ModalSection, ModalTerms
+from pliant.bodies.rod import Rod, rod_deflection
 from pliant.bodies.terms import Body
 from pliant.spatial.rounding import as_lists, clean, listed, rounded
 

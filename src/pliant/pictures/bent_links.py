@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.bodies.centre_line import centre_line
 from pliant.bodies.modal_body import Array
+from pliant.bodies.sections_along import centre_line
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics, Pose

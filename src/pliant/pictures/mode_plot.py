@@ -81,7 +81,7 @@ def robot_lines(arm: Dynamics, q: Array) -> list[Array]:
     """Points (k, 3) along every link, and at the end the centres of hubs and payloads, base frame."""
     at, lines = BentLinks(arm, q), []
     for link in arm.robot.links:
-        if link.beam is not None:
+        if link.has_axis:
             lines.append(at.axis(link, STATIONS))
             continue
         # from the joint to every frame that something hangs on, or to the tip

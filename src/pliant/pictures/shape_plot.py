@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.bodies.families import FAMILIES, family_word
+from pliant.bodies.words import LinkMode, link_modes
 from pliant.pictures.canvas import GREY, HEAD, INK, PALE, PAPER, head, save
-from pliant.pictures.link_modes import LinkMode, link_modes
-from pliant.pictures.words import FAMILY_WORDS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,14 +20,8 @@ if TYPE_CHECKING:
 
 # more shapes than this in a panel cannot be told apart
 SHOWN = 20
-FAMILY_COLOURS = {
-    "bend_y": "#1d4ed8",
-    "bend_z": "#0f766e",
-    "torsion": "#b45309",
-    "axial": "#7c3aed",
-    "shear_y": "#0369a1",
-    "shear_z": "#4d7c0f",
-}
+COLOURS = ("#1d4ed8", "#0f766e", "#b45309", "#7c3aed", "#0369a1", "#4d7c0f")
+"""Of the families of a beam in their order; those of other bodies take the first."""
 
 
 def draw_shapes(robot: Robot, path: Path) -> None:
@@ -36,7 +30,7 @@ def draw_shapes(robot: Robot, path: Path) -> None:
 
     panels: list[list[tuple[Link, list[LinkMode]]]] = []
     for link in robot.links:
-        if link.is_flexible and link.beam is not None:
+        if link.is_flexible and link.has_axis:
             groups = groupby(link_modes(link, robot), key=lambda mode: mode.family)
             panels.append([(link, list(modes)[:SHOWN]) for _, modes in groups])
     columns = max(len(row) for row in panels)
@@ -62,7 +56,8 @@ def draw_shapes(robot: Robot, path: Path) -> None:
 
 def _draw_panel(axes: Axes, link: Link, modes: list[LinkMode]) -> None:
     """The shapes one above the other, the lowest frequency at the bottom, each around its own line."""
-    family, colour = modes[0].family, FAMILY_COLOURS[modes[0].family]
+    family = modes[0].family
+    colour = dict(zip(FAMILIES, COLOURS, strict=True)).get(family, COLOURS[0])
     for level, mode in enumerate(modes):
         u = 0.42 * mode.shape / np.abs(mode.shape).max()
         axes.axhline(level, color=PALE, lw=0.6, zorder=1)
@@ -74,7 +69,7 @@ def _draw_panel(axes: Axes, link: Link, modes: list[LinkMode]) -> None:
     axes.set_xlim(0.0, modes[0].x[-1])
     axes.set_ylim(-0.6, len(modes) - 0.4)
     above: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "bottom"}
-    title = f"{link.name}: {FAMILY_WORDS[family]}"
+    title = f"{link.name}: {family_word(family)}"
     axes.annotate(title, (0, 1), (0, 16), fontsize=9.5, color=colour, weight="bold", **above)
     axes.annotate(modes[0].support, (0, 1), (0, 5), fontsize=8, color=GREY, **above)
     axes.set_yticks([])

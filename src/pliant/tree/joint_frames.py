@@ -11,8 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from pliant.bodies.modal_body import Array
-from pliant.bodies.reframe import is_same_frame, reframe
+from pliant.bodies.modal_body import Array, is_same_frame, reframe
 from pliant.spatial.rounding import clean
 from pliant.tree.link import Seat
 from pliant.tree.tree import TreeLink

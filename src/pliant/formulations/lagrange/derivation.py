@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pliant.bodies.words import words_of
 from pliant.errors import ModelError, Problem
 from pliant.formulations.lagrange.assemble import SymbolicSystem, assemble
 from pliant.formulations.lagrange.lowering import TipRotation, build_chain
@@ -75,15 +76,10 @@ def _check(robot: Robot, way_out: WayOut) -> None:
             f"{way_out.other}"
         )
     for number, link in enumerate(robot.links):
-        beam = link.beam
-        element = f"links[{number}] '{link.name}'"
-        if beam is not None and beam.rotary_inertia == "exact" and beam.is_flexible:
-            message = f"rotary_inertia is exact, which has no closed form; write rotary_inertia: true{way_out.exact}"
-            raise ModelError(Problem(element, message))
-        if beam is not None and beam.is_flexible and beam.bending == "exact":
-            remedy = f"write bending: linear or second-order{way_out.exact}"
-            message = f"bending is exact, which has no closed form; {remedy}"
-            raise ModelError(Problem(element, message))
+        found = words_of(link).no_closed_form()
+        if found is not None:
+            message = f"{found[0]}, which has no closed form; {found[1]}{way_out.exact}"
+            raise ModelError(Problem(f"links[{number}] '{link.name}'", message))
 
 
 def _too_large(robot: Robot, n: int, error: TooLargeError, most: int, way_out: WayOut) -> ModelError:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.bodies.families import family_of
 from pliant.bodies.modal_body import ModalBody
 from pliant.formulations.lagrange.bodies import LATEX_LETTERS, LETTERS, LinkNames
 from pliant.formulations.lagrange.names import Coordinate
@@ -39,7 +40,8 @@ def elastic_coordinates(member: Member, own: LinkNames) -> list[Coordinate]:
         if not number.isdigit() or family not in (*LETTERS, "mode"):
             label = name.replace(".", "_")
         latex = f"{LATEX_LETTERS.get(letter, letter)}_{{{own.number},{label.replace('_', '.')}}}"
-        unit = "rad" if family == "torsion" else "m"
+        known = family_of(family)
+        unit = "m" if known is None else known.unit
         meaning = f"elastic coordinate {name} of {own.link}"
         out.append(Coordinate(robot_name, f"{letter}_{own.number}_{label}", latex, unit, meaning))
     return out

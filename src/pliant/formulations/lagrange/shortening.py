@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pliant.bodies.foreshortening import Foreshortening
-from pliant.bodies.modal_body import Array, ModalBody
-from pliant.bodies.reframe import add_part
-from pliant.bodies.shortening_fields import WIDENED
+from pliant.bodies.foreshortening import WIDENED, Foreshortening
+from pliant.bodies.modal_body import Array, ModalBody, add_part
 from pliant.formulations.lagrange.bodies import FlexibleInertia, LinkNames, Matrix, flexible_inertia, index_of, mirrored
 from pliant.formulations.lagrange.names import AXES
 from pliant.formulations.lagrange.series import Series, Vector, add, inner, times

@@ -21,9 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
+from pliant.bodies.families import FAMILIES
 from pliant.formulations.lumped_fe.applied import AppliedLoads, generalised, placed
 from pliant.formulations.lumped_fe.interface import carried_over, node_map
-from pliant.formulations.lumped_fe.mesh import COMPONENTS, SLOPE, LinkMesh
+from pliant.formulations.lumped_fe.mesh import LinkMesh
 from pliant.formulations.lumped_fe.node_matrices import Floats, block_diagonal, motion_weights, tilde
 from pliant.formulations.lumped_fe.skeleton import JointMotion, LinkMotion, cross
 from pliant.mechanism import BASE
@@ -195,8 +196,11 @@ def _pulled(h: Floats) -> Floats:
         [3 * h, -h * h, -3 * h, 4 * h * h],
     ]  # fmt: skip
     local = np.moveaxis(np.array(rows) / (30 * h), 2, 0)
-    for family, slope in SLOPE.items():
-        first, turn = COMPONENTS[family]
+    for family in FAMILIES.values():
+        if not family.bends or family.rotation is None:
+            continue
+        first, turn = family.components
+        slope = family.rotation[1]
         places, sign = np.array([first, turn, 6 + first, 6 + turn]), np.array([1.0, slope, 1.0, slope])
         out[:, places[:, None], places] = local * np.outer(sign, sign)
     return out
