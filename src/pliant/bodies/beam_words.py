@@ -36,12 +36,10 @@ from pliant.bodies.words import (
     CoordinateWord,
     LinkMode,
     OutlinePiece,
-    Pose,
     TableRow,
     number_word,
 )
 from pliant.model.beams import NEEDED, OF_ITSELF
-from pliant.model.curvature import undeformed_pose
 from pliant.model.discretisation import Family, Reduction
 from pliant.model.materials import Material
 from pliant.model.once import once_per_element
@@ -53,8 +51,6 @@ if TYPE_CHECKING:
     from pliant.model.robot import Robot
     from pliant.model.sections import Section
 
-# a frame this close to the end of a beam (fraction of the length) sits on its tip section
-TIP = 1e-9
 STATIONS = 161
 """Places at which the shapes of vibrations are drawn."""
 INSIDE = 9
@@ -77,7 +73,6 @@ class SegmentOutline(OutlinePiece):
 
     @property
     def length(self) -> float:
-        """In m."""
         return self.part.length
 
     @property
@@ -87,19 +82,15 @@ class SegmentOutline(OutlinePiece):
 
     @property
     def tapers(self) -> bool:
-        """Whether the outline changes along it."""
         return self.part.taper_to is not None
 
     def rings(self, fraction: float) -> Rings:
-        """The outline at a fraction of the length."""
         return segment_rings(self.part, fraction)
 
     def has_outline(self) -> bool:
-        """Whether the outline is known, not only constants of the section."""
         return has_outline(self.part)
 
     def outermost_strain(self, fraction: float, strains: Array) -> Array:
-        """The largest |u' - y u_y'' - z u_z''| (...) of a section, from u', u_y'', u_z'' (..., 3)."""
         return outermost_strain(self.part, fraction, strains)
 
 
@@ -137,7 +128,6 @@ class BeamWords(BodyWords):
     # ---- constants of the dynamics
 
     def constants(self) -> ModalBody:
-        """The body by itself, without hub and payloads."""
         return beam_body(self.link, self.robot)
 
     def rest(self) -> CarriedMass:
@@ -147,27 +137,9 @@ class BeamWords(BodyWords):
             return CarriedMass.from_inertia(*curved_inertia(self.beam, section_inertia=turning))
         return straight_mass(self.beam)
 
-    def frame_pose(self, name: str) -> Pose:
-        """A frame in the undeformed link: on the section at its x."""
-        frame = self.link.frame(name)
-        if frame.x is None:
-            return frame.vector(), frame.matrix()
-        if not self.beam.is_curved:
-            place = frame.vector()
-            place[0] += frame.x
-            return place, frame.matrix()
-        p, R = undeformed_pose(self.beam, frame.x)
-        return p + R @ frame.vector(), R @ frame.matrix()
-
-    def is_on_tip(self, frame: str) -> bool:
-        """Whether a frame sits on the section of the tip."""
-        x = self.link.frame(frame).x
-        return x is not None and abs(x - self.link.length) <= TIP * self.link.length
-
     # ---- tables
 
     def summary(self) -> str:
-        """Discretisation, and bending where it is not the usual one."""
         beam = self.beam
         bends = beam.is_flexible and beam.bending != "second-order"
         kind = self._chosen() if beam.is_left_open else _discretised(beam)
@@ -197,7 +169,6 @@ class BeamWords(BodyWords):
 
     @property
     def families(self) -> tuple[BeamFamily, ...]:
-        """The families of its elastic coordinates, in their order."""
         return tuple(FAMILIES[name] for name in self.beam.families)
 
     def coordinate(self, name: str) -> CoordinateWord:
@@ -253,7 +224,6 @@ class BeamWords(BodyWords):
         return f"clamped, tip {', '.join(parts)}", mass * np.outer(w, w) + inertia * np.outer(psi, psi)
 
     def largest_motions(self, length: float) -> Array | None:
-        """Largest displacement over a length, or turn, inside it per unit of its elastic coordinates (n,)."""
         if not self.beam.is_flexible:
             return None
         x = np.linspace(0.0, self.link.length, INSIDE)
@@ -268,19 +238,16 @@ class BeamWords(BodyWords):
         return np.array(found)
 
     def is_damped(self, body: ModalBody) -> bool:
-        """Whether its description gives damping."""
         return self.beam.damping is not None
 
     @property
     def damping(self) -> Damping | None:
-        """The damping that its description gives."""
         return self.beam.damping
 
     # ---- outline
 
     @property
     def is_curved(self) -> bool:
-        """Whether its axis is curved or twisted before any load acts."""
         return self.beam.is_curved
 
     def pieces(self) -> Sequence[OutlinePiece]:
@@ -288,22 +255,18 @@ class BeamWords(BodyWords):
         return [SegmentOutline(part) for part in self.known.parts()]
 
     def bent(self, x: Array) -> BentAxis:
-        """Its sections at stations x (stations,)."""
         return BentBeam(self.link, self.own_robot, x)
 
     def stations(self) -> list[Station]:
-        """Its sections at the Gauss points of its integrals."""
         return beam_stations(self.link, self.own_robot)
 
     def station(self, x: float) -> Station:
-        """The section at x, without mass."""
         return beam_station(self.link, self.own_robot, x)
 
     # ---- limits of the model
 
     @property
     def bending(self) -> str:
-        """How far it may bend: linear, second-order or exact."""
         return self.beam.bending
 
     @property
@@ -312,7 +275,6 @@ class BeamWords(BodyWords):
         return self.beam.bending != "exact" and any(family.bends for family in self.families)
 
     def axial_shapes(self, body: ModalBody) -> AxialShapes:
-        """The slopes of its bending shapes."""
         return shapes_of_beam(self.link, self.own_robot, body)
 
     def limits(self, body: ModalBody, q_e: Array, whens: Sequence[str]) -> Iterator[str]:
@@ -352,14 +314,12 @@ class BeamWords(BodyWords):
         return self.link.with_body(beam.model_copy(update=changes))
 
     def family_remedy(self, name: str) -> str:
-        """How the description gets a family."""
         beam, count = self.beam, 2 if FAMILIES[name].bends else 1
         if beam.elements is not None or beam.lumped is not None:
             return f"add {name}: true"
         return f"write modes: with {name}: {count}" if beam.is_left_open else f"add {name}: {count}"
 
     def shape_remedy(self) -> str:
-        """What makes its shapes bend as far as they should."""
         if self.beam.elements is not None:
             return "take more elements"
         if self.beam.bending == "exact":
@@ -386,7 +346,6 @@ class BeamWords(BodyWords):
         return self._with(beam, changes) if changes else self.link
 
     def with_bending(self, bending: str) -> Link:
-        """The link with another kind of bending, checked like a new one."""
         return self.link.with_changes(beam=self.beam.with_changes(bending=bending))
 
     def elements(self) -> AxisElements | None:
@@ -404,11 +363,9 @@ class BeamWords(BodyWords):
 
     @property
     def is_uniform(self) -> bool:
-        """Whether the beam is one piece without taper."""
         return self.beam.is_uniform
 
     def no_closed_form(self) -> tuple[str, str] | None:
-        """What has no closed form in the equations of motion, and what to write instead."""
         beam = self.beam
         if beam.rotary_inertia == "exact" and beam.is_flexible:
             return "rotary_inertia is exact", "write rotary_inertia: true"
@@ -429,12 +386,10 @@ class BeamWords(BodyWords):
         return out
 
     def section_constant(self, name: str) -> float:
-        """A constant of the sections at the root."""
         return float(getattr(self.beam.at(0.0), name))
 
     @property
     def sections_turn(self) -> bool:
-        """Whether the inertia of its sections counts beside that of its axis."""
         return self.beam.sections_turn
 
 

@@ -24,15 +24,12 @@ class ConnectorWords(BodyWords):
     """A link without a body."""
 
     def constants(self) -> ModalBody:
-        """Nothing but its frames."""
         return ModalBody.rigid(0.0, np.zeros(3), np.zeros((3, 3)), self.rigid_frames())
 
     def rest(self) -> CarriedMass:
-        """No mass."""
         return CarriedMass(np.zeros((4, 4)))
 
     def summary(self) -> str:
-        """What kind of body it is, for a table of links."""
         return "connector"
 
 
@@ -41,13 +38,10 @@ class RigidWords(BodyWords):
 
     @property
     def rigid(self) -> Rigid:
-        """Its description."""
         assert self.link.rigid is not None
         return self.link.rigid
 
     def constants(self) -> ModalBody:
-        """The body by itself, without hub and payloads."""
-
         def made() -> ModalBody:
             given = self.rigid
             return ModalBody.rigid(given.mass, given.com_vector(), given.inertia_matrix(), self.rigid_frames())
@@ -55,11 +49,9 @@ class RigidWords(BodyWords):
         return kept(self.rigid, "plain", self.link.frames, make=made)
 
     def rest(self) -> CarriedMass:
-        """Its mass in the link frame."""
         return rigid_mass(self.rigid)
 
     def summary(self) -> str:
-        """What kind of body it is, for a table of links."""
         return "rigid"
 
 
@@ -77,12 +69,10 @@ class ModalWords(BodyWords):
 
     @property
     def modal(self) -> ModalData:
-        """Its description."""
         assert self.link.modal is not None
         return self.link.modal
 
     def constants(self) -> ModalBody:
-        """The body by itself, without hub and payloads."""
         return kept(self.modal, "plain", self.link.frames, make=self._made)
 
     def _made(self) -> ModalBody:
@@ -95,11 +85,9 @@ class ModalWords(BodyWords):
         return replace(body, large=modal_shortening(body, modal)) if modal.shortens else body
 
     def rest(self) -> CarriedMass:
-        """The undeformed body as a rigid mass in the link frame."""
         return CarriedMass.from_inertia(self.modal.mass, self.modal.array("first"), self.modal.array("I_rr"))
 
     def summary(self) -> str:
-        """What kind of body it is, for a table of links."""
         return f"modal data, {self.modal.size} modes{'' if self.modal.shortens else ', linear bending'}"
 
     def frames_drawn(self) -> Sequence[str]:

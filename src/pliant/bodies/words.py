@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 Pose = tuple[Array, Array]
 """Position (3,) and axes (3, 3)."""
 
+TIP = 1e-9
+"""Part of the length within which a frame at the end of an axis sits on the section of the tip."""
 FORCES = {"m": "N", "rad": "N m", "1/m": "N m^2", "rad/m": "N m^2", "": "N m"}
 """Unit of the force that works on a coordinate, by the unit of the coordinate."""
 
@@ -225,13 +227,19 @@ class BodyWords(ABC):
         return CarriedMass.from_inertia(body.mass, body.first, body.I_rr)
 
     def frame_pose(self, name: str) -> Pose:
-        """A frame in the undeformed link."""
+        """A frame in the undeformed link: on the section at its x, where the body has an axis."""
         frame = self.link.frame(name)
-        return frame.vector(), frame.matrix()
+        if frame.x is None:
+            return frame.vector(), frame.matrix()
+        p, R = self.link.section_pose(frame.x)
+        return p + R @ frame.vector(), R @ frame.matrix()
 
     def is_on_tip(self, frame: str) -> bool:
         """Whether a frame sits on the section of the tip."""
-        return frame == "tip"
+        if not self.has_axis:
+            return frame == "tip"
+        x = self.link.frame(frame).x
+        return x is not None and abs(x - self.link.length) <= TIP * self.link.length
 
     def rigid_frames(self) -> dict[str, Attachment]:
         """All frames of the link, moved by no elastic coordinate."""

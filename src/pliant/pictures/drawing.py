@@ -137,7 +137,7 @@ def _draw_body(canvas: Canvas, robot: Robot, placed: dict[str, PlacedLink], item
 
 def _draw_swing(canvas: Canvas, robot: Robot, item: PlacedLink) -> None:
     """A pale area between the two ends of the first vibration of each bending family."""
-    for first in link_modes(item.link, robot) if item.link.has_axis else ():
+    for first in link_modes(item.link, robot):
         if first.aside is None or first.number > 1:
             continue
         amplitude = SWING * item.link.length * first.shape / np.abs(first.shape).max()

@@ -30,8 +30,9 @@ def draw_shapes(robot: Robot, path: Path) -> None:
 
     panels: list[list[tuple[Link, list[LinkMode]]]] = []
     for link in robot.links:
-        if link.is_flexible and link.has_axis:
-            groups = groupby(link_modes(link, robot), key=lambda mode: mode.family)
+        drawn = [mode for mode in link_modes(link, robot) if len(mode.x)]
+        if drawn:
+            groups = groupby(drawn, key=lambda mode: mode.family)
             panels.append([(link, list(modes)[:SHOWN]) for _, modes in groups])
     columns = max(len(row) for row in panels)
     # inches: rows by their largest number of shapes, with room for titles above and the scale below
