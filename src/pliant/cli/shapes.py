@@ -40,7 +40,7 @@ def shapes(
                 rows.add_row("", "", f"and {len(modes) - SHOWN} more", "", "", "")
     emit(f"[bold]{plain(loaded.name)}[/]: vibrations of the single links", rows)
     if plot is not None:
-        from pliant.pictures.shape_plot import draw_shapes
+        from pliant.pictures.vibration_plots import draw_shapes
 
         draw_shapes(loaded, plot)
         typer.echo(f"\ndrawn in {plot}")

@@ -11,6 +11,7 @@ import numpy as np
 from pliant.bodies.modal_body import Array
 from pliant.bodies.words import link_modes, words_of
 from pliant.joints import KINDS
+from pliant.pictures.bent_links import FramePose, PlacedLink, place_links
 from pliant.pictures.canvas import (
     AXIS_COLOURS,
     FLEXIBLE,
@@ -28,7 +29,6 @@ from pliant.pictures.canvas import (
     save,
 )
 from pliant.pictures.meshes import link_triangles
-from pliant.pictures.reference_pose import FramePose, PlacedLink, place_links
 from pliant.pictures.words import counted
 
 if TYPE_CHECKING:

@@ -83,7 +83,7 @@ def exaggerated(arm: Dynamics, q: Floats, factor: float) -> Floats:
 
 def view_of(arm: Dynamics, film: Film) -> Viewpoint:
     """Onto the plane of the motion if there is one, otherwise from a corner."""
-    from pliant.pictures.reference_pose import place_links
+    from pliant.pictures.bent_links import place_links
 
     turning = [item.axis for item in place_links(arm.robot).values() if KINDS[item.link.joint.type].symbol.drum]
     return best_view(film.points, np.reshape(turning, (-1, 3)))

@@ -20,7 +20,7 @@ from pliant.formulations.lumped_fe.node_matrices import Variant
 from pliant.formulations.lumped_fe.recovery import ElasticState, frame_displacement
 from pliant.formulations.lumped_fe.skeleton import JointMotion
 from pliant.model.robot import Robot
-from pliant.pictures.speed_plot import draw_speed
+from pliant.pictures.vibration_plots import draw_speed
 from pliant.simulation.approximate_forward import ApproximateForward, approximate_forward
 from pliant.simulation.drives.given import GivenTorque
 from pliant.simulation.inverse_dynamics import InverseRun, inverse_dynamics
