@@ -2,11 +2,11 @@
 
 A beam whose description names its modes or elements bends as it says, and no other way: without torsion an arm with a
 bent elbow sags too little, and no number of further modes tells. Here a robot is compared with its richer twin, whose
-beams have every family that their constants allow: how far its tip sags, and its lowest frequencies. What is found is
-told with both figures. Beams that are rigid by description stay so.
+beams have every family that their constants allow: how far its tip sags, and its lowest frequencies. A
+warning gives both figures. Beams that are rigid by description stay so.
 
 Shapes of a family that is there may be too few, or too smooth for a stepped beam: links whose static deflection they
-miss by some per cent are told as well.
+miss by some per cent get a warning as well.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Missing = tuple[str, str]
 """Name of a link, and a family that its beam does not have."""
 
 MOVES = 0.01
-"""Change of the sag or of a frequency, relative, from which a family that is left out is told."""
+"""Change of the sag or of a frequency, relative, from which there is a warning about a family that is left out."""
 LEAST_SAG = 1e-3
 """Sag over reach below which a change of it is counted against this one: no arm is as stiff as rounding."""
 ROUNDING = 1e-9
@@ -58,7 +58,7 @@ class _Behaviour:
 
 
 def missing_families(robot: Robot, *, all_of_them: bool = False) -> list[Missing]:
-    """Families of flexible beams that have no coordinates although what the robot does to the beams asks for them.
+    """Families of flexible beams that have no coordinates although what the robot does to the beams needs them.
 
     all_of_them  also those that only loads of a user would excite
     """
@@ -107,7 +107,7 @@ def left_out(
             _behaviour(Dynamics(of, compile="never"), joints or {}, locked, loads, followers) for of in (robot, twin)
         )
     except ValueError:
-        # a robot without a state of rest is told of by those who look for one
+        # whoever looks for a state of rest says that there is none
         return []
     changes = [*_changed_sag(robot, now, richer), *_changed_modes(now, richer), *_new_modes(now, richer)]
     if not changes:
@@ -193,7 +193,7 @@ def _common(now: _Behaviour, richer: _Behaviour) -> Floats:
 
 
 def _taking_part(missing: list[Missing], richer: _Behaviour) -> list[Missing]:
-    """Of what is missing that which holds a part of the strain energy at rest, or in one of the lowest modes."""
+    """Missing families that hold a part of the strain energy at rest, or in one of the lowest modes."""
     arm, states = richer.modes.arm, [richer.modes.q, *(richer.modes.shapes[:, k] for k in _lowest(richer.modes))]
     K = np.abs(arm.mechanism.stiffness).diagonal()
     bent = [k for k, name in enumerate(arm.names) if name.count(".") > 1]

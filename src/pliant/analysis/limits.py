@@ -1,4 +1,4 @@
-"""The one place that knows the limits of the model: what to tell about a state of a robot.
+"""The one place that knows the limits of the model: what to say about a state of a robot.
 
 A beam of linear bending has small slopes, the force along its axis is small against its buckling load, and it turns
 slowly against its first frequency; second-order bending knows axial forces, rotation and larger slopes, but not where a
@@ -51,7 +51,7 @@ AXIAL = 0.15
 OUT_OF_PLANE = 1e-4
 """Part of the robot's size by which a loop in a plane may open across it."""
 TURNING = 0.25
-"""Rate of a link over its first frequency of bending from which its rotation is told: 7 % of a static deflection."""
+"""Rate of a link over its first frequency of bending from which there is a warning: 7 % of a static deflection."""
 
 
 class ModelLimitWarning(UserWarning):

@@ -134,7 +134,7 @@ class LinearModel:
         raise ValueError(f"robot '{self.arm.robot.name}' has no output '{name}'{hint}")
 
     def with_outputs(self, *outputs: str) -> LinearModel:
-        """The same model with other outputs."""
+        """The linear model with other outputs."""
         model = LinearModel(self.arm, self.tangent, self.q, self.v, self.tau, self.a, tuple(outputs))
         for name in outputs:
             model.output_row(name)

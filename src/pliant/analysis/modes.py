@@ -102,7 +102,7 @@ class ModeSet:
         return figure
 
     def rows(self) -> list[tuple[int, float, float, float, float, str]]:
-        """Of each mode its number, Hz, rad/s, damping ratio, growth (1/s) and leading coordinate."""
+        """Each mode with its number, Hz, rad/s, damping ratio, growth (1/s) and leading coordinate."""
         return [
             (k + 1, float(self.hertz[k]), float(self.frequencies[k]), float(self.damping_ratios[k]),
              float(self.growth[k]), self.leading(k))
@@ -170,7 +170,7 @@ def vibration_modes(
     loads: Loads | None = None,
     followers: Loads | None = None,
 ) -> ModeSet:
-    """The same; what is beyond the limits of the model is in its ``warnings`` only."""
+    """The modes without a Python warning: what is beyond the limits of the model is in ``warnings`` only."""
     state = resting(arm, q, v, loads=loads, followers=followers)
     rates, still = arm.v(v), np.zeros(arm.size)
     acting = [*wrenches(loads), *wrenches(followers, follows=True)]

@@ -155,7 +155,7 @@ class Statics:
         self.largest = 0.0
 
     def all_growing(self) -> Statics:
-        """The same with gravity and every load and effort multiplied by the factor."""
+        """The problem with gravity and every load and effort multiplied by the factor."""
         loads = [load._replace(grows=True) for load in self.loads]
         tau = None if self.held else self.tau
         return Statics(self.arm, self.q0, tau=tau, loads=loads, v=self.v, gravity_grows=True, efforts_grow=True)

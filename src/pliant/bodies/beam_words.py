@@ -278,7 +278,7 @@ class BeamWords(BodyWords):
         return shapes_of_beam(self.link, self.own_robot, body)
 
     def limits(self, body: ModalBody, q_e: Array, whens: Sequence[str]) -> Iterator[str]:
-        """Of an exact beam: stations that are too few in the state where it bends most."""
+        """Stations of an exact beam that are too few in the state where it bends most."""
         rod = body.large
         if not isinstance(rod, Rod):
             return
@@ -290,7 +290,7 @@ class BeamWords(BodyWords):
     # ---- other models of the same beam
 
     def missing_families(self, *, all_of_them: bool = False) -> tuple[str, ...]:
-        """Families without coordinates although what the robot does asks for them, or whose constants are known."""
+        """Families without coordinates although what the robot does needs them, or whose constants are known."""
         yields = yielding_families(self.own_robot).get(self.link.name)
         if yields is None:
             return ()

@@ -76,14 +76,14 @@ class CarriedMass:
         return CarriedMass(self.moments + other.moments)
 
     def seen_from(self, pose: Pose) -> CarriedMass:
-        """The same mass in a frame in which its own frame has this position and rotation."""
+        """The mass in a frame in which its own frame has this position and rotation."""
         p, R = pose
         T = np.zeros((4, 4))
         T[:3, :3], T[:3, 3], T[3, 3] = R, p, 1.0
         return CarriedMass(T @ self.moments @ T.T)
 
     def shifted(self, p: Array) -> CarriedMass:
-        """The same mass in a frame with the same axes, in which the origin of its own frame is at p."""
+        """The mass in a frame with the same axes, in which the origin of its own frame is at p."""
         return self.seen_from((p, UNIT))
 
 

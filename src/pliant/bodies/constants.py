@@ -27,7 +27,7 @@ def terms_of(body: ModalBody, rule: str) -> Body:
 
 
 def terms_in_arrays(body: ModalBody, rule: str) -> Any:
-    """The same with arrays in the place of nested lists: numbers alone, with which nothing is computed."""
+    """The terms of a body with arrays in the place of nested lists: numbers alone, with which nothing is computed."""
     if body.large is None and is_dense(body):
         return dense_terms(body, rule)
     linear = linear_terms(body, rule)

@@ -106,7 +106,7 @@ class RodElements:
         element, xi, h = _locate(self.nodes, x)
         shape, strain = np.stack([1 - xi, xi]), np.stack([-1 / h, 1 / h])
         none = np.zeros_like(shape)
-        turns = self.family == "torsion"
+        turns = FAMILIES[self.family].is_angle
         return element, ShapeSamples(none if turns else shape, shape if turns else none, strain, none)
 
 
@@ -215,16 +215,15 @@ class RigidPieces:
 
     @property
     def _per_node(self) -> int:
-        return 1 if FAMILIES[self.family].shear is None else 2
+        return 2 if FAMILIES[self.family].bends else 1
 
     def sample(self, x: Array) -> ShapeSamples:
         node = np.searchsorted(np.asarray(self.breaks), x, side="right")
         columns, one = np.arange(len(x)), np.ones(len(x))
         value, rotation = (np.zeros((self._per_node * len(self.nodes), len(x))) for _ in range(2))
-        if self.family == "axial":
-            value[node, columns] = one
-        elif self.family == "torsion":
-            rotation[node, columns] = one
+        if not FAMILIES[self.family].bends:
+            moved = rotation if FAMILIES[self.family].is_angle else value
+            moved[node, columns] = one
         else:
             value[2 * node, columns] = one
             value[2 * node + 1, columns] = x - np.asarray(self.nodes)[node]
@@ -239,7 +238,7 @@ class RigidPieces:
 
 
 def change_basis(body: ModalBody, V: Array, names: tuple[str, ...]) -> ModalBody:
-    """The same body in the coordinates p of q_e = V p; ``V`` is (n, number of names)."""
+    """The body in the coordinates p of q_e = V p; ``V`` is (n, number of names)."""
     V = np.asarray(V, dtype=float)
     if V.shape != (body.size, len(names)):
         raise ValueError(f"V has shape {V.shape}; {body.size} coordinates and {len(names)} names need another")

@@ -306,9 +306,11 @@ def foreshortening(
             total -= _tilted(pieces, profile, power, n)
     to.update({x: shortening_to(sets, profile, x) for x in frames.values() if x not in to})
     moved = {name: _along_axis(to[x]) for name, x in frames.items()}
-    bending = any(FAMILIES[s.family].shear is not None and s.size for s in sets)
+    bending = any(FAMILIES[s.family].bends and s.size for s in sets)
     starts = np.cumsum([0, *(s.size for s in sets)])
-    stretching = [(s, start) for s, start in zip(sets, starts, strict=False) if s.family == "axial" and s.size]
+    stretching = [
+        (s, start) for s, start in zip(sets, starts, strict=False) if FAMILIES[s.family].value == X and s.size
+    ]
     if not stretching or not bending:
         return Foreshortening(mass, place, spread, first, second, moved)
     ((stretches, start),) = stretching
@@ -359,7 +361,7 @@ def _slope_grams(sets: Sequence[ShapeSet], profile: BeamProfile, end: float, wei
     G = np.zeros((len(weighted), n, n))
     start = 0
     for s in sets:
-        if FAMILIES[s.family].shear is not None:
+        if FAMILIES[s.family].bends:
             samples = s.sample(x)
             # of the axis: a shear-flexible section turns by less
             slope = samples.rotation + samples.shear if np.count_nonzero(samples.shear) else samples.rotation
@@ -410,7 +412,7 @@ def _stretched_beyond(profile: BeamProfile, stretches: ShapeSet) -> Callable[[Ar
 
 
 def _stretched_pieces(profile: BeamProfile, pieces: RigidPieces, stretches: ShapeSet) -> Callable[[Array], Array]:
-    """The same with the mass of every piece at its node."""
+    """Mass beyond x that moves with each shape of elongation, the mass of every piece at its node."""
     nodes = np.asarray(pieces.nodes)
     carried = stretches.sample(nodes).value * _piece_moments(profile, pieces)[0]
 
@@ -421,7 +423,7 @@ def _stretched_pieces(profile: BeamProfile, pieces: RigidPieces, stretches: Shap
 
 
 def _outboard_of_pieces(profile: BeamProfile, pieces: RigidPieces) -> Callable[[Array], Array]:
-    """The same with the mass of every piece at its node."""
+    """Moments of the mass beyond x, the mass of every piece at its node."""
     nodes, moments = np.asarray(pieces.nodes), _piece_moments(profile, pieces)[:2]
 
     def beyond(x: Array) -> Array:
@@ -448,7 +450,7 @@ def _tilted(
     out = np.zeros((n, n))
     start = 0
     for s in pieces:
-        if FAMILIES[s.family].shear is not None:
+        if FAMILIES[s.family].bends:
             psi = np.arange(start + 1, start + s.size, 2)
             # the piece of the root node belongs to the clamp
             lever = _piece_moments(profile, s)[2 + power]

@@ -82,7 +82,7 @@ class Attachment:
         return self.slides - hat(self.offset) @ self.Phi_r if self.has_lever else self.slides
 
     def combined(self, V: Array) -> Attachment:
-        """The same frame in the coordinates p of q_e = V p."""
+        """The frame in the coordinates p of q_e = V p."""
         return Attachment(self.point, self.rotation, self.slides @ V, self.Phi_r @ V, self.offset)
 
 

@@ -128,7 +128,7 @@ class ModalTerms(NamedTuple):
     def coupled_inertia(
         self, gradients: list[Matrix], E_w: Matrix, gyroscopic: Vector, q_e: Vector, v_e: Vector, w: Vector
     ) -> tuple[Blocks, Bias]:
-        """The same from what its coordinates do with each other.
+        """Mass blocks and bias from what the coordinates do with each other.
 
         gradients   N_k
         E_w         beta_k + sum_i lambda_ik q_i (3, n)
@@ -157,7 +157,7 @@ class ModalTerms(NamedTuple):
         )
 
     def energy(self, q_e: Vector) -> Scalar:
-        """Of strain."""
+        """Energy of strain."""
         return 0.5 * dot(q_e, times(self.K_ee, q_e))
 
     def first_moment(self, q_e: Vector) -> Vector:
@@ -306,7 +306,7 @@ class DenseColumn(NamedTuple):
 
 
 class CoupledColumn(NamedTuple):
-    """The same at a state: sum_i q_i I_ee_ik (3, 3), sum_i lambda_ik q_i and 2 sum_i lambda_ik v_i (3,)."""
+    """A column at a state: sum_i q_i I_ee_ik (3, 3), sum_i lambda_ik q_i and 2 sum_i lambda_ik v_i (3,)."""
 
     N: Matrix
     turned: Vector
@@ -360,7 +360,7 @@ class DenseTerms(NamedTuple):
         return CoupledColumn(N, times(station.lam, q_e), scale(2.0, times(station.lam, v_e)))
 
     def at(self, stations: list[None], loaded: list[CoupledColumn]) -> DenseTerms:
-        """The same terms where everything is wanted at one state."""
+        """The terms where everything is wanted at one state."""
         return self._replace(known=loaded)
 
     def inertia(self, q_e: Vector, v_e: Vector, w: Vector) -> tuple[Blocks, Bias]:
@@ -377,7 +377,7 @@ class DenseTerms(NamedTuple):
         return self.linear.frame(section, q_e, v_e)
 
     def energy(self, q_e: Vector) -> Scalar:
-        """Of strain."""
+        """Energy of strain."""
         return self.linear.energy(q_e)
 
     def first_moment(self, q_e: Vector) -> Vector:
@@ -451,7 +451,7 @@ class SecondOrderTerms(NamedTuple):
         )
 
     def energy(self, q_e: Vector) -> Scalar:
-        """Of strain."""
+        """Energy of strain."""
         return self.linear.energy(self._with_fields(q_e))
 
     def first_moment(self, q_e: Vector) -> Vector:

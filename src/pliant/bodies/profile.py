@@ -107,7 +107,7 @@ class BeamProfile:
         return mass, first, second
 
     def moments_beyond(self, start: float) -> list[float]:
-        """The same of what is outboard of a place."""
+        """int dm, int x dm and int x^2 dm of everything outboard of a place, in kg, kg m and kg m^2."""
         ends = (start, *(b for b in self.breaks if b > start))
         x, weights = gauss(ends, 2 + TAPER_POINTS)
         masses = weights * self.at(x).rhoA

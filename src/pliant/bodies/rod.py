@@ -283,7 +283,7 @@ class AxisRows:
     def __init__(self, sets: Sequence[ShapeSet], profile: BeamProfile, points: Sequence[int]) -> None:
         self.breaks, self.points = profile.breaks, tuple(points)
         self.x, self.weights = _stations(self.breaks, self.points)
-        self.bending = [s for s in sets if FAMILIES[s.family].shear is not None]
+        self.bending = [s for s in sets if FAMILIES[s.family].bends]
         self.roots = [s.sample(np.zeros(1)) for s in self.bending]
         found = [s.sample(self.x).rotation - r.rotation for s, r in zip(self.bending, self.roots, strict=True)]
         self.sizes = [np.abs(each).max(axis=1, keepdims=True) for each in found]
@@ -303,7 +303,7 @@ class AxisRows:
         return np.asarray(rows + (self.weights[:, None] * self.slopes.T @ (self.inverse @ missing)).T)
 
     def _integrals(self, x: Array) -> Array:
-        """Of 1 and of the slopes that grow from a clamped root, scaled as at the stations, from 0 to x."""
+        """Integrals of 1 and of the slopes that grow from a clamped root, scaled as at the stations, from 0 to x."""
         out = [x[None]]
         for s, root, size in zip(self.bending, self.roots, self.sizes, strict=True):
             out.append((s.sample(x).value - root.value - root.rotation * x) / size)

@@ -335,7 +335,7 @@ class RodTerms(NamedTuple):
         return loaded_station(station, here, every, before, len(self.K_ee))
 
     def at(self, stations: list[BentStation], loaded: list[RodSums]) -> RodTerms:
-        """The same terms where everything is wanted at one state."""
+        """The terms where everything is wanted at one state."""
         return self._replace(known=BentRod(stations, loaded[-1] if loaded else None))
 
     def inertia(self, q_e: Vector, v_e: Vector, w: Vector) -> tuple[Blocks, Bias]:
@@ -384,7 +384,7 @@ class RodTerms(NamedTuple):
         )
 
     def energy(self, q_e: Vector) -> Scalar:
-        """Of strain."""
+        """Energy of strain."""
         return 0.5 * dot(q_e, times(self.K_ee, q_e))
 
     def first_moment(self, q_e: Vector) -> Vector:

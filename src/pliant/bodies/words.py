@@ -367,7 +367,7 @@ class BodyWords(ABC):
     # ---- other models of the same body
 
     def missing_families(self, *, all_of_them: bool = False) -> tuple[str, ...]:
-        """Families without coordinates although what the robot does asks for them, or which exist at all."""
+        """Families without coordinates although what the robot does needs them, or all that the body could have."""
         return ()
 
     def with_families(self, names: Sequence[str]) -> Link:

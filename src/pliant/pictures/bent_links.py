@@ -89,17 +89,17 @@ class BentLinks:
         self._poses: dict[str, Pose] = {}
 
     def pose(self, frame: str) -> Pose:
-        """Of a frame in the base."""
+        """Pose of a frame in the base."""
         if frame not in self._poses:
             self._poses[frame] = self.arm.pose(frame, self.q)
         return self._poses[frame]
 
     def position(self, frame: str) -> Array:
-        """Of a frame in the base (..., 3)."""
+        """Position of a frame in the base (..., 3)."""
         return self.pose(frame).position
 
     def own(self, name: str) -> Pose:
-        """Of a link's own frame B in the base."""
+        """Pose of a link's own frame B in the base."""
         return self.arm.link_pose(name, self.q)
 
     def loads(self) -> Array:

@@ -1,6 +1,6 @@
 """The places of a robot that carry its solids, at any configurations: sections along its beams, links, frames.
 
-A configuration is told against the same robot without bending: where a place would be (its link's frame and its own
+A configuration is given against the same robot without bending: where a place would be (its link's frame and its own
 place there, which stays), and the shift and the turn from there to where it is. Both are multiplied to exaggerate the
 bending, and both are all that a film has to keep.
 """

@@ -58,11 +58,11 @@ class Solid:
         return np.asarray(at[..., 0] - self.offsets[:, 1] * at[..., 1] - self.offsets[:, 2] * at[..., 2])
 
     def within(self, half: float) -> Solid:
-        """The same about its place, no further than ``half`` along any of its axes; it keeps its form."""
+        """The solid about its place, no further than ``half`` along any of its axes; it keeps its form."""
         return replace(self, offsets=self.offsets * min(1.0, half / float(np.abs(self.offsets).max())))
 
     def on(self, place: int, position: Array | None = None, axes: Array | None = None) -> Solid:
-        """The same on another place, moved and turned there."""
+        """The solid on another place, moved and turned there."""
         R, p = np.eye(3) if axes is None else axes, np.zeros(3) if position is None else position
         return replace(self, places=np.full(len(self.offsets), place), offsets=self.offsets @ R.T + p)
 
