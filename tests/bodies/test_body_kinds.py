@@ -9,7 +9,7 @@ from pliant import Dynamics, ModelError, Robot
 from pliant.analysis.limits import state_limits
 from pliant.analysis.statics import coordinate_sizes
 from pliant.cli.app import app
-from pliant.model.rigid_twin import rigid_twin
+from pliant.model.description.rigid_twin import rigid_twin
 from pliant.pictures.drawing import robot_figure
 from pliant.pictures.film import make_film
 from pliant.pictures.robot_solids import RobotSolids

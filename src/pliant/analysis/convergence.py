@@ -15,7 +15,7 @@ from pliant.bodies.words import words_of
 from pliant.dynamics import Dynamics
 
 if TYPE_CHECKING:
-    from pliant.model.robot import Robot
+    from pliant.model.description.robot import Robot
 
 Floats = NDArray[np.float64]
 

@@ -129,7 +129,7 @@ def state_of_rest(
     followers: Loads | None = None,
     rates: Mapping[str, float] | None = None,
 ) -> Equilibrium:
-    """The equilibrium without a Python warning: what is beyond the limits of the model is in ``warnings`` only."""
+    """Equilibrium without raised warnings: what is beyond the limits of the model is in its ``warnings`` only."""
     problem = _problem(arm, q, tau, loads, followers, rates)
     found, x = _solved(problem)
     told = state_limits(arm, found.q, found.v, tau=found.tau, loads=problem.loads)
@@ -145,7 +145,7 @@ def settle(
     followers: Loads | None = None,
     rates: Mapping[str, float] | None = None,
 ) -> Equilibrium:
-    """The equilibrium without a look at the limits of the model, for callers that look at them themselves."""
+    """Equilibrium without a check of the limits of the model, for callers that check them themselves."""
     return _solved(_problem(arm, q, tau, loads, followers, rates))[0]
 
 

@@ -29,7 +29,7 @@ from pliant.model.once import once_per_element
 
 if TYPE_CHECKING:
     from pliant.analysis.statics import Loads
-    from pliant.model.robot import Robot
+    from pliant.model.description.robot import Robot
 
 Floats = NDArray[np.float64]
 Missing = tuple[str, str]

@@ -39,17 +39,17 @@ from pliant.bodies.words import (
     TableRow,
     number_word,
 )
-from pliant.model.beams import NEEDED, OF_ITSELF
-from pliant.model.discretisation import Family, Reduction
-from pliant.model.materials import Material
+from pliant.model.description.beams import NEEDED, OF_ITSELF
+from pliant.model.description.discretisation import Family, Reduction
+from pliant.model.description.materials import Material
 from pliant.model.once import once_per_element
 
 if TYPE_CHECKING:
-    from pliant.model.beams import Beam, Segment
-    from pliant.model.discretisation import Damping
-    from pliant.model.links import Link
-    from pliant.model.robot import Robot
-    from pliant.model.sections import Section
+    from pliant.model.description.beams import Beam, Segment
+    from pliant.model.description.discretisation import Damping
+    from pliant.model.description.links import Link
+    from pliant.model.description.robot import Robot
+    from pliant.model.sections.sections import Section
 
 STATIONS = 161
 """Places at which the shapes of vibrations are drawn."""

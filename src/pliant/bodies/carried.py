@@ -18,11 +18,11 @@ from pliant.bodies.words import words_of
 from pliant.model.once import once_per_element
 
 if TYPE_CHECKING:
-    from pliant.model.discretisation import Family
-    from pliant.model.inertia import RigidMass
-    from pliant.model.joints import Joint
-    from pliant.model.links import Link
-    from pliant.model.robot import Robot
+    from pliant.model.description.discretisation import Family
+    from pliant.model.description.inertia import RigidMass
+    from pliant.model.description.joints import Joint
+    from pliant.model.description.links import Link
+    from pliant.model.description.robot import Robot
 
 Pose = tuple[Array, Array]
 

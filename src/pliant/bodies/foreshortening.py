@@ -35,7 +35,7 @@ from pliant.spatial.nothing import filled
 from pliant.spatial.rounding import listed, rounded
 
 if TYPE_CHECKING:
-    from pliant.model.modal import ModalData
+    from pliant.model.description.modal import ModalData
 
 
 # ---------------------------------------------------------------- second-order displacements as few fields that are lin

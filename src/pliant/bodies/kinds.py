@@ -14,8 +14,8 @@ from pliant.bodies.words import BodyWords, LinkMode, words_of
 from pliant.model.once import once_per_element
 
 if TYPE_CHECKING:
+    from pliant.model.description.robot import Robot
     from pliant.model.element import Element
-    from pliant.model.robot import Robot
 
 KINDS: dict[str | None, type[BodyWords]] = {
     None: ConnectorWords,
@@ -28,7 +28,7 @@ KINDS: dict[str | None, type[BodyWords]] = {
 
 def register(key: str, description: type[Element], words: type[BodyWords], meaning: str) -> None:
     """Add a kind of body: links may have it under a key, in files and in Python, and all rooms ask its words."""
-    from pliant.model.links import add_body_key
+    from pliant.model.description.links import add_body_key
 
     add_body_key(key, description, meaning)
     KINDS[key] = words
@@ -36,7 +36,7 @@ def register(key: str, description: type[Element], words: type[BodyWords], meani
 
 def unregister(key: str) -> None:
     """Undo ``register``."""
-    from pliant.model.links import remove_body_key
+    from pliant.model.description.links import remove_body_key
 
     remove_body_key(key)
     del KINDS[key]

@@ -16,8 +16,8 @@ from pliant.bodies.words import BodyWords
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pliant.model.inertia import Rigid
-    from pliant.model.modal import ModalData
+    from pliant.model.description.inertia import Rigid
+    from pliant.model.description.modal import ModalData
 
 
 class ConnectorWords(BodyWords):

@@ -13,11 +13,11 @@ import numpy as np
 
 from pliant.bodies.modal_body import Array, hat
 from pliant.bodies.quadrature import TAPER_POINTS, gauss
-from pliant.model.curvature import undeformed_pose
+from pliant.model.description.curvature import undeformed_pose
 from pliant.model.once import once_per_element
 
 if TYPE_CHECKING:
-    from pliant.model.beams import Beam, Segment
+    from pliant.model.description.beams import Beam, Segment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from pliant.bodies.build import rod_of
 from pliant.bodies.rod import Rod, bare_terms
-from pliant.model.beams import MOST_STATIONS
+from pliant.model.description.beams import MOST_STATIONS
 
 if TYPE_CHECKING:
     from pliant.bodies.modal_body import ModalBody
-    from pliant.model.links import Link
-    from pliant.model.robot import Robot
+    from pliant.model.description.links import Link
+    from pliant.model.description.robot import Robot
 
 Floats = NDArray[np.float64]
 

@@ -20,11 +20,11 @@ from pliant.bodies.profile import beam_profile, curve_of
 from pliant.bodies.quadrature import TAPER_POINTS, gauss, merge_breaks
 from pliant.bodies.rod import rod
 from pliant.bodies.words import words_of
-from pliant.model.curvature import undeformed_pose
+from pliant.model.description.curvature import undeformed_pose
 
 if TYPE_CHECKING:
-    from pliant.model.links import Link
-    from pliant.model.robot import Robot
+    from pliant.model.description.links import Link
+    from pliant.model.description.robot import Robot
 
 POINTS = 4
 """Gauss points of a cubic: they integrate squares of its slope."""

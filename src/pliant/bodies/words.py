@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from pliant.bodies.profile import BeamProfile
     from pliant.bodies.sections_along import AxialShapes, Station
     from pliant.bodies.shapes import Shape
-    from pliant.model.discretisation import Damping
-    from pliant.model.links import BodyDescription, Link
-    from pliant.model.robot import Robot
+    from pliant.model.description.discretisation import Damping
+    from pliant.model.description.links import BodyDescription, Link
+    from pliant.model.description.robot import Robot
 
 Pose = tuple[Array, Array]
 """Position (3,) and axes (3, 3)."""

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from rich.tree import Tree
 
     from pliant.bodies.words import BodyWords
-    from pliant.model.joints import Joint, Loop
-    from pliant.model.links import Link
-    from pliant.model.robot import Robot
+    from pliant.model.description.joints import Joint, Loop
+    from pliant.model.description.links import Link
+    from pliant.model.description.robot import Robot
 
 SHOWN_FREQUENCIES = 4
 
@@ -55,8 +55,8 @@ def show(
 
 def _posed(robot: Robot, text: str) -> Robot:
     """The robot in another reference pose, read like the one in a file."""
-    from pliant.model.robot import Robot
-    from pliant.model.yaml_file import Document
+    from pliant.model.description.robot import Robot
+    from pliant.model.readers.yaml_file import Document
 
     pose = {}
     for part in text.split(","):

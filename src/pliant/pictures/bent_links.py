@@ -13,8 +13,8 @@ from pliant.bodies.sections_along import centre_line
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics, Pose
-    from pliant.model.links import Link
-    from pliant.model.robot import Robot
+    from pliant.model.description.links import Link
+    from pliant.model.description.robot import Robot
 
 
 # ---------------------------------------------------------------- where the links of a robot are in its reference pose,

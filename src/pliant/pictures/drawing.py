@@ -34,8 +34,8 @@ from pliant.pictures.words import counted
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from pliant.model.links import Link
-    from pliant.model.robot import Robot
+    from pliant.model.description.links import Link
+    from pliant.model.description.robot import Robot
 
 LOOP = "#be185d"
 LOOKS = "#94a3b8"

@@ -12,7 +12,7 @@ from pliant.bodies.modal_body import Array
 from pliant.bodies.outlines import finer
 from pliant.bodies.words import words_of
 from pliant.joints import KINDS
-from pliant.model.outline import BASE as GROUND
+from pliant.model.description.outline import BASE as GROUND
 from pliant.pictures.meshes import MOST_TRIANGLES, coarser, link_triangles
 from pliant.pictures.skeleton import STATIONS, Places
 from pliant.pictures.solids import Ints, Kind, Solid, ball, bar, block, shape, swept, weight
@@ -20,7 +20,7 @@ from pliant.pictures.solids import Ints, Kind, Solid, ball, bar, block, shape, s
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
     from pliant.mechanism import Member
-    from pliant.model.links import Link
+    from pliant.model.description.links import Link
 
 SYMBOL = 0.014
 """Radius of what has no size of its own, as a part of the size of the robot."""

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from pliant.analysis.lumped.frequencies import SpeedFrequencies
     from pliant.analysis.modes import ModeSet
-    from pliant.analysis.turning import SpeedFrequencies
     from pliant.dynamics import Dynamics
-    from pliant.model.links import Link
-    from pliant.model.robot import Robot
+    from pliant.model.description.links import Link
+    from pliant.model.description.robot import Robot
 
 
 # ---------------------------------------------------------------- natural modes of a whole robot
