@@ -232,6 +232,8 @@ class BodyWords(ABC):
         if frame.x is None:
             return frame.vector(), frame.matrix()
         p, R = self.link.section_pose(frame.x)
+        if not self.is_curved:
+            return p + frame.vector(), frame.matrix()
         return p + R @ frame.vector(), R @ frame.matrix()
 
     def is_on_tip(self, frame: str) -> bool:
