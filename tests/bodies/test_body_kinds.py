@@ -5,9 +5,10 @@ import pytest
 from typer.testing import CliRunner
 
 import pliant
-from pliant import Dynamics, ModelError, Robot
+from pliant import Dynamics, Link, ModelError, Robot
 from pliant.analysis.limits import state_limits
 from pliant.analysis.statics import coordinate_sizes
+from pliant.bodies.carried import frame_pose
 from pliant.cli.app import app
 from pliant.model.description.rigid_twin import rigid_twin
 from pliant.pictures.drawing import robot_figure
@@ -85,6 +86,18 @@ def test_dynamics(arm):
     step = 1e-6
     moved = [sum(arm.energy(q + h * v, v + h * a)) for h in (step, -step)]
     assert (moved[0] - moved[1]) / (2 * step) == pytest.approx(float(arm.forces(q, v, a) @ v), rel=1e-7)
+
+
+@pytest.mark.parametrize("body", ["twist_bar", "beam"])
+def test_frames_sit_beside_the_section_at_their_place(body):
+    bodies = {
+        "twist_bar": {"length": 0.8, "mass": 3.0, "radius": 0.05},
+        "beam": {"length": 0.8, "properties": {"mass_per_length": 1.0}, "rigid": True},
+    }
+    frame = {"name": "side", "x": 0.3, "position": [0.02, 0.1, -0.2]}
+    link = Link(name="bar", joint={"name": "hinge"}, frames=[frame], **{body: bodies[body]})
+    np.testing.assert_allclose(frame_pose(link, "side")[0], [0.32, 0.1, -0.2], atol=1e-15)
+    np.testing.assert_allclose(frame_pose(link, "tip")[0], [0.8, 0.0, 0.0], atol=1e-15)
 
 
 @pytest.mark.parametrize("method", ["dense", "lagrange"])
