@@ -12,8 +12,7 @@ import numpy as np
 
 from bent_points import BentAxis, shortening, shortening_of_pieces
 from pliant.bodies.build import shape_sets
-from pliant.bodies.elements import BendingElements, RodElements
-from pliant.bodies.lumped import RigidPieces
+from pliant.bodies.elements import BendingElements, RigidPieces, RodElements
 
 STEP = 1e-30
 """Complex step: no subtraction, so any tiny number will do."""

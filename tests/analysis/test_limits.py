@@ -144,15 +144,21 @@ def test_what_is_said_of_a_column(part, words):
     assert (words is None and not told) or (len(told) == 1 and words in told[0])
 
 
+def bent(bending):
+    """A link of one kind of bending."""
+    beam = Beam(length=1.0, properties=Properties(mass_per_length=1.0, EIz=1.0), bending=bending)
+    return Link(name="arm", joint=Joint(), beam=beam)
+
+
 def test_what_is_said_of_slopes():
-    assert not list(slope_words("arm", 0.19))
-    (rough,) = slope_words("arm", 0.3, " (at 1 s)")
+    assert not list(slope_words(bent("linear"), 0.19))
+    (rough,) = slope_words(bent("linear"), 0.3, " (at 1 s)")
     assert "turns by 0.3 rad (at 1 s); beyond 0.2 rad linear bending is only a rough model" in rough
-    (senseless,) = slope_words("arm", 45.0)
+    (senseless,) = slope_words(bent("linear"), 45.0)
     assert "the result means nothing" in senseless
     assert "rough" not in senseless
-    assert "write bending: exact" in next(iter(slope_words("arm", 0.5, bending="second-order")))
-    assert not list(slope_words("arm", 3.0, bending="exact"))
+    assert "write bending: exact" in next(iter(slope_words(bent("second-order"), 0.5)))
+    assert not list(slope_words(bent("exact"), 3.0))
 
 
 def sagging():
@@ -177,11 +183,11 @@ def test_loops_and_modal_data_are_looked_at_too():
 
 def test_slopes_are_judged_by_the_kind_of_bending():
     """Second order holds twice as far as linear bending, exact bending everywhere; each says what cures it."""
-    assert not list(slope_words("arm", 0.3, bending="second-order"))
-    (rough,) = slope_words("arm", 0.5, bending="second-order")
+    assert not list(slope_words(bent("second-order"), 0.3))
+    (rough,) = slope_words(bent("second-order"), 0.5)
     assert "beyond 0.4 rad second-order bending is only a rough model: write bending: exact" in rough
-    assert not list(slope_words("arm", 3.0, bending="exact"))
-    (linear,) = slope_words("arm", 0.3)
+    assert not list(slope_words(bent("exact"), 3.0))
+    (linear,) = slope_words(bent("linear"), 0.3)
     assert "write bending: second-order or exact" in linear
 
 
@@ -307,8 +313,8 @@ def test_data_of_second_order_know_it():
     assert not said("second-order", gravity=(-4.0, 0, 0))
     (buckled,) = said("second-order", gravity=(-9.0, 0, 0))
     assert "describe the link as a beam with bending: exact" in buckled
-    assert "bending: exact has no such limit" in next(iter(slope_words("arm", 2.0, bending="linear", data=True)))
-    assert "Gamma_first" in next(iter(slope_words("arm", 0.3, bending="linear", data=True)))
+    assert "bending: exact has no such limit" in next(iter(slope_words(as_data("linear", {"bend_y": 1}), 2.0)))
+    assert "Gamma_first" in next(iter(slope_words(as_data("linear", {"bend_y": 1}), 0.3)))
 
 
 @pytest.mark.parametrize(("rate", "told"), [(0.1, False), (0.27, True)])

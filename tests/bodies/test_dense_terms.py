@@ -5,8 +5,8 @@ import pytest
 
 from pliant import Robot
 from pliant.bodies.constants import terms_of
-from pliant.bodies.dense_terms import DenseTerms
 from pliant.bodies.modal_body import point_integrals
+from pliant.bodies.modal_terms import DenseTerms
 from pliant.dynamics import Dynamics
 from pliant.engine.trace.roller import rolled
 from pliant.formulations.recursive.recursions import FORWARD

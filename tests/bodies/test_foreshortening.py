@@ -11,15 +11,14 @@ import body_checks
 from pliant import Dynamics, ModelError, Robot
 from pliant.bodies.beam_modes import mode_set
 from pliant.bodies.build import build_body
-from pliant.bodies.elements import element_set
+from pliant.bodies.elements import RigidPieces, element_set
 from pliant.bodies.foreshortening import foreshortening
 from pliant.bodies.invariants import assemble, attachment
-from pliant.bodies.lumped import RigidPieces
+from pliant.bodies.modal_body import add_part, reframe
 from pliant.bodies.modal_terms import ModalSection, ModalTerms
 from pliant.bodies.profile import BeamProfile, SectionData, beam_profile
 from pliant.bodies.quadrature import gauss
-from pliant.bodies.reframe import add_part, reframe
-from pliant.bodies.rod_build import rod
+from pliant.bodies.rod import rod
 from pliant.model import Beam, Joint, Link, ModalData, Properties
 from pliant.spatial.rounding import as_lists, listed
 

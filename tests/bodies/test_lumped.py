@@ -5,9 +5,8 @@ import pytest
 
 from pliant.bodies import roots
 from pliant.bodies.build import frequencies
-from pliant.bodies.elements import element_set
+from pliant.bodies.elements import RigidPieces, element_set
 from pliant.bodies.invariants import assemble, attachment
-from pliant.bodies.lumped import RigidPieces
 from pliant.bodies.modal_body import point_integrals
 
 FAMILIES = ("bend_y", "bend_z", "torsion", "axial")

@@ -9,8 +9,7 @@ from pliant.bodies.beam_modes import mode_set
 from pliant.bodies.invariants import assemble, attachment, stiffness
 from pliant.bodies.profile import BeamProfile, SectionData
 from pliant.bodies.quadrature import gauss
-from pliant.bodies.rod_build import rod, rooted
-from pliant.bodies.rod_places import rod_deflection
+from pliant.bodies.rod import rod, rod_deflection, rooted
 
 ROUNDING = 1e-12
 # of random coordinates: links turn by some radians, and less than pi from station to station

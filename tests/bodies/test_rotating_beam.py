@@ -13,7 +13,7 @@ from pliant.bodies.constants import terms_of
 from pliant.bodies.foreshortening import foreshortening
 from pliant.bodies.invariants import assemble
 from pliant.bodies.profile import BeamProfile, SectionData
-from pliant.bodies.rod_build import rod
+from pliant.bodies.rod import rod
 from pliant.spatial.rounding import as_lists
 
 # speed -> first two flapping frequencies, first two of lag

@@ -5,11 +5,11 @@ import pytest
 
 import pliant
 from pliant import Beam, Joint, Link, Rectangle, RigidPart, Robot
+from pliant.bodies.words import link_modes
+from pliant.pictures.bent_links import place_links
 from pliant.pictures.canvas import LOAD, Canvas, best_view, corner_view, straight_view
 from pliant.pictures.drawing import draw_robot, robot_figure
-from pliant.pictures.link_modes import link_modes
-from pliant.pictures.reference_pose import place_links
-from pliant.pictures.shape_plot import draw_shapes
+from pliant.pictures.vibration_plots import draw_shapes
 
 ROBOTS = [robot.name for robot in pliant.robots()]
 Z = np.array([[0.0, 0.0, 1.0]])

@@ -9,8 +9,8 @@ import pliant
 from pliant import Dynamics
 from pliant.algorithm import result, run
 from pliant.analysis.equilibrium import equilibrium
-from pliant.bodies.centre_line import centre_line
-from pliant.bodies.curved_axis import undeformed_pose
+from pliant.bodies.profile import undeformed_pose
+from pliant.bodies.sections_along import centre_line
 from pliant.tree.passes import ENERGY
 
 POWER = 1e-9

@@ -5,7 +5,7 @@ import pytest
 
 import pliant
 from pliant.bodies.carried import carried
-from pliant.pictures.reference_pose import place_links
+from pliant.pictures.bent_links import place_links
 
 ROUNDING = 1e-12
 

@@ -31,7 +31,7 @@ from pliant import (
     ZProfile,
     equilibrium,
 )
-from pliant.bodies.centre_line import axial_strain
+from pliant.bodies.sections_along import axial_strain
 from pliant.pictures.robot_solids import RobotSolids, joined
 from pliant.pictures.solids import ball, bar, block, weight
 
@@ -224,7 +224,7 @@ def test_fibres_are_strained_as_the_beam_says(bent):
     solid = next(s for s in drawn.solids if s.link == "bar1" and s.kind == "flexible")
     strains = solid.fibres(drawn.skeleton.strains(q))
     for v in (0, 37, len(solid.offsets) - 1):
-        x = places.beam.x[solid.places[v] - places.own.start]
+        x = places.bent.x[solid.places[v] - places.own.start]
         expected = axial_strain(link, arm.robot, (x, *solid.offsets[v, 1:]), q[:, places.elastic])
         assert strains[:, v] == pytest.approx(expected, rel=1e-9)
 

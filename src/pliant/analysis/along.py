@@ -7,20 +7,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.bodies.centre_line import BentBeam
-from pliant.bodies.outlines import has_outline, outermost_strain
+from pliant.bodies.words import BodyWords, OutlinePiece, words_of
 from pliant.errors import ModelError
-from pliant.model.description.materials import Material
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
-    from pliant.model.description.beams import Beam, Segment
     from pliant.states import States
 
 Floats = NDArray[np.float64]
 
 STATIONS = 41
-"""Of a segment."""
+"""Places along a segment."""
 INSIDE = 1e-9
 """How far stations at the ends of a segment stand inside it, as a part of its length: strains jump at steps."""
 
@@ -48,14 +45,15 @@ def along(arm: Dynamics, link: str, q: States) -> AlongBeam:
     link  name of the beam
     q     coordinates, or some of them by name
     """
-    beam = _beam(arm, link)
+    words = _words(arm, link)
     q_e = arm.labels.states("q", q)[..., arm.mechanism.member(link).elastic]
-    parts, starts, fractions = beam.parts(), beam.breakpoints[:-1], np.linspace(0.0, 1.0, STATIONS)
+    parts, fractions = words.pieces(), np.linspace(0.0, 1.0, STATIONS)
+    starts = np.concatenate([[0.0], np.cumsum([part.length for part in parts])])[:-1]
     x, inside = (
         np.concatenate([start + at * part.length for part, start in zip(parts, starts, strict=True)])
         for at in (fractions, np.clip(fractions, INSIDE, 1 - INSIDE))
     )
-    bent = BentBeam(arm.robot.link(link), arm.robot, inside)
+    bent = words.bent(inside)
     strain = bent.strains(q_e)
     stress = None
     if stress_known(arm, link):
@@ -64,30 +62,26 @@ def along(arm: Dynamics, link: str, q: States) -> AlongBeam:
     return AlongBeam(x, bent.line(q_e), strain, stress)
 
 
-def _stress(part: Segment, strains: Floats) -> Floats:
-    """Largest of the sections of a segment whose material and outline are known (..., S), from strains (..., S, 3)."""
-    assert isinstance(part.material, Material)
-    if part.taper_to is None:
-        return part.material.E * outermost_strain(part, 0.0, strains)
+def _stress(part: OutlinePiece, strains: Floats) -> Floats:
+    """Largest axial stress of the sections of a piece (..., S), from strains (..., S, 3)."""
+    assert part.modulus is not None
+    if not part.tapers:
+        return part.modulus * part.outermost_strain(0.0, strains)
     fractions = np.linspace(0.0, 1.0, STATIONS)
-    sections = [outermost_strain(part, float(at), strains[..., k, :]) for k, at in enumerate(fractions)]
-    return part.material.E * np.stack(sections, axis=-1)
+    sections = [part.outermost_strain(float(at), strains[..., k, :]) for k, at in enumerate(fractions)]
+    return part.modulus * np.stack(sections, axis=-1)
 
 
 def stress_known(arm: Dynamics, link: str) -> bool:
     """Whether every segment of a flexible beam has a material and an outline."""
     own = arm.robot.link(link)
-    if own.beam is None or not own.is_flexible:
-        return False
-    parts = own.beam.with_materials(arm.robot.materials).parts()
-    return all(isinstance(part.material, Material) and has_outline(part) for part in parts)
+    pieces = words_of(own, arm.robot).pieces() if own.is_flexible else ()
+    return bool(pieces) and all(part.modulus is not None and part.has_outline() for part in pieces)
 
 
-def _beam(arm: Dynamics, link: str) -> Beam:
-    names = [each.name for each in arm.robot.links if each.beam is not None and each.is_flexible]
+def _words(arm: Dynamics, link: str) -> BodyWords:
+    names = [each.name for each in arm.robot.links if each.has_axis and each.is_flexible]
     if link not in names:
         known = ", ".join(names) or "none"
         raise ModelError(f"robot '{arm.robot.name}' has no flexible beam '{link}'; flexible beams: {known}")
-    beam = arm.robot.link(link).beam
-    assert beam is not None
-    return beam.with_materials(arm.robot.materials)
+    return words_of(arm.robot.link(link), arm.robot)

@@ -19,6 +19,7 @@ from pliant.analysis.statics import (
     is_symmetric,
     stiffness_scale,
 )
+from pliant.bodies.words import words_of
 from pliant.model.notebook import html_page, made_by
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class Buckling:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the rows of the shapes."""
+        """Names of the coordinates, the rows of the shapes."""
         return self.arm.names
 
     def leading(self, k: int | None = None) -> str:
@@ -144,7 +145,7 @@ def critical_load(
     count: int = 4,
     most: float | None = None,
 ) -> Buckling:
-    """The same; what is beyond the limits of the model is in its ``warnings`` only."""
+    """The critical load without a Python warning: what is beyond the limits of the model is in ``warnings`` only."""
     if most is not None:
         check_factor("most", most)
     problem = growing(arm, loads, q, followers=followers, dead=dead, tau=tau)
@@ -155,31 +156,31 @@ def critical_load(
         )
     factors, shapes = linear_problem(problem, x, count)
     end = most if most is not None else BEYOND * factors[0] if len(factors) else None
-    told = list[str]()
+    remarks = list[str]()
     if followers:
-        told.append(
+        remarks.append(
             "loads that follow their frames may also make a robot flutter, which no static path shows: look at "
             "pliant.modes with the same followers"
         )
-    if any(link.beam is not None and link.beam.bending == "linear" and link.is_flexible for link in arm.robot.links):
-        told.append(
+    if any(link.is_flexible and words_of(link).bends_linearly_by_choice for link in arm.robot.links):
+        remarks.append(
             "links of linear bending do not buckle: an axial force changes nothing in them; write bending: "
             "second-order or exact"
         )
     if end is None:
-        told.append("nothing in the robot softens under this load; give most= to follow it nevertheless")
+        remarks.append("nothing in the robot softens under this load; give most= to follow it nevertheless")
         still = np.zeros(arm.size)
         path = Follower(problem, x, 0.0, unit=1.0).path(until=inf, most=1)
-        return Buckling(arm, inf, "none", still, problem.split(x)[0], factors, shapes, path, problem, tuple(told))
+        return Buckling(arm, inf, "none", still, problem.split(x)[0], factors, shapes, path, problem, tuple(remarks))
     unit = factors[0] if len(factors) else end
     path = Follower(problem, x, 0.0, unit=unit).path(until=end, first_critical=True)
     met = path.critical[0] if path.critical else None
     state = problem.split(x)[0] if met is None else met.q
-    told += state_limits(arm, state)
+    remarks += state_limits(arm, state)
     shape = np.zeros(arm.size) if met is None else met.shape
     kind = "none" if met is None else met.kind
     factor = inf if met is None else met.factor
-    return Buckling(arm, factor, kind, shape, state, factors, shapes, path, problem, tuple(told))
+    return Buckling(arm, factor, kind, shape, state, factors, shapes, path, problem, tuple(remarks))
 
 
 def _started(problem: Statics, q: Floats) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 from pliant.analysis.equilibrium import settle
 from pliant.analysis.left_out import missing_families, with_families
 from pliant.analysis.modes import vibration_modes
-from pliant.bodies.build import beam_in
+from pliant.bodies.words import words_of
 from pliant.dynamics import Dynamics
-from pliant.model.description.discretisation import Reduction
 
 if TYPE_CHECKING:
-    from pliant.model.description.links import Link
     from pliant.model.description.robot import Robot
 
 Floats = NDArray[np.float64]
@@ -25,8 +23,6 @@ MOVES = 0.01
 """Change of a frequency by the next refinement, relative, from which the model is too coarse for it."""
 WATCHED = 3
 """How many of the lowest frequencies must not move."""
-MORE_MODES = 2
-"""Modes that a refinement adds to every family; it doubles the number of elements and nodes."""
 MOST_COORDINATES = 200
 """Robots with more coordinates are not refined unasked."""
 
@@ -48,7 +44,7 @@ class Refinement(NamedTuple):
 
 def refined(robot: Robot, level: int) -> Robot:
     """The robot with finer links; those of user shapes or of modal data stay as they are."""
-    links = [_refined(link, robot, level) for link in robot.links]
+    links = [words_of(link, robot).refined(level) if level else link for link in robot.links]
     return robot.model_copy(update={"links": tuple(links)})
 
 
@@ -100,22 +96,3 @@ def coarse(refinements: list[Refinement]) -> str:
 def can_be_refined(robot: Robot) -> bool:
     """Whether a refinement changes anything."""
     return refined(robot, 1) != robot
-
-
-def _refined(link: Link, robot: Robot, level: int) -> Link:
-    if link.beam is None or not level:
-        return link
-    beam = beam_in(link, robot)
-    changes: dict[str, Any] = {}
-    if beam.modes is not None:
-        own = {name: family.count for name, family in beam.modes.families().items() if family.shape != "user"}
-        changes["modes"] = beam.modes.with_counts({name: int(n or 0) + MORE_MODES * level for name, n in own.items()})
-    elif beam.elements is not None:
-        finer: dict[str, Any] = {"number": beam.elements.number * 2**level}
-        if beam.elements.reduce.method != "none":
-            modes = beam.elements.reduce.modes + MORE_MODES * level
-            finer["reduce"] = Reduction(method="craig_bampton", modes=modes)
-        changes["elements"] = beam.elements.model_copy(update=finer)
-    elif beam.lumped is not None:
-        changes["lumped"] = beam.lumped.model_copy(update={"nodes": beam.lumped.nodes * 2**level})
-    return link.model_copy(update={"beam": beam.model_copy(update=changes)}) if changes else link

@@ -18,6 +18,7 @@ from pliant.analysis.statics import (
     stiffness_scale,
     wrenches,
 )
+from pliant.bodies.words import stiffens_by_load
 from pliant.errors import did_you_mean
 from pliant.model.notebook import html_page, made_by
 
@@ -274,7 +275,7 @@ def _where_it_ends(growing: Statics, x: Floats, s: float) -> str:
 
 def bends_far(arm: Dynamics) -> bool:
     """Whether it has links whose stiffness depends on their load."""
-    return any(link.beam is not None and link.is_flexible and link.beam.bending != "linear" for link in arm.robot.links)
+    return any(stiffens_by_load(link) for link in arm.robot.links)
 
 
 def _softest(problem: Statics, x: Floats, s: float = 1.0) -> float:

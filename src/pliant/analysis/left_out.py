@@ -2,35 +2,33 @@
 
 A beam whose description names its modes or elements bends as it says, and no other way: without torsion an arm with a
 bent elbow sags too little, and no number of further modes tells. Here a robot is compared with its richer twin, whose
-beams have every family that their constants allow: how far its tip sags, and its lowest frequencies. What is found is
-told with both figures. Beams that are rigid by description stay so.
+beams have every family that their constants allow: how far its tip sags, and its lowest frequencies. A
+warning gives both figures. Beams that are rigid by description stay so.
 
 Shapes of a family that is there may be too few, or too smooth for a stepped beam: links whose static deflection they
-miss by some per cent are told as well.
+miss by some per cent get a warning as well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.analysis.equilibrium import settle
 from pliant.analysis.modes import ModeSet, vibration_modes
-from pliant.bodies.auto_counts import yielding_families
-from pliant.bodies.build import beam_in, build_body
+from pliant.bodies.build import build_body
+from pliant.bodies.families import family_word
 from pliant.bodies.shortfall import shortfalls
+from pliant.bodies.words import words_of
 from pliant.dynamics import Dynamics
-from pliant.model.description.beams import NEEDED, OF_ITSELF, Beam
-from pliant.model.description.discretisation import Family
 from pliant.model.once import once_per_element
 
 if TYPE_CHECKING:
     from pliant.analysis.statics import Loads
-    from pliant.model.description.links import Link
     from pliant.model.description.robot import Robot
 
 Floats = NDArray[np.float64]
@@ -38,7 +36,7 @@ Missing = tuple[str, str]
 """Name of a link, and a family that its beam does not have."""
 
 MOVES = 0.01
-"""Change of the sag or of a frequency, relative, from which a family that is left out is told."""
+"""Change of the sag or of a frequency, relative, from which there is a warning about a family that is left out."""
 LEAST_SAG = 1e-3
 """Sag over reach below which a change of it is counted against this one: no arm is as stiff as rounding."""
 ROUNDING = 1e-9
@@ -49,10 +47,6 @@ NEW = 0.5
 """Part of the energy of a vibration below which those of the robot do not have it."""
 MOST_COORDINATES = 120
 """Robots whose richer twin has more coordinates are not compared unasked."""
-MODES_ADDED = {"bend_y": 3, "bend_z": 3, "torsion": 1, "axial": 1}
-"""Modes of the families that a richer twin adds; of beams of elements as many as elements."""
-ADVISED = {"bend_y": 2, "bend_z": 2, "torsion": 1, "axial": 1}
-WORDS = {"bend_y": "bending in y", "bend_z": "bending in z", "torsion": "torsion", "axial": "elongation"}
 
 
 @dataclass(frozen=True)
@@ -64,18 +58,15 @@ class _Behaviour:
 
 
 def missing_families(robot: Robot, *, all_of_them: bool = False) -> list[Missing]:
-    """Families of flexible beams that have no coordinates although what the robot does to the beams asks for them.
+    """Families of flexible beams that have no coordinates although what the robot does to the beams needs them.
 
     all_of_them  also those that only loads of a user would excite
     """
-    yields, out = yielding_families(robot), []
-    for link in robot.links:
-        if link.name in yields and link.beam is not None:
-            beam = beam_in(link, robot)
-            has = {name.partition(".")[0] for name in build_body(link, robot).names}
-            known = [name for name in OF_ITSELF if all_of_them and beam.knows(NEEDED[name])]
-            out += [(link.name, family) for family in known or yields[link.name] if family not in has]
-    return out
+    return [
+        (link.name, family)
+        for link in robot.links
+        for family in words_of(link, robot).missing_families(all_of_them=all_of_them)
+    ]
 
 
 def with_families(robot: Robot, added: Iterable[Missing]) -> Robot:
@@ -83,20 +74,11 @@ def with_families(robot: Robot, added: Iterable[Missing]) -> Robot:
     by_link: dict[str, list[str]] = {}
     for name, family in added:
         by_link.setdefault(name, []).append(family)
-    beams = {name: _with(beam_in(robot.link(name), robot), families) for name, families in by_link.items()}
-    links = (link.model_copy(update={"beam": beams[link.name]}) if link.name in beams else link for link in robot.links)
+    links = (
+        words_of(link, robot).with_families(by_link[link.name]) if link.name in by_link else link
+        for link in robot.links
+    )
     return robot.model_copy(update={"links": tuple(links)})
-
-
-def _with(beam: Beam, families: list[str]) -> Beam:
-    """Of a robot that was checked; nothing else changes."""
-    method: Any = beam.elements or beam.lumped
-    if method is not None:
-        key = "elements" if beam.elements is not None else "lumped"
-        return beam.model_copy(update={key: method.model_copy(update=dict.fromkeys(families, True))})
-    assert beam.modes is not None
-    new = {name: Family(count=MODES_ADDED[name], shape="legendre") for name in families}
-    return beam.model_copy(update={"modes": beam.modes.model_copy(update=new)})
 
 
 def left_out(
@@ -125,7 +107,7 @@ def left_out(
             _behaviour(Dynamics(of, compile="never"), joints or {}, locked, loads, followers) for of in (robot, twin)
         )
     except ValueError:
-        # a robot without a state of rest is told of by those who look for one
+        # whoever looks for a state of rest says that there is none
         return []
     changes = [*_changed_sag(robot, now, richer), *_changed_modes(now, richer), *_new_modes(now, richer)]
     if not changes:
@@ -139,25 +121,14 @@ def too_stiff(robot: Robot) -> list[str]:
         return []
     return [
         f"the shapes of '{link}' are too stiff: under loads along its {axis} axis, its weight and what it carries, "
-        f"it bends {100 * part:.2g} % too little; {_finer(robot.link(link))}"
+        f"it bends {100 * part:.2g} % too little; {words_of(robot.link(link), robot).shape_remedy()}"
         for link, axis, part in shortfalls(robot)
     ]
 
 
-def _finer(link: Link) -> str:
-    """What makes shapes of a beam bend as far as they should."""
-    beam = link.beam
-    assert beam is not None
-    if beam.elements is not None:
-        return "take more elements"
-    if beam.bending == "exact":
-        return "take more modes, or one link for each segment" if len(beam.parts()) > 1 else "take more modes"
-    return "leave out modes: and shapes that do are chosen, or write elements: or more modes"
-
-
 @once_per_element
 def left_out_of(robot: Robot) -> tuple[str, ...]:
-    """The same in the reference pose: told once for all states of a robot, since it takes a second robot to find it."""
+    """What is left out, in the reference pose: found once for all states of a robot, since it takes a second robot."""
     return tuple(left_out(robot))
 
 
@@ -222,7 +193,7 @@ def _common(now: _Behaviour, richer: _Behaviour) -> Floats:
 
 
 def _taking_part(missing: list[Missing], richer: _Behaviour) -> list[Missing]:
-    """Of what is missing that which holds a part of the strain energy at rest, or in one of the lowest modes."""
+    """Missing families that hold a part of the strain energy at rest, or in one of the lowest modes."""
     arm, states = richer.modes.arm, [richer.modes.q, *(richer.modes.shapes[:, k] for k in _lowest(richer.modes))]
     K = np.abs(arm.mechanism.stiffness).diagonal()
     bent = [k for k, name in enumerate(arm.names) if name.count(".") > 1]
@@ -239,15 +210,7 @@ def _words(robot: Robot, missing: list[Missing], changes: list[str]) -> str:
     links: dict[str, list[str]] = {}
     for name, family in missing:
         links.setdefault(family, []).append(f"'{name}'")
-    what = " and ".join(f"{WORDS[family]} of {', '.join(names)}" for family, names in links.items())
-    remedies = dict.fromkeys(_remedy(robot.link(name), family) for name, family in missing)
+    what = " and ".join(f"{family_word(family)} of {', '.join(names)}" for family, names in links.items())
+    remedies = dict.fromkeys(words_of(robot.link(name), robot).family_remedy(family) for name, family in missing)
     is_, it = ("is", "it") if len(missing) == 1 else ("are", "them")
     return f"{what} {is_} left out: with {it} {', '.join(changes)}; {', '.join(remedies)}"
-
-
-def _remedy(link: Link, family: str) -> str:
-    beam = link.beam
-    assert beam is not None
-    if beam.elements is not None or beam.lumped is not None:
-        return f"add {family}: true"
-    return f"write modes: with {family}: {ADVISED[family]}" if beam.is_left_open else f"add {family}: {ADVISED[family]}"

@@ -1,4 +1,4 @@
-"""The one place that knows the limits of the model: what to tell about a state of a robot.
+"""The one place that knows the limits of the model: what to say about a state of a robot.
 
 A beam of linear bending has small slopes, the force along its axis is small against its buckling load, and it turns
 slowly against its first frequency; second-order bending knows axial forces, rotation and larger slopes, but not where a
@@ -20,13 +20,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.analysis.along_axis import along_axis, padded
-from pliant.analysis.rod_limits import station_limits
 from pliant.analysis.statics import FrameLoad, wrench_force
 from pliant.bodies.constants import deflection
+from pliant.bodies.sections_along import AxialShapes
+from pliant.bodies.words import words_of
 from pliant.formulations.loops.closure import normal_of
 from pliant.formulations.loops.constraints import end_names
 from pliant.formulations.recursive.recursions import HANDED
+from pliant.mechanism import assemble
 from pliant.model.description.outline import BASE
 from pliant.model.once import once_per_element
 from pliant.spatial.vectors import cross
@@ -50,16 +51,7 @@ AXIAL = 0.15
 OUT_OF_PLANE = 1e-4
 """Part of the robot's size by which a loop in a plane may open across it."""
 TURNING = 0.25
-"""Rate of a link over its first frequency of bending from which its rotation is told: 7 % of a static deflection."""
-CURE = {
-    "linear": "write bending: second-order or exact, or split the beam with pieces:",
-    "second-order": "write bending: exact, or split the beam with pieces:",
-}
-CURE_OF_DATA = {
-    "linear": "give Gamma_first and Gamma_second with the modal data, or describe the link as a beam",
-    "second-order": "describe the link as a beam with bending: exact",
-}
-"""Of modal data and matrices of finite elements, which have no key for their bending."""
+"""Rate of a link over its first frequency of bending from which there is a warning: 7 % of a static deflection."""
 
 
 class ModelLimitWarning(UserWarning):
@@ -97,7 +89,7 @@ def state_limits(
     return [
         *linearised_limits(arm, state, when),
         *slope_limits(arm, state, when),
-        *station_limits(arm, state[None], [when]),
+        *own_limits(arm, state[None], [when]),
         *plane_limits(arm, state[None], [when]),
         *axial_limits(arm, state, rates, accelerations, tau=tau, loads=loads, when=when),
     ]
@@ -135,33 +127,33 @@ def slope_limits(arm: Dynamics, q: Floats, when: str = "") -> Iterator[str]:
     """Links that bend further than their kind of bending holds."""
     for link, member in _flexible(arm):
         turn = float(np.linalg.norm(deflection(member.body, "tip", q[member.elastic])[1]))
-        yield from slope_words(link.name, turn, when, kind_of_bending(link), data=link.beam is None)
+        yield from slope_words(link, turn, when)
 
 
-def kind_of_bending(link: Link) -> str:
-    """Of a beam, or of modal data, which bends linearly unless it brings its geometric constants."""
-    if link.modal is not None:
-        return "second-order" if link.modal.shortens else "linear"
-    return "linear" if link.beam is None else str(link.beam.bending)
-
-
-def slope_words(
-    link: str, turn: float, when: str = "", bending: str = "linear", *, data: bool = False
-) -> Iterator[str]:
-    """What to say about the turn of a link's tip; ``data``: it is given by modal data."""
+def slope_words(link: Link, turn: float, when: str = "") -> Iterator[str]:
+    """What to say about the turn of a link's tip."""
+    words = words_of(link)
+    bending = words.bending
     if bending == "exact":
         return
     if turn > NO_SENSE:
         yield (
-            f"link '{link}' would have to bend until its tip turns by {turn:.3g} rad{when}; beyond {NO_SENSE:g} rad "
-            f"{bending} bending says nothing about it: the result means nothing, the link is too soft or its load too "
-            f"large; {'a beam with ' if data else ''}bending: exact has no such limit"
+            f"link '{link.name}' would have to bend until its tip turns by {turn:.3g} rad{when}; beyond {NO_SENSE:g} "
+            f"rad {bending} bending says nothing about it: the result means nothing, the link is too soft or its load "
+            f"too large; {words.cure_prefix}bending: exact has no such limit"
         )
     elif turn > LARGEST_SLOPE[bending]:
         yield (
-            f"link '{link}' bends until its tip turns by {turn:.3g} rad{when}; beyond {LARGEST_SLOPE[bending]} rad "
-            f"{bending} bending is only a rough model: {(CURE_OF_DATA if data else CURE)[bending]}"
+            f"link '{link.name}' bends until its tip turns by {turn:.3g} rad{when}; beyond {LARGEST_SLOPE[bending]} "
+            f"rad {bending} bending is only a rough model: {words.cures[bending]}"
         )
+
+
+def own_limits(arm: Dynamics, q: Floats, whens: Sequence[str]) -> Iterator[str]:
+    """What bodies say of their own models at that of some states (states, n) where each is worst."""
+    links = {link.name: link for link in arm.robot.links}
+    for member in arm.mechanism.members:
+        yield from words_of(links[member.name], arm.robot).limits(member.body, q[:, member.elastic], whens)
 
 
 # ---------------------------------------------------------------- loops in a plane
@@ -203,7 +195,7 @@ class AxialChange(NamedTuple):
 
 def has_axial_limits(robot: Robot) -> bool:
     """Whether there is a link whose bending does not know all about the force along its axis."""
-    return any(_bends(link) for link in robot.links)
+    return any(_has_axial_limits(link) for link in robot.links)
 
 
 def axial_limits(
@@ -239,11 +231,11 @@ def closing_loads(arm: Dynamics, q: Floats, v: Floats, a: Floats, f: Floats, *, 
 def axial_words(
     arm: Dynamics, changes: dict[str, AxialChange], when: str = "", loads: Sequence[FrameLoad] = ()
 ) -> Iterator[str]:
-    """The same from what the axial forces do."""
+    """What to say about links, from what the axial forces do to them."""
     for name, change in changes.items():
-        link = arm.robot.link(name)
-        cures = CURE if link.beam is not None else CURE_OF_DATA
-        if kind_of_bending(link) == "second-order":
+        words = words_of(arm.robot.link(name))
+        cures = words.cures
+        if words.bending == "second-order":
             # ends that loops hold, and loads that follow, have other critical loads: those are seen in the tangent
             if change.least <= -1.0 and not arm.loops.rows and not any(load.follows for load in loads):
                 yield (
@@ -321,7 +313,11 @@ def root_loads(arm: Dynamics, handed: Floats) -> RootLoads:
 
 
 def _axial_links(arm: Dynamics) -> list[tuple[Link, Member]]:
-    return [(link, member) for link, member in _flexible(arm) if _bends(link) and not member.joint.kind.symbol.floats]
+    return [
+        (link, member)
+        for link, member in _flexible(arm)
+        if _has_axial_limits(link) and not member.joint.kind.symbol.floats
+    ]
 
 
 def axial_changes(
@@ -356,7 +352,7 @@ def axial_changes_of(
     known: RootLoads,
     loads: Sequence[Sequence[FrameLoad]] = (),
 ) -> list[dict[str, AxialChange]]:
-    """The same from what the motion needs at the roots in states of several robots with links of one kind.
+    """What axial forces do, from what the motion needs at the roots in states of several robots with links of one kind.
 
     who    the robot of each state (states,)
     loads  on its frames in each state
@@ -399,8 +395,8 @@ def _changes(
 ) -> list[AxialChange]:
     """Extreme eigenvalues of the geometric stiffness against the stiffness of bending, for each state (states,)."""
     root, pull, spin = known
-    links, alongs = [arm.robot.link(name) for arm in arms], [along_axis(arm.robot, name) for arm in arms]
-    x, weights, rhoA = (padded([getattr(each, key) for each in alongs])[who] for key in ("x", "weights", "rhoA"))
+    links, alongs = [arm.robot.link(name) for arm in arms], [_along_axis(arm.robot, name) for arm in arms]
+    x, weights, rhoA = (_padded([getattr(each, key) for each in alongs])[who] for key in ("x", "weights", "rhoA"))
     hub = np.array([link.hub.mass if link.hub is not None else 0.0 for link in links])[who]
     outward = weights * rhoA * (pull[:, None] + spin[:, None] * x)
     # what moves beyond the root pulls it outwards, but for what lies between it and x
@@ -411,11 +407,20 @@ def _changes(
             N[k] += np.where(x[k] <= end, float(axis @ force), 0.0)
     least, most = np.zeros(len(q)), np.zeros(len(q))
     for planes in zip(*(each.slopes for each in alongs), strict=True):
-        slope = padded(planes)[who]
+        slope = _padded(planes)[who]
         squares = np.linalg.eigvalsh((slope * (weights * N)[:, None, :]) @ slope.swapaxes(1, 2))
         least, most = np.minimum(least, squares[:, 0]), np.maximum(most, squares[:, -1])
     turning = np.sqrt(spin) / np.array([each.slowest for each in alongs])[who]
     return [AxialChange(*each) for each in zip(least.tolist(), most.tolist(), turning.tolist(), strict=True)]
+
+
+def _padded(arrays: Sequence[Floats]) -> Floats:
+    """Arrays along beams as one; places that some of them do not have weigh nothing."""
+    most = max(array.shape[-1] for array in arrays)
+    out = np.zeros((len(arrays), *arrays[0].shape[:-1], most))
+    for target, array in zip(out, arrays, strict=True):
+        target[..., : array.shape[-1]] = array
+    return out
 
 
 def _loads_beyond(
@@ -447,8 +452,13 @@ def _flexible(arm: Dynamics) -> Iterator[tuple[Link, Member]]:
 
 
 @once_per_element
-def _bends(link: Link) -> bool:
-    """Whether a link is a beam, or modal data, whose bending knows axial forces not at all, or not to the end."""
-    if link.modal is not None:
-        return True
-    return link.beam is not None and link.beam.bending != "exact" and bool({"bend_y", "bend_z"} & {*link.beam.families})
+def _has_axial_limits(link: Link) -> bool:
+    """Whether the bending of a link knows forces along its axis not at all, or not to the end."""
+    return words_of(link).has_axial_limits
+
+
+@once_per_element
+def _along_axis(robot: Robot, name: str) -> AxialShapes:
+    """What the axial force of a link acts on."""
+    body = next(member.body for member in assemble(robot).members if member.name == name)
+    return words_of(robot.link(name), robot).axial_shapes(body)

@@ -87,7 +87,7 @@ class LoadPath:
         return np.asarray(self.unstable == 0)
 
     def positions(self, frame: str = "tip") -> Floats:
-        """Of a frame along the path, m (k, 3)."""
+        """Positions of a frame along the path, m (k, 3)."""
         return self.arm.pose(frame, self.q).position
 
     def draw(self, path: str | Path | None = None, frame: str = "tip") -> Figure:

@@ -98,7 +98,7 @@ class ModeSet:
 
     def draw(self, path: str | Path | None = None) -> Figure:
         """A picture of the lowest vibrations; ``path``: PNG, SVG or PDF file to write."""
-        figure: Figure = made_by("pictures.mode_plot", "mode_figure")(self.arm, self, path)
+        figure: Figure = made_by("pictures.vibration_plots", "mode_figure")(self.arm, self, path)
         return figure
 
     def rows(self) -> list[tuple[int, float, float, float, float, str]]:

@@ -15,12 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.analysis.vibrations import reach
-from pliant.bodies.build import shape_sets
+from pliant.bodies.words import words_of
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
-    from pliant.model.description.links import Link
-    from pliant.model.description.robot import Robot
 
 Floats = NDArray[np.float64]
 
@@ -121,25 +119,11 @@ def coordinate_sizes(arm: Dynamics, q: Floats) -> Floats:
     # many shapes leave both ends where they are
     members = {member.name: member for member in arm.mechanism.members}
     for link in arm.robot.links:
-        if link.beam is not None and link.beam.is_flexible:
-            inside = _largest_motions(link, arm.robot, length)
+        inside = words_of(link, arm.robot).largest_motions(length)
+        if inside is not None:
             place = members[link.name].elastic
             most[place] = np.maximum(most[place], inside)
     return 1.0 / np.where(most > 0, most, 1.0)
-
-
-def _largest_motions(link: Link, robot: Robot, length: float) -> Floats:
-    """Largest displacement over a length, or turn, inside a beam per unit of its elastic coordinates."""
-    x = np.linspace(0.0, link.length, 9)
-    found = list[float]()
-    for family in shape_sets(link, robot):
-        shape = family.sample(x)
-        if family.family == "torsion":
-            found += np.abs(shape.value).max(axis=1).tolist()
-            continue
-        turn = np.abs(shape.rotation).max(axis=1) if family.family != "axial" else 0.0
-        found += np.maximum(np.abs(shape.value).max(axis=1) / length, turn).tolist()
-    return np.array(found)
 
 
 class Statics:
@@ -171,7 +155,7 @@ class Statics:
         self.largest = 0.0
 
     def all_growing(self) -> Statics:
-        """The same with gravity and every load and effort multiplied by the factor."""
+        """The problem with gravity and every load and effort multiplied by the factor."""
         loads = [load._replace(grows=True) for load in self.loads]
         tau = None if self.held else self.tau
         return Statics(self.arm, self.q0, tau=tau, loads=loads, v=self.v, gravity_grows=True, efforts_grow=True)

@@ -27,12 +27,11 @@ import numpy as np
 from pliant.bodies.beam_modes import raw_modes
 from pliant.bodies.carried import CarriedMass, carried, mounted, mounted_in_pose, own_load, tip_load
 from pliant.bodies.damping import load_mass
-from pliant.bodies.elements import element_set
-from pliant.bodies.families import MOTIONS, ShapeSet
+from pliant.bodies.elements import element_set, reduced_set
+from pliant.bodies.families import FAMILIES, ShapeSet
 from pliant.bodies.invariants import attachment, beam_rule, mass_matrix, stiffness
 from pliant.bodies.modal_body import Array, Attachment
 from pliant.bodies.profile import BeamProfile, beam_profile
-from pliant.bodies.reduction import reduced_set
 from pliant.model.description.beams import NEEDED, OF_ITSELF
 from pliant.model.description.closing import frame_in_base
 from pliant.model.description.discretisation import Elements, Reduction
@@ -60,7 +59,7 @@ IN_TAPERS = 4
 POSES = 4
 """Poses beside that of reference in which the load of a link is looked at."""
 SAME_DIRECTION = 1e-6
-BENDING = ("bend_y", "bend_z")
+BENDING = tuple(name for name, family in FAMILIES.items() if family.bends)
 # of planar loops: direction in the base along which nothing moves
 NORMALS = {"xy": 2, "yz": 0, "zx": 1}
 
@@ -85,7 +84,7 @@ class FamilyMatrices:
     frames: Mapping[str, Attachment]
 
     def first(self, n: int) -> FamilyMatrices:
-        """Those of the first n shapes alone."""
+        """The matrices of the first n shapes alone."""
         frames = {name: at.combined(np.eye(len(self.weight))[:, :n]) for name, at in self.frames.items()}
         return FamilyMatrices(self.K[:n, :n], self.M[:n, :n], self.weight[:n], self.along, frames)
 
@@ -201,7 +200,7 @@ def _references(link: Link, beam: Beam, loads: Sequence[Loads], families: Iterab
     """Some families of a beam, but for shear, as they are."""
     profile, out = beam_profile(beam), {}
     for family in families:
-        if not family.startswith("shear"):
+        if not FAMILIES[family].shears:
             shapes = element_set(family, profile, comparison(profile))
             fine = family_matrices(link, beam, shapes, profile, loads)
             out[family] = _Reference(fine.flexibilities(loads), *fine.statics())
@@ -222,7 +221,7 @@ def family_matrices(
 ) -> FamilyMatrices:
     """One family of a beam, clamped at its root, in some shapes; with the tip and all frames that carry something."""
     x, weights = beam_rule([shapes], profile)
-    sections = bool(beam.rotary_inertia) or shapes.family == "torsion"
+    sections = bool(beam.rotary_inertia) or FAMILIES[shapes.family].is_angle
     names = dict.fromkeys(("tip", *(name for load in loads for name in load)))
     frames = [link.frame(name) for name in names]
     moved = [attachment([shapes], float(at.x or 0.0), at.vector(), at.matrix()) for at in frames]
@@ -230,7 +229,7 @@ def family_matrices(
         K=stiffness([shapes], profile),
         M=mass_matrix(shapes, profile, section_inertia=sections),
         weight=shapes.sample(x).value @ (weights * profile.at(x).rhoA),
-        along=MOTIONS[shapes.family].value,
+        along=FAMILIES[shapes.family].value,
         frames=dict(zip(names, moved, strict=True)),
     )
 
@@ -282,7 +281,7 @@ def _elements(
     number = max(LEAST_ELEMENTS, PER_SEGMENT * len(profile.pieces)) * _in_tapers(profile)
     nodal = [element_set(family, profile, number) for family in counts if counts[family]]
     for modes in range(LEAST_ELEMENTS - 1):
-        reduced = (reduced_set(each, profile, modes, section_inertia=each.family == "torsion") for each in nodal)
+        reduced = (reduced_set(each, profile, modes, section_inertia=FAMILIES[each.family].is_angle) for each in nodal)
         tried = ((each.family, family_matrices(link, beam, each, profile, loads)) for each in reduced)
         if all(_is_good(own, references[family], loads, least) for family, own in tried):
             break

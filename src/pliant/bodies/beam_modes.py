@@ -113,7 +113,7 @@ def raw_modes(
     tip_inertia: float = 0.0,
     functions: Sequence[ShapeFunction] = (),
 ) -> BeamModes:
-    """The same as their formulas give them."""
+    """Modes of a family as their formulas give them, before they are normalised."""
     length, own = profile.length, family_inertia(family, profile)
     if kind == "user":
         # bending strains are second derivatives, all others first ones

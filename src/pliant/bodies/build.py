@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
 from pliant.bodies.auto_counts import choices, own_choice
 from pliant.bodies.beam_modes import BeamModes, normalised, raw_modes
-from pliant.bodies.carried import CarriedMass, carried, frame_pose, mounted, own_load, tip_load
-from pliant.bodies.curved_axis import curve_of, curved_inertia
+from pliant.bodies.carried import CarriedMass, carried, mounted, own_load, tip_load
 from pliant.bodies.damping import loaded_mass, modal_damping, modal_ratios, rayleigh_damping
-from pliant.bodies.elements import BendingElements, RodElements, element_nodes, element_set, too_short
-from pliant.bodies.families import MOTIONS, ShapeSet
-from pliant.bodies.foreshortening import Foreshortening, foreshortening, modal_shortening
+from pliant.bodies.elements import (
+    BendingElements,
+    RigidPieces,
+    RodElements,
+    element_nodes,
+    element_set,
+    reduced_set,
+    too_short,
+)
+from pliant.bodies.families import FAMILIES, ShapeSet
+from pliant.bodies.foreshortening import Foreshortening, foreshortening
 from pliant.bodies.invariants import assemble, attachment, with_turning_sections
-from pliant.bodies.lumped import RigidPieces
-from pliant.bodies.modal_body import Array, Attachment, ModalBody
-from pliant.bodies.profile import BeamProfile, beam_profile
-from pliant.bodies.reduction import reduced_set
-from pliant.bodies.rod import Rod
-from pliant.bodies.rod_build import about_its_shape, rod, rooted
+from pliant.bodies.kept import kept
+from pliant.bodies.modal_body import Array, ModalBody
+from pliant.bodies.profile import BeamProfile, beam_profile, curve_of, curved_inertia
+from pliant.bodies.rod import Rod, about_its_shape, rod, rooted
+from pliant.bodies.words import words_of
 from pliant.model.once import once_per_element
 from pliant.spatial.rounding import exceeds
 
@@ -32,7 +38,6 @@ if TYPE_CHECKING:
     from pliant.model.description.links import Link
     from pliant.model.description.placement import Frame
     from pliant.model.description.robot import Robot
-    from pliant.model.element import Element
 
 __all__ = ["build_body", "carried", "damping_ratios", "frequencies", "shape_sets"]
 
@@ -42,11 +47,6 @@ INDEPENDENT = 1e-13
 MOST_COORDINATES = 1000
 # a frame this close to an end of the beam (fraction of the length) sits on it
 END = 1e-9
-# of what was made of a beam, for other loads and frames, the latest; those of a robot go with it
-MOST_KEPT = 12
-# beams of which what was made is found by their numbers, too: a robot that is described again is not built again
-MOST_ALIKE = 32
-T = TypeVar("T")
 Mount = tuple[float, Array, Array]
 """Place of a frame along a beam, its offset from there (3,) and its axes (3, 3)."""
 
@@ -57,25 +57,13 @@ def build_body(link: Link, robot: Robot | None = None) -> ModalBody:
     The robot is needed where the link refers to it: materials by name, and the automatic tip mass of
     clamped-mass modes (without a robot only the payloads of the link count).
     """
-    if link.beam is not None:
-        return _beam_body(link, robot)
-    part = link.modal or link.rigid
-    return _plain_body(link) if part is None else _kept(part, "plain", link.frames, make=lambda: _plain_body(link))
+    return words_of(link, robot).constants()
 
 
 def damping_ratios(link: Link, robot: Robot | None = None) -> Array:
     """Damping ratios of the modes of a link that is clamped in its own frame and carries its load, lowest first."""
     body = build_body(link, robot)
     return modal_ratios(loaded_mass(body, mounted(link, robot)), body.K_ee, body.D_ee) if body.size else np.zeros(0)
-
-
-def _plain_body(link: Link) -> ModalBody:
-    frames = {name: _rigid_frame(link, name) for name in link.frame_names}
-    if link.modal is not None:
-        return _modal_body(link)
-    if link.rigid is not None:
-        return ModalBody.rigid(link.rigid.mass, link.rigid.com_vector(), link.rigid.inertia_matrix(), frames)
-    return ModalBody.rigid(0.0, np.zeros(3), np.zeros((3, 3)), frames)
 
 
 def shape_sets(link: Link, robot: Robot | None = None) -> list[ShapeSet]:
@@ -87,14 +75,14 @@ def shape_sets(link: Link, robot: Robot | None = None) -> list[ShapeSet]:
 
 @once_per_element
 def _own_shapes(robot: Robot, name: str) -> list[ShapeSet]:
-    """Those of a link of a robot."""
+    """The shapes of a beam of a robot, made once."""
     return _shapes(robot.link(name), robot)
 
 
 def _shapes(link: Link, robot: Robot | None) -> list[ShapeSet]:
     beam = _resolved(link, robot)
     load = _load(link, robot) if _loaded(beam) else None
-    return _kept(beam, "shapes", _value(load), make=lambda: _shape_sets(link, beam, robot, load))
+    return kept(beam, "shapes", _value(load), make=lambda: _shape_sets(link, beam, robot, load))
 
 
 def frequencies(body: ModalBody) -> Array:
@@ -113,51 +101,18 @@ def frequencies(body: ModalBody) -> Array:
     return np.asarray(np.sqrt(squares))
 
 
-def _beam_body(link: Link, robot: Robot | None) -> ModalBody:
-    """Robots that share a beam share its body, where its shapes and its damping know the same loads."""
+def beam_body(link: Link, robot: Robot | None) -> ModalBody:
+    """The constants of a beam: robots that share it share them, where shapes and damping know the same loads."""
     beam = _resolved(link, robot)
     load = _load(link, robot) if _loaded(beam) else None
     key = link.frames, _value(load)
-    body = _kept(beam, "body", *key, make=lambda: _new_beam_body(link, beam, robot))
+    body = kept(beam, "body", *key, make=lambda: _new_beam_body(link, beam, robot))
     damping = _damping(link, robot)
     if damping is None or not body.size:
         return body
     loads = mounted(link, robot) if damping.ratio is not None else {}
     carrying = tuple((name, _value(each)) for name, each in loads.items())
-    return _kept(beam, "damped", *key, damping, carrying, make=lambda: _damped(body, damping, loads))
-
-
-def _kept(part: Element, *key: Any, make: Callable[[], T]) -> T:
-    """What was made of a part of a link with the same further values, or else is made now; the latest few are kept."""
-    held = _made_of(part)
-    # other threads may look for the same
-    found: T | None = held.pop(key, None)
-    if found is None:
-        found = make()
-    _keep(held, key, found, MOST_KEPT)
-    return found
-
-
-def _keep(held: dict[Any, Any], key: Any, value: Any, most: int) -> None:
-    """Put it behind all others; the oldest go."""
-    held[key] = value
-    while len(held) > most:
-        held.pop(next(iter([*held])), None)
-
-
-@once_per_element
-def _made_of(part: Element) -> dict[Any, Any]:
-    """By what else it depends on, the latest last; beams of equal numbers share it while they are among the latest."""
-    # bodies of elements and of data may be large, and go with what describes them; functions may know more than numbers
-    modes = getattr(part, "modes", None)
-    if modes is None or any(not isinstance(f, str) for m in modes.families().values() for f in m.expressions or ()):
-        return {}
-    made = _ALIKE.pop(part, {})
-    _keep(_ALIKE, part, made, MOST_ALIKE)
-    return made
-
-
-_ALIKE: dict[Element, dict[Any, Any]] = {}
+    return kept(beam, "damped", *key, damping, carrying, make=lambda: _damped(body, damping, loads))
 
 
 def _value(load: CarriedMass | None) -> bytes:
@@ -180,8 +135,7 @@ def _new_beam_body(link: Link, beam: Beam, robot: Robot | None) -> ModalBody:
         _refuse(link, robot, f"it has {size} elastic coordinates; {MOST_COORDINATES} are the most: {remedy}")
     mounts = _mounts(link, beam, profile)
     frames = {name: attachment(shapes, *mount) for name, mount in mounts.items()}
-    # without the inertia of the sections torsion would have no mass
-    section_inertia = bool(beam.rotary_inertia) or "torsion" in beam.families
+    section_inertia = beam.sections_turn
     if beam.lumped is not None:
         masses: Sequence[ShapeSet] = [
             RigidPieces(s.family, s.nodes) for s in shapes if isinstance(s, BendingElements | RodElements)
@@ -196,8 +150,7 @@ def _new_beam_body(link: Link, beam: Beam, robot: Robot | None) -> ModalBody:
         body = about_its_shape(body, large)
     elif beam.is_curved:
         _, first, I_rr = curved_inertia(beam, section_inertia=section_inertia)
-        frames = {name: _rigid_frame(link, name) for name in link.frame_names}
-        body = replace(body, first=first, I_rr=I_rr, frames=frames)
+        body = replace(body, first=first, I_rr=I_rr, frames=words_of(link).rigid_frames())
     body = replace(body, large=large)
     # a rod's sections turn exactly in any case
     turning = beam.rotary_inertia == "exact" and beam.bending != "exact"
@@ -208,14 +161,14 @@ def _large_bending(
     beam: Beam, shapes: Sequence[ShapeSet], profile: BeamProfile, mounts: Mapping[str, Mount]
 ) -> Foreshortening | Rod | None:
     """What the beam does beyond small deflections."""
-    bends = any(MOTIONS[s.family].shear is not None for s in shapes)
+    bends = any(FAMILIES[s.family].bends for s in shapes)
     if beam.bending == "linear" or not bends:
         return None
     if beam.bending == "second-order":
         pieces = [RigidPieces(s.family, s.nodes) for s in shapes if isinstance(s, BendingElements | RodElements)]
         sections = {name: x for name, (x, _, _) in mounts.items()}
         return foreshortening(shapes, profile, sections, pieces=pieces if beam.lumped is not None else ())
-    section_inertia = bool(beam.rotary_inertia) or "torsion" in beam.families
+    section_inertia = beam.sections_turn
     curve, places = curve_of(beam), {name: (x, offset) for name, (x, offset, _) in mounts.items()}
     return rod(shapes, profile, places, section_inertia=section_inertia, stations=beam.stations, curvature=curve)
 
@@ -232,7 +185,7 @@ def rod_of(robot: Robot, name: str, stations: int) -> Rod:
         assert isinstance(large, Rod)
         return large
 
-    return _kept(beam, "rod", link.frames, stations, make=made)
+    return kept(beam, "rod", link.frames, stations, make=made)
 
 
 def _shape_sets(link: Link, beam: Beam, robot: Robot | None, load: CarriedMass | None) -> list[ShapeSet]:
@@ -243,7 +196,7 @@ def _shape_sets(link: Link, beam: Beam, robot: Robot | None, load: CarriedMass |
         # the root of a rod is clamped: its coordinates are strains
         return [rooted(s) for s in sets] if beam.bending == "exact" else list(sets)
     number = beam.elements.number if beam.elements is not None else beam.lumped.nodes if beam.lumped is not None else 0
-    bends = any(MOTIONS[name].shear is not None for name in beam.families)
+    bends = any(FAMILIES[name].bends for name in beam.families)
     if number and bends and (problem := too_short(element_nodes(profile, number))):
         _refuse(link, robot, problem)
     if beam.elements is not None:
@@ -287,7 +240,7 @@ def _element_set(link: Link, robot: Robot | None, name: str, beam: Beam, profile
     nodal = element_set(name, profile, elements.number, timoshenko=elements.timoshenko)
     if elements.reduce.method == "none":
         return nodal
-    section_inertia = bool(beam.rotary_inertia) or "torsion" in beam.families
+    section_inertia = beam.sections_turn
     try:
         return reduced_set(nodal, profile, elements.reduce.modes, section_inertia=section_inertia)
     except ValueError as error:
@@ -301,7 +254,7 @@ def _load(link: Link, robot: Robot | None) -> CarriedMass:
 
 def _damping(link: Link, robot: Robot | None) -> Damping | None:
     """What damps the shapes of a link by itself."""
-    own = link.beam.damping if link.beam is not None else None
+    own = words_of(link).damping
     whole = robot.damping if robot is not None and link.name in robot.link_names else None
     # a ratio of the whole robot couples its links: see formulations/robot_damping.py
     return own or (whole if whole is not None and whole.ratio is None else None)
@@ -322,23 +275,7 @@ def _mounts(link: Link, beam: Beam, profile: BeamProfile) -> dict[str, Mount]:
         place = profile.length if abs(x - profile.length) <= END * profile.length else max(x, 0.0)
         return place, frame.vector(), frame.matrix()
 
-    return _kept(beam, "mounts", link.frames, make=lambda: {name: mount(link.frame(name)) for name in link.frame_names})
-
-
-def _rigid_frame(link: Link, name: str) -> Attachment:
-    p_BA, R_BA = frame_pose(link, name)
-    return Attachment(p_BA, R_BA, np.zeros((3, 0)), np.zeros((3, 0)))
-
-
-def _modal_body(link: Link) -> ModalBody:
-    modal = link.modal
-    assert modal is not None
-    frames = {
-        name: Attachment(*frame_pose(link, name), *modal.frame_shapes(name)) for name in link.frame_names
-    }  # fmt: skip
-    arrays = {key: modal.array(key) for key in modal.shapes()}
-    body = ModalBody.from_integrals(names=modal.names, mass=modal.mass, frames=frames, **arrays)
-    return replace(body, large=modal_shortening(body, modal)) if modal.shortens else body
+    return kept(beam, "mounts", link.frames, make=lambda: {name: mount(link.frame(name)) for name in link.frame_names})
 
 
 def _problems(body: ModalBody) -> Iterator[str]:
@@ -386,8 +323,4 @@ def _own_beam(robot: Robot, name: str) -> Beam:
 
 
 def _refuse(link: Link, robot: Robot | None, message: str) -> NoReturn:
-    from pliant.errors import ModelError, Problem
-
-    names = robot.link_names if robot is not None else ()
-    element = f"links[{names.index(link.name)}] '{link.name}'" if link.name in names else f"link '{link.name}'"
-    raise ModelError(Problem(element, message))
+    words_of(link, robot).refuse(message)

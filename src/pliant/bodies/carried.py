@@ -12,15 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.bodies.curved_axis import curved_inertia
+from pliant.bodies.families import FAMILIES
 from pliant.bodies.modal_body import Array
-from pliant.bodies.profile import beam_profile
-from pliant.bodies.quadrature import TAPER_POINTS, gauss
-from pliant.model.description.curvature import undeformed_pose
+from pliant.bodies.words import words_of
 from pliant.model.once import once_per_element
 
 if TYPE_CHECKING:
-    from pliant.model.description.beams import Beam
     from pliant.model.description.discretisation import Family
     from pliant.model.description.inertia import RigidMass
     from pliant.model.description.joints import Joint
@@ -29,8 +26,6 @@ if TYPE_CHECKING:
 
 Pose = tuple[Array, Array]
 
-# a frame this close to the end of a beam (fraction of the length) sits on its tip section
-TIP = 1e-9
 UNIT = np.eye(3)
 
 
@@ -73,7 +68,7 @@ class CarriedMass:
         return np.asarray(self.second.trace() * UNIT - self.second)
 
     def inertia_about(self, axis: int) -> float:
-        """That about x, y or z: 0, 1 or 2."""
+        """Moment of inertia about x, y or z (0, 1 or 2) through the origin, kg m^2."""
         j, k = (axis + 1) % 3, (axis + 2) % 3
         return float(self.moments[j, j] + self.moments[k, k])
 
@@ -81,14 +76,14 @@ class CarriedMass:
         return CarriedMass(self.moments + other.moments)
 
     def seen_from(self, pose: Pose) -> CarriedMass:
-        """The same mass in a frame in which its own frame has this position and rotation."""
+        """The mass in a frame in which its own frame has this position and rotation."""
         p, R = pose
         T = np.zeros((4, 4))
         T[:3, :3], T[:3, 3], T[3, 3] = R, p, 1.0
         return CarriedMass(T @ self.moments @ T.T)
 
     def shifted(self, p: Array) -> CarriedMass:
-        """The same mass in a frame with the same axes, in which the origin of its own frame is at p."""
+        """The mass in a frame with the same axes, in which the origin of its own frame is at p."""
         return self.seen_from((p, UNIT))
 
 
@@ -109,7 +104,7 @@ def _carried(robot: Robot, link_name: str) -> CarriedMass:
 
 
 def own_load(link: Link) -> CarriedMass:
-    """The part of it that belongs to the link itself: the payloads on its tip section."""
+    """Mass and inertia of the payloads on the tip section of a link, about the tip and in the axes of the link."""
     return _tip_load(link, _payloads(link))
 
 
@@ -123,7 +118,7 @@ def mounted(link: Link, robot: Robot | None) -> dict[str, CarriedMass]:
 
 
 def mounted_in_pose(robot: Robot, pose: Mapping[str, float]) -> dict[str, dict[str, CarriedMass]]:
-    """The same of all links, by their names, in another pose: joint coordinates by name, others are zero."""
+    """What each frame of each link carries, by their names, in another pose; coordinates without a value are zero."""
     return _mounted(robot, pose)
 
 
@@ -131,8 +126,7 @@ def tip_load(name: str, family: Family, load: CarriedMass | None) -> tuple[float
     """Mass and inertia at the tip of a beam as the modes of a family know them."""
     if load is None or family.shape != "clamped-mass":
         return 0.0, 0.0
-    # bending in y turns the tip about z, bending in z about y, torsion about x
-    about = {"bend_y": 2, "bend_z": 1}.get(name, 0)
+    about = FAMILIES[name].turns_about
     mass, moment = family.tip_mass, family.tip_inertia
     return (
         mass if isinstance(mass, float) else load.mass,
@@ -147,15 +141,7 @@ def frame_pose(link: Link, name: str) -> Pose:
 
 @once_per_element
 def _frame_pose(link: Link, name: str) -> Pose:
-    frame = link.frame(name)
-    if link.beam is None or frame.x is None:
-        return _held(frame.vector(), frame.matrix())
-    if not link.beam.is_curved:
-        place = frame.vector()
-        place[0] += frame.x
-        return _held(place, frame.matrix())
-    p, R = undeformed_pose(link.beam, frame.x)
-    return _held(p + R @ frame.vector(), R @ frame.matrix())
+    return _held(*words_of(link).frame_pose(name))
 
 
 def joint_pose(joint: Joint, values: Mapping[str, float]) -> Pose:
@@ -202,52 +188,25 @@ def _payloads(link: Link) -> Mapping[str, CarriedMass]:
     loads: dict[str, CarriedMass] = {}
     for payload in link.payloads:
         frame = payload.frame or "tip"
-        loads[frame] = loads.get(frame, NOTHING) + _rigid(payload).seen_from(frame_pose(link, frame))
+        loads[frame] = loads.get(frame, NOTHING) + rigid_mass(payload).seen_from(frame_pose(link, frame))
     return loads
 
 
 def _tip_load(link: Link, mounted: Mapping[str, CarriedMass]) -> CarriedMass:
-    on_tip = (load for frame, load in mounted.items() if _is_on_tip(link, frame))
+    words = words_of(link)
+    on_tip = (load for frame, load in mounted.items() if words.is_on_tip(frame))
     tip = frame_pose(link, "tip")[0]
     return sum(on_tip, NOTHING).shifted(-tip)
 
 
-def _is_on_tip(link: Link, frame: str) -> bool:
-    if link.beam is None:
-        return frame == "tip"
-    x = link.frame(frame).x
-    return x is not None and abs(x - link.length) <= TIP * link.length
-
-
 def _body(link: Link) -> CarriedMass:
     """The link itself with its hub, in the link frame."""
-    load = NOTHING if link.hub is None else _rigid(link.hub)
-    if link.rigid is not None:
-        return load + _rigid(link.rigid)
-    if link.modal is not None:
-        return load + CarriedMass.from_inertia(link.modal.mass, link.modal.array("first"), link.modal.array("I_rr"))
-    if link.beam is not None and link.beam.is_curved:
-        turning = bool(link.beam.rotary_inertia)
-        return load + CarriedMass.from_inertia(*curved_inertia(link.beam, section_inertia=turning))
-    if link.beam is not None:
-        return load + _straight_beam(link.beam)
-    return load
+    load = NOTHING if link.hub is None else rigid_mass(link.hub)
+    return load if link.body is None else load + words_of(link).rest()
 
 
 @once_per_element
-def _straight_beam(beam: Beam) -> CarriedMass:
-    profile = beam_profile(beam)
-    P = np.zeros((4, 4))
-    P[3, 3], P[0, 3], P[0, 0] = profile.moments
-    P[3, 0] = P[0, 3]
-    if beam.rotary_inertia:
-        # what is beside the axis
-        x, weights = gauss(profile.breaks, 2 + TAPER_POINTS)
-        P[:3, :3] += np.diag([(weights * density).sum() for density in profile.at(x).lever_densities()])
-    return CarriedMass(P)
-
-
-@once_per_element
-def _rigid(part: RigidMass) -> CarriedMass:
+def rigid_mass(part: RigidMass) -> CarriedMass:
+    """A rigid part in the frame that carries it."""
     about_com = CarriedMass.from_inertia(part.mass, 0.0, part.inertia_matrix())
     return about_com.shifted(part.com_vector()) if any(part.com) else about_com

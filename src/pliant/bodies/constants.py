@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from pliant.bodies.dense_terms import DenseColumn, DenseTerms
 from pliant.bodies.foreshortening import Foreshortening
 from pliant.bodies.modal_body import Array, ModalBody
-from pliant.bodies.modal_terms import ModalSection, ModalTerms
-from pliant.bodies.rod import Rod
-from pliant.bodies.rod_places import rod_deflection
+from pliant.bodies.modal_terms import DenseColumn, DenseTerms, ModalSection, ModalTerms
+from pliant.bodies.rod import Rod, rod_deflection
 from pliant.bodies.terms import Body
 from pliant.spatial.rounding import as_lists, clean, listed, rounded
 
@@ -29,7 +27,7 @@ def terms_of(body: ModalBody, rule: str) -> Body:
 
 
 def terms_in_arrays(body: ModalBody, rule: str) -> Any:
-    """The same with arrays in the place of nested lists: numbers alone, with which nothing is computed."""
+    """The terms of a body with arrays in the place of nested lists: numbers alone, with which nothing is computed."""
     if body.large is None and is_dense(body):
         return dense_terms(body, rule)
     linear = linear_terms(body, rule)

@@ -1,4 +1,4 @@
-"""Beam elements: nodal shape functions on a chain of elements clamped at the root.
+"""Beam elements: nodal shape functions on a chain of elements clamped at the root; rigid pieces on nodes; reduction.
 
 Bending elements are the exact static solutions of a uniform shear-flexible beam; with the shear parameter
 Phi = 12 EI / (GA h^2) equal to zero they are the cubic Hermite functions. Torsion and axial elements are
@@ -8,17 +8,23 @@ both planes the slope counts as dw/dx); those of the tip come last.
 Frequencies converge with order 4 in the number of elements (linear elements: 2). Shear-flexible elements
 do so while they are longer than the shear length sqrt(12 EI / GA), and with order 2 beyond. Shear
 deformation and the rotary inertia of the sections are separate switches; Timoshenko's theory has both on.
+
+Lumped links, after Di Gregorio, have the stiffness and the frames of the elements, and their mass in rigid bodies that
+are cut half-way between the nodes and move with the node that they contain.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.bodies.families import MOTIONS, ShapeSamples
-from pliant.bodies.modal_body import Array
+from pliant.bodies.beam_modes import family_inertia
+from pliant.bodies.families import FAMILIES, CombinedSet, ShapeSamples
+from pliant.bodies.invariants import mass_matrix, stiffness
+from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.profile import BeamProfile
 from pliant.bodies.quadrature import equal_breaks
 
@@ -100,7 +106,7 @@ class RodElements:
         element, xi, h = _locate(self.nodes, x)
         shape, strain = np.stack([1 - xi, xi]), np.stack([-1 / h, 1 / h])
         none = np.zeros_like(shape)
-        turns = self.family == "torsion"
+        turns = FAMILIES[self.family].is_angle
         return element, ShapeSamples(none if turns else shape, shape if turns else none, strain, none)
 
 
@@ -115,7 +121,7 @@ def elements_between(
     family: str, profile: BeamProfile, nodes: tuple[float, ...], *, timoshenko: bool = False
 ) -> BendingElements | RodElements:
     """The nodal shapes of one family of elements that end at ``nodes``."""
-    motion = MOTIONS[family]
+    motion = FAMILIES[family]
     if motion.shear is None:
         return RodElements(family, nodes)
     if not timoshenko:
@@ -183,3 +189,124 @@ def _scatter(local: Array, element: NDArray[np.intp], nodes: int) -> Array:
     for j, row in enumerate(local):
         shapes[per_node * element + j, columns] = row
     return shapes[per_node:]
+
+
+# ---------------------------------------------------------------- lumped links after Di Gregorio
+
+
+@dataclass(frozen=True, slots=True)
+class RigidPieces:
+    """Displacement of the second partition; coordinates as in the elements of the same nodes."""
+
+    family: str
+    nodes: tuple[float, ...]
+
+    @property
+    def size(self) -> int:
+        return self._per_node * (len(self.nodes) - 1)
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        return tuple((a + b) / 2 for a, b in zip(self.nodes, self.nodes[1:], strict=False))
+
+    @property
+    def points(self) -> int:
+        return 3
+
+    @property
+    def _per_node(self) -> int:
+        return 2 if FAMILIES[self.family].bends else 1
+
+    def sample(self, x: Array) -> ShapeSamples:
+        node = np.searchsorted(np.asarray(self.breaks), x, side="right")
+        columns, one = np.arange(len(x)), np.ones(len(x))
+        value, rotation = (np.zeros((self._per_node * len(self.nodes), len(x))) for _ in range(2))
+        if not FAMILIES[self.family].bends:
+            moved = rotation if FAMILIES[self.family].is_angle else value
+            moved[node, columns] = one
+        else:
+            value[2 * node, columns] = one
+            value[2 * node + 1, columns] = x - np.asarray(self.nodes)[node]
+            rotation[2 * node + 1, columns] = one
+        # the body of the root node belongs to the clamp
+        value, rotation = value[self._per_node :], rotation[self._per_node :]
+        none = np.zeros_like(value)
+        return ShapeSamples(value, rotation, none, none)
+
+
+# ---------------------------------------------------------------- constant changes of basis
+
+
+def change_basis(body: ModalBody, V: Array, names: tuple[str, ...]) -> ModalBody:
+    """The body in the coordinates p of q_e = V p; ``V`` is (n, number of names)."""
+    V = np.asarray(V, dtype=float)
+    if V.shape != (body.size, len(names)):
+        raise ValueError(f"V has shape {V.shape}; {body.size} coordinates and {len(names)} names need another")
+    frames = {name: frame.combined(V) for name, frame in body.frames.items()}
+    return replace(
+        body,
+        names=tuple(names),
+        first_modal=body.first_modal @ V,
+        beta=body.beta @ V,
+        lam=_both(V, body.lam),
+        I_re=np.einsum("kp,kab->pab", V, body.I_re),
+        I_ee=_both(V, body.I_ee),
+        M_ee=_symmetric(V.T @ body.M_ee @ V),
+        K_ee=_symmetric(V.T @ body.K_ee @ V),
+        D_ee=_symmetric(V.T @ body.D_ee @ V),
+        frames=frames,
+        section_turn=body.section_turn @ V if len(body.section_inertia) else np.zeros((0, 3, len(names))),
+    )
+
+
+def reduced_set(
+    nodal: BendingElements | RodElements, profile: BeamProfile, modes: int, *, section_inertia: bool
+) -> CombinedSet:
+    """Elements reduced to the motion of the tip and so many vibrations with a fixed tip."""
+    kept = 2 if isinstance(nodal, BendingElements) else 1
+    K = stiffness([nodal], profile)
+    if not modes:
+        return CombinedSet(nodal, static_basis(K, kept))
+    V = craig_bampton_basis(mass_matrix(nodal, profile, section_inertia=section_inertia), K, kept, modes)
+    # interior modes scaled to the inertia of the beam, starting with positive strain at the root
+    root = nodal.sample(np.array([0.0])).strain[:, 0]
+    V[:, :modes] *= sqrt(family_inertia(nodal.family, profile)) * np.where(root @ V[:, :modes] < 0, -1.0, 1.0)
+    return CombinedSet(nodal, V)
+
+
+def static_basis(K: Array, kept: int) -> Array:
+    """Shapes of unit displacements of the last ``kept`` coordinates, the others free of load (Guyan)."""
+    inner = len(K) - kept
+    V = np.zeros((len(K), kept))
+    V[inner:] = np.eye(kept)
+    if inner:
+        V[:inner] = -np.linalg.solve(K[:inner, :inner], K[:inner, inner:])
+    return V
+
+
+def craig_bampton_basis(M: Array, K: Array, kept: int, modes: int) -> Array:
+    """``modes`` mass-normalised modes with the last ``kept`` coordinates fixed, then the static shapes."""
+    from scipy.linalg import eigh
+
+    inner = len(K) - kept
+    if modes > inner:
+        raise ValueError(f"{modes} interior modes asked; {inner} interior coordinates allow no more than {inner}")
+    V = np.zeros((len(K), modes + kept))
+    V[:, modes:] = static_basis(K, kept)
+    if modes:
+        # the inverse problem M v = K v / omega^2 keeps the digits of the low modes
+        highest = (inner - modes, inner - 1)
+        periods, shapes = eigh(M[:inner, :inner], K[:inner, :inner], subset_by_index=highest)
+        V[:inner, :modes] = (shapes / np.sqrt(periods))[:, ::-1]
+    return V
+
+
+def _both(V: Array, A: Array) -> Array:
+    # congruence on the two leading axes
+    half = np.einsum("ip,ik...->pk...", V, A)
+    whole: Array = np.einsum("kq,pk...->pq...", V, half)
+    return whole
+
+
+def _symmetric(A: Array) -> Array:
+    return (A + A.T) / 2

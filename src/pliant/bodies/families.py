@@ -25,31 +25,109 @@ X, Y, Z = 0, 1, 2
 
 
 @dataclass(frozen=True, slots=True)
-class FamilyMotion:
-    """Directions of one family.
+class BeamFamily:
+    """One way in which the sections of a beam move, and its words.
 
+    name       of its coordinates, NAME.1, NAME.2, ...
+    word       for a reader
     value      axis of the displacement of the beam axis, or None
     rotation   (axis, sign) of the section's turn, or None
     levers     for a lever along x, y and z: (axis, sign) of its displacement per unit rotation, or None
     stiffness  name of the section stiffness that resists the strain
     shear      name of the section stiffness that resists the shear, or None
+    strain     unit and word of a coordinate that is itself the strain
+    letter     symbol of its coordinates in equations
+    mark       index of its constants in equations
+    fast       why its vibrations are fast, for a run that is slow; empty where nobody has said it
     """
 
+    name: str
+    word: str
     value: int | None
     rotation: tuple[int, float] | None
     levers: tuple[tuple[int, float] | None, tuple[int, float] | None, tuple[int, float] | None]
     stiffness: str
-    shear: str | None = None
+    shear: str | None
+    strain: tuple[str, str]
+    letter: str = ""
+    mark: str = ""
+    fast: str = ""
+
+    @property
+    def bends(self) -> bool:
+        """Whether sections move across the axis and turn with its slope."""
+        return self.shear is not None
+
+    @property
+    def shears(self) -> bool:
+        """Whether the strain is a shear: sections move across the axis and do not turn."""
+        return not self.bends and self.value in (Y, Z)
+
+    @property
+    def is_angle(self) -> bool:
+        """Whether sections only turn, so that a coordinate is an angle."""
+        return self.value is None
+
+    @property
+    def unit(self) -> str:
+        """Unit of a coordinate that is no strain."""
+        return "rad" if self.is_angle else "m"
+
+    @property
+    def turns_about(self) -> int:
+        """Axis whose moment of inertia at the tip loads the family; x where sections do not turn."""
+        return X if self.rotation is None else self.rotation[0]
+
+    @property
+    def components(self) -> tuple[int, ...]:
+        """Components of (displacement, turn) of a section that the family moves, 0 to 5."""
+        return tuple(
+            ([] if self.value is None else [self.value]) + ([] if self.rotation is None else [3 + self.rotation[0]])
+        )
+
+    @property
+    def fibre(self) -> int | None:
+        """Which of u', u_y'' and u_z'', the strains that stretch fibres, the strain of the family is; None: none."""
+        return self.value if self.bends or self.value == X else None
 
 
-MOTIONS: dict[str, FamilyMotion] = {
-    "bend_y": FamilyMotion(Y, (Z, 1.0), ((Y, 1.0), (X, -1.0), None), "EIz", "GAy"),
-    "bend_z": FamilyMotion(Z, (Y, -1.0), ((Z, 1.0), None, (X, -1.0)), "EIy", "GAz"),
-    "torsion": FamilyMotion(None, (X, 1.0), (None, (Z, 1.0), (Y, -1.0)), "GJ"),
-    "axial": FamilyMotion(X, None, (None, None, None), "EA"),
-    "shear_y": FamilyMotion(Y, None, (None, None, None), "GAy"),
-    "shear_z": FamilyMotion(Z, None, (None, None, None), "GAz"),
-}
+_STILL = (None, None, None)
+_LEGENDRE = "factor of a Legendre polynomial"
+_FAST_BENDING = "bending in a fast mode: fewer modes or elements are slower"
+FAMILIES: dict[str, BeamFamily] = {
+    family.name: family
+    for family in (
+        BeamFamily(
+            "bend_y", "bending in y", Y, (Z, 1.0), ((Y, 1.0), (X, -1.0), None), "EIz", "GAy",
+            ("1/m", f"curvature in y, {_LEGENDRE}"), "v", "y", _FAST_BENDING,
+        ),
+        BeamFamily(
+            "bend_z", "bending in z", Z, (Y, -1.0), ((Z, 1.0), None, (X, -1.0)), "EIy", "GAz",
+            ("1/m", f"curvature in z, {_LEGENDRE}"), "w", "z", _FAST_BENDING,
+        ),
+        BeamFamily(
+            "torsion", "torsion", None, (X, 1.0), (None, (Z, 1.0), (Y, -1.0)), "GJ", None,
+            ("rad/m", f"twist, {_LEGENDRE}"), "psi", "t", "torsion of a thin beam, whose waves are fast",
+        ),
+        BeamFamily(
+            "axial", "elongation", X, None, _STILL, "EA", None, ("", f"stretch, {_LEGENDRE}"), "u", "x",
+            "stretch, whose waves are fast: leave axial modes out unless stretch is wanted",
+        ),
+        BeamFamily("shear_y", "shear in y", Y, None, _STILL, "GAy", None, ("", f"shear in y, {_LEGENDRE}")),
+        BeamFamily("shear_z", "shear in z", Z, None, _STILL, "GAz", None, ("", f"shear in z, {_LEGENDRE}")),
+    )
+}  # fmt: skip
+"""The families of a beam by name, in the order of its coordinates."""
+
+
+def family_of(coordinate: str) -> BeamFamily | None:
+    """The family of a body's coordinate FAMILY.k, or of its name alone; None for coordinates of other bodies."""
+    return FAMILIES.get(coordinate.partition(".")[0])
+
+
+def family_word(name: str) -> str:
+    """What a family is, for a reader; families of other bodies say it by their names."""
+    return FAMILIES[name].word if name in FAMILIES else name
 
 
 @dataclass(frozen=True, slots=True)

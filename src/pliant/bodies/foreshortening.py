@@ -6,6 +6,12 @@ A section at x is displaced by Phi q + q^T Gamma q / 2. On the axis Gamma = e_x 
 
 and what is beside the axis turns with its section. All loads along the axis, gravity, payloads and centrifugal forces,
 stiffen or soften a body through the integrals of Gamma over its mass.
+
+The displacement q^T Gamma(r) q / 2 is replaced by sum_j u_j(r) p_j with few fields u_j = t_j + G_j r, modes of a
+linear body, and p_j = q^T F_j q / 2. A fit by least squares over the mass keeps int Gamma dm and int r Gamma dm, and so
+the kinetic energy to second order. All of its energy is kept, a sum of squares: the mass matrix is positive at every
+deflection. Where a beam stretches as well, its shapes phi of elongation are fields too, which keeps int phi . Gamma dm:
+the energy has q_phi_dot p_dot in it.
 """
 
 from __future__ import annotations
@@ -18,20 +24,126 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from pliant.bodies.families import MOTIONS, ShapeSet, X
+from pliant.bodies.elements import RigidPieces
+from pliant.bodies.families import FAMILIES, ShapeSet, X
 from pliant.bodies.invariants import gram_matrix
-from pliant.bodies.lumped import RigidPieces
-from pliant.bodies.modal_body import Array, ModalBody
-from pliant.bodies.modal_terms import ModalSection, ModalTerms
+from pliant.bodies.modal_body import Array, ModalBody, cross_moments, dot_moments, tensor_moments
+from pliant.bodies.modal_terms import ModalSection, ModalTerms, SecondOrderSection, SecondOrderTerms
 from pliant.bodies.profile import BeamProfile
 from pliant.bodies.quadrature import TAPER_POINTS, gauss, merge_breaks
-from pliant.bodies.second_order_terms import SecondOrderSection, SecondOrderTerms
-from pliant.bodies.shortening_fields import SAME_LINE, WIDENED, ShorteningFields, factors, inverse_of_spread, moments
 from pliant.spatial.rounding import listed, rounded
 from pliant.spatial.structural_zeros import filled
 
 if TYPE_CHECKING:
     from pliant.model.description.modal import ModalData
+
+
+# ---------------------------------------------------------------- second-order displacements as few fields that are lin
+
+
+SAME_LINE = 1e-9
+"""Spread of a mass beside a line, of that along it, which is rounding."""
+RANK = 1e-10
+"""Of the largest singular value: less is rounding of turned arrays."""
+IDENTITY = np.eye(3)
+WIDENED = ("first_modal", "beta", "lam", "I_re", "I_ee", "M_ee", "K_ee", "D_ee")
+"""The integrals of a ModalBody that get further modes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShorteningFields:
+    """k fields u_j = t_j + G_j r + sum_m E_jm phi_m and their forms F_j, on a mass that is known by its moments.
+
+    shifts     t    -    (k, 3)
+    gradients  G    1/m  (k, 3, 3)
+    forms      F    1/m or -  (k, n, n)
+    modes      E    -    (k, n), None: all zero
+    """
+
+    shifts: Array
+    gradients: Array
+    forms: Array
+    modes: Array | None = None
+
+    def widened(self, body: Mapping[str, Array], mass: float, place: Array, spread: Array) -> dict[str, Array]:
+        """Integrals of a body with n modes and these fields; its mass m, int r dm and int r r^T dm where they act."""
+        n, k = body["first_modal"].shape[1], len(self.shifts)
+        # with r = (1, x, y, z) a field is u_j = H_j r
+        fields = np.empty((k, 3, 4))
+        fields[:, :, 0], fields[:, :, 1:] = self.shifts, self.gradients
+        H = fields.reshape(3 * k, 4)
+        S = np.empty((4, 4))
+        S[0, 0], S[0, 1:], S[1:, 0], S[1:, 1:] = mass, place, place, spread
+        F = np.empty((n, 3, 4))
+        F[:, :, 0], F[:, :, 1:] = body["first_modal"].T, moments(body["I_re"]).swapaxes(1, 2)
+        # int a b^T dm of places r, shapes phi and fields u
+        held = H @ S
+        r_u = held[:, 1:].reshape(k, 3, 3).swapaxes(1, 2)
+        pairs = np.zeros((n + k, n + k, 3, 3))
+        pairs[:n, n:] = mixed = (F.reshape(3 * n, 4) @ H.T).reshape(n, 3, k, 3).swapaxes(1, 2)
+        pairs[n:, :n] = mixed.transpose(1, 0, 3, 2)
+        pairs[n:, n:] = (held @ H.T).reshape(k, 3, k, 3).swapaxes(1, 2)
+        first = held[:, 0].reshape(k, 3)
+        if (E := self.modes) is not None:
+            own = moments(body["I_ee"])
+            first = first + E @ body["first_modal"].T
+            r_u = r_u + np.einsum("jm,mab->jab", E, moments(body["I_re"]))
+            further = np.einsum("jm,imab->ijab", E, own)
+            across = np.einsum("lm,mjab->ljab", E, pairs[:n, n:])
+            pairs[n:, n:] += across + across.transpose(1, 0, 3, 2) + np.einsum("lm,mjab->ljab", E, further)
+            pairs[:n, n:] += further
+            pairs[n:, :n] = pairs[:n, n:].transpose(1, 0, 3, 2)
+        out = {
+            "first_modal": np.concatenate([body["first_modal"], first.T], axis=1),
+            "beta": np.concatenate([body["beta"], cross_moments(r_u).T], axis=1),
+            "lam": cross_moments(pairs),
+            "I_re": np.concatenate([body["I_re"], tensor_moments(r_u)]),
+            "I_ee": tensor_moments(pairs),
+            "M_ee": dot_moments(pairs),
+            "K_ee": np.zeros((n + k, n + k)),
+            "D_ee": np.zeros((n + k, n + k)),
+        }
+        for name in ("lam", "I_ee", "M_ee", "K_ee", "D_ee"):
+            out[name][:n, :n] = body[name]
+        return out
+
+
+def factors(A: Array) -> tuple[Array, Array]:
+    """Orthonormal columns of A (rank, rows) and what multiplies them (rank, columns)."""
+    filled = np.asarray(A.any(axis=1)).nonzero()[0]
+    if not len(filled):
+        return np.zeros((0, len(A))), np.zeros((0, A.shape[1]))
+    if len(filled) == 1:
+        # a straight beam shortens along its axis alone
+        U = np.zeros((1, len(A)))
+        U[0, filled] = 1.0
+        return U, A[filled]
+    U, sizes, _ = np.linalg.svd(A, full_matrices=False)
+    U = U[:, sizes > RANK * sizes[0]].T
+    largest = np.take_along_axis(U, np.abs(U).argmax(axis=1)[:, None], axis=1)
+    U = U * np.sign(largest)
+    return U, U @ A
+
+
+def inverse_of_spread(A: Array) -> Array:
+    """Inverse of a symmetric (3, 3) where it has one: mass along a line has no spread beside it."""
+    moments = A.diagonal().tolist()
+    if np.count_nonzero(A) > 3 - moments.count(0.0):
+        return np.asarray(np.linalg.pinv(A, rcond=SAME_LINE, hermitian=True), dtype=float)
+    least = SAME_LINE * max(map(abs, moments))
+    out = np.zeros((3, 3))
+    for k, moment in enumerate(moments):
+        if abs(moment) > least:
+            out[k, k] = 1.0 / moment
+    return out
+
+
+def moments(tensor: Array) -> Array:
+    """int a b^T dm of int a~^T b~ dm = (int a . b dm) 1 - int b a^T dm, whose trace is 2 int a . b dm (..., 3, 3)."""
+    return np.asarray(np.swapaxes((dot_moments(tensor) / 2)[..., None, None] * IDENTITY - tensor, -1, -2))
+
+
+# ---------------------------------------------------------------- the second-order displacement of a bent beam
 
 
 @dataclass(frozen=True)
@@ -194,9 +306,11 @@ def foreshortening(
             total -= _tilted(pieces, profile, power, n)
     to.update({x: shortening_to(sets, profile, x) for x in frames.values() if x not in to})
     moved = {name: _along_axis(to[x]) for name, x in frames.items()}
-    bending = any(MOTIONS[s.family].shear is not None and s.size for s in sets)
+    bending = any(FAMILIES[s.family].bends and s.size for s in sets)
     starts = np.cumsum([0, *(s.size for s in sets)])
-    stretching = [(s, start) for s, start in zip(sets, starts, strict=False) if s.family == "axial" and s.size]
+    stretching = [
+        (s, start) for s, start in zip(sets, starts, strict=False) if FAMILIES[s.family].value == X and s.size
+    ]
     if not stretching or not bending:
         return Foreshortening(mass, place, spread, first, second, moved)
     ((stretches, start),) = stretching
@@ -247,7 +361,7 @@ def _slope_grams(sets: Sequence[ShapeSet], profile: BeamProfile, end: float, wei
     G = np.zeros((len(weighted), n, n))
     start = 0
     for s in sets:
-        if MOTIONS[s.family].shear is not None:
+        if FAMILIES[s.family].bends:
             samples = s.sample(x)
             # of the axis: a shear-flexible section turns by less
             slope = samples.rotation + samples.shear if np.count_nonzero(samples.shear) else samples.rotation
@@ -298,7 +412,7 @@ def _stretched_beyond(profile: BeamProfile, stretches: ShapeSet) -> Callable[[Ar
 
 
 def _stretched_pieces(profile: BeamProfile, pieces: RigidPieces, stretches: ShapeSet) -> Callable[[Array], Array]:
-    """The same with the mass of every piece at its node."""
+    """Mass beyond x that moves with each shape of elongation, the mass of every piece at its node."""
     nodes = np.asarray(pieces.nodes)
     carried = stretches.sample(nodes).value * _piece_moments(profile, pieces)[0]
 
@@ -309,7 +423,7 @@ def _stretched_pieces(profile: BeamProfile, pieces: RigidPieces, stretches: Shap
 
 
 def _outboard_of_pieces(profile: BeamProfile, pieces: RigidPieces) -> Callable[[Array], Array]:
-    """The same with the mass of every piece at its node."""
+    """Moments of the mass beyond x, the mass of every piece at its node."""
     nodes, moments = np.asarray(pieces.nodes), _piece_moments(profile, pieces)[:2]
 
     def beyond(x: Array) -> Array:
@@ -336,7 +450,7 @@ def _tilted(
     out = np.zeros((n, n))
     start = 0
     for s in pieces:
-        if MOTIONS[s.family].shear is not None:
+        if FAMILIES[s.family].bends:
             psi = np.arange(start + 1, start + s.size, 2)
             # the piece of the root node belongs to the clamp
             lever = _piece_moments(profile, s)[2 + power]

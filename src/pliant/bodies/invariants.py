@@ -21,7 +21,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.bodies.families import MOTIONS, ShapeSet, X, Y, Z
+from pliant.bodies.families import FAMILIES, ShapeSet, X, Y, Z
 from pliant.bodies.modal_body import (
     Array,
     Attachment,
@@ -129,7 +129,7 @@ def mass_matrix(shapes: ShapeSet, profile: BeamProfile, *, section_inertia: bool
     """M_ee of one family alone, without the other integrals."""
     x, weights = beam_rule([shapes], profile)
     section, samples = profile.at(x), shapes.sample(x)
-    motion = MOTIONS[shapes.family]
+    motion = FAMILIES[shapes.family]
     M = np.zeros((shapes.size, shapes.size))
     if motion.value is not None:
         M += gram_matrix(samples.value, weights * section.rhoA)
@@ -147,7 +147,7 @@ def stiffness(sets: Sequence[ShapeSet], profile: BeamProfile) -> Array:
     K = np.zeros((n, n))
     start = 0
     for shapes in sets:
-        motion, samples = MOTIONS[shapes.family], shapes.sample(x)
+        motion, samples = FAMILIES[shapes.family], shapes.sample(x)
         block = slice(start, start + shapes.size)
         K[block, block] = gram_matrix(samples.strain, weights * getattr(section, motion.stiffness))
         if motion.shear is not None and np.count_nonzero(samples.shear):
@@ -170,7 +170,7 @@ def attachment(
     Phi_d, Phi_r = np.zeros((3, n)), np.zeros((3, n))
     start = 0
     for shapes in sets:
-        motion, samples = MOTIONS[shapes.family], shapes.sample(position[:1])
+        motion, samples = FAMILIES[shapes.family], shapes.sample(position[:1])
         block = slice(start, start + shapes.size)
         if motion.value is not None:
             Phi_d[motion.value, block] = samples.value[:, 0]
@@ -207,7 +207,7 @@ class _Layer:
 @lru_cache(maxsize=MOST_LAYERS)
 def _layers(sets: tuple[tuple[str, int], ...]) -> tuple[_Layer, ...]:
     # the axis and the levers along x, y and z; field 0 is r = x e_x + s
-    motions = [MOTIONS[family] for family, _ in sets]
+    motions = [FAMILIES[family] for family, _ in sets]
     moved = [None if motion.value is None else (motion.value, 1.0) for motion in motions]
     levers = [[motion.levers[direction] for motion in motions] for direction in (X, Y, Z)]
     return _layer(X, moved, sets), *(_layer(along, own, sets) for along, own in zip((X, Y, Z), levers, strict=True))

@@ -53,11 +53,11 @@ class JointDrive(NamedTuple):
         return self.stiffness * (angle - self.rest) + self._loss_force(rate)
 
     def power(self, rate: Scalar) -> Scalar:
-        """What dampers and friction take."""
+        """Power lost in dampers and friction."""
         return self._loss_force(rate) * rate
 
     def energy(self, angle: Scalar) -> Scalar:
-        """Of the spring."""
+        """Energy of the spring."""
         stretch = angle - self.rest
         return 0.5 * self.stiffness * stretch * stretch
 

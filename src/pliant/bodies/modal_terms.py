@@ -1,12 +1,22 @@
-"""The terms of a body whose displacements are linear in its elastic coordinates: floating frame, modes or nodes.
+"""The terms of bodies with modes or nodes: linear in their elastic coordinates, with many of them, and to second order.
 
 Generalised Newton-Euler equations of a free flexible body, Briot & Khalil (53)-(67), with their corrections: (57) reads
 beta_k + sum_i lambda_ik q_i, the last term of (67) is I_ee. Sections whose rotary inertia turns exactly with them are
 added station by station.
+
+Where many coordinates all act on each other, as those of a reduced frame or a casting, they are stations of the body:
+what a coordinate k does with all others, N_k = I_re_k + sum_i q_i I_ee_ik and sum_i lambda_ik q_i, has one structure,
+and compiled code is a loop over them instead of a line for each of n^2 numbers.
+
+An axis that bends moves back by fields u_j p_j(q) that do not stretch it, p_j = q^T F_j q / 2. They are further modes
+of a linear body whose coordinates (q, p) depend on q alone: its terms, and J = [1; F q] with p_dot = F q . v and p_ddot
+at rest v^T F v, are all that there is. So the kinetic energy is a sum of squares, and the mass matrix positive at every
+deflection. Centrifugal stiffening comes with the inertia tensor, that by gravity and axial loads with E_v.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from pliant.algorithm import Role
@@ -118,7 +128,7 @@ class ModalTerms(NamedTuple):
     def coupled_inertia(
         self, gradients: list[Matrix], E_w: Matrix, gyroscopic: Vector, q_e: Vector, v_e: Vector, w: Vector
     ) -> tuple[Blocks, Bias]:
-        """The same from what its coordinates do with each other.
+        """Mass blocks and bias from what the coordinates do with each other.
 
         gradients   N_k
         E_w         beta_k + sum_i lambda_ik q_i (3, n)
@@ -147,7 +157,7 @@ class ModalTerms(NamedTuple):
         )
 
     def energy(self, q_e: Vector) -> Scalar:
-        """Of strain."""
+        """Energy of strain."""
         return 0.5 * dot(q_e, times(self.K_ee, q_e))
 
     def first_moment(self, q_e: Vector) -> Vector:
@@ -280,3 +290,213 @@ def _with_sections(
     C, E_w = product(product(P, C), transpose(P)), product(P, E_w)
     with_discs = blocks._replace(C=plus(blocks.C, C), E_w=plus(blocks.E_w, E_w), M_e=M_e)
     return with_discs, Bias(bias.force, add(bias.moment, times(P, moment)), elastic)
+
+
+# ---------------------------------------------------------------- the terms of a body whose many elastic coordinates al
+
+
+class DenseColumn(NamedTuple):
+    """What a coordinate k has in common with all others i: I_ee_ik (3, 3, n) and lambda_ik (3, n).
+
+    An entry of them for all i is a row of numbers side by side: what is summed over i runs along it.
+    """
+
+    I_ee: list[Matrix]
+    lam: Matrix
+
+
+class CoupledColumn(NamedTuple):
+    """A column at a state: sum_i q_i I_ee_ik (3, 3), sum_i lambda_ik q_i and 2 sum_i lambda_ik v_i (3,)."""
+
+    N: Matrix
+    turned: Vector
+    swung: Vector
+
+
+class DenseTerms(NamedTuple):
+    """A linear body without lambda and I_ee, and these column by column.
+
+    known  the columns at the state of which terms are wanted, where they have been found before
+    """
+
+    linear: ModalTerms
+    stations: Sequence[DenseColumn]
+    known: Sequence[CoupledColumn] = ()
+
+    @staticmethod
+    def roles() -> dict[str, Role]:
+        """Columns have one structure."""
+        return {"stations": "alike"}
+
+    @property
+    def looped(self) -> bool:
+        """That is what it is for."""
+        return True
+
+    @property
+    def holds_frames(self) -> bool:
+        """They move along their shapes, whatever the coordinates do with each other."""
+        return False
+
+    @property
+    def chained(self) -> bool:
+        """Each column is found for itself."""
+        return False
+
+    def bend(self, station: DenseColumn, before: None, q_e: Vector, v_e: Vector) -> None:
+        """Frames need nothing of the columns."""
+
+    def load(
+        self,
+        station: DenseColumn,
+        here: None,
+        every: Sequence[None],
+        before: CoupledColumn | None,
+        q_e: Vector,
+        v_e: Vector,
+    ) -> CoupledColumn:
+        """A column; those before it do not matter."""
+        N = [times(rows, q_e) for rows in station.I_ee]
+        return CoupledColumn(N, times(station.lam, q_e), scale(2.0, times(station.lam, v_e)))
+
+    def at(self, stations: list[None], loaded: list[CoupledColumn]) -> DenseTerms:
+        """The terms where everything is wanted at one state."""
+        return self._replace(known=loaded)
+
+    def inertia(self, q_e: Vector, v_e: Vector, w: Vector) -> tuple[Blocks, Bias]:
+        """Mass blocks and bias."""
+        columns = self.known or [self.load(station, None, (), None, q_e, v_e) for station in self.stations]
+        body = self.linear
+        gradients = [plus(I_re, column.N) for I_re, column in zip(body.I_re, columns, strict=True)]
+        E_w = plus(body.beta, transpose([column.turned for column in columns]))
+        gyroscopic = [dot(column.swung, w) for column in columns]
+        return body.coupled_inertia(gradients, E_w, gyroscopic, q_e, v_e, w)
+
+    def frame(self, section: ModalSection, q_e: Vector, v_e: Vector) -> FrameTerms:
+        """Motion of a frame."""
+        return self.linear.frame(section, q_e, v_e)
+
+    def energy(self, q_e: Vector) -> Scalar:
+        """Energy of strain."""
+        return self.linear.energy(q_e)
+
+    def first_moment(self, q_e: Vector) -> Vector:
+        """int r dm of the deformed body."""
+        return self.linear.first_moment(q_e)
+
+    def loss(self, v_e: Vector) -> Scalar:
+        """Power that structural damping takes."""
+        return self.linear.loss(v_e)
+
+
+# ---------------------------------------------------------------- the terms of a body that is linear in its coordinates
+
+
+class SecondOrderSection(NamedTuple):
+    """A frame fixed to a section: that of the linear body, and Gamma there (3, n, n)."""
+
+    linear: ModalSection
+    Gamma: list[Matrix]
+
+    @property
+    def turns(self) -> bool:
+        """Whether elastic coordinates turn it (structurally)."""
+        return self.linear.turns
+
+    @property
+    def moved_by(self) -> list[int]:
+        """The elastic coordinates that move or turn it."""
+        further = {k for G in self.Gamma for k, row in enumerate(G) if not all(is_zero(x) for x in row)}
+        return sorted({*self.linear.moved_by, *further})
+
+
+class SecondOrderTerms(NamedTuple):
+    """The linear body with n + k coordinates, and the forms F (k, n, n) of the last k."""
+
+    linear: ModalTerms
+    forms: list[Matrix]
+
+    def inertia(self, q_e: Vector, v_e: Vector, w: Vector) -> tuple[Blocks, Bias]:
+        """Mass blocks and bias on (a_v, a_w, a_e)."""
+        whole, (force, moment, rates), G = self.wide_inertia(q_e, v_e, w)
+        blocks = whole._replace(E_v=_pulled(whole.E_v, G), E_w=_pulled(whole.E_w, G), M_e=_pulled_twice(whole.M_e, G))
+        return blocks, Bias(force, moment, _pulled([rates], G)[0])
+
+    def wide_inertia(self, q_e: Vector, v_e: Vector, w: Vector) -> tuple[Blocks, Bias, Matrix]:
+        """Mass blocks and bias on (a_v, a_w, a_e, z), where z = F q . a_e is p_ddot without v^T F v, and F q (k, n)."""
+        back = [_Form(F, q_e, v_e) for F in self.forms]
+        whole, (force, moment, rates) = self.linear.inertia(
+            [*q_e, *(form.value for form in back)], [*v_e, *(form.rate for form in back)], w
+        )
+        for j, form in enumerate(back, start=len(q_e)):
+            force, moment, rates = (
+                [x + row[j] * form.bias for x, row in zip(bias, block, strict=True)]
+                for bias, block in ((force, whole.E_v), (moment, whole.E_w), (rates, whole.M_e))
+            )
+        return whole, Bias(force, moment, rates), [form.gradient for form in back]
+
+    def frame(self, section: SecondOrderSection | ModalSection, q_e: Vector, v_e: Vector) -> FrameTerms:
+        """Motion of a frame."""
+        if isinstance(section, ModalSection):
+            return self.linear.frame(section, q_e, v_e)
+        linear = self.linear.frame(section.linear, q_e, v_e)
+        back = [_Form(G, q_e, v_e) for G in section.Gamma]
+        rate = [form.rate for form in back]
+        return linear._replace(
+            r=add(linear.r, [form.value for form in back]),
+            J_v=[add(row, form.gradient) for row, form in zip(linear.J_v, back, strict=True)],
+            rate_v=add(linear.rate_v, rate),
+            twice_v=add(linear.twice_v, scale(2.0, rate)),
+            bias_v=add(linear.bias_v, [form.bias for form in back]),
+        )
+
+    def energy(self, q_e: Vector) -> Scalar:
+        """Energy of strain."""
+        return self.linear.energy(self._with_fields(q_e))
+
+    def first_moment(self, q_e: Vector) -> Vector:
+        """int r dm of the deformed body."""
+        return self.linear.first_moment(self._with_fields(q_e))
+
+    def loss(self, v_e: Vector) -> Scalar:
+        """Power that structural damping takes."""
+        return self.linear.loss([*v_e, *[0.0] * len(self.forms)])
+
+    def _with_fields(self, q_e: Vector) -> Vector:
+        return [*q_e, *(0.5 * dot(times(F, q_e), q_e) for F in self.forms)]
+
+
+class _Form:
+    """q^T G q / 2 of a symmetric G: gradient G q, rate q^T G v and bias v^T G v."""
+
+    def __init__(self, G: Matrix, q: Vector, v: Vector) -> None:
+        self.gradient = [sparse_dot(row, q) for row in G]
+        self.value = 0.5 * dot(self.gradient, q)
+        self.rate = dot(self.gradient, v)
+        twice = scale(2.0, v)
+        # each pair of entries once
+        self.bias: Scalar = 0.0
+        for i, rate in enumerate(v):
+            self.bias = self.bias + rate * (G[i][i] * rate + sparse_dot(G[i][i + 1 :], twice[i + 1 :]))
+
+
+def _pulled(rows: Matrix, G: Matrix) -> Matrix:
+    """Rows over (q, p) times J = [1; G]."""
+    n = len(rows[0]) - len(G)
+    out = [list(row[:n]) for row in rows]
+    for j, gradient in enumerate(G, start=n):
+        out = [add(row, scale(whole[j], gradient)) for row, whole in zip(out, rows, strict=True)]
+    return out
+
+
+def _pulled_twice(M: Matrix, G: Matrix) -> Matrix:
+    """J^T M J, one half of it computed."""
+    half = _pulled(M, G)
+    n = len(M) - len(G)
+    out = [row[:] for row in half[:n]]
+    for k in range(n):
+        for i in range(k + 1):
+            for row, gradient in zip(half[n:], G, strict=True):
+                out[i][k] = out[i][k] + gradient[i] * row[k]
+            out[k][i] = out[i][k]
+    return out

@@ -36,7 +36,7 @@ def segment_rings(part: Segment, fraction: float) -> Rings:
 
 
 def has_outline(part: Segment) -> bool:
-    """Whether it is known, not only constants of the section."""
+    """Whether the outline of a segment is known, not only constants of the section."""
     return part.section is not None and not isinstance(part.section, GeneralSection)
 
 
@@ -83,7 +83,7 @@ def section_rings(section: Section, given: dict[str, Array]) -> Rings:
 
 
 def _half_axes(section: Section, given: dict[str, Array]) -> tuple[float, float] | None:
-    """Of a round outline, along y and z."""
+    """Half-widths of a round outline along y and z; None where it is not round."""
     widths = {"round": ("diameter", "diameter"), "tube": ("outer", "outer"), "ellipse": ("width", "height")}
     if section.kind not in widths:
         return None
@@ -92,7 +92,7 @@ def _half_axes(section: Section, given: dict[str, Array]) -> tuple[float, float]
 
 
 def finer(rings: Rings, least: int) -> Rings:
-    """The same outline with sides divided evenly, so that every ring has at least so many points."""
+    """The outline with sides divided evenly, so that every ring has at least so many points."""
     out = []
     for ring in rings:
         parts = np.arange(-(-least // len(ring))) / -(-least // len(ring))
@@ -124,7 +124,7 @@ def _ellipse(y: float, z: float) -> Array:
 
 
 def _i_beam(w: float, h: float, f: float, t: float) -> Array:
-    """From half the width and height, the flange and half the web."""
+    """Outline of an I-beam from half its width and height, its flange and half its web."""
     right = [(w, -h), (w, f - h), (t, f - h), (t, h - f), (w, h - f), (w, h)]
     return np.array(right + [(-y, -z) for y, z in right])
 

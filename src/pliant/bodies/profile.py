@@ -1,4 +1,4 @@
-"""Section data along a beam: uniform, stepped, or varying within a piece."""
+"""A beam along its axis: the constants of its sections, its breaks, and its curvature before any load acts."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.bodies.modal_body import Array
+from pliant.bodies.modal_body import Array, hat
 from pliant.bodies.quadrature import TAPER_POINTS, gauss
+from pliant.model.description.curvature import undeformed_pose
 from pliant.model.once import once_per_element
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ class BeamProfile:
         return mass, first, second
 
     def moments_beyond(self, start: float) -> list[float]:
-        """The same of what is outboard of a place."""
+        """int dm, int x dm and int x^2 dm of everything outboard of a place, in kg, kg m and kg m^2."""
         ends = (start, *(b for b in self.breaks if b > start))
         x, weights = gauss(ends, 2 + TAPER_POINTS)
         masses = weights * self.at(x).rhoA
@@ -181,3 +182,47 @@ def _split_polar(rhoJ: Array, rhoIy: Array | None, rhoIz: Array | None) -> tuple
     if rhoIz is not None:
         return np.maximum(rhoJ - rhoIz, 0.0), rhoIz, rhoJ
     return rhoJ / 2, rhoJ / 2, None
+
+
+# ---------------------------------------------------------------- beams that are curved before any load acts
+
+
+Curve = Callable[[Array], Array]
+"""Curvatures about x, y and z (places, 3) of the undeformed axis at places x, 1/m."""
+
+# Gauss points per piece of the mass integrals
+MASS_POINTS = 16
+
+
+def curve_of(beam: Beam) -> Curve | None:
+    """The curvature of a described beam; None if it is straight."""
+    if not beam.is_curved:
+        return None
+    parts, breaks = beam.parts(), beam.breakpoints
+
+    def curve(x: Array) -> Array:
+        x = np.asarray(x, dtype=float)
+        out = np.zeros((len(x), 3))
+        index = np.searchsorted(breaks[1:-1], x, side="right")
+        for k, part in enumerate(parts):
+            here = index == k
+            if part.curvature is not None and here.any():
+                out[here] = part.curvature.at((x[here] - breaks[k]) / part.length)
+        return out
+
+    return curve
+
+
+def curved_inertia(beam: Beam, *, section_inertia: bool) -> tuple[float, Array, Array]:
+    """Mass, first moment and inertia about the root of the unloaded beam."""
+    profile = beam_profile(beam)
+    x, weights = gauss(profile.breaks, MASS_POINTS)
+    section = profile.at(x)
+    masses = weights * section.rhoA
+    moments = section.discs(weights) * float(section_inertia)
+    first, about = np.zeros(3), np.zeros((3, 3))
+    for place, mass, discs in zip(x.tolist(), masses.tolist(), moments, strict=True):
+        p, R = undeformed_pose(beam, place)
+        first = first + mass * p
+        about = about - mass * hat(p) @ hat(p) + R @ np.diag(discs) @ R.T
+    return float(masses.sum()), first, about

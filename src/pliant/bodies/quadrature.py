@@ -11,7 +11,7 @@ from pliant.bodies.modal_body import Array
 
 # points added to a rule for section data that varies along a panel (areas and moments of linear tapers)
 TAPER_POINTS = 4
-# rules that are kept: a robot asks for the same few again and again
+# rules that are kept: a robot needs the same few again and again
 MOST_RULES = 64
 
 

@@ -8,6 +8,9 @@ angle is a sum and no exponential is needed.
 Mass integrals see the fields p, t_j only through G = int [1, s]^T [1, s] dm. Whatever field y multiplies (Jacobians,
 accelerations), Y_j = sum_i G_ji y_i is its momentum on the tangent of station j, and t_j x Y_j what turns the section
 there: from these come all blocks and the bias, so that energy is kept whatever the number of stations is.
+
+Each step knows one station, the one before it and, for momenta, the tangents of all: it is the same code for every
+station, so that compiled code is a loop over them.
 """
 
 from __future__ import annotations
@@ -17,9 +20,8 @@ from typing import NamedTuple
 
 from pliant.algorithm import Role
 from pliant.bodies.modal_terms import ModalSection
-from pliant.bodies.rod_motion import RodStep, SectionMotion, advance
-from pliant.bodies.rod_station import BentStation, RodStation, RodSums, bent_station, combined, loaded_station
 from pliant.bodies.terms import Bias, Blocks, FrameTerms, Spin
+from pliant.spatial.attitude import exponential
 from pliant.spatial.scalars import Scalar, cos, is_zero, sin
 from pliant.spatial.vectors import (
     ZERO3,
@@ -37,6 +39,196 @@ from pliant.spatial.vectors import (
     turn_about,
     zeros,
 )
+
+# ---------------------------------------------------------------- how the sections of a rod follow one another
+
+
+class RodStep(NamedTuple):
+    """Moments of the curvature over an interval of length h: b0 = int Phi dX, b1 = int (X - middle) Phi dX / h (3, n).
+
+    c0, c1 (3,) are those of the undeformed rod.
+    """
+
+    b0: Matrix
+    b1: Matrix
+    c0: Vector
+    c1: Vector
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing turns over it (structurally)."""
+        return all(is_zero(x) for row in (*self.b0, self.c0) for x in row)
+
+
+class SectionMotion(NamedTuple):
+    """A section of the rod: R, J_w, angular velocity and acceleration at a_e = 0, relative to the root, body axes."""
+
+    R: Matrix
+    J_w: Matrix
+    w: Vector
+    bias: Vector
+
+
+class AxisTangent(NamedTuple):
+    """The derivative of a point of the axis by arc length: t, dt/dq_e (3, n), its rate and acceleration at a_e = 0."""
+
+    t: Vector
+    J: Matrix
+    rate: Vector
+    bias: Vector
+
+
+def advance(s: SectionMotion, step: RodStep, q_e: Vector, v_e: Vector) -> SectionMotion:
+    """The section at the end of an interval from the one at its beginning."""
+    if step.is_empty:
+        return s
+    n = len(q_e)
+    u0, u1 = add(times(step.b0, q_e), step.c0), add(times(step.b1, q_e), step.c1)
+    d0, d1 = times(step.b0, v_e), times(step.b1, v_e)
+    # the section turns to the right of R, so that the commutator counts positive
+    theta = add(u0, cross(u0, u1))
+    rate = add(d0, cross(d0, u1), cross(u0, d1))
+    turn = exponential(theta, rate)
+    RT = product(s.R, turn.T)
+    J_w = [list(row) for row in s.J_w]
+    for axis, (b0, b1) in enumerate(zip(step.b0, step.b1, strict=True)):
+        if all(is_zero(x) for x in (*b0, *b1)):
+            continue
+        # coordinates about the same axis turn the end alike: d theta = b0 (e + e x u1) + b1 (u0 x e)
+        e = identity3()[axis]
+        by_mean, by_slope = times(RT, add(e, cross(e, u1))), times(RT, cross(u0, e))
+        for d in range(3):
+            for k in range(n):
+                J_w[d][k] = J_w[d][k] + (b0[k] * by_mean[d] + b1[k] * by_slope[d])
+    spin = times(RT, rate)
+    bias = add(times(s.R, turn.bias), times(RT, scale(2.0, cross(d0, d1))))
+    return SectionMotion(
+        R=product(s.R, turn.R),
+        J_w=J_w,
+        w=add(s.w, spin),
+        bias=add(s.bias, bias, cross(s.w, spin)),
+    )
+
+
+# ---------------------------------------------------------------- one station of a rod
+
+
+class RodStation(NamedTuple):
+    """The constants of a station.
+
+    step    to it from the station before it, spatial rods; planar rods: from the root
+    strain  Phi_eps (3, n), or none
+    masses  its row of G = int [1, s]^T [1, s] dm (1 + N)
+    disc    rotary inertia, (J_x - J_z, J_y - J_z, J_z), or none
+    """
+
+    step: RodStep
+    strain: Matrix
+    masses: Vector
+    disc: Vector
+
+
+class BentStation(NamedTuple):
+    """A station at (q_e, v_e): its section, the tangent, R Phi_eps (3, n) and the inertia of the section, body axes."""
+
+    section: SectionMotion
+    tangent: AxisTangent
+    stretched: Matrix
+    disc: Matrix
+
+
+class RodSums(NamedTuple):
+    """Sums over the stations up to one, with the momentum F_j = sum_i G_ji J_i of the Jacobians on its tangent.
+
+    axis    sum_j G_0j t_j
+    spread  sum_j t_j (sum_i G_ji t_i)^T, without its lower half
+    discs   sum_j I_j
+    E_v     sum_j G_0j J_j
+    turned  sum_j t_j x F_j + I_j J_w,j
+    M_e     sum_j J_w,j^T (t_j x F_j + I_j J_w,j) + (R_j Phi_eps,j)^T F_j
+    """
+
+    axis: Vector
+    spread: Matrix
+    discs: Matrix
+    E_v: Matrix
+    turned: Matrix
+    M_e: Matrix
+
+
+def bent_station(station: RodStation, section: SectionMotion, q_e: Vector, v_e: Vector) -> BentStation:
+    """t = R (e_x + eps) of a section and its derivatives, and the inertia of the section."""
+    s, n = section, len(q_e)
+    stretched = product(s.R, station.strain) if station.strain else []
+    t = column(s.R, 0)
+    if stretched:
+        t = times(s.R, add([1.0, 0.0, 0.0], times(station.strain, q_e)))
+    J = transpose([cross(column(s.J_w, k), t) for k in range(n)])
+    swept = cross(s.w, t)
+    bias = add(cross(s.bias, t), cross(s.w, swept))
+    if stretched:
+        J = [add(x, y) for x, y in zip(J, stretched, strict=True)]
+        rate = times(s.R, times(station.strain, v_e))
+        bias = add(bias, scale(2.0, cross(s.w, rate)))
+        swept = add(swept, rate)
+    disc = _disc(station.disc, s.R) if station.disc else []
+    return BentStation(s, AxisTangent(t, J, swept, bias), stretched, disc)
+
+
+def loaded_station(
+    station: RodStation, here: BentStation, every: list[BentStation], before: RodSums | None, n: int
+) -> RodSums:
+    """The sums up to a station."""
+    sums = RodSums(list(ZERO3), zeros(3, 3), zeros(3, 3), zeros(3, n), zeros(3, n), zeros(n, n))
+    if before is not None:
+        sums = before
+    (s, t, stretched, disc), weight = here, station.masses[0]
+    spread, M_e = ([list(row) for row in m] for m in (sums.spread, sums.M_e))
+    momentum = combined(station.masses, ZERO3, [x.tangent.t for x in every])
+    pull = [combined(station.masses, [0.0] * n, [x.tangent.J[d] for x in every]) for d in range(3)]
+    of_disc = product(disc, s.J_w) if disc else zeros(3, n)
+    moved = [add(cross(t.t, column(pull, k)), column(of_disc, k)) for k in range(n)]
+    for d in range(3):
+        for e in range(d, 3):
+            spread[d][e] = spread[d][e] + t.t[d] * momentum[e]
+    for k in range(n):
+        for g in range(k + 1):
+            work = dot(column(s.J_w, g), moved[k])
+            if stretched:
+                work = work + dot(column(stretched, g), column(pull, k))
+            M_e[g][k] = M_e[k][g] = M_e[g][k] + work
+    return RodSums(
+        axis=add(sums.axis, scale(weight, t.t)),
+        spread=spread,
+        discs=[add(x, y) for x, y in zip(sums.discs, disc, strict=True)] if disc else sums.discs,
+        E_v=[add(x, scale(weight, y)) for x, y in zip(sums.E_v, t.J, strict=True)],
+        turned=[add(x, y) for x, y in zip(sums.turned, transpose(moved), strict=True)] if n else sums.turned,
+        M_e=M_e,
+    )
+
+
+def combined(row: Vector, origin: Vector, fields: list[Vector]) -> Vector:
+    """row[0] origin + sum_k row[k] fields[k]."""
+    out = scale(row[0], origin)
+    for weight, x in zip(row[1:], fields, strict=True):
+        if not is_zero(weight):
+            out = add(out, scale(weight, x))
+    return out
+
+
+def _disc(moments: Vector, R: Matrix) -> Matrix:
+    """R diag(J) R^T = J_z + (J_x - J_z) t t^T + (J_y - J_z) n n^T with the first two columns of R."""
+    out: list[list[Scalar]] = [[moments[2] if d == e else 0.0 for e in range(3)] for d in range(3)]
+    for excess, axis in zip(moments, (column(R, 0), column(R, 1)), strict=False):
+        scaled = scale(excess, axis)
+        for d in range(3):
+            for e in range(d, 3):
+                out[d][e] = out[e][d] = out[d][e] + scaled[d] * axis[e]
+    return out
+
+
+# ---------------------------------------------------------------- the terms of a rod that bends and twists without limi
+
 
 LOOPED_ABOVE = 2
 """Stations up to which straight code is as short as a loop over them."""
@@ -143,7 +335,7 @@ class RodTerms(NamedTuple):
         return loaded_station(station, here, every, before, len(self.K_ee))
 
     def at(self, stations: list[BentStation], loaded: list[RodSums]) -> RodTerms:
-        """The same terms where everything is wanted at one state."""
+        """The terms where everything is wanted at one state."""
         return self._replace(known=BentRod(stations, loaded[-1] if loaded else None))
 
     def inertia(self, q_e: Vector, v_e: Vector, w: Vector) -> tuple[Blocks, Bias]:
@@ -192,7 +384,7 @@ class RodTerms(NamedTuple):
         )
 
     def energy(self, q_e: Vector) -> Scalar:
-        """Of strain."""
+        """Energy of strain."""
         return 0.5 * dot(q_e, times(self.K_ee, q_e))
 
     def first_moment(self, q_e: Vector) -> Vector:

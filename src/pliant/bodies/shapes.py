@@ -65,7 +65,7 @@ class Shape(ABC):
         return _finished(values[:, None], [self], x, orders)[:, 0]
 
     def scaled(self, factor: float) -> Shape:
-        """The same shape times a factor."""
+        """The shape times a factor."""
         return replace(self, scale=self.scale * factor)
 
     @abstractmethod
@@ -184,7 +184,7 @@ class Given(Shape):
         return self.cut
 
     def resolved(self, order: int) -> Given:
-        """The same on as many panels as its derivatives up to an order need; a shape that has none there is refused.
+        """The shape on as many panels as its derivatives up to an order need; a shape that has none there is refused.
 
         On each panel the integral of a derivative must be the change of the one below it: it is not where a shape turns
         to and fro between the Gauss points, where it has a kink or a jump, or where a derivative is another function's.

@@ -17,7 +17,7 @@ from pliant.bodies.auto_counts import comparison, family_matrices
 from pliant.bodies.build import beam_in, shape_sets
 from pliant.bodies.carried import mounted
 from pliant.bodies.elements import element_set
-from pliant.bodies.families import ShapeSet
+from pliant.bodies.families import FAMILIES, ShapeSet
 from pliant.bodies.profile import beam_profile
 from pliant.model.once import once_per_element
 
@@ -61,7 +61,7 @@ def _shortfalls(robot: Robot) -> Iterator[Shortfall]:
             continue
         if link.name in _held_by_others(robot):
             continue
-        beam, sets = beam_in(link, robot), [s for s in shape_sets(link, robot) if not s.family.startswith("shear")]
+        beam, sets = beam_in(link, robot), [s for s in shape_sets(link, robot) if not FAMILIES[s.family].shears]
         if sets and all(_is_clamped(each, link.length) for each in sets):
             found = [Shortfall(link.name, name, _missing(link, beam, robot, sets, k)) for k, name in AXES.items()]
             worst = max(found, key=lambda each: each.part)
@@ -90,7 +90,7 @@ def _held_by_others(robot: Robot) -> set[str]:
 
 def _is_clamped(shapes: ShapeSet, length: float) -> bool:
     """Pinned shapes deflect together with their joint, and say little by themselves."""
-    if not shapes.family.startswith("bend"):
+    if not FAMILIES[shapes.family].bends:
         return True
     slopes = np.abs(shapes.sample(np.linspace(0.0, length, PLACES)).rotation)
     return bool(slopes[:, 0].max() <= ROOT * slopes.max())

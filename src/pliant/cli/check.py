@@ -129,6 +129,7 @@ def _begin(study: Study, file: str) -> Run:
 
 def _robot(file: str, strict: bool) -> str:
     import pliant
+    from pliant.bodies.words import words_of
     from pliant.model.description.plausible import description_limits
 
     robot = pliant.load(file, strict=strict)
@@ -146,7 +147,7 @@ def _robot(file: str, strict: bool) -> str:
     words = f"{counted(len(robot.links), 'link')}, {joints} joint and {elastic} elastic coordinates"
     if Path(file).suffix.lower() == ENDINGS[-1] and robot.tip is not None:
         words += f", tip {robot.tip.removesuffix('.tip')}"
-    linear = [link.name for link in robot.links if link.modal is not None and not link.modal.shortens]
+    linear = [link.name for link in robot.links if words_of(link).shortens_by_data is False]
     if linear:
         words += f"; modal data without Gamma_first bends linearly: {', '.join(linear)}"
     return words

@@ -145,7 +145,7 @@ def modes(
         write_rows(csv, MODE_COLUMNS, found.rows())
         typer.echo(f"\nwritten to {csv}")
     if plot is not None:
-        from pliant.pictures.mode_plot import draw_modes
+        from pliant.pictures.vibration_plots import draw_modes
 
         draw_modes(arm, found, plot)
         typer.echo(f"\ndrawn in {plot}")

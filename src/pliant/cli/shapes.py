@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from pliant.cli.terminal import ForceOption, RobotArgument, check_picture, emit, number, plain, refuse, table
-from pliant.pictures.words import FAMILY_WORDS
 
 # rows of one family
 SHOWN = 20
@@ -22,7 +21,8 @@ def shapes(
 ) -> None:
     """Mode shapes of every flexible link, with their frequencies."""
     import pliant
-    from pliant.pictures.link_modes import link_modes
+    from pliant.bodies.families import family_word
+    from pliant.bodies.words import link_modes
 
     check_picture(plot)
     loaded = pliant.load(robot)
@@ -32,7 +32,7 @@ def shapes(
     for link in loaded.links:
         for family, group in groupby(link_modes(link, loaded), key=lambda mode: mode.family):
             modes = list(group)
-            words = (link.name, FAMILY_WORDS.get(family, family), modes[0].support)
+            words = (link.name, family_word(family), modes[0].support)
             for mode in modes[:SHOWN]:
                 rows.add_row(*words, str(mode.number), number(mode.frequency), number(mode.rate))
                 words = ("", "", "")
@@ -40,7 +40,7 @@ def shapes(
                 rows.add_row("", "", f"and {len(modes) - SHOWN} more", "", "", "")
     emit(f"[bold]{plain(loaded.name)}[/]: vibrations of the single links", rows)
     if plot is not None:
-        from pliant.pictures.shape_plot import draw_shapes
+        from pliant.pictures.vibration_plots import draw_shapes
 
         draw_shapes(loaded, plot)
         typer.echo(f"\ndrawn in {plot}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import groupby
 from math import pi
 from pathlib import Path
@@ -10,18 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pliant.cli.terminal import ForceOption, RobotArgument, check_picture, emit, number, plain, refuse, table
-from pliant.pictures.words import FAMILY_WORDS, counted
+from pliant.pictures.words import counted
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
     from rich.tree import Tree
 
-    from pliant.model.description.beams import Beam
+    from pliant.bodies.words import BodyWords
     from pliant.model.description.joints import Joint, Loop
     from pliant.model.description.links import Link
     from pliant.model.description.robot import Robot
-    from pliant.model.sections.sections import Section
 
 SHOWN_FREQUENCIES = 4
 
@@ -42,11 +42,7 @@ def show(
     if pose is not None:
         loaded = _posed(loaded, pose)
     parts: list[RenderableType] = [_heading(loaded), _tree(loaded), _links(loaded)]
-    if any(link.beam is not None for link in loaded.links):
-        parts.append(_beams(loaded))
-        sections = [part.section for link in loaded.links if link.beam is not None for part in link.beam.parts()]
-        if any(hasattr(section, "height") for section in sections):
-            parts.append("sections: width along y of the link (bend_y), height along z (bend_z)")
+    parts.extend(_tables(loaded))
     parts.append(_coordinates(loaded))
     parts.extend(_loop(loop) for loop in loaded.loops)
     emit(*parts)
@@ -121,72 +117,41 @@ def _joint(joint: Joint) -> str:
 
 
 def _links(robot: Robot) -> Table:
+    from pliant.bodies.words import words_of
+
     rows = table("link", "kind", "length m", "mass kg", "centre of mass m", "hub kg", "payload kg", words=2)
     for link in robot.links:
-        body = link.beam or link.rigid or link.modal
+        words = words_of(link, robot)
         rows.add_row(
             link.name,
-            _kind(link, robot),
+            words.summary(),
             number(link.length) if link.length else "",
-            number(body.mass) if body is not None else "",
-            _centre(link),
+            number(link.body.mass) if link.body is not None else "",
+            _centre(words),
             number(link.hub.mass) if link.hub else "",
             " + ".join(number(payload.mass) for payload in link.payloads),
         )
     return rows
 
 
-def _kind(link: Link, robot: Robot) -> str:
-    if link.rigid is not None:
-        return "rigid"
-    if link.modal is not None:
-        return f"modal data, {link.modal.size} modes{'' if link.modal.shortens else ', linear bending'}"
-    if link.beam is None:
-        return "connector"
-    beam = link.beam
-    bends = beam.is_flexible and beam.bending != "second-order"
-    kind = _chosen(link, robot) if beam.is_left_open else _discretised(beam)
-    return kind + (f", {beam.bending} bending" if bends else "")
+def _centre(words: BodyWords) -> str:
+    mass, first = words.centre()
+    return ", ".join(number(x / mass, 3) for x in first) if mass else ""
 
 
-def _chosen(link: Link, robot: Robot) -> str:
-    """The families of a beam about which nothing is written, with the number of their coordinates."""
-    import pliant
+def _tables(robot: Robot) -> Iterator[RenderableType]:
+    """A table for every kind of body that has one, with a row for each link, and notes below it."""
+    from pliant.bodies.words import words_of
 
-    families = [name.partition(".")[0] for name in pliant.build_body(link, robot).names]
-    return f"beam, chosen: {', '.join(f'{name} {families.count(name)}' for name in dict.fromkeys(families))}"
-
-
-def _discretised(beam: Beam) -> str:
-    if beam.elements is not None:
-        method = beam.elements.reduce.method.replace("_", "-")
-        reduced = "" if method == "none" else f", {method}"
-        return f"beam, {counted(beam.elements.number, 'element')}{reduced}"
-    if beam.lumped is not None:
-        return f"beam, {counted(beam.lumped.nodes, 'lump')}"
-    return "beam, assumed modes" if beam.modes is not None else "rigid beam"
-
-
-def _centre(link: Link) -> str:
-    import pliant
-
-    if link.beam is not None:
-        # a rigid twin has the same centre and is computed at once
-        rigid = {"modes": None, "elements": None, "lumped": None}
-        link = link.model_copy(update={"beam": link.beam.model_copy(update=rigid)})
-    body = pliant.build_body(link)
-    return ", ".join(number(x / body.mass, 3) for x in body.first) if body.mass else ""
-
-
-def _beams(robot: Robot) -> Table:
-    rows = table("beam", "section", "kg/m", "EIy N m²", "EIz N m²", "GJ N m²", "EA N", "damping %", words=2)
-    for link in robot.links:
-        if link.beam is not None:
-            root = link.beam.at(0.0)
-            constants = (root.mass_per_length, root.EIy, root.EIz, root.GJ, root.EA)
-            cells = (number(None if c is None else float(c)) for c in constants)
-            rows.add_row(link.name, _section(link.beam), *cells, _damping(link, robot))
-    return rows
+    found = [(link, row) for link in robot.links if (row := words_of(link, robot).table_row()) is not None]
+    for title in dict.fromkeys(row.title for _, row in found):
+        own = [(link, row) for link, row in found if row.title == title]
+        rows = table(title, *own[0][1].columns, "damping %", words=2)
+        for link, row in own:
+            text = "".join(part if isinstance(part, str) else number(part) for part in row.text)
+            rows.add_row(link.name, text, *map(number, row.numbers), _damping(link, robot))
+        yield rows
+        yield from dict.fromkeys(row.note for _, row in own if row.note)
 
 
 def _damping(link: Link, robot: Robot) -> str:
@@ -204,26 +169,10 @@ def _span(values: Any) -> str:
     return least if least == most else f"{least} to {most}"
 
 
-def _section(beam: Beam) -> str:
-    if beam.segments:
-        return f"{len(beam.segments)} segments; at the root: {_section_words(beam.segments[0].section)}"
-    material = getattr(beam.material, "name", None)
-    return f"{_section_words(beam.section)}{f', {material}' if material else ''}"
-
-
-def _section_words(section: Section | None) -> str:
-    if section is None:
-        return "as given"
-    if section.kind == "general":
-        return "general"
-    keys = ("outer", "thickness") if section.kind == "tube" else tuple(section.dimensions())
-    sizes = [float(getattr(section, key)) for key in keys]
-    return f"{section.kind.replace('_', '-')} {' x '.join(number(1e3 * value) for value in sizes)} mm"
-
-
 def _coordinates(robot: Robot) -> Table:
     """Every coordinate with its place; a family of elastic ones in one row, with the frequencies."""
-    from pliant.pictures.link_modes import link_modes
+    from pliant.bodies.families import family_word
+    from pliant.bodies.words import link_modes
 
     rows = table("#", "coordinate", "is", "reference pose, or frequencies of the single link", words=4)
     index = 0
@@ -239,7 +188,7 @@ def _coordinates(robot: Robot) -> Table:
                 text += f" ... {modes[-1].name.removeprefix(family)}"
             found = ", ".join(number(mode.frequency) for mode in modes[:SHOWN_FREQUENCIES])
             more = ", ..." if len(modes) > SHOWN_FREQUENCIES else ""
-            rows.add_row(place, text, FAMILY_WORDS.get(family, family), f"{found}{more} Hz ({modes[0].support})")
+            rows.add_row(place, text, family_word(family), f"{found}{more} Hz ({modes[0].support})")
             index += len(modes)
     return rows
 

@@ -59,7 +59,7 @@ def over_speed(
         write_rows(csv, (f"speed of {found.joint} [rad/s]", *heads), rows_of)
         typer.echo(f"\nwritten to {csv}")
     if plot is not None:
-        from pliant.pictures.speed_plot import draw_speed
+        from pliant.pictures.vibration_plots import draw_speed
 
         draw_speed(found, robot.name, plot)
         typer.echo(f"\ndrawn in {plot}")

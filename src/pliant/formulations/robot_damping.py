@@ -16,6 +16,7 @@ import numpy as np
 
 from pliant.algorithm import Traced
 from pliant.bodies.modal_body import Array
+from pliant.bodies.words import words_of
 from pliant.errors import ModelError, Problem
 from pliant.formulations.loops.constraints import Constraints
 from pliant.mechanism import Mechanism, assemble
@@ -139,8 +140,7 @@ def _shared(robot: Robot, mechanism: Mechanism) -> Array:
     """Which coordinates (n,) have no damping of their own: bending links, and joints with a spring but no damper."""
     shared = np.zeros(mechanism.size, dtype=bool)
     for link, member in zip(robot.links, mechanism.members, strict=True):
-        own = link.beam.damping is not None if link.beam is not None else bool(member.body.D_ee.any())
-        shared[member.elastic] = not own
+        shared[member.elastic] = not words_of(link).is_damped(member.body)
         spring = link.joint.spring
         if spring is not None and not spring.damping and not link.joint.actuated:
             shared[member.start] = True

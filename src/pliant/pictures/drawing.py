@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.bodies.modal_body import Array
+from pliant.bodies.words import link_modes, words_of
 from pliant.joints import KINDS
-from pliant.model.description.curvature import undeformed_pose
+from pliant.pictures.bent_links import FramePose, PlacedLink, place_links
 from pliant.pictures.canvas import (
     AXIS_COLOURS,
     FLEXIBLE,
@@ -27,9 +28,7 @@ from pliant.pictures.canvas import (
     polygon,
     save,
 )
-from pliant.pictures.link_modes import link_modes
 from pliant.pictures.meshes import link_triangles
-from pliant.pictures.reference_pose import FramePose, PlacedLink, place_links
 from pliant.pictures.words import counted
 
 if TYPE_CHECKING:
@@ -114,12 +113,12 @@ def _lines(robot: Robot, placed: dict[str, PlacedLink], item: PlacedLink) -> lis
 
 def _point(link: Link, x: float) -> Array:
     """A point on the axis of a link."""
-    return np.array([x, 0.0, 0.0]) if link.beam is None else undeformed_pose(link.beam, x)[0]
+    return link.section_pose(x)[0]
 
 
 def _axis(link: Link) -> Array:
     """The axis of a link (points, 3): two points, or many where it is curved."""
-    curved = link.beam is not None and link.beam.is_curved
+    curved = words_of(link).is_curved
     return np.array([_point(link, x) for x in np.linspace(0.0, link.length, CURVE_POINTS if curved else 2)])
 
 
@@ -138,15 +137,12 @@ def _draw_body(canvas: Canvas, robot: Robot, placed: dict[str, PlacedLink], item
 
 def _draw_swing(canvas: Canvas, robot: Robot, item: PlacedLink) -> None:
     """A pale area between the two ends of the first vibration of each bending family."""
-    modes = link_modes(item.link, robot) if item.link.beam is not None else ()
-    for family, axis in (("bend_y", 1), ("bend_z", 2)):
-        first = next((mode for mode in modes if mode.family == family), None)
-        if first is None:
+    for first in link_modes(item.link, robot):
+        if first.aside is None or first.number > 1:
             continue
         amplitude = SWING * item.link.length * first.shape / np.abs(first.shape).max()
-        assert item.link.beam is not None
-        poses = [undeformed_pose(item.link.beam, x) for x in first.x]
-        aside = np.array([a * R[:, axis] for a, (_, R) in zip(amplitude, poses, strict=True)])
+        poses = [item.link.section_pose(x) for x in first.x]
+        aside = np.array([a * R[:, first.aside] for a, (_, R) in zip(amplitude, poses, strict=True)])
         line = np.array([p for p, _ in poses])
         edges = item.own(np.stack([line + aside, line - aside]))
         canvas.patch(np.concatenate([edges[0], edges[1][::-1]]), colour=FLEXIBLE_EDGE, alpha=0.13)
@@ -156,7 +152,7 @@ def _draw_swing(canvas: Canvas, robot: Robot, item: PlacedLink) -> None:
 
 def _symbols(canvas: Canvas, item: PlacedLink) -> float:
     """Size of the symbols of a link against the usual one: a short beam is seen between them."""
-    if item.link.beam is None:
+    if not item.link.has_axis:
         return 1.0
     points = 72 * item.link.length / canvas.metres_per_inch
     return float(np.clip(HIDDEN * points / HUB, LEAST, 1.0))

@@ -83,7 +83,7 @@ def exaggerated(arm: Dynamics, q: Floats, factor: float) -> Floats:
 
 def view_of(arm: Dynamics, film: Film) -> Viewpoint:
     """Onto the plane of the motion if there is one, otherwise from a corner."""
-    from pliant.pictures.reference_pose import place_links
+    from pliant.pictures.bent_links import place_links
 
     turning = [item.axis for item in place_links(arm.robot).values() if KINDS[item.link.joint.type].symbol.drum]
     return best_view(film.points, np.reshape(turning, (-1, 3)))
@@ -93,17 +93,17 @@ def _strokes(at: BentLinks, link: Link) -> list[Floats]:
     """The axis of a link, then what leads from its frames to the links on it and to the ends of loops."""
     robot, name = at.robot, link.name
     root = at.position(f"{name}.root")
-    if link.beam is not None and link.is_flexible:
+    if link.has_axis and link.is_flexible:
         axis = at.axis(link, STATIONS)
     else:
         axis = np.stack([root, at.position(f"{name}.tip")], axis=1)
     out = [axis]
     for child in robot.children_of(name):
         frame = at.position(f"{name}.{robot.parent_of(child)[1]}")
-        # a rigid body is drawn from its root, a beam from the place that carries the child
-        foot = frame if link.beam is not None else root
+        # a body with an axis is drawn to the place that carries the child, any other from its root
+        foot = frame if link.has_axis else root
         out.append(_way(at, foot, child))
-    if link.beam is None:
+    if not link.has_axis:
         ends = [robot.resolve_frame(frame) for loop in robot.loops for frame in loop.frames]
         out += [np.stack([root, at.position(f"{name}.{frame}")], axis=1) for on, frame in ends if on == name]
     if robot.parent_of(name)[0] == BASE:

@@ -10,7 +10,7 @@ import numpy as np
 
 from pliant.bodies.modal_body import Array
 from pliant.pictures.canvas import GREY, INK, LOAD, LOAD_EDGE, PALE, PAPER, Viewpoint, best_view, head, new_figure, save
-from pliant.pictures.mode_plot import BLUE, SWING, joint_axes, robot_lines, swings
+from pliant.pictures.vibration_plots import BLUE, SWING, joint_axes, robot_lines, swings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

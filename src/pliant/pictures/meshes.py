@@ -1,6 +1,6 @@
 """The looks of links as triangles: meshes in STL, OBJ and COLLADA files, boxes, cylinders and spheres.
 
-Drawings show them pale behind the strokes. A file that is missing or cannot be read is left out and told once.
+Drawings show them pale behind the strokes. A file that is missing or cannot be read is left out with one warning.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ _UNREADABLE = (OSError, ValueError, LookupError, TypeError, ArithmeticError, Rec
 
 
 def _sphere() -> Array:
-    """Of radius one."""
+    """Triangles of a sphere of radius one."""
     around = np.append(_circle(ROUND), [[1.0, 0.0]], axis=0)
     polar = np.pi * np.arange(ROUND // 2 + 1) / (ROUND // 2)
     height = np.broadcast_to(np.cos(polar)[:, None, None], (len(polar), len(around), 1))

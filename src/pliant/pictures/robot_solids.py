@@ -9,10 +9,9 @@ import numpy as np
 
 from pliant.bodies.carried import frame_pose
 from pliant.bodies.modal_body import Array
-from pliant.bodies.outlines import finer, segment_rings
+from pliant.bodies.outlines import finer
+from pliant.bodies.words import words_of
 from pliant.joints import KINDS
-from pliant.model.description.curvature import undeformed_pose
-from pliant.model.description.materials import Material
 from pliant.model.description.outline import BASE as GROUND
 from pliant.pictures.meshes import MOST_TRIANGLES, coarser, link_triangles
 from pliant.pictures.skeleton import STATIONS, Places
@@ -54,7 +53,7 @@ class RobotSolids:
             self.solids += [*self._beams(link), *looks, *self._carried(link, member), *self._joint(link, member)]
             # what a mesh shows needs no bars
             if not looks:
-                self.solids += [*self._offsets(link), *(self._bars(link) if link.beam is None else ())]
+                self.solids += [*self._offsets(link), *(self._bars(link) if not link.has_axis else ())]
 
     @property
     def stressed(self) -> bool:
@@ -73,17 +72,13 @@ class RobotSolids:
 
     def _beams(self, link: Link) -> Iterator[Solid]:
         """The sections of every piece, swept along it."""
-        if link.beam is None:
-            return
         kind: Kind = "flexible" if link.is_flexible else "rigid"
-        beam, places = link.beam.with_materials(self.arm.robot.materials), self.skeleton.beams[link.name]
-        for part, own in zip(beam.parts(), places.pieces, strict=True):
+        pieces = words_of(link, self.arm.robot).pieces()
+        places = self.skeleton.beams[link.name].pieces if pieces else []
+        for part, own in zip(pieces, places, strict=True):
             fractions = np.linspace(0.0, 1.0, len(own))
-            rings = [
-                finer(segment_rings(part, float(s)), self._corners)
-                for s in (fractions if part.taper_to is not None else [0.0])
-            ]
-            modulus = part.material.E if isinstance(part.material, Material) and link.is_flexible else None
+            rings = [finer(part.rings(float(s)), self._corners) for s in (fractions if part.tapers else [0.0])]
+            modulus = part.modulus if link.is_flexible else None
             yield swept(link.name, kind, own, rings if len(rings) > 1 else rings * len(own), modulus)
 
     def _looks(self, link: Link) -> Iterator[Solid]:
@@ -97,7 +92,7 @@ class RobotSolids:
         used = [robot.parent_of(child)[1] for child in robot.children_of(link.name)]
         ends = [robot.resolve_frame(frame) for loop in robot.loops for frame in loop.frames]
         used += [frame for on, frame in ends if on == link.name]
-        used += [*link.modal.frames] if link.modal is not None else []
+        used += words_of(link, robot).frames_drawn()
         kind: Kind = "flexible" if link.is_flexible else "rigid"
         for name in dict.fromkeys(used or ["tip"]):
             p, R = frame_pose(link, name)
@@ -121,10 +116,10 @@ class RobotSolids:
         robot, radius = self.arm.robot, 0.7 * self.unit
         children = [robot.link(child) for child in robot.children_of(link.name)]
         busy = {robot.parent_of(child.name)[1] for child in children}
-        for frame in link.frames if link.beam is not None else ():
+        for frame in link.frames if link.has_axis else ():
             if np.linalg.norm(frame.vector()) > NEAR and (frame.name in busy or self._is_end(link.name, frame.name)):
                 p, R = frame_pose(link, frame.name)
-                foot = (undeformed_pose(link.beam, frame.x or 0.0)[0] - p) @ R  # type: ignore[arg-type]
+                foot = (link.section_pose(frame.x or 0.0)[0] - p) @ R
                 yield self._bar(link.name, self._place(link, frame.name), foot, np.zeros(3), radius)
         for child in children:
             yield from self._post(link.name, self._place(link, robot.parent_of(child.name)[1]), child)
@@ -166,15 +161,15 @@ class RobotSolids:
                 yield self._bar(link.name, place, np.zeros(3), part.com, 0.4 * self.unit, "load")
 
     def _largest_load(self, link: Link) -> float:
-        """Half the size of what may stand on a link; without a beam it hides those of others."""
-        return LARGEST_DRUM / 2 * (link.length if link.beam is not None else self.size)
+        """Half the size of what may stand on a link; without an axis it hides those of others."""
+        return LARGEST_DRUM / 2 * (link.length if link.has_axis else self.size)
 
     def _joint(self, link: Link, member: Member) -> Iterator[Solid]:
         """A drum about the axis, a block on its rail, or a ball; as large as what it holds."""
         joint, place = member.joint, self.skeleton.link_place(link.name)
         origin = -joint.R_JB.T @ joint.p_JB
         size = max(1.5 * self.unit, 1.1 * self._thickness(link))
-        if link.beam is not None:
+        if link.has_axis:
             # a short beam is seen beside its joint
             size = min(size, LARGEST_DRUM * link.length)
         symbol = joint.kind.symbol
@@ -189,10 +184,9 @@ class RobotSolids:
             yield ball(link.name, "joint", 1.2 * size).on(place, origin)
 
     def _thickness(self, link: Link) -> float:
-        """Half the size of a beam at its root."""
-        if link.beam is None:
-            return 0.0
-        return float(np.linalg.norm(segment_rings(link.beam.parts()[0], 0.0)[0], axis=1).max())
+        """Half the size of a link's outline at its root."""
+        pieces = words_of(link, self.arm.robot).pieces()
+        return float(np.linalg.norm(pieces[0].rings(0.0)[0], axis=1).max()) if pieces else 0.0
 
 
 def joined(solids: list[Solid], kinds: tuple[Kind, ...]) -> Solid:

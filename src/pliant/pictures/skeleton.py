@@ -1,6 +1,6 @@
 """The places of a robot that carry its solids, at any configurations: sections along its beams, links, frames.
 
-A configuration is told against the same robot without bending: where a place would be (its link's frame and its own
+A configuration is given against the same robot without bending: where a place would be (its link's frame and its own
 place there, which stays), and the shift and the turn from there to where it is. Both are multiplied to exaggerate the
 bending, and both are all that a film has to keep.
 """
@@ -15,8 +15,8 @@ import numpy as np
 
 from pliant.analysis.unbent import unbent
 from pliant.bodies.carried import frame_pose
-from pliant.bodies.centre_line import BentBeam
 from pliant.bodies.modal_body import Array
+from pliant.bodies.words import BentAxis, words_of
 from pliant.pictures.solids import Ints
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def rotations(vectors: Array) -> Array:
 
 
 def rotation_vectors(matrices: Array) -> Array:
-    """The opposite."""
+    """Rotation vectors (..., 3) of rotation matrices (..., 3, 3)."""
     from scipy.spatial.transform import Rotation
 
     flat = Rotation.from_matrix(matrices.reshape(-1, 3, 3)).as_rotvec()
@@ -79,7 +79,7 @@ class BeamPlaces:
     link: Link
     index: int
     elastic: slice
-    beam: BentBeam
+    bent: BentAxis
     pieces: list[Ints]
 
     @property
@@ -102,7 +102,7 @@ class Places:
         self.beams: dict[str, BeamPlaces] = {}
         self.frames: dict[str, int] = {}
         for index, link in enumerate(robot.links):
-            if link.beam is not None:
+            if link.has_axis:
                 self.beams[link.name] = self._beam(link, index)
 
     def __len__(self) -> int:
@@ -115,9 +115,9 @@ class Places:
         return len(self.link_of) - 1
 
     def _beam(self, link: Link, index: int) -> BeamPlaces:
-        assert link.beam is not None
-        member = self.arm.mechanism.member(link.name)
-        breaks, bends = link.beam.breakpoints, link.is_flexible or link.beam.is_curved
+        member, words = self.arm.mechanism.member(link.name), words_of(link, self.arm.robot)
+        breaks = np.concatenate([[0.0], np.cumsum([part.length for part in words.pieces()])])
+        bends = link.is_flexible or words.is_curved
         x, pieces, count = list[Array](), list[Ints](), len(self)
         for a, b in pairwise(breaks):
             part = round(self._stations * (b - a) / breaks[-1]) if bends else 2
@@ -126,11 +126,11 @@ class Places:
             pieces.append(count + np.arange(len(at)))
             x.append(at)
             count += len(at)
-        beam = BentBeam(link, self.arm.robot, np.concatenate(x))
+        bent = words.bent(np.concatenate(x))
         still = np.zeros(member.body.size)
-        for position, axes in zip(beam.line(still), beam.axes(still), strict=True):
+        for position, axes in zip(bent.line(still), bent.axes(still), strict=True):
             self._add(index, position, axes)
-        return BeamPlaces(link, index, member.elastic, beam, pieces)
+        return BeamPlaces(link, index, member.elastic, bent, pieces)
 
     def link_place(self, name: str) -> int:
         """The number of a link's own frame B."""
@@ -161,9 +161,9 @@ class Places:
         for each in self.beams.values():
             if each.link.is_flexible:
                 q_e, R = q[..., each.elastic], links[1][..., each.index, None, :, :]
-                local = np.einsum("...ab,...b->...a", R, each.beam.line(q_e))
+                local = np.einsum("...ab,...b->...a", R, each.bent.line(q_e))
                 positions[..., each.own, :] = links[0][..., each.index, None, :] + local
-                axes[..., each.own, :, :] = R @ each.beam.axes(q_e)
+                axes[..., each.own, :, :] = R @ each.bent.axes(q_e)
         if self.frames:
             at, numbers = self.arm.poses(tuple(self.frames), q), list(self.frames.values())
             positions[..., numbers, :], axes[..., numbers, :, :] = at.position, at.rotation
@@ -174,7 +174,7 @@ class Places:
         out = np.zeros((*q.shape[:-1], len(self), 3))
         for each in self.beams.values():
             if each.link.is_flexible:
-                out[..., each.own, :] = each.beam.strains(q[..., each.elastic])
+                out[..., each.own, :] = each.bent.strains(q[..., each.elastic])
         return out
 
     def _links(self, q: Array) -> tuple[Array, Array]:

@@ -4,15 +4,6 @@ from __future__ import annotations
 
 from math import degrees, floor, isfinite, log10
 
-FAMILY_WORDS = {
-    "bend_y": "bending in y",
-    "bend_z": "bending in z",
-    "torsion": "torsion",
-    "axial": "elongation",
-    "shear_y": "shear in y",
-    "shear_z": "shear in z",
-}
-
 
 def as_written(text: str) -> str:
     """A text of the user for a picture, in which dollars would begin a formula."""

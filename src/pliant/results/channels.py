@@ -165,7 +165,7 @@ def _links(given: Quantities) -> Iterator[Channel]:
         if link.is_flexible:
             name = link.name
             yield Channel(f"{name}.deflection", "m", f"deflection {meaning}", partial(given.tip_deflection, name), (3,))
-            if link.beam is not None:
+            if link.has_axis:
                 between = "displacement of mid-span against the line from root to tip, link axes (3)"
                 yield Channel(f"{name}.bending", "m", between, partial(given.bending, name), (3,))
             yield Channel(f"{name}.slope", "rad", f"rotation {meaning}", partial(given.tip_slope, name), (3,))

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.pictures.canvas import best_view
-from pliant.pictures.mode_plot import joint_axes
 from pliant.pictures.robot_solids import RobotSolids, joined
 from pliant.pictures.solids import Kind
+from pliant.pictures.vibration_plots import joint_axes
 from pliant.results.packing import packed, packed_steps, packed_whole
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import numpy as np
 
 from pliant.analysis.along import AlongBeam, along
 from pliant.analysis.unbent import unbent
-from pliant.bodies.centre_line import axial_strain, centre_line
 from pliant.bodies.constants import deflection
+from pliant.bodies.sections_along import axial_strain, centre_line
 from pliant.dynamics import Dynamics
 from pliant.results.samples import Floats, Samples, Strain
 

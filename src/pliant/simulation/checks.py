@@ -16,13 +16,13 @@ from pliant.analysis.limits import (
     axial_words,
     closing_loads,
     has_axial_limits,
-    kind_of_bending,
     linearised_limits,
+    own_limits,
     plane_limits,
     slope_words,
 )
-from pliant.analysis.rod_limits import station_limits
 from pliant.analysis.statics import FrameLoad
+from pliant.bodies.words import words_of
 from pliant.dynamics import Dynamics
 from pliant.formulations.robot_damping import ratios_at
 from pliant.model.description.plausible import description_limits
@@ -122,7 +122,7 @@ def range_warnings(run: Result, limits: bool, foreseen: Foreseen) -> Iterator[st
     yield from description_limits(run.robot)
     yield from _linearised(run)
     yield from _slopes(run, foreseen.near)
-    yield from station_limits(run.arm, run.q, [f" (at {t:.4g} s)" for t in run.time])
+    yield from own_limits(run.arm, run.q, [f" (at {t:.4g} s)" for t in run.time])
     yield from plane_limits(run.arm, run.q, [f" (at {t:.4g} s)" for t in run.time])
     yield from _axial(run, foreseen)
     yield from _ratios(run)
@@ -161,7 +161,7 @@ def allowed_ranges(arm: Dynamics) -> dict[str, tuple[float, float]]:
     for link in arm.robot.links:
         if link.is_flexible:
             # equations of first order are looked at where links bend most
-            largest = LARGEST_SLOPE.get(kind_of_bending(link), inf) if arm.method.order is None else 0.0
+            largest = LARGEST_SLOPE.get(words_of(link).bending, inf) if arm.method.order is None else 0.0
             ranges[f"{link.name}.slope"] = (-inf, NEARLY_LINEAR * largest)
     return ranges
 
@@ -185,8 +185,7 @@ def _slopes(run: Result, near: Collection[str]) -> Iterator[str]:
     for link in run.robot.links:
         if f"{link.name}.slope" in near:
             turn = run.extreme(f"{link.name}.slope")
-            when, kind = f" (at {turn.most_at:.4g} s)", kind_of_bending(link)
-            yield from slope_words(link.name, turn.most, when, kind, data=link.beam is None)
+            yield from slope_words(link, turn.most, f" (at {turn.most_at:.4g} s)")
 
 
 def _worst(arm: Dynamics, samples: Samples) -> list[int]:

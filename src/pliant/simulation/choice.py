@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pliant.analysis.modes import held_squares, modes
 from pliant.analysis.statics import NoEquilibriumError
+from pliant.bodies.families import family_of
 from pliant.simulation.drives.saturated import SaturatedDrive
 from pliant.simulation.growth import SLOW_GROWTH, STILL, Growth, fastest_growth, linear_model
 from pliant.simulation.integrators.lockstep import Steps, alone
@@ -134,13 +135,6 @@ def _state_matrix(equations: StateEquations, y: Floats) -> Floats:
     return A
 
 
-WHY = {
-    "axial": "stretch, whose waves are fast: leave axial modes out unless stretch is wanted",
-    "torsion": "torsion of a thin beam, whose waves are fast",
-    "bend_y": "bending in a fast mode: fewer modes or elements are slower",
-    "bend_z": "bending in a fast mode: fewer modes or elements are slower",
-}
-"""Family of the coordinate that moves fastest -> what it is."""
 SOFTER = " (one a hundred times as soft at a tenth of it, and costs as much less)"
 """What helps against stops that are harder than they need be."""
 DAMPED = 0.7
@@ -161,8 +155,8 @@ def fastest_motion(start: RateAsk, q: Floats) -> tuple[str, bool]:
     pole = poles[which]
     if -pole.real > DAMPED * abs(pole):
         return f", mostly of '{name}', where damping is what makes it fast", True
-    family = name.split(".")[-2] if name.count(".") > 1 else ""
-    return f", mostly of '{name}'" + (f": {WHY[family]}" if family in WHY else ""), False
+    family = family_of(name.split(".")[-2]) if name.count(".") > 1 else None
+    return f", mostly of '{name}'" + (f": {family.fast}" if family is not None and family.fast else ""), False
 
 
 def _momenta(equations: StateEquations, q: Floats, v: NDArray[np.complex128]) -> NDArray[np.complex128]:

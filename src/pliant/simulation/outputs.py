@@ -66,7 +66,7 @@ def strain_problems(robot: Robot, point: StrainPoint, place: tuple[Any, ...]) ->
     if not pieces:
         hint = did_you_mean(point.link, robot.link_names)
         yield at(*place, "link", message=f"the robot has no link '{point.link}'{hint}")
-    elif not all(piece.is_flexible and piece.beam is not None for piece in pieces):
+    elif not all(piece.is_flexible and piece.has_axis for piece in pieces):
         yield at(*place, "link", message=f"link '{point.link}' does not bend, so it has no strain")
     elif not 0 <= point.x <= length:
         yield of_value(*place, "x", message=f"is {point.x:g} m; the beam is {length:g} m long")

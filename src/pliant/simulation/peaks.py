@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.analysis.unbent import unbending
-from pliant.bodies.centre_line import axial_strain
 from pliant.bodies.constants import deflection
+from pliant.bodies.sections_along import axial_strain
 from pliant.dynamics import Dynamics
 from pliant.mechanism import Member
 from pliant.results.channels import effort_names

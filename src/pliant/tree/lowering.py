@@ -14,8 +14,7 @@ import numpy as np
 
 from pliant.bodies.constants import disc_sections, fixed_section, offset_of, section_of
 from pliant.bodies.joint_drive import JointDrive
-from pliant.bodies.modal_body import Array, ModalBody
-from pliant.bodies.reframe import add_part, is_same_frame, reframe
+from pliant.bodies.modal_body import Array, ModalBody, add_part, is_same_frame, reframe
 from pliant.joints.fixed import Fixed
 from pliant.joints.kind import JointKind
 from pliant.mechanism import BASE, Mechanism, Member, Part, once

@@ -76,7 +76,7 @@ class LookControls:
 
 
 class JointControls:
-    """A slider for every joint; what cannot be closed is told."""
+    """A slider for every joint; a warning where loops cannot be closed."""
 
     def __init__(self, gui: Any, stage: Showcase, robot: PosedRobot, changed: Callable[[], None]) -> None:
         self.stage, self.robot, self.changed = stage, robot, changed
@@ -104,7 +104,7 @@ class JointControls:
         return slider
 
     def move(self) -> None:
-        """To where the sliders are; what is refused stays, and the reader is told why."""
+        """To where the sliders are; what is refused stays, and the panel says why."""
         with self.stage.lock:
             self.robot.sags = bool(self.sag.value)
             wanted = {

@@ -160,5 +160,5 @@ class RobotNodes:
 
     @property
     def names(self) -> list[str]:
-        """Of the meshes in the scene."""
+        """Names of the meshes in the scene."""
         return [mesh.name for _, mesh in self.beams] + [mesh.name for *_, mesh in self.stiff]

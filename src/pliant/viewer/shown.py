@@ -76,7 +76,7 @@ class PosedRobot:
         return out
 
     def value(self, name: str) -> float:
-        """Of a coordinate as it is now."""
+        """Value of a coordinate as it is now."""
         return float(self.q[self.arm.names.index(name)])
 
     def move(self, values: dict[str, float]) -> str:
@@ -123,7 +123,7 @@ class PosedRobot:
         return float(self._found.damping_ratios[mode])
 
     def swing(self, mode: int) -> Posed:
-        """The robot at the end of a vibration, told against how it is now; displacements are linear."""
+        """The robot at the end of a vibration, against how it is now; displacements are linear."""
         assert self._found is not None
         shape = self._found.shapes[:, mode].real
         skeleton, q = self.drawn.skeleton, self._found.q

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.pictures.canvas import best_view
-from pliant.pictures.mode_plot import joint_axes
 from pliant.pictures.skeleton import Posed
+from pliant.pictures.vibration_plots import joint_axes
 from pliant.viewer.scene import RUNS, RobotNodes
 from pliant.viewer.shown import MovingRun, PosedRobot, largest
 

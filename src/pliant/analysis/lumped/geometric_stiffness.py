@@ -31,9 +31,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from pliant.analysis.lumped.displacements import AppliedLoads, carried_over, generalised, node_map, placed
-from pliant.analysis.lumped.mesh import COMPONENTS, SLOPE, LinkMesh
+from pliant.analysis.lumped.mesh import LinkMesh
 from pliant.analysis.lumped.node_equations import Floats, MatrixSum, block_diagonal, local_map, motion_weights, tilde
 from pliant.analysis.lumped.nominal_motion import JointMotion, LinkMotion, cross
+from pliant.bodies.families import FAMILIES
 from pliant.mechanism import BASE
 
 if TYPE_CHECKING:
@@ -203,8 +204,11 @@ def _pulled(h: Floats) -> Floats:
         [3 * h, -h * h, -3 * h, 4 * h * h],
     ]  # fmt: skip
     local = np.moveaxis(np.array(rows) / (30 * h), 2, 0)
-    for family, slope in SLOPE.items():
-        first, turn = COMPONENTS[family]
+    for family in FAMILIES.values():
+        if not family.bends or family.rotation is None:
+            continue
+        first, turn = family.components
+        slope = family.rotation[1]
         places, sign = np.array([first, turn, 6 + first, 6 + turn]), np.array([1.0, slope, 1.0, slope])
         out[:, places[:, None], places] = local * np.outer(sign, sign)
     return out

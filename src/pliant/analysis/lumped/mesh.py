@@ -11,22 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from pliant.analysis.lumped.node_equations import NodeBodies, block_diagonal, tilde
+from pliant.bodies.build import build_body
 from pliant.bodies.carried import frame_pose
-from pliant.bodies.curved_axis import curved_inertia
 from pliant.bodies.elements import BendingElements, RodElements, element_nodes, elements_between, too_short
-from pliant.bodies.invariants import inertia
-from pliant.bodies.profile import BeamProfile, SectionData, beam_profile
+from pliant.bodies.families import FAMILIES
+from pliant.bodies.profile import BeamProfile, SectionData
+from pliant.bodies.words import words_of
 from pliant.errors import ModelError
 
 if TYPE_CHECKING:
-    from pliant.model.description.beams import Beam
+    from pliant.bodies.modal_body import ModalBody
     from pliant.model.description.links import Link
     from pliant.model.description.robot import Robot
 
@@ -39,11 +40,6 @@ SAME_PLACE = 1e-9
 MOST_RATIO_NODES = 400
 """Damping by a ratio of every mode is a full matrix: only for links with no more nodes."""
 
-# components of nu = (displacement, turn) that a family moves, and (stiffness, shear stiffness) of its sections
-COMPONENTS = {"bend_y": (1, 5), "bend_z": (2, 4), "torsion": (3,), "axial": (0,)}
-STIFFNESSES = {"bend_y": ("EIz", "GAy"), "bend_z": ("EIy", "GAz"), "torsion": ("GJ", ""), "axial": ("EA", "")}
-# a positive slope dz/dx is a negative turn about y
-SLOPE = {"bend_y": 1.0, "bend_z": -1.0}
 _GAUSS = np.polynomial.legendre.leggauss(5)
 
 
@@ -89,7 +85,7 @@ class LinkMesh:
     active: NDArray[np.bool_]
     frames: Mapping[str, FramePlace]
     between: tuple[ElementPlace, ...] = ()
-    bending: Literal["linear", "second-order"] = "linear"
+    bending: str = "linear"
 
     @property
     def places(self) -> int:
@@ -159,44 +155,30 @@ class LinkMesh:
 
 def mesh_link(link: Link, robot: Robot, elements: int | None = None) -> LinkMesh:
     """The nodes of a link; ``elements`` replaces the number in its description."""
-    if link.modal is not None:
-        raise ModelError(
-            f"link '{link.name}': it is given by modal data, which have no nodes; the method lumped_fe takes beams and "
-            "rigid links (the methods recursive and lagrange take modal data)"
-        )
-    beam = link.beam.with_materials(robot.materials) if link.beam is not None else None
-    if beam is None or not beam.is_flexible:
-        return _rigid(link, beam)
-    if beam.bending == "exact":
-        raise ModelError(
-            f"link '{link.name}': its bending is exact; the nodes of the method lumped_fe are about a straight beam: "
-            "write bending: second-order, or use the method recursive"
-        )
-    profile = beam_profile(beam)
-    nodes = np.array(element_nodes(profile, elements or _number(beam)))
-    if SLOPE.keys() & set(beam.families) and (problem := too_short(tuple(nodes))):
+    if not link.is_flexible:
+        return _rigid(link, build_body(link, robot))
+    words = words_of(link, robot)
+    given = words.elements()
+    if given is None:
+        raise ModelError(f"link '{link.name}': {words.no_nodes}")
+    profile, families = given.profile, given.families
+    nodes = np.array(element_nodes(profile, elements or given.number or DEFAULT_ELEMENTS))
+    if any(FAMILIES[name].bends for name in families) and (problem := too_short(tuple(nodes))):
         raise ModelError(f"link '{link.name}': {problem}")
     extra = _beside(link, nodes, profile.length)
     x = np.concatenate([nodes, extra])
-    timoshenko = beam.elements is not None and beam.elements.timoshenko
-    sections = bool(beam.rotary_inertia) or "torsion" in beam.families
-    pieces = _with_places(second_partition(profile, nodes, sections=sections), extra)
+    timoshenko = given.timoshenko
+    pieces = _with_places(second_partition(profile, nodes, sections=given.sections_turn), extra)
     bodies = _with_parts(pieces, link, x)
     frames = {name: _place(link, name, x) for name in link.frame_names}
     active = np.zeros(6, dtype=bool)
-    for family in beam.families:
-        active[list(COMPONENTS[family])] = True
-    K0 = first_partition(profile, nodes, beam.families, timoshenko=timoshenko)
+    for family in families:
+        active[list(FAMILIES[family].components)] = True
+    K0 = first_partition(profile, nodes, families, timoshenko=timoshenko)
     K0.resize((6 * len(x), 6 * len(x)))
-    between = _between(profile, nodes, extra, beam.families, timoshenko=timoshenko)
-    bare = LinkMesh(link.name, bodies, pieces, K0, csr_array(K0.shape), active, frames, between, beam.bending)
+    between = _between(profile, nodes, extra, families, timoshenko=timoshenko)
+    bare = LinkMesh(link.name, bodies, pieces, K0, csr_array(K0.shape), active, frames, between, given.bending)
     return replace(bare, D0=_damping(link, robot, bare))
-
-
-def _number(beam: Beam) -> int:
-    if beam.lumped is not None:
-        return beam.lumped.nodes
-    return beam.elements.number if beam.elements is not None else DEFAULT_ELEMENTS
 
 
 def _beside(link: Link, nodes: Floats, length: float) -> Floats:
@@ -227,7 +209,7 @@ def _between(
     shapes = np.zeros((len(extra), 6, 12))
     element = np.zeros(len(extra), dtype=int)
     for family in families if len(extra) else ():
-        components, signs = COMPONENTS[family], _signs(family)
+        components, signs = FAMILIES[family].components, _signs(family)
         element, local = elements_between(family, profile, tuple(nodes), timoshenko=timoshenko).local(extra)
         ends = [shift + c for shift in (0, 6) for c in components]
         for component, sign in zip(components, signs, strict=False):
@@ -241,21 +223,9 @@ def _place(link: Link, name: str, x: Floats) -> FramePlace:
     return FramePlace(int(np.argmin(np.abs(x - float(station or 0.0)))), *frame_pose(link, name))
 
 
-def _rigid(link: Link, beam: Beam | None) -> LinkMesh:
-    mass, first, about = 0.0, np.zeros(3), np.zeros((3, 3))
-    if beam is not None:
-        sections = bool(beam.rotary_inertia)
-        if beam.is_curved:
-            mass, first, about = curved_inertia(beam, section_inertia=sections)
-        else:
-            moments = inertia((), beam_profile(beam), section_inertia=sections)
-            mass, first, about = float(moments["mass"]), np.asarray(moments["first"]), np.asarray(moments["I_rr"])
-    elif link.rigid is not None:
-        c = link.rigid.com_vector()
-        mass, first = link.rigid.mass, link.rigid.mass * c
-        about = link.rigid.inertia_matrix() - mass * tilde(c) @ tilde(c)
-    G = first / mass if mass else np.zeros(3)
-    one = NodeBodies(np.zeros((1, 3)), np.array([mass]), G[None], about[None])
+def _rigid(link: Link, body: ModalBody) -> LinkMesh:
+    G = body.first / body.mass if body.mass else np.zeros(3)
+    one = NodeBodies(np.zeros((1, 3)), np.array([body.mass]), G[None], body.I_rr[None])
     frames = {name: FramePlace(0, *frame_pose(link, name)) for name in link.frame_names}
     empty = csr_array((6, 6))
     return LinkMesh(
@@ -322,7 +292,7 @@ def first_partition(profile: BeamProfile, x: Floats, families: tuple[str, ...], 
     rows, columns, values = [], [], []
     for family in families:
         local = _element_stiffness(profile, x, elements_between(family, profile, tuple(x), timoshenko=timoshenko))
-        components = COMPONENTS[family]
+        components = FAMILIES[family].components
         first = 6 * np.arange(len(x) - 1)
         places = np.column_stack([first + shift + c for shift in (0, 6) for c in components])
         rows.append(np.repeat(places, places.shape[1], axis=1).ravel())
@@ -336,16 +306,18 @@ def _element_stiffness(profile: BeamProfile, x: Floats, elements: BendingElement
     """Stiffness matrices (elements, k, k) of one family, by the strains of the exact static shapes."""
     _, at, weights, data = _pieces(profile, x)
     element, shapes = elements.local(at)
-    name, shear = STIFFNESSES[elements.family]
-    K = _integrate(element, weights * getattr(data, name), shapes.strain, len(x) - 1)
+    family = FAMILIES[elements.family]
+    K = _integrate(element, weights * getattr(data, family.stiffness), shapes.strain, len(x) - 1)
     if isinstance(elements, BendingElements) and any(elements.shear_parameters):
-        K = K + _integrate(element, weights * getattr(data, shear), shapes.shear, len(x) - 1)
+        K = K + _integrate(element, weights * getattr(data, str(family.shear)), shapes.shear, len(x) - 1)
     return K * np.outer(_signs(elements.family), _signs(elements.family))
 
 
 def _signs(family: str) -> Floats:
     """Coordinates of an element's two ends, which are slopes, by components of nodes, which are turns."""
-    return np.array([1.0, SLOPE[family]] * 2 if family in SLOPE else [1.0, 1.0])
+    turn = FAMILIES[family].rotation
+    # a positive slope dz/dx is a negative turn about y
+    return np.array([1.0, turn[1]] * 2 if FAMILIES[family].bends and turn is not None else [1.0, 1.0])
 
 
 def _integrate(element: NDArray[np.intp], weights: Floats, strain: Floats, number: int) -> Floats:
@@ -359,7 +331,8 @@ def _damping(link: Link, robot: Robot, mesh: LinkMesh) -> csr_array:
 
     A ratio belongs to the vibrations of the link with all that it carries, its joints held.
     """
-    given = (link.beam.damping if link.beam is not None else None) or robot.damping
+    own = words_of(link).damping
+    given = own or robot.damping
     size = mesh.K0.shape[0]
     if given is None:
         return csr_array((size, size))
@@ -377,7 +350,7 @@ def _damping(link: Link, robot: Robot, mesh: LinkMesh) -> csr_array:
         from pliant.bodies.carried import mounted
         from pliant.bodies.damping import load_mass, modal_damping
 
-        if link.beam is None or link.beam.damping is None:
+        if own is None:
             raise ModelError(
                 f"robot '{robot.name}': a damping ratio of the whole robot couples the nodes of all links, which the "
                 "method lumped_fe keeps apart; give damping to the links, or use the method recursive"
@@ -394,8 +367,8 @@ def _damping(link: Link, robot: Robot, mesh: LinkMesh) -> csr_array:
             J = spread[6 * node : 6 * node + 6].toarray()
             loaded += load_mass(load, mesh.bodies.x[node], J[:3], J[3:])
         inner = csr_array(modal_damping(loaded, K, given.ratio or 0.0))
-    own = _deformation(mesh)
-    return csr_array(D + own.T @ inner @ own)
+    deformation = _deformation(mesh)
+    return csr_array(D + deformation.T @ inner @ deformation)
 
 
 def _deformation(mesh: LinkMesh) -> csr_array:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.bodies.modal_body import Array
-from pliant.bodies.stations import GROUND_STATION, Station, beam_station, beam_stations, rigid_station, station_of
+from pliant.bodies.sections_along import GROUND_STATION, Station, station_of
+from pliant.bodies.words import words_of
 from pliant.formulations.method import MethodError
 from pliant.mechanism import BASE, Mechanism, Member, assemble
 from pliant.screws import SO3, DualRotation
@@ -257,7 +258,7 @@ class PrintedArm:
         """The dual twist (12,) of the section at x of a beam, link axes, (90), and the dual rotation to base axes."""
         self.set_state(q, u)
         link = next(each for each in self.links if each.member.name == name)
-        P, _, _ = self.at_station(link, beam_station(robot.link(name), robot, x), q, u)
+        P, _, _ = self.at_station(link, words_of(robot.link(name), robot).station(x), q, u)
         return P @ u, link.R
 
 
@@ -275,11 +276,10 @@ def _stations(robot: Robot, member: Member) -> list[Station]:
         raise MethodError(
             f"link '{member.name}': the printed procedure knows no hubs and payloads; method 'dual_screw' does"
         )
-    if link.beam is not None:
-        return beam_stations(link, robot)
-    if member.body.size:
+    found = words_of(link, robot).stations()
+    if found is None:
         raise MethodError(
             f"link '{member.name}': the printed procedure needs beams or rigid links, not modal data; "
             "method 'dual_screw' takes any"
         )
-    return [rigid_station(member.body)] if member.body.mass else []
+    return found

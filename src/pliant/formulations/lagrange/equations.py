@@ -12,6 +12,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Literal
 
+from pliant.bodies.words import stiffens_by_load, words_of
 from pliant.errors import ModelError, did_you_mean
 from pliant.files import write_generated
 from pliant.formulations.lagrange.algebra.chain import SymbolicSystem
@@ -26,7 +27,6 @@ from pliant.model.notebook import html_page
 
 if TYPE_CHECKING:
     from pliant.formulations.lagrange.code.printed import EquationFunctions
-    from pliant.model.description.links import Link
     from pliant.model.description.robot import Robot
 
 Format = Literal["latex", "markdown", "html", "python", "c", "text"]
@@ -71,7 +71,7 @@ def equations(
         raise ValueError(f"integrals is {integrals!r}; it must be 'values' or 'closed'")
     if bending not in ("as-described", "linear"):
         raise ValueError(f"bending is {bending!r}; it must be 'as-described' or 'linear'")
-    bent = tuple(link.name for link in loaded.links if _bends_far(link)) if bending == "linear" else ()
+    bent = tuple(link.name for link in loaded.links if stiffens_by_load(link)) if bending == "linear" else ()
     loaded = _bending_little(loaded) if bent else loaded
     names, system = derive(
         damped(loaded),
@@ -92,16 +92,9 @@ def equations(
     return whole.with_numbers(keep=() if parameters == "numbers" else parameters)
 
 
-def _bends_far(link: Link) -> bool:
-    return link.beam is not None and link.beam.is_flexible and link.beam.bending != "linear"
-
-
 def _bending_little(robot: Robot) -> Robot:
     """The robot with beams of linear bending."""
-    links = [
-        link.with_changes(beam=link.beam.with_changes(bending="linear")) if link.beam and _bends_far(link) else link
-        for link in robot.links
-    ]
+    links = [words_of(link).with_bending("linear") if stiffens_by_load(link) else link for link in robot.links]
     return robot.with_changes(links=links)
 
 
@@ -115,12 +108,12 @@ def require_sympy() -> None:
 
 def _shorter(robot: Robot) -> tuple[str, ...]:
     """What would make the equations of a robot shorter without another robot."""
-    families = [link.beam.families for link in robot.links if link.beam is not None and link.beam.is_flexible]
-    turning = any(len({"bend_y", "bend_z", "torsion"} & set(own)) > 1 for own in families)
+    families = [words_of(link).families for link in robot.links]
+    turning = any(sum(family.rotation is not None for family in own) > 1 for own in families)
     out = []
     if turning and robot.attachment_rotation != "xyz":
         out.append("`attachment_rotation: xyz` in the robot, with cosines and sines, gives about a sixth of the terms")
-    if any(map(_bends_far, robot.links)):
+    if any(map(stiffens_by_load, robot.links)):
         out.append("--bending linear (in Python bending='linear') leaves out what only far bending needs")
     return tuple(out)
 

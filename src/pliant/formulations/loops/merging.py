@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pliant.bodies.constants import embedded
-from pliant.bodies.modal_body import Array, ModalBody
-from pliant.bodies.reframe import can_join, joined, reframe
+from pliant.bodies.modal_body import Array, ModalBody, can_join, joined, reframe
 from pliant.spatial.rounding import clean
 from pliant.tree.link import Seat
 from pliant.tree.lowering import rigid_link

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, StrictBool, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pliant.errors import ModelError, show
-from pliant.model.description.curvature import Curvature
+from pliant.model.description.curvature import Curvature, undeformed_pose
 from pliant.model.description.discretisation import AUTO, Damping, Elements, Lumped, Modes, user_shape
 from pliant.model.description.materials import MATERIALS, Material, MaterialOrName, find_material
 from pliant.model.element import Array, Element, at, of_value, refuse, rule
@@ -185,6 +185,9 @@ class Beam(Element):
     At most one of `modes`, `elements`, `lumped` and `rigid` says how it bends. Without any of them it bends in both
     planes and twists, with as many shapes as an error estimate asks for in the robot that has it.
     """
+
+    has_axis: ClassVar[bool] = True
+    """Frames are given by their place x along it."""
 
     length: PositiveLength = Field(default=0.0, description="length; with segments it is their sum")
     material: MaterialOrName | None = Field(default=None, description="name of a material, or its E, G and density")
@@ -383,6 +386,18 @@ class Beam(Element):
         return bool(self.families)
 
     @property
+    def sections_turn(self) -> bool:
+        """Whether the inertia of the sections counts: torsion would have no mass without it."""
+        return bool(self.rotary_inertia) or "torsion" in self.families
+
+    @once_per_element
+    def stiffened(self) -> Self:
+        """The beam without elastic coordinates; mass and inertia stay."""
+        dropped = ("modes", "elements", "lumped", "damping", "bending", "stations", "rotary_inertia")
+        kept = {key: value for key, value in self.given().items() if key not in dropped}
+        return type(self)(**kept, rigid=True, rotary_inertia=self.sections_turn)
+
+    @property
     def shortens(self) -> bool:
         """Whether its bent axis moves back to second order."""
         return self.bending == "second-order" and bool({"bend_y", "bend_z"} & {*self.families})
@@ -397,6 +412,10 @@ class Beam(Element):
     def is_curved(self) -> bool:
         """Whether its axis is curved or twisted before any load acts."""
         return self.curvature is not None or any(segment.curvature is not None for segment in self.segments)
+
+    def section_pose(self, x: float) -> tuple[Array, Array]:
+        """Position (3,) and axes (3, 3) of the section at x of the unloaded beam."""
+        return undeformed_pose(self, x)
 
     @property
     def total_length(self) -> float:

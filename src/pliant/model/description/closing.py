@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.errors import ModelError
-from pliant.model.description.curvature import undeformed_pose
 from pliant.model.description.joints import Anchor, Joint, Loop
 from pliant.model.description.links import Link
 from pliant.model.description.placement import Frame, Placement, Rotation
@@ -91,7 +90,7 @@ def frame_in_base(robot: Robot, reference: str | Anchor, q: Mapping[str, float] 
         link.joint.moved(values),
         (link.joint.child_placement.vector(), link.joint.child_placement.matrix()),
         # a place along a beam has the axes of its section, turned where the unloaded axis is curved
-        (np.zeros(3), np.eye(3)) if link.beam is None else undeformed_pose(link.beam, near.x or 0.0),
+        link.section_pose(near.x or 0.0) if link.has_axis else (np.zeros(3), np.eye(3)),
         (near.vector(), near.matrix()),
     ):
         pose = _then(pose, step)

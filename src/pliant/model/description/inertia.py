@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, model_validator
@@ -173,6 +173,9 @@ _LinkMass = Annotated[float, Quantity("kg", POSITIVE, remedy=" (leave `rigid` ou
 
 class Rigid(RigidMass):
     """A rigid link; its tip frame sits at `length` on the x axis of the link."""
+
+    is_flexible: ClassVar[bool] = False
+    has_axis: ClassVar[bool] = False
 
     mass: _LinkMass = Field(description="mass; leave `rigid` out for a massless connector")
     length: Length = Field(default=0.0, description="place of the tip frame on the x axis")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Self
+from typing import Any, Protocol, Self
 
+import numpy as np
 from pydantic import Field, model_validator
+from pydantic.fields import FieldInfo
 from pydantic_core import InitErrorDetails
 
 from pliant.errors import ModelError, did_you_mean
@@ -17,11 +19,39 @@ from pliant.model.description.joints import Joint
 from pliant.model.description.modal import ModalData
 from pliant.model.description.placement import Frame
 from pliant.model.description.visuals import Visual
-from pliant.model.element import Element, Name, at, of_value, refuse, rule
+from pliant.model.element import Array, Element, Name, at, of_value, refuse, rule
 from pliant.model.once import once_per_element
 
 # a frame may lie outside the beam by rounding only
 END = 1e-9
+BODY_KEYS = ["rigid", "beam", "modal", "fe"]
+"""Keys of the bodies that a link may have; see ``add_body_key``."""
+
+
+class BodyDescription(Protocol):
+    """What a link needs to know of its body, whatever kind it is.
+
+    length       distance of the tip from the root along x, m
+    mass         kg
+    is_flexible  whether it has elastic coordinates
+    has_axis     whether frames of the link are given by their place x along it; others have positions
+    """
+
+    @property
+    def length(self) -> float: ...
+    @property
+    def mass(self) -> float: ...
+    @property
+    def is_flexible(self) -> bool: ...
+    @property
+    def has_axis(self) -> bool: ...
+    def section_pose(self, x: float) -> tuple[Array, Array]:
+        """Position (3,) and axes (3, 3) of the section at x of the unloaded body; asked for where it has an axis."""
+        ...
+
+    def stiffened(self) -> Any:
+        """The body without elastic coordinates; asked for where it has some."""
+        ...
 
 
 class Link(Element):
@@ -52,9 +82,10 @@ class Link(Element):
     @once_per_element
     def _check(self) -> None:
         """A link of another robot as well was checked with that one."""
-        kinds = [key for key in ("rigid", "beam", "modal", "fe") if getattr(self, key) is not None]
+        kinds = [key for key in BODY_KEYS if getattr(self, key) is not None]
         if len(kinds) > 1:
-            raise rule("give at most one of rigid, beam, modal and fe; {found} are given", found=" and ".join(kinds))
+            known = f"{', '.join(BODY_KEYS[:-1])} and {BODY_KEYS[-1]}"
+            raise rule("give at most one of {known}; {found} are given", known=known, found=" and ".join(kinds))
         if self.fe is not None:
             # the files are read: from here on the link is what they say
             self.__dict__.update(modal=self.fe.modal, fe=None)
@@ -75,7 +106,7 @@ class Link(Element):
 
     @property
     def _tip_is_given(self) -> bool:
-        return self.beam is not None or self.modal is not None or bool(self.rigid and self.rigid.length)
+        return self.body is not None and (self.rigid is None or bool(self.rigid.length))
 
     def _frame_problems(self) -> Iterator[InitErrorDetails]:
         if self.modal is not None and self.frames:
@@ -85,12 +116,12 @@ class Link(Element):
             )
             return
         for i, frame in enumerate(self.frames):
-            if self.beam is None and frame.x is not None:
+            if not self.has_axis and frame.x is not None:
                 yield at("frames", i, "x", message="x is the place along a beam; give position instead")
-            if self.beam is not None and frame.x is None:
+            if self.has_axis and frame.x is None:
                 yield at("frames", i, message="key 'x' is missing: the place along the beam")
-            if self.beam is not None and not -END <= (frame.x or 0.0) / self.beam.length <= 1 + END:
-                message = f"is {frame.x} m; it must lie between 0 and the length {self.beam.length} m"
+            if self.has_axis and not -END <= (frame.x or 0.0) / self.length <= 1 + END:
+                message = f"is {frame.x} m; it must lie between 0 and the length {self.length} m"
                 yield of_value("frames", i, "x", message=message)
 
     def _part_problems(self) -> Iterator[InitErrorDetails]:
@@ -103,22 +134,46 @@ class Link(Element):
                 yield at("payloads", i, "frame", message=f"the link has no frame '{name}'{hint}")
 
     @property
+    def body_key(self) -> str | None:
+        """The key under which its body stands; None: it is a massless connector."""
+        return next((key for key in BODY_KEYS if getattr(self, key) is not None), None)
+
+    @property
+    def body(self) -> BodyDescription | None:
+        """The description of its body, of whatever kind; None: it is a massless connector."""
+        return None if (key := self.body_key) is None else getattr(self, key)
+
+    def with_body(self, description: Any) -> Self:
+        """A copy, not checked again, with another description of the same kind of body."""
+        assert self.body_key is not None
+        return self.model_copy(update={self.body_key: description})
+
+    @property
+    def has_axis(self) -> bool:
+        """Whether its frames are given by their place x along its body."""
+        return self.body is not None and self.body.has_axis
+
+    def section_pose(self, x: float) -> tuple[Array, Array]:
+        """Position (3,) and axes (3, 3) of the section at x of the unloaded body; of one without an axis, on x."""
+        if self.body is None or not self.body.has_axis:
+            return np.array([x, 0.0, 0.0]), np.eye(3)
+        return self.body.section_pose(x)
+
+    @property
     def length(self) -> float:
         """Distance of the tip from the root along x."""
-        body = self.beam or self.rigid or self.modal
-        return body.length if body is not None else 0.0
+        return self.body.length if self.body is not None else 0.0
 
     @property
     def mass(self) -> float:
         """Mass of the link with its hub and payloads."""
-        body = self.beam or self.rigid or self.modal
         parts = [*self.payloads, *([self.hub] if self.hub else [])]
-        return (body.mass if body is not None else 0.0) + sum(part.mass for part in parts)
+        return (self.body.mass if self.body is not None else 0.0) + sum(part.mass for part in parts)
 
     @property
     def is_flexible(self) -> bool:
         """Whether the link has elastic coordinates."""
-        return self.modal is not None or (self.beam is not None and self.beam.is_flexible)
+        return self.body is not None and self.body.is_flexible
 
     @property
     def frame_names(self) -> tuple[str, ...]:
@@ -136,10 +191,30 @@ class Link(Element):
                 return frame
         if name not in ("root", "tip"):
             raise ModelError(f"link '{self.name}' has no frame '{name}'{did_you_mean(name, self.frame_names)}")
-        return _end(name, self.length if name == "tip" else 0.0, self.beam is not None)
+        return _end(name, self.length if name == "tip" else 0.0, self.has_axis)
 
 
 @lru_cache(maxsize=256)
-def _end(name: str, x: float, on_beam: bool) -> Frame:
+def _end(name: str, x: float, on_axis: bool) -> Frame:
     """A frame that nobody wrote, at a place that was checked with its link."""
-    return Frame.model_construct(name=name, **({"x": x} if on_beam else {"position": (x, 0.0, 0.0)}))
+    return Frame.model_construct(name=name, **({"x": x} if on_axis else {"position": (x, 0.0, 0.0)}))
+
+
+def add_body_key(key: str, description: type[Element], words: str) -> None:
+    """Let links have a further kind of body, written under its own key in files; see ``BodyDescription``."""
+    from pliant.model.description.robot import Robot
+
+    BODY_KEYS.append(key)
+    Link.__pydantic_fields__[key] = FieldInfo(annotation=description | None, default=None, description=words)  # type: ignore[arg-type]
+    for part in (Link, Robot):
+        part.model_rebuild(force=True)
+
+
+def remove_body_key(key: str) -> None:
+    """Undo ``add_body_key``."""
+    from pliant.model.description.robot import Robot
+
+    BODY_KEYS.remove(key)
+    del Link.__pydantic_fields__[key]
+    for part in (Link, Robot):
+        part.model_rebuild(force=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -122,6 +122,9 @@ class ModalData(Element):
     Gamma_first   int Gamma dm                 (3, n, n)
     Gamma_second  int r_a Gamma_b dm           (3, 3, n, n)
     """
+
+    is_flexible: ClassVar[bool] = True
+    has_axis: ClassVar[bool] = False
 
     names: tuple[CoordinateName, ...] = Field(
         default=(), description="names of the elastic coordinates; default mode.1, mode.2, ..."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.model.description.beams import Beam
 from pliant.model.description.inertia import Rigid
 from pliant.model.description.links import Link
 from pliant.model.description.placement import Frame
@@ -20,20 +19,11 @@ def rigid_twin(robot: Robot) -> Robot:
 
 
 def _stiff(link: Link) -> Link:
-    if link.beam is not None and link.beam.is_flexible:
-        return link.model_copy(update={"beam": _stiff_beam(link.beam)})
     if link.modal is not None:
         return _without_modes(link)
+    if link.body is not None and link.is_flexible:
+        return link.with_body(link.body.stiffened())
     return link
-
-
-@once_per_element
-def _stiff_beam(beam: Beam) -> Beam:
-    # torsion brings the inertia of the sections along, which the twin keeps
-    sections = bool(beam.rotary_inertia) or "torsion" in beam.families
-    dropped = ("modes", "elements", "lumped", "damping", "bending", "stations", "rotary_inertia")
-    kept = {key: value for key, value in beam.given().items() if key not in dropped}
-    return type(beam)(**kept, rigid=True, rotary_inertia=sections)
 
 
 def _without_modes(link: Link) -> Link:

@@ -296,7 +296,7 @@ class Robot(Element):
 
 
 def _body(link: Link) -> str:
-    kind = "beam" if link.beam else "modal" if link.modal else "rigid" if link.rigid else "none"
+    kind = link.body_key or "none"
     return f"{kind}, {link.length:g} m" if link.length else kind
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pliant.bodies.words import words_of
 from pliant.errors import ModelError, Problem
 from pliant.formulations.lagrange.algebra.chain import SymbolicSystem, assemble
 from pliant.formulations.lagrange.algebra.series import Algebra, TooLargeError
@@ -69,15 +70,10 @@ def _check(mechanism: Mechanism, way_out: WayOut) -> None:
             f"{way_out.other}"
         )
     for number, member in enumerate(mechanism.members):
-        beam = member.link.beam
-        element = f"links[{number}] '{member.name}'"
-        if beam is not None and beam.rotary_inertia == "exact" and beam.is_flexible:
-            message = f"rotary_inertia is exact, which has no closed form; write rotary_inertia: true{way_out.exact}"
-            raise ModelError(Problem(element, message))
-        if beam is not None and beam.is_flexible and beam.bending == "exact":
-            remedy = f"write bending: linear or second-order{way_out.exact}"
-            message = f"bending is exact, which has no closed form; {remedy}"
-            raise ModelError(Problem(element, message))
+        found = words_of(member.link).no_closed_form()
+        if found is not None:
+            message = f"{found[0]}, which has no closed form; {found[1]}{way_out.exact}"
+            raise ModelError(Problem(f"links[{number}] '{member.name}'", message))
 
 
 def _too_large(mechanism: Mechanism, error: TooLargeError, most: int, way_out: WayOut) -> ModelError:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.bodies.foreshortening import Foreshortening
-from pliant.bodies.modal_body import Array, ModalBody
-from pliant.bodies.reframe import add_part
-from pliant.bodies.shortening_fields import WIDENED
+from pliant.bodies.families import FAMILIES, family_of
+from pliant.bodies.foreshortening import WIDENED, Foreshortening
+from pliant.bodies.modal_body import Array, ModalBody, add_part
+from pliant.bodies.words import words_of
 from pliant.formulations.lagrange.algebra.series import Series, Vector, add, inner, times
 from pliant.formulations.lagrange.algebra.symbols import AXES, Constant, Kind, Names, Origin, latex_index
 from pliant.mechanism import Member, Part
@@ -38,9 +38,9 @@ UNITS = {
     "N s/m": ("N s/m", "N s", "N m s"),
 }
 
-LETTERS = {"bend_y": "v", "bend_z": "w", "torsion": "psi", "axial": "u"}
+LETTERS = {name: family.letter for name, family in FAMILIES.items() if family.letter}
 LATEX_LETTERS = {"psi": r"\psi"}
-FAMILY_MARKS = {"bend_y": "y", "bend_z": "z", "torsion": "t", "axial": "x"}
+FAMILY_MARKS = {name: family.mark for name, family in FAMILIES.items() if family.mark}
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,9 +200,8 @@ def flexible_inertia(body: ModalBody, link: Link, own: LinkNames) -> FlexibleIne
 def _undeformed(body: ModalBody, link: Link, own: LinkNames) -> tuple[Series, list[Series], Matrix]:
     """Mass, first moment and inertia about the origin; by mass per length and length where the beam is uniform."""
     zero, bends = own.names.algebra.number(0.0), body.size > 0
-    beam = link.beam
-    loaded = beam is not None and abs(body.mass - beam.mass) > ROUNDING * body.mass
-    if beam is None or not beam.is_uniform or loaded:
+    loaded = link.has_axis and link.body is not None and abs(body.mass - link.body.mass) > ROUNDING * body.mass
+    if not words_of(link).is_uniform or loaded:
         whole = ", with the point masses on it," if loaded else ""
         mass = own.constant("m", "m", "", body.mass, "kg", f"mass{whole}", "inertia", scales=True, bound=bends)
         first = [
@@ -279,7 +278,7 @@ def _moments(
         [
             own.constant(
                 letter, letter, f"{index} {AXES[p] + AXES[q]}" if several else index, S[p, q], unit,
-                f"integral of {text} dm, {words_of(which)}", "modal", scales=True, origin=origin,
+                f"integral of {text} dm, {listed_coordinates(which)}", "modal", scales=True, origin=origin,
             )
             for q in range(3)
         ]
@@ -332,7 +331,7 @@ def elastic_matrix(
         which = (body.names[i], body.names[k])
         index = f"{index_of(own, i)} {index_of(own, k)}"
         origin = Origin("stiffness", own.link, (i, k)) if kind == "stiffness" else None
-        meaning = f"{text}, {words_of(which)}"
+        meaning = f"{text}, {listed_coordinates(which)}"
         return own.constant(letter, letter, index, values[i, k], unit_of(unit, *which), meaning, kind, origin=origin)
 
     return mirrored(body.size, entry)
@@ -344,7 +343,7 @@ def coupled_damping(mechanism: Mechanism, drag: Array, names: Names) -> Matrix:
 
     def entry(i: int, k: int) -> Series:
         unit = UNITS["N s/m"][(units[i] == "rad") + (units[k] == "rad")]
-        meaning = f"damping, {words_of((known[i], known[k]))}"
+        meaning = f"damping, {listed_coordinates((known[i], known[k]))}"
         name, latex = f"D_{i + 1}_{k + 1}", f"D_{{{i + 1} {k + 1}}}"
         return names.constant(Constant(name, latex, float(drag[i, k]), unit, meaning, "damping"))
 
@@ -353,10 +352,11 @@ def coupled_damping(mechanism: Mechanism, drag: Array, names: Names) -> Matrix:
 
 def unit_of(unit: str, *coordinates: str) -> str:
     """The unit of an integral over the shapes of some coordinates."""
-    return UNITS[unit][sum(name.startswith("torsion") for name in coordinates)]
+    families = (family_of(name) for name in coordinates)
+    return UNITS[unit][sum(family is not None and family.is_angle for family in families)]
 
 
-def words_of(coordinates: tuple[str, ...]) -> str:
+def listed_coordinates(coordinates: tuple[str, ...]) -> str:
     different = tuple(dict.fromkeys(coordinates))
     return f"coordinate {different[0]}" if len(different) == 1 else f"coordinates {' and '.join(different)}"
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from pliant.bodies.families import family_of
 from pliant.bodies.foreshortening import Foreshortening
 from pliant.bodies.modal_body import Array, ModalBody
 from pliant.errors import ModelError
@@ -100,7 +101,8 @@ def elastic_coordinates(member: Member, own: LinkNames) -> list[Coordinate]:
         if not number.isdigit() or family not in (*LETTERS, "mode"):
             label = name.replace(".", "_")
         latex = f"{LATEX_LETTERS.get(letter, letter)}_{{{own.number},{label.replace('_', '.')}}}"
-        unit = "rad" if family == "torsion" else "m"
+        known = family_of(family)
+        unit = "m" if known is None else known.unit
         meaning = f"elastic coordinate {name} of {own.link}"
         out.append(Coordinate(robot_name, f"{letter}_{own.number}_{label}", latex, unit, meaning))
     return out
@@ -510,10 +512,12 @@ class _Builder:
         letter, latex = ("dphi", r"\phi'") if slope else ("phi", r"\phi")
         column = Phi[:, k]
         several = int(np.count_nonzero(column)) > 1
-        angular = name.startswith("torsion")
+        family = family_of(name)
+        angular = family is not None and family.is_angle
         unit = "" if slope == angular else "1/m" if slope else "m/rad"
         # bending in z turns about -y: the constant is the slope itself
-        sign = -1.0 if slope and not several and name.startswith("bend_z") else 1.0
+        turn = family.rotation if family is not None else None
+        sign = turn[1] if slope and not several and turn is not None else 1.0
         text = f"{'slope' if slope and not angular else 'value'} of shape {name} at the {frame}"
         out = []
         for d in range(3):
@@ -545,7 +549,7 @@ class _Builder:
         """Column k of the rotation shapes; with the chord rule the deflection over the length."""
         at = placed.body.frames[frame]
         slope = self._shape_vector(placed, frame, at.Phi_r, k, slope=True)
-        if self.tip_rotation == "slope" or placed.link.beam is None or frame == "root":
+        if self.tip_rotation == "slope" or not placed.link.has_axis or frame == "root":
             return slope
         _, y, z = self._shape_vector(placed, frame, at.slides, k, slope=False)
         length = placed.own.described("l", "l", "", placed.link.length, "m", "length", "geometry", bound=True)

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sympy
 
-from pliant.bodies.beam_modes import BeamModes
-from pliant.bodies.build import shape_sets
+from pliant.bodies.families import FAMILIES
 from pliant.bodies.modal_body import Array
 from pliant.bodies.quadrature import equal_breaks, gauss
 from pliant.bodies.shapes import Given, Power, Shape, StrainPolynomial, Wave
+from pliant.bodies.words import words_of
 from pliant.errors import ModelError, Problem
 from pliant.formulations.lagrange.algebra.symbols import Constant, Origin
 from pliant.formulations.lagrange.typesetting.expression import latex_number, short_number
@@ -43,8 +43,6 @@ LATEX = {
     "GJ": "GJ_{{{}}}",
 }
 """Section constants with the number of the link to be filled in."""
-
-STIFFNESS = {"bend_y": "EIz", "bend_z": "EIy", "torsion": "GJ", "axial": "EA"}
 
 POWERS = (0, 1, 2, 3, 4, 5, 6, -1, -2)
 """Powers of the length that a user's shape may have as a factor."""
@@ -94,22 +92,19 @@ class ClosedForm:
     constant: str
     power: int
     size: float
-    """That of the number's parts, which cancel where it is small."""
+    """Size of the parts of the number, which cancel where it is small."""
 
     def value(self, link: Link) -> float:
         """Its value."""
-        assert link.beam is not None
-        return float(self.number.subs(L, link.beam.length)) * self._unit(link)
+        return float(self.number.subs(L, link.length)) * self._unit(link)
 
     def is_of(self, link: Link, value: float) -> bool:
         """Whether it has a value, but for rounding."""
         return abs(self.value(link) - value) <= AGREES * self.size * self._unit(link)
 
     def _unit(self, link: Link) -> float:
-        beam = link.beam
-        assert beam is not None
-        constant = float(getattr(beam.at(0.0), self.constant)) if self.constant else 1.0
-        return constant * beam.length**self.power
+        constant = words_of(link).section_constant(self.constant) if self.constant else 1.0
+        return constant * link.length**self.power
 
     def text(self, link: int) -> str:
         """It as plain text, with the number of the link."""
@@ -172,10 +167,10 @@ class LinkShapes:
         if origin.quantity in ("value", "slope"):
             return self._end(own[0], origin) if origin.frame in ("tip", "root") else None
         if origin.quantity == "stiffness":
-            is_rod = family in ("torsion", "axial")
             if any(s.family != family for s in own):
                 return None
-            return self._integral(own, 1 if is_rod else 2, 0, STIFFNESS[family], -1 if is_rod else -3)
+            of = FAMILIES[family]
+            return self._integral(own, 2 if of.bends else 1, 0, of.stiffness, -3 if of.bends else -1)
         if self.has_sections and origin.quantity != "first":
             return None
         lever = int(origin.quantity == "moment")
@@ -202,7 +197,7 @@ class LinkShapes:
         if own.power is None:
             return None
         at = 1 if origin.frame == "tip" else 0
-        order = 1 if origin.quantity == "slope" and own.family != "torsion" else 0
+        order = 1 if origin.quantity == "slope" and not FAMILIES[own.family].is_angle else 0
         xi, _ = gauss(equal_breaks(1.0, own.shape.panels), own.shape.points)
         value, size = float(own.sampled(np.array([float(at)]), order)[0]), float(np.abs(own.sampled(xi, order)).max())
         number = _number(value, size)
@@ -230,28 +225,21 @@ def _link_shapes(robot: Robot, number: int, link: Link) -> LinkShapes | None:
         return None
     element = f"links[{number}] '{link.name}'"
     way = "leave closed forms out; the constants then have their values by Gauss quadrature"
-    beam = link.beam
-    if beam is None or beam.modes is None or not beam.is_uniform:
-        what = (
-            "modal data" if beam is None else "a beam of elements" if beam.is_uniform else "a beam that is not uniform"
-        )
-        raise ModelError(Problem(element, f"the integrals of {what} have no closed form; {way}"))
+    words = words_of(link, robot)
+    given = words.closed_shapes()
+    if isinstance(given, str):
+        raise ModelError(Problem(element, f"the integrals of {given} have no closed form; {way}"))
     shapes: list[_OneShape] = []
-    families = beam.modes.families()
-    for shape_set in shape_sets(link, robot):
-        assert isinstance(shape_set, BeamModes)
-        expressions = families[shape_set.family].expressions or ()
-        for k, shape in enumerate(shape_set.shapes):
-            text = expressions[k] if isinstance(shape, Given) else None
-            found = _exact_shape(shape_set.family, shape, text, families[shape_set.family].normalise)
-            if isinstance(shape, Given) and (found.formula is None or not is_integrable(found.formula)):
-                message = (
-                    f"{shape_set.family}: the shape '{text if isinstance(text, str) else 'Python function'}' cannot be "
-                    f"integrated in closed form, which takes sums of products of {KINDS}; {way}"
-                )
-                raise ModelError(Problem(element, message))
-            shapes.append(found)
-    return LinkShapes(tuple(shapes), beam.length, bool(beam.rotary_inertia) or "torsion" in families)
+    for family, shape, text, rule in given:
+        found = _exact_shape(family, shape, text, rule)
+        if isinstance(shape, Given) and (found.formula is None or not is_integrable(found.formula)):
+            message = (
+                f"{family}: the shape '{text if isinstance(text, str) else 'Python function'}' cannot be "
+                f"integrated in closed form, which takes sums of products of {KINDS}; {way}"
+            )
+            raise ModelError(Problem(element, message))
+        shapes.append(found)
+    return LinkShapes(tuple(shapes), link.length, words.sections_turn)
 
 
 def _exact_shape(family: str, shape: Shape, text: object, rule: str | None) -> _OneShape:

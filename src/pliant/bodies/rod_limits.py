@@ -2,8 +2,8 @@
 
 An exact beam is followed from station to station. Positions are sums over the tangents there, and in space a turn
 between two of them is Magnus' series cut after order 4: both errors grow with the turn along the beam. The number of
-stations is part of the structure, and cannot follow a state; so the state is looked at, and the number is told that
-would do.
+stations is part of the structure, and cannot follow a state; so the state is looked at, and a warning names the number
+that would do.
 """
 
 from __future__ import annotations
@@ -15,35 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.bodies.build import rod_of
-from pliant.bodies.rod import Rod
-from pliant.bodies.rod_build import bare_terms
+from pliant.bodies.rod import Rod, bare_terms
 from pliant.model.description.beams import MOST_STATIONS
 
 if TYPE_CHECKING:
-    from pliant.dynamics import Dynamics
-    from pliant.mechanism import Member
+    from pliant.bodies.modal_body import ModalBody
+    from pliant.model.description.links import Link
     from pliant.model.description.robot import Robot
 
 Floats = NDArray[np.float64]
 
 COARSE = 0.01
-"""Error of the tip, of the length, or of a frequency of the clamped link, from which it is told."""
+"""Error of the tip, of the length, or of a frequency of the clamped link, from which there is a warning."""
 ENOUGH = 0.001
-"""The same with the number of stations that is told."""
-SMALL_TURN = 0.5
-"""Turn along a beam (rad) up to which any number of stations does."""
-
-
-def station_limits(arm: Dynamics, q: Floats, whens: list[str]) -> Iterator[str]:
-    """Exact beams whose stations are too few at that of some states (states, n) where they bend most."""
-    for member in arm.mechanism.members:
-        rod = member.body.large
-        if not isinstance(rod, Rod):
-            continue
-        turns = turns_along(rod, q[:, member.elastic])
-        k = int(np.argmax(turns))
-        if turns[k] > SMALL_TURN:
-            yield from _words(arm.robot, member, rod, q[k, member.elastic], float(turns[k]), whens[k])
+"""Error with the number of stations that is advised."""
 
 
 def turns_along(rod: Rod, q_e: Floats) -> Floats:
@@ -53,20 +38,24 @@ def turns_along(rod: Rod, q_e: Floats) -> Floats:
     return np.asarray(np.linalg.norm(between, axis=2).sum(axis=1))
 
 
-def _words(robot: Robot, member: Member, rod: Rod, q_e: Floats, turn: float, when: str) -> Iterator[str]:
-    segments = max(len(robot.link(member.name).beam.parts()), 1)  # type: ignore[union-attr]
+def station_words(robot: Robot, link: Link, body: ModalBody, q_e: Floats, turn: float, when: str) -> Iterator[str]:
+    """What to say about the stations of an exact beam in a state in which its sections turn by so much along it."""
+    rod = body.large
+    assert isinstance(rod, Rod)
+    assert link.beam is not None
+    segments = max(len(link.beam.parts()), 1)
     own = -(-len(rod.x) // segments)
     most = min(2 * own + 4, MOST_STATIONS)
-    known = _outcome(rod_of(robot, member.name, most), member.body.K_ee, q_e)
-    error = _difference(_outcome(rod, member.body.K_ee, q_e), known, robot.link(member.name).length)
+    known = _outcome(rod_of(robot, link.name, most), body.K_ee, q_e)
+    error = _difference(_outcome(rod, body.K_ee, q_e), known, link.length)
     if error < COARSE:
         return
     for enough in range(own + 1, most + 1):
-        found = _outcome(rod_of(robot, member.name, enough), member.body.K_ee, q_e)
-        if _difference(found, known, robot.link(member.name).length) < ENOUGH:
+        found = _outcome(rod_of(robot, link.name, enough), body.K_ee, q_e)
+        if _difference(found, known, link.length) < ENOUGH:
             break
     yield (
-        f"link '{member.name}' bends so far that its sections turn by {turn:.3g} rad along it{when}; followed at {own} "
+        f"link '{link.name}' bends so far that its sections turn by {turn:.3g} rad along it{when}; followed at {own} "
         f"stations{'' if segments == 1 else ' per segment'} its shape and its frequencies are {100 * error:.2g} % off: "
         f"write stations: {enough}"
     )
