@@ -22,9 +22,12 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
 from pliant.errors import show
-from pliant.joints import KINDS
+from pliant.joints import CLOSURES, KINDS
 from pliant.joints.kind import JointKind
 from pliant.joints.revolute import Revolute
+from pliant.joints.rows import ClosureKind, ClosureRow, in_plane
+from pliant.joints.universal import AXES as CROSS_AXES
+from pliant.joints.universal import SUFFIXES, Universal
 from pliant.model.element import Array, Element, Name, at, of_value, peek, refuse, sequence
 from pliant.model.placement import AXES, Placement, turn_about
 from pliant.model.units import (
@@ -44,13 +47,15 @@ from pliant.spatial.rotations import FactoredRotation
 
 if TYPE_CHECKING:
     JointType = str
+    ClosureType = str
 else:
-    JointType = Literal[(*KINDS, "universal")]
+    JointType = Literal[(*KINDS, Universal.name)]
+    ClosureType = Literal[tuple(CLOSURES)]
 AXIS_WORDS = (*AXES, *(f"-{axis}" for axis in AXES))
 KindClass = type[JointKind]
-CROSS = "universal"
-CROSS_COORDINATES, CROSS_KEYS = ("_1", "_2"), ("axes", "motor", "friction", "spring", "limits")
-"""Of a universal joint, which is read as two revolute ones."""
+CROSS = Universal.name
+CROSS_KEYS = (*Universal.keys, *Universal.acting)
+"""Keys of a universal joint, which is read as two revolute ones."""
 KEYS = ("axis", "axes", "motor", "friction", "spring", "limits", "mimic")
 """Keys that not every type of joint has; with those of their motion."""
 PARALLEL = 1e-6
@@ -93,7 +98,7 @@ Axis = Annotated[str | tuple[float, float, float], _AxisForms()]
 def coordinates_of(name: str, kind: str) -> tuple[str, ...]:
     """The names of the coordinates of a joint."""
     if kind == CROSS:
-        return tuple(f"{name}{part}" for part in CROSS_COORDINATES)
+        return tuple(f"{name}{part}" for part in SUFFIXES)
     # a kind that is not known is told elsewhere
     return KINDS.get(kind, Revolute).names(name)
 
@@ -177,25 +182,26 @@ class Mimic(Element):
         return ratio
 
 
-def _parameter(kinds: list[str], unit: str, meaning: str) -> Any:
-    field = Field(default=None, description=f"{meaning} ({', '.join(kinds)})")
-    return Annotated[float, Quantity(unit)] | None, field
-
-
 if TYPE_CHECKING:
 
     class _Parameters(Element):
         """Numbers of the motion of joints, as their kinds tell."""
+
+    class _LoopParameters(Element):
+        """Numbers of closures, as their kinds tell."""
 else:
-    _PARAMETERS = {name: told for kind in KINDS.values() for name, told in kind.parameters.items()}
-    _Parameters = create_model(
-        "_Parameters",
-        __base__=Element,
-        **{
-            name: _parameter([kind.name for kind in KINDS.values() if name in kind.parameters], *told)
-            for name, told in _PARAMETERS.items()
-        },
-    )
+
+    def _with_parameters(name: str, kinds: Mapping[str, type[ClosureKind]]) -> type[Element]:
+        """A description with the numbers that kinds need, each optional; ``kinds`` by the names that files write."""
+        fields: dict[str, Any] = {}
+        for key, (unit, meaning) in {k: told for kind in kinds.values() for k, told in kind.parameters.items()}.items():
+            having = ", ".join(word for word, kind in kinds.items() if key in kind.parameters)
+            field = Field(default=None, description=f"{meaning} ({having})")
+            fields[key] = (Annotated[float, Quantity(unit)] | None, field)
+        return create_model(name, __base__=Element, **fields)
+
+    _Parameters = _with_parameters("_Parameters", KINDS)
+    _LoopParameters = _with_parameters("_LoopParameters", CLOSURES)
 
 
 class Joint(_Parameters):
@@ -215,7 +221,7 @@ class Joint(_Parameters):
     type: JointType = Field(
         default="revolute",
         description="; ".join(f"{kind.name}: {kind.meaning}" for kind in KINDS.values())
-        + "; universal: turns about two axes",
+        + f"; {Universal.name}: {Universal.meaning}",
     )
     parent: str | None = Field(
         default=None, description="LINK.FRAME, LINK (its tip) or base; default: the tip of the previous link"
@@ -305,7 +311,7 @@ class Joint(_Parameters):
     @property
     def cross_axes(self) -> tuple[str | tuple[float, float, float], ...]:
         """The axes of a universal joint."""
-        return self.axes or ("x", "y")
+        return self.axes or CROSS_AXES
 
     @property
     def coordinates(self) -> tuple[str, ...]:
@@ -379,15 +385,26 @@ class _FrameForms:
 LoopFrame = Annotated[str | Anchor, _FrameForms()]
 
 
-class Loop(Element):
-    """A closure: two frames on two links that stay together."""
+class Loop(_LoopParameters):
+    """A closure: a joint between two frames on two links, which its type holds together."""
 
     name: Name = Field(description="name of the loop")
-    type: Literal["weld", "revolute", "spherical"] = Field(default="weld", description="weld, revolute or spherical")
+    type: ClosureType = Field(
+        default="weld",
+        description="what is held: " + "; ".join(f"{name}: {kind.holds}" for name, kind in CLOSURES.items()),
+    )
     frames: Annotated[
         tuple[LoopFrame, LoopFrame], BeforeValidator(sequence(2, of="frames, such as [left.tip, right.tip]"))
     ] = Field(description="the two frames: LINK.FRAME, LINK (its tip), base, or a mapping with a place beside one")
-    axis: Axis = Field(default="z", description="axis of a revolute closure, in the first frame")
+    axis: Axis = Field(
+        default="z",
+        description=f"axis in the first frame ({', '.join(k for k, kind in CLOSURES.items() if 'axis' in kind.keys)})",
+    )
+    axes: Annotated[tuple[Axis, Axis], BeforeValidator(sequence(2, of="axes, such as [x, y]"))] | None = Field(
+        default=None,
+        description="axes of a universal closure, the first in the first frame, the second in the second; "
+        "default: [x, y]",
+    )
     planar: Literal["xy", "yz", "zx"] | None = Field(
         default=None,
         description="plane (of the base frame) in which the loop moves: only its constraints are kept",
@@ -403,12 +420,47 @@ class Loop(Element):
         first, second = (end.frame if isinstance(end, Anchor) else end for end in self.frames)
         return first, second
 
+    @property
+    def kind(self) -> type[ClosureKind]:
+        """The kind of joint that closes it."""
+        return CLOSURES[self.type]
+
+    @property
+    def has_axis(self) -> bool:
+        """Whether it turns about an axis or slides along one."""
+        return "axis" in self.kind.keys
+
+    def rows(self) -> tuple[ClosureRow, ...]:
+        """What it holds, between frames whose z is the axis of a kind that has one."""
+        first, second = (axis_vector(axis).tolist() for axis in self.axes or CROSS_AXES)
+        return self.kind.rows([getattr(self, name) for name in self.kind.parameters], (first, second))
+
     @model_validator(mode="after")
-    def _axis_of_revolute(self) -> Self:
-        if self.type != "revolute" and "axis" in self.model_fields_set and self.planar is None:
-            refuse([at("axis", message=f"a {self.type} closure has no axis; leave it out")])
-        if self.type == "spherical" and self.align:
-            refuse([of_value("align", message="is true; a spherical closure leaves its frames free to turn")])
+    def _fits_type(self) -> Self:
+        kind, problems = self.kind, []
+        for key in ("axis", "axes", *_LoopParameters.model_fields):
+            if key in kind.keys or key not in self.model_fields_set or getattr(self, key) is None:
+                continue
+            # what a plane leaves out needs no axis, and may have one
+            if key != "axis" or self.planar is None:
+                problems.append(at(key, message=f"a {self.type} closure has no {key}; leave it out"))
+        for name, (_, meaning) in kind.parameters.items():
+            if not getattr(self, name):
+                problems.append(at(message=f"a {self.type} closure needs {name}: {meaning}"))
+            elif name in kind.positive and getattr(self, name) < 0:
+                problems.append(of_value(name, message=f"is {show(getattr(self, name))}; it must be positive"))
+        if self.axes is not None and np.linalg.norm(np.cross(*map(axis_vector, self.axes))) < PARALLEL:
+            problems.append(of_value("axes", message="are parallel; the axes of a universal joint must differ"))
+        refuse(problems)
+        rows = self.rows()
+        if self.align and all(row.is_length and row.in_base for row in rows):
+            refuse([of_value("align", message=f"is true; a {self.type} closure leaves its frames free to turn")])
+        if self.planar is not None and in_plane(rows, 0) is None:
+            message = (
+                f"a {self.type} closure holds directions that move with its first frame; leave planar out: what the "
+                "plane holds already is found by itself"
+            )
+            refuse([at("planar", message=message)])
         return self
 
     def axis_vector(self) -> Array:

@@ -18,6 +18,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pliant.errors import ModelError, did_you_mean, show
 from pliant.files import write_file
+from pliant.joints.universal import Universal
 from pliant.model.assembly import Assembly, PoseOfJoints
 from pliant.model.discretisation import Damping
 from pliant.model.element import Acceleration3, Element, Frozen, FrozenDict, Name, Text, Title, at, refuse, within
@@ -132,7 +133,7 @@ class Robot(Element):
         """Links on universal joints become two, so that every joint turns about one axis."""
         from pliant.model.crosses import split_cross
 
-        if any(link.joint.type == "universal" for link in self.links):
+        if any(link.joint.type == Universal.name for link in self.links):
             self._now([part for link in self.links for part in split_cross(link)], "universal joints are taken apart")
 
     def _now(self, links: list[Link], why: str) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pliant.algorithm import Traced, views
 from pliant.formulations.loops.algorithms import Closing, ClosingAcceleration
 from pliant.formulations.loops.assembly import Assembled, assemble
-from pliant.formulations.loops.closure import Closure, ClosureRow, close
+from pliant.formulations.loops.closure import close
 from pliant.formulations.loops.cuts import move_frames
 from pliant.formulations.loops.errors import AssemblyError
 from pliant.formulations.loops.forms import kkt_solve
@@ -123,12 +123,8 @@ class Constraints:
 
     @cached_property
     def is_length(self) -> tuple[bool, ...]:
-        """Whether each row is a shift, in metres, or a turn."""
-
-        def is_length(c: Closure, row: ClosureRow) -> bool:
-            return row.kind == "shift" or (row.kind == "tie" and self.tree.links[c.first].kind.joint.slides())
-
-        return tuple(is_length(c, row) for c in self.closures for row in c.rows)
+        """Whether each row is in metres, or an angle."""
+        return tuple(row.is_length for c in self.closures for row in c.rows)
 
     @cached_property
     def row_scale(self) -> Floats:
@@ -262,7 +258,7 @@ class Constraints:
         start = 0
         for closure in self.closures:
             part = gaps[start : start + len(closure.rows)]
-            shift = np.array([row.kind == "shift" for row in closure.rows])
+            shift = np.array([row.is_length for row in closure.rows])
             angle = 2 * np.arctan(np.linalg.norm(part[~shift]) / 2)
             out[closure.name] = (float(np.linalg.norm(part[shift])), float(angle))
             start += len(closure.rows)

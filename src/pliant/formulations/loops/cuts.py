@@ -285,7 +285,7 @@ def _can_solve(
     near = along(links, path)
     kinds = [row.kind for row in closure.rows]
     held = {kind: held_axes(closure, kind, R_S) for kind in ("shift", "turn")}
-    if "tilt" in kinds or any(len(held[kind]) != kinds.count(kind) for kind in held):  # type: ignore[arg-type]
+    if not set(kinds) <= set(held) or any(len(held[kind]) != kinds.count(kind) for kind in held):  # type: ignore[arg-type]
         return False
     turned = all(3 + k in tips or turning_joint(near.turns, k) is not None for k in held["turn"])
     swung = {i for k in held["shift"] for i, j in (AFTER[k], AFTER[k][::-1]) if not vanishes(near.lever[j])}

@@ -43,7 +43,7 @@ def require_planes(arm: OpenTree, size: float) -> None:
         J = [arm.jacobian(end, q)[:, joints] if end else np.zeros((6, len(joints))) for end in ends]
         turns = [(k, j[3:, k]) for j in J for k in range(len(joints)) if np.abs(j[3:, k]).max() > ALONG]
         axis = np.asarray((arm.pose(ends[0], q).rotation if ends[0] else np.eye(3)) @ loop.axis)
-        if loop.kind == "revolute" and np.abs(axis[inside]).max() > ALONG:
+        if loop.has_axis and np.abs(axis[inside]).max() > ALONG:
             _refuse(arm, loop, f"its pin turns about {_direction(axis)}", axis)
         for k, w in turns:
             if np.abs(w[inside]).max() > ALONG * np.linalg.norm(w):
@@ -66,7 +66,7 @@ def _direction(axis: Floats) -> str:
 
 def _refuse(arm: OpenTree, loop: LoopEnds, why: str, pin: Floats) -> None:
     k = int(np.argmax(np.abs(pin)))
-    fitting = loop.kind == "revolute" and 1.0 - abs(pin[k]) < ALONG**2 and PLANES[k] != loop.planar
+    fitting = loop.has_axis and 1.0 - abs(pin[k]) < ALONG**2 and PLANES[k] != loop.planar
     remedy = (
         f"write planar: {PLANES[k]}, or leave it out"
         if fitting
