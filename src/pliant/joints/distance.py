@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pliant.joints.rows import ClosureKind, ClosureRow, Reach
+from pliant.joints.rows import ClosureKind, ClosureRow, ReachRow
 
 
 class Distance(ClosureKind):
@@ -18,4 +18,4 @@ class Distance(ClosureKind):
 
     @classmethod
     def rows(cls, parameters: Sequence[float], axes: tuple[Sequence[float], Sequence[float]]) -> tuple[ClosureRow, ...]:
-        return (Reach(parameters[0]),)
+        return (ReachRow(parameters[0]),)

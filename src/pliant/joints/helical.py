@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import tau
 
 from pliant.joints.kind import NOT_MOVED, JointCoordinate, JointKind, JointPlace, JointSymbol, SeatMotion, along_axis
-from pliant.joints.rows import SLIDES, TILTS, ClosureRow, Thread
+from pliant.joints.rows import SLIDES, TILTS, ClosureRow, ThreadRow
 from pliant.spatial.rotations import AxisTurn
 from pliant.spatial.scalars import Scalar, cos, sin
 from pliant.spatial.vectors import Vector
@@ -28,7 +28,7 @@ class Helical(JointKind):
 
     @classmethod
     def rows(cls, parameters: Sequence[float], axes: tuple[Sequence[float], Sequence[float]]) -> tuple[ClosureRow, ...]:
-        return (*SLIDES, *TILTS, Thread(parameters[0] / tau))
+        return (*SLIDES, *TILTS, ThreadRow(parameters[0] / tau))
 
     def place(self, q: Vector, angle: Scalar, parameters: Sequence[Scalar]) -> JointPlace:
         turned = self.sign * q[0] + angle

@@ -17,7 +17,7 @@ from pliant.joints.kind import (
     along_axis,
     unit,
 )
-from pliant.joints.rows import TILTS, ClosureRow, Slide
+from pliant.joints.rows import TILTS, ClosureRow, SlideRow
 from pliant.spatial.rotations import AxisTurn
 from pliant.spatial.scalars import Scalar, cos, sin
 from pliant.spatial.vectors import Vector
@@ -50,7 +50,7 @@ class Planar(JointKind):
 
     @classmethod
     def rows(cls, parameters: Sequence[float], axes: tuple[Sequence[float], Sequence[float]]) -> tuple[ClosureRow, ...]:
-        return (Slide(2), *TILTS)
+        return (SlideRow(2), *TILTS)
 
     @classmethod
     def elementary(cls, parameters: Sequence[float]) -> list[Elementary]:

@@ -2,9 +2,9 @@
 
 A loop is closed between a first frame A and a second one B. A row is a function of where they are that must stay zero;
 its rate is ``f . u + m . w`` for the velocity u and the angular velocity w of A relative to B, and its multiplier x is
-a force ``x f`` and a moment ``x m`` on A, with their opposites on B. Rows in base axes (``Shift``, ``Turn``, ``Reach``)
-act at the origin of each frame. All others are seen from A: d leads from B to A in the axes of A, u is its rate seen
-there, and the force acts at the origin of B, so that A also feels the moment ``f x d``.
+a force ``x f`` and a moment ``x m`` on A, with their opposites on B. Rows in base axes (shifts, turns, a distance) act
+at the origin of each frame. All others are seen from A: d leads from B to A in the axes of A, u is its rate seen there,
+and the force acts at the origin of B, so that A also feels the moment ``f x d``.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class MovingFrame(Protocol):
     def w(self) -> Vector: ...
 
 
-class Seen(NamedTuple):
+class FramesSeen(NamedTuple):
     """Two frames seen from the first one, in its axes.
 
     R    of the second frame
@@ -73,10 +73,10 @@ def axes_seen(a: MovingFrame, b: MovingFrame) -> Matrix:
     return product(transpose(a.R), b.R)
 
 
-def seen(a: MovingFrame, b: MovingFrame) -> Seen:
+def seen(a: MovingFrame, b: MovingFrame) -> FramesSeen:
     """Where two frames are and how they move, seen from the first one."""
     d, w_A = transpose_times(a.R, subtract(a.p, b.p)), transpose_times(a.R, a.w)
-    return Seen(
+    return FramesSeen(
         R=axes_seen(a, b),
         d=d,
         u=subtract(transpose_times(a.R, subtract(a.v, b.v)), cross(w_A, d)),
@@ -111,7 +111,7 @@ class ClosureRow(ABC):
     def direction(self, a: MovingFrame, b: MovingFrame) -> Pull:
         """f and m: force and moment on the first frame for a unit multiplier."""
 
-    def change(self, a: MovingFrame, b: MovingFrame, at: Seen) -> Scalar:
+    def change(self, a: MovingFrame, b: MovingFrame, at: FramesSeen) -> Scalar:
         """f' . velocity + m' . angular velocity, where f and m change in the axes in which they are given."""
         return 0.0
 
@@ -135,7 +135,7 @@ class ClosureRow(ABC):
         at = seen(a, b)
         return dot(f, at.u) + dot(m, at.w)
 
-    def bias(self, a: MovingFrame, b: MovingFrame, at: Seen) -> Scalar:
+    def bias(self, a: MovingFrame, b: MovingFrame, at: FramesSeen) -> Scalar:
         """Acceleration along the row where both frames have none."""
         if self.in_base:
             return self.change(a, b, at)
@@ -152,7 +152,7 @@ def unit3(k: int) -> Vector:
 
 
 @dataclass(frozen=True, slots=True)
-class Shift(ClosureRow):
+class ShiftRow(ClosureRow):
     """The origins do not part along an axis of the base."""
 
     kind = "shift"
@@ -171,7 +171,7 @@ class Shift(ClosureRow):
 
 
 @dataclass(frozen=True, slots=True)
-class Turn(ClosureRow):
+class TurnRow(ClosureRow):
     """The frames do not turn against each other about an axis of the base; all three of them make the axes equal."""
 
     kind = "turn"
@@ -193,7 +193,7 @@ class Turn(ClosureRow):
 
 
 @dataclass(frozen=True, slots=True)
-class Reach(ClosureRow):
+class ReachRow(ClosureRow):
     """The origins stay at a distance: a massless rod between two balls. Its multiplier pushes them apart."""
 
     kind = "reach"
@@ -212,7 +212,7 @@ class Reach(ClosureRow):
         p = subtract(a.p, b.p)
         return scale(1.0 / sqrt(dot(p, p)), p), list(ZERO3)
 
-    def change(self, a: MovingFrame, b: MovingFrame, at: Seen) -> Scalar:
+    def change(self, a: MovingFrame, b: MovingFrame, at: FramesSeen) -> Scalar:
         p, v = subtract(a.p, b.p), subtract(a.v, b.v)
         square = dot(p, p)
         along = dot(p, v)
@@ -220,7 +220,7 @@ class Reach(ClosureRow):
 
 
 @dataclass(frozen=True, slots=True)
-class Tilt(ClosureRow):
+class TiltRow(ClosureRow):
     """The axes z of both frames do not tilt against each other about an axis, x or y, of the first one."""
 
     kind = "tilt"
@@ -240,7 +240,7 @@ class Tilt(ClosureRow):
 
 
 @dataclass(frozen=True, slots=True)
-class Slide(ClosureRow):
+class SlideRow(ClosureRow):
     """The origins do not part along an axis of the first frame."""
 
     kind = "slide"
@@ -259,7 +259,7 @@ class Slide(ClosureRow):
 
 
 @dataclass(frozen=True, slots=True)
-class Thread(ClosureRow):
+class ThreadRow(ClosureRow):
     """Frames that turn against each other about z move along it by ``lead`` metres per radian.
 
     The position tells how often they have turned: the gap is that of the angle, as a way along the axis.
@@ -288,7 +288,7 @@ class Thread(ClosureRow):
 
 
 @dataclass(frozen=True, slots=True)
-class Cross(ClosureRow):
+class CrossRow(ClosureRow):
     """An axis of the first frame and one of the second keep their angle: the two axes of a cross.
 
     Its multiplier is a moment about the normal of both.
@@ -314,7 +314,7 @@ class Cross(ClosureRow):
     def direction(self, a: MovingFrame, b: MovingFrame) -> Pull:
         return list(ZERO3), scale(1.0 / self._size, cross(self.first, self._carried(a, b)))
 
-    def change(self, a: MovingFrame, b: MovingFrame, at: Seen) -> Scalar:
+    def change(self, a: MovingFrame, b: MovingFrame, at: FramesSeen) -> Scalar:
         # the second axis turns by -w for an observer on the first frame
         rate = scale(-1.0 / self._size, cross(at.w, self._carried(a, b)))
         return dot(cross(self.first, rate), at.w)
@@ -324,10 +324,10 @@ class Cross(ClosureRow):
         return transpose_times(a.R, times(b.R, list(self.second)))
 
 
-SHIFTS = tuple(Shift(k) for k in range(3))
-TURNS = tuple(Turn(k) for k in range(3))
-TILTS = (Tilt(0), Tilt(1))
-SLIDES = (Slide(0), Slide(1))
+SHIFTS = tuple(ShiftRow(k) for k in range(3))
+TURNS = tuple(TurnRow(k) for k in range(3))
+TILTS = (TiltRow(0), TiltRow(1))
+SLIDES = (SlideRow(0), SlideRow(1))
 """Across the axis z of the first frame."""
 
 
@@ -362,5 +362,5 @@ def in_plane(rows: Sequence[ClosureRow], normal: int) -> tuple[ClosureRow, ...] 
     """Those rows that a motion normal to a base axis may break; None: their directions are not told in base axes."""
     if any(not row.in_base and row.kind != "tilt" for row in rows):
         return None
-    lost = {*(Shift(k) for k in range(3) if k == normal), *(Turn(k) for k in range(3) if k != normal), *TILTS}
+    lost = {*(ShiftRow(k) for k in range(3) if k == normal), *(TurnRow(k) for k in range(3) if k != normal), *TILTS}
     return tuple(row for row in rows if row not in lost)

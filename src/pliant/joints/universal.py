@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pliant.joints.rows import SHIFTS, ClosureKind, ClosureRow, Cross
+from pliant.joints.rows import SHIFTS, ClosureKind, ClosureRow, CrossRow
 
 SUFFIXES = ("_1", "_2")
 """What the names of its two turns add to its own."""
@@ -31,4 +31,4 @@ class Universal(ClosureKind):
     @classmethod
     def rows(cls, parameters: Sequence[float], axes: tuple[Sequence[float], Sequence[float]]) -> tuple[ClosureRow, ...]:
         first, second = ((float(x), float(y), float(z)) for x, y, z in axes)
-        return (*SHIFTS, Cross(first, second))
+        return (*SHIFTS, CrossRow(first, second))

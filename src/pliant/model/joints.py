@@ -248,7 +248,7 @@ class Joint(_Parameters):
         if isinstance(info.context, dict):
             name = peek(data, "type")
             kind = KINDS.get(name) if isinstance(name, str) else None
-            info.context["prismatic"] = kind is not None and kind.slides()
+            info.context["slides"] = kind is not None and kind.slides()
         joint: Self = handler(data)
         return joint
 
