@@ -29,6 +29,7 @@ from pliant.joints.rows import ClosureKind, ClosureRow, in_plane
 from pliant.joints.universal import AXES as CROSS_AXES
 from pliant.joints.universal import SUFFIXES, Universal
 from pliant.model.element import Array, Element, Name, at, of_value, peek, refuse, sequence
+from pliant.model.gears import Gear
 from pliant.model.placement import AXES, Placement, turn_about
 from pliant.model.units import (
     Coordinate,
@@ -61,6 +62,7 @@ KEYS = ("axis", "axes", "motor", "friction", "spring", "limits", "mimic")
 PARALLEL = 1e-6
 """Sine of the angle between two axes below which they are one."""
 DEFAULT_SMOOTHING = 1e-3
+RACK = "a rack follows its pinion by a ratio, the pitch radius"
 
 
 class _AxisForms:
@@ -168,11 +170,15 @@ class Limits(Element):
 
 
 class Mimic(Element):
-    """A joint tied to another one: ``q = ratio q_leader + offset``, in the SI units of both joints."""
+    """A joint tied to another one: ``q = ratio q_leader + offset``, in the SI units of both joints.
+
+    The ratio may be that of a pair of gear wheels.
+    """
 
     joint: str = Field(description="name of the joint that this one follows")
     ratio: Number = Field(default=1.0, description="motion of this joint over that of the other (m/rad and the like)")
     offset: Coordinate = Field(default=0.0, description="coordinate of this joint where that of the other is zero")
+    gear: Gear | None = Field(default=None, description="the pair of gear wheels that gives the ratio")
 
     @field_validator("ratio")
     @classmethod
@@ -180,6 +186,15 @@ class Mimic(Element):
         if ratio == 0:
             raise PydanticCustomError("value", "is 0; a joint that does not follow is a fixed one")
         return ratio
+
+    @model_validator(mode="after")
+    def _ratio_of_gear(self) -> Self:
+        if self.gear is not None:
+            if "ratio" in self.model_fields_set and not math.isclose(self.ratio, self.gear.ratio):
+                message = f"is {show(self.ratio)}; the gear {self.gear} makes it {self.gear.ratio:g}: leave it out"
+                refuse([of_value("ratio", message=message)])
+            self.__dict__["ratio"] = self.gear.ratio
+        return self
 
 
 if TYPE_CHECKING:
@@ -277,6 +292,8 @@ class Joint(_Parameters):
                 problems.append(at(message=f"a {self.type} joint needs {name}: {meaning}"))
         if self.mimic is not None and self.actuated and "actuated" in self.model_fields_set:
             problems.append(of_value("actuated", message="is true; a joint that follows another has no drive"))
+        if self.mimic is not None and self.mimic.gear is not None and kind is not None and kind.slides():
+            problems.append(at("mimic", "gear", message=f"a {self.type} joint has no wheel; {RACK}"))
         refuse(problems)
         passive = self.mimic is not None if kind is not None and kind.is_driven() else True
         if passive and (kind is not None or "actuated" not in self.model_fields_set):

@@ -22,7 +22,7 @@ from pliant.joints.universal import Universal
 from pliant.model.assembly import Assembly, PoseOfJoints
 from pliant.model.discretisation import Damping
 from pliant.model.element import Acceleration3, Element, Frozen, FrozenDict, Name, Text, Title, at, refuse, within
-from pliant.model.joints import Anchor, Joint, Loop
+from pliant.model.joints import Anchor, Joint, Loop, Mimic
 from pliant.model.links import Link
 from pliant.model.materials import Material
 from pliant.model.notebook import html_page
@@ -208,8 +208,12 @@ class Robot(Element):
     @property
     def ties(self) -> dict[str, Tie]:
         """Joints that follow others: name of the coordinate -> leader, ratio and offset."""
-        mimics = {str(link.joint.name): link.joint.mimic for link in self.links if link.joint.mimic is not None}
-        return resolve_ties(mimics)
+        return resolve_ties(self.mimics)
+
+    @property
+    def mimics(self) -> dict[str, Mimic]:
+        """Name of each joint that follows another -> how it does."""
+        return {str(link.joint.name): link.joint.mimic for link in self.links if link.joint.mimic is not None}
 
     def parent_of(self, name: str) -> tuple[str, str]:
         """The link (or ``base``) and the frame that carry a link."""
