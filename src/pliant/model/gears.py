@@ -1,8 +1,7 @@
 """Gear pairs: the ratio of two meshing wheels by teeth or radii, and the force between their teeth.
 
-A gear is a way to write how a joint follows another (``mimic``). The wheel of the joint that follows is the first of the
-pair. Both joints turn on the same link. Wheels that mesh outside turn in opposite senses, a ring gear and what runs in it
-in the same.
+A gear is a way to write how a joint follows another (``mimic``); the wheel of the joint that follows comes first. Both
+joints turn on the same link. Wheels that mesh outside turn in opposite senses, a ring and what runs in it in the same.
 """
 
 from __future__ import annotations
