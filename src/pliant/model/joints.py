@@ -54,6 +54,7 @@ else:
     ClosureType = Literal[tuple(CLOSURES)]
 AXIS_WORDS = (*AXES, *(f"-{axis}" for axis in AXES))
 KindClass = type[JointKind]
+ClosingKind = type[ClosureKind]
 CROSS = Universal.name
 CROSS_KEYS = (*Universal.keys, *Universal.acting)
 """Keys of a universal joint, which is read as two revolute ones."""
@@ -113,6 +114,14 @@ def axis_vector(axis: str | tuple[float, float, float]) -> Array:
     # scaled first, so that tiny and huge vectors keep their direction
     scaled = np.array(axis, dtype=float) / max(abs(entry) for entry in axis)
     return scaled / math.sqrt(scaled @ scaled)
+
+
+def _parallel(axes: tuple[str | tuple[float, float, float], ...]) -> list[InitErrorDetails]:
+    """What is wrong with the two axes of a cross."""
+    first, second = (axis_vector(axis) for axis in axes)
+    if np.linalg.norm(np.cross(first, second)) < PARALLEL:
+        return [of_value("axes", message="are parallel; the axes of a universal joint must differ")]
+    return []
 
 
 class Motor(Element):
@@ -280,7 +289,7 @@ class Joint(_Parameters):
         undriven = kind.undriven if kind is not None else ""
         problems = [at(key, message=f"a {self.type} joint {self._lacks(key, undriven)}") for key in given]
         if kind is None:
-            problems += self._cross_problems()
+            problems += _parallel(self.cross_axes)
         elif not kind.is_driven() and self.actuated and "actuated" in self.model_fields_set:
             problems.append(
                 of_value("actuated", message=f"is true; a {self.type} joint cannot be actuated; {undriven}")
@@ -305,12 +314,6 @@ class Joint(_Parameters):
         if key == "axes" and KINDS[self.type].has_axis():
             return "has one axis; write axis"
         return f"has no {key}; {undriven if key == 'motor' and undriven else 'leave it out'}"
-
-    def _cross_problems(self) -> list[InitErrorDetails]:
-        first, second = (axis_vector(axis) for axis in self.cross_axes)
-        if np.linalg.norm(np.cross(first, second)) < PARALLEL:
-            return [of_value("axes", message="are parallel; the axes of a universal joint must differ")]
-        return []
 
     def _ball_problems(self) -> list[InitErrorDetails]:
         """What has no one direction to act along."""
@@ -438,7 +441,7 @@ class Loop(_LoopParameters):
         return first, second
 
     @property
-    def kind(self) -> type[ClosureKind]:
+    def kind(self) -> ClosingKind:
         """The kind of joint that closes it."""
         return CLOSURES[self.type]
 
@@ -466,8 +469,7 @@ class Loop(_LoopParameters):
                 problems.append(at(message=f"a {self.type} closure needs {name}: {meaning}"))
             elif name in kind.positive and getattr(self, name) < 0:
                 problems.append(of_value(name, message=f"is {show(getattr(self, name))}; it must be positive"))
-        if self.axes is not None and np.linalg.norm(np.cross(*map(axis_vector, self.axes))) < PARALLEL:
-            problems.append(of_value("axes", message="are parallel; the axes of a universal joint must differ"))
+        problems += _parallel(self.axes or CROSS_AXES)
         refuse(problems)
         rows = self.rows()
         if self.align and all(row.is_length and row.in_base for row in rows):

@@ -31,7 +31,7 @@ from pliant.formulations.loops.cuts import (
 from pliant.formulations.loops.elimination import Relation, Unknown, vanishes
 from pliant.formulations.loops.sparse_articulated import SparseArticulated
 from pliant.joints.kind import is_still
-from pliant.joints.rows import ClosureRow, seen
+from pliant.joints.rows import ClosureRow, ShiftRow, TurnRow, seen
 from pliant.spatial.rotations import FactoredRotation, as_turn
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import (
@@ -216,6 +216,8 @@ class _Elimination(SparseArticulated):
         closure = self.closures[solved.closure]
         sign = -1.0 if solved.near == closure.first else 1.0
         for row in closure.rows:
+            # a cut solves no others
+            assert isinstance(row, ShiftRow | TurnRow)
             parts[row.kind][row.axis] = sign * self._restoring(closure, row)
         R = transpose(R_S)
         return times(R, parts["shift"]), times(R, parts["turn"])

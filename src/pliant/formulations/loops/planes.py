@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.formulations.loops.closure import AXES, normal_of
+from pliant.formulations.loops.closure import normal_of
 from pliant.formulations.loops.errors import PlaneError
+from pliant.joints.rows import AXES
 from pliant.mechanism import BASE, LoopEnds
 
 if TYPE_CHECKING:
