@@ -13,7 +13,7 @@ import typer
 from typer.testing import CliRunner
 
 import pliant
-from pliant.model import importers
+from pliant.model.readers import importers
 
 HERE = Path(__file__).parent
 

@@ -11,13 +11,13 @@ import numpy as np
 
 from pliant.analysis.along import stress_known
 from pliant.joints.kind import EFFORTS
-from pliant.model.gears import tooth_force
+from pliant.model.description.gears import tooth_force
 from pliant.results.quantities import Quantities
 from pliant.results.samples import Floats, RunInfo
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
-    from pliant.model.robot import Robot
+    from pliant.model.description.robot import Robot
     from pliant.results.result import Result
 
 FRAME_PARTS = {
