@@ -4,46 +4,18 @@ import numpy as np
 import pytest
 
 import pliant
+from closed_robots import four_bar
+from closure_rings import BEAM, BODY, DESCRIBED, LENGTH, joint, ring, rotation_vector
 from pliant import Dynamics, Loop, ModelError, Robot
 from pliant.joints import CLOSURES, KINDS
 
-PITCH, LENGTH = 0.4, 0.5
-AXIS = (0.3, 1.0, -0.5)
 ROUNDING = 1e-10
 """Relative to the largest number: constrained and free bodies take different ways to the same accelerations."""
 CLOSED = 1e-12
 
-DESCRIBED = {
-    "weld": {},
-    "revolute": {"axis": AXIS},
-    "prismatic": {"axis": AXIS},
-    "helical": {"axis": AXIS, "pitch": PITCH},
-    "cylindrical": {"axis": AXIS},
-    "spherical": {},
-    "universal": {"axes": [(1.0, 0.2, 0.0), (0.4, 0.0, 1.0)]},
-    "planar": {},
-    "distance": {"length": LENGTH},
-}
-BEAM = {
-    "length": 0.7,
-    "properties": {"mass_per_length": 1.3, "EIy": 40.0, "EIz": 60.0, "GJ": 30.0, "rhoIy": 0.004, "rhoIz": 0.007},
-    "modes": {"shape": "clamped-free", "bend_y": 1, "bend_z": 1, "torsion": 1},
-}
-BODY = {"mass": 1.3, "com": [0.1, -0.2, 0.05], "inertia": [0.05, 0.06, 0.055], "length": 0.4}
-
 
 def test_every_kind_is_tried():
     assert set(DESCRIBED) == set(CLOSURES)
-
-
-def joint(kind):
-    """The joints of a tree that do what the closure does: (link without a body or None, joint of the link)."""
-    if kind == "distance":
-        # a massless rod that a cross holds, and a ball at its end
-        rod = {"name": "rod", "joint": {"name": "rod", "type": "universal", "axes": ["y", "z"], "parent": "arm.tip"}}
-        far = {"position": [LENGTH, 0, 0]}
-        return [rod], {"name": "k", "type": "spherical", "parent": "rod.root", "placement": far}
-    return [], {"name": "k", "type": "fixed" if kind == "weld" else kind, **DESCRIBED[kind], "parent": "arm.tip"}
 
 
 def pair(kind):
@@ -55,11 +27,6 @@ def pair(kind):
     loop = {"name": "k", "type": kind, "frames": ["arm.tip", "hand.root"], **DESCRIBED[kind]}
     closed = {"name": "closed", "links": [arm, hand], "loops": [loop]}
     return tuple(Dynamics(Robot.model_validate(each), compile="never") for each in (tree, closed))
-
-
-def rotation_vector(R):
-    angle = np.arccos(np.clip((np.trace(R) - 1) / 2, -1, 1))
-    return np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) * angle / (2 * np.sin(angle))
 
 
 def same_state(tree, closed, seed=0):
@@ -140,41 +107,6 @@ def test_an_open_loop_is_closed_again(robots):
     assert np.abs(closed.closure_rate(near, rates)).max() < 1e-10
 
 
-def ring(kind, *, cut):
-    """A rod and a hand between two balls on the base; the joint between them, or the far ball, closes the loop."""
-    arm = {"name": "arm", "joint": {"name": "arm", "type": "spherical"}, "beam": BEAM}
-    others, own = joint(kind)
-    tree = Robot.model_validate(
-        {"name": "tree", "links": [arm, *others, {"name": "hand", "joint": own, "rigid": BODY}]}
-    )
-    start = Dynamics(tree, compile="never")
-    rng = np.random.default_rng(4)
-    q = 0.3 * rng.standard_normal(start.size)
-    q[3:6] = 0.0
-    pose, at = start.pose("hand.root", q), start.pose("hand.tip", q)
-    pose_of = dict(zip(start.names, q.tolist(), strict=True))
-    arm_pose = {name: pose_of[name] for name in start.names[:3]}
-    if cut == "ball":
-        loop = {
-            "name": "ball",
-            "type": "spherical",
-            "frames": ["hand.tip", {"frame": "base", "position": list(at.position)}],
-        }
-        joints = {name: pose_of[name] for name in start.robot.joint_coordinates}
-        return Robot.model_validate({**_plain(tree), "loops": [loop], "pose": joints})
-    # the hand hangs on the ball by its tip
-    held = {"position": [-BODY["length"], 0, 0]}
-    ball = {"name": "ball", "type": "spherical", "parent": "base", "placement": {"position": list(at.position)}}
-    hand = {"name": "hand", "joint": {**ball, "child_placement": held}, "rigid": BODY}
-    theta = dict(zip(("ball.rx", "ball.ry", "ball.rz"), rotation_vector(pose.rotation).tolist(), strict=True))
-    loop = {"name": "k", "type": kind, "frames": ["arm.tip", "hand.root"], **DESCRIBED[kind]}
-    return Robot.model_validate({"name": "ring", "links": [arm, hand], "loops": [loop], "pose": {**arm_pose, **theta}})
-
-
-def _plain(robot):
-    return robot.model_dump(exclude_unset=True)
-
-
 FREE_ENOUGH = [kind for kind in DESCRIBED if kind != "weld"]
 
 
@@ -205,6 +137,37 @@ def test_a_run_keeps_its_energy_and_its_loop(kind):
     run = pliant.run_study(study)
     assert run["loops.gap"].max() < 1e-9
     assert np.abs(run["energy.balance"]).max() <= 1e-7 * np.abs(run["energy.kinetic"]).max()
+
+
+@pytest.mark.parametrize("kind", ["prismatic", "helical", "cylindrical", "universal", "planar", "distance"])
+def test_derivatives_of_accelerations(kind):
+    """Tangents of the compiled closure against differences of it along the loop."""
+    arm = Dynamics(ring(kind, cut="kind"), compile="never")
+    q, v = arm.project(arm.assemble(), np.random.default_rng(6).standard_normal(arm.size))
+    found = arm.derivatives(q, v)
+    h, u = 1e-6, np.random.default_rng(7).standard_normal(arm.size)
+    step = lambda s: arm.forward(q, v + s * u)  # noqa: E731
+    expected = (step(h) - step(-h)) / (2 * h)
+    np.testing.assert_allclose(found.v @ u, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+    # along the loop, where the multipliers stay those of the closure
+    t = arm.project(q, u)[1]
+    moved = [arm.forward(q + s * t, v) for s in (h, -h)]
+    expected = (moved[0] - moved[1]) / (2 * h)
+    np.testing.assert_allclose(found.q @ t, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("kind", ["prismatic", "distance"])
+def test_it_is_drawn(kind, tmp_path):
+    from pliant.pictures.drawing import draw_robot
+
+    draw_robot(ring(kind, cut="kind"), tmp_path / "ring.svg")
+    assert (tmp_path / "ring.svg").stat().st_size > 1000
+
+
+def test_the_lumped_model_says_what_it_has_no_rows_for():
+    rod = {"type": "distance", "length": 0.05, "planar": None}
+    with pytest.raises(ModelError, match="the lumped model has no rows for a distance closure; close the loop at"):
+        pliant.LumpedModel(four_bar(loop=rod, bend_y=True))
 
 
 # ---------------------------------------------------------------- words
