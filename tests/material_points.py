@@ -329,6 +329,9 @@ class MaterialPoints:
             elif joint.type == "helical":
                 p = p + R @ joint.axis_vector() * c[0] * joint.pitch / (2 * np.pi)
                 R = R @ turn(joint.axis_vector(), c[0])
+            elif joint.type == "cylindrical":
+                p = p + R @ joint.axis_vector() * c[0]
+                R = R @ turn(joint.axis_vector(), c[1])
             elif joint.type == "planar":
                 p = p + R[:, 0] * c[0] + R[:, 1] * c[1]
                 R = R @ turn(np.array([0.0, 0.0, 1.0]), c[2])

@@ -139,7 +139,7 @@ class Oracle(MaterialPoints):
         for part in self.parts:
             joint, (R, p) = part.joint, poses[part.name]
             lever = joint.child_placement.vector()
-            if joint.type in ("revolute", "helical"):
+            if joint.type in ("revolute", "helical", "cylindrical"):
                 lever = lever - joint.axis_vector() * (joint.axis_vector() @ lever)
             elif joint.type not in ("free", "spherical", "planar"):
                 lever = np.zeros(3)

@@ -58,6 +58,13 @@ def asks_for_beam(text: str) -> bool:
     return any(isinstance(node, ast.Attribute) and node.attr == "beam" for node in ast.walk(ast.parse(text)))
 
 
+def naming(texts: dict[str, str], *words: str) -> str:
+    """Modules in which a kind is written or named: what a new one of it would touch."""
+    pattern = re.compile("|".join(re.escape(word) for word in words))
+    found = sorted(name for name, text in texts.items() if pattern.search(text))
+    return f"{len(found)}: {', '.join(found)}"
+
+
 def docstrings(texts: dict[str, str]) -> list[str]:
     """The first lines of all docstrings."""
     out = []
@@ -93,6 +100,9 @@ def rows() -> list[tuple[str, str]]:
             "imports of other rooms in engine/",
             str(sum(len(re.findall(foreign, text, re.MULTILINE)) for text in engine)),
         ),
+        ("modules that know a joint, cylindrical", naming(texts, '"cylindrical"', "import Cylindrical")),
+        ("modules that know a closure, distance", naming(texts, '"distance"', "import Distance")),
+        ("modules that know an importer, dh", naming(texts, "expand_dh")),
         ("names of modules that stand twice", str(len([name for name in twice if name != "__init__.py"]))),
         ("docstrings that need their neighbour", str(sum(line.startswith(NEIGHBOURS) for line in docstrings(texts)))),
     ]

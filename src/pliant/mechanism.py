@@ -17,8 +17,9 @@ import numpy as np
 from pliant.bodies.joint_drive import JointDrive
 from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.words import CoordinateWord, elastic_words
-from pliant.joints import KINDS
+from pliant.joints import CLOSURES, KINDS
 from pliant.joints.kind import JointKind
+from pliant.joints.rows import ClosureRow
 from pliant.model.once import once_per_element
 
 if TYPE_CHECKING:
@@ -112,13 +113,23 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class LoopEnds:
-    """A loop that is closed between two frames, each a (member or BASE, name of its frame)."""
+    """A loop that is closed between two frames, each a (member or BASE, name of its frame).
+
+    axis  of its kind, in both frames; z where it has none
+    rows  what the kind holds, about z of frames that are turned so that it is the axis
+    """
 
     name: str
-    kind: Literal["weld", "revolute", "spherical"]
+    kind: str
     frames: tuple[tuple[int, str], tuple[int, str]]
     axis: Array
     planar: str | None
+    rows: tuple[ClosureRow, ...]
+
+    @property
+    def has_axis(self) -> bool:
+        """Whether it turns or slides about an axis."""
+        return "axis" in CLOSURES[self.kind].keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,5 +393,5 @@ def _part(given: RigidPart, name: str, frame: str) -> Part:
 
 def _loop(loop: Loop, robot: Robot, index: dict[str, int]) -> LoopEnds:
     ends = [(index[link], frame) for link, frame in (robot.resolve_frame(each) for each in loop.frames)]
-    axis = loop.axis_vector() if loop.type == "revolute" else np.array([0.0, 0.0, 1.0])
-    return LoopEnds(loop.name, loop.type, (ends[0], ends[1]), axis, loop.planar)
+    axis = loop.axis_vector() if loop.has_axis else np.array([0.0, 0.0, 1.0])
+    return LoopEnds(loop.name, loop.type, (ends[0], ends[1]), axis, loop.planar, loop.rows())

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pliant.errors import did_you_mean
 from pliant.joints import KINDS
+from pliant.joints.universal import Universal
 from pliant.model.description.joints import coordinates_of
 from pliant.model.units import MEANING, Quantity
 
@@ -26,7 +27,7 @@ def _most(kind: str) -> int:
     return -len(KINDS[kind].coordinates)
 
 
-WHOLE = ("universal", *sorted((k for k, kind in KINDS.items() if len(kind.coordinates) > 1), key=_most))
+WHOLE = (Universal.name, *sorted((k for k, kind in KINDS.items() if len(kind.coordinates) > 1), key=_most))
 """Joints with several coordinates, most of them first: a free one has all names of a spherical one, and more."""
 RATES = {"q": "", "v": "/s"}
 """What is added to the unit of a coordinate where text with a unit can be read."""

@@ -218,6 +218,7 @@ def test_a_screw_under_its_own_weight_falls_as_a_formula_says():
 
 SMALL = {
     "helical": {"type": "helical", "pitch": PITCH, "axis": [0.6, 0, 0.8]},
+    "cylindrical": {"type": "cylindrical", "axis": [0.6, 0, 0.8]},
     "planar": {"type": "planar"},
 }
 

@@ -76,7 +76,8 @@ def test_a_gear_squares_the_rotor_inertia():
     [
         (
             lambda: Joint(type="ball"),
-            "type is 'ball'; it must be 'revolute', 'prismatic', 'helical', 'spherical', 'planar', 'fixed', 'free' or",
+            "type is 'ball'; it must be 'revolute', 'prismatic', 'helical', 'cylindrical', 'spherical', 'planar', "
+            "'fixed', 'free' or",
         ),
         (lambda: Joint(axis="q"), "must be one of x, y, z, -x, -y, -z or a vector"),
         (lambda: Joint(axis=(0, 0, 0)), "must not be zero"),

@@ -158,10 +158,10 @@ def test_signs_and_bounds():
 
 def test_a_number_of_a_prismatic_joint_has_its_own_unit():
     limit = Quantity("rad", sliding="m")
-    assert limit.read("10 mm", {"units": True, "prismatic": True}) == 0.01
+    assert limit.read("10 mm", {"units": True, "slides": True}) == 0.01
     assert limit.read("pi", {"units": True, "prismatic": False}) == math.pi
     with pytest.raises(PydanticCustomError, match="must be a length"):
-        limit.read("10 deg", {"units": True, "prismatic": True})
+        limit.read("10 deg", {"units": True, "slides": True})
 
 
 def test_words_may_stand_for_numbers():

@@ -194,3 +194,19 @@ def carts():
         Link(name="tray", joint=Joint(name="tray", type="planar", **around), rigid=rigid(rng)),
     ]
     return Robot(name="carts", links=links)
+
+
+@member
+def pistons():
+    """Cylindrical joints about any axes, on the base and on a bending link."""
+    rng = seed(76)
+    links = [
+        Link(name="rod", joint=general_joint(rng, "rod", type="cylindrical"), rigid=rigid(rng)),
+        Link(
+            name="arm",
+            joint=general_joint(rng, "arm"),
+            beam=beam(0.7, modes=Modes(shape="clamped-free", bend_y=1, bend_z=1, torsion=1)),
+        ),
+        Link(name="sleeve", joint=Joint(name="sleeve", type="cylindrical", axis="-y"), rigid=rigid(rng)),
+    ]
+    return Robot(name="pistons", links=links)

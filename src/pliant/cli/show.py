@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.tree import Tree
 
     from pliant.bodies.words import BodyWords
-    from pliant.model.description.joints import Joint, Loop
+    from pliant.model.description.joints import Joint, Loop, Mimic
     from pliant.model.description.links import Link
     from pliant.model.description.robot import Robot
 
@@ -112,8 +112,12 @@ def _joint(joint: Joint) -> str:
         return f"[bold]{joint.name}[/] ({', '.join([joint.type, *acting])})"
     axis = joint.axis if isinstance(joint.axis, str) else "(" + ", ".join(number(x, 3) for x in joint.axis) + ")"
     extras = [key for key in ("motor", "friction", "spring", "limits") if getattr(joint, key) is not None]
-    drive = [] if joint.actuated else [f"follows {joint.mimic.joint}" if joint.mimic is not None else "passive"]
+    drive = [] if joint.actuated else [_followed(joint.mimic) if joint.mimic is not None else "passive"]
     return f"[bold]{joint.name}[/] ({', '.join([f'{joint.type} {axis}', *drive, *extras])})"
+
+
+def _followed(mimic: Mimic) -> str:
+    return f"follows {mimic.joint}" + (f" by a gear {mimic.gear}" if mimic.gear is not None else "")
 
 
 def _links(robot: Robot) -> Table:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pliant.joints.kind import NOT_MOVED, JointKind, JointPlace, SeatMotion
+from pliant.joints.rows import SHIFTS, TURNS, ClosureRow
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import Vector
 
@@ -16,7 +17,13 @@ class Fixed(JointKind):
 
     name = "fixed"
     meaning = "held fast"
+    closes = "weld"
+    holds = "everything"
     undriven = "leave it out"
+
+    @classmethod
+    def rows(cls, parameters: Sequence[float], axes: tuple[Sequence[float], Sequence[float]]) -> tuple[ClosureRow, ...]:
+        return (*SHIFTS, *TURNS)
 
     def place(self, q: Vector, angle: Scalar, parameters: Sequence[Scalar]) -> JointPlace:
         return JointPlace(None, None, list(NOT_MOVED))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import tau
 
 from pliant.joints.kind import NOT_MOVED, JointCoordinate, JointKind, JointPlace, JointSymbol, SeatMotion, along_axis
+from pliant.joints.rows import SLIDES, TILTS, ClosureRow, ThreadRow
 from pliant.spatial.rotations import AxisTurn
 from pliant.spatial.scalars import Scalar, cos, sin
 from pliant.spatial.vectors import Vector
@@ -18,10 +19,16 @@ class Helical(JointKind):
 
     name = "helical"
     meaning = "a screw: a turn about its axis that moves the link along it by `pitch` for a whole turn"
+    closes = "helical"
+    holds = "all but a turn about `axis` that moves along it by `pitch` for a whole turn"
     coordinates = (JointCoordinate("", "rad", "angle"),)
     keys = ("axis", "motor", "friction", "spring", "limits", "mimic", "pitch")
     parameters = {"pitch": ("m", "way along the axis for a whole turn; a negative one is left-handed")}  # noqa: RUF012
     symbol = JointSymbol(drum=True, rail=True)
+
+    @classmethod
+    def rows(cls, parameters: Sequence[float], axes: tuple[Sequence[float], Sequence[float]]) -> tuple[ClosureRow, ...]:
+        return (*SLIDES, *TILTS, ThreadRow(parameters[0] / tau))
 
     def place(self, q: Vector, angle: Scalar, parameters: Sequence[Scalar]) -> JointPlace:
         turned = self.sign * q[0] + angle

@@ -7,11 +7,12 @@ module with a subclass of ``JointKind`` and its line in ``pliant.joints``.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
+from pliant.joints.rows import ClosureKind
 from pliant.spatial.rotations import AxisTurn
 from pliant.spatial.scalars import Scalar, is_zero
 from pliant.spatial.vectors import ZERO3, Matrix, Vector, dot, times
@@ -103,7 +104,7 @@ NOT_MOVED = list(ZERO3)
 
 
 @dataclass(frozen=True, slots=True)
-class JointKind(ABC):
+class JointKind(ClosureKind):
     """A kind of joint on a link.
 
     axis  0, 1 or 2: the joint's axis is this axis of the link's own frame
@@ -115,6 +116,7 @@ class JointKind(ABC):
     meaning          one line for a list of kinds
     keys             of the description that it has, beside names and placements
     parameters       those of them that are numbers of its motion: name -> (unit, what it is)
+    closes, holds    its name as the type of a loop, and what it holds there (``rows``)
     undriven         what to do where no drive can act on it
     symbol           how it is drawn
     rotation_vector  first of three coordinates that are one; None: there is none
@@ -125,8 +127,6 @@ class JointKind(ABC):
     name: ClassVar[str]
     meaning: ClassVar[str]
     coordinates: ClassVar[tuple[JointCoordinate, ...]] = ()
-    keys: ClassVar[tuple[str, ...]] = ()
-    parameters: ClassVar[dict[str, tuple[str, str]]] = {}
     undriven: ClassVar[str] = ""
     symbol: ClassVar[JointSymbol] = JointSymbol()
     rotation_vector: ClassVar[int | None] = None

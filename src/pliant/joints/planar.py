@@ -17,6 +17,7 @@ from pliant.joints.kind import (
     along_axis,
     unit,
 )
+from pliant.joints.rows import TILTS, ClosureRow, SlideRow
 from pliant.spatial.rotations import AxisTurn
 from pliant.spatial.scalars import Scalar, cos, sin
 from pliant.spatial.vectors import Vector
@@ -35,6 +36,8 @@ class Planar(JointKind):
 
     name = "planar"
     meaning = "a slide in the plane x-y of the joint frame and a turn about its z axis"
+    closes = "planar"
+    holds = "the second frame in the plane x-y of the first"
     coordinates = (
         JointCoordinate(".x", "m", "position along x"),
         JointCoordinate(".y", "m", "position along y"),
@@ -44,6 +47,10 @@ class Planar(JointKind):
     symbol = JointSymbol(plate=True)
     # the axis of the turn moves with the link
     slopes = False
+
+    @classmethod
+    def rows(cls, parameters: Sequence[float], axes: tuple[Sequence[float], Sequence[float]]) -> tuple[ClosureRow, ...]:
+        return (SlideRow(2), *TILTS)
 
     @classmethod
     def elementary(cls, parameters: Sequence[float]) -> list[Elementary]:

@@ -15,6 +15,7 @@ from pliant.joints.kind import (
     along_axis,
     unit,
 )
+from pliant.joints.rows import SLIDES, TURNS, ClosureRow
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import Vector
 
@@ -25,9 +26,15 @@ class Prismatic(JointKind):
 
     name = "prismatic"
     meaning = "a slide along its axis"
+    closes = "prismatic"
+    holds = "all but a slide along `axis`"
     coordinates = (JointCoordinate("", "m", "position"),)
     keys = ("axis", "motor", "friction", "spring", "limits", "mimic")
     symbol = JointSymbol(rail=True)
+
+    @classmethod
+    def rows(cls, parameters: Sequence[float], axes: tuple[Sequence[float], Sequence[float]]) -> tuple[ClosureRow, ...]:
+        return (*SLIDES, *TURNS)
 
     def place(self, q: Vector, angle: Scalar, parameters: Sequence[Scalar]) -> JointPlace:
         return JointPlace(None, None, along_axis(self.axis, self.sign * q[0]))

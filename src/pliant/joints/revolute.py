@@ -15,6 +15,7 @@ from pliant.joints.kind import (
     along_axis,
     unit,
 )
+from pliant.joints.rows import SHIFTS, TILTS, ClosureRow
 from pliant.spatial.rotations import AxisTurn
 from pliant.spatial.scalars import Scalar, cos, sin
 from pliant.spatial.vectors import Vector
@@ -26,9 +27,15 @@ class Revolute(JointKind):
 
     name = "revolute"
     meaning = "a turn about its axis"
+    closes = "revolute"
+    holds = "all but turns about `axis`"
     coordinates = (JointCoordinate("", "rad", "angle"),)
     keys = ("axis", "motor", "friction", "spring", "limits", "mimic")
     symbol = JointSymbol(drum=True)
+
+    @classmethod
+    def rows(cls, parameters: Sequence[float], axes: tuple[Sequence[float], Sequence[float]]) -> tuple[ClosureRow, ...]:
+        return (*SHIFTS, *TILTS)
 
     def place(self, q: Vector, angle: Scalar, parameters: Sequence[Scalar]) -> JointPlace:
         turned = self.sign * q[0] + angle

@@ -15,6 +15,7 @@ from pliant.joints.kind import (
     SeatMotion,
     unit,
 )
+from pliant.joints.rows import SHIFTS, ClosureRow
 from pliant.spatial.attitude import Attitude, attitude
 from pliant.spatial.scalars import Scalar, is_zero
 from pliant.spatial.vectors import Vector, add, dot, scale, times, transpose_times
@@ -28,11 +29,17 @@ class Spherical(JointKind):
 
     name = "spherical"
     meaning = "turns any way; its coordinates are a rotation vector in the joint frame"
+    closes = "spherical"
+    holds = "two points together, all turns free"
     coordinates = ROTATION_VECTOR
     keys = ("friction", "spring")
     undriven = "hold it by its spring, act on its link by a moment on a frame, or use three revolute joints"
     symbol = JointSymbol(ball=True)
     rotation_vector = 0
+
+    @classmethod
+    def rows(cls, parameters: Sequence[float], axes: tuple[Sequence[float], Sequence[float]]) -> tuple[ClosureRow, ...]:
+        return SHIFTS
 
     def place(self, q: Vector, angle: Scalar, parameters: Sequence[Scalar]) -> JointPlace:
         return JointPlace(None, attitude(list(q), [0.0] * 3).R, list(NOT_MOVED))

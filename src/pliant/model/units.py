@@ -265,7 +265,7 @@ class Quantity:
         if type(value) is float and self._broken(value) is None:
             return value
         where: dict[str, Any] = context if isinstance(context, dict) else {}
-        unit = self.sliding if self.sliding and where.get("prismatic") else self.unit
+        unit = self.sliding if self.sliding and where.get("slides") else self.unit
         meaning, example = MEANING[unit]
         given = show(value)
         if isinstance(value, str) and value in self.words:

@@ -44,8 +44,8 @@ SWING = 0.08
 # part of a beam that the symbols of its joint and its hub may hide, and the least part of their usual size
 HIDDEN, LEAST = 0.4, 0.35
 HUB, PAYLOAD = 17.0, 12.0
-# points with which a curved link is drawn
-CURVE_POINTS = 41
+# points with which a pitch circle and a curved link are drawn
+CIRCLE_POINTS, CURVE_POINTS = 60, 41
 
 
 def draw_robot(robot: Robot, path: Path) -> None:
@@ -73,6 +73,7 @@ def robot_figure(robot: Robot, path: str | Path | None = None) -> Figure:
         _draw_joint(canvas, robot, item)
         _draw_frames(canvas, robot, item)
     _draw_loops(canvas, robot, placed)
+    _draw_gears(canvas, robot, placed)
     canvas.place_labels()
     canvas.corner(np.array(robot.gravity))
     canvas.titles(robot.name, robot.description, facts(robot))
@@ -249,6 +250,17 @@ def _draw_loops(canvas: Canvas, robot: Robot, placed: dict[str, PlacedLink]) -> 
         for end in ends:
             canvas.mark(end, "o", points=15, face="none", edge=LOOP, order=4.6)
         canvas.label(ends[0], f"{loop.name} ({loop.type})", color=LOOP)
+
+
+def _draw_gears(canvas: Canvas, robot: Robot, placed: dict[str, PlacedLink]) -> None:
+    """The pitch circles of meshing wheels, where their radii are known."""
+    of_joint = {item.link.joint.name: item for item in placed.values()}
+    for name, mimic in robot.mimics.items():
+        radii = None if mimic.gear is None else mimic.gear.pitch_radii
+        for joint, radius in zip((name, mimic.joint), radii or (), strict=False):
+            item = of_joint[joint]
+            circle = polygon(item.joint.p, item.axis, radius, CIRCLE_POINTS)
+            canvas.thin(np.vstack([circle, circle[:1]]), colour=INK, width=1.0, dash="-.", order=3.8)
 
 
 def _positions(robot: Robot, placed: dict[str, PlacedLink], frames: Iterable[str]) -> Array:

@@ -11,6 +11,7 @@ import numpy as np
 
 from pliant.analysis.along import stress_known
 from pliant.joints.kind import EFFORTS
+from pliant.model.description.gears import tooth_force
 from pliant.results.quantities import Quantities
 from pliant.results.samples import Floats, RunInfo
 
@@ -223,11 +224,20 @@ def _loops(given: Quantities) -> Iterator[Channel]:
             yield Channel(
                 f"{row}.effort", unit, "of the tie on the joint that follows", partial(_closing_force, given, i)
             )
+            mimic = given.robot.joint(loop).mimic
+            if mimic is not None and mimic.gear is not None and mimic.gear.pitch_radii is not None:
+                meaning = f"between the teeth of '{loop}' and '{mimic.joint}', along the pitch circle"
+                yield Channel(f"{loop}.tooth.force", "N", meaning, partial(_tooth_force, given, loop))
             continue
         turn = label.startswith("r")
         word, unit = ("moment", "N m") if turn else ("force", "N")
         meaning = f"{word} of the closure on its first frame"
         yield Channel(f"{row}.{word}", unit, meaning, partial(_closing_force, given, i))
+
+
+def _tooth_force(given: Quantities, joint: str) -> Floats:
+    rows = given.arm.loops.rows
+    return tooth_force(joint, given.robot.mimics, lambda name: _closing_force(given, rows.index(f"{name}.tie")))
 
 
 def _closing_force(given: Quantities, i: int) -> Floats:

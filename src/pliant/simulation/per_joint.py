@@ -72,14 +72,14 @@ class PerJoint:
                 "is {given}; it must be a mapping of joint names to values",
                 {"given": show(value)},
             )
-        return self.reading.read(value, {**context, "prismatic": False})
+        return self.reading.read(value, {**context, "slides": False})
 
     def _entries(self, entries: list[tuple[Any, Any, bool]], context: dict[str, Any]) -> dict[Any, Any]:
         read: dict[Any, Any] = {}
         problems = []
         for key, entry, sliding in entries:
             try:
-                read[key] = self.reading.read(entry, {**context, "prismatic": sliding})
+                read[key] = self.reading.read(entry, {**context, "slides": sliding})
             except PydanticCustomError as error:
                 loc = key if isinstance(key, int) else str(key)
                 problems.append(InitErrorDetails(type=error, loc=(loc,), input=entry))

@@ -32,7 +32,7 @@ def claims() -> Iterator[Claim]:
 def _rotating() -> Iterator[Claim]:
     """EI = rhoA = L = 1, hub radius 0, about z: flapping out of the plane, lag in it."""
     published = {6.0: (7.36037301931, 4.26322542019), 12.0: (13.1701504875, 5.42704927779)}
-    joint = {"type": "revolute", "name": "hub", "axis": "z"}
+    joint = {"name": "hub", "axis": "z"}
     modes = {"shape": "legendre", "bend_y": 6, "bend_z": 6}
     for bending in BOTH:
         arm = Dynamics(beam_robot(bending=bending, joint=joint, modes=modes), compile="never")
@@ -58,7 +58,7 @@ def _tapered() -> Iterator[Claim]:
     # the shear modulus plays no part
     material = {"E": 12 / (width * height**3), "G": 1.0, "density": 1 / (width * height)}
     taper: dict[str, Any] = {"segments": [{"length": 1.0, "section": root, "taper_to": tip}], "material": material}
-    joint = {"type": "revolute", "name": "hub", "axis": "z"}
+    joint = {"name": "hub", "axis": "z"}
     for bending in BOTH:
         modes = {"shape": "legendre", "bend_z": 6}
         robot = beam_robot(bending=bending, joint=joint, modes=modes, length=None, properties={}, **taper)
@@ -168,7 +168,7 @@ def _spin_up() -> Iterator[Claim]:
     """Simo & Vu-Quoc: an arm is brought to 6 rad/s in 15 s; deflection of the tip across it."""
     published = {5.0: -0.468444294, 6.5: -0.569886325}
     properties = {"mass_per_length": 1.2, "EIz": 1.4e4, "rhoIy": 6e-4, "rhoIz": 6e-4}
-    joint = {"type": "revolute", "name": "hub", "axis": "z"}
+    joint = {"name": "hub", "axis": "z"}
     for bending, within in (("exact", 6e-5), ("second-order", 5.7e-3)):
         robot = beam_robot(
             bending=bending,

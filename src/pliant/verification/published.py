@@ -89,7 +89,7 @@ def _tip_masses() -> Iterator[Claim]:
 
 def _slewing() -> Iterator[Claim]:
     """rhoA = EI = L = 1, torque at the hub: zeros of the hub angle and of the tip."""
-    joint = {"type": "revolute", "name": "hub", "axis": "z"}
+    joint = {"name": "hub", "axis": "z"}
     arm = Dynamics(beam_robot(joint=joint, modes={"shape": "clamped-free", "bend_y": 8}), compile="never")
     model = linearise(arm, np.zeros(arm.size))
     hub = np.sort(np.abs(zeros(model, "hub", "hub").imag))[::2]

@@ -303,15 +303,20 @@ class LoopRows:
 
 def loop_rows(skeleton: Skeleton, loop: LoopEnds) -> LoopRows:
     """The rows of a described loop."""
-    one = np.eye(3)
-    shifts, turns, tilts = one, one if loop.kind == "weld" else one[:0], one[:0]
-    if loop.kind == "revolute":
+    one, kinds = np.eye(3), {row.kind for row in loop.rows}
+    if not kinds <= {"shift", "turn", "tilt"}:
+        raise ModelError(
+            f"loop '{loop.name}': the lumped model has no rows for a {loop.kind} closure; close the loop at another "
+            "joint, or take the method recursive"
+        )
+    shifts, turns, tilts = one, one if "turn" in kinds else one[:0], one[:0]
+    if "tilt" in kinds:
         # two directions normal to the hinge, of the first frame
         tilts = np.linalg.svd(loop.axis[None])[2][1:]
     if loop.planar is not None:
         normal = next(k for k, axis in enumerate(AXES) if axis not in loop.planar)
         shifts, tilts = np.delete(one, normal, axis=0), one[:0]
-        turns = one[[normal]] if loop.kind == "weld" else one[:0]
+        turns = one[[normal]] if "turn" in kinds else one[:0]
     ends = [skeleton.place(*end) for end in loop.frames]
     return LoopRows(loop.name, (ends[0], ends[1]), shifts, turns, tilts)
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from pliant.formulations.loops.closure import Closure, ClosureRow, gaps_and_rates
+from pliant.formulations.loops.closure import Closure, TieRow, gaps_and_rates
 from pliant.formulations.loops.cuts import (
     Plan,
     Solved,
@@ -30,6 +30,8 @@ from pliant.formulations.loops.cuts import (
 )
 from pliant.formulations.loops.elimination import Relation, Unknown, vanishes
 from pliant.formulations.loops.sparse_articulated import SparseArticulated
+from pliant.joints.kind import is_still
+from pliant.joints.rows import ClosureRow, ShiftRow, TurnRow, seen
 from pliant.spatial.rotations import FactoredRotation, as_turn
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import (
@@ -37,9 +39,6 @@ from pliant.spatial.vectors import (
     ZERO3,
     Matrix,
     Vector,
-    cross,
-    dot,
-    identity3,
     product,
     subtract,
     times,
@@ -133,16 +132,17 @@ class _Elimination(SparseArticulated):
             sides = (closure.first, closure.second)
             a, b = (self._motion(i) for i in sides)
             w_a, w_b = (self.links[i].connection.w for i in sides)
-            R_AB = product(transpose(a.R), b.R)
-            for row in closure.rows:
-                part = slice(0, 3) if row.kind == "shift" else slice(3, 6)
-                unit = identity3()[row.axis]
-                first, second = (unit, R_AB[row.axis]) if row.kind == "tilt" else (a.R[row.axis], b.R[row.axis])
-                terms = dict(zip(self.body(closure.first)[part], first, strict=True))
-                terms |= dict(zip(self.body(closure.second)[part], (-x for x in second), strict=True))
-                # the axes of the first frame turn
-                bias = dot(cross(w_a, unit), subtract(w_a, times(R_AB, w_b))) if row.kind == "tilt" else 0.0
-                self._multiply(("multiplier", c, row), terms, bias + self._restoring(closure, row), row.kind == "shift")
+            at = seen(a, b)
+            # angular velocities of the links are known in their own axes
+            at = at._replace(w_A=w_a, w=subtract(w_a, times(at.R, w_b)))
+            for row in closure.of_frames:
+                terms: dict[Unknown, Scalar] = {}
+                for i, pulls in zip(sides, row.on_frames(a, b), strict=True):
+                    body = self.body(i)
+                    for part, pull in zip((body[:3], body[3:]), pulls, strict=True):
+                        terms |= {} if is_still(pull) else dict(zip(part, pull, strict=True))
+                constant = row.bias(a, b, at) + self._restoring(closure, row)
+                self._multiply(("multiplier", c, row), terms, constant, row.is_length)
 
     def _add_tie(self, name: Unknown, closure: Closure) -> None:
         """A joint that follows another: one multiplier between their accelerations."""
@@ -150,8 +150,8 @@ class _Elimination(SparseArticulated):
         terms: dict[Unknown, Scalar] = {
             ("joint", link): ratio * self.links[link].kind.joint.sign for link, ratio in ratios
         }
-        slides = self.links[closure.first].kind.joint.slides()
-        self._multiply(name, terms, self._restoring(closure, closure.rows[0]), slides)
+        row = closure.rows[0]
+        self._multiply(name, terms, self._restoring(closure, row), row.is_length)
 
     def _multiply(self, name: Unknown, terms: Mapping[Unknown, Scalar], constant: Scalar, is_shift: bool) -> None:
         """Hold sum of terms + constant at zero by a multiplier, and by an inertia where the plan asks for one."""
@@ -166,7 +166,7 @@ class _Elimination(SparseArticulated):
                 for y, m in weighted[i:]:
                     form.add(x, y, weight * (k * m))
 
-    def _restoring(self, closure: Closure, row: ClosureRow) -> Scalar:
+    def _restoring(self, closure: Closure, row: ClosureRow | TieRow) -> Scalar:
         """What stabilisation adds to the acceleration of a row."""
         if not self.stabilise:
             return 0.0
@@ -216,6 +216,8 @@ class _Elimination(SparseArticulated):
         closure = self.closures[solved.closure]
         sign = -1.0 if solved.near == closure.first else 1.0
         for row in closure.rows:
+            # a cut solves no others
+            assert isinstance(row, ShiftRow | TurnRow)
             parts[row.kind][row.axis] = sign * self._restoring(closure, row)
         R = transpose(R_S)
         return times(R, parts["shift"]), times(R, parts["turn"])
@@ -258,7 +260,7 @@ class _Elimination(SparseArticulated):
     def _faint_pivots(self) -> dict[Unknown, Scalar]:
         """For each multiplier the pivot at which its row counts as lost: a part of the mobility of its closure."""
         left = [x for x in self._added if x in self.multipliers]
-        kinds = {x: (x[1], x[2].kind == "shift") for x in left if isinstance(x, tuple)}
+        kinds = {x: (x[1], x[2].is_length) for x in left if isinstance(x, tuple)}
         whole: dict[Any, Scalar] = {}
         for x, kind in kinds.items():
             whole[kind] = whole.get(kind, 0.0) - self.form.coefficient(x, x)

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from pliant.algorithm import Traced, views
 from pliant.formulations.loops.algorithms import Closing, ClosingAcceleration
-from pliant.formulations.loops.closure import AXES, Closure, ClosureRow, close, normal_of
+from pliant.formulations.loops.closure import close, normal_of
 from pliant.formulations.loops.cuts import move_frames, named_indices
 from pliant.formulations.loops.dense_forms import kkt_solve
 from pliant.formulations.loops.loops import AssemblyError, PlaneError
 from pliant.formulations.loops.merging import merged
+from pliant.joints.rows import AXES
 from pliant.mechanism import BASE, LoopEnds
 from pliant.tree.kinematics import MOTION_SIZE, motion_arrays
 from pliant.tree.passes import MOTION
@@ -58,7 +59,7 @@ def require_planes(arm: OpenTree, size: float) -> None:
         J = [arm.jacobian(end, q)[:, joints] if end else np.zeros((6, len(joints))) for end in ends]
         turns = [(k, j[3:, k]) for j in J for k in range(len(joints)) if np.abs(j[3:, k]).max() > ALONG]
         axis = np.asarray((arm.pose(ends[0], q).rotation if ends[0] else np.eye(3)) @ loop.axis)
-        if loop.kind == "revolute" and np.abs(axis[inside]).max() > ALONG:
+        if loop.has_axis and np.abs(axis[inside]).max() > ALONG:
             _refuse(arm, loop, f"its pin turns about {_direction(axis)}", axis)
         for k, w in turns:
             if np.abs(w[inside]).max() > ALONG * np.linalg.norm(w):
@@ -81,7 +82,7 @@ def _direction(axis: Floats) -> str:
 
 def _refuse(arm: OpenTree, loop: LoopEnds, why: str, pin: Floats) -> None:
     k = int(np.argmax(np.abs(pin)))
-    fitting = loop.kind == "revolute" and 1.0 - abs(pin[k]) < ALONG**2 and PLANES[k] != loop.planar
+    fitting = loop.has_axis and 1.0 - abs(pin[k]) < ALONG**2 and PLANES[k] != loop.planar
     remedy = (
         f"write planar: {PLANES[k]}, or leave it out"
         if fitting
@@ -258,12 +259,8 @@ class Constraints:
 
     @cached_property
     def is_length(self) -> tuple[bool, ...]:
-        """Whether each row is a shift, in metres, or a turn."""
-
-        def is_length(c: Closure, row: ClosureRow) -> bool:
-            return row.kind == "shift" or (row.kind == "tie" and self.tree.links[c.first].kind.joint.slides())
-
-        return tuple(is_length(c, row) for c in self.closures for row in c.rows)
+        """Whether each row is in metres, or an angle."""
+        return tuple(row.is_length for c in self.closures for row in c.rows)
 
     @cached_property
     def row_scale(self) -> Floats:
@@ -397,7 +394,7 @@ class Constraints:
         start = 0
         for closure in self.closures:
             part = gaps[start : start + len(closure.rows)]
-            shift = np.array([row.kind == "shift" for row in closure.rows])
+            shift = np.array([row.is_length for row in closure.rows])
             angle = 2 * np.arctan(np.linalg.norm(part[~shift]) / 2)
             out[closure.name] = (float(np.linalg.norm(part[shift])), float(angle))
             start += len(closure.rows)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from pliant.formulations.loops.closure import Closure
 from pliant.formulations.loops.elimination import is_unit, vanishes
+from pliant.joints.rows import ShiftRow, TurnRow
 from pliant.mechanism import Mechanism
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import (
@@ -194,7 +195,7 @@ def axes_of(view: TreeView) -> Matrix:
 
 def held_axes(closure: Closure, kind: str, R_S: Matrix) -> list[int]:
     """The axes of a seat along (about) which a closure holds the frames together."""
-    given = [row.axis for row in closure.rows if row.kind == kind]
+    given = [row.axis for row in closure.rows if isinstance(row, ShiftRow | TurnRow) and row.kind == kind]
     if len(given) == 2:
         # all but the axis that is left free, if that is an axis of the seat too
         (free,) = set(range(3)) - set(given)
@@ -289,7 +290,7 @@ def _can_solve(
     near = along(links, path)
     kinds = [row.kind for row in closure.rows]
     held = {kind: held_axes(closure, kind, R_S) for kind in ("shift", "turn")}
-    if "tilt" in kinds or any(len(held[kind]) != kinds.count(kind) for kind in held):  # type: ignore[arg-type]
+    if not set(kinds) <= set(held) or any(len(held[kind]) != kinds.count(kind) for kind in held):
         return False
     turned = all(3 + k in tips or turning_joint(near.turns, k) is not None for k in held["turn"])
     swung = {i for k in held["shift"] for i, j in (AFTER[k], AFTER[k][::-1]) if not vanishes(near.lever[j])}

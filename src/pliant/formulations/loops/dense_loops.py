@@ -28,6 +28,7 @@ from pliant.formulations.loops.dense_forms import (
     solve_reduced,
 )
 from pliant.formulations.loops.loops import ClosureSlopes, DenseForm, Floats, Loops
+from pliant.tree.kinematics import Motion
 
 TWIST = ("x", "y", "z", "rx", "ry", "rz")
 
@@ -219,15 +220,21 @@ class DenseLoops(Loops):
         # rows of joints that follow others come first, and act on no frame
         start = len(self.arm.mechanism.ties)
         for loop in self.arm.mechanism.loops:
-            rows, wrench = rows_of(loop), np.zeros(6)
+            rows, wrenches = rows_of(loop), (np.zeros(6), np.zeros(6))
             ends = end_names(self.arm, loop)
-            axes = (self.arm.pose(ends[0], q).rotation if ends[0] else np.eye(3)) @ axis_to_z(loop.axis)
-            for (kind, k), x in zip(rows, multipliers[start : start + len(rows)], strict=True):
-                direction = axes[:, k] if kind == "tilt" else np.eye(3)[k]
-                wrench[slice(0, 3) if kind == "shift" else slice(3, 6)] += x * direction
+            a, b = (self._at_rest(end, q, axis_to_z(loop.axis)) for end in ends)
+            for row, x in zip(rows, multipliers[start : start + len(rows)], strict=True):
+                for wrench, frame, pulls in zip(wrenches, (a, b), row.on_frames(a, b), strict=True):
+                    wrench += x * np.concatenate([np.array(frame.R) @ pull for pull in pulls])
             start += len(rows)
-            out += [(end, sign * wrench) for end, sign in zip(ends, (1.0, -1.0), strict=True) if end]
+            out += [(end, wrench) for end, wrench in zip(ends, wrenches, strict=True) if end]
         return out
+
+    def _at_rest(self, end: str, q: Floats, R: Floats) -> Motion:
+        """A frame of a closure at q, turned by R in its own axes."""
+        pose = self.arm.pose(end, q) if end else None
+        axes, p = (np.eye(3), np.zeros(3)) if pose is None else (pose.rotation, pose.position)
+        return Motion((axes @ R).tolist(), p.tolist(), [0.0] * 3, [0.0] * 3)
 
     def closures(self, kept: Sequence[int]) -> tuple[Closure, ...]:
         """The closures with some of their rows."""

@@ -37,7 +37,7 @@ class PoseValues:
         problems = []
         for key, entry in value.items():
             try:
-                read[key] = float(self.number.read(entry, {**context, "prismatic": key in lengths}))
+                read[key] = float(self.number.read(entry, {**context, "slides": key in lengths}))
             except PydanticCustomError as error:
                 problems.append(InitErrorDetails(type=error, loc=(str(key),), input=entry))
         refuse(problems)

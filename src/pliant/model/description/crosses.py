@@ -6,6 +6,7 @@ a universal joint acts along each of its axes.
 
 from __future__ import annotations
 
+from pliant.joints.universal import Universal
 from pliant.model.description.joints import Joint
 from pliant.model.description.links import Link
 
@@ -13,7 +14,7 @@ from pliant.model.description.links import Link
 def split_cross(link: Link) -> list[Link]:
     """The cross and the link itself; a link on any other joint as it is."""
     joint = link.joint
-    if joint.type != "universal":
+    if joint.type != Universal.name:
         return [link]
     first, second = joint.cross_axes
     cross = f"{link.name}_cross"

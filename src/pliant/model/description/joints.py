@@ -22,9 +22,13 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
 from pliant.errors import show
-from pliant.joints import KINDS
+from pliant.joints import CLOSURES, KINDS
 from pliant.joints.kind import JointKind
 from pliant.joints.revolute import Revolute
+from pliant.joints.rows import ClosureKind, ClosureRow, in_plane
+from pliant.joints.universal import AXES as CROSS_AXES
+from pliant.joints.universal import SUFFIXES, Universal
+from pliant.model.description.gears import Gear
 from pliant.model.description.placement import AXES, Placement, turn_about
 from pliant.model.element import Array, Element, Name, at, of_value, peek, refuse, sequence
 from pliant.model.units import (
@@ -44,18 +48,22 @@ from pliant.spatial.rounding import nearest_axis
 
 if TYPE_CHECKING:
     JointType = str
+    ClosureType = str
 else:
-    JointType = Literal[(*KINDS, "universal")]
+    JointType = Literal[(*KINDS, Universal.name)]
+    ClosureType = Literal[tuple(CLOSURES)]
 AXIS_WORDS = (*AXES, *(f"-{axis}" for axis in AXES))
 KindClass = type[JointKind]
-CROSS = "universal"
-CROSS_COORDINATES, CROSS_KEYS = ("_1", "_2"), ("axes", "motor", "friction", "spring", "limits")
-"""Of a universal joint, which is read as two revolute ones."""
+ClosingKind = type[ClosureKind]
+CROSS = Universal.name
+CROSS_KEYS = (*Universal.keys, *Universal.acting)
+"""Keys of a universal joint, which is read as two revolute ones."""
 KEYS = ("axis", "axes", "motor", "friction", "spring", "limits", "mimic")
 """Keys that not every type of joint has; with those of their motion."""
 PARALLEL = 1e-6
 """Sine of the angle between two axes below which they are one."""
 DEFAULT_SMOOTHING = 1e-3
+RACK = "a rack follows its pinion by a ratio, the pitch radius"
 
 
 class _AxisForms:
@@ -93,7 +101,7 @@ Axis = Annotated[str | tuple[float, float, float], _AxisForms()]
 def coordinates_of(name: str, kind: str) -> tuple[str, ...]:
     """The names of the coordinates of a joint."""
     if kind == CROSS:
-        return tuple(f"{name}{part}" for part in CROSS_COORDINATES)
+        return tuple(f"{name}{part}" for part in SUFFIXES)
     # a kind that is not known is told elsewhere
     return KINDS.get(kind, Revolute).names(name)
 
@@ -106,6 +114,14 @@ def axis_vector(axis: str | tuple[float, float, float]) -> Array:
     # scaled first, so that tiny and huge vectors keep their direction
     scaled = np.array(axis, dtype=float) / max(abs(entry) for entry in axis)
     return scaled / math.sqrt(scaled @ scaled)
+
+
+def _parallel(axes: tuple[str | tuple[float, float, float], ...]) -> list[InitErrorDetails]:
+    """What is wrong with the two axes of a cross."""
+    first, second = (axis_vector(axis) for axis in axes)
+    if np.linalg.norm(np.cross(first, second)) < PARALLEL:
+        return [of_value("axes", message="are parallel; the axes of a universal joint must differ")]
+    return []
 
 
 class Motor(Element):
@@ -163,11 +179,15 @@ class Limits(Element):
 
 
 class Mimic(Element):
-    """A joint tied to another one: ``q = ratio q_leader + offset``, in the SI units of both joints."""
+    """A joint tied to another one: ``q = ratio q_leader + offset``, in the SI units of both joints.
+
+    The ratio may be that of a pair of gear wheels.
+    """
 
     joint: str = Field(description="name of the joint that this one follows")
     ratio: Number = Field(default=1.0, description="motion of this joint over that of the other (m/rad and the like)")
     offset: Coordinate = Field(default=0.0, description="coordinate of this joint where that of the other is zero")
+    gear: Gear | None = Field(default=None, description="the pair of gear wheels that gives the ratio")
 
     @field_validator("ratio")
     @classmethod
@@ -176,26 +196,36 @@ class Mimic(Element):
             raise PydanticCustomError("value", "is 0; a joint that does not follow is a fixed one")
         return ratio
 
-
-def _parameter(kinds: list[str], unit: str, meaning: str) -> Any:
-    field = Field(default=None, description=f"{meaning} ({', '.join(kinds)})")
-    return Annotated[float, Quantity(unit)] | None, field
+    @model_validator(mode="after")
+    def _ratio_of_gear(self) -> Self:
+        if self.gear is not None:
+            if "ratio" in self.model_fields_set and not math.isclose(self.ratio, self.gear.ratio):
+                message = f"is {show(self.ratio)}; the gear {self.gear} makes it {self.gear.ratio:g}: leave it out"
+                refuse([of_value("ratio", message=message)])
+            self.__dict__["ratio"] = self.gear.ratio
+        return self
 
 
 if TYPE_CHECKING:
 
     class _Parameters(Element):
         """Numbers of the motion of joints, as their kinds tell."""
+
+    class _LoopParameters(Element):
+        """Numbers of closures, as their kinds tell."""
 else:
-    _PARAMETERS = {name: told for kind in KINDS.values() for name, told in kind.parameters.items()}
-    _Parameters = create_model(
-        "_Parameters",
-        __base__=Element,
-        **{
-            name: _parameter([kind.name for kind in KINDS.values() if name in kind.parameters], *told)
-            for name, told in _PARAMETERS.items()
-        },
-    )
+
+    def _with_parameters(name: str, kinds: Mapping[str, type[ClosureKind]]) -> type[Element]:
+        """A description with the numbers that kinds need, each optional; ``kinds`` by the names that files write."""
+        fields: dict[str, Any] = {}
+        for key, (unit, meaning) in {k: told for kind in kinds.values() for k, told in kind.parameters.items()}.items():
+            having = ", ".join(word for word, kind in kinds.items() if key in kind.parameters)
+            field = Field(default=None, description=f"{meaning} ({having})")
+            fields[key] = (Annotated[float, Quantity(unit)] | None, field)
+        return create_model(name, __base__=Element, **fields)
+
+    _Parameters = _with_parameters("_Parameters", KINDS)
+    _LoopParameters = _with_parameters("_LoopParameters", CLOSURES)
 
 
 class Joint(_Parameters):
@@ -215,7 +245,7 @@ class Joint(_Parameters):
     type: JointType = Field(
         default="revolute",
         description="; ".join(f"{kind.name}: {kind.meaning}" for kind in KINDS.values())
-        + "; universal: turns about two axes",
+        + f"; {Universal.name}: {Universal.meaning}",
     )
     parent: str | None = Field(
         default=None, description="LINK.FRAME, LINK (its tip) or base; default: the tip of the previous link"
@@ -242,7 +272,7 @@ class Joint(_Parameters):
         if isinstance(info.context, dict):
             name = peek(data, "type")
             kind = KINDS.get(name) if isinstance(name, str) else None
-            info.context["prismatic"] = kind is not None and kind.slides()
+            info.context["slides"] = kind is not None and kind.slides()
         joint: Self = handler(data)
         return joint
 
@@ -259,7 +289,7 @@ class Joint(_Parameters):
         undriven = kind.undriven if kind is not None else ""
         problems = [at(key, message=f"a {self.type} joint {self._lacks(key, undriven)}") for key in given]
         if kind is None:
-            problems += self._cross_problems()
+            problems += _parallel(self.cross_axes)
         elif not kind.is_driven() and self.actuated and "actuated" in self.model_fields_set:
             problems.append(
                 of_value("actuated", message=f"is true; a {self.type} joint cannot be actuated; {undriven}")
@@ -271,6 +301,8 @@ class Joint(_Parameters):
                 problems.append(at(message=f"a {self.type} joint needs {name}: {meaning}"))
         if self.mimic is not None and self.actuated and "actuated" in self.model_fields_set:
             problems.append(of_value("actuated", message="is true; a joint that follows another has no drive"))
+        if self.mimic is not None and self.mimic.gear is not None and kind is not None and kind.slides():
+            problems.append(at("mimic", "gear", message=f"a {self.type} joint has no wheel; {RACK}"))
         refuse(problems)
         passive = self.mimic is not None if kind is not None and kind.is_driven() else True
         if passive and (kind is not None or "actuated" not in self.model_fields_set):
@@ -282,12 +314,6 @@ class Joint(_Parameters):
         if key == "axes" and KINDS[self.type].has_axis():
             return "has one axis; write axis"
         return f"has no {key}; {undriven if key == 'motor' and undriven else 'leave it out'}"
-
-    def _cross_problems(self) -> list[InitErrorDetails]:
-        first, second = (axis_vector(axis) for axis in self.cross_axes)
-        if np.linalg.norm(np.cross(first, second)) < PARALLEL:
-            return [of_value("axes", message="are parallel; the axes of a universal joint must differ")]
-        return []
 
     def _ball_problems(self) -> list[InitErrorDetails]:
         """What has no one direction to act along."""
@@ -305,7 +331,7 @@ class Joint(_Parameters):
     @property
     def cross_axes(self) -> tuple[str | tuple[float, float, float], ...]:
         """The axes of a universal joint."""
-        return self.axes or ("x", "y")
+        return self.axes or CROSS_AXES
 
     @property
     def coordinates(self) -> tuple[str, ...]:
@@ -379,15 +405,26 @@ class _FrameForms:
 LoopFrame = Annotated[str | Anchor, _FrameForms()]
 
 
-class Loop(Element):
-    """A closure: two frames on two links that stay together."""
+class Loop(_LoopParameters):
+    """A closure: a joint between two frames on two links, which its type holds together."""
 
     name: Name = Field(description="name of the loop")
-    type: Literal["weld", "revolute", "spherical"] = Field(default="weld", description="weld, revolute or spherical")
+    type: ClosureType = Field(
+        default="weld",
+        description="what is held: " + "; ".join(f"{name}: {kind.holds}" for name, kind in CLOSURES.items()),
+    )
     frames: Annotated[
         tuple[LoopFrame, LoopFrame], BeforeValidator(sequence(2, of="frames, such as [left.tip, right.tip]"))
     ] = Field(description="the two frames: LINK.FRAME, LINK (its tip), base, or a mapping with a place beside one")
-    axis: Axis = Field(default="z", description="axis of a revolute closure, in the first frame")
+    axis: Axis = Field(
+        default="z",
+        description=f"axis in the first frame ({', '.join(k for k, kind in CLOSURES.items() if 'axis' in kind.keys)})",
+    )
+    axes: Annotated[tuple[Axis, Axis], BeforeValidator(sequence(2, of="axes, such as [x, y]"))] | None = Field(
+        default=None,
+        description="axes of a universal closure, the first in the first frame, the second in the second; "
+        "default: [x, y]",
+    )
     planar: Literal["xy", "yz", "zx"] | None = Field(
         default=None,
         description="plane (of the base frame) in which the loop moves: only its constraints are kept",
@@ -403,12 +440,46 @@ class Loop(Element):
         first, second = (end.frame if isinstance(end, Anchor) else end for end in self.frames)
         return first, second
 
+    @property
+    def kind(self) -> ClosingKind:
+        """The kind of joint that closes it."""
+        return CLOSURES[self.type]
+
+    @property
+    def has_axis(self) -> bool:
+        """Whether it turns about an axis or slides along one."""
+        return "axis" in self.kind.keys
+
+    def rows(self) -> tuple[ClosureRow, ...]:
+        """What it holds, between frames whose z is the axis of a kind that has one."""
+        first, second = (axis_vector(axis).tolist() for axis in self.axes or CROSS_AXES)
+        return self.kind.rows([getattr(self, name) for name in self.kind.parameters], (first, second))
+
     @model_validator(mode="after")
-    def _axis_of_revolute(self) -> Self:
-        if self.type != "revolute" and "axis" in self.model_fields_set and self.planar is None:
-            refuse([at("axis", message=f"a {self.type} closure has no axis; leave it out")])
-        if self.type == "spherical" and self.align:
-            refuse([of_value("align", message="is true; a spherical closure leaves its frames free to turn")])
+    def _fits_type(self) -> Self:
+        kind, problems = self.kind, []
+        for key in ("axis", "axes", *_LoopParameters.model_fields):
+            if key in kind.keys or key not in self.model_fields_set or getattr(self, key) is None:
+                continue
+            # what a plane leaves out needs no axis, and may have one
+            if key != "axis" or self.planar is None:
+                problems.append(at(key, message=f"a {self.type} closure has no {key}; leave it out"))
+        for name, (_, meaning) in kind.parameters.items():
+            if not getattr(self, name):
+                problems.append(at(message=f"a {self.type} closure needs {name}: {meaning}"))
+            elif name in kind.positive and getattr(self, name) < 0:
+                problems.append(of_value(name, message=f"is {show(getattr(self, name))}; it must be positive"))
+        problems += _parallel(self.axes or CROSS_AXES)
+        refuse(problems)
+        rows = self.rows()
+        if self.align and all(row.is_length and row.in_base for row in rows):
+            refuse([of_value("align", message=f"is true; a {self.type} closure leaves its frames free to turn")])
+        if self.planar is not None and in_plane(rows, 0) is None:
+            message = (
+                f"a {self.type} closure holds directions that move with its first frame; leave planar out: what the "
+                "plane holds already is found by itself"
+            )
+            refuse([at("planar", message=message)])
         return self
 
     def axis_vector(self) -> Array:

@@ -16,7 +16,7 @@ from pydantic_core import InitErrorDetails
 
 from pliant.errors import did_you_mean
 from pliant.joints import KINDS
-from pliant.model.description.joints import coordinates_of
+from pliant.model.description.joints import CROSS, RACK, coordinates_of
 from pliant.model.description.materials import MATERIALS, unknown_material_hint
 from pliant.model.element import Element, Path, at, of_value, peek
 from pliant.model.once import once_per_element
@@ -36,6 +36,7 @@ class LinkOutline:
     frames: frozenset[str]
     materials: tuple[tuple[Path, str], ...]
     follows: str | None
+    by_gear: bool
 
     @classmethod
     def of(cls, link: Any) -> Self:
@@ -53,6 +54,7 @@ class LinkOutline:
             frames=frozenset(frames),
             materials=tuple(_material_names(peek(link, "beam"))),
             follows=_text(peek(peek(joint, "mimic"), "joint")),
+            by_gear=peek(peek(joint, "mimic"), "gear") is not None,
         )
 
 
@@ -261,10 +263,7 @@ class Outline:
         types = {link.joint: link.type for link in self.links if link.joint is not None}
         # the two turns of a universal joint are joints of their own
         types |= {
-            turn: "revolute"
-            for name, kind in types.items()
-            if kind == "universal"
-            for turn in coordinates_of(name, kind)
+            turn: "revolute" for name, kind in types.items() if kind == CROSS for turn in coordinates_of(name, kind)
         }
         for i, link in enumerate(self.links):
             if link.follows is None:
@@ -274,9 +273,11 @@ class Outline:
                 hint = did_you_mean(leader, types) or f"; joints: {', '.join(list(types)[:20])}"
                 yield of_value(*place, message=f"is '{leader}'; there is no joint of that name{hint}")
             elif types[leader] not in KINDS or not KINDS[types[leader]].is_driven():
-                turns = f": {' or '.join(coordinates_of(leader, 'universal'))}" if types[leader] == "universal" else ""
+                turns = f": {' or '.join(coordinates_of(leader, CROSS))}" if types[leader] == CROSS else ""
                 message = f"is '{leader}', a {types[leader]} joint; one that turns or slides can be followed{turns}"
                 yield of_value(*place, message=message)
+            elif link.by_gear and KINDS[types[leader]].slides():
+                yield of_value(*place, message=f"is '{leader}', a {types[leader]} joint, which has no wheel; {RACK}")
             else:
                 chain = [str(link.joint)]
                 while (after := leaders.get(chain[-1])) is not None and after not in chain:

@@ -18,9 +18,10 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pliant.errors import ModelError, did_you_mean, show
 from pliant.files import write_file
+from pliant.joints.universal import Universal
 from pliant.model.description.assembly import Assembly, PoseOfJoints
 from pliant.model.description.discretisation import Damping
-from pliant.model.description.joints import Anchor, Joint, Loop
+from pliant.model.description.joints import Anchor, Joint, Loop, Mimic
 from pliant.model.description.links import Link
 from pliant.model.description.materials import Material
 from pliant.model.description.outline import BASE, MOST_LINKS, Outline
@@ -132,7 +133,7 @@ class Robot(Element):
         """Links on universal joints become two, so that every joint turns about one axis."""
         from pliant.model.description.crosses import split_cross
 
-        if any(link.joint.type == "universal" for link in self.links):
+        if any(link.joint.type == Universal.name for link in self.links):
             self._now([part for link in self.links for part in split_cross(link)], "universal joints are taken apart")
 
     def _now(self, links: list[Link], why: str) -> None:
@@ -207,8 +208,12 @@ class Robot(Element):
     @property
     def ties(self) -> dict[str, Tie]:
         """Joints that follow others: name of the coordinate -> leader, ratio and offset."""
-        mimics = {str(link.joint.name): link.joint.mimic for link in self.links if link.joint.mimic is not None}
-        return resolve_ties(mimics)
+        return resolve_ties(self.mimics)
+
+    @property
+    def mimics(self) -> dict[str, Mimic]:
+        """Name of each joint that follows another -> how it does."""
+        return {str(link.joint.name): link.joint.mimic for link in self.links if link.joint.mimic is not None}
 
     def parent_of(self, name: str) -> tuple[str, str]:
         """The link (or ``base``) and the frame that carry a link."""
