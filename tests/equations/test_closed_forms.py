@@ -112,7 +112,7 @@ def constants_of(arm):
     from pliant.formulations.robot_damping import damped
 
     names = Names(Algebra())
-    build_chain(damped(arm), arm, names)
+    build_chain(damped(arm), names)
     return {c.name: c for c in names.constants.values() if c.origin is not None}
 
 
