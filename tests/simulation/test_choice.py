@@ -7,7 +7,7 @@ import zoo
 from pliant import PID, Beam, Cycloidal, Damping, Dynamics, Joint, Link, Modes, Properties, Rigid, Robot, Study
 from pliant.analysis.modes import held_squares, modes
 from pliant.mechanism import assemble
-from pliant.simulation.choice import RateAsk, choose, estimated_steps, fastest_rate, followed
+from pliant.simulation.choice import LinearStart, choose, estimated_steps, fastest_rate, followed
 from pliant.simulation.drives.kinds import NoDrive
 from pliant.simulation.integrators.compiled import compilable
 from pliant.simulation.integrators.compiled_systems import inertia_and_stiffness
@@ -244,7 +244,7 @@ def test_explicit_steps_follow_what_stays_or_is_short(other):
 def test_the_steps_of_a_motion_are_estimated():
     """Against those that both integrators really take."""
     run = run_of()
-    explicit, implicit = estimated_steps(RateAsk(run.equations, run.q0, run.v0), 3.0, 1e-6)
+    explicit, implicit = estimated_steps(LinearStart(run.equations, run.q0, run.v0), 3.0, 1e-6)
     for method, expected in (("dop853", explicit), ("esdirk", implicit)):
         taken = run_of(method)
         taken.go()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,8 +30,8 @@ from pliant.model.plausible import description_limits
 from pliant.results.result import Result
 from pliant.results.samples import Floats, Samples
 from pliant.simulation.drives.saturated import effort_limits
-from pliant.simulation.integrators.lockstep import Steps
 from pliant.simulation.loads import position_limits
+from pliant.simulation.requests import Request
 
 if TYPE_CHECKING:
     from pliant.simulation.state_equations import StateEquations
@@ -51,7 +52,8 @@ TRIALS = 16
 """Rates at which the energy of a resting robot is looked at."""
 
 
-class AxialAsk(NamedTuple):
+@dataclass(eq=False)
+class AxialRequest(Request[list[dict[str, AxialChange]]]):
     """Asks what axial forces do to links at some instants (instants, ...).
 
     force             generalised forces of all loads, or none of them
@@ -64,7 +66,7 @@ class AxialAsk(NamedTuple):
     tau: Floats
     force: Floats
     frames: tuple[str, ...] = ()
-    wrenches: Floats = np.zeros((0, 0))
+    wrenches: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
     def alone(self) -> list[dict[str, AxialChange]]:
         arm, f, a, acting = self.arm, self.tau @ self.arm.B.T, list[Floats](), self.loads()
@@ -81,7 +83,8 @@ class AxialAsk(NamedTuple):
         return [[FrameLoad(frame, w, False, False) for frame, w in zip(self.frames, row, strict=True)] for row in rows]
 
 
-class EnergiesAsk(NamedTuple):
+@dataclass(eq=False)
+class EnergiesRequest(Request[Floats]):
     """Asks for kinetic, strain and gravity energy (states, 3)."""
 
     arm: Dynamics
@@ -92,42 +95,47 @@ class EnergiesAsk(NamedTuple):
         return np.array(self.arm.energy(self.q, self.v)).T
 
 
-class Foreseen(NamedTuple):
-    """What the warnings of a run are told from, beside its samples.
+class WarningData:
+    """What the warnings of a run are derived from, beside its samples.
 
     near      names of what may leave the range in which nothing is to be said, of those of ``allowed_ranges``
+    loaded    the frames on which loads act
     instants  numbers of the samples at which axial forces may be worst
-    changes   what they do there to the links
-    energies  of all samples (N, 3)
     """
 
-    near: Collection[str]
-    instants: list[int]
-    changes: list[dict[str, AxialChange]]
-    energies: Floats
+    def __init__(self, arm: Dynamics, samples: Samples, near: Collection[str], loaded: tuple[str, ...] = ()) -> None:
+        self.near, self.instants, s = near, _worst(arm, samples), samples
+        q, v, tau, force, wrenches = (each[self.instants] for each in (s.q, s.v, s.tau, s.force, s.wrenches))
+        self._axial = AxialRequest(arm, q, v, tau, force, loaded, wrenches) if self.instants else None
+        self._energies = EnergiesRequest(arm, s.q, s.v)
+
+    @property
+    def requests(self) -> list[Request[Any]]:
+        """What may be found together with what other runs need."""
+        return [self._energies] if self._axial is None else [self._axial, self._energies]
+
+    @property
+    def changes(self) -> list[dict[str, AxialChange]]:
+        """What axial forces do to the links at the instants."""
+        return [] if self._axial is None else self._axial.value
+
+    @property
+    def energies(self) -> Floats:
+        """Kinetic, strain and gravity energy of all samples (N, 3)."""
+        return self._energies.value
 
 
-def foreseeing(arm: Dynamics, samples: Samples, near: Collection[str], loaded: tuple[str, ...] = ()) -> Steps[Foreseen]:
-    """Find it, together with what other runs ask for; ``loaded``: the frames on which loads act."""
-    instants, changes, s = _worst(arm, samples), [], samples
-    if instants:
-        q, v, tau, force, wrenches = (each[instants] for each in (s.q, s.v, s.tau, s.force, s.wrenches))
-        changes = yield AxialAsk(arm, q, v, tau, force, loaded, wrenches)
-    energies = yield EnergiesAsk(arm, s.q, s.v)
-    return Foreseen(near, instants, changes, energies)
-
-
-def range_warnings(run: Result, limits: bool, foreseen: Foreseen) -> Iterator[str]:
+def range_warnings(run: Result, limits: bool, data: WarningData) -> Iterator[str]:
     """The warnings of a run, in words."""
     yield from description_limits(run.robot)
     yield from _linearised(run)
-    yield from _slopes(run, foreseen.near)
+    yield from _slopes(run, data.near)
     yield from station_limits(run.arm, run.q, [f" (at {t:.4g} s)" for t in run.time])
     yield from plane_limits(run.arm, run.q, [f" (at {t:.4g} s)" for t in run.time])
-    yield from _axial(run, foreseen)
+    yield from _axial(run, data)
     yield from _ratios(run)
     if limits:
-        yield from _limits(run, foreseen.near)
+        yield from _limits(run, data.near)
     yield from _energy(run)
 
 
@@ -147,11 +155,11 @@ def planned_turns(equations: StateEquations, v0: Floats, until: float) -> Iterat
         v[1:, [arm.names.index(name) for name in arm.inputs]] = desired.v
     worst = sorted({0, *np.abs(v[:, arm.mechanism.joints]).argmax(axis=0).tolist()})
     at = np.tile(arm.mechanism.pose, (len(worst), 1))
-    told = set[str]()
+    warned = set[str]()
     for k, changes in zip(worst, axial_changes(arm, at, v[worst], np.zeros_like(at)), strict=True):
         for name, change in changes.items():
-            if change.turning > TURNING and name not in told:
-                told.add(name)
+            if change.turning > TURNING and name not in warned:
+                warned.add(name)
                 yield from axial_words(arm, {name: change}, f" (at {times[k]:.4g} s)")
 
 
@@ -170,14 +178,14 @@ def _linearised(run: Result) -> Iterator[str]:
     """What equations of first order cannot tell, at the instants at which the links bend most."""
     if run.arm.method.order is None:
         return
-    told = set[str]()
+    warned = set[str]()
     for link in run.robot.links:
         if link.is_flexible:
             k = int(np.argmin(np.abs(run.time - run.extreme(f"{link.name}.slope").most_at)))
             for text in linearised_limits(run.arm, run.q[k], f" (at {run.time[k]:.4g} s)"):
                 what = text.partition(" (at")[0].partition(" turns by")[0]
-                if what not in told:
-                    told.add(what)
+                if what not in warned:
+                    warned.add(what)
                     yield text
 
 
@@ -200,13 +208,13 @@ def _worst(arm: Dynamics, samples: Samples) -> list[int]:
     return sorted(worst)
 
 
-def _axial(run: Result, foreseen: Foreseen) -> Iterator[str]:
-    told = set[str]()
-    for k, found in zip(foreseen.instants, foreseen.changes, strict=True):
+def _axial(run: Result, data: WarningData) -> Iterator[str]:
+    warned = set[str]()
+    for k, found in zip(data.instants, data.changes, strict=True):
         for text in axial_words(run.arm, found, f" (at {run.time[k]:.4g} s)"):
             link = text.partition("'")[2].partition("'")[0]
-            if link not in told:
-                told.add(link)
+            if link not in warned:
+                warned.add(link)
                 yield text
 
 

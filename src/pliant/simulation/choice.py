@@ -12,8 +12,8 @@ from pliant.analysis.modes import held_squares, modes
 from pliant.analysis.statics import NoEquilibriumError
 from pliant.simulation.drives.saturated import SaturatedDrive
 from pliant.simulation.growth import SLOW_GROWTH, STILL, Growth, fastest_growth, linear_model
-from pliant.simulation.integrators.lockstep import Steps, alone
 from pliant.simulation.loads import ElasticStops
+from pliant.simulation.requests import Request
 from pliant.simulation.state_equations import DIFFERENCE, StateEquations
 from pliant.simulation.study import IntegratorOptions
 
@@ -68,15 +68,19 @@ UNSTABLE = "implicit steps would erase it, explicit ones follow it; look at the 
 """What is said of a motion that grows too fast for implicit steps."""
 
 
-class RateAsk:
-    """Asks for the fastest rate of a model that is linearised at its start, damping and feedback included."""
+class LinearStart(Request[float]):
+    """The model linearised at its start, damping and feedback included; its value is the fastest rate, rad/s."""
 
     def __init__(self, equations: StateEquations, q: Floats, v: Floats) -> None:
         self.equations, self.q, self.v = equations, q, v
 
     def alone(self) -> float:
-        """That rate, rad/s; endless where there is no linear model."""
-        return self.fastest
+        """The largest size of a pole, rad/s; endless where there is no linear model."""
+        if self.states > ITERATED:
+            return _largest_rate(self.equations, self.y)
+        if not np.isfinite(self.matrix).all():
+            return inf
+        return float(np.abs(self.poles).max(initial=0.0))
 
     @cached_property
     def y(self) -> Floats:
@@ -95,7 +99,7 @@ class RateAsk:
 
     @cached_property
     def poles(self) -> NDArray[np.complex128]:
-        """Its eigenvalues."""
+        """Eigenvalues of the matrix, 1/s."""
         return np.asarray(np.linalg.eigvals(self.matrix), dtype=complex)
 
     @cached_property
@@ -109,23 +113,17 @@ class RateAsk:
         # one-sided quotients may only seem to grow, and know nothing of the drive's own states
         return fastest_growth(self.equations, linear_model(self.equations, 0.0, self.y))
 
-    @cached_property
-    def fastest(self) -> float:
-        """The largest of their sizes."""
-        if self.states > ITERATED:
-            return _largest_rate(self.equations, self.y)
-        if not np.isfinite(self.matrix).all():
-            return inf
-        return float(np.abs(self.poles).max(initial=0.0))
-
 
 def fastest_rate(equations: StateEquations, q: Floats, v: Floats) -> float:
     """The fastest motion of the model linearised at its start, damping and feedback included, rad/s."""
-    return RateAsk(equations, q, v).fastest
+    return LinearStart(equations, q, v).value
 
 
 def _state_matrix(equations: StateEquations, y: Floats) -> Floats:
-    """Of small motions, by difference quotients: a choice needs few digits, and no derivatives are compiled for it."""
+    """A of x' = A x for small motions, by difference quotients.
+
+    A choice needs few digits, and no derivatives are compiled for it.
+    """
     n, m = equations.layout.v.stop, equations.layout.q.stop
     # the state itself, and moved along each of its coordinates and rates
     a = equations.accelerations(0.0, y + DIFFERENCE * np.eye(n + 1, len(y), -1))
@@ -147,7 +145,7 @@ DAMPED = 0.7
 """Part of a pole that is real from which it is damping that makes the motion fast."""
 
 
-def fastest_motion(start: RateAsk, q: Floats) -> tuple[str, bool]:
+def fastest_motion(start: LinearStart, q: Floats) -> tuple[str, bool]:
     """What the fastest motion is: the coordinate that carries most of its energy and why, and whether it is damped."""
     equations, m = start.equations, start.equations.layout.q.stop
     if 2 * m > LARGE or not m:
@@ -247,7 +245,7 @@ def followed(poles: NDArray[np.complex128], until: float, breaks: int, tolerance
     return float(total + rates[-1] * (until - reached)) if len(rates) else 0.0
 
 
-def estimated_steps(start: RateAsk, until: float, tolerance: float) -> tuple[float, float]:
+def estimated_steps(start: LinearStart, until: float, tolerance: float) -> tuple[float, float]:
     """Estimates of the steps that a run takes: explicit, limited by stability alone, and implicit; endless if unknown.
 
     With dry friction both are the worse of two for the comparison: at the start, and in motion, where it does not damp.
@@ -269,7 +267,7 @@ def estimated_steps(start: RateAsk, until: float, tolerance: float) -> tuple[flo
     return explicit, AFTER_BREAK * (1 + breaks) + PER_RADIAN * _finer(tolerance) * radians
 
 
-def collocated_steps(start: RateAsk, until: float, tolerance: float) -> tuple[float, float]:
+def collocated_steps(start: LinearStart, until: float, tolerance: float) -> tuple[float, float]:
     """Estimates of the steps that follow all vibrations of a run: explicit, and by collocation; endless if not at all.
 
     Collocation follows smooth motion alone, and converges where damping is small or each vibration's own.
@@ -281,7 +279,7 @@ def collocated_steps(start: RateAsk, until: float, tolerance: float) -> tuple[fl
     equations, m = start.equations, start.states // 2
     if start.states > ITERATED or kinks(equations) or compilable(equations) is None:
         return 0.0, inf
-    A, rate = start.matrix, start.fastest
+    A, rate = start.matrix, start.value
     modes = StageModes.of(-A[m:, :m], -A[m:, m:])
     across = modes.inverse @ -A[m:, m:] @ modes.shapes
     np.fill_diagonal(across, 0.0)
@@ -337,20 +335,18 @@ def _about(count: float) -> str:
 
 
 def choose(
-    options: IntegratorOptions, equations: StateEquations, q: Floats, v: Floats, until: float
+    options: IntegratorOptions,
+    equations: StateEquations,
+    q: Floats,
+    v: Floats,
+    until: float,
+    start: LinearStart | None = None,
 ) -> tuple[str, str]:
-    """The method to use and the reason in words."""
-    return alone(choosing(options, equations, q, v, until))
-
-
-def choosing(
-    options: IntegratorOptions, equations: StateEquations, q: Floats, v: Floats, until: float
-) -> Steps[tuple[str, str]]:
-    """The same; the rate may be found together with those of other runs."""
+    """The method to use and the reason in words; ``start`` if the model is linearised already."""
     if options.method != "auto":
         return options.method, "as asked for"
-    start = RateAsk(equations, q, v)
-    fastest = yield start
+    start = LinearStart(equations, q, v) if start is None else start
+    fastest = start.value
     method, why = _established(options, start, q, v, until, fastest)
     if method == "esdirk" and (growth := start.growth).rate > SLOW_GROWTH:
         relevant = _relevant(equations, q)
@@ -373,9 +369,9 @@ def choosing(
 
 
 def _established(
-    options: IntegratorOptions, start: RateAsk, q: Floats, v: Floats, until: float, fastest: float
+    options: IntegratorOptions, start: LinearStart, q: Floats, v: Floats, until: float, fastest: float
 ) -> tuple[str, str]:
-    """The same among explicit and damping implicit steps."""
+    """The method among explicit and damping implicit steps, and the reason in words."""
     equations = start.equations
     if not np.isfinite(fastest):
         return "dop853", "the model could not be linearised at its start"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
 from pliant.results.samples import Floats, Samples
 from pliant.simulation.integrators.integrator import Piece
-from pliant.simulation.integrators.lockstep import Steps, alone
+from pliant.simulation.requests import Request
 from pliant.simulation.state_equations import Moments, StateEquations
 
 SAME = 1e-9
@@ -22,7 +22,8 @@ def sample_times(step: float, until: float) -> Floats:
     return times[: int(np.searchsorted(times, until)) + 1]
 
 
-class InstantsAsk(NamedTuple):
+@dataclass(eq=False)
+class InstantsRequest(Request[Moments]):
     """Asks for everything about several instants, each seen from inside its own interval.
 
     clocks  times kept inside their intervals (times,)
@@ -50,6 +51,7 @@ class Recorder:
         # what depends on times and states alone is found for many samples at once
         self.can_wait = equations.can_wait
         self._waiting: list[tuple[Floats, Floats, Floats]] = []
+        self._request: InstantsRequest | None = None
 
     def upcoming(self, end: float) -> Floats:
         """Sample times that are left, up to a time."""
@@ -72,22 +74,33 @@ class Recorder:
 
     def _keep(self, times: Floats, states: Floats) -> None:
         self._waiting.append((times, self.equations.clocks(times), states))
+        self._request = None
         if not self.can_wait:
-            alone(self.catching_up())
+            self.catch_up()
 
-    def catching_up(self) -> Steps[None]:
-        """Find everything about the samples that wait; it may be found together with those of other runs."""
-        if not self._waiting:
+    def request(self) -> InstantsRequest | None:
+        """What is needed of the samples that wait, to be found together with those of other runs; None without any."""
+        if self._request is None and self._waiting:
+            _, clocks, states = (np.concatenate(each) for each in zip(*self._waiting, strict=True))
+            self._request = InstantsRequest(self.equations, clocks, states)
+        return self._request
+
+    def catch_up(self) -> None:
+        """Find everything about the samples that wait."""
+        request = self.request()
+        if request is None:
             return
-        times, clocks, states = (np.concatenate(each) for each in zip(*self._waiting, strict=True))
-        self._waiting = []
-        q, v, tau, force, reference, wrenches = yield InstantsAsk(self.equations, clocks, states)
-        work = states[:, self.equations.layout.balances].copy()
-        self.blocks.append(Samples(times, q, v, tau, force, work, reference, wrenches))
+        q, v, tau, force, reference, wrenches = request.value
+        times, work = (
+            np.concatenate([each[0] for each in self._waiting]),
+            request.states[:, self.equations.layout.balances],
+        )
+        self._waiting, self._request = [], None
+        self.blocks.append(Samples(times, q, v, tau, force, work.copy(), reference, wrenches))
 
     def fresh(self) -> Samples | None:
         """The samples since the last call."""
-        alone(self.catching_up())
+        self.catch_up()
         if not self.blocks:
             return None
         part = Samples.join(self.blocks)

@@ -13,8 +13,8 @@ from pliant.engine.stepping.signals import Signals, places_of
 from pliant.simulation.drives.controllers import ActivePID
 from pliant.simulation.drives.drive import ActiveDrive
 from pliant.simulation.drives.saturated import SaturatedDrive
-from pliant.simulation.integrators.compiled import FitAsk
-from pliant.simulation.recorder import InstantsAsk
+from pliant.simulation.integrators.compiled import SignalsRequest
+from pliant.simulation.recorder import InstantsRequest
 from pliant.simulation.state_equations import Moments, StateEquations
 from pliant.simulation.trajectories.joint_moves import ProfiledMove
 from pliant.simulation.trajectories.path import Chain, Desired, Path, Rest
@@ -33,7 +33,7 @@ class PidLaw(NamedTuple):
 
     @classmethod
     def of(cls, equations: StateEquations) -> PidLaw | None:
-        """That of a tree whose joints are not prescribed; None: there is none."""
+        """The PID law of a tree whose joints are not prescribed; None: there is none."""
         drive: ActiveDrive = equations.drive
         limits: Floats | None = None
         if isinstance(drive, SaturatedDrive):
@@ -43,7 +43,7 @@ class PidLaw(NamedTuple):
         return cls(equations.arm, drive, limits)
 
     @property
-    def likeness(self) -> Hashable:
+    def structure_key(self) -> Hashable:
         """What laws have in common that are found at once."""
         drive = self.drive
         weights = drive.desired_weight is None, drive.measured_weight is None
@@ -59,15 +59,15 @@ class PidLaws:
         self.kp, self.kd, self.ki = (np.array([getattr(each, x) for each in self.drives]) for x in ("kp", "kd", "ki"))
         self.limits = None if laws[0].limits is None else np.array([law.limits for law in laws])
 
-    def moments(self, asks: Sequence[InstantsAsk]) -> list[Moments]:
+    def moments(self, requests: Sequence[InstantsRequest]) -> list[Moments]:
         """Everything about instants of the runs, as each finds it alone."""
         times = []
-        for ask in asks:
-            with ask.equations.anywhere():
-                times.append(ask.equations.clocks(ask.clocks))
-        sizes, layout = [len(t) for t in times], asks[0].equations.layout
-        who, cuts = np.repeat(np.arange(len(asks)), sizes), np.cumsum(sizes)[:-1]
-        desired, states = self._desired(times), np.vstack([ask.states for ask in asks])
+        for each in requests:
+            with each.equations.anywhere():
+                times.append(each.equations.clocks(each.clocks))
+        sizes, layout = [len(t) for t in times], requests[0].equations.layout
+        who, cuts = np.repeat(np.arange(len(requests)), sizes), np.cumsum(sizes)[:-1]
+        desired, states = self._desired(times), np.vstack([each.states for each in requests])
         q, v, x = (states[:, part] for part in (layout.q, layout.v, layout.drive))
         measured = q @ self.first.B
         tau = self.kp[who] * (desired.q - measured) + self.kd[who] * (desired.v - v @ self.first.B)
@@ -78,27 +78,31 @@ class PidLaws:
         if self.limits is not None:
             tau = np.clip(tau, -self.limits[who], self.limits[who])
         found = []
-        for ask, t, *own in zip(asks, times, *(np.split(each, cuts) for each in (q, v, tau, desired.q)), strict=True):
+        for each, t, *own in zip(
+            requests, times, *(np.split(each, cuts) for each in (q, v, tau, desired.q)), strict=True
+        ):
             q_k, v_k, tau_k, reference = own
-            force = np.zeros((len(t), ask.equations.arm.size if ask.equations.loads else 0))
-            for load in ask.equations.acting:
+            force = np.zeros((len(t), each.equations.arm.size if each.equations.loads else 0))
+            for load in each.equations.acting:
                 force += load.forces(t, q_k, v_k)
-            found.append(Moments(q_k.copy(), v_k.copy(), tau_k, force, reference, ask.equations.wrenches(t)))
+            found.append(Moments(q_k.copy(), v_k.copy(), tau_k, force, reference, each.equations.wrenches(t)))
         return found
 
-    def fits(self, asks: Sequence[FitAsk]) -> list[Signals | None]:
+    def fits(self, requests: Sequence[SignalsRequest]) -> list[Signals | None]:
         """Polynomials of what the drives follow, over one span of time; None where they need more pieces."""
-        _, _, start, end, pieces = asks[0]
+        start, end, pieces = requests[0].start, requests[0].end, requests[0].pieces
         places = places_of(start, end, pieces).ravel()
-        times = [ask.equations.clocks(places) for ask in asks]
-        desired, runs = self._desired(times), len(asks)
+        times = [each.equations.clocks(places) for each in requests]
+        desired, runs = self._desired(times), len(requests)
         shape = runs, len(places), -1
         pull = desired.q.reshape(shape) * self.kp[:, None] + desired.v.reshape(shape) * self.kd[:, None]
         cuts = len(places) * np.arange(1, runs)
         pull += np.reshape(self._weight("desired_weight", desired.q, cuts), shape)
         values = np.concatenate([pull, desired.q.reshape(shape)], axis=2) if self.first.states else pull
-        if asks[0].equations.loads:
-            further = [[load.signals(t) for load in ask.equations.loads] for ask, t in zip(asks, times, strict=True)]
+        if requests[0].equations.loads:
+            further = [
+                [load.signals(t) for load in each.equations.loads] for each, t in zip(requests, times, strict=True)
+            ]
             values = np.concatenate([values, np.array([np.hstack(each) for each in further])], axis=2)
         return Signals.fit_each(values, start, end, pieces)
 
@@ -106,7 +110,7 @@ class PidLaws:
         """What the paths of all drives want at times of each, one after the other (all times, inputs)."""
         paths: dict[Hashable, Path] = {}
         clocks: dict[Hashable, dict[bytes, Floats]] = {}
-        wanted = [(likeness_of_path(drive.path), t.tobytes()) for drive, t in zip(self.drives, times, strict=True)]
+        wanted = [(path_key(drive.path), t.tobytes()) for drive, t in zip(self.drives, times, strict=True)]
         for (path, clock), drive, t in zip(wanted, self.drives, times, strict=True):
             paths.setdefault(path, drive.path)
             clocks.setdefault(path, {})[clock] = t
@@ -120,11 +124,11 @@ class PidLaws:
         return Desired(*(np.concatenate(each) for each in zip(*(known[key] for key in wanted), strict=True)))
 
     def _weight(self, name: str, q: Floats, cuts: NDArray[np.int64]) -> Floats | float:
-        """That of the rigid robots at positions of the inputs of all runs (states, inputs), if it is compensated."""
+        """Weight of the rigid robots at positions of the inputs of all runs (states, inputs), if it is compensated."""
         return 0.0 if getattr(self.first, name) is None else np.concatenate(self.weigh(self.arms, np.split(q, cuts)))
 
 
-def likeness_of_path(path: Path) -> Hashable:
+def path_key(path: Path) -> Hashable:
     """What paths have in common that are the same motion."""
     match path:
         case ProfiledMove():
@@ -132,5 +136,5 @@ def likeness_of_path(path: Path) -> Hashable:
         case Rest():
             return path.q.tobytes()
         case Chain():
-            return (*map(likeness_of_path, path.paths), *path.starts)
+            return (*map(path_key, path.paths), *path.starts)
     return id(path)

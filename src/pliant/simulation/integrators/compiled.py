@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +37,7 @@ from pliant.simulation.integrators.integrator import (
     Settings,
 )
 from pliant.simulation.integrators.knot_piece import KnotPiece
-from pliant.simulation.integrators.lockstep import Steps, alone
+from pliant.simulation.requests import Request
 from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.trajectories.path import knots_after
 
@@ -69,7 +69,8 @@ def compilable(equations: StateEquations) -> AnyLaw | None:
     return compiled_law(equations)
 
 
-class FitAsk(NamedTuple):
+@dataclass(eq=False)
+class SignalsRequest(Request[Signals]):
     """Asks for the polynomials of what a drive follows, from a time to another."""
 
     equations: StateEquations
@@ -80,6 +81,19 @@ class FitAsk(NamedTuple):
 
     def alone(self) -> Signals:
         return Signals.fit(self.signals, self.start, self.end, pieces=self.pieces)
+
+
+class StepsRequest(Request[Status]):
+    """Asks for steps, which a run makes in machine code alone or in a lane.
+
+    before  what the machine code had counted
+    """
+
+    def __init__(self, lane: LaneRun, before: Floats) -> None:
+        self.lane, self.before = lane, before
+
+    def alone(self) -> Status:
+        return self.lane.alone()
 
 
 class CompiledIntegrator(Integrator):
@@ -102,22 +116,20 @@ class CompiledIntegrator(Integrator):
         self._knots = np.empty((rows, 1 + 2 * self.system.states))
         self._span = (np.inf, -np.inf)
         self._stand_in: Integrator | None = None
+        self._signals_request: SignalsRequest | None = None
 
     @abstractmethod
     def _build(self, driving: Driving) -> Any:
         """The compiled system, whose states are those of the equations."""
 
     @abstractmethod
-    def _steps(self, until: float, grid: Floats) -> Steps[tuple[int, Floats]]:
+    def _steps(self, until: float, grid: Floats) -> tuple[int, Floats]:
         """Advance to ``until`` or by some steps: how many, and the samples at the first grid times."""
 
     def advance(self, until: float, wanted: Floats = NO_TIMES) -> Piece:
-        return alone(self.advancing(until, wanted))
-
-    def advancing(self, until: float, wanted: Floats = NO_TIMES) -> Steps[Piece]:
         before = self.clock.copy(), self.y, self.t
         try:
-            return (yield from self._advancing(until, wanted))
+            return self._advance(until, wanted)
         except KeyboardInterrupt:
             # behind steps of which nothing is known outside: whoever goes on takes them again
             if self._stand_in is None:
@@ -125,21 +137,16 @@ class CompiledIntegrator(Integrator):
                 self._renew()
             raise
 
-    def _advancing(self, until: float, wanted: Floats) -> Steps[Piece]:
-        if self._stand_in is not None or not (yield from self._follow(until)):
+    def _advance(self, until: float, wanted: Floats) -> Piece:
+        if self._stand_in is not None or not self._follow(until):
             return self._advance_plainly(until, wanted)
-        until = min(until, self._span[1])
-        first, last = np.searchsorted(wanted, (self.t, until), side="right")
-        grid = np.ascontiguousarray(wanted[first:last])
-        if len(grid) > MOST_SAMPLES:
-            grid = grid[:MOST_SAMPLES]
-            until = float(grid[-1])
+        until, grid = self._within(until, wanted)
         try:
-            steps, samples = yield from self._steps(until, grid)
+            steps, samples = self._steps(until, grid)
         except IntegrationError:
             if not self._recovers():
                 raise
-            return (yield from self._advancing(until, wanted))
+            return self._advance(until, wanted)
         k = self.knots_per_step
         knots = self._knots[: k * steps + 1]
         if 2 * len(knots) > len(self._knots):
@@ -153,6 +160,16 @@ class CompiledIntegrator(Integrator):
             self.statistics.largest_step = max(self.statistics.largest_step, float(sizes.max()))
         self.t = float(knots[-1, 0])
         return KnotPiece(knots, self.equations.count, grid[: len(samples)], samples)
+
+    def _within(self, until: float, wanted: Floats) -> tuple[float, Floats]:
+        """The end of a call of the machine code, and the wanted times up to there."""
+        until = min(until, self._span[1])
+        first, last = np.searchsorted(wanted, (self.t, until), side="right")
+        grid = np.ascontiguousarray(wanted[first:last])
+        if len(grid) > MOST_SAMPLES:
+            grid = grid[:MOST_SAMPLES]
+            until = float(grid[-1])
+        return until, grid
 
     @property
     def steps_in_python(self) -> bool:
@@ -185,18 +202,27 @@ class CompiledIntegrator(Integrator):
         stand_in.statistics = self.statistics
         return stand_in
 
-    def _follow(self, until: float) -> Steps[bool]:
-        """Give the signals to the machine code, for the span to come; False if only Python can follow."""
+    def signals(self, until: float) -> SignalsRequest | None:
         start, end = self._span
-        if start <= self.t < min(until, end):
+        if self._stand_in is not None or start <= self.t < min(until, end):
+            return None
+        if self._signals_request is None:
+            self._signals_request = self._fit(self.t, min(until, self.t + LONGEST_SPAN))
+        return self._signals_request
+
+    def _follow(self, until: float) -> bool:
+        """Give the signals to the machine code, for the span to come; False if only Python can follow."""
+        request = self.signals(until)
+        if request is None:
             return True
+        self._signals_request = None
         try:
-            yield from self._fit(self.t, min(until, self.t + LONGEST_SPAN))
+            self._take_signals(request)
         except RoughSignalError:
             return False
         return True
 
-    def _fit(self, start: float, end: float) -> Steps[None]:
+    def _fit(self, start: float, end: float) -> SignalsRequest:
         pieces = max(1, int(np.ceil((end - start) * PIECES_PER_SECOND)))
         knot, spacing = knots_after(self.equations.path, start)
         if spacing < end - start:
@@ -207,8 +233,11 @@ class CompiledIntegrator(Integrator):
             on_knot = abs(knot - spacing - start) <= SLIVER * spacing
             last = min(end, knot + (intervals - 1) * spacing)
             pieces, end = (within * intervals, last) if on_knot else (within, knot)
-        self.system.set_signals((yield FitAsk(self.equations, self._signals, start, end, pieces)))
-        self._span = (start, end)
+        return SignalsRequest(self.equations, self._signals, start, end, pieces)
+
+    def _take_signals(self, request: SignalsRequest) -> None:
+        self.system.set_signals(request.value)
+        self._span = (request.start, request.end)
 
     def _signals(self, t: Floats) -> Floats:
         """Those of the law, then those of loads (times, channels)."""
@@ -234,7 +263,7 @@ class CompiledIntegrator(Integrator):
         start, end = (float(x) for x in memory["span"])
         if start < end:
             # the same polynomials as before, not ones that start here
-            alone(self._fit(start, end))
+            self._take_signals(self._fit(start, end))
         plain = {key.removeprefix("plain."): x for key, x in memory.items() if key.startswith("plain.")}
         if plain:
             self._stand_in = type(self).plain(self.equations, self.t, self.y, self.settings)
@@ -251,7 +280,7 @@ class CompiledIntegrator(Integrator):
 
     def restart(self, t: float, y: Floats) -> None:
         self.t, self.y = t, y
-        self._span = (np.inf, -np.inf)
+        self._span, self._signals_request = (np.inf, -np.inf), None
         if self._stand_in is not None:
             self.clock[Clock.STEP] = self._stand_in.step
             self._stand_in = None
@@ -321,14 +350,29 @@ class CompiledDOP853(_CompiledExplicit):
     name = "dop853"
     plain = DOP853
 
-    def _steps(self, until: float, grid: Floats) -> Steps[tuple[int, Floats]]:
+    _call: StepsRequest | None = None
+
+    def call(self, until: float, wanted: Floats = NO_TIMES) -> StepsRequest | None:
+        if self._stand_in is None and self._call is None:
+            if self._follow(until):
+                self._call = self._prepared(*self._within(until, wanted))
+            else:
+                self._stand_in = self._plainly()
+        return self._call
+
+    def _prepared(self, until: float, grid: Floats) -> StepsRequest:
         x = self.y.copy()
         samples, following = np.zeros((len(grid), len(x))), np.zeros(1, dtype=np.int64)
         before = self._started(until)
-        status = yield LaneRun(self.system, self.clock, x, self._tolerance, self._knots, grid, following, samples)
-        steps = self._counted(before, status)
-        self.y = x
-        return steps, samples[: int(following[0])]
+        lane = LaneRun(self.system, self.clock, x, self._tolerance, self._knots, grid, following, samples)
+        return StepsRequest(lane, before)
+
+    def _steps(self, until: float, grid: Floats) -> tuple[int, Floats]:
+        request = self._prepared(until, grid) if self._call is None else self._call
+        self._call, lane = None, request.lane
+        steps = self._counted(request.before, request.value)
+        self.y = lane.x
+        return steps, lane.samples[: int(lane.following[0])]
 
 
 class _CompiledFixedStep(_CompiledExplicit):
@@ -339,8 +383,7 @@ class _CompiledFixedStep(_CompiledExplicit):
         assert self.settings.step is not None
         return min(self.settings.step, self.settings.max_step)
 
-    def _steps(self, until: float, grid: Floats) -> Steps[tuple[int, Floats]]:
-        yield from ()
+    def _steps(self, until: float, grid: Floats) -> tuple[int, Floats]:
         size, left = self.step, until - self.t
         self.clock[Clock.STEP] = left / max(int(np.ceil(left / size - SLIVER)), 1)
         x = self.y.copy()
@@ -435,8 +478,7 @@ class _CompiledImplicit(CompiledIntegrator):
         if isinstance(self._stand_in, ImplicitIntegrator):
             self._stand_in.carried = self.carried
 
-    def _steps(self, until: float, grid: Floats) -> Steps[tuple[int, Floats]]:
-        yield from ()
+    def _steps(self, until: float, grid: Floats) -> tuple[int, Floats]:
         x = np.concatenate([self.y, self._tail, self.carried])
         steps = self._run(until, lambda: self.system.advance(self.name, self.clock, x, self._tolerance, self._knots))
         states = self.system.states

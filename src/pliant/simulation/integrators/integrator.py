@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pliant.engine.stepping.layout import BALANCES
 from pliant.errors import ModelError
-from pliant.simulation.integrators.lockstep import Steps
+from pliant.simulation.requests import Request
 from pliant.simulation.state_equations import StateEquations
 
 Floats = NDArray[np.float64]
@@ -176,10 +176,13 @@ class Integrator(ABC):
         ``wanted`` are times at which the piece will be asked for sure, for methods that can make use of it.
         """
 
-    def advancing(self, until: float, wanted: Floats = NO_TIMES) -> Steps[Piece]:
-        """The same as a generator of the calls that may be made together with those of other runs."""
-        yield from ()
-        return self.advance(until, wanted)
+    def signals(self, until: float) -> Request[Any] | None:
+        """What the next steps need of the signals of the drive, which may be found with those of other runs."""
+        return None
+
+    def call(self, until: float, wanted: Floats = NO_TIMES) -> Request[Any] | None:
+        """The call of machine code that ``advance`` makes, if it may be made in a lane beside those of other runs."""
+        return None
 
     @abstractmethod
     def restart(self, t: float, y: Floats) -> None:

@@ -14,7 +14,8 @@ from pliant.dynamics import Dynamics
 from pliant.engine.call.evaluator import Program
 from pliant.engine.call.flock_evaluator import FlockEvaluator
 from pliant.engine.trace.numbers import constants_of
-from pliant.engine.trace.structure import dissipative_slots, structure_key
+from pliant.engine.trace.structure import dissipative_slots
+from pliant.engine.trace.structure import structure_key as carrier_key
 from pliant.formulations.loops.loops import Loops
 from pliant.formulations.method import What
 from pliant.tree.function import Function, Variant
@@ -25,24 +26,24 @@ Numbers = NDArray[np.int64]
 WHATS: tuple[What, ...] = ("forward", "inverse", "motion", "acceleration", "energy", "reaction")
 
 
-def likeness(arm: Dynamics) -> object | None:
-    """What robots of one flock have in common; None: a robot that is in none (loops, NumPy, no tapes)."""
+def structure_key(arm: Dynamics) -> object | None:
+    """What robots of one ensemble have in common; None: a robot that is in none (loops, NumPy, no tapes)."""
     if not arm.compiled or arm.loops.rows or not arm.size or arm.mechanism.is_closed:
         return None
     traced = [arm.method.function(what) for what in WHATS]
     carriers = {id(each.carrier): each.carrier for each in traced if each is not None}
     if None in traced:
         return None
-    keys = tuple(structure_key(carrier) for carrier in carriers.values())
+    keys = tuple(carrier_key(carrier) for carrier in carriers.values())
     return type(arm.method), keys, arm.mechanism.tip, arm.names, arm.inputs, arm.B.tobytes()
 
 
-def likeness_of_frames(arm: Dynamics) -> str:
+def frames_key(arm: Dynamics) -> str:
     """What robots have in common whose frames can be found together."""
-    return structure_key(arm._framed)
+    return carrier_key(arm._framed)
 
 
-class Flock(Dynamics):
+class Ensemble(Dynamics):
     """Several robots with the dynamics of one: methods take batches of states of the robots ``of`` which they are.
 
     What is no function of states (pose, bodies, description) is that of the first robot.
@@ -59,7 +60,7 @@ class Flock(Dynamics):
         self._who: Numbers = np.zeros(0, dtype=np.int64)
 
     @contextmanager
-    def of(self, who: Numbers) -> Iterator[Flock]:
+    def of(self, who: Numbers) -> Iterator[Ensemble]:
         """Inside, state k of every batch is one of robot who[k]."""
         before, self._who = self._who, who
         try:
@@ -74,10 +75,10 @@ class Flock(Dynamics):
         return self._evaluators[key][0]
 
     def _function(self, what: What, variant: Variant = "") -> Function:
-        return _FlockFunction(self, self.traced(what), variant=variant)
+        return _EnsembleFunction(self, self.traced(what), variant=variant)
 
     def _kinematics(self, algorithm: Algorithm, variant: Variant = "") -> Function:
-        return _FlockFunction(self, Traced(algorithm, self._framed), variant=variant)
+        return _EnsembleFunction(self, Traced(algorithm, self._framed), variant=variant)
 
     def _bound(self, traced: Traced, seed: str, variant: Variant) -> FlockEvaluator:
         carriers = self._carriers(traced)
@@ -92,39 +93,39 @@ class Flock(Dynamics):
     def _carriers(self, traced: Traced) -> list[Carrier]:
         """What holds the constants of each robot."""
         if traced.carrier is self._framed:
-            if len(set(map(likeness_of_frames, self.members))) > 1:
+            if len(set(map(frames_key, self.members))) > 1:
                 raise ValueError("the frames of these robots are of several structures")
             return [arm._framed for arm in self.members]
         for what in WHATS:
             found = self.method.function(what)
             if found is not None and found.carrier is traced.carrier and found.algorithm.name == traced.algorithm.name:
                 return [arm.traced(what).carrier for arm in self.members]
-        raise ValueError(f"a flock does not know '{traced.algorithm.name}'")
+        raise ValueError(f"an ensemble does not know '{traced.algorithm.name}'")
 
 
 class _Rows:
-    """The evaluator of a flock as that of one robot: batches only."""
+    """The evaluator of an ensemble as that of one robot: batches only."""
 
-    def __init__(self, flock: Flock, inner: FlockEvaluator) -> None:
-        self._flock, self._inner = flock, inner
+    def __init__(self, ensemble: Ensemble, inner: FlockEvaluator) -> None:
+        self._ensemble, self._inner = ensemble, inner
 
     def batch(self, *inputs: Floats) -> Floats:
-        return self._inner.batch(self._flock._who, *inputs)
+        return self._inner.batch(self._ensemble._who, *inputs)
 
 
-class _FlockFunction(Function):
-    """A function of the states of a flock."""
+class _EnsembleFunction(Function):
+    """A function of the states of an ensemble."""
 
-    def __init__(self, flock: Flock, traced: Traced, *, seed: str = "", variant: Variant = "") -> None:
-        super().__init__(traced, flock.labels, flock._nothing, compiled=False, seed=seed, variant=variant)
-        self._flock = flock
-        self.__dict__["evaluator"] = flock._bound(traced, seed, variant)
+    def __init__(self, ensemble: Ensemble, traced: Traced, *, seed: str = "", variant: Variant = "") -> None:
+        super().__init__(traced, ensemble.labels, ensemble._nothing, compiled=False, seed=seed, variant=variant)
+        self._ensemble = ensemble
+        self.__dict__["evaluator"] = ensemble._bound(traced, seed, variant)
 
     def by(self, seed: str) -> Function:
         if seed not in self._derivatives:
-            self._derivatives[seed] = _FlockFunction(self._flock, self.traced, seed=seed, variant=self.variant)
+            self._derivatives[seed] = _EnsembleFunction(self._ensemble, self.traced, seed=seed, variant=self.variant)
         return self._derivatives[seed]
 
     def _evaluated(self, arrays: list[Floats]) -> Floats:
-        found: Floats = self.evaluator.batch(self._flock._who, *arrays)
+        found: Floats = self.evaluator.batch(self._ensemble._who, *arrays)
         return found

@@ -9,7 +9,7 @@ import pytest
 from pliant import PID, Dynamics, Event, Quintic, Start, load_study, simulate
 from pliant.results.result import Result
 from pliant.simulation.checks import allowed_ranges
-from pliant.simulation.climbs import TopsAsk
+from pliant.simulation.extremes import ExtremesRequest
 from pliant.simulation.outputs import Outputs
 from pliant.simulation.run import Run, SimulationWarning, run_study
 from pliant.simulation.study import IntegratorOptions, Study
@@ -125,17 +125,17 @@ def test_extremes_that_nobody_asks_for_are_not_looked_for(arm):
     study = study_of(arm)
     late = Run(study, arm)
     late.go()
-    result, steps = late.result(), late.peaks._kept
+    result, steps = late.result(), late.extremes._kept
     assert steps > 0
     # warnings are told from a bound where that is enough
     slope = result.extreme("upper.slope")
-    assert late.peaks._kept == 0
+    assert late.extremes._kept == 0
     assert result.extreme("shoulder.torque").most > 0
     assert result.extreme("upper.slope") == slope
-    at_once = Run(study, arm, follow=late.peaks.names)
+    at_once = Run(study, arm, follow=late.extremes.names)
     at_once.go()
     whole = at_once.result().info.extremes
-    assert result.info.extremes.keys() == whole.keys() == set(late.peaks.names)
+    assert result.info.extremes.keys() == whole.keys() == set(late.extremes.names)
     for name, found in result.info.extremes.items():
         assert found == pytest.approx(whole[name], rel=1e-9, abs=1e-12), name
     assert pickle.loads(pickle.dumps(result)).info.extremes == result.info.extremes
@@ -167,13 +167,13 @@ def test_a_look_that_was_interrupted_is_taken_again(arm, monkeypatch):
     for run in runs:
         run.go()
     whole, asked = (run.result() for run in runs)
-    climb = TopsAsk.alone
+    search = ExtremesRequest.alone
 
-    def interrupted(ask):
-        monkeypatch.setattr(TopsAsk, "alone", climb)
+    def interrupted(request):
+        monkeypatch.setattr(ExtremesRequest, "alone", search)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(TopsAsk, "alone", interrupted)
+    monkeypatch.setattr(ExtremesRequest, "alone", interrupted)
     with pytest.raises(KeyboardInterrupt):
         asked.extreme("tip.deflection")
     assert asked.info.extremes == whole.info.extremes
@@ -182,11 +182,11 @@ def test_a_look_that_was_interrupted_is_taken_again(arm, monkeypatch):
 
 def test_much_is_looked_at_at_once(arm, monkeypatch):
     """A result does not keep all steps of a long run."""
-    monkeypatch.setattr("pliant.simulation.peaks.WAITING", 100)
+    monkeypatch.setattr("pliant.simulation.extremes.WAITING", 100)
     run = Run(study_of(arm), arm)
     run.go()
     assert run.result().extreme("tip.deflection").most > 0
-    assert run.peaks._kept == 0
+    assert run.extremes._kept == 0
 
 
 @pytest.mark.parametrize("name", ["canadarm", "two-link", "single-link"])
@@ -194,19 +194,19 @@ def test_what_cannot_leave_its_range_is_told_without_a_look(name):
     """The bound is one: what was found is never beyond it, and it is not far off."""
     run = Run(load_study(name, changes={"until": 0.5}))
     run.go()
-    ranges, peaks = allowed_ranges(run.arm), run.peaks
+    ranges, extremes = allowed_ranges(run.arm), run.extremes
     slopes = [name for name in ranges if name.endswith(".slope")]
     names = [*slopes, *run.arm.robot.joint_coordinates]
-    parts = peaks._moved.parts
+    parts = extremes._moved.parts
     assert sum(len(part.times) for part in parts) > 10
-    found = peaks.extremes()
-    peaks._moved.parts = parts
+    found = extremes.extremes()
+    extremes._moved.parts = parts
     for each in names:
         size = max(abs(found[each].least), abs(found[each].most))
-        assert each in peaks.near({each: (-size * (1 - 1e-9), size * (1 - 1e-9))})
-        assert each not in peaks.near({each: (-20 * size, 20 * size)})
+        assert each in extremes.near({each: (-size * (1 - 1e-9), size * (1 - 1e-9))})
+        assert each not in extremes.near({each: (-20 * size, 20 * size)})
         # what is not followed is near
-        assert peaks.near({"nothing": (-1.0, 1.0)}) == {"nothing"}
+        assert extremes.near({"nothing": (-1.0, 1.0)}) == {"nothing"}
 
 
 def test_slopes_that_are_not_near_wait_for_a_question():

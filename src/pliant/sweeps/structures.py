@@ -12,7 +12,7 @@ from pliant.engine.trace.known_patterns import KnownPattern, ZerosKey, one_struc
 from pliant.errors import ModelError
 from pliant.model.rigid_twin import rigid_twin
 from pliant.model.robot import Robot
-from pliant.sweeps.flock import likeness, likeness_of_frames
+from pliant.sweeps.ensemble import frames_key, structure_key
 
 if TYPE_CHECKING:
     from pliant.sweeps.work import SweepJob
@@ -37,7 +37,7 @@ def general_structures(job: SweepJob, case: Mapping[str, Any]) -> AbstractContex
             robot = subject if isinstance(subject, Robot) else subject.robot
             for each in (robot, rigid_twin(robot)):
                 arm = Dynamics(each)
-                likeness(arm), likeness_of_frames(arm)
+                structure_key(arm), frames_key(arm)
         _last = ref(job), patterns
     return one_structure(_last[1])
 

@@ -1,4 +1,4 @@
-"""Robots of one structure as a flock: every state with the constants of its own robot, every answer as if alone."""
+"""Robots of one structure as an ensemble: each state has the constants of its own robot, each value is as if alone."""
 
 import numpy as np
 import pytest
@@ -6,15 +6,15 @@ import pytest
 import pliant
 from pliant.analysis.equilibrium import settle
 from pliant.engine.stepping.signals import Signals
-from pliant.simulation.checks import AxialAsk, EnergiesAsk
-from pliant.simulation.choice import RateAsk, fastest_rate
+from pliant.simulation.checks import AxialRequest, EnergiesRequest
+from pliant.simulation.choice import LinearStart, fastest_rate
 from pliant.simulation.drives.law import compiled_law
-from pliant.simulation.integrators.compiled import FitAsk
-from pliant.simulation.peaks import PositionsAsk
-from pliant.simulation.recorder import InstantsAsk
+from pliant.simulation.extremes import PositionsRequest
+from pliant.simulation.integrators.compiled import SignalsRequest
+from pliant.simulation.recorder import InstantsRequest
 from pliant.simulation.run import Run
-from pliant.simulation.start import RestAsk
-from pliant.sweeps.flock import Flock, likeness
+from pliant.simulation.start import RestRequest
+from pliant.sweeps.ensemble import Ensemble, structure_key
 from pliant.sweeps.together import Together
 
 # the same operations on the same numbers in other lanes
@@ -53,9 +53,16 @@ def arms():
 
 
 @pytest.fixture(scope="module")
-def flock(arms):
-    assert len({likeness(arm) for arm in arms}) == 1
-    return Flock(arms)
+def ensemble(arms):
+    assert len({structure_key(arm) for arm in arms}) == 1
+    return Ensemble(arms)
+
+
+def found_together(requests):
+    """Values that are found for all requests at once."""
+    Together().find(requests)
+    assert all(request.is_known for request in requests)
+    return [request.value for request in requests]
 
 
 CALLS = {
@@ -72,29 +79,29 @@ CALLS = {
 
 
 @pytest.mark.parametrize("what", CALLS)
-def test_each_state_has_the_constants_of_its_robot(arms, flock, what):
+def test_each_state_has_the_constants_of_its_robot(arms, ensemble, what):
     rng = np.random.default_rng(3)
     # robots in a row, of which lanes hold several, and runs of one robot
     who = np.concatenate([rng.integers(0, ROBOTS, 11), np.repeat(np.arange(ROBOTS), 3)])
-    q, v, a = 0.1 * rng.standard_normal((3, len(who), flock.size))
-    with flock.of(who):
-        found = CALLS[what](flock, q, v, a)
+    q, v, a = 0.1 * rng.standard_normal((3, len(who), ensemble.size))
+    with ensemble.of(who):
+        found = CALLS[what](ensemble, q, v, a)
     for k, number in enumerate(who):
         alone = CALLS[what](arms[number], q[k], v[k], a[k])
         np.testing.assert_allclose(found[k], alone, rtol=SAME, atol=SAME * np.abs(alone).max())
 
 
-def test_a_robot_that_is_not_there_is_told(flock):
-    with flock.of(np.array([ROBOTS])), pytest.raises(ValueError, match=f"robots 0 to {ROBOTS - 1}"):
-        flock.bias(np.zeros((1, flock.size)), np.zeros((1, flock.size)))
+def test_a_robot_that_is_not_there_is_told(ensemble):
+    with ensemble.of(np.array([ROBOTS])), pytest.raises(ValueError, match=f"robots 0 to {ROBOTS - 1}"):
+        ensemble.bias(np.zeros((1, ensemble.size)), np.zeros((1, ensemble.size)))
 
 
 def test_equilibria_are_those_of_each_robot(arms, monkeypatch):
-    asks = [RestAsk(arm, arm.reference_pose() + 0.1 * k, None) for k, arm in enumerate(arms)]
+    requests = [RestRequest(arm, arm.reference_pose() + 0.1 * k, None) for k, arm in enumerate(arms)]
     # all of them are found together
-    monkeypatch.setattr(RestAsk, "alone", None)
-    for ask, found in zip(asks, Together().answers(asks), strict=True):
-        alone = settle(ask.arm, ask.q).q
+    monkeypatch.setattr(RestRequest, "alone", None)
+    for request, found in zip(requests, found_together(requests), strict=True):
+        alone = settle(request.arm, request.q).q
         np.testing.assert_allclose(found, alone, rtol=SAME, atol=SAME * np.abs(alone).max())
 
 
@@ -134,15 +141,15 @@ def runs(arms, move="quintic", disturbances=(), **drive):
 @pytest.mark.parametrize("drive", [{}, {"ki": 7.1, "saturate": True}, {"gravity": "measured"}], ids=str)
 def test_rates_and_efforts_are_those_of_each_run(arms, drive, monkeypatch):
     some, rng = list(runs(arms, **drive)), np.random.default_rng(5)
-    asks = [RateAsk(run.equations, run.q0, run.v0) for run in some]
-    monkeypatch.setattr(RateAsk, "alone", None)
-    for ask, found in zip(asks, Together().answers(asks), strict=True):
-        assert found == pytest.approx(fastest_rate(ask.equations, ask.q, ask.v), rel=RATE)
+    requests = [LinearStart(run.equations, run.q0, run.v0) for run in some]
+    expected = [fastest_rate(run.equations, run.q0, run.v0) for run in some]
+    monkeypatch.setattr(LinearStart, "alone", None)
+    assert found_together(requests) == pytest.approx(expected, rel=RATE)
     times = np.sort(rng.uniform(0.0, 0.5, 7))
-    asks = [InstantsAsk(run.equations, times, rng.standard_normal((7, run.equations.size))) for run in some]
-    expected = [ask.alone() for ask in asks]
-    monkeypatch.setattr(InstantsAsk, "alone", None)
-    for found, alone in zip(Together().answers(asks), expected, strict=True):
+    requests = [InstantsRequest(run.equations, times, rng.standard_normal((7, run.equations.size))) for run in some]
+    expected = [request.alone() for request in requests]
+    monkeypatch.setattr(InstantsRequest, "alone", None)
+    for found, alone in zip(found_together(requests), expected, strict=True):
         np.testing.assert_allclose(found.tau, alone.tau, rtol=SAME, atol=SAME * np.abs(alone.tau).max())
         np.testing.assert_allclose(found.reference, alone.reference, rtol=SAME)
 
@@ -162,13 +169,13 @@ def test_what_drives_follow_is_fitted_for_all_runs(arms, move, further, monkeypa
     some, rng = list(runs(arms[:3], move, **further)), np.random.default_rng(5)
     for run in some:
         run.equations.enter(0.05, 0.1)
-    asks = [FitAsk(run.equations, signals(run.equations), 0.05, 0.1, 2) for run in some]
+    requests = [SignalsRequest(run.equations, signals(run.equations), 0.05, 0.1, 2) for run in some]
     times = np.sort(rng.uniform(0.05, 0.1, 7))
-    asks += [InstantsAsk(run.equations, times, rng.standard_normal((7, run.equations.size))) for run in some]
-    expected = [ask.alone() for ask in asks]
-    for kind in (FitAsk, InstantsAsk):
+    requests += [InstantsRequest(run.equations, times, rng.standard_normal((7, run.equations.size))) for run in some]
+    expected = [request.alone() for request in requests]
+    for kind in (SignalsRequest, InstantsRequest):
         monkeypatch.setattr(kind, "alone", None)
-    for found, alone in zip(Together().answers(asks), expected, strict=True):
+    for found, alone in zip(found_together(requests), expected, strict=True):
         if isinstance(alone, Signals):
             assert (found.start, found.piece) == (alone.start, alone.piece)
             found, alone = (found.coefficients,), (alone.coefficients,)
@@ -176,22 +183,24 @@ def test_what_drives_follow_is_fitted_for_all_runs(arms, move, further, monkeypa
             np.testing.assert_allclose(one, other, rtol=SAME, atol=SAME * np.abs(other).max(initial=0.0))
 
 
-def test_loops_and_numpy_are_in_no_flock(arms):
-    assert likeness(pliant.Dynamics("four-bar")) is None
-    assert likeness(pliant.Dynamics(arms[0].robot, compile="never")) is None
+def test_loops_and_numpy_are_in_no_ensemble(arms):
+    assert structure_key(pliant.Dynamics("four-bar")) is None
+    assert structure_key(pliant.Dynamics(arms[0].robot, compile="never")) is None
 
 
 def test_places_energies_and_axial_forces_are_those_of_each_robot(arms, monkeypatch):
     rng = np.random.default_rng(7)
     states = [0.1 * rng.standard_normal((3, 4, arm.size)) for arm in arms]
-    asks = [PositionsAsk(arm, ("arm.tip", "tip"), q) for arm, (q, _, _) in zip(arms, states, strict=True)]
-    asks += [EnergiesAsk(arm, q, v) for arm, (q, v, _) in zip(arms, states, strict=True)]
+    requests = [PositionsRequest(arm, ("arm.tip", "tip"), q) for arm, (q, _, _) in zip(arms, states, strict=True)]
+    requests += [EnergiesRequest(arm, q, v) for arm, (q, v, _) in zip(arms, states, strict=True)]
     none = np.zeros((4, 0))
-    asks += [AxialAsk(arm, q, v, f[:, : len(arm.inputs)], none) for arm, (q, v, f) in zip(arms, states, strict=True)]
-    alone = [ask.alone() for ask in asks]
-    for kind in (PositionsAsk, EnergiesAsk, AxialAsk):
+    requests += [
+        AxialRequest(arm, q, v, f[:, : len(arm.inputs)], none) for arm, (q, v, f) in zip(arms, states, strict=True)
+    ]
+    alone = [request.alone() for request in requests]
+    for kind in (PositionsRequest, EnergiesRequest, AxialRequest):
         monkeypatch.setattr(kind, "alone", None)
-    for found, expected in zip(Together().answers(asks), alone, strict=True):
+    for found, expected in zip(found_together(requests), alone, strict=True):
         if isinstance(expected, list):
             assert [each.keys() for each in found] == [{"arm"}] * len(expected)
             found, expected = ([tuple(each["arm"]) for each in x] for x in (found, expected))

@@ -1,15 +1,13 @@
-"""Tops of a motion of many steps are those of a very fine sampling of it, and few step ends are looked at."""
+"""Maxima of a motion of many steps are those of a very fine sampling of it, and few step ends are looked at."""
 
 import numpy as np
 import pytest
 
 from pliant import PID, Dynamics, Quintic, Start
-from pliant.simulation.integrators.lockstep import alone
+from pliant.simulation.extreme_search import Maxima, Points, StepEnds, Track
 from pliant.simulation.outputs import Outputs
 from pliant.simulation.run import Run
 from pliant.simulation.study import Study
-from pliant.simulation.summits import Points, Tops
-from pliant.simulation.tracks import StepEnds, Track
 
 CLOSE = 1e-6
 """What is found against a very fine sampling, as part of the range."""
@@ -42,31 +40,30 @@ def vibrations(*parts):
     return motion
 
 
-class Climber:
+class Searcher:
     """Largest and least value of the coordinate, and how often it was asked for."""
 
     def __init__(self, runs=1):
         self.asked = 0
         best, when = np.full((runs, 2), -np.inf), np.zeros((runs, 2))
-        self.tops = Tops(np.zeros(2, dtype=int), np.array([1.0, -1.0]), np.ones(2, dtype=bool), best, when)
+        self.maxima = Maxima(np.zeros(2, dtype=int), np.array([1.0, -1.0]), np.ones(2, dtype=bool), best, when)
 
-    def climb(self, track, runs=(0,)):
-        looks, seen = self.tops.climbing(track, np.array(runs)), None
-        try:
-            while True:
-                motion, times, states = looks.send(seen)
-                assert (np.diff(motion) >= 0).all()
-                self.asked += len(times)
-                seen = states[:, :1]
-        except StopIteration:
-            return self
+    def search(self, track, runs=(0,)):
+        def look(points):
+            motion, times, states = points
+            assert (np.diff(motion) >= 0).all()
+            self.asked += len(times)
+            return states[:, :1]
+
+        self.maxima.search(track, np.array(runs), look)
+        return self
 
 
-def check(climber, track, tolerance):
+def check(searcher, track, tolerance):
     within = np.concatenate([np.linspace(a, b, FINE) for a, b in zip(track.times[:-1], track.times[1:], strict=True)])
     q = track(within)[:, 0]
     span = tolerance * np.ptp(q)
-    for sign, top, when in zip((1, -1), climber.tops.best[0], climber.tops.when[0], strict=True):
+    for sign, top, when in zip((1, -1), searcher.maxima.best[0], searcher.maxima.when[0], strict=True):
         assert -span <= top - (sign * q).max() <= span
         assert sign * track(np.array([when]))[0, 0] == pytest.approx(top, abs=span)
 
@@ -81,20 +78,20 @@ MOTIONS = {
 
 @pytest.mark.parametrize("count", [450, 900, 3000, 6000])
 @pytest.mark.parametrize("name", MOTIONS)
-def test_tops_are_those_of_a_fine_sampling(name, count):
+def test_maxima_are_those_of_a_fine_sampling(name, count):
     track = track_of(MOTIONS[name], steps(count))
-    check(Climber().climb(track), track, HIDDEN if count < 900 else CLOSE)
+    check(Searcher().search(track), track, HIDDEN if count < 900 else CLOSE)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7])
 def test_few_steps(count):
     track = track_of(vibrations((1.0, 1.3, -0.4, 0.0)), steps(count))
-    check(Climber().climb(track), track, HIDDEN)
+    check(Searcher().search(track), track, HIDDEN)
 
 
 def test_few_ends_of_steps_are_looked_at():
     track = track_of(MOTIONS["decaying"], steps(6000))
-    assert Climber().climb(track).asked < 0.15 * 6000
+    assert Searcher().search(track).asked < 0.15 * 6000
 
 
 def test_a_short_burst_is_seen():
@@ -106,9 +103,9 @@ def test_a_short_burst_is_seen():
     q = q + 3.0 * push
     v, a = (np.gradient(x, times) for x in (q, v))
     track = Track([StepEnds(times, np.column_stack([q, v]), np.column_stack([v, a]))], 1)
-    found = Climber().climb(track)
-    assert found.tops.best[0, 0] >= q.max()
-    assert times[3503] < found.tops.when[0, 0] < times[3503 + n]
+    found = Searcher().search(track)
+    assert found.maxima.best[0, 0] >= q.max()
+    assert times[3503] < found.maxima.when[0, 0] < times[3503 + n]
 
 
 @pytest.mark.parametrize("count", [40, 3000])
@@ -121,31 +118,31 @@ def test_parts_one_after_the_other(count):
         return StepEnds(times, np.column_stack([slope * (times - 1.0), v]), np.column_stack([v, 0 * v]))
 
     track = Track([part(up, 2.0), part(down, -3.0)], 1)
-    found = Climber().climb(track).tops
+    found = Searcher().search(track).maxima
     assert found.best[0] == pytest.approx([0.0, 3.0], abs=1e-12)
     assert found.when[0] == pytest.approx([1.0, 2.0])
     assert track(np.array([0.5, 1.0, 1.5]))[:, 0] == pytest.approx([-1.0, 0.0, -1.5])
 
 
 @pytest.mark.parametrize("counts", [(7, 450, 1), (900, 40, 6000), (2, 3, 600)])
-def test_motions_side_by_side_have_the_tops_of_each(counts):
+def test_motions_side_by_side_have_the_maxima_of_each(counts):
     """Of two runs, the second of which has two motions between which it jumps."""
     names, times = ("slow", "decaying", "beating"), [steps(count) for count in counts]
     each = [track_of(MOTIONS[name], t) for name, t in zip(names, times, strict=True)]
-    together = Climber(runs=2).climb(Track([track.parts[0] for track in each], 1, [0, 1, 2]), (0, 1, 1)).tops
-    alone_tops = [Climber().climb(track).tops for track in each]
-    later = alone_tops[2].best[0] > alone_tops[1].best[0]
+    together = Searcher(runs=2).search(Track([track.parts[0] for track in each], 1, [0, 1, 2]), (0, 1, 1)).maxima
+    each_alone = [Searcher().search(track).maxima for track in each]
+    later = each_alone[2].best[0] > each_alone[1].best[0]
     for what in ("best", "when"):
-        first, second, third = (getattr(tops, what)[0] for tops in alone_tops)
+        first, second, third = (getattr(maxima, what)[0] for maxima in each_alone)
         assert getattr(together, what) == pytest.approx(np.array([first, np.where(later, third, second)]), abs=1e-9)
 
 
-def test_a_motion_that_diverged_has_tops_before():
+def test_a_motion_that_diverged_has_maxima_before():
     times = steps(600)
     q, v, a = MOTIONS["slow"](times)
     q[-5:] = np.nan
     track = Track([StepEnds(times, np.column_stack([q, v]), np.column_stack([v, a]))], 1)
-    assert Climber().climb(track).tops.best[0, 0] == pytest.approx(np.nanmax(q), rel=1e-4)
+    assert Searcher().search(track).maxima.best[0, 0] == pytest.approx(np.nanmax(q), rel=1e-4)
 
 
 @pytest.fixture(scope="module")
@@ -156,20 +153,20 @@ def driven():
     move = Quintic(to={"shoulder": shoulder + 0.02, "elbow": elbow - 0.02}, duration=0.1)
     drive, still = PID(trajectory=move, kp=400.0, kd=20.0), Start(links="equilibrium")
     run = Run(Study(robot=arm.robot, until=0.25, drive=drive, start=still, outputs=Outputs(step=0.05)), arm)
-    seen, look = {}, run.peaks.look
+    seen, look = {}, run.extremes.look
 
     def note(piece, end):
         look(piece, end)
         ends = zip(piece.knots[:-1], piece.knots[1:], strict=True)
         times = np.concatenate([np.linspace(a, b, FINE) for a, b in ends])
-        own = run.peaks
+        own = run.extremes
         points = Points(np.full(len(times), own._driven.motions[-1]), times, piece(times))
         found = own._followed(own.groups, points), own._efforts(own._driven, points)
-        values = np.hstack([alone(each) for each in found])
-        for name, column in zip(run.peaks.names, values.T, strict=True):
+        values = np.hstack([each.numbers() for each in found])
+        for name, column in zip(run.extremes.names, values.T, strict=True):
             seen.setdefault(name, []).append(column)
 
-    run.peaks.look = note
+    run.extremes.look = note
     run.go()
     return run.result().info.extremes, {name: np.concatenate(columns) for name, columns in seen.items()}
 
