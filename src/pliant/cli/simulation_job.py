@@ -175,7 +175,7 @@ class Job:
         """Write the result; the checkpoints go when it is there and whole."""
         assert outcome.result is not None
         try:
-            save_run(outcome.result, self.path, self.run.memory())
+            save_run(outcome.result.record(), self.path, self.run.memory())
             outcome.written = True
         except OSError as error:
             self._rescue(log)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pliant.analysis.along import AlongBeam
     from pliant.model.robot import Robot
     from pliant.pictures.canvas import View
+    from pliant.results.storage import RunRecord
     from pliant.viewer.server import Viewer
 
 LEAST_PIXELS, MOST_PIXELS = 160, 8000
@@ -266,7 +268,21 @@ class Result:
         """
         from pliant.results.storage import save_run
 
-        save_run(self, Path(path), channels=channels)
+        save_run(self.record(channels=channels), Path(path))
+
+    def record(self, *, channels: bool = True) -> RunRecord:
+        """The run as plain data, with all extremes between the samples; ``save`` writes it.
+
+        channels  whether every channel is in it; of a motion that diverged some do not exist
+        """
+        from pliant.results.storage import RunRecord, StoredChannel
+
+        found = []
+        for channel in self.listed if channels else ():
+            with suppress(ArithmeticError, ValueError):
+                found.append(StoredChannel(channel.name, channel.unit, channel.meaning, self[channel.name]))
+        robot, study, names, inputs = self.robot.to_yaml(), self.info.study, self.arm.names, self.arm.inputs
+        return RunRecord(robot, study, self.info.as_data(), names, inputs, self.samples, tuple(found))
 
     @classmethod
     def load(cls, path: str | Path) -> Result:

@@ -19,9 +19,9 @@ from __future__ import annotations
 import csv
 import io
 import json
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -42,34 +42,61 @@ LARGE = 1000
 """Arrays with more entries are compressed."""
 
 
-def save_run(run: Result, path: Path, checkpoint: dict[str, Any] | None = None, *, channels: bool = True) -> None:
+class StoredChannel(NamedTuple):
+    """A channel with its values (N, ...)."""
+
+    name: str
+    unit: str
+    meaning: str
+    values: Floats
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """A run as plain data: all that a file of it holds.
+
+    robot, study         YAML texts
+    info                 how the run went, as ``RunInfo.as_data`` gives it
+    coordinates, inputs  names of the columns of the samples
+    channels             for other programs; a run is read without them
+    """
+
+    robot: str
+    study: str
+    info: dict[str, Any]
+    coordinates: tuple[str, ...]
+    inputs: tuple[str, ...]
+    samples: Samples
+    channels: tuple[StoredChannel, ...] = ()
+
+
+def save_run(record: RunRecord, path: Path, checkpoint: dict[str, Any] | None = None) -> None:
     """Write a run: first beside its place, then moved there, so that a file is always whole.
 
     checkpoint  what is needed to go on (arrays by name)
-    channels    whether all channels are written for other programs
     """
-    write_bytes(path, _image(run, checkpoint or {}, channels))
+    write_bytes(path, _image(record, checkpoint or {}))
 
 
-def _image(run: Result, checkpoint: dict[str, Any], channels: bool) -> bytes:
+def _image(run: RunRecord, checkpoint: dict[str, Any]) -> bytes:
     """A run as the bytes of a file; made in memory, so that a full disk is met by plain writing only."""
     import h5py
 
     # HDF5's own image of a file in memory has a wrong checksum before HDF5 2: a file that is closed is right
     image = io.BytesIO()
     with h5py.File(image, "w", libver=("v110", "v110")) as file:
-        file.attrs.update({"kind": fixed_text(KIND), "format": FORMAT, "version": fixed_text(run.info.version)})
-        file["robot"] = fixed_text(run.robot.to_yaml())
-        file["study"] = fixed_text(run.info.study)
-        file["info"] = fixed_text(json.dumps(run.info.as_data()))
+        file.attrs.update({"kind": fixed_text(KIND), "format": FORMAT, "version": fixed_text(run.info["version"])})
+        file["robot"] = fixed_text(run.robot)
+        file["study"] = fixed_text(run.study)
+        file["info"] = fixed_text(json.dumps(run.info))
         names = file.create_group("names")
-        names["coordinates"] = np.array([name.encode() for name in run.arm.names])
-        names["inputs"] = np.array([name.encode() for name in run.arm.inputs], dtype=bytes)
+        names["coordinates"] = np.array([name.encode() for name in run.coordinates])
+        names["inputs"] = np.array([name.encode() for name in run.inputs], dtype=bytes)
         for name, array in run.samples.arrays().items():
             _array(file, name, array)
         file["time"].make_scale("time")
         file["time"].attrs["unit"] = fixed_text("s")
-        for name in (*run.samples.arrays(), *(_write_channels(file, run) if channels else ())):
+        for name in (*run.samples.arrays(), *(_write_channel(file, channel) for channel in run.channels)):
             if name != "time":
                 file[name].dims[0].label = "time"
                 file[name].dims[0].attach_scale(file["time"])
@@ -83,19 +110,13 @@ def _array(file: Any, name: str, array: Floats) -> Any:
     return file.create_dataset(name, data=array, **packed)
 
 
-def _write_channels(file: Any, run: Result) -> list[str]:
-    """All channels with their units; those of a motion that diverged may not exist. Gives where they are."""
-    places = []
-    for channel in run.listed:
-        try:
-            values = run[channel.name]
-        except (ArithmeticError, ValueError):
-            continue
-        # a slash would begin a group of its own
-        places.append(f"channels/{channel.name.replace('/', '|')}")
-        data = _array(file, places[-1], values)
-        data.attrs.update({"unit": fixed_text(channel.unit or "1"), "meaning": fixed_text(channel.meaning)})
-    return places
+def _write_channel(file: Any, channel: StoredChannel) -> str:
+    """Write a channel with its unit; gives its place in the file."""
+    # a slash would begin a group of its own
+    place = f"channels/{channel.name.replace('/', '|')}"
+    data = _array(file, place, channel.values)
+    data.attrs.update({"unit": fixed_text(channel.unit or "1"), "meaning": fixed_text(channel.meaning)})
+    return place
 
 
 def load_run(path: Path) -> Result:
