@@ -12,7 +12,7 @@ from pliant.engine.stepping.driving import DriveKernel, Driving
 from pliant.engine.stepping.explicit_system import ExplicitSystem
 from pliant.engine.stepping.layout import BALANCES
 from pliant.engine.stepping.signals import Signals
-from pliant.model.rigid_twin import rigid_twin
+from pliant.model.description.rigid_twin import rigid_twin
 from pliant.simulation.drives.callback import LOOK, Callback, SlowLawWarning, _Called
 from pliant.simulation.drives.controllers import PID, ComputedTorque
 from pliant.simulation.drives.drive import Sampling

@@ -10,7 +10,7 @@ import pliant
 from pliant.dynamics import Dynamics
 from pliant.engine.call.replay import python_function
 from pliant.engine.stepping.driving import Driving, drive_program
-from pliant.engine.trace.numbers import constants_of
+from pliant.engine.trace.structure import constants_of
 from pliant.simulation.drives.controllers import PID, ComputedTorque
 from pliant.simulation.drives.given import GivenTorque
 from pliant.simulation.drives.law import compiled_law

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import pliant
-from pliant.model.yaml_file import parse_document
+from pliant.model.readers.yaml_file import parse_document
 from pliant.simulation.drives.controllers import PID
 from pliant.simulation.run import Run
 from pliant.simulation.study import Study, load_study, round_step, study_from

@@ -26,7 +26,7 @@ from pliant.analysis.rod_limits import station_limits
 from pliant.analysis.statics import FrameLoad
 from pliant.dynamics import Dynamics
 from pliant.formulations.robot_damping import ratios_at
-from pliant.model.plausible import description_limits
+from pliant.model.description.plausible import description_limits
 from pliant.results.result import Result
 from pliant.results.samples import Floats, Samples
 from pliant.simulation.drives.saturated import effort_limits

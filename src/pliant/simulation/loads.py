@@ -13,8 +13,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from pliant.dynamics import Dynamics
 from pliant.engine.stepping.driving import Acting
-from pliant.engine.trace.numbers import constants_from, numbers_of
-from pliant.engine.trace.structure import structure_key
+from pliant.engine.trace.structure import constants_from, numbers_of, structure_key
 from pliant.errors import ModelError, did_you_mean
 from pliant.model.element import Element, rule, sequence
 from pliant.model.units import NON_NEGATIVE, POSITIVE, Quantity, Time

@@ -19,7 +19,7 @@ from pliant.dynamics import Dynamics
 from pliant.engine.call.uncollected import uncollected
 from pliant.errors import ModelError
 from pliant.formulations.loops.errors import LoopError
-from pliant.model.robot import Robot
+from pliant.model.description.robot import Robot
 from pliant.results.result import Result
 from pliant.results.samples import Extreme, RunInfo, Samples, Strain
 from pliant.simulation.accuracy import AccuracyWatch

@@ -9,8 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pliant.algorithm import Traced
-from pliant.engine.trace.numbers import constants_from, numbers_of
-from pliant.engine.trace.structure import structure_key
+from pliant.engine.trace.structure import constants_from, numbers_of, structure_key
 from pliant.spatial.scalars import Scalar, frozen, step
 from pliant.spatial.vectors import Vector
 
