@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.analysis.turning import SpeedFrequencies, frequencies_over_speed
+from pliant.drives.given import GivenTorque
 from pliant.formulations.lumped_fe.elastic_motion import elastic_motion
 from pliant.formulations.lumped_fe.frequencies import natural_frequencies
 from pliant.formulations.lumped_fe.model import LumpedModel
@@ -22,7 +23,6 @@ from pliant.formulations.lumped_fe.skeleton import JointMotion
 from pliant.model.robot import Robot
 from pliant.pictures.speed_plot import draw_speed
 from pliant.simulation.approximate_forward import ApproximateForward, approximate_forward
-from pliant.simulation.drives.given import GivenTorque
 from pliant.simulation.inverse_dynamics import InverseRun, inverse_dynamics
 from pliant.simulation.study import Study, load_study
 

@@ -23,14 +23,14 @@ from pliant.analysis.limits import (
 )
 from pliant.analysis.rod_limits import station_limits
 from pliant.analysis.statics import FrameLoad
+from pliant.drives.saturated import effort_limits
 from pliant.dynamics import Dynamics
 from pliant.formulations.robot_damping import ratios_at
+from pliant.loads.stops import position_limits
 from pliant.model.plausible import description_limits
 from pliant.results.result import Result
 from pliant.results.samples import Floats, Samples
-from pliant.simulation.drives.saturated import effort_limits
 from pliant.simulation.integrators.lockstep import Steps
-from pliant.simulation.loads import position_limits
 
 if TYPE_CHECKING:
     from pliant.simulation.state_equations import StateEquations

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pliant.errors import ModelError
 from pliant.formulations.lumped_fe.applied import AppliedLoads, Loading
-from pliant.simulation.loads import FrameWrench, JointEffort
+from pliant.loads.disturbance import FrameWrench, JointEffort
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics

@@ -14,7 +14,7 @@ from pliant.model.pieces import pieces_of, place_along
 from pliant.model.robot import Robot
 from pliant.model.units import Length
 from pliant.results.samples import Strain
-from pliant.simulation.trajectories.joint_moves import Duration
+from pliant.trajectories.joint_moves import Duration
 
 
 class StrainPoint(Element):

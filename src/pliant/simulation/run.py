@@ -14,36 +14,37 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.drives.callback import Law
+from pliant.drives.drive import Drive
+from pliant.drives.off import NoDrive
 from pliant.dynamics import Dynamics
 from pliant.engine.call.uncollected import uncollected
 from pliant.errors import ModelError
 from pliant.formulations.loops.errors import LoopError
+from pliant.loads.disturbance import Disturbance
+from pliant.loads.stops import Stops
 from pliant.model.robot import Robot
 from pliant.results.result import Result
 from pliant.results.samples import Extreme, RunInfo, Samples, Strain
 from pliant.simulation.accuracy import AccuracyWatch
 from pliant.simulation.checks import Foreseen, allowed_ranges, foreseeing, range_warnings
 from pliant.simulation.choice import cautions, choosing, fastest_rate
-from pliant.simulation.drives.callback import Law
-from pliant.simulation.drives.drive import Drive
-from pliant.simulation.drives.kinds import NoDrive
 from pliant.simulation.events import Event, Happening, Watch, limit_events
 from pliant.simulation.growth import GrowthWatch
 from pliant.simulation.integrators.by_name import make_integrator
 from pliant.simulation.integrators.integrator import IntegrationError, Integrator, Piece, Settings, Tolerance
 from pliant.simulation.integrators.lockstep import Steps, alone
-from pliant.simulation.loads import Disturbance, Stops
 from pliant.simulation.outputs import Outputs, StrainPoint
 from pliant.simulation.passages import Passages
 from pliant.simulation.peaks import Peaks
-from pliant.simulation.per_joint import turn_limits
 from pliant.simulation.recorder import Recorder
 from pliant.simulation.start import Start
 from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.study import DEFAULT_TOLERANCE, IntegratorOptions, Study
-from pliant.simulation.study_file import file_digests
-from pliant.simulation.trajectories.path import Surroundings
 from pliant.states import States
+from pliant.trajectories.path import Surroundings
+from pliant.trajectories.per_joint import turn_limits
+from pliant.trajectories.study_file import file_digests
 
 Floats = NDArray[np.float64]
 

@@ -25,9 +25,14 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from pliant.drives.drive import Drive
+from pliant.drives.given import GivenTorque
+from pliant.drives.kinds import AnyDrive
 from pliant.errors import ModelError, Problem, did_you_mean, show
 from pliant.formulations.methods import FOR_STUDY
 from pliant.formulations.methods import METHODS as DYNAMICS
+from pliant.loads.disturbance import Disturbance
+from pliant.loads.stops import Stops
 from pliant.mechanism import assemble
 from pliant.model.element import Element, Frozen, FrozenDict, Text, Title, at, of_value, path_text, refuse
 from pliant.model.library import load
@@ -35,14 +40,13 @@ from pliant.model.robot import Robot
 from pliant.model.units import NON_NEGATIVE, POSITIVE, Quantity
 from pliant.model.yaml_data import Content, line_at
 from pliant.model.yaml_file import Document, read_document
-from pliant.simulation.drives.drive import Drive
-from pliant.simulation.drives.given import GivenTorque
-from pliant.simulation.drives.kinds import AnyDrive
 from pliant.simulation.events import Event, read_quantity
 from pliant.simulation.integrators.integrator import SMALLEST_STEP
-from pliant.simulation.loads import Disturbance, Stops
 from pliant.simulation.outputs import Outputs, as_channels, strain_problems
-from pliant.simulation.per_joint import (
+from pliant.simulation.start import Start
+from pliant.trajectories.cartesian import Circle, Line
+from pliant.trajectories.joint_moves import Duration
+from pliant.trajectories.per_joint import (
     JointMap,
     entries_of,
     frame_problem,
@@ -51,10 +55,7 @@ from pliant.simulation.per_joint import (
     undriven,
     unknown_joint,
 )
-from pliant.simulation.signals import parse_signal
-from pliant.simulation.start import Start
-from pliant.simulation.trajectories.cartesian import Circle, Line
-from pliant.simulation.trajectories.joint_moves import Duration
+from pliant.trajectories.signals import parse_signal
 
 METHODS = ("auto", "dop853", "gauss", "esdirk", "generalised-alpha", "rk4", "semi-implicit", "sundials")
 SCIPY_METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")

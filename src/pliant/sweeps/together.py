@@ -26,8 +26,8 @@ from pliant.simulation.peaks import PositionsAsk
 from pliant.simulation.recorder import InstantsAsk
 from pliant.simulation.start import RestAsk
 from pliant.simulation.state_equations import DIFFERENCE, StateEquations
+from pliant.sweeps.efforts import Laws, law_structure
 from pliant.sweeps.flock import Flock, likeness
-from pliant.sweeps.pids import PidLaw, PidLaws
 
 Floats = NDArray[np.float64]
 Answer = Any
@@ -221,28 +221,29 @@ class Together:
     # ---- efforts
 
     def _fits(self, asks: Sequence[FitAsk]) -> list[Answer]:
-        return self._by_laws(asks, PidLaws.fits, lambda ask: (ask.start, ask.end, ask.pieces))
+        return self._by_laws(asks, Laws.fits, lambda ask: (ask.start, ask.end, ask.pieces))
 
     def _moments(self, asks: Sequence[InstantsAsk]) -> list[Answer]:
-        return self._by_laws(asks, PidLaws.moments, lambda ask: ask.equations.layout)
+        return self._by_laws(asks, Laws.moments, lambda ask: ask.equations.layout)
 
     def _by_laws(
         self,
         asks: Sequence[Any],
-        find: Callable[[PidLaws, list[Any]], Sequence[Answer]],
+        find: Callable[[Laws, list[Any]], Sequence[Answer]],
         likeness_of: Callable[[Any], Hashable],
     ) -> list[Answer]:
         """What is found for runs whose laws are alike; nothing for those that have none."""
         out: list[Answer] = [None] * len(asks)
-        laws = [PidLaw.of(ask.equations) for ask in asks]
         alike: dict[Hashable, list[int]] = {}
-        for k, (ask, law) in enumerate(zip(asks, laws, strict=True)):
+        for k, ask in enumerate(asks):
+            structure = law_structure(ask.equations)
             # methods that are not exact have rigid robots of their own
-            if law is not None and ask.equations.arm.method.order is None:
-                alike.setdefault((law.likeness, likeness_of(ask), bool(ask.equations.loads)), []).append(k)
+            if structure is not None and ask.equations.arm.method.order is None:
+                alike.setdefault((structure, likeness_of(ask), bool(ask.equations.loads)), []).append(k)
         for places in alike.values():
-            own = [law for k in places if (law := laws[k]) is not None]
-            for k, answer in zip(places, find(PidLaws(own, self._weights), [asks[k] for k in places]), strict=True):
+            own = [asks[k] for k in places]
+            laws = Laws([ask.equations for ask in own], self._weights)
+            for k, answer in zip(places, find(laws, own), strict=True):
                 out[k] = answer
         return out
 

@@ -17,7 +17,7 @@ from pliant.model.outline import BASE
 from pliant.model.plausible import turn_words
 from pliant.model.robot import Robot
 from pliant.model.units import NON_NEGATIVE, POSITIVE, Quantity
-from pliant.simulation.signals import EffortSignal, SignalForm
+from pliant.trajectories.signals import EffortSignal, SignalForm
 
 Floats = NDArray[np.float64]
 PerJointValue = float | str | Sequence[float] | Mapping[str, Any]
