@@ -22,16 +22,16 @@ Floats = NDArray[np.float64]
 class LawState(NamedTuple):
     """A continuous state of a law; it is integrated, error-controlled, kept and resumed together with the motion.
 
-    name       what it is, such as ``integral.shoulder``
-    unit       in which it is measured
-    initial    value at the start
-    tolerance  absolute error of a step; None: that of the study
+    name     what it is, such as ``integral.shoulder``; results have it as a channel
+    unit     in which it is measured
+    initial  value at the start
+    scale    its absolute error in a step may be so many times that of the study: 1e5 for pressures in Pa, say
     """
 
     name: str
     unit: str = ""
     initial: float = 0.0
-    tolerance: float | None = None
+    scale: float = 1.0
 
 
 class Action(NamedTuple):

@@ -64,7 +64,7 @@ class RigidFeedForward(FeedbackLaw):
     """Feedback about the inverse dynamics of the rigid robot at the desired motion."""
 
     def __init__(self, around: Surroundings, path: Path, gains: Gains) -> None:
-        super().__init__(around.inputs, around.arm.B, path, gains)
+        super().__init__(around, path, gains)
         self.model = DrivenTwin(around)
 
     def followed(self, t: Floats, desired: Desired, weight: Floats | float, kp: Floats, kd: Floats) -> Floats:
@@ -75,7 +75,7 @@ class GivenFeedForward(FeedbackLaw):
     """Feedback about torques that are known beforehand."""
 
     def __init__(self, around: Surroundings, path: Path, gains: Gains, torques: DriveLaw) -> None:
-        super().__init__(around.inputs, around.arm.B, path, gains)
+        super().__init__(around, path, gains)
         self.torques = torques
 
     @property
@@ -117,9 +117,10 @@ class ElasticLaw(DriveLaw):
             bent = settle(arm, q).q[self.model.free].tolist()
         except NoEquilibriumError as error:
             raise ModelError(str(error)) from None
-        names = [arm.names[i] for i in self.model.free]
-        places = [LawState(f"model.{name}", "", x) for name, x in zip(names, bent, strict=True)]
-        return (*places, *(LawState(f"model.{name}.rate") for name in names))
+        words = {name: arm.mechanism.words[name].unit for name in (arm.names[i] for i in self.model.free)}
+        known = zip(words.items(), bent, strict=True)
+        places = [LawState(f"model.{name}", unit, x) for (name, unit), x in known]
+        return (*places, *(LawState(f"model.{name}.rate", f"{unit}/s") for name, unit in words.items()))
 
     @property
     def state_count(self) -> int:

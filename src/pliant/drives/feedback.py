@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from pliant.drives.traced_model import TracedTwin
 from pliant.laws import Action, Floats, LawState, measured, numbers_in_code
 from pliant.spatial.vectors import Vector
 from pliant.trajectories.driven_twin import DrivenTwin
-from pliant.trajectories.path import Desired, Path
+from pliant.trajectories.path import Desired, Path, Surroundings
 
 
 class Gains(NamedTuple):
@@ -35,19 +35,20 @@ class FeedbackLaw(DriveLaw):
 
     def __init__(
         self,
-        inputs: Sequence[str],
-        B: Floats,
+        around: Surroundings,
         path: Path,
         gains: Gains,
         *,
         desired_weight: DrivenTwin | None = None,
         measured_weight: DrivenTwin | None = None,
     ) -> None:
-        self.B, self.path = B, path
+        self.B, self.path = around.arm.B, path
         self.kp, self.kd, self.ki = gains
         self.desired_weight = desired_weight
         self.measured_weight = None if measured_weight is None else TracedTwin(measured_weight)
-        self.states = tuple(LawState(f"integral.{name}") for name in inputs) if self.ki.any() else ()
+        if self.ki.any():
+            units = ((name, around.arm.mechanism.words[name].unit) for name in around.inputs)
+            self.states = tuple(LawState(f"integral.{name}", f"{unit} s") for name, unit in units)
         self.feedback = bool(self.kp.any() or self.kd.any() or self.states or self.measured_weight)
 
     @property

@@ -39,8 +39,7 @@ class PID(Controller):
         gains = Gains(*(numbers(getattr(self, key), names, 0.0, key) for key in ("kp", "kd", "ki")))
         twin = DrivenTwin(around) if self.gravity != "none" and np.any(around.arm.robot.gravity) else None
         return FeedbackLaw(
-            names,
-            around.arm.B,
+            around,
             path,
             gains,
             desired_weight=twin if self.gravity == "desired" else None,

@@ -46,7 +46,8 @@ class OneOf:
     def __get_pydantic_json_schema__(
         self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        return one_key_schema(self.kinds, handler)
+        # without any, those that are registered later
+        return one_key_schema(self.kinds, handler) if self.kinds else {"type": "object"}
 
     def _check(self, value: Any) -> Any:
         if isinstance(value, tuple(self.kinds.values())):
@@ -73,7 +74,7 @@ def _alone(kind: type[Element], value: Any, context: Any) -> Element:
     if isinstance(value, kind):
         return value
     try:
-        return kind.model_validate(value, context=context)
+        found: Element = kind.__pydantic_validator__.validate_python(value, context=context)
     except ValidationError as error:
         refuse(
             InitErrorDetails(
@@ -84,6 +85,7 @@ def _alone(kind: type[Element], value: Any, context: Any) -> Element:
             for each in error.errors(include_url=False)
         )
         raise
+    return found
 
 
 def _kind(value: Any) -> str:

@@ -21,6 +21,11 @@ Floats = NDArray[np.float64]
 
 def node_loads(model: LumpedModel, arm: Dynamics, study: Study) -> tuple[Loading | None, tuple[float, ...]]:
     """What the disturbances do at times, None if there are none; and the times at which they jump."""
+    if study.loads:
+        raise ModelError(
+            f"study '{study.name}': loads act on coordinates, which the nodes of the method lumped_fe do not have; let "
+            "forces act on frames (disturbances)"
+        )
     if not study.disturbances:
         return None, ()
     loads = [each.bind(arm) for each in study.disturbances]

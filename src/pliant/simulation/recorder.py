@@ -82,8 +82,8 @@ class Recorder:
         times, clocks, states = (np.concatenate(each) for each in zip(*self._waiting, strict=True))
         self._waiting = []
         q, v, tau, force, reference, wrenches = yield InstantsAsk(self.equations, clocks, states)
-        work = states[:, self.equations.layout.balances].copy()
-        self.blocks.append(Samples(times, q, v, tau, force, work, reference, wrenches))
+        work, laws = (states[:, part].copy() for part in (self.equations.layout.balances, self.equations.layout.drive))
+        self.blocks.append(Samples(times, q, v, tau, force, work, reference, wrenches, laws))
 
     def fresh(self) -> Samples | None:
         """The samples since the last call."""

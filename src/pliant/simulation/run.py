@@ -22,6 +22,7 @@ from pliant.engine.call.uncollected import uncollected
 from pliant.errors import ModelError
 from pliant.formulations.loops.errors import LoopError
 from pliant.loads.disturbance import Disturbance
+from pliant.loads.load import LoadElement
 from pliant.loads.stops import Stops
 from pliant.model.robot import Robot
 from pliant.results.result import Result
@@ -97,6 +98,9 @@ class Run:
         with study.placed("drive"):
             drive = study.drive.bind(around, self.q0 @ self.arm.B) if study.drive else NoDrive(len(self.arm.inputs))
         loads = [load.bind(self.arm) for load in study.disturbances]
+        for i, load in enumerate(study.loads):
+            with study.placed("loads", i, load.kind):
+                loads.append(load.bind(self.arm))
         if study.stops is not None:
             with study.placed("stops"):
                 loads.append(study.stops.bind(self.arm))
@@ -152,8 +156,8 @@ class Run:
             return
         start = Recorder(self.equations, self.study.sample_step, self.study.until)
         start.first(0.0, self.equations.start(self.q0, self.v0))
-        loaded = self.equations.loaded
-        info = RunInfo("", str, "", "", 0.0, 0.0, frames=self.frames, loaded=loaded, strains=self.strains)
+        known: dict[str, Any] = {"loaded": self.equations.loaded, "states": self.equations.state_words}
+        info = RunInfo("", str, "", "", 0.0, 0.0, frames=self.frames, strains=self.strains, **known)
         first = Result(self.study.robot, start.samples(), info, self.arm)
         for i, name in enumerate(self.study.outputs.channels):
             with self.study.placed("outputs", "channels", i):
@@ -319,6 +323,7 @@ class Run:
             events=tuple((h.time, h.name, h.value) for h in self.happenings),
             frames=self.frames,
             loaded=self.equations.loaded,
+            states=self.equations.state_words,
             strains=self.strains,
             channels=study.outputs.channels,
             seconds=self.seconds,
@@ -410,6 +415,7 @@ def simulate(
     drive: Drive | Law | None = None,
     start: Start | Mapping[str, float] | tuple[States, States] | None = None,
     disturbances: Sequence[Disturbance] = (),
+    loads: Sequence[LoadElement] = (),
     events: Sequence[Event] = (),
     limits: Literal["ignore", "warn", "stop"] = "warn",
     stops: Stops | None = None,
@@ -433,6 +439,7 @@ def simulate(
     drive         what moves the joints, or a control law tau = law(t, q, v); default: motors off
     start         Start(...), joint positions by name, or q and v; default: the robot's pose, at rest, links straight
     disturbances  forces from elsewhere
+    loads         further forces that no motor makes, of registered kinds
     events        thresholds that stop the run or are recorded
     limits        joints that pass their limits: "ignore", "warn" or "stop"
     stops         elastic stops at the position limits
@@ -467,6 +474,7 @@ def simulate(
         robot=arm.robot,
         until=until,
         disturbances=tuple(disturbances),
+        loads=tuple(loads),
         events=tuple(events),
         limits=limits,
         integrator=options,

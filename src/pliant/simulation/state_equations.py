@@ -105,8 +105,22 @@ class StateEquations:
 
     @property
     def law_states(self) -> tuple[LawState, ...]:
-        """The continuous states of the drive and of all loads, in the order in which they are integrated."""
-        return tuple(state for law in (self.drive, *self.loads) for state in law.states)
+        """The continuous states of the drive and of all loads, in the order in which they are integrated.
+
+        Their names begin with ``drive`` or ``load``; those of further loads that are the same get a number.
+        """
+        own = [state._replace(name=f"drive.{state.name}") for state in self.drive.states]
+        seen: dict[str, int] = {}
+        for state in (state for load in self.loads for state in load.states):
+            seen[state.name] = seen.get(state.name, 0) + 1
+            number = f".{seen[state.name]}" if seen[state.name] > 1 else ""
+            own.append(state._replace(name=f"load.{state.name}{number}"))
+        return tuple(own)
+
+    @property
+    def state_words(self) -> tuple[tuple[str, str], ...]:
+        """Names and units of these states."""
+        return tuple((state.name, state.unit) for state in self.law_states)
 
     @property
     def breaks(self) -> tuple[float, ...]:

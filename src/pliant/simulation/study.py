@@ -32,6 +32,7 @@ from pliant.errors import ModelError, Problem, did_you_mean, show
 from pliant.formulations.methods import FOR_STUDY
 from pliant.formulations.methods import METHODS as DYNAMICS
 from pliant.loads.disturbance import Disturbance
+from pliant.loads.kinds import AnyLoad
 from pliant.loads.stops import Stops
 from pliant.mechanism import assemble
 from pliant.model.element import Element, Frozen, FrozenDict, Text, Title, at, of_value, path_text, refuse
@@ -147,6 +148,7 @@ class Study(Element):
     start: Start = Field(default_factory=lambda: Start(), description="the first state")
     drive: AnyDrive | None = Field(default=None, description="what moves the joints; default: motors off")
     disturbances: tuple[Disturbance, ...] = Field(default=(), description="forces from elsewhere")
+    loads: tuple[AnyLoad, ...] = Field(default=(), description="further forces, of registered kinds")
     limits: Literal["ignore", "warn", "stop"] = Field(
         default="warn", description="what happens when a joint passes its limits"
     )
