@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from closed_robots import state
+from pliant.drives.prescribed_dynamics import PrescribedDynamics
 from pliant.dynamics import Dynamics
 from pliant.engine.call.evaluator import Program
 from pliant.engine.compile import jit
@@ -14,7 +15,6 @@ from pliant.engine.stepping.implicit_system import ImplicitSystem
 from pliant.engine.stepping.integrators import Clock, Status, new_clock
 from pliant.engine.stepping.layout import BALANCES
 from pliant.engine.stepping.signals import Signals
-from pliant.simulation.prescribed_dynamics import PrescribedDynamics
 
 END = 0.1
 

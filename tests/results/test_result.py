@@ -16,19 +16,19 @@ import pytest
 
 import pliant
 from pliant.analysis.modes import modes
+from pliant.drives.given import GivenTorque
+from pliant.drives.pid import PID
+from pliant.drives.prescribed import PrescribedMotion
 from pliant.dynamics import Dynamics
 from pliant.results import sealed
 from pliant.results.result import Result
 from pliant.results.samples import Samples
 from pliant.results.spectrum import residual_spectrum
 from pliant.results.storage import load_run_and_checkpoint, save_run
-from pliant.simulation.drives.controllers import PID
-from pliant.simulation.drives.given import GivenTorque
-from pliant.simulation.drives.prescribed import PrescribedMotion
 from pliant.simulation.outputs import StrainPoint
 from pliant.simulation.run import SimulationWarning, simulate
 from pliant.simulation.start import Start
-from pliant.simulation.trajectories.kinds import Hold, Quintic
+from pliant.trajectories.kinds import Hold, Quintic
 
 
 @pytest.fixture(scope="module")

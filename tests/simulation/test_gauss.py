@@ -21,10 +21,10 @@ from pliant import (
     load_study,
     simulate,
 )
+from pliant.drives.off import NoDrive
 from pliant.engine.stepping.gauss_legendre import STAGES, gauss_legendre, integrals, legendre
 from pliant.engine.stepping.stage_modes import StageModes
 from pliant.simulation.choice import _state_matrix, choose
-from pliant.simulation.drives.kinds import NoDrive
 from pliant.simulation.integrators import compiled
 from pliant.simulation.integrators.compiled import CompiledIntegrator
 from pliant.simulation.integrators.compiled_gauss import CompiledGauss

@@ -5,7 +5,7 @@ import pytest
 
 import pliant
 from pliant.dynamics import Dynamics
-from pliant.simulation.trajectories.kinds import (
+from pliant.trajectories.kinds import (
     Circle,
     ConstantRate,
     Cycloidal,
@@ -20,7 +20,7 @@ from pliant.simulation.trajectories.kinds import (
     TableMotion,
     Trapezoidal,
 )
-from pliant.simulation.trajectories.path import Surroundings
+from pliant.trajectories.path import Surroundings
 
 START = np.radians([60.0, -90.0])
 TO = {"shoulder": 1.0, "elbow": -0.4}
@@ -283,7 +283,7 @@ def test_many_even_knots_are_stepped_over(monkeypatch, around):
         return len(run.breaks), run.result()
 
     count, over = final()
-    monkeypatch.setattr("pliant.simulation.trajectories.joint_moves.MANY_KNOTS", 1000)
+    monkeypatch.setattr("pliant.trajectories.joint_moves.MANY_KNOTS", 1000)
     every, ended = final()
     assert (count, every) == (2, 200)
     assert over.info.statistics["evaluations"] < ended.info.statistics["evaluations"]

@@ -8,7 +8,6 @@ from pliant.analysis.equilibrium import settle
 from pliant.engine.stepping.signals import Signals
 from pliant.simulation.checks import AxialRequest, EnergiesRequest
 from pliant.simulation.choice import LinearStart, fastest_rate
-from pliant.simulation.drives.law import compiled_law
 from pliant.simulation.extremes import PositionsRequest
 from pliant.simulation.integrators.compiled import SignalsRequest
 from pliant.simulation.recorder import InstantsRequest
@@ -159,7 +158,7 @@ PUSH = {"frame": "tip", "force": [0.0, 3.0, "20 * t"], "start": 0.02, "end": 0.2
 
 def signals(equations):
     """What machine code follows: that of the drive, then that of loads."""
-    law = compiled_law(equations)
+    law = equations.law
     return lambda t: np.hstack([law.signals(t), *(load.signals(equations.clocks(t)) for load in equations.loads)])
 
 

@@ -17,10 +17,10 @@ from pliant.analysis.lumped.frequencies import SpeedFrequencies, frequencies_ove
 from pliant.analysis.lumped.lumped_model import LumpedModel
 from pliant.analysis.lumped.node_equations import Variant
 from pliant.analysis.lumped.nominal_motion import JointMotion
+from pliant.drives.given import GivenTorque
 from pliant.model.description.robot import Robot
 from pliant.pictures.speed_plot import draw_speed
 from pliant.simulation.approximate_forward import ApproximateForward, approximate_forward
-from pliant.simulation.drives.given import GivenTorque
 from pliant.simulation.inverse_dynamics import InverseRun, inverse_dynamics
 from pliant.simulation.study import Study, load_study
 

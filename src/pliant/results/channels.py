@@ -68,6 +68,7 @@ def all_channels(quantities: Quantities, info: RunInfo) -> dict[str, Channel]:
         *_links(quantities),
         *_strains(quantities, info),
         *_energies(quantities),
+        *_law_states(quantities, info),
         *_reactions(quantities),
         *_loops(quantities),
     ]
@@ -184,6 +185,12 @@ def _strains(given: Quantities, info: RunInfo) -> Iterator[Channel]:
     for place in info.strains:
         where = f"strain along the beam '{place.link}' at x = {place.x:g} m"
         yield Channel(f"strain.{place.name}", "", where, partial(given.strain, place))
+
+
+def _law_states(given: Quantities, info: RunInfo) -> Iterator[Channel]:
+    for k, (name, unit) in enumerate(info.states):
+        meaning = f"state of {'the drive' if name.startswith('drive.') else 'a load'}, integrated with the motion"
+        yield Channel(name, unit, meaning, _column(given.samples.states, k))
 
 
 def _energies(given: Quantities) -> Iterator[Channel]:

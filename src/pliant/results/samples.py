@@ -25,6 +25,7 @@ class Samples:
     work       work of the motors, work of the loads, energy lost by friction and damping, J   (N, 3)
     reference  desired positions            (N, inputs), or (N, 0) without any
     wrenches   forces and moments of loads on ``RunInfo.loaded``, base axes (N, 6 frames); default: none
+    states     of the drive and of loads, ``RunInfo.states``  (N, states); default: none
     """
 
     time: Floats
@@ -35,10 +36,12 @@ class Samples:
     work: Floats
     reference: Floats
     wrenches: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    states: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
     def __post_init__(self) -> None:
-        if not self.wrenches.size:
-            object.__setattr__(self, "wrenches", np.zeros((len(self.time), 0)))
+        for name in ("wrenches", "states"):
+            if not getattr(self, name).size:
+                object.__setattr__(self, name, np.zeros((len(self.time), 0)))
 
     def __len__(self) -> int:
         return len(self.time)
@@ -135,6 +138,7 @@ class RunInfo:
     warnings    what the user should know
     frames      frames that plots and tables show
     loaded      frames on which loads act
+    states      names and units of the states of the drive and of loads
     strains     places where strains are wanted
     channels    what tables show; empty: the usual
     seconds     processing time of the run, set-up included
@@ -156,6 +160,7 @@ class RunInfo:
     warnings: tuple[str, ...] = ()
     frames: tuple[str, ...] = ("tip",)
     loaded: tuple[str, ...] = ()
+    states: tuple[tuple[str, str], ...] = ()
     strains: tuple[Strain, ...] = ()
     channels: tuple[str, ...] = ()
     seconds: float = 0.0
@@ -197,6 +202,7 @@ class RunInfo:
         kept["extremes"] = {
             str(name): Extreme(*(float(x) for x in row)) for name, row in kept.get("extremes", {}).items()
         }
+        kept["states"] = tuple((str(name), str(unit)) for name, unit in kept.get("states", ()))
         for key in ("warnings", "frames", "loaded", "channels"):
             kept[key] = tuple(str(text) for text in kept.get(key, ()))
         return cls(**kept)

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.loads.stops import ElasticStops
 from pliant.simulation.choice import kinks
 from pliant.simulation.integrators.integrator import Integrator, Piece, Tolerance
-from pliant.simulation.loads import ElasticStops
 from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.study import FINEST
 

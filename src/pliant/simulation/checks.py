@@ -24,13 +24,13 @@ from pliant.analysis.limits import (
 )
 from pliant.analysis.rod_limits import station_limits
 from pliant.analysis.statics import FrameLoad
+from pliant.drives.saturated import effort_limits
 from pliant.dynamics import Dynamics
 from pliant.formulations.robot_damping import ratios_at
+from pliant.loads.stops import position_limits
 from pliant.model.description.plausible import description_limits
 from pliant.results.result import Result
 from pliant.results.samples import Floats, Samples
-from pliant.simulation.drives.saturated import effort_limits
-from pliant.simulation.loads import position_limits
 from pliant.simulation.requests import Request
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from pliant.analysis.modes import held_squares, modes
 from pliant.analysis.statics import NoEquilibriumError
-from pliant.simulation.drives.saturated import SaturatedDrive
+from pliant.drives.saturated import SaturatedLaw
+from pliant.loads.stops import ElasticStops
 from pliant.simulation.growth import SLOW_GROWTH, STILL, Growth, fastest_growth, linear_model
-from pliant.simulation.loads import ElasticStops
 from pliant.simulation.requests import Request
 from pliant.simulation.state_equations import DIFFERENCE, StateEquations
 from pliant.simulation.study import IntegratorOptions
@@ -303,7 +303,7 @@ def kinks(equations: StateEquations) -> list[str]:
     there = {
         "dry friction": has_dry_friction(equations),
         "elastic stops": any(isinstance(load, ElasticStops) for load in equations.loads),
-        "limits of efforts": isinstance(equations.drive, SaturatedDrive),
+        "limits of efforts": isinstance(equations.drive, SaturatedLaw),
         "a sampled controller": equations.drive.next_tick(0.0) < inf,
     }
     return [what for what, is_there in there.items() if is_there]

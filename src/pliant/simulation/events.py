@@ -13,13 +13,13 @@ from pydantic import Field, model_validator
 
 from pliant.dynamics import Dynamics
 from pliant.errors import ModelError, did_you_mean, show
+from pliant.loads.stops import position_limits
 from pliant.model.description.robot import Robot
 from pliant.model.element import Element, Title, rule
 from pliant.model.units import Number
 from pliant.simulation.integrators.integrator import Piece
-from pliant.simulation.loads import position_limits
-from pliant.simulation.per_joint import frame_problem
 from pliant.simulation.state_equations import StateEquations
+from pliant.trajectories.per_joint import frame_problem
 
 Floats = NDArray[np.float64]
 Quantity = Callable[[Floats, Floats], float]

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from pliant.analysis.unbent import unbending
 from pliant.bodies.centre_line import axial_strain
 from pliant.bodies.constants import deflection
+from pliant.drives.off import NoDrive
 from pliant.dynamics import Dynamics
 from pliant.mechanism import Member
 from pliant.results.channels import effort_names
 from pliant.results.samples import Extreme, LateExtremes, Strain
-from pliant.simulation.drives.kinds import NoDrive
 from pliant.simulation.extreme_search import Floats, Ints, Maxima, Points, StepEnds, Track
 from pliant.simulation.integrators.integrator import Piece
 from pliant.simulation.recorder import InstantsRequest

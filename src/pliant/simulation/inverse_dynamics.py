@@ -28,6 +28,7 @@ from pliant.analysis.lumped.successive import (
     step_times,
     successive_approximation,
 )
+from pliant.drives.prescribed import PrescribedMotion
 from pliant.dynamics import Dynamics
 from pliant.errors import ModelError, require_count, require_number
 from pliant.files import write_generated, written
@@ -35,16 +36,15 @@ from pliant.mechanism import BASE
 from pliant.results.result import Result
 from pliant.simulation.balanced_start import balanced_start
 from pliant.simulation.checks import joint_limit_words
-from pliant.simulation.drives.prescribed import PrescribedMotion
 from pliant.simulation.node_loads import node_loads
 from pliant.simulation.outputs import Outputs
 from pliant.simulation.run import run_study
 from pliant.simulation.start import Start
 from pliant.simulation.study import Study
-from pliant.simulation.trajectories.joint_moves import Spline
-from pliant.simulation.trajectories.ongoing import TableMotion
-from pliant.simulation.trajectories.path import Path as JointPath
-from pliant.simulation.trajectories.path import Surroundings
+from pliant.trajectories.joint_moves import Spline
+from pliant.trajectories.ongoing import TableMotion
+from pliant.trajectories.path import Path as JointPath
+from pliant.trajectories.path import Surroundings
 
 Floats = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pliant.analysis.lumped.displacements import AppliedLoads, Loading
 from pliant.errors import ModelError
-from pliant.simulation.loads import FrameWrench, JointEffort
+from pliant.loads.disturbance import FrameWrench, JointEffort
 
 if TYPE_CHECKING:
     from pliant.analysis.lumped.lumped_model import LumpedModel
@@ -21,6 +21,11 @@ Floats = NDArray[np.float64]
 
 def node_loads(model: LumpedModel, arm: Dynamics, study: Study) -> tuple[Loading | None, tuple[float, ...]]:
     """What the disturbances do at times, None if there are none; and the times at which they jump."""
+    if study.loads:
+        raise ModelError(
+            f"study '{study.name}': loads act on coordinates, which the nodes of the method lumped_fe do not have; let "
+            "forces act on frames (disturbances)"
+        )
     if not study.disturbances:
         return None, ()
     loads = [each.bind(arm) for each in study.disturbances]

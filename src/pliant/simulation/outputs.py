@@ -14,7 +14,7 @@ from pliant.model.description.robot import Robot
 from pliant.model.element import Element, Title, at, of_value
 from pliant.model.units import Length
 from pliant.results.samples import Strain
-from pliant.simulation.trajectories.joint_moves import Duration
+from pliant.trajectories.joint_moves import Duration
 
 
 class StrainPoint(Element):

@@ -91,12 +91,10 @@ class Recorder:
         if request is None:
             return
         q, v, tau, force, reference, wrenches = request.value
-        times, work = (
-            np.concatenate([each[0] for each in self._waiting]),
-            request.states[:, self.equations.layout.balances],
-        )
+        times, layout = np.concatenate([each[0] for each in self._waiting]), self.equations.layout
+        work, laws = (request.states[:, part].copy() for part in (layout.balances, layout.drive))
         self._waiting, self._request = [], None
-        self.blocks.append(Samples(times, q, v, tau, force, work.copy(), reference, wrenches))
+        self.blocks.append(Samples(times, q, v, tau, force, work, reference, wrenches, laws))
 
     def fresh(self) -> Samples | None:
         """The samples since the last call."""

@@ -15,36 +15,38 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.drives.callback import Law
+from pliant.drives.drive import Drive
+from pliant.drives.off import NoDrive
 from pliant.dynamics import Dynamics
 from pliant.engine.call.uncollected import uncollected
 from pliant.errors import ModelError
 from pliant.formulations.loops.errors import LoopError
+from pliant.loads.disturbance import Disturbance
+from pliant.loads.load import LoadElement
+from pliant.loads.stops import Stops
 from pliant.model.description.robot import Robot
 from pliant.results.result import Result
 from pliant.results.samples import Extreme, RunInfo, Samples, Strain
 from pliant.simulation.accuracy import AccuracyWatch
 from pliant.simulation.checks import WarningData, allowed_ranges, range_warnings
 from pliant.simulation.choice import LinearStart, cautions, choose, fastest_rate
-from pliant.simulation.drives.callback import Law
-from pliant.simulation.drives.drive import Drive
-from pliant.simulation.drives.kinds import NoDrive
 from pliant.simulation.events import Event, Happening, Watch, limit_events
 from pliant.simulation.extremes import Extremes
 from pliant.simulation.growth import GrowthWatch
 from pliant.simulation.integrators.by_name import make_integrator
 from pliant.simulation.integrators.integrator import IntegrationError, Integrator, Piece, Settings, Tolerance
-from pliant.simulation.loads import Disturbance, Stops
 from pliant.simulation.outputs import Outputs, StrainPoint
 from pliant.simulation.passages import Passages
-from pliant.simulation.per_joint import turn_limits
 from pliant.simulation.recorder import Recorder
 from pliant.simulation.requests import Request
 from pliant.simulation.start import RestRequest, Start
 from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.study import DEFAULT_TOLERANCE, IntegratorOptions, Study
-from pliant.simulation.study_file import file_digests
-from pliant.simulation.trajectories.path import Surroundings
 from pliant.states import States
+from pliant.trajectories.path import Surroundings
+from pliant.trajectories.per_joint import turn_limits
+from pliant.trajectories.study_file import file_digests
 
 Floats = NDArray[np.float64]
 
@@ -99,6 +101,9 @@ class Run:
         with study.placed("drive"):
             drive = study.drive.bind(around, self.q0 @ self.arm.B) if study.drive else NoDrive(len(self.arm.inputs))
         loads = [load.bind(self.arm) for load in study.disturbances]
+        for i, load in enumerate(study.loads):
+            with study.placed("loads", i, load.kind):
+                loads.append(load.bind(self.arm))
         if study.stops is not None:
             with study.placed("stops"):
                 loads.append(study.stops.bind(self.arm))
@@ -183,8 +188,8 @@ class Run:
             return
         start = Recorder(self.equations, self.study.sample_step, self.study.until)
         start.first(0.0, self.equations.start(self.q0, self.v0))
-        loaded = self.equations.loaded
-        info = RunInfo("", str, "", "", 0.0, 0.0, frames=self.frames, loaded=loaded, strains=self.strains)
+        known: dict[str, Any] = {"loaded": self.equations.loaded, "states": self.equations.state_words}
+        info = RunInfo("", str, "", "", 0.0, 0.0, frames=self.frames, strains=self.strains, **known)
         first = Result(self.study.robot, start.samples(), info, self.arm)
         for i, name in enumerate(self.study.outputs.channels):
             with self.study.placed("outputs", "channels", i):
@@ -365,6 +370,7 @@ class Run:
             events=tuple((h.time, h.name, h.value) for h in self.happenings),
             frames=self.frames,
             loaded=self.equations.loaded,
+            states=self.equations.state_words,
             strains=self.strains,
             channels=study.outputs.channels,
             seconds=self.seconds,
@@ -462,6 +468,7 @@ def simulate(
     drive: Drive | Law | None = None,
     start: Start | Mapping[str, float] | tuple[States, States] | None = None,
     disturbances: Sequence[Disturbance] = (),
+    loads: Sequence[LoadElement] = (),
     events: Sequence[Event] = (),
     limits: Literal["ignore", "warn", "stop"] = "warn",
     stops: Stops | None = None,
@@ -485,6 +492,7 @@ def simulate(
     drive         what moves the joints, or a control law tau = law(t, q, v); default: motors off
     start         Start(...), joint positions by name, or q and v; default: the robot's pose, at rest, links straight
     disturbances  forces from elsewhere
+    loads         further forces that no motor makes, of registered kinds
     events        thresholds that stop the run or are recorded
     limits        joints that pass their limits: "ignore", "warn" or "stop"
     stops         elastic stops at the position limits
@@ -519,6 +527,7 @@ def simulate(
         robot=arm.robot,
         until=until,
         disturbances=tuple(disturbances),
+        loads=tuple(loads),
         events=tuple(events),
         limits=limits,
         integrator=options,

@@ -18,8 +18,8 @@ from pliant.formulations.loops.errors import LoopError, PlaneError
 from pliant.formulations.loops.selection import RANK
 from pliant.model.element import Element, Frozen, rule
 from pliant.model.units import Number, Quantity
-from pliant.simulation.per_joint import Coordinates, Shapes, Speeds
 from pliant.simulation.requests import Request
+from pliant.trajectories.per_joint import Coordinates, Shapes, Speeds
 
 if TYPE_CHECKING:
     from pliant.formulations.loops.loops import Loops

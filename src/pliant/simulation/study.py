@@ -25,9 +25,15 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from pliant.drives.drive import Drive
+from pliant.drives.given import GivenTorque
+from pliant.drives.kinds import AnyDrive
 from pliant.errors import ModelError, Problem, did_you_mean, show
 from pliant.formulations.method import FOR_STUDY, NO_METHODS
 from pliant.formulations.method import METHODS as DYNAMICS
+from pliant.loads.disturbance import Disturbance
+from pliant.loads.kinds import AnyLoad
+from pliant.loads.stops import Stops
 from pliant.mechanism import assemble
 from pliant.model.description.robot import Robot
 from pliant.model.element import Element, Frozen, FrozenDict, Text, Title, at, of_value, path_text, refuse
@@ -35,14 +41,13 @@ from pliant.model.readers.library import load
 from pliant.model.readers.yaml_data import Content, line_at
 from pliant.model.readers.yaml_file import Document, read_document
 from pliant.model.units import NON_NEGATIVE, POSITIVE, Quantity
-from pliant.simulation.drives.drive import Drive
-from pliant.simulation.drives.given import GivenTorque
-from pliant.simulation.drives.kinds import AnyDrive
 from pliant.simulation.events import Event, read_quantity
 from pliant.simulation.integrators.integrator import SMALLEST_STEP
-from pliant.simulation.loads import Disturbance, Stops
 from pliant.simulation.outputs import Outputs, as_channels, strain_problems
-from pliant.simulation.per_joint import (
+from pliant.simulation.start import Start
+from pliant.trajectories.cartesian import Circle, Line
+from pliant.trajectories.joint_moves import Duration
+from pliant.trajectories.per_joint import (
     JointMap,
     entries_of,
     frame_problem,
@@ -51,10 +56,7 @@ from pliant.simulation.per_joint import (
     undriven,
     unknown_joint,
 )
-from pliant.simulation.signals import parse_signal
-from pliant.simulation.start import Start
-from pliant.simulation.trajectories.cartesian import Circle, Line
-from pliant.simulation.trajectories.joint_moves import Duration
+from pliant.trajectories.signals import parse_signal
 
 METHODS = ("auto", "dop853", "gauss", "esdirk", "generalised-alpha", "rk4", "semi-implicit", "sundials")
 SCIPY_METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
@@ -146,6 +148,7 @@ class Study(Element):
     start: Start = Field(default_factory=lambda: Start(), description="the first state")
     drive: AnyDrive | None = Field(default=None, description="what moves the joints; default: motors off")
     disturbances: tuple[Disturbance, ...] = Field(default=(), description="forces from elsewhere")
+    loads: tuple[AnyLoad, ...] = Field(default=(), description="further forces, of registered kinds")
     limits: Literal["ignore", "warn", "stop"] = Field(
         default="warn", description="what happens when a joint passes its limits"
     )

@@ -25,8 +25,8 @@ from pliant.simulation.recorder import InstantsRequest
 from pliant.simulation.requests import Request
 from pliant.simulation.start import RestRequest
 from pliant.simulation.state_equations import DIFFERENCE, StateEquations
+from pliant.sweeps.efforts import Laws, law_structure
 from pliant.sweeps.ensemble import Ensemble, structure_key
-from pliant.sweeps.pids import PidLaw, PidLaws
 
 Floats = NDArray[np.float64]
 Found = list[Any]
@@ -202,28 +202,29 @@ class Together:
     # ---- efforts
 
     def _signals(self, requests: Sequence[SignalsRequest]) -> Found:
-        return self._by_laws(requests, PidLaws.fits, lambda each: (each.start, each.end, each.pieces))
+        return self._by_laws(requests, Laws.fits, lambda each: (each.start, each.end, each.pieces))
 
     def _moments(self, requests: Sequence[InstantsRequest]) -> Found:
-        return self._by_laws(requests, PidLaws.moments, lambda each: each.equations.layout)
+        return self._by_laws(requests, Laws.moments, lambda each: each.equations.layout)
 
     def _by_laws(
         self,
         requests: Sequence[Any],
-        find: Callable[[PidLaws, list[Any]], Sequence[Any]],
+        find: Callable[[Laws, list[Any]], Sequence[Any]],
         key_of: Callable[[Any], Hashable],
     ) -> Found:
         """What is found for runs whose laws are alike; nothing for those that have none."""
         out: Found = [None] * len(requests)
-        laws = [PidLaw.of(each.equations) for each in requests]
         alike: dict[Hashable, list[int]] = {}
-        for k, (each, law) in enumerate(zip(requests, laws, strict=True)):
+        for k, each in enumerate(requests):
+            structure = law_structure(each.equations)
             # methods that are not exact have rigid robots of their own
-            if law is not None and each.equations.arm.method.order is None:
-                alike.setdefault((law.structure_key, key_of(each), bool(each.equations.loads)), []).append(k)
+            if structure is not None and each.equations.arm.method.order is None:
+                alike.setdefault((structure, key_of(each), bool(each.equations.loads)), []).append(k)
         for places in alike.values():
-            own = [law for k in places if (law := laws[k]) is not None]
-            for k, value in zip(places, find(PidLaws(own, self._weights), [requests[k] for k in places]), strict=True):
+            own = [requests[k] for k in places]
+            laws = Laws([each.equations for each in own], self._weights)
+            for k, value in zip(places, find(laws, own), strict=True):
                 out[k] = value
         return out
 

@@ -28,7 +28,8 @@ from pliant.spatial.vectors import Vector, dot
 
 Floats = NDArray[np.float64]
 Law = Callable[[Vector, Vector, Vector, Vector], Vector]
-"""law(q, v, signals and states of the drive, gains) -> generalised forces (n), rates of those states."""
+"""law(q, v, signals and states of the drive, gains) -> generalised forces (n), rates of those states, and behind them,
+where there is any, power that the law loses."""
 
 
 class MovingCarrier(Carrier, Protocol):
@@ -45,12 +46,17 @@ class MovingCarrier(Carrier, Protocol):
 
 
 class Acting(Protocol):
-    """What acts besides the drive: its law gives generalised forces (n,) from its own signals and numbers."""
+    """What acts besides the drive: its law gives generalised forces (n,) from its own signals, states and numbers."""
 
     @property
     def gains(self) -> tuple[float, ...]: ...
     @property
     def channels(self) -> int: ...
+    @property
+    def state_count(self) -> int:
+        """Number of its own continuous states."""
+        ...
+
     @property
     def structure(self) -> Hashable:
         """What of it decides the code of its law: all but its numbers."""
@@ -66,8 +72,8 @@ class Driving:
     law       the drive's law
     gains     numbers that it takes
     channels  signals that it takes
-    states    its own continuous states, which follow all signals
-    loads     what acts besides; their numbers and signals follow those of the law
+    states    continuous states of the law, then of all loads; they follow all signals
+    loads     what acts besides; their numbers, signals and states follow those of the law
     driven    coordinates whose positions, rates and accelerations are the first signals; the law gives their
               accelerations in the place of forces
     structure what decides the code of the law, all but its numbers; None: it is traced for every robot
@@ -84,6 +90,11 @@ class Driving:
     @property
     def signals(self) -> int:
         return self.channels + sum(load.channels for load in self.loads)
+
+    @property
+    def own_states(self) -> int:
+        """Continuous states of the law itself."""
+        return self.states - sum(load.state_count for load in self.loads)
 
     @property
     def numbers(self) -> list[float]:
@@ -108,19 +119,28 @@ def drive_program(tree: MovingCarrier, driving: Driving, seeds: tuple[str, ...] 
         return [tape.symbol(Address(array, "own", k)) for k in range(count)]
 
     q, v, r = symbols("q", n), symbols("v", n), symbols("r", driving.signals + driving.states)
-    own = [*r[: driving.channels], *r[driving.signals :]]
+    first, first_gain, first_state = driving.channels, len(driving.gains), driving.signals + driving.own_states
+    own = [*r[:first], *r[driving.signals : first_state]]
     gains = symbols("constants", len(numbers))
-    found = list(driving.law(q, v, own, gains[: len(driving.gains)]))
-    f, rates = found[:n], found[n:]
+    found = list(driving.law(q, v, own, gains[:first_gain]))
+    f, rates, lost = found[:n], found[n : n + driving.own_states], sum(found[n + driving.own_states :], 0.0)
     load: Vector = [0.0] * n
-    first, first_gain = driving.channels, len(driving.gains)
+    lost_by_loads: Scalar = 0.0
     for each in driving.loads:
-        ends = first + each.channels, first_gain + len(each.gains)
-        pushed = each.law(q, v, r[first : ends[0]], gains[first_gain : ends[1]])
-        load = [a + b for a, b in zip(load, pushed, strict=True)]
-        first, first_gain = ends
+        ends = first + each.channels, first_gain + len(each.gains), first_state + each.state_count
+        own = [*r[first : ends[0]], *r[first_state : ends[2]]]
+        pushed = list(each.law(q, v, own, gains[first_gain : ends[1]]))
+        load = [a + b for a, b in zip(load, pushed[:n], strict=True)]
+        rates += pushed[n : n + each.state_count]
+        lost_by_loads = sum(pushed[n + each.state_count :], lost_by_loads)
+        first, first_gain, first_state = ends
     arm = constants_from(tree, symbols("arm", len(constants_of(tree))))
-    powers = [dot(f, v), dot(load, v), tree.lost_power(arm, q, v)]
+    # what laws turn into heat comes in through them and counts as lost
+    powers = [
+        dot(f, v) + lost,
+        dot(load, v) + lost_by_loads,
+        tree.lost_power(arm, q, v) + lost + lost_by_loads,
+    ]
     if driving.driven:
         # what loads do on driven coordinates their motors take up
         powers[0] = -dot([load[i] for i in driving.driven], [v[i] for i in driving.driven])
@@ -161,8 +181,8 @@ class DriveKernel:
         """That of a robot and its drive; robots of one structure share it."""
         if driving.structure is None:
             return cls(tree, driving, seeds)
-        loads = tuple(load.structure for load in driving.loads)
         counts = (driving.channels, driving.states, driving.driven, len(driving.gains))
+        loads = tuple((load.structure, load.channels, load.state_count, len(load.gains)) for load in driving.loads)
         key = (structure_key(tree), driving.structure, loads, counts, seeds)
         if key not in _KERNELS:
             _KERNELS[key] = cls(tree, driving, seeds)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.drives.drive import AppliedLaw
 from pliant.engine.stepping.driving import Driving
 from pliant.engine.stepping.explicit_system import ExplicitSystem
 from pliant.engine.stepping.implicit import alpha_clock
@@ -21,7 +22,6 @@ from pliant.engine.stepping.integrators import SLIVER, Clock, Status, new_clock
 from pliant.engine.stepping.lane_system import LaneRun
 from pliant.engine.stepping.signals import MOST_PIECES, RoughSignalError, Signals
 from pliant.formulations.loops.loops import Rows
-from pliant.simulation.drives.law import AnyLaw, compiled_law
 from pliant.simulation.integrators.compiled_systems import driving_of, implicit_system, residual_matrices
 from pliant.simulation.integrators.dop853 import DOP853
 from pliant.simulation.integrators.esdirk import ESDIRK
@@ -39,7 +39,7 @@ from pliant.simulation.integrators.integrator import (
 from pliant.simulation.integrators.knot_piece import KnotPiece
 from pliant.simulation.requests import Request
 from pliant.simulation.state_equations import StateEquations
-from pliant.simulation.trajectories.path import knots_after
+from pliant.trajectories.path import knots_after
 
 STEPS_PER_CALL = 2000
 """Steps after which the machine code comes back for progress and interrupts: some milliseconds."""
@@ -57,7 +57,7 @@ MOST_COMPILED = 1000
 """Coordinates up to which a drive is worth one kernel: a step of more takes longer than its way through Python."""
 
 
-def compilable(equations: StateEquations) -> AnyLaw | None:
+def compilable(equations: StateEquations) -> AppliedLaw | None:
     """The drive's law if a run can stay in machine code, else None."""
     arm = equations.arm
     if not arm.compiled or not equations.count or arm.size > MOST_COMPILED:
@@ -66,7 +66,7 @@ def compilable(equations: StateEquations) -> AnyLaw | None:
         return None
     if arm.method.function("forward") is None:
         return None
-    return compiled_law(equations)
+    return equations.law
 
 
 @dataclass(eq=False)
@@ -105,7 +105,7 @@ class CompiledIntegrator(Integrator):
     """Explicit steps that a step takes the time of."""
     clock: Floats
 
-    def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AnyLaw) -> None:
+    def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AppliedLaw) -> None:
         super().__init__(equations, t, y, settings)
         self.law = law
         self.driving = driving_of(equations, law)
@@ -329,7 +329,7 @@ class CompiledIntegrator(Integrator):
 class ClockedIntegrator(CompiledIntegrator):
     """What begins with nothing but a time and the size of a step."""
 
-    def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AnyLaw) -> None:
+    def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AppliedLaw) -> None:
         super().__init__(equations, t, y, settings, law)
         relative = settings.tolerance.relative
         self.clock = new_clock(t, t, step=settings.first_step, largest=settings.max_step, relative=relative)
@@ -424,7 +424,7 @@ class _CompiledImplicit(CompiledIntegrator):
     system: ImplicitSystem
     copies = 1
 
-    def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AnyLaw) -> None:
+    def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AppliedLaw) -> None:
         super().__init__(equations, t, y, settings, law)
         self.carried = np.zeros(3 * equations.count)
         self.clock = alpha_clock(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.drives.drive import AppliedLaw
 from pliant.engine.stepping.driving import Driving
 from pliant.engine.stepping.implicit_system import ImplicitSystem
-from pliant.simulation.drives.law import AnyLaw
 from pliant.simulation.integrators.integrator import Floats
 from pliant.simulation.state_equations import StateEquations
 
@@ -14,10 +14,10 @@ OVERWHELMING = 1e40
 """Factor of inertia and of damping beside which no stiffness is seen."""
 
 
-def driving_of(equations: StateEquations, law: AnyLaw) -> Driving:
+def driving_of(equations: StateEquations, law: AppliedLaw) -> Driving:
     """What acts on a robot: the law of its drive, and loads."""
-    own = law.gains, law.channels, law.states
-    return Driving(law.force, *own, equations.loads, law.driven, law.structure)
+    states = equations.layout.states
+    return Driving(law.force, law.gains, law.channels, states, equations.loads, law.driven, law.structure)
 
 
 def implicit_system(equations: StateEquations, driving: Driving) -> ImplicitSystem:
@@ -29,7 +29,7 @@ def implicit_system(equations: StateEquations, driving: Driving) -> ImplicitSyst
     return ImplicitSystem(tree, driving, inverse=equations.arm.traced("inverse"))
 
 
-def inertia_and_stiffness(equations: StateEquations, law: AnyLaw, q: Floats) -> tuple[Floats, Floats] | None:
+def inertia_and_stiffness(equations: StateEquations, law: AppliedLaw, q: Floats) -> tuple[Floats, Floats] | None:
     """M and K (n, n) of a tree and its drive at rest, from the code of implicit steps; None where there are none."""
     if equations.loops.rows or equations.constrained is not None:
         return None

@@ -109,6 +109,7 @@ class Tolerance:
         layout = equations.layout
         every = np.full(layout.size, common)
         every[layout.q] = every[layout.v] = values
+        every[layout.drive] = [common * state.scale for state in equations.law_states]
         # the energies follow the motion; they steer the step only where every motion is prescribed
         if layout.size > BALANCES:
             every[layout.balances] = inf

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
+from pliant.drives.drive import Drive, DriveLaw
 from pliant.errors import ModelError
+from pliant.laws import Action, Floats
 from pliant.model.element import of_value, refuse, rule
 from pliant.model.units import Number
-from pliant.simulation.drives.drive import NO_RATES, Action, ActiveDrive, Drive
-from pliant.simulation.joint_table import read_joint_table
-from pliant.simulation.per_joint import Efforts, spread
-from pliant.simulation.signals import Signal, signal
-from pliant.simulation.study_file import StudyFile
-from pliant.simulation.trajectories.path import Floats, Surroundings
+from pliant.spatial.vectors import Vector
+from pliant.trajectories.joint_table import read_joint_table
+from pliant.trajectories.path import Surroundings
+from pliant.trajectories.per_joint import Efforts, spread
+from pliant.trajectories.signals import Signal, signal
+from pliant.trajectories.study_file import StudyFile
 
 Interpolation = Literal["linear", "hold", "cubic"]
 
@@ -63,10 +65,10 @@ class GivenTorque(Drive):
         """What is read besides the study."""
         return () if self.file is None else (self.file,)
 
-    def bind(self, around: Surroundings, q0: Floats) -> ActiveDrive:
+    def bind(self, around: Surroundings, q0: Floats) -> DriveLaw:
         if self.joints is not None:
             signals = [signal(x) for x in spread(self.joints, around.inputs, 0.0, "joints")]
-            return _Signals(signals)
+            return GivenSignals(signals)
         if self.file is not None:
             times, rows = read_joint_table(self.file, around.inputs, np.zeros(len(around.inputs)), "torques")
         else:
@@ -77,29 +79,42 @@ class GivenTorque(Drive):
                 raise ModelError(
                     f"torque has {rows.shape[1]} columns; the robot has the inputs {', '.join(around.inputs)}"
                 )
-        return _Table(times, rows, self.interpolation)
+        return GivenTable(times, rows, self.interpolation)
 
 
-class _Signals(ActiveDrive):
+class GivenLaw(DriveLaw):
+    """Efforts that depend on time alone: the signals themselves."""
+
     feedback = False
 
-    def __init__(self, signals: Sequence[Signal]) -> None:
-        self.signals = signals
+    @property
+    def structure(self) -> Hashable:
+        return "given", self.channels
+
+    def efforts(self, q: Vector, v: Vector, z: Vector, signals: Vector, gains: Vector) -> Action:
+        return Action(list(signals))
+
+
+class GivenSignals(GivenLaw):
+    """Efforts by numbers and expressions, one for each input."""
+
+    def __init__(self, parts: Sequence[Signal]) -> None:
+        self.parts, self.channels = parts, len(parts)
 
     @property
     def breaks(self) -> tuple[float, ...]:
-        return tuple(sorted({t for f in self.signals for t in f.breaks}))
+        return tuple(sorted({t for f in self.parts for t in f.breaks}))
 
-    def act(self, t: float, q: Floats, v: Floats, x: Floats) -> Action:
-        return Action(np.array([f(t) for f in self.signals]), NO_RATES)
+    def signals(self, t: Floats) -> Floats:
+        return np.array([[f(each) for f in self.parts] for each in t.tolist()]).reshape(len(t), self.channels)
 
 
-class _Table(ActiveDrive):
-    feedback = False
+class GivenTable(GivenLaw):
+    """Efforts between the rows of a table."""
 
     def __init__(self, times: Floats, rows: Floats, interpolation: Interpolation) -> None:
         self.times, self.rows, self.interpolation = times, rows, interpolation
-        self.zero = np.zeros(rows.shape[1])
+        self.channels = rows.shape[1]
         if interpolation == "cubic":
             from scipy.interpolate import CubicSpline
 
@@ -109,17 +124,19 @@ class _Table(ActiveDrive):
     def breaks(self) -> tuple[float, ...]:
         return tuple(float(t) for t in self.times)
 
-    def act(self, t: float, q: Floats, v: Floats, x: Floats) -> Action:
-        times, rows = self.times, self.rows
-        k = int(np.searchsorted(times, t, side="right")) - 1
-        last = len(times) - 1
-        if k < 0 or (t > times[-1] and self.interpolation != "hold"):
-            tau = self.zero
-        elif self.interpolation == "hold" or k == last:
-            tau = rows[k]
+    def signals(self, t: Floats) -> Floats:
+        times, rows, last = self.times, self.rows, len(self.times) - 1
+        k = np.searchsorted(times, t, side="right") - 1
+        at, inside = np.clip(k, 0, last), np.clip(k, 0, max(last - 1, 0))
+        if self.interpolation == "hold":
+            out = rows[at]
         elif self.interpolation == "cubic":
-            tau = self.curve(t)
+            out = np.where((k == last)[:, None], rows[at], self.curve(np.clip(t, times[0], times[-1])))
         else:
-            part = (t - times[k]) / (times[k + 1] - times[k])
-            tau = rows[k] + part * (rows[k + 1] - rows[k])
-        return Action(tau, NO_RATES)
+            # the last row is met exactly
+            ahead = np.minimum(inside + 1, last)
+            width = np.where(ahead > inside, times[ahead] - times[inside], 1.0)
+            part = ((t - times[inside]) / width)[:, None]
+            out = np.where((k == last)[:, None], rows[at], rows[inside] + part * (rows[ahead] - rows[inside]))
+        outside = (k < 0) | ((t > times[-1]) & (self.interpolation != "hold"))
+        return np.where(outside[:, None], 0.0, out)

@@ -13,7 +13,7 @@ from pliant.dynamics import Dynamics
 from pliant.errors import ModelError
 from pliant.formulations.loops.errors import LoopError
 from pliant.formulations.loops.loops import Loops, Rows
-from pliant.simulation.trajectories.path import Surroundings
+from pliant.trajectories.path import Surroundings
 
 Floats = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ from pliant.model.description.plausible import turn_words
 from pliant.model.description.robot import Robot
 from pliant.model.element import Element, FrozenDict, at, of_value, path_text, refuse
 from pliant.model.units import NON_NEGATIVE, POSITIVE, Quantity
-from pliant.simulation.signals import EffortSignal, SignalForm
+from pliant.trajectories.signals import EffortSignal, SignalForm
 
 Floats = NDArray[np.float64]
 PerJointValue = float | str | Sequence[float] | Mapping[str, Any]

@@ -1,5 +1,8 @@
-"""Models that a drive computes with, traced: their numbers are among its gains, so that robots of one structure share
-the code."""
+"""Models that the text of a law computes with: on tapes and stacked gains their traced functions, on plain numbers the
+models themselves.
+
+Their numbers are among the gains of the law, so that robots of one structure share the code.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pliant.algorithm import Traced
 from pliant.engine.trace.structure import constants_from, numbers_of, structure_key
 from pliant.spatial.scalars import Scalar, frozen, step
 from pliant.spatial.vectors import Vector
 
 if TYPE_CHECKING:
-    from pliant.simulation.driven_twin import DrivenTwin
+    from pliant.drives.prescribed_dynamics import PrescribedDynamics
+    from pliant.formulations.loops.loops import Rows
+    from pliant.laws import Floats
+    from pliant.trajectories.driven_twin import DrivenTwin
 
 CLOSING_STEPS = 4
 """Newton steps from the passive joints of the bent robot to those of its rigid twin. An error e becomes about e^2/2:
@@ -22,6 +30,21 @@ CLOSING_STEPS = 4
 
 LARGEST_CLOSING = 1e-5
 """Scaled change of the last of them: what is left is its square."""
+
+
+def are_own(numbers: Vector) -> bool:
+    """Whether gains are plain floats, and so a model's own numbers: neither traced nor those of many runs."""
+    return type(numbers[0]) is float
+
+
+def _rows(columns: Vector) -> Floats:
+    """Columns or floats as an array (rows, ...) or of one state."""
+    return np.stack(np.broadcast_arrays(*columns), axis=-1) if columns else np.zeros(0)
+
+
+def _columns(found: Floats) -> Vector:
+    """An array of one state or several as floats or columns."""
+    return list(found.tolist() if found.ndim == 1 else found.T)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +74,20 @@ class TracedTwin:
     """The inverse dynamics of the rigid twin; its passive joints follow by the loops, or stay at the robot's pose."""
 
     def __init__(self, model: DrivenTwin) -> None:
-        self.model, self.inverse = model, TracedModel(model.traced_inverse)
-        self.correction = TracedModel(model.traced_correction) if model.is_closed else None
+        self.model = model
+
+    @cached_property
+    def inverse(self) -> TracedModel:
+        return TracedModel(self.model.traced_inverse)
+
+    @cached_property
+    def correction(self) -> TracedModel | None:
+        return TracedModel(self.model.traced_correction) if self.model.is_closed else None
 
     @property
     def may_refuse(self) -> bool:
         """Whether its results are no numbers where the twin cannot be closed from the robot's own joints."""
-        return self.correction is not None
+        return self.model.is_closed
 
     @property
     def structure(self) -> Hashable:
@@ -74,10 +104,14 @@ class TracedTwin:
 
     def efforts(self, near: Vector, q: Vector, v: Vector, a: Vector, numbers: Vector) -> Vector:
         """Of the inputs, for their positions, rates and accelerations; ``near`` are the robot's coordinates."""
+        if are_own(numbers):
+            return _columns(self.model.efforts(*map(_rows, (q, v, a)), _rows(near)))
         return self._efforts(*self._state(near, q, v, numbers), a, numbers)
 
     def gravity(self, near: Vector, q: Vector, numbers: Vector) -> Vector:
         """Efforts of the inputs that hold the twin against gravity."""
+        if are_own(numbers):
+            return _columns(self.model.gravity(_rows(q), _rows(near)))
         rest: Vector = [0.0] * len(q)
         full, still = self._state(near, q, rest, numbers)
         whole, springs = (self._efforts(full, still, rest, numbers, weight=weight) for weight in (True, False))
@@ -113,3 +147,34 @@ class TracedTwin:
         inputs = {"q": full, "v": rate, "a": self._spread(a, [0.0] * len(full))}
         tau = self.inverse(inputs, numbers, weight=weight)
         return tau[: len(a)] if self.correction is not None else [tau[i] for i in self.model.driven]
+
+
+class TracedPrescribed:
+    """The robot with its inputs prescribed: efforts of the inputs, and accelerations of the other coordinates.
+
+    rows  of over-constrained loops, that machine code keeps
+    """
+
+    def __init__(self, model: PrescribedDynamics, rows: Rows | None) -> None:
+        self.model = model
+        self.inverse = TracedModel(model.loops.traced_forward(tuple(model.driven.tolist()), rows))
+
+    @property
+    def structure(self) -> Hashable:
+        return self.inverse.structure
+
+    @cached_property
+    def numbers(self) -> tuple[float, ...]:
+        return self.inverse.numbers
+
+    def solve(self, q: Vector, v: Vector, a_driven: Vector, numbers: Vector) -> tuple[Vector, Vector]:
+        """Efforts of the inputs and accelerations of the free coordinates, at coordinates and rates of all."""
+        if are_own(numbers):
+            tau, a_free = self.model.solve(*map(_rows, (q, v, a_driven)))
+            return _columns(tau), _columns(a_free)
+        given: Vector = [0.0] * len(q)
+        for i, a in zip(self.model.driven.tolist(), a_driven, strict=True):
+            given[i] = a
+        inverse, m = self.inverse, len(a_driven)
+        out = inverse(dict(zip(inverse.traced.algorithm.inputs, (q, v, given), strict=True)), numbers)
+        return out[:m], [out[m + i] for i in self.model.free.tolist()]

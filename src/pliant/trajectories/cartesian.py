@@ -12,10 +12,10 @@ from pydantic import Field, model_validator
 from pliant.formulations.loops.errors import LoopError
 from pliant.model.element import Direction, Position, of_value, refuse, rule
 from pliant.model.units import Quantity, Time
-from pliant.simulation.driven_twin import DrivenTwin
-from pliant.simulation.trajectories.joint_moves import Duration, Ramp, fitting_ramp
-from pliant.simulation.trajectories.path import Desired, Floats, Path, Surroundings, Trajectory
-from pliant.simulation.trajectories.profiles import CYCLOIDAL, QUINTIC, Profile, trapezoidal
+from pliant.trajectories.driven_twin import DrivenTwin
+from pliant.trajectories.joint_moves import Duration, Ramp, fitting_ramp
+from pliant.trajectories.path import Desired, Floats, Path, Surroundings, Trajectory
+from pliant.trajectories.profiles import CYCLOIDAL, QUINTIC, Profile, trapezoidal
 
 if TYPE_CHECKING:
     from pliant.dynamics import Pose

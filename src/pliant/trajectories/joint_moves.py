@@ -12,7 +12,8 @@ from pydantic import Field, model_validator
 
 from pliant.model.element import Element, of_value, refuse, rule
 from pliant.model.units import POSITIVE, Quantity, Time
-from pliant.simulation.per_joint import (
+from pliant.trajectories.path import Desired, Floats, Path, Rest, Surroundings, Trajectory
+from pliant.trajectories.per_joint import (
     Accelerations,
     Coordinates,
     SpeedLimits,
@@ -20,8 +21,7 @@ from pliant.simulation.per_joint import (
     Times,
     numbers,
 )
-from pliant.simulation.trajectories.path import Desired, Floats, Path, Rest, Surroundings, Trajectory
-from pliant.simulation.trajectories.profiles import CYCLOIDAL, QUINTIC, Profile, trapezoidal
+from pliant.trajectories.profiles import CYCLOIDAL, QUINTIC, Profile, trapezoidal
 
 Duration = Annotated[float, Quantity("s", POSITIVE)]
 Ramp = Annotated[float, Quantity("", POSITIVE)]

@@ -14,12 +14,12 @@ from pydantic import Field, field_validator, model_validator
 from pliant.model.element import of_value, refuse, rule
 from pliant.model.expressions import FACTORIALS, SHAPES, parse_node
 from pliant.model.units import Number, Time
-from pliant.simulation.joint_table import read_joint_table
-from pliant.simulation.per_joint import PerJoint, PerJointValue, Speeds, numbers, spread
-from pliant.simulation.signals import SignalForm
-from pliant.simulation.study_file import StudyFile
-from pliant.simulation.trajectories.joint_moves import Duration, SmoothPath
-from pliant.simulation.trajectories.path import Desired, Floats, Path, Surroundings, Trajectory
+from pliant.trajectories.joint_moves import Duration, SmoothPath
+from pliant.trajectories.joint_table import read_joint_table
+from pliant.trajectories.path import Desired, Floats, Path, Surroundings, Trajectory
+from pliant.trajectories.per_joint import PerJoint, PerJointValue, Speeds, numbers, spread
+from pliant.trajectories.signals import SignalForm
+from pliant.trajectories.study_file import StudyFile
 
 MOTION = replace(SHAPES, variables={"t": SHAPES.variables["x"]})
 """The safe language of the mode shapes in the time t: a value comes with its exact rate and acceleration."""

@@ -7,9 +7,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from pliant.simulation.tagged import OneOf
-from pliant.simulation.trajectories.cartesian import Circle, Line
-from pliant.simulation.trajectories.joint_moves import (
+from pliant.model.tagged import OneOf
+from pliant.trajectories.cartesian import Circle, Line
+from pliant.trajectories.joint_moves import (
     Cycloidal,
     Hold,
     MohanSaha,
@@ -18,8 +18,8 @@ from pliant.simulation.trajectories.joint_moves import (
     Steps,
     Trapezoidal,
 )
-from pliant.simulation.trajectories.ongoing import ConstantRate, ExpressionMotion, TableMotion
-from pliant.simulation.trajectories.path import Chain, Floats, Path, Surroundings, Trajectory
+from pliant.trajectories.ongoing import ConstantRate, ExpressionMotion, TableMotion
+from pliant.trajectories.path import Chain, Floats, Path, Surroundings, Trajectory
 
 Part = Annotated[
     Cycloidal | Quintic | Trapezoidal | Spline | Line | Circle | Hold | ConstantRate | ExpressionMotion | TableMotion,

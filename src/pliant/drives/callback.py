@@ -6,7 +6,7 @@ import ast
 import os
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from math import inf
 from pathlib import Path as FilePath
 from types import ModuleType
@@ -16,14 +16,16 @@ import numpy as np
 from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError, core_schema
 
+from pliant.drives.drive import Drive, DriveLaw, Period
+from pliant.drives.sampled import SampledLaw
 from pliant.errors import ModelError, show
 from pliant.files import content_of
+from pliant.laws import Action, Actions, Floats
 from pliant.model.units import Time
-from pliant.simulation.drives.drive import NO_RATES, Action, ActiveDrive, Drive, Period
-from pliant.simulation.drives.sampled import SampledDrive
-from pliant.simulation.study_file import require_file
-from pliant.simulation.trajectories.path import Floats, Surroundings
+from pliant.spatial.vectors import Vector
 from pliant.states import Labels
+from pliant.trajectories.path import Surroundings
+from pliant.trajectories.study_file import require_file
 
 Law = Callable[[float, Floats, Floats], Any]
 MOST_CODE = 5_000_000
@@ -127,16 +129,18 @@ class Callback(Drive):
         """What is read besides the study."""
         return (self.function.rpartition(":")[0],) if isinstance(self.function, str) else ()
 
-    def bind(self, around: Surroundings, q0: Floats) -> ActiveDrive:
+    def bind(self, around: Surroundings, q0: Floats) -> DriveLaw:
         law = _law(self.function)
-        called = _Called(law, around.arm.input_labels, around.until if self.period is None else inf)
+        called = CalledLaw(law, around.arm.input_labels, around.until if self.period is None else inf)
         if self.period is None:
             return called
-        return SampledDrive(called, self.period, self.delay, len(around.inputs))
+        return SampledLaw(called, self.period, self.delay, around.arm)
 
 
-class _Called(ActiveDrive):
-    """A law that is called; ``until`` is the end of a run whose steps its jumps may bring to a halt."""
+class CalledLaw(DriveLaw):
+    """A law that is called in Python; ``until`` is the end of a run whose steps its jumps may bring to a halt."""
+
+    in_python = True
 
     def __init__(self, law: Law, inputs: Labels, until: float) -> None:
         self.law, self.inputs, self.until = law, inputs, until
@@ -156,7 +160,19 @@ class _Called(ActiveDrive):
                 stacklevel=2,
             )
 
-    def act(self, t: float, q: Floats, v: Floats, x: Floats) -> Action:
+    @property
+    def structure(self) -> Hashable:
+        return "called", id(self.law)
+
+    def efforts(self, q: Vector, v: Vector, z: Vector, signals: Vector, gains: Vector) -> Action:
+        raise TypeError("a function of the user has no law on other scalars than floats")
+
+    def along(self, times: Floats, q: Floats, v: Floats, z: Floats) -> Actions:
+        found = [self.at(float(t), *row).efforts for t, *row in zip(times, q, v, z, strict=True)]
+        none = np.zeros(len(times))
+        return Actions(np.array(found, dtype=float).reshape(len(times), -1), np.zeros((len(times), 0)), none, none)
+
+    def at(self, t: float, q: Floats, v: Floats, z: Floats) -> Action:
         self.calls += 1
         if self.calls % LOOK == 0:
             self._watch(t)
@@ -170,7 +186,7 @@ class _Called(ActiveDrive):
                 f"the control law returned {show(tau.tolist())} at t = {t:.6g} s; "
                 f"it must return {len(self.inputs.names)} finite numbers, one per input"
             )
-        return Action(tau, NO_RATES)
+        return Action(tau.tolist())
 
 
 def _floats(given: Any) -> Floats:

@@ -13,7 +13,7 @@ from pydantic_core import PydanticCustomError
 from pliant.errors import show
 from pliant.files import no_file
 from pliant.model.element import Element
-from pliant.simulation.per_joint import parts_of
+from pliant.trajectories.per_joint import parts_of
 
 
 def _beside(value: str, info: ValidationInfo) -> str:
