@@ -8,8 +8,8 @@ import pytest
 
 from pliant import PID, Dynamics, Event, Quintic, Start, load_study, simulate
 from pliant.results.result import Result
+from pliant.simulation import extremes
 from pliant.simulation.checks import allowed_ranges
-from pliant.simulation.extremes import ExtremesRequest
 from pliant.simulation.outputs import Outputs
 from pliant.simulation.run import Run, SimulationWarning, run_study
 from pliant.simulation.study import IntegratorOptions, Study
@@ -167,13 +167,13 @@ def test_a_look_that_was_interrupted_is_taken_again(arm, monkeypatch):
     for run in runs:
         run.go()
     whole, asked = (run.result() for run in runs)
-    search = ExtremesRequest.alone
+    search = extremes.search_together
 
-    def interrupted(request):
-        monkeypatch.setattr(ExtremesRequest, "alone", search)
+    def interrupted(requests):
+        monkeypatch.setattr(extremes, "search_together", search)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(ExtremesRequest, "alone", interrupted)
+    monkeypatch.setattr(extremes, "search_together", interrupted)
     with pytest.raises(KeyboardInterrupt):
         asked.extreme("tip.deflection")
     assert asked.info.extremes == whole.info.extremes
@@ -194,19 +194,19 @@ def test_what_cannot_leave_its_range_is_told_without_a_look(name):
     """The bound is one: what was found is never beyond it, and it is not far off."""
     run = Run(load_study(name, changes={"until": 0.5}))
     run.go()
-    ranges, extremes = allowed_ranges(run.arm), run.extremes
+    ranges, followed = allowed_ranges(run.arm), run.extremes
     slopes = [name for name in ranges if name.endswith(".slope")]
     names = [*slopes, *run.arm.robot.joint_coordinates]
-    parts = extremes._moved.parts
+    parts = followed._moved.parts
     assert sum(len(part.times) for part in parts) > 10
-    found = extremes.extremes()
-    extremes._moved.parts = parts
+    found = followed.extremes()
+    followed._moved.parts = parts
     for each in names:
         size = max(abs(found[each].least), abs(found[each].most))
-        assert each in extremes.near({each: (-size * (1 - 1e-9), size * (1 - 1e-9))})
-        assert each not in extremes.near({each: (-20 * size, 20 * size)})
+        assert each in followed.near({each: (-size * (1 - 1e-9), size * (1 - 1e-9))})
+        assert each not in followed.near({each: (-20 * size, 20 * size)})
         # what is not followed is near
-        assert extremes.near({"nothing": (-1.0, 1.0)}) == {"nothing"}
+        assert followed.near({"nothing": (-1.0, 1.0)}) == {"nothing"}
 
 
 def test_slopes_that_are_not_near_wait_for_a_question():

@@ -1,5 +1,7 @@
 """Robots of one structure as an ensemble: each state has the constants of its own robot, each value is as if alone."""
 
+from copy import copy
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,7 @@ from pliant.simulation.checks import AxialRequest, EnergiesRequest
 from pliant.simulation.choice import LinearStart, fastest_rate
 from pliant.simulation.extremes import PositionsRequest
 from pliant.simulation.integrators.compiled import SignalsRequest
-from pliant.simulation.recorder import InstantsRequest
+from pliant.simulation.outputs import InstantsRequest
 from pliant.simulation.run import Run
 from pliant.simulation.start import RestRequest
 from pliant.sweeps.ensemble import Ensemble, structure_key
@@ -95,10 +97,8 @@ def test_a_robot_that_is_not_there_is_told(ensemble):
         ensemble.bias(np.zeros((1, ensemble.size)), np.zeros((1, ensemble.size)))
 
 
-def test_equilibria_are_those_of_each_robot(arms, monkeypatch):
+def test_equilibria_are_those_of_each_robot(arms):
     requests = [RestRequest(arm, arm.reference_pose() + 0.1 * k, None) for k, arm in enumerate(arms)]
-    # all of them are found together
-    monkeypatch.setattr(RestRequest, "alone", None)
     for request, found in zip(requests, found_together(requests), strict=True):
         alone = settle(request.arm, request.q).q
         np.testing.assert_allclose(found, alone, rtol=SAME, atol=SAME * np.abs(alone).max())
@@ -138,16 +138,14 @@ def runs(arms, move="quintic", disturbances=(), **drive):
 
 
 @pytest.mark.parametrize("drive", [{}, {"ki": 7.1, "saturate": True}, {"gravity": "measured"}], ids=str)
-def test_rates_and_efforts_are_those_of_each_run(arms, drive, monkeypatch):
+def test_rates_and_efforts_are_those_of_each_run(arms, drive):
     some, rng = list(runs(arms, **drive)), np.random.default_rng(5)
     requests = [LinearStart(run.equations, run.q0, run.v0) for run in some]
     expected = [fastest_rate(run.equations, run.q0, run.v0) for run in some]
-    monkeypatch.setattr(LinearStart, "alone", None)
     assert found_together(requests) == pytest.approx(expected, rel=RATE)
     times = np.sort(rng.uniform(0.0, 0.5, 7))
     requests = [InstantsRequest(run.equations, times, rng.standard_normal((7, run.equations.size))) for run in some]
-    expected = [request.alone() for request in requests]
-    monkeypatch.setattr(InstantsRequest, "alone", None)
+    expected = [copy(request).value for request in requests]
     for found, alone in zip(found_together(requests), expected, strict=True):
         np.testing.assert_allclose(found.tau, alone.tau, rtol=SAME, atol=SAME * np.abs(alone.tau).max())
         np.testing.assert_allclose(found.reference, alone.reference, rtol=SAME)
@@ -164,16 +162,14 @@ def signals(equations):
 
 @pytest.mark.parametrize("move", MOVES)
 @pytest.mark.parametrize("further", [{}, {"ki": 7.1, "disturbances": [PUSH]}], ids=["plain", "integral and push"])
-def test_what_drives_follow_is_fitted_for_all_runs(arms, move, further, monkeypatch):
+def test_what_drives_follow_is_fitted_for_all_runs(arms, move, further):
     some, rng = list(runs(arms[:3], move, **further)), np.random.default_rng(5)
     for run in some:
         run.equations.enter(0.05, 0.1)
     requests = [SignalsRequest(run.equations, signals(run.equations), 0.05, 0.1, 2) for run in some]
     times = np.sort(rng.uniform(0.05, 0.1, 7))
     requests += [InstantsRequest(run.equations, times, rng.standard_normal((7, run.equations.size))) for run in some]
-    expected = [request.alone() for request in requests]
-    for kind in (SignalsRequest, InstantsRequest):
-        monkeypatch.setattr(kind, "alone", None)
+    expected = [copy(request).value for request in requests]
     for found, alone in zip(found_together(requests), expected, strict=True):
         if isinstance(alone, Signals):
             assert (found.start, found.piece) == (alone.start, alone.piece)
@@ -187,7 +183,7 @@ def test_loops_and_numpy_are_in_no_ensemble(arms):
     assert structure_key(pliant.Dynamics(arms[0].robot, compile="never")) is None
 
 
-def test_places_energies_and_axial_forces_are_those_of_each_robot(arms, monkeypatch):
+def test_places_energies_and_axial_forces_are_those_of_each_robot(arms):
     rng = np.random.default_rng(7)
     states = [0.1 * rng.standard_normal((3, 4, arm.size)) for arm in arms]
     requests = [PositionsRequest(arm, ("arm.tip", "tip"), q) for arm, (q, _, _) in zip(arms, states, strict=True)]
@@ -196,9 +192,7 @@ def test_places_energies_and_axial_forces_are_those_of_each_robot(arms, monkeypa
     requests += [
         AxialRequest(arm, q, v, f[:, : len(arm.inputs)], none) for arm, (q, v, f) in zip(arms, states, strict=True)
     ]
-    alone = [request.alone() for request in requests]
-    for kind in (PositionsRequest, EnergiesRequest, AxialRequest):
-        monkeypatch.setattr(kind, "alone", None)
+    alone = [copy(request).value for request in requests]
     for found, expected in zip(found_together(requests), alone, strict=True):
         if isinstance(expected, list):
             assert [each.keys() for each in found] == [{"arm"}] * len(expected)

@@ -71,7 +71,7 @@ def _passes(file: str, quiet: bool, strict: bool, in_folder: bool) -> bool:
     """Read one file, try what it describes, and say how it went."""
     import pliant
     from pliant.errors import RepairWarning
-    from pliant.simulation.file_kind import file_kind
+    from pliant.simulation.study import file_kind
 
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")

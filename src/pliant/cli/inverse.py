@@ -114,7 +114,7 @@ def inverse(
         for path in run.write(output, file_name(job.name)):
             typer.echo(f"written to {path}")
     if plot is not None:
-        from pliant.results.inverse_plot import plot_inverse
+        from pliant.results.plots import plot_inverse
 
         plot_inverse(run.solution, job.name, plot, simulated)
         typer.echo(f"written to {plot}")

@@ -80,7 +80,7 @@ def main(out: Path, console: Console) -> None:
     )
     console.print(_turning_bar(Table, out / "di-gregorio-speed.png"))
     for name, run in (("open", opened), ("closed", closed)):
-        from pliant.results.inverse_plot import plot_inverse
+        from pliant.results.plots import plot_inverse
 
         plot_inverse(run.solution, f"{name} chain on a circle", out / f"di-gregorio-{name}-chain.png")
     console.print(f"Drawn: {out}/di-gregorio-speed.png, di-gregorio-open-chain.png, di-gregorio-closed-chain.png")

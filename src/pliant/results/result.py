@@ -12,8 +12,15 @@ import numpy as np
 
 from pliant.dynamics import Dynamics
 from pliant.model.notebook import html_page, made_by
-from pliant.results.channels import FRAME_PARTS, Channel, all_channels, default_channels, effort_names, frame_channel
-from pliant.results.quantities import Quantities
+from pliant.results.channels import (
+    FRAME_PARTS,
+    Channel,
+    Quantities,
+    all_channels,
+    default_channels,
+    effort_names,
+    frame_channel,
+)
 from pliant.results.samples import Extreme, Floats, RunInfo, Samples
 
 if TYPE_CHECKING:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
-from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,42 +84,6 @@ class Extreme(NamedTuple):
     least_at: float
     most: float
     most_at: float
-
-
-class LateExtremes(Mapping[str, Extreme]):
-    """Extremes that are found when the first of them is asked for: to follow a motion between its samples takes longer
-    than many motions take themselves.
-
-    known  those that are there already, by name; what was told once stays as it is
-    """
-
-    def __init__(self, known: Mapping[str, Extreme], find: Callable[[], dict[str, Extreme]]) -> None:
-        self._known = dict(known)
-        # it keeps the steps of the motion, and goes when they are no longer needed
-        self._find: Callable[[], dict[str, Extreme]] | None = find
-        self._lock = Lock()
-
-    def _all(self) -> dict[str, Extreme]:
-        with self._lock:
-            if self._find is not None:
-                self._known = {**self._find(), **self._known}
-                self._find = None
-        return self._known
-
-    def __getitem__(self, name: str) -> Extreme:
-        return self._known[name] if name in self._known else self._all()[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._known or name in self._all()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._all())
-
-    def __len__(self) -> int:
-        return len(self._all())
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return dict, (dict(self),)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -68,7 +69,8 @@ class AxialRequest(Request[list[dict[str, AxialChange]]]):
     frames: tuple[str, ...] = ()
     wrenches: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
-    def alone(self) -> list[dict[str, AxialChange]]:
+    @cached_property
+    def value(self) -> list[dict[str, AxialChange]]:
         arm, f, a, acting = self.arm, self.tau @ self.arm.B.T, list[Floats](), self.loads()
         if self.force.shape[1]:
             f = f + self.force
@@ -91,7 +93,8 @@ class EnergiesRequest(Request[Floats]):
     q: Floats
     v: Floats
 
-    def alone(self) -> Floats:
+    @cached_property
+    def value(self) -> Floats:
         return np.array(self.arm.energy(self.q, self.v)).T
 
 

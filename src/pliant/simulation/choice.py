@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 
 from pliant.analysis.modes import held_squares, modes
 from pliant.analysis.statics import NoEquilibriumError
-from pliant.drives.saturated import SaturatedLaw
 from pliant.loads.stops import ElasticStops
-from pliant.simulation.growth import SLOW_GROWTH, STILL, Growth, fastest_growth, linear_model
 from pliant.simulation.requests import Request
 from pliant.simulation.state_equations import DIFFERENCE, StateEquations
 from pliant.simulation.study import IntegratorOptions
+from pliant.simulation.watches import SLOW_GROWTH, STILL, Growth, fastest_growth, has_dry_friction, kinks, linear_model
 
 Floats = NDArray[np.float64]
 
@@ -74,7 +73,8 @@ class LinearStart(Request[float]):
     def __init__(self, equations: StateEquations, q: Floats, v: Floats) -> None:
         self.equations, self.q, self.v = equations, q, v
 
-    def alone(self) -> float:
+    @cached_property
+    def value(self) -> float:
         """The largest size of a pole, rad/s; endless where there is no linear model."""
         if self.states > ITERATED:
             return _largest_rate(self.equations, self.y)
@@ -298,17 +298,6 @@ def collocated_steps(start: LinearStart, until: float, tolerance: float) -> tupl
     return explicit, collocated + COLLOCATED_BREAK * (1 + breaks)
 
 
-def kinks(equations: StateEquations) -> list[str]:
-    """What in the equations is not smooth of its own."""
-    there = {
-        "dry friction": has_dry_friction(equations),
-        "elastic stops": any(isinstance(load, ElasticStops) for load in equations.loads),
-        "limits of efforts": isinstance(equations.drive, SaturatedLaw),
-        "a sampled controller": equations.drive.next_tick(0.0) < inf,
-    }
-    return [what for what, is_there in there.items() if is_there]
-
-
 def cautions(method: str, equations: StateEquations, reason: str) -> tuple[str, ...]:
     """What a user should know about a method that was asked for or taken for a reason, in words."""
     if UNSTABLE in reason:
@@ -317,11 +306,6 @@ def cautions(method: str, equations: StateEquations, reason: str) -> tuple[str, 
         return ()
     what = f"gauss is for smooth motion, and may pass over kinks of {' and '.join(found)} unseen"
     return (f"{what}: dop853 and esdirk follow them",)
-
-
-def has_dry_friction(equations: StateEquations) -> bool:
-    """Whether there is friction that jumps where a joint comes to rest."""
-    return any(link.drive.coulomb for link in equations.arm.tree.links)
 
 
 def _finer(tolerance: float) -> float:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,10 +22,10 @@ from pliant.drives.off import NoDrive
 from pliant.dynamics import Dynamics
 from pliant.mechanism import Member
 from pliant.results.channels import effort_names
-from pliant.results.samples import Extreme, LateExtremes, Strain
+from pliant.results.samples import Extreme, Strain
 from pliant.simulation.extreme_search import Floats, Ints, Maxima, Points, StepEnds, Track
 from pliant.simulation.integrators.integrator import Piece
-from pliant.simulation.recorder import InstantsRequest
+from pliant.simulation.outputs import InstantsRequest
 from pliant.simulation.requests import Request
 from pliant.simulation.state_equations import StateEquations
 
@@ -118,7 +119,8 @@ class ExtremesRequest(Request[tuple[Floats, Floats]]):
         own, states = self.maxima, self.pending.parts[0].states
         return (*(x.tobytes() for x in (own.columns, own.signs, own.smooth)), states.shape[1], self.count)
 
-    def alone(self) -> tuple[Floats, Floats]:
+    @cached_property
+    def value(self) -> tuple[Floats, Floats]:
         return search_together([self])[0]
 
 
@@ -346,6 +348,42 @@ class Extremes:
         return Evaluation([need for need in needs if need is not None], numbers)
 
 
+class LateExtremes(Mapping[str, Extreme]):
+    """Extremes that are found when the first of them is asked for: to follow a motion between its samples takes longer
+    than many motions take themselves.
+
+    known  those that are there already, by name; what was told once stays as it is
+    """
+
+    def __init__(self, known: Mapping[str, Extreme], find: Callable[[], dict[str, Extreme]]) -> None:
+        self._known = dict(known)
+        # it keeps the steps of the motion, and goes when they are no longer needed
+        self._find: Callable[[], dict[str, Extreme]] | None = find
+        self._lock = Lock()
+
+    def _all(self) -> dict[str, Extreme]:
+        with self._lock:
+            if self._find is not None:
+                self._known = {**self._find(), **self._known}
+                self._find = None
+        return self._known
+
+    def __getitem__(self, name: str) -> Extreme:
+        return self._known[name] if name in self._known else self._all()[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._known or name in self._all()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (dict(self),)
+
+
 @dataclass(eq=False)
 class PositionsRequest(Request[Floats]):
     """Asks for positions of frames (states, frames, 3)."""
@@ -354,7 +392,8 @@ class PositionsRequest(Request[Floats]):
     frames: tuple[str, ...]
     q: Floats
 
-    def alone(self) -> Floats:
+    @cached_property
+    def value(self) -> Floats:
         return self.arm.positions(self.frames, self.q)
 
 

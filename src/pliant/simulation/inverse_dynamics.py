@@ -7,11 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.analysis.equilibrium import settle
+from pliant.analysis.lumped.displacements import AppliedLoads, Loading
 from pliant.analysis.lumped.frequencies import SLOW
 from pliant.analysis.lumped.lumped_model import LumpedModel
 from pliant.analysis.lumped.node_equations import Variant
@@ -28,15 +30,15 @@ from pliant.analysis.lumped.successive import (
     step_times,
     successive_approximation,
 )
+from pliant.analysis.statics import NoEquilibriumError, wrench_force, wrench_stiffness, wrenches
 from pliant.drives.prescribed import PrescribedMotion
 from pliant.dynamics import Dynamics
 from pliant.errors import ModelError, require_count, require_number
 from pliant.files import write_generated, written
+from pliant.loads.disturbance import FrameWrench, JointEffort
 from pliant.mechanism import BASE
 from pliant.results.result import Result
-from pliant.simulation.balanced_start import balanced_start
 from pliant.simulation.checks import joint_limit_words
-from pliant.simulation.node_loads import node_loads
 from pliant.simulation.outputs import Outputs
 from pliant.simulation.run import run_study
 from pliant.simulation.start import Start
@@ -45,6 +47,9 @@ from pliant.trajectories.joint_moves import Spline
 from pliant.trajectories.ongoing import TableMotion
 from pliant.trajectories.path import Path as JointPath
 from pliant.trajectories.path import Surroundings
+
+if TYPE_CHECKING:
+    from pliant.analysis.statics import FrameLoad
 
 Floats = NDArray[np.float64]
 
@@ -354,3 +359,115 @@ def _write_table(path: Path, times: Floats, columns: dict[str, Floats]) -> None:
     rows = np.column_stack([times, *columns.values()])
     with written(path) as beside:
         np.savetxt(beside, rows, fmt="%.17g", delimiter=",", header=",".join(["t", *columns]), comments="")
+
+
+STEPS = 30
+BALANCED = 1e-10
+"""Newton step, of the largest coordinate or one, that ends the search."""
+AHEAD = 0.1
+"""Part of a step of the solution after which the balance tells how fast the links bend."""
+
+
+def balanced_start(arm: Dynamics, study: Study, solution: PathSolution) -> tuple[Floats, Floats]:
+    """Coordinates and rates (n,): at rest in equilibrium, or bent as the moving drives bend the links.
+
+    Closed loops that move begin as they would rest, with the rates of the drives.
+    """
+    times, first = solution.times, solution.nominal(solution.times[:1])
+    straight = arm.reference_pose()
+    for name, value in zip(solution.model.joints, first.q[0], strict=True):
+        straight[arm.names.index(name)] = value
+    held = _acting(arm, study, times[0])
+    loads: dict[str, Floats] = {}
+    for each in held[0]:
+        loads[each.frame] = loads.get(each.frame, 0.0) + each.value
+    try:
+        rest = settle(arm, straight, loads=loads).q
+    except NoEquilibriumError as error:
+        raise ModelError(f"study '{study.name}': {error}") from None
+    driven = solution.model.skeleton.driven
+    if np.abs(first.v).max(initial=0.0) < SLOW and not held[1].any():
+        return rest, np.zeros(arm.size)
+    if arm.loops.rows:
+        rates = dict(zip(arm.inputs, first.v[0, driven].tolist(), strict=True))
+        return Start(q=tuple(rest.tolist()), velocity=rates).state(arm)
+    moving = bool(np.abs(first.v).max(initial=0.0) >= SLOW)
+    h = AHEAD * float(times[1] - times[0])
+    q, states = rest, []
+    for t in times[0] + h * np.arange(3 if moving else 1):
+        q = _balance(arm, study, solution, t, q, moving)
+        states.append(q)
+    v = np.zeros(arm.size)
+    if moving:
+        v = (-3 * states[0] + 4 * states[1] - states[2]) / (2 * h)
+        v[[arm.names.index(name) for name in arm.inputs]] = first.v[0, driven]
+    return states[0], v
+
+
+def _acting(arm: Dynamics, study: Study, t: float) -> tuple[list[FrameLoad], Floats]:
+    """Wrenches on frames at an instant, and efforts along joints (n,)."""
+    found: dict[str, Floats] = {}
+    efforts, still = np.zeros(arm.size), np.zeros((1, arm.size))
+    for each in study.disturbances:
+        load = each.bind(arm)
+        if each.frame is not None:
+            found[each.frame] = found.get(each.frame, np.zeros(6)) + load.signals(np.array([t]))[0]
+        elif each.joint not in arm.inputs:
+            efforts += load.forces(np.array([t]), still, still)[0]
+    return wrenches(found), efforts
+
+
+def _balance(arm: Dynamics, study: Study, solution: PathSolution, t: float, q: Floats, moving: bool) -> Floats:
+    """Coordinates at which what is free stays where it is while the drives move as they do at an instant."""
+    motion = solution.nominal(np.array([t]))
+    driven = [arm.names.index(name) for name in arm.inputs]
+    places = solution.model.skeleton.driven
+    v, a = np.zeros(arm.size), np.zeros(arm.size)
+    q = q.copy()
+    q[driven] = motion.q[0, places]
+    if moving:
+        v[driven], a[driven] = motion.v[0, places], motion.a[0, places]
+    loads, efforts = _acting(arm, study, t)
+    free = np.setdiff1d(np.arange(arm.size), driven)
+    for _ in range(STEPS):
+        residual = arm.forces(q, v, a) - wrench_force(arm, q, loads) - efforts
+        slope = arm.inverse_derivatives(q, v, a).q - wrench_stiffness(arm, q, loads)
+        step = np.linalg.lstsq(slope[np.ix_(free, free)], -residual[free], rcond=None)[0]
+        q[free] += step
+        if np.abs(step).max(initial=0.0) < BALANCED * max(1.0, float(np.abs(q).max(initial=0.0))):
+            return q
+    raise ModelError(
+        f"study '{study.name}': the links of robot '{arm.robot.name}' find no balance where the path begins; let it "
+        "begin at rest"
+    )
+
+
+def node_loads(model: LumpedModel, arm: Dynamics, study: Study) -> tuple[Loading | None, tuple[float, ...]]:
+    """What the disturbances do at times, None if there are none; and the times at which they jump."""
+    if study.loads:
+        raise ModelError(
+            f"study '{study.name}': loads act on coordinates, which the nodes of the method lumped_fe do not have; let "
+            "forces act on frames (disturbances)"
+        )
+    if not study.disturbances:
+        return None, ()
+    loads = [each.bind(arm) for each in study.disturbances]
+    wrenches = [(model.skeleton.frame(load.frame), load) for load in loads if isinstance(load, FrameWrench)]
+    efforts: list[tuple[int, JointEffort]] = []
+    for i, load in enumerate(loads):
+        if isinstance(load, JointEffort):
+            name = arm.names[load.index]
+            if name not in model.joints:
+                raise ModelError(
+                    f"study '{study.name}': disturbances[{i}].joint is '{name}', a shape of a link; the nodes of the "
+                    "method lumped_fe have no shapes: let a force act on a frame"
+                )
+            efforts.append((model.joints.index(name), load))
+
+    def at(times: Floats) -> AppliedLoads:
+        along: dict[int, Floats] = {}
+        for k, load in efforts:
+            along[k] = along.get(k, 0.0) + load.signals(times)[:, 0]
+        return AppliedLoads(tuple((end, load.signals(times)) for end, load in wrenches), along)
+
+    return at, tuple(sorted({t for load in loads for t in load.breaks}))

@@ -6,26 +6,21 @@ A run asks for ``request.value``, which is then found for it alone. Whoever make
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
 
-class Request(ABC, Generic[T]):
+class Request(Generic[T]):
     """Something that a run needs."""
-
-    @abstractmethod
-    def alone(self) -> T:
-        """Find it for this run alone."""
 
     @cached_property
     def value(self) -> T:
-        """What was asked for; found alone unless it was put here before."""
-        return self.alone()
+        """What was asked for; found for this run alone unless it was put here before."""
+        raise NotImplementedError
 
     @property
     def is_known(self) -> bool:
-        """Whether it is there already."""
+        """Whether the value is there already."""
         return "value" in self.__dict__

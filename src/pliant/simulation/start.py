@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
@@ -176,7 +177,8 @@ class RestRequest(Request[Floats]):
     q: Floats
     loads: Mapping[str, Any] | None
 
-    def alone(self) -> Floats:
+    @cached_property
+    def value(self) -> Floats:
         return equilibrium(self.arm, self.q, self.loads)
 
 

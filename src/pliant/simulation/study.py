@@ -37,13 +37,14 @@ from pliant.loads.stops import Stops
 from pliant.mechanism import assemble
 from pliant.model.description.robot import Robot
 from pliant.model.element import Element, Frozen, FrozenDict, Text, Title, at, of_value, path_text, refuse
-from pliant.model.readers.library import load
+from pliant.model.readers.library import load, robots
+from pliant.model.readers.robot_schema import DIALECT, json_schema, without_titles
 from pliant.model.readers.yaml_data import Content, line_at
 from pliant.model.readers.yaml_file import Document, read_document
 from pliant.model.units import NON_NEGATIVE, POSITIVE, Quantity
 from pliant.simulation.events import Event, read_quantity
 from pliant.simulation.integrators.integrator import SMALLEST_STEP
-from pliant.simulation.outputs import Outputs, as_channels, strain_problems
+from pliant.simulation.outputs import NAMES_SCHEMA, Outputs, as_channels, strain_problems
 from pliant.simulation.start import Start
 from pliant.trajectories.cartesian import Circle, Line
 from pliant.trajectories.joint_moves import Duration
@@ -451,3 +452,50 @@ def _robot(given: Any, folder: str, document: Document) -> Any:
     if given is None and "links" in document.data:
         message = f"this is a robot; a study names it, like this: robot: {Path(document.file).name}, until: 5 s"
     raise ModelError(Problem("Study", message, document.file, line))
+
+
+YAML_ENDINGS = (".yaml", ".yml")
+FileKind = Literal["robot", "study", "overlay", "other"]
+
+
+def file_kind(file: str) -> FileKind:
+    """By the outermost keys of a file; bundled robots come before bundled studies."""
+    if file in dict(robots()):
+        return "robot"
+    if file in dict(bundled_studies()):
+        return "study"
+    if Path(file).suffix.lower() not in YAML_ENDINGS:
+        return "robot"
+    try:
+        data = read_document(file).data
+    except ModelError:
+        return "robot"  # its reader says what is wrong
+    return _kind_of(data)
+
+
+def _kind_of(data: Any) -> FileKind:
+    if not isinstance(data, dict):
+        return "robot"
+    if "robot" in data or ("until" in data and "links" not in data):
+        return "study"
+    if isinstance(data.get("links"), dict) and not {"urdf", "dh"} & data.keys():
+        return "overlay"
+    known = {*Robot.model_fields, *Study.model_fields, "urdf", "dh"}
+    return "robot" if known & data.keys() else "other"
+
+
+def study_schema() -> dict[str, Any]:
+    """The schema of a study file; its robot is a name, a path or a robot written out."""
+    schema = Study.model_json_schema(mode="validation")
+    without_titles(schema)
+    robot = json_schema()
+    definitions = {**schema["$defs"], **robot.pop("$defs")}
+    definitions.pop("Robot", None)
+    del robot["$schema"]
+    given = schema["properties"]["robot"].get("description", "")
+    schema["properties"]["robot"] = {"description": given, "anyOf": [{"type": "string"}, robot]}
+    outputs = schema["properties"]["outputs"]
+    forms = [*NAMES_SCHEMA, {"$ref": outputs.pop("$ref")}]
+    schema["properties"]["outputs"] = {"anyOf": forms, **outputs}
+    # the name is that of the file where it is not given
+    return {"$schema": DIALECT, "title": "Pliant study", **schema, "$defs": definitions}

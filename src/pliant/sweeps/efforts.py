@@ -13,7 +13,7 @@ from pliant.dynamics import Dynamics
 from pliant.engine.stepping.signals import Signals, places_of
 from pliant.laws import on_columns
 from pliant.simulation.integrators.compiled import SignalsRequest
-from pliant.simulation.recorder import InstantsRequest
+from pliant.simulation.outputs import InstantsRequest
 from pliant.simulation.state_equations import Moments, StateEquations
 from pliant.trajectories.joint_moves import ProfiledMove
 from pliant.trajectories.path import Chain, Desired, Path, Rest

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+from weakref import ReferenceType, ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +14,18 @@ from pliant.algorithm import Algorithm, Carrier, Traced
 from pliant.dynamics import Dynamics
 from pliant.engine.call.evaluator import Program
 from pliant.engine.call.flock_evaluator import FlockEvaluator
+from pliant.engine.trace.known_patterns import KnownPattern, ZerosKey, one_structure
 from pliant.engine.trace.structure import constants_of, dissipative_slots
 from pliant.engine.trace.structure import structure_key as carrier_key
+from pliant.errors import ModelError
 from pliant.formulations.loops.loops import Loops
 from pliant.formulations.method import What
+from pliant.model.description.rigid_twin import rigid_twin
+from pliant.model.description.robot import Robot
 from pliant.tree.function import Function, Variant
+
+if TYPE_CHECKING:
+    from pliant.sweeps.work import SweepJob
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -128,3 +136,32 @@ class _EnsembleFunction(Function):
     def _evaluated(self, arrays: list[Floats]) -> Floats:
         found: Floats = self.evaluator.batch(self._ensemble._who, *arrays)
         return found
+
+
+ODD = 1.01371
+"""What round numbers are multiplied with, to be equal to no others."""
+
+_last: tuple[ReferenceType[SweepJob], dict[ZerosKey, KnownPattern]] | None = None
+
+
+def general_structures(job: SweepJob, case: Mapping[str, Any]) -> AbstractContextManager[None]:
+    """Inside, robots of a job have the most general structures that its robots had before.
+
+    The first is that of a case with odd numbers: a sweep may begin with round ones.
+    """
+    global _last
+    if _last is None or _last[0]() is not job:
+        patterns: dict[ZerosKey, KnownPattern] = {}
+        # odd numbers may be beyond some bound; then the structures are those of the cases as they come
+        with one_structure(patterns), suppress(ModelError, ValueError, ArithmeticError):
+            subject = job.changed({place: _odd(value) for place, value in case.items()})
+            robot = subject if isinstance(subject, Robot) else subject.robot
+            for each in (robot, rigid_twin(robot)):
+                arm = Dynamics(each)
+                structure_key(arm), frames_key(arm)
+        _last = ref(job), patterns
+    return one_structure(_last[1])
+
+
+def _odd(value: Any) -> Any:
+    return value * ODD if isinstance(value, float) else value

@@ -17,7 +17,7 @@ from pliant.dynamics import Dynamics
 from pliant.errors import ModelError
 from pliant.model.description.robot import Robot
 from pliant.simulation.checkpoint import SPARE, Space
-from pliant.simulation.recorder import sample_times
+from pliant.simulation.outputs import sample_times
 from pliant.simulation.study import Study
 from pliant.sweeps.journal import Journal, as_stored, plan_digest
 from pliant.sweeps.subject import Subject, subject_of

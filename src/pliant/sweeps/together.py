@@ -21,7 +21,7 @@ from pliant.simulation.checks import AxialRequest, EnergiesRequest
 from pliant.simulation.choice import ITERATED, LinearStart
 from pliant.simulation.extremes import ExtremesRequest, PositionsRequest, search_together
 from pliant.simulation.integrators.compiled import SignalsRequest, StepsRequest
-from pliant.simulation.recorder import InstantsRequest
+from pliant.simulation.outputs import InstantsRequest
 from pliant.simulation.requests import Request
 from pliant.simulation.start import RestRequest
 from pliant.simulation.state_equations import DIFFERENCE, StateEquations

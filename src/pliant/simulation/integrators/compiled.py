@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,8 @@ class SignalsRequest(Request[Signals]):
     end: float
     pieces: int
 
-    def alone(self) -> Signals:
+    @cached_property
+    def value(self) -> Signals:
         return Signals.fit(self.signals, self.start, self.end, pieces=self.pieces)
 
 
@@ -92,7 +94,8 @@ class StepsRequest(Request[Status]):
     def __init__(self, lane: LaneRun, before: Floats) -> None:
         self.lane, self.before = lane, before
 
-    def alone(self) -> Status:
+    @cached_property
+    def value(self) -> Status:
         return self.lane.alone()
 
 
