@@ -95,11 +95,11 @@ from pliant.model.sections.sections import Rectangle as Rectangle
 from pliant.model.sections.sections import Round as Round
 from pliant.model.sections.sections import Tube as Tube
 from pliant.results.result import Result as Result
-from pliant.simulation.approximate_forward import ApproximateForward as ApproximateForward
-from pliant.simulation.approximate_forward import approximate_forward as approximate_forward
-from pliant.simulation.events import Event as Event
-from pliant.simulation.inverse_dynamics import InverseRun as InverseRun
-from pliant.simulation.inverse_dynamics import inverse_dynamics as inverse_dynamics
+from pliant.simulation.inverse.approximate_forward import ApproximateForward as ApproximateForward
+from pliant.simulation.inverse.approximate_forward import approximate_forward as approximate_forward
+from pliant.simulation.inverse.inverse_dynamics import InverseRun as InverseRun
+from pliant.simulation.inverse.inverse_dynamics import inverse_dynamics as inverse_dynamics
+from pliant.simulation.monitoring.events import Event as Event
 from pliant.simulation.outputs import Outputs as Outputs
 from pliant.simulation.outputs import StrainPoint as StrainPoint
 from pliant.simulation.run import SimulationWarning as SimulationWarning

@@ -260,8 +260,8 @@ def test_extremes_do_not_depend_on_where_a_run_was_cut(monkeypatch, name, until,
     monkeypatch.setattr("pliant.simulation.integrators.compiled.STEPS_PER_CALL", 7)
     if name == "two-link":
         # in several groups
-        monkeypatch.setattr("pliant.simulation.extremes.PENDING", 700)
-        monkeypatch.setattr("pliant.simulation.extremes.WORTH", 1)
+        monkeypatch.setattr("pliant.simulation.monitoring.extremes.PENDING", 700)
+        monkeypatch.setattr("pliant.simulation.monitoring.extremes.WORTH", 1)
     study = load_study(name, changes={"until": until, "integrator": {"method": "dop853"}})
     whole = Run(study)
     whole.go()

@@ -8,7 +8,7 @@ from pliant.drives.given import GivenTorque
 from pliant.dynamics import Dynamics
 from pliant.loads.disturbance import Disturbance
 from pliant.loads.stops import Stops
-from pliant.simulation.events import Event
+from pliant.simulation.monitoring.events import Event
 from pliant.simulation.run import SimulationWarning, simulate
 from pliant.simulation.start import Start
 

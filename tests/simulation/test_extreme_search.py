@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pliant import PID, Dynamics, Quintic, Start
-from pliant.simulation.extreme_search import Maxima, Points, StepEnds, Track
+from pliant.simulation.monitoring.extreme_search import Maxima, Points, StepEnds, Track
 from pliant.simulation.outputs import Outputs
 from pliant.simulation.run import Run
 from pliant.simulation.study import Study

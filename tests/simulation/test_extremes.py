@@ -8,8 +8,8 @@ import pytest
 
 from pliant import PID, Dynamics, Event, Quintic, Start, load_study, simulate
 from pliant.results.result import Result
-from pliant.simulation import extremes
-from pliant.simulation.checks import allowed_ranges
+from pliant.simulation.monitoring import extremes
+from pliant.simulation.monitoring.checks import allowed_ranges
 from pliant.simulation.outputs import Outputs
 from pliant.simulation.run import Run, SimulationWarning, run_study
 from pliant.simulation.study import IntegratorOptions, Study
@@ -182,7 +182,7 @@ def test_a_look_that_was_interrupted_is_taken_again(arm, monkeypatch):
 
 def test_much_is_looked_at_at_once(arm, monkeypatch):
     """A result does not keep all steps of a long run."""
-    monkeypatch.setattr("pliant.simulation.extremes.WAITING", 100)
+    monkeypatch.setattr("pliant.simulation.monitoring.extremes.WAITING", 100)
     run = Run(study_of(arm), arm)
     run.go()
     assert run.result().extreme("tip.deflection").most > 0

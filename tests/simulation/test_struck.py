@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 
 import pliant
 from pliant import ConstantRate, Dynamics, PrescribedMotion
-from pliant.simulation.events import Event
+from pliant.simulation.monitoring.events import Event
 from pliant.simulation.run import Run, simulate
 from pliant.simulation.study import Study
 from pliant.trajectories.joint_moves import SetPoint

@@ -8,10 +8,10 @@ import pytest
 import pliant
 from pliant.analysis.equilibrium import settle
 from pliant.engine.stepping.signals import Signals
-from pliant.simulation.checks import AxialRequest, EnergiesRequest
 from pliant.simulation.choice import LinearStart, fastest_rate
-from pliant.simulation.extremes import PositionsRequest
 from pliant.simulation.integrators.compiled import SignalsRequest
+from pliant.simulation.monitoring.checks import AxialRequest, EnergiesRequest
+from pliant.simulation.monitoring.extremes import PositionsRequest
 from pliant.simulation.outputs import InstantsRequest
 from pliant.simulation.run import Run
 from pliant.simulation.start import RestRequest

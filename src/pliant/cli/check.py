@@ -98,7 +98,7 @@ def _passes(file: str, quiet: bool, strict: bool, in_folder: bool) -> bool:
 
 def _study(file: str) -> str:
     from pliant.drives.callback import Callback, UnrunLaw
-    from pliant.simulation.checks import planned_turns
+    from pliant.simulation.monitoring.checks import planned_turns
     from pliant.simulation.study import unrun_study
     from pliant.trajectories.per_joint import turn_limits
 

@@ -24,7 +24,7 @@ from pliant.cli.terminal import (
 
 if TYPE_CHECKING:
     from pliant.analysis.lumped.successive import Approximation, PathSolution
-    from pliant.simulation.inverse_dynamics import Confirmation, InverseRun
+    from pliant.simulation.inverse.inverse_dynamics import Confirmation, InverseRun
 
 FEEDBACKS = ("band", "static", "full")
 EQUATIONS = ("complete", "absolute", "printed")
@@ -75,7 +75,7 @@ def inverse(
 
     from pliant.analysis.lumped.elastic_motion import InterruptedMotionError
     from pliant.files import file_name, refuse_foreign
-    from pliant.simulation.inverse_dynamics import inverse_dynamics, output_files
+    from pliant.simulation.inverse.inverse_dynamics import inverse_dynamics, output_files
     from pliant.simulation.study import unrun_study
 
     job = unrun_study(study)

@@ -29,8 +29,8 @@ from pliant.simulation.checkpoint import (
     partial_path,
     read_checkpoint,
 )
-from pliant.simulation.events import Happening
 from pliant.simulation.integrators.integrator import IntegrationError
+from pliant.simulation.monitoring.events import Happening
 from pliant.simulation.run import Progress, Run
 from pliant.simulation.study import Study, load_study, study_from
 

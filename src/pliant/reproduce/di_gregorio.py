@@ -20,8 +20,8 @@ from pliant.analysis.lumped.nominal_motion import JointMotion
 from pliant.drives.given import GivenTorque
 from pliant.model.description.robot import Robot
 from pliant.pictures.speed_plot import draw_speed
-from pliant.simulation.approximate_forward import ApproximateForward, approximate_forward
-from pliant.simulation.inverse_dynamics import InverseRun, inverse_dynamics
+from pliant.simulation.inverse.approximate_forward import ApproximateForward, approximate_forward
+from pliant.simulation.inverse.inverse_dynamics import InverseRun, inverse_dynamics
 from pliant.simulation.study import Study, load_study
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from pliant.errors import ModelError, Problem
 from pliant.files import OWNER, locked, no_file, owner_line
 from pliant.files import holder as lock_holder
 from pliant.results.samples import Samples
-from pliant.simulation.events import Happening
+from pliant.simulation.monitoring.events import Happening
 
 MAGIC = b"pliant checkpoints 2\n"
 _HEAD = struct.Struct("<4scQQ")

@@ -11,10 +11,18 @@ from numpy.typing import NDArray
 from pliant.analysis.modes import held_squares, modes
 from pliant.analysis.statics import NoEquilibriumError
 from pliant.loads.stops import ElasticStops
+from pliant.simulation.monitoring.watches import (
+    SLOW_GROWTH,
+    STILL,
+    Growth,
+    fastest_growth,
+    has_dry_friction,
+    kinks,
+    linear_model,
+)
 from pliant.simulation.requests import Request
 from pliant.simulation.state_equations import DIFFERENCE, StateEquations
 from pliant.simulation.study import IntegratorOptions
-from pliant.simulation.watches import SLOW_GROWTH, STILL, Growth, fastest_growth, has_dry_friction, kinks, linear_model
 
 Floats = NDArray[np.float64]
 

@@ -28,18 +28,18 @@ from pliant.loads.stops import Stops
 from pliant.model.description.robot import Robot
 from pliant.results.result import Result
 from pliant.results.samples import Extreme, RunInfo, Samples, Strain
-from pliant.simulation.checks import WarningData, allowed_ranges, range_warnings
 from pliant.simulation.choice import LinearStart, cautions, choose, fastest_rate
-from pliant.simulation.events import Event, Happening, Watch, limit_events
-from pliant.simulation.extremes import Extremes
 from pliant.simulation.integrators.by_name import make_integrator
 from pliant.simulation.integrators.integrator import IntegrationError, Integrator, Piece, Settings, Tolerance
+from pliant.simulation.monitoring.checks import WarningData, allowed_ranges, range_warnings
+from pliant.simulation.monitoring.events import Event, Happening, Watch, limit_events
+from pliant.simulation.monitoring.extremes import Extremes
+from pliant.simulation.monitoring.watches import AccuracyWatch, GrowthWatch, Passages
 from pliant.simulation.outputs import Outputs, Recorder, StrainPoint
 from pliant.simulation.requests import Request
 from pliant.simulation.start import RestRequest, Start
 from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.study import DEFAULT_TOLERANCE, IntegratorOptions, Study
-from pliant.simulation.watches import AccuracyWatch, GrowthWatch, Passages
 from pliant.states import States
 from pliant.trajectories.path import Surroundings
 from pliant.trajectories.per_joint import turn_limits

@@ -42,8 +42,8 @@ from pliant.model.readers.robot_schema import DIALECT, json_schema, without_titl
 from pliant.model.readers.yaml_data import Content, line_at
 from pliant.model.readers.yaml_file import Document, read_document
 from pliant.model.units import NON_NEGATIVE, POSITIVE, Quantity
-from pliant.simulation.events import Event, read_quantity
 from pliant.simulation.integrators.integrator import SMALLEST_STEP
+from pliant.simulation.monitoring.events import Event, read_quantity
 from pliant.simulation.outputs import NAMES_SCHEMA, Outputs, as_channels, strain_problems
 from pliant.simulation.start import Start
 from pliant.trajectories.cartesian import Circle, Line

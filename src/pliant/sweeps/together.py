@@ -17,10 +17,10 @@ from pliant.analysis.limits import RootLoads, axial_changes_of, axial_links, roo
 from pliant.dynamics import Dynamics
 from pliant.engine.stepping.lane_system import step_together
 from pliant.formulations.recursive.recursions import HANDED
-from pliant.simulation.checks import AxialRequest, EnergiesRequest
 from pliant.simulation.choice import ITERATED, LinearStart
-from pliant.simulation.extremes import ExtremesRequest, PositionsRequest, search_together
 from pliant.simulation.integrators.compiled import SignalsRequest, StepsRequest
+from pliant.simulation.monitoring.checks import AxialRequest, EnergiesRequest
+from pliant.simulation.monitoring.extremes import ExtremesRequest, PositionsRequest, search_together
 from pliant.simulation.outputs import InstantsRequest
 from pliant.simulation.requests import Request
 from pliant.simulation.start import RestRequest

@@ -20,9 +20,9 @@ from pliant.errors import ModelError, did_you_mean
 from pliant.model.description.robot import Robot
 from pliant.results.result import Result
 from pliant.results.samples import Floats, RunInfo, Samples, Strain
-from pliant.simulation.extremes import ExtremesRequest, PositionsRequest
 from pliant.simulation.integrators.compiled import CompiledDOP853
 from pliant.simulation.integrators.integrator import IntegrationError
+from pliant.simulation.monitoring.extremes import ExtremesRequest, PositionsRequest
 from pliant.simulation.requests import Request
 from pliant.simulation.run import Run, dynamics_of, rest_of, strain_points
 from pliant.simulation.start import RestRequest

@@ -29,7 +29,7 @@ from pliant.dynamics import Dynamics
 from pliant.errors import ModelError
 from pliant.model.description.rigid_twin import rigid_twin
 from pliant.results.result import Result
-from pliant.simulation.inverse_dynamics import node_loads
+from pliant.simulation.inverse.inverse_dynamics import node_loads
 from pliant.simulation.outputs import Outputs
 from pliant.simulation.run import run_study
 from pliant.simulation.study import Study

@@ -23,8 +23,8 @@ from pliant.dynamics import Dynamics
 from pliant.mechanism import Member
 from pliant.results.channels import effort_names
 from pliant.results.samples import Extreme, Strain
-from pliant.simulation.extreme_search import Floats, Ints, Maxima, Points, StepEnds, Track
 from pliant.simulation.integrators.integrator import Piece
+from pliant.simulation.monitoring.extreme_search import Floats, Ints, Maxima, Points, StepEnds, Track
 from pliant.simulation.outputs import InstantsRequest
 from pliant.simulation.requests import Request
 from pliant.simulation.state_equations import StateEquations

@@ -38,7 +38,7 @@ from pliant.files import write_generated, written
 from pliant.loads.disturbance import FrameWrench, JointEffort
 from pliant.mechanism import BASE
 from pliant.results.result import Result
-from pliant.simulation.checks import joint_limit_words
+from pliant.simulation.monitoring.checks import joint_limit_words
 from pliant.simulation.outputs import Outputs
 from pliant.simulation.run import run_study
 from pliant.simulation.start import Start
