@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pliant.analysis.modes import held_squares, modes
 from pliant.analysis.statics import NoEquilibriumError
 from pliant.simulation.drives.saturated import SaturatedDrive
-from pliant.simulation.growth import SLOW_GROWTH, STILL, Growth, fastest_growth, linear_model
+from pliant.simulation.growth import SLOW_GROWTH, STILL, Growth, differences, fastest_growth, linear_model
 from pliant.simulation.integrators.lockstep import Steps, alone
 from pliant.simulation.loads import ElasticStops
 from pliant.simulation.state_equations import DIFFERENCE, StateEquations
@@ -85,8 +85,8 @@ class RateAsk:
 
     @property
     def states(self) -> int:
-        """Coordinates and rates."""
-        return int(self.equations.layout.v.stop)
+        """Coordinates, rates and states of the drive."""
+        return int(self.equations.layout.drive.stop)
 
     @cached_property
     def matrix(self) -> Floats:
@@ -104,9 +104,9 @@ class RateAsk:
         if self.states > ITERATED:
             return STILL
         roughly = fastest_growth(self.equations, self.matrix)
-        if roughly.rate <= SLOW_GROWTH and not self.equations.states:
+        if roughly.rate <= SLOW_GROWTH:
             return roughly
-        # one-sided quotients may only seem to grow, and know nothing of the drive's own states
+        # one-sided quotients may only seem to grow
         return fastest_growth(self.equations, linear_model(self.equations, 0.0, self.y))
 
     @cached_property
@@ -127,6 +127,12 @@ def fastest_rate(equations: StateEquations, q: Floats, v: Floats) -> float:
 def _state_matrix(equations: StateEquations, y: Floats) -> Floats:
     """Of small motions, by difference quotients: a choice needs few digits, and no derivatives are compiled for it."""
     n, m = equations.layout.v.stop, equations.layout.q.stop
+    if equations.states:
+        moved = differences(equations, y)
+        f = equations.rates(0.0, y)
+        with np.errstate(all="ignore"):
+            columns = [(equations.rates(0.0, y + e) - f) / e.sum() for e in moved]
+        return np.array(columns).T[: len(columns)]
     # the state itself, and moved along each of its coordinates and rates
     a = equations.accelerations(0.0, y + DIFFERENCE * np.eye(n + 1, len(y), -1))
     A = np.eye(n, n, m)
@@ -143,6 +149,8 @@ WHY = {
 """Family of the coordinate that moves fastest -> what it is."""
 SOFTER = " (one a hundred times as soft at a tenth of it, and costs as much less)"
 """What helps against stops that are harder than they need be."""
+OWN = 2.0
+"""Factor by which the drive's own states make the fastest motion faster where it is theirs."""
 DAMPED = 0.7
 """Part of a pole that is real from which it is damping that makes the motion fast."""
 
@@ -154,6 +162,8 @@ def fastest_motion(start: RateAsk, q: Floats) -> tuple[str, bool]:
         return "", False
     poles, vectors = np.linalg.eig(start.matrix)
     which = int(np.argmax(np.abs(poles)))
+    if equations.states and OWN * np.abs(np.linalg.eigvals(start.matrix[: 2 * m, : 2 * m])).max() < abs(poles[which]):
+        return ", of the drive's own states", -poles[which].real > DAMPED * abs(poles[which])
     moving = np.zeros(equations.arm.size, dtype=complex)
     moving[list(equations.moving)] = vectors[m : 2 * m, which]
     shares = (moving.conj() * _momenta(equations, q, moving)).real
@@ -179,7 +189,7 @@ def _largest_rate(equations: StateEquations, y: Floats) -> float:
     """The fastest rate by iteration, without a matrix: the directions that a few evaluations in a row blow up."""
     from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
 
-    n, f = equations.layout.v.stop, equations.rates(0.0, y)
+    n, f = equations.layout.drive.stop, equations.rates(0.0, y)
 
     def derivative(x: Floats) -> Floats:
         size = float(np.linalg.norm(x)) or 1.0
@@ -278,12 +288,12 @@ def collocated_steps(start: RateAsk, until: float, tolerance: float) -> tuple[fl
     from pliant.engine.stepping.stage_modes import StageModes
     from pliant.simulation.integrators.compiled import compilable
 
-    equations, m = start.equations, start.states // 2
+    equations, m = start.equations, start.equations.count
     if start.states > ITERATED or kinks(equations) or compilable(equations) is None:
         return 0.0, inf
-    A, rate = start.matrix, start.fastest
-    modes = StageModes.of(-A[m:, :m], -A[m:, m:])
-    across = modes.inverse @ -A[m:, m:] @ modes.shapes
+    A, rate = start.matrix[m : 2 * m], start.fastest
+    modes = StageModes.of(-A[:, :m], -A[:, m : 2 * m])
+    across = modes.inverse @ -A[:, m : 2 * m] @ modes.shapes
     np.fill_diagonal(across, 0.0)
     # the part of a step by which damping counts in an iteration
     largest = float(np.abs(gauss_legendre().eigenvalues).max())

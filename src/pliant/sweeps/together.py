@@ -134,7 +134,8 @@ class Together:
 
     def _rates(self, asks: Sequence[RateAsk]) -> list[Answer]:
         out: list[Answer] = [None] * len(asks)
-        plain = [k for k, ask in enumerate(asks) if _is_plain(ask.equations)]
+        # states of drives are moved for each run alone
+        plain = [k for k, ask in enumerate(asks) if _is_plain(ask.equations) and not ask.equations.states]
         for flock, places, numbers in self._alike([asks[k].equations.arm for k in plain]):
             own = [asks[plain[k]] for k in places]
             n = flock.size

@@ -27,12 +27,15 @@ NO_RATES: Floats = np.zeros(0)
 class ActiveDrive:
     """A drive of a known robot.
 
-    states    number of continuous states of its own, integrated along with the robot
+    states    number of continuous states of its own, integrated along with the robot; they may have names, and absolute
+              tolerances of their own (None: those of the study)
     feedback  whether its efforts depend on the state of the robot
     path      the desired motion, if it follows one
     """
 
     states: int = 0
+    state_names: tuple[str, ...] = ()
+    state_tolerances: tuple[float | None, ...] = ()
     feedback: bool = True
     path: Path | None = None
 
