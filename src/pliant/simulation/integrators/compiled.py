@@ -202,7 +202,7 @@ class CompiledIntegrator(Integrator):
         if spacing < end - start:
             # pieces end on the knots, as the polynomials of a spline do
             within = max(1, int(np.ceil(spacing * PIECES_PER_SECOND)))
-            intervals = min(round((end - knot) / spacing), MOST_PIECES // within) + 1
+            intervals = min(round((end - knot) / spacing) + 1, max(MOST_PIECES // within, 1))
             # from inside an interval only to its end
             on_knot = abs(knot - spacing - start) <= SLIVER * spacing
             last = min(end, knot + (intervals - 1) * spacing)
