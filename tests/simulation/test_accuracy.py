@@ -7,7 +7,7 @@ import pytest
 
 import pliant
 from pliant.engine.stepping.esdirk import CARRIED, DIAGONAL, OF_ESTIMATE, esdirk4
-from pliant.engine.stepping.implicit import PHASE
+from pliant.engine.stepping.generalised_alpha import PHASE
 from pliant.loads.stops import Stops
 from pliant.simulation.monitoring.watches import SPOKEN_OF
 from pliant.simulation.run import Run, SimulationWarning, run_study

@@ -15,6 +15,7 @@ from pliant.simulation.monitoring.watches import (
     SLOW_GROWTH,
     STILL,
     Growth,
+    differences,
     fastest_growth,
     has_dry_friction,
     kinks,
@@ -97,8 +98,8 @@ class LinearStart(Request[float]):
 
     @property
     def states(self) -> int:
-        """Coordinates and rates."""
-        return int(self.equations.layout.v.stop)
+        """Coordinates, rates and states of the drive."""
+        return int(self.equations.layout.drive.stop)
 
     @cached_property
     def matrix(self) -> Floats:
@@ -116,9 +117,9 @@ class LinearStart(Request[float]):
         if self.states > ITERATED:
             return STILL
         roughly = fastest_growth(self.equations, self.matrix)
-        if roughly.rate <= SLOW_GROWTH and not self.equations.states:
+        if roughly.rate <= SLOW_GROWTH:
             return roughly
-        # one-sided quotients may only seem to grow, and know nothing of the drive's own states
+        # one-sided quotients may only seem to grow
         return fastest_growth(self.equations, linear_model(self.equations, 0.0, self.y))
 
 
@@ -133,6 +134,12 @@ def _state_matrix(equations: StateEquations, y: Floats) -> Floats:
     A choice needs few digits, and no derivatives are compiled for it.
     """
     n, m = equations.layout.v.stop, equations.layout.q.stop
+    if equations.states:
+        moved = differences(equations, y)
+        f = equations.rates(0.0, y)
+        with np.errstate(all="ignore"):
+            columns = [(equations.rates(0.0, y + e) - f) / e.sum() for e in moved]
+        return np.array(columns).T[: len(columns)]
     # the state itself, and moved along each of its coordinates and rates
     a = equations.accelerations(0.0, y + DIFFERENCE * np.eye(n + 1, len(y), -1))
     A = np.eye(n, n, m)
@@ -149,6 +156,8 @@ WHY = {
 """Family of the coordinate that moves fastest -> what it is."""
 SOFTER = " (one a hundred times as soft at a tenth of it, and costs as much less)"
 """What helps against stops that are harder than they need be."""
+OWN = 2.0
+"""Factor by which the drive's own states make the fastest motion faster where it is theirs."""
 DAMPED = 0.7
 """Part of a pole that is real from which it is damping that makes the motion fast."""
 
@@ -160,6 +169,8 @@ def fastest_motion(start: LinearStart, q: Floats) -> tuple[str, bool]:
         return "", False
     poles, vectors = np.linalg.eig(start.matrix)
     which = int(np.argmax(np.abs(poles)))
+    if equations.states and OWN * np.abs(np.linalg.eigvals(start.matrix[: 2 * m, : 2 * m])).max() < abs(poles[which]):
+        return ", of the drive's own states", -poles[which].real > DAMPED * abs(poles[which])
     moving = np.zeros(equations.arm.size, dtype=complex)
     moving[list(equations.moving)] = vectors[m : 2 * m, which]
     shares = (moving.conj() * _momenta(equations, q, moving)).real
@@ -185,7 +196,7 @@ def _largest_rate(equations: StateEquations, y: Floats) -> float:
     """The fastest rate by iteration, without a matrix: the directions that a few evaluations in a row blow up."""
     from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
 
-    n, f = equations.layout.v.stop, equations.rates(0.0, y)
+    n, f = equations.layout.drive.stop, equations.rates(0.0, y)
 
     def derivative(x: Floats) -> Floats:
         size = float(np.linalg.norm(x)) or 1.0
@@ -284,12 +295,12 @@ def collocated_steps(start: LinearStart, until: float, tolerance: float) -> tupl
     from pliant.engine.stepping.stage_modes import StageModes
     from pliant.simulation.integrators.compiled import compilable
 
-    equations, m = start.equations, start.states // 2
+    equations, m = start.equations, start.equations.count
     if start.states > ITERATED or kinks(equations) or compilable(equations) is None:
         return 0.0, inf
-    A, rate = start.matrix, start.value
-    modes = StageModes.of(-A[m:, :m], -A[m:, m:])
-    across = modes.inverse @ -A[m:, m:] @ modes.shapes
+    A, rate = start.matrix[m : 2 * m], start.value
+    modes = StageModes.of(-A[:, :m], -A[:, m : 2 * m])
+    across = modes.inverse @ -A[:, m : 2 * m] @ modes.shapes
     np.fill_diagonal(across, 0.0)
     # the part of a step by which damping counts in an iteration
     largest = float(np.abs(gauss_legendre().eigenvalues).max())

@@ -113,7 +113,8 @@ class Together:
 
     def _rates(self, requests: Sequence[LinearStart]) -> Found:
         out: Found = [None] * len(requests)
-        plain = [k for k, each in enumerate(requests) if _is_plain(each.equations)]
+        # states of drives are moved for each run alone
+        plain = [k for k, each in enumerate(requests) if _is_plain(each.equations) and not each.equations.states]
         for ensemble, places, numbers in self._alike([requests[k].equations.arm for k in plain]):
             own = [requests[plain[k]] for k in places]
             n = ensemble.size
@@ -178,8 +179,8 @@ class Together:
                 ensembles.setdefault(self._places[id(each.arm)][0], []).append(k)
         for places in ensembles.values():
             arms, sizes = [requests[k].arm for k in places], [len(found[k]) for k in places]
-            each = [root_loads(requests[k].arm, found[k].reshape(len(found[k]), -1, HANDED)) for k in places]
-            known = RootLoads(*(np.vstack(parts) for parts in zip(*each, strict=True)))
+            own = [root_loads(requests[k].arm, found[k].reshape(len(found[k]), -1, HANDED)) for k in places]
+            known = RootLoads(*(np.vstack(parts) for parts in zip(*own, strict=True)))
             who, q = np.repeat(np.arange(len(arms)), sizes), _stacked([requests[k] for k in places], "q")
             acting = [loads for k in places for loads in requests[k].loads()]
             changes = iter(axial_changes_of(arms, who, q, known, acting))

@@ -109,7 +109,7 @@ class Driving:
 def drive_program(tree: MovingCarrier, driving: Driving, seeds: tuple[str, ...] = ()) -> RolledProgram:
     """The drive's kernel: (q, v, signals and states, the robot's constants) -> forces and rates of the states after v.
 
-    With seeds: the tangents of the forces.
+    With seeds: the tangents of the forces; with the seed z, of the law's states, also those of their rates.
     """
     numbers = driving.numbers
     tape = Tape()
@@ -148,14 +148,22 @@ def drive_program(tree: MovingCarrier, driving: Driving, seeds: tuple[str, ...] 
     f = [a + b for a, b in zip(f, load, strict=True)]
     outputs: list[Scalar] = [*f, *rates, *powers]
     if seeds:
-        inputs = {"q": q, "v": v}
+        inputs = {"q": q, "v": v, "z": r[driving.signals :]}
         given = {
             node.index: tape.symbol(Address(f"d{name}", "own", k))
             for name in seeds
             for k, node in enumerate(inputs[name])
         }
-        outputs = tangents(f, given)
+        outputs = tangents([*f, *rates] if "z" in seeds else f, given)
     return one_kernel("drive", ("q", "v", "r", "arm"), tape, outputs, numbers, n, seeds)
+
+
+def _rate_states(program: RolledProgram, driving: Driving, n: int) -> tuple[int, ...]:
+    """States of a law that are the rates of other ones, as a model's have them: z_k' = z_j names j."""
+    ((kernel,),) = (each.kernels for each in program.passes)
+    place = {kernel.tape.symbol(Address("r", "own", driving.signals + j)).index: j for j in range(driving.states)}
+    rates = kernel.outputs[n : n + driving.states]
+    return tuple(sorted({place[x.index] for x in rates if isinstance(x, Node) and x.index in place}))
 
 
 MOST_KERNELS = 64
@@ -164,10 +172,14 @@ _KERNELS: dict[Hashable, DriveKernel] = {}
 
 
 class DriveKernel:
-    """The drive's kernel, and with seeds its tangents; they hold no number of the robot or of the drive."""
+    """The drive's kernel, and with seeds its tangents; they hold no number of the robot or of the drive.
+
+    rate_states  states of the law that are rates of other ones
+    """
 
     def __init__(self, tree: MovingCarrier, driving: Driving, seeds: tuple[str, ...]) -> None:
         self.programs = [drive_program(tree, driving)]
+        self.rate_states = _rate_states(self.programs[0], driving, tree.size)
         if seeds:
             self.programs.append(drive_program(tree, driving, seeds))
 

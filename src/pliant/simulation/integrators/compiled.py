@@ -17,13 +17,13 @@ import numpy as np
 from pliant.drives.drive import AppliedLaw
 from pliant.engine.stepping.driving import Driving
 from pliant.engine.stepping.explicit_system import ExplicitSystem
-from pliant.engine.stepping.implicit import alpha_clock
+from pliant.engine.stepping.generalised_alpha import alpha_clock
 from pliant.engine.stepping.implicit_system import ImplicitSystem
 from pliant.engine.stepping.integrators import SLIVER, Clock, Status, new_clock
 from pliant.engine.stepping.lane_system import LaneRun
 from pliant.engine.stepping.signals import MOST_PIECES, RoughSignalError, Signals
 from pliant.formulations.loops.loops import Rows
-from pliant.simulation.integrators.compiled_systems import driving_of, implicit_system, residual_matrices
+from pliant.simulation.integrators.compiled_systems import driving_of, implicit_system, system_matrix
 from pliant.simulation.integrators.dop853 import DOP853
 from pliant.simulation.integrators.esdirk import ESDIRK
 from pliant.simulation.integrators.fixed_step import RK4, SemiImplicit
@@ -231,7 +231,7 @@ class CompiledIntegrator(Integrator):
         if spacing < end - start:
             # pieces end on the knots, as the polynomials of a spline do
             within = max(1, int(np.ceil(spacing * PIECES_PER_SECOND)))
-            intervals = min(round((end - knot) / spacing), MOST_PIECES // within) + 1
+            intervals = min(round((end - knot) / spacing) + 1, max(MOST_PIECES // within, 1))
             # from inside an interval only to its end
             on_knot = abs(knot - spacing - start) <= SLIVER * spacing
             last = min(end, knot + (intervals - 1) * spacing)
@@ -421,15 +421,14 @@ class CompiledSemiImplicit(_CompiledFixedStep):
 class _CompiledImplicit(CompiledIntegrator):
     """What the compiled implicit methods share; ``_tail`` holds accelerations, which follow y, then come the errors.
 
-    carried  errors of coordinates and rates, and the largest of the coordinates so far (3 n)
+    carried  errors of coordinates, rates and the drive's states, and the largest of the coordinates so far
     """
 
     system: ImplicitSystem
-    copies = 1
 
     def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AppliedLaw) -> None:
         super().__init__(equations, t, y, settings, law)
-        self.carried = np.zeros(3 * equations.count)
+        self.carried = np.zeros(3 * equations.count + equations.states)
         self.clock = alpha_clock(
             t,
             step=settings.first_step,
@@ -446,12 +445,12 @@ class _CompiledImplicit(CompiledIntegrator):
     def _renew(self) -> None:
         super()._renew()
         n = self.equations.count
-        self._tail = np.tile(self.rates(self.t, self.y)[n : 2 * n], self.copies)
+        self._tail = self.rates(self.t, self.y)[n : 2 * n]
         self.clock[Clock.MATRIX_STEP] = 0.0
 
     @property
     def errors(self) -> Floats | None:
-        return self.carried[2 * self.equations.count :]
+        return self.carried[2 * self.equations.count + self.equations.states :]
 
     def _plainly(self) -> Integrator:
         # both write to the same errors
@@ -462,15 +461,7 @@ class _CompiledImplicit(CompiledIntegrator):
 
     def linear_model(self, t: float, y: Floats, f: Floats) -> Floats | None:
         n = self.equations.count
-        if self._stand_in is not None or self.equations.states:
-            return None
-        K, D, M = residual_matrices(self.system, t, y, f[n : 2 * n])
-        A = np.eye(2 * n, 2 * n, n)
-        try:
-            A[n:] = -np.linalg.solve(M, np.hstack([K, D]))
-        except np.linalg.LinAlgError:
-            return None
-        return A
+        return None if self._stand_in is not None else system_matrix(self.system, t, y, f[n : 2 * n])
 
     def memory(self) -> dict[str, Any]:
         return {**super().memory(), "tail": self._tail, "carried": self.carried.copy()}
@@ -502,9 +493,14 @@ class CompiledGeneralisedAlpha(_CompiledImplicit):
 
     name = "generalised-alpha"
     plain = GeneralisedAlpha
-    copies = 2
+
+    def _renew(self) -> None:
+        super()._renew()
+        # the machine code fills in what is filtered of the drive's states
+        self._tail = np.concatenate([self._tail, self._tail, np.zeros(2 * self.equations.states)])
 
     def retake(self, y: Floats, carried: Callable[[Floats], Floats]) -> None:
-        filtered = carried(self._tail[self.equations.count :])
+        own = slice(self.equations.count, 2 * self.equations.count)
+        filtered = carried(self._tail[own])
         super().retake(y, carried)
-        self._tail[self.equations.count :] = filtered
+        self._tail[own] = filtered

@@ -35,14 +35,30 @@ def inertia_and_stiffness(equations: StateEquations, law: AppliedLaw, q: Floats)
         return None
     system, still = implicit_system(equations, driving_of(equations, law)), np.zeros(len(q))
     y = equations.start(q, still)
-    K, _, M = residual_matrices(system, 0.0, y, still)
+    n = system.layout.count
+    K, M = system.matrix(0.0, y, still)[:n, :n], _by_accelerations(system, 0.0, y, still)
     return (M, K) if np.isfinite(K).all() else None
 
 
-def residual_matrices(system: ImplicitSystem, t: float, y: Floats, a: Floats) -> tuple[Floats, Floats, Floats]:
-    """Derivatives of the residual by coordinates, rates and accelerations (count, count)."""
-    return (
-        system.matrix(t, y, a),
-        system.matrix(t, y, a, c_v=OVERWHELMING) / OVERWHELMING,
-        system.matrix(t, y, a, c_a=OVERWHELMING) / OVERWHELMING,
-    )
+def _by_accelerations(system: ImplicitSystem, t: float, y: Floats, a: Floats) -> Floats:
+    """Derivative of the residual by accelerations (count, count)."""
+    n = system.layout.count
+    return system.matrix(t, y, a, c_a=OVERWHELMING)[:n, :n] / OVERWHELMING
+
+
+def system_matrix(system: ImplicitSystem, t: float, y: Floats, a: Floats) -> Floats | None:
+    """A of x' = A x for small changes of coordinates, rates and the drive's states; None where inertia is singular."""
+    n, m = system.layout.count, system.layout.states
+    # rows of the residual, then those of -g: by coordinates and states, by rates
+    by_q = system.matrix(t, y, a, c_z=1.0)
+    by_v = system.matrix(t, y, a, c_v=OVERWHELMING, c_z=1.0)[:, :n] / OVERWHELMING
+    by_q[n:, n:] -= np.eye(m)
+    A = np.zeros((2 * n + m, 2 * n + m))
+    A[:n, n : 2 * n] = np.eye(n)
+    for rows, target in ((slice(n), slice(n, 2 * n)), (slice(n, n + m), slice(2 * n, None))):
+        A[target] = -np.hstack([by_q[rows, :n], by_v[rows], by_q[rows, n:]])
+    try:
+        A[n : 2 * n] = np.linalg.solve(_by_accelerations(system, t, y, a), A[n : 2 * n])
+    except np.linalg.LinAlgError:
+        return None
+    return A

@@ -75,11 +75,18 @@ STILL = Growth(0j, "")
 
 def linear_model(equations: StateEquations, t: float, y: Floats) -> Floats:
     """A of x' = A x for coordinates, rates and states of the drive, by central difference quotients."""
-    n = equations.layout.drive.stop
-    steps = DIFFERENCE * np.eye(n, len(y))
+    moved = differences(equations, y)
     with np.errstate(all="ignore"):
-        columns = [(equations.rates(t, y + e) - equations.rates(t, y - e))[:n] / (2 * DIFFERENCE) for e in steps]
-    return np.array(columns).T
+        columns = [(equations.rates(t, y + e) - equations.rates(t, y - e)) / (2 * e.sum()) for e in moved]
+    return np.array(columns).T[: len(columns)]
+
+
+def differences(equations: StateEquations, y: Floats) -> Floats:
+    """Small changes of coordinates, rates and states of the drive, one in each row; such states may be of any size."""
+    n, own = equations.layout.drive.stop, equations.layout.drive
+    steps = DIFFERENCE * np.eye(n, len(y))
+    steps[own, own] *= np.maximum(1.0, np.abs(y[own]))
+    return steps
 
 
 def fastest_growth(equations: StateEquations, A: Floats) -> Growth:
