@@ -6,9 +6,9 @@ from report import Goal, Options, Row, Section
 from timing import once
 
 from pliant import Robot
-from pliant.formulations.lumped_fe.elastic_motion import static
-from pliant.formulations.lumped_fe.frequencies import natural_frequencies
-from pliant.formulations.lumped_fe.model import LumpedModel
+from pliant.analysis.lumped.elastic_motion import static
+from pliant.analysis.lumped.frequencies import natural_frequencies
+from pliant.analysis.lumped.lumped_model import LumpedModel
 
 ELEMENTS = 50
 LINKS = (5, 10, 20)

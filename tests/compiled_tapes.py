@@ -6,7 +6,7 @@ from pliant.engine.call.evaluator import BufferLayout
 from pliant.engine.compile import jit
 from pliant.engine.compile.module import module_ir
 from pliant.engine.trace.program import Address
-from pliant.engine.trace.rolled import one_kernel
+from pliant.engine.trace.roller import one_kernel
 from pliant.engine.trace.tape import Tape
 
 

@@ -28,8 +28,8 @@ import numpy as np
 import pliant
 from pliant.cli.simulation_job import Job
 from pliant.engine.compile import cache
-from pliant.model.library import FOLDER as ROBOTS
-from pliant.model.yaml_file import parse_document, read_text
+from pliant.model.readers.library import FOLDER as ROBOTS
+from pliant.model.readers.yaml_file import parse_document, read_text
 from pliant.results import sealed
 from pliant.results.result import Result
 from pliant.simulation.checkpoint import CheckpointFile, read_checkpoint

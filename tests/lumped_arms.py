@@ -3,7 +3,7 @@
 import numpy as np
 
 from pliant import Robot
-from pliant.formulations.lumped_fe.skeleton import JointMotion
+from pliant.analysis.lumped.nominal_motion import JointMotion
 
 MATERIAL = {"E": 70e9, "nu": 0.3, "density": 2700.0}
 

@@ -2,7 +2,7 @@
 
     python tests/mutants.py --count 200 --seed 1            again: goes on where it was stopped
     python tests/mutants.py --count 200 --seed 1 --again    tries those once more that no test noticed
-    python tests/mutants.py --at formulations/lumped_fe/node_matrices.py:104
+    python tests/mutants.py --at analysis/lumped/node_equations.py:104
 
 Mutants live in a copy of the tree; the working tree is never touched. First, once, a case of every test that computes
 is run to see which lines it executes (``--map`` makes this anew). A mutant meets the tests that execute its line: a few
@@ -41,7 +41,7 @@ NEAREST = {
     "formulations/recursive": ("tests/identities", "tests/reference"),
     "formulations/loops": ("tests/loops", "tests/analysis"),
     "formulations/dual_screw": ("tests/dual_screw", "tests/reference"),
-    "formulations/lumped_fe": ("tests/lumped_fe", "tests/reference"),
+    "analysis/lumped": ("tests/lumped_fe", "tests/reference"),
     "formulations/lagrange": ("tests/equations", "tests/identities"),
     "formulations": ("tests/identities", "tests/analysis"),
     "bodies": ("tests/bodies", "tests/large_bending", "tests/identities"),

@@ -95,7 +95,7 @@ class Dynamics(TreeDynamics):
         stabilise: float = 0.0,
     ) -> None:
         from pliant.model import Robot
-        from pliant.model.library import load
+        from pliant.model.readers.library import load
 
         if compile not in ("auto", "never"):
             raise ValueError(f"compile is {compile!r}; it must be 'auto' or 'never'")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import difflib
 import re
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
+from numbers import Integral, Real
 from typing import Any
 
 # a hopeless file may hold thousands of problems; nobody reads more than this many lines
@@ -48,7 +50,7 @@ class Problem:
     path: tuple[int | str, ...] = ()
 
     def at(self, file: str | None, line: int | None) -> Problem:
-        """The same problem at a known place."""
+        """This problem at a known place."""
         return replace(self, file=file, line=line)
 
     def __str__(self) -> str:
@@ -130,3 +132,32 @@ def listing(words: Iterable[str]) -> str:
     """``'a', 'b' or 'c'``."""
     quoted = [f"'{word}'" for word in words]
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
+
+
+# ---- words, numbers and counts that a caller gives
+
+
+def require_word(name: str, given: Any, known: Sequence[str]) -> None:
+    """Refuse a word that is not one of those that are known."""
+    if given not in known:
+        hint = did_you_mean(given, known) if isinstance(given, str) else ""
+        raise ModelError(f"{name} is {show(given)}{hint}; it must be one of {', '.join(known)}")
+
+
+def require_number(name: str, given: Any, unit: str, *, positive: bool = False) -> None:
+    """Refuse what is no finite number, or not above zero where it must be."""
+    good = _is(given, Real) and isfinite(given)
+    if not good or (positive and not given > 0):
+        what = "a number above zero" if positive else "a finite number"
+        raise ModelError(f"{name} is {show(given)}; it must be {what}, in {unit}")
+
+
+def require_count(name: str, given: Any, *, least: int = 1) -> None:
+    """Refuse what is no whole number of at least so many."""
+    if not _is(given, Integral) or given < least:
+        raise ModelError(f"{name} is {show(given)}; it must be a whole number, at least {least}")
+
+
+def _is(given: Any, kind: type) -> bool:
+    """True and False are numbers to Python alone."""
+    return not isinstance(given, bool) and isinstance(given, kind)

@@ -84,6 +84,7 @@ class Member:
     start        its first coordinate
     coordinates  their names
     words        their units, and what they are
+    link         its description, where the numbers stand as they were written
     """
 
     name: str
@@ -95,6 +96,7 @@ class Member:
     start: int
     coordinates: tuple[str, ...]
     words: tuple[CoordinateWord, ...]
+    link: Link
 
     @property
     def own(self) -> slice:
@@ -288,7 +290,7 @@ def assemble(robot: Robot) -> Mechanism:
         joint = _joint(link.joint, body)
         names = (*link.joint.coordinates, *(f"{link.name}.{name}" for name in body.names))
         words = (*(CoordinateWord(c.unit, c.word) for c in joint.kind.coordinates), *elastic_words(link, body.names))
-        member = Member(link.name, index[parent], frame or "", joint, body, _parts(link), start, names, words)
+        member = Member(link.name, index[parent], frame or "", joint, body, _parts(link), start, names, words, link)
         index[link.name] = len(members)
         members.append(member)
         start += len(names)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pliant.errors import did_you_mean
 from pliant.joints import KINDS
-from pliant.model.joints import coordinates_of
+from pliant.model.description.joints import coordinates_of
 from pliant.model.units import MEANING, Quantity
 
 Floats = NDArray[np.float64]

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.algorithm import Algorithm, Traced
-from pliant.formulations.method import Method, What
-from pliant.formulations.methods import method_class
+from pliant.formulations.method import Method, What, method_class
 from pliant.formulations.robot_damping import damped
 from pliant.mechanism import Mechanism
 from pliant.spatial.attitude import recentred
@@ -54,7 +53,7 @@ class TreeDynamics:
         self.robot = robot
         self.mechanism: Mechanism = damped(robot)
         self.tree: Tree = lower(self.mechanism)
-        self.method: Method = method_class(method)(self.mechanism, robot, self.tree)
+        self.method: Method = method_class(method)(self.mechanism)
         self.compiled = compiled
         self._evaluators: dict[tuple[str, str, int], tuple[Any, Traced]] = {}
 
@@ -155,7 +154,7 @@ class TreeDynamics:
 
     def count(self, traced: Traced) -> Operations:
         """Arithmetic operations of one evaluation."""
-        from pliant.engine.trace.rolled import counted
+        from pliant.engine.trace.roller import counted
 
         return counted(*traced)
 
@@ -242,7 +241,7 @@ class TreeDynamics:
         return self._mass(q, self._nothing, self._nothing) if fast is None else fast
 
     def recentred(self, q: States, v: States) -> tuple[Floats, Floats]:
-        """The same state (n,) with rotation vectors no longer than half a turn; simulations do so between steps.
+        """A state (n,) with rotation vectors no longer than half a turn; simulations do so between steps.
 
         Joints with springs keep theirs: a spring counts turns.
         """
@@ -426,7 +425,7 @@ class TreeDynamics:
         return paths(self._framed)
 
     def _kinematics(self, algorithm: Algorithm, variant: Variant = "") -> Function:
-        """Of all links and frames; the same for all methods."""
+        """Kinematics of all links and frames, shared by all methods."""
         traced = Traced(algorithm, self._framed)
         return Function(traced, self.labels, self._nothing, compiled=self.compiled, variant=variant)
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from pliant import Beam, Damping, Elements, Joint, Link, Modes, Properties, Robot
-from pliant.analysis.linearise import linearise
-from pliant.analysis.zeros import zeros
+from pliant.analysis.linearise import linearise, zeros
 from pliant.dynamics import Dynamics
 
 # slewing link, rhoA = EI = L = 1, torque at the hub (PUBLISHED.md, item 6)

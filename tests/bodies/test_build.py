@@ -12,9 +12,9 @@ from pliant.bodies.modal_body import ModalBody
 from pliant.bodies.profile import BeamProfile, SectionData
 from pliant.dynamics import Dynamics
 from pliant.errors import ModelError
-from pliant.model.beams import Beam
-from pliant.model.links import Link
-from pliant.model.robot import Robot
+from pliant.model.description.beams import Beam
+from pliant.model.description.links import Link
+from pliant.model.description.robot import Robot
 
 STRIP = {"rectangle": {"width": 0.003, "height": 0.04}}
 FAMILIES = ("bend_y", "bend_z", "torsion", "axial")

@@ -5,7 +5,7 @@ import pytest
 
 from pliant import Beam, Rectangle
 from pliant.bodies.curved_axis import curved_inertia
-from pliant.model.curvature import undeformed_pose
+from pliant.model.description.curvature import undeformed_pose
 
 GAUSS = np.polynomial.legendre.leggauss(24)
 

@@ -8,7 +8,7 @@ from pliant.bodies.constants import terms_of
 from pliant.bodies.dense_terms import DenseTerms
 from pliant.bodies.modal_body import point_integrals
 from pliant.dynamics import Dynamics
-from pliant.engine.trace.rolled import rolled
+from pliant.engine.trace.roller import rolled
 from pliant.formulations.recursive.recursions import FORWARD
 
 SIZE, POINTS = 3, 6

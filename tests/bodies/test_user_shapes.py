@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import trapezoid
 
 from pliant import Beam, Joint, Link, ModelError, Modes, Properties, Robot, build_body
-from pliant.model.plausible import description_limits
+from pliant.model.description.plausible import description_limits
 
 RIGHT = 1e-9
 FACTS = Properties(mass_per_length=1.3, EIz=2.0, GJ=3.0, rhoJ=0.01)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pliant import Dynamics, LumpedModel, Robot, load, modes
-from pliant.analysis.turning import turning_frequencies
+from pliant.analysis.lumped.frequencies import turning_frequencies
 from pliant.verification.published import mohan_saha
 
 THEORY = Path(__file__).parents[2] / "docs" / "theory"

@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 import pliant
-from pliant.model.materials import MATERIALS
+from pliant.model.description.materials import MATERIALS
 
 ROOT = Path(__file__).parents[2]
 TOLD = {"arm", "robot"}

@@ -10,7 +10,7 @@ from pliant.engine.compile import jit
 from pliant.engine.compile.llvm_ir import PACK, packed_angles
 from pliant.engine.compile.module import module_ir
 from pliant.engine.trace.program import Address
-from pliant.engine.trace.rolled import one_kernel
+from pliant.engine.trace.roller import one_kernel
 from pliant.engine.trace.tape import Tape, live
 
 ROUNDING = 4e-16

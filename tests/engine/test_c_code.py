@@ -24,7 +24,7 @@ from pliant.engine.compile.statements import (
     stumpff_used,
 )
 from pliant.engine.trace.program import Address
-from pliant.engine.trace.rolled import rolled, whole
+from pliant.engine.trace.roller import rolled, whole
 from pliant.engine.trace.tape import Node, Tape
 from pliant.formulations.recursive.recursions import FORWARD, INVERSE
 from pliant.spatial.scalars import stumpff

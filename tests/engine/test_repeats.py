@@ -16,7 +16,7 @@ from pliant.engine.compile import jit
 from pliant.engine.compile.module import module_ir
 from pliant.engine.compile.repeats import _runs, operands
 from pliant.engine.trace.program import Address
-from pliant.engine.trace.rolled import one_kernel
+from pliant.engine.trace.roller import one_kernel
 from pliant.engine.trace.tape import Tape, tangents
 from pliant.formulations.recursive.recursions import FORWARD, INVERSE
 

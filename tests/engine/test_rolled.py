@@ -14,8 +14,8 @@ from pliant.engine.call import evaluator
 from pliant.engine.call.evaluator import Evaluator, Program, still_links
 from pliant.engine.call.replay import ReplayEvaluator
 from pliant.engine.compile.module import module_ir, program_ir
-from pliant.engine.trace import rolled as rolled_programs
-from pliant.engine.trace.rolled import counted, rolled, whole
+from pliant.engine.trace import roller as rolled_programs
+from pliant.engine.trace.roller import counted, rolled, whole
 from pliant.engine.trace.structure import from_slots, split_constants
 from pliant.engine.trace.tape import count
 from pliant.formulations.recursive.recursions import FORWARD, INVERSE, REACTION

@@ -10,12 +10,13 @@ from pliant import Beam, Joint, Link, ModelError, Modes, Properties, Rigid, Robo
 from pliant.dynamics import Dynamics
 from pliant.engine.call.evaluator import Evaluator, Program
 from pliant.engine.call.replay import ReplayEvaluator
-from pliant.engine.trace.rolled import whole
+from pliant.engine.trace.roller import whole
 from pliant.engine.trace.structure import structure_key
-from pliant.formulations.lagrange.carrier import BIAS, ENERGY, FORWARD, INVERSE, MASS, FormCarrier, carrier_of
-from pliant.formulations.lagrange.traced import forms_of
+from pliant.formulations.lagrange import traced
+from pliant.formulations.lagrange.carrier import BIAS, ENERGY, FORWARD, INVERSE, MASS, FormCarrier
 from pliant.formulations.method import MethodError
 from pliant.formulations.recursive import recursions
+from pliant.formulations.robot_damping import damped
 from small_arms import ARMS, VERTICAL, beam, hinge, linear, rigid
 
 TOLERANCE = 1e-12
@@ -29,6 +30,14 @@ STEP = 1e-30
 
 COMPILED = ("rigid-driven", "two-flexible-two-modes", "two-planes-exponential", "two-planes-cayley", "twisted")
 """Among them friction, abbreviated deflections, functions of the squared angle, the Cayley factor, fixed angles."""
+
+
+def forms_of(robot, **options):
+    return traced.forms_of(damped(robot), **options)
+
+
+def carrier_of(robot):
+    return FormCarrier(forms_of(robot))
 
 
 @cache

@@ -8,7 +8,7 @@ import pytest
 import zoo
 from pliant import Robot
 from pliant.dynamics import Dynamics
-from pliant.engine.trace.rolled import whole
+from pliant.engine.trace.roller import whole
 from pliant.formulations.recursive.recursions import FORWARD, INVERSE
 from pliant.tree import bordered
 from pliant.tree.passes import ENERGY

@@ -25,11 +25,11 @@ from pliant import (
     load,
     simulate,
 )
+from pliant.analysis.lumped.mesh import mesh_link
+from pliant.analysis.lumped.node_equations import block_diagonal
 from pliant.analysis.modes import modes
 from pliant.bodies.build import build_body
 from pliant.errors import ModelError
-from pliant.formulations.lumped_fe.mesh import mesh_link
-from pliant.formulations.lumped_fe.node_matrices import block_diagonal
 from pliant.formulations.robot_damping import LARGEST, damped, obtained, ratios_at
 
 ASKED = 0.01

@@ -114,7 +114,7 @@ def test_axes_are_columns(kind):
 )
 def test_elementary_motions_make_the_place(kind):
     """Turns and slides one after the other, the first outermost."""
-    from pliant.model.placement import turn_about
+    from pliant.model.description.placement import turn_about
 
     q, _, _ = state(kind, 5)
     R, p = np.eye(3), np.zeros(3)

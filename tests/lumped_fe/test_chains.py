@@ -6,12 +6,11 @@ from scipy.optimize import brentq
 
 from lumped_arms import MATERIAL, quintic_move, two_link_arm
 from pliant import Dynamics, ModelError, Robot, equilibrium, load
-from pliant.formulations.lumped_fe import model as lumped_model
-from pliant.formulations.lumped_fe.elastic_motion import elastic_motion, static
-from pliant.formulations.lumped_fe.frequencies import natural_frequencies
-from pliant.formulations.lumped_fe.model import LumpedModel
-from pliant.formulations.lumped_fe.recovery import ElasticState, frame_displacement, reactions
-from pliant.formulations.lumped_fe.skeleton import JointMotion
+from pliant.analysis.lumped import lumped_model
+from pliant.analysis.lumped.elastic_motion import ElasticState, elastic_motion, frame_displacement, reactions, static
+from pliant.analysis.lumped.frequencies import natural_frequencies
+from pliant.analysis.lumped.lumped_model import LumpedModel
+from pliant.analysis.lumped.nominal_motion import JointMotion
 
 ORDER = 0.15
 """How far a fitted order may be from two."""
@@ -88,7 +87,7 @@ def test_sparse_and_full_matrices_are_the_same(monkeypatch):
 
 def test_a_rigid_robot_has_the_efforts_and_reactions_of_the_recursion():
     """Every joint type of the seven-joint arm, moving; beams made rigid."""
-    from pliant.model.rigid_twin import rigid_twin
+    from pliant.model.description.rigid_twin import rigid_twin
 
     robot = rigid_twin(load("seven-joint-arm"))
     model, arm = LumpedModel(robot), Dynamics(robot, compile="never")

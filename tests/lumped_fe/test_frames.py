@@ -5,11 +5,10 @@ import pytest
 
 from lumped_arms import MATERIAL
 from pliant import Dynamics, ModelError, Robot, frequencies_over_speed, modes
-from pliant.formulations.lumped_fe.elastic_motion import static
-from pliant.formulations.lumped_fe.frequencies import natural_frequencies
-from pliant.formulations.lumped_fe.model import LumpedModel
-from pliant.formulations.lumped_fe.recovery import ElasticState, frame_displacement
-from pliant.model.rigid_twin import rigid_twin
+from pliant.analysis.lumped.elastic_motion import ElasticState, frame_displacement, static
+from pliant.analysis.lumped.frequencies import natural_frequencies
+from pliant.analysis.lumped.lumped_model import LumpedModel
+from pliant.model.description.rigid_twin import rigid_twin
 
 SAME = 1e-9
 """Relative: the same matrices up to rounding."""

@@ -5,10 +5,9 @@ import pytest
 
 from lumped_arms import two_link_arm
 from pliant import Dynamics, GivenTorque, ModelError, Study, equilibrium, load_study
-from pliant.formulations.lumped_fe.applied import AppliedLoads
-from pliant.formulations.lumped_fe.elastic_motion import solve_static
-from pliant.formulations.lumped_fe.model import LumpedModel
-from pliant.formulations.lumped_fe.recovery import ElasticState, frame_displacement, reactions
+from pliant.analysis.lumped.displacements import AppliedLoads
+from pliant.analysis.lumped.elastic_motion import ElasticState, frame_displacement, reactions, solve_static
+from pliant.analysis.lumped.lumped_model import LumpedModel
 from pliant.simulation.approximate_forward import approximate_forward
 from pliant.simulation.inverse_dynamics import inverse_dynamics
 from pliant.simulation.run import run_study

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pliant.formulations.lumped_fe.node_matrices import NodeBodies, motion_basis, motion_weights, node_terms, tilde
+from pliant.analysis.lumped.node_equations import NodeBodies, motion_basis, motion_weights, node_terms, tilde
 
 TOLERANCE = 1e-9
 """Of the largest entry: complex steps lose nothing but rounding."""

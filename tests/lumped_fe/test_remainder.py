@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 
 from pliant import Dynamics, Robot
-from pliant.formulations.lumped_fe import model as lumped_model
-from pliant.formulations.lumped_fe.applied import AppliedLoads
-from pliant.formulations.lumped_fe.model import LumpedModel
-from pliant.formulations.lumped_fe.node_matrices import tilde
-from pliant.formulations.lumped_fe.recovery import ElasticState, reactions
-from pliant.formulations.lumped_fe.remainder import remainder
-from pliant.formulations.lumped_fe.skeleton import JointMotion
-from pliant.formulations.lumped_fe.system import Matrices, congruence
+from pliant.analysis.lumped import lumped_model
+from pliant.analysis.lumped.displacements import AppliedLoads
+from pliant.analysis.lumped.elastic_motion import ElasticState, reactions
+from pliant.analysis.lumped.lumped_model import LumpedModel
+from pliant.analysis.lumped.node_equations import Matrices, congruence, tilde
+from pliant.analysis.lumped.nominal_motion import JointMotion
 
 TOLERANCE = 1e-9
 """Of the largest entry that the motion causes; what is left is rounding of the elastic stiffness."""
@@ -167,7 +165,7 @@ def test_what_remains_is_what_is_named(name, bending):
     found, scale = model.equations_at(assembled, 0), moving_part(model, assembled)
     for x, y in zip((found.M, found.C, found.f), (wanted.M, wanted.C, wanted.f), strict=True):
         assert size(x - y[0]) < TOLERANCE * max(size(y), scale)
-    named = remainder(model, assembled)
+    named = model.beside_recursion(assembled)
     left = wanted.K[0] - found.K
     if bending == "linear":
         assert size(left) > 0.1 * scale
@@ -191,7 +189,7 @@ def test_what_remains_under_loads_from_outside(name, bending):
     bare = model.equations_at(model.assemble(assembled.motion), 0)
     assert size(found.f - bare.f) > 0.1 * size(bare.f)
     assert size(found.f - wanted.f[0]) < TOLERANCE * size(wanted.f)
-    named = remainder(model, assembled)
+    named = model.beside_recursion(assembled)
     left = wanted.K[0] - found.K + named.bodies[0]
     if bending == "linear":
         left = left - named.frames[0]
@@ -237,7 +235,7 @@ def test_turning_pieces_vanish_with_their_size():
     for elements in (2, 4, 8):
         model = LumpedModel(CHAINS["two links in space"]("linear"), elements=elements)
         assembled = model.assemble(some_motion(model))
-        K = remainder(model, assembled).bodies[0]
+        K = model.beside_recursion(assembled).bodies[0]
         # on one and the same shape, a turn of all sections that grows along the links
         shape = np.concatenate([_bow(mesh) for mesh in model.meshes])
         sizes.append(shape @ K @ shape)
@@ -363,7 +361,7 @@ def test_what_remains_of_a_closed_chain(kind, families, frame):
     motion = model.nominal(JointMotion(*np.array(driven)[:, None]))
     assembled = model.assemble(motion)
     found, scale = model.equations_at(assembled, 0), moving_part(model, assembled)
-    exact, named = ClosedRecursion(robot, model, motion), remainder(model, assembled)
+    exact, named = ClosedRecursion(robot, model, motion), model.beside_recursion(assembled)
     for k, (A, step) in enumerate(((found.K, 2e-3), (found.C, 0.1), (found.M, 1.0))):
         wanted = exact.tangent(k, step)
         left = wanted - A

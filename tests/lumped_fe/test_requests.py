@@ -5,8 +5,8 @@ import pytest
 
 from lumped_arms import two_link_arm
 from pliant import LumpedModel, ModelError, Robot, frequencies_over_speed, load_study
-from pliant.formulations.lumped_fe.elastic_motion import elastic_motion, static
-from pliant.formulations.lumped_fe.frequencies import natural_frequencies
+from pliant.analysis.lumped.elastic_motion import elastic_motion, static
+from pliant.analysis.lumped.frequencies import natural_frequencies
 from pliant.simulation.inverse_dynamics import inverse_dynamics
 
 

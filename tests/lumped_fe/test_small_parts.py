@@ -9,14 +9,14 @@ from scipy.spatial.transform import Rotation
 
 from closed_robots import five_bar
 from pliant import Beam, ModelError, Properties, Spring
+from pliant.analysis.lumped import elastic_motion as recovery
+from pliant.analysis.lumped.elastic_motion import static
+from pliant.analysis.lumped.lumped_model import LumpedModel
+from pliant.analysis.lumped.mesh import first_partition
+from pliant.analysis.lumped.node_equations import NodeBodies, node_terms, tilde
+from pliant.analysis.lumped.nominal_motion import gaps
+from pliant.analysis.lumped.successive import STEPS_PER_PERIOD, low_pass, step_times
 from pliant.bodies.profile import beam_profile
-from pliant.formulations.lumped_fe import recovery
-from pliant.formulations.lumped_fe.closing import gaps
-from pliant.formulations.lumped_fe.elastic_motion import static
-from pliant.formulations.lumped_fe.mesh import first_partition
-from pliant.formulations.lumped_fe.model import LumpedModel
-from pliant.formulations.lumped_fe.node_matrices import NodeBodies, node_terms, tilde
-from pliant.formulations.lumped_fe.successive import STEPS_PER_PERIOD, low_pass, step_times
 from pliant.simulation.approximate_forward import ApproximateForward, with_jumps
 
 

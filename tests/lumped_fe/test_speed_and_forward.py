@@ -5,9 +5,9 @@ import pytest
 
 from lumped_arms import two_link_arm
 from pliant import Dynamics, GivenTorque, ModelError, Robot, Study, frequencies_over_speed
-from pliant.formulations.lumped_fe.frequencies import natural_frequencies
-from pliant.formulations.lumped_fe.model import LumpedModel
-from pliant.formulations.lumped_fe.skeleton import JointMotion
+from pliant.analysis.lumped.frequencies import natural_frequencies
+from pliant.analysis.lumped.lumped_model import LumpedModel
+from pliant.analysis.lumped.nominal_motion import JointMotion
 from pliant.simulation.approximate_forward import approximate_forward
 
 # Wright, Smith, Thresher, Wang, J. Appl. Mech. 49 (1982): out-of-plane frequencies of a turning uniform cantilever, at

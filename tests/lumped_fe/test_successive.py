@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pliant import ModelError, load_study
-from pliant.formulations.lumped_fe.elastic_motion import InterruptedMotionError
+from pliant.analysis.lumped.elastic_motion import InterruptedMotionError
 from pliant.simulation.inverse_dynamics import inverse_dynamics
 from pliant.simulation.run import run_study
 

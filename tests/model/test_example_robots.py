@@ -14,10 +14,10 @@ import pytest
 
 import pliant
 from pliant.errors import ModelError, RepairWarning
-from pliant.model.library import load
-from pliant.model.ties import tie_matrix
-from pliant.model.urdf import read_urdf
-from pliant.model.urdf_repair import words
+from pliant.model.description.ties import tie_matrix
+from pliant.model.readers.library import load
+from pliant.model.readers.urdf import read_urdf
+from pliant.model.readers.urdf_values import words
 
 # double precision through a hundred links, times the condition of the mass matrix
 EQUAL = 1e-10

@@ -11,8 +11,7 @@ import pytest
 import pliant
 from pliant import files
 from pliant.engine.compile import cache
-from pliant.files import open_own, write_bytes, write_file, written
-from pliant.model.lock import locked, owner_line
+from pliant.files import locked, open_own, owner_line, write_bytes, write_file, written
 from pliant.simulation.checkpoint import CheckpointFile
 from pliant.sweeps.journal import LOCK, PLAN, Journal
 from pliant.sweeps.work import CaseRow

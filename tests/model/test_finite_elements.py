@@ -11,11 +11,11 @@ from scipy.sparse import csr_array
 
 from lumped_arms import MATERIAL
 from pliant import Beam, Dynamics, Joint, Link, ModelError, Robot, build_body, load, modes
+from pliant.analysis.lumped.mesh import first_partition, second_partition
+from pliant.analysis.lumped.node_equations import block_diagonal
 from pliant.bodies.build import frequencies
 from pliant.bodies.profile import beam_profile
-from pliant.formulations.lumped_fe.mesh import first_partition, second_partition
-from pliant.formulations.lumped_fe.node_matrices import block_diagonal
-from pliant.model.finite_elements import finite_elements, read_finite_elements
+from pliant.model.readers.finite_elements import finite_elements, read_finite_elements
 
 LENGTH, ELEMENTS = 0.5, 6
 FAMILIES = ("bend_y", "bend_z", "torsion", "axial")

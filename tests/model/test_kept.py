@@ -9,8 +9,8 @@ import pytest
 import pliant
 from pliant.bodies import build
 from pliant.mechanism import assemble
-from pliant.model.rigid_twin import rigid_twin
-from pliant.model.yaml_file import read_text
+from pliant.model.description.rigid_twin import rigid_twin
+from pliant.model.readers.yaml_file import read_text
 from pliant.tree.lowering import lower, lower_with_frames
 
 

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-import pliant.model.library as library
+import pliant.model.readers.library as library
 from pliant.errors import ModelError
-from pliant.model.library import load, robots
-from pliant.model.yaml_file import read_text
+from pliant.model.readers.library import load, robots
+from pliant.model.readers.yaml_file import read_text
 
 NAMES = [
     "canadarm",

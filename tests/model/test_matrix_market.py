@@ -11,8 +11,8 @@ from scipy.io import mmread, mmwrite
 from scipy.sparse import coo_array
 
 from pliant.errors import ModelError
-from pliant.model.finite_elements import finite_elements
-from pliant.model.matrix_market import MatrixFileError, read_matrix
+from pliant.model.readers.finite_elements import finite_elements
+from pliant.model.readers.matrix_market import MatrixFileError, read_matrix
 
 HEAD = "%%MatrixMarket matrix coordinate real general\n"
 SYMMETRIC = HEAD.replace("general", "symmetric")

@@ -5,8 +5,8 @@ from math import sqrt
 import pytest
 
 from pliant import Dynamics, Joint, Link, Motor, Rigid, Robot, Spring, load, modes, robots
-from pliant.model.plausible import description_limits
-from pliant.model.yaml_file import read_text
+from pliant.model.description.plausible import description_limits
+from pliant.model.readers.yaml_file import read_text
 
 ARM = """
 name: arm

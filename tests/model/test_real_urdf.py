@@ -7,14 +7,13 @@ from hypothesis import strategies as st
 
 import pliant
 from pliant.errors import ModelError, RepairWarning
-from pliant.model.inertia import Rigid
-from pliant.model.library import load
-from pliant.model.possible_inertia import nearest_inertia
-from pliant.model.ties import tie_matrix
-from pliant.model.urdf import parse_urdf
-from pliant.model.urdf_repair import words
-from pliant.model.urdf_tip import choose_tip
-from pliant.model.yaml_file import read_text
+from pliant.model.description.inertia import Rigid, nearest_inertia
+from pliant.model.description.ties import tie_matrix
+from pliant.model.readers.library import load
+from pliant.model.readers.urdf import parse_urdf
+from pliant.model.readers.urdf_overlay import choose_tip
+from pliant.model.readers.urdf_values import words
+from pliant.model.readers.yaml_file import read_text
 
 # products of a few rotation matrices
 ROUNDING = 1e-12

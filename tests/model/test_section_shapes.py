@@ -20,7 +20,7 @@ from pliant.model import (
     Tube,
     ZProfile,
 )
-from pliant.model.yaml_file import read_text
+from pliant.model.readers.yaml_file import read_text
 
 ROUNDING = 1e-12
 # what the finite elements promise for torsion and shear
@@ -287,7 +287,7 @@ def test_a_taper_between_different_polygons():
 
 def test_lines_that_cross_are_found_where_they_do():
     """Two outlines: apart, one through the other, and one whose lines meet the other's only beyond their ends."""
-    from pliant.model.section_solver import crossing
+    from pliant.model.sections.section_solver import crossing
 
     square = [(0.0, 0.0), (2.0, 0.0), (2.0, 2.0), (0.0, 2.0)]
 

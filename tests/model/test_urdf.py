@@ -12,13 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pliant
-import pliant.model.library as library
+import pliant.model.readers.library as library
 from pliant.errors import ModelError, RepairWarning
-from pliant.model.library import load
-from pliant.model.urdf import parse_urdf
-from pliant.model.urdf_mass import beam_moments
-from pliant.model.urdf_overlay import expand_urdf
-from pliant.model.xml_file import LARGEST_FILE
+from pliant.model.readers.library import load
+from pliant.model.readers.urdf import parse_urdf
+from pliant.model.readers.urdf_overlay import beam_moments, expand_urdf
+from pliant.model.readers.xml_file import LARGEST_FILE
 
 # products of a dozen rotation matrices
 ROUNDING = 1e-12

@@ -7,15 +7,16 @@ import numpy as np
 import pytest
 
 from lumped_arms import quintic_move, two_link_arm
-from pliant.formulations.lumped_fe.elastic_motion import elastic_motion, static
-from pliant.formulations.lumped_fe.frequencies import natural_frequencies
-from pliant.formulations.lumped_fe.model import LumpedModel
-from pliant.formulations.lumped_fe.recovery import (
+from pliant.analysis.lumped.elastic_motion import (
     ElasticState,
+    elastic_motion,
     frame_displacement,
     nodal_displacements,
     reactions,
+    static,
 )
+from pliant.analysis.lumped.frequencies import natural_frequencies
+from pliant.analysis.lumped.lumped_model import LumpedModel
 
 DATA = json.loads((Path(__file__).parent / "data" / "di_gregorio_open_chain.json").read_text())
 CHAIN, ARM = DATA["A_open_chain"], DATA["arm_parameters"]

@@ -14,7 +14,7 @@ from pliant.drives.saturated import SaturatedLaw
 from pliant.dynamics import Dynamics
 from pliant.engine.call.replay import python_function
 from pliant.engine.stepping.driving import Driving, drive_program
-from pliant.engine.trace.numbers import constants_of
+from pliant.engine.trace.structure import constants_of
 from pliant.loads.disturbance import Disturbance
 from pliant.loads.stops import ElasticStops, Stops
 from pliant.simulation.integrators import compiled

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from pliant.bodies.centre_line import BentBeam
 from pliant.bodies.outlines import has_outline, outermost_strain
 from pliant.errors import ModelError
-from pliant.model.materials import Material
+from pliant.model.description.materials import Material
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
-    from pliant.model.beams import Beam, Segment
+    from pliant.model.description.beams import Beam, Segment
     from pliant.states import States
 
 Floats = NDArray[np.float64]

@@ -17,7 +17,7 @@ from pliant.model.once import once_per_element
 
 if TYPE_CHECKING:
     from pliant.bodies.modal_body import ModalBody
-    from pliant.model.robot import Robot
+    from pliant.model.description.robot import Robot
 
 Floats = NDArray[np.float64]
 

@@ -13,11 +13,11 @@ from pliant.analysis.left_out import missing_families, with_families
 from pliant.analysis.modes import vibration_modes
 from pliant.bodies.build import beam_in
 from pliant.dynamics import Dynamics
-from pliant.model.discretisation import Reduction
+from pliant.model.description.discretisation import Reduction
 
 if TYPE_CHECKING:
-    from pliant.model.links import Link
-    from pliant.model.robot import Robot
+    from pliant.model.description.links import Link
+    from pliant.model.description.robot import Robot
 
 Floats = NDArray[np.float64]
 

@@ -128,7 +128,7 @@ def state_of_rest(
     followers: Loads | None = None,
     rates: Mapping[str, float] | None = None,
 ) -> Equilibrium:
-    """The same; what is beyond the limits of the model is in its ``warnings`` only."""
+    """Equilibrium without raised warnings: what is beyond the limits of the model is in its ``warnings`` only."""
     problem = _problem(arm, q, tau, loads, followers, rates)
     found, x = _solved(problem)
     told = state_limits(arm, found.q, found.v, tau=found.tau, loads=problem.loads)
@@ -144,7 +144,7 @@ def settle(
     followers: Loads | None = None,
     rates: Mapping[str, float] | None = None,
 ) -> Equilibrium:
-    """The same without a look at the limits of the model, for those who look at them themselves."""
+    """Equilibrium without a check of the limits of the model, for callers that check them themselves."""
     return _solved(_problem(arm, q, tau, loads, followers, rates))[0]
 
 

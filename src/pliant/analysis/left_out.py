@@ -24,14 +24,14 @@ from pliant.bodies.auto_counts import yielding_families
 from pliant.bodies.build import beam_in, build_body
 from pliant.bodies.shortfall import shortfalls
 from pliant.dynamics import Dynamics
-from pliant.model.beams import NEEDED, OF_ITSELF, Beam
-from pliant.model.discretisation import Family
+from pliant.model.description.beams import NEEDED, OF_ITSELF, Beam
+from pliant.model.description.discretisation import Family
 from pliant.model.once import once_per_element
 
 if TYPE_CHECKING:
     from pliant.analysis.statics import Loads
-    from pliant.model.links import Link
-    from pliant.model.robot import Robot
+    from pliant.model.description.links import Link
+    from pliant.model.description.robot import Robot
 
 Floats = NDArray[np.float64]
 Missing = tuple[str, str]

@@ -27,15 +27,15 @@ from pliant.bodies.constants import deflection
 from pliant.formulations.loops.closure import normal_of
 from pliant.formulations.loops.planes import end_names
 from pliant.formulations.recursive.recursions import HANDED
+from pliant.model.description.outline import BASE
 from pliant.model.once import once_per_element
-from pliant.model.outline import BASE
 from pliant.spatial.vectors import cross
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
     from pliant.mechanism import Member
-    from pliant.model.links import Link
-    from pliant.model.robot import Robot
+    from pliant.model.description.links import Link
+    from pliant.model.description.robot import Robot
 
 Floats = NDArray[np.float64]
 

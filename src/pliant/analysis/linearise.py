@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.analysis.equilibrium import resting
 from pliant.analysis.limits import state_limits, tell
-from pliant.analysis.statics import NoEquilibriumError
-from pliant.analysis.tangent import Tangent, tangent
+from pliant.analysis.statics import FrameLoad, NoEquilibriumError, wrench_force, wrench_stiffness
 from pliant.errors import did_you_mean
 from pliant.model.notebook import html_page
 
@@ -20,7 +19,74 @@ if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
     from pliant.states import States
 
+
 Floats = NDArray[np.float64]
+
+
+class Tangent(NamedTuple):
+    """Small motions x of the independent coordinates; all coordinates move by N x.
+
+    M, D, K  inertia, damping and stiffness (m, m); gravity is in K
+    B        input matrix (m, inputs)
+    N        all coordinates per independent one (n, m); the identity without loops
+    names    the independent coordinates
+    """
+
+    M: Floats
+    D: Floats
+    K: Floats
+    B: Floats
+    N: Floats
+    names: tuple[str, ...]
+
+
+def tangent(
+    arm: Dynamics,
+    q: Floats,
+    v: Floats,
+    a: Floats,
+    tau: Floats,
+    *,
+    dry_friction: bool,
+    loads: Sequence[FrameLoad] = (),
+) -> Tangent:
+    """The linearised equations at a state whose accelerations are a, under loads; without loops tau drops out."""
+    d = arm.inverse_derivatives(q, v, a)
+    M, D, K, B, N, names = d.a, d.v, d.q - wrench_stiffness(arm, q, loads), arm.B, np.eye(arm.size), arm.names
+    if not dry_friction:
+        D = D - _dry_slope(arm, v)
+    if not arm.loops.rows:
+        return Tangent(M, D, K, B, N, names)
+    if v.any():
+        raise ValueError(f"robot '{arm.robot.name}' has closed loops; it is linearised at rest, v must be zero")
+    model = arm.reduced(q, v)
+    N, names = model.N, model.names
+    # the closing forces J^T lambda turn with the frames that they act on
+    forces = B @ tau + wrench_force(arm, q, loads)
+    K = K - arm.loops.closing_stiffness(q, arm.loops.kept_multipliers(q, v, a, forces))
+    stiffness = K @ N + M @ _turning(arm, q, a, N, names)
+    return Tangent(N.T @ M @ N, N.T @ D @ N, N.T @ stiffness, N.T @ B, N, names)
+
+
+def _turning(arm: Dynamics, q: Floats, a: Floats, N: Floats, names: tuple[str, ...]) -> Floats:
+    """Change (n, m) of accelerations a that keep the loops closed, per unit motion x, at constant independent ones."""
+    change = np.zeros_like(N)
+    if not a.any():
+        return change
+    J, _ = arm.loops.used_rows(q, np.zeros_like(q))
+    dependent = [k for k, name in enumerate(arm.names) if name not in names]
+    change[dependent] = np.linalg.solve(J[:, dependent], -arm.loops.acceleration_slope(q, a) @ N)
+    return change
+
+
+def _dry_slope(arm: Dynamics, v: Floats) -> Floats:
+    """Derivative of the smoothed dry friction by the velocities (n, n)."""
+    out = np.zeros((arm.size, arm.size))
+    for member in arm.mechanism.driven_members:
+        row = arm.mechanism.motor_row(member)
+        out += member.joint.drive.dry_slope(float(row @ v)) * np.outer(row, row)
+    return out
+
 
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 
@@ -134,7 +200,7 @@ class LinearModel:
         raise ValueError(f"robot '{self.arm.robot.name}' has no output '{name}'{hint}")
 
     def with_outputs(self, *outputs: str) -> LinearModel:
-        """The same model with other outputs."""
+        """This linear model with other outputs."""
         model = LinearModel(self.arm, self.tangent, self.q, self.v, self.tau, self.a, tuple(outputs))
         for name in outputs:
             model.output_row(name)
@@ -193,3 +259,90 @@ def linearise(
     model = LinearModel(arm, t, state, rates, efforts, a, t.names)
     names = (outputs,) if isinstance(outputs, str) else outputs
     return model if names is None else model.with_outputs(*names)
+
+
+Complexes = NDArray[np.complex128]
+
+INFINITE = 1e-10
+"""An eigenvalue alpha/beta of the scaled pencil with |beta| below this part of |alpha| is infinite."""
+
+UNDAMPED = 1e-14
+"""Damping below this part of critical damping counts as none; the zeros then come in exact pairs."""
+
+
+def zeros(model: LinearModel, output: str | Sequence[str], input: str | Sequence[str] | None = None) -> Complexes:
+    """Zeros (1/s) from inputs to outputs, sorted by size.
+
+    model   from ``linearise``
+    output  such as "tip.y", a joint or "JOINT.motor"; see LinearModel.output_row. As many outputs as inputs
+    input   actuated joints; default: the joints that are named as outputs, or the only input
+    """
+    outputs = (output,) if isinstance(output, str) else tuple(output)
+    inputs = _inputs(model, outputs, (input,) if isinstance(input, str) else input)
+    if len(inputs) != len(outputs):
+        raise ValueError(f"there are {len(outputs)} outputs and {len(inputs)} inputs; zeros need as many of each")
+    t = model.tangent
+    size = 1.0 / np.sqrt(np.diag(t.M))
+    M, D, K = (x * np.outer(size, size) for x in (t.M, t.D, t.K))
+    B = size[:, None] * t.B[:, [model.inputs.index(name) for name in inputs]]
+    C = np.array([model.output_row(name) for name in outputs]) * size
+    R, L = _null(C, outputs), _null(B.T, inputs)
+    M, D, K = (L.T @ x @ R for x in (M, D, K))
+    found = _undamped(M, K) if _is_undamped(M, D, K) else _damped(M, D, K)
+    return found[np.lexsort((found.imag, found.real, np.abs(found).round(9)))]
+
+
+def _inputs(model: LinearModel, outputs: tuple[str, ...], given: Sequence[str] | None) -> tuple[str, ...]:
+    if given is None:
+        named = [name.removesuffix(".motor") for name in outputs]
+        if all(name in model.inputs for name in named):
+            return tuple(named)
+        if len(model.inputs) == 1:
+            return model.inputs
+        raise ValueError(f"which input? The robot has {', '.join(model.inputs)}; give input=")
+    for name in given:
+        if name not in model.inputs:
+            hint = did_you_mean(name, model.inputs) or f"; there are {', '.join(model.inputs)}"
+            raise ValueError(f"robot '{model.arm.robot.name}' has no input '{name}'{hint}")
+    return tuple(given)
+
+
+def _null(rows: Floats, names: tuple[str, ...]) -> Floats:
+    """An orthonormal basis of the motions that a few rows do not see."""
+    _, sizes, V = np.linalg.svd(rows / np.linalg.norm(rows, axis=1, keepdims=True).clip(1e-300))
+    if sizes.min(initial=1.0) < 1e-9:
+        raise ValueError(f"{', '.join(names)}: these do not move, or not independently of one another")
+    return np.asarray(V[len(rows) :].T)
+
+
+def _is_undamped(M: Floats, D: Floats, K: Floats) -> bool:
+    critical = np.sqrt(np.abs(M).max(initial=0.0) * np.abs(K).max(initial=0.0))
+    return bool(np.abs(D).max(initial=0.0) <= UNDAMPED * critical)
+
+
+def _undamped(M: Floats, K: Floats) -> Complexes:
+    """s = +-sqrt(lambda) with K x + lambda M x = 0."""
+    squares = _finite(-K, M)
+    roots = np.sqrt(squares.astype(complex))
+    return np.concatenate([roots, -roots])
+
+
+def _damped(M: Floats, D: Floats, K: Floats) -> Complexes:
+    n = len(M)
+    zero, one = np.zeros((n, n)), np.eye(n)
+    rate = np.sqrt(np.abs(K).max(initial=0.0) / (np.abs(M).max(initial=0.0) or 1.0)) or 1.0
+    left = np.block([[zero, one], [-K / rate**2, -D / rate]])
+    right = np.block([[one, zero], [zero, M]])
+    return np.asarray(rate * _finite(left, right), dtype=complex)
+
+
+def _finite(A: Floats, B: Floats) -> Complexes:
+    """Finite eigenvalues of A x = s B x."""
+    from scipy.linalg import eig
+
+    if not len(A):
+        return np.zeros(0, dtype=complex)
+    a, b = np.abs(A).max() or 1.0, np.abs(B).max() or 1.0
+    alpha, beta = eig(A / a, B / b, right=False, homogeneous_eigvals=True)
+    keep = np.abs(beta) > INFINITE * np.maximum(np.abs(alpha), INFINITE)
+    return np.asarray(alpha[keep] / beta[keep] * (a / b), dtype=complex)

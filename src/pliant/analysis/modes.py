@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from pliant.analysis.equilibrium import resting, settle
 from pliant.analysis.limits import state_limits, tell
+from pliant.analysis.linearise import Tangent, tangent
 from pliant.analysis.statics import Loads, is_symmetric, wrenches
-from pliant.analysis.tangent import Tangent, tangent
 from pliant.analysis.vibrations import complex_vibrations, rigid_motions, vibrations
 from pliant.errors import did_you_mean
 from pliant.model.notebook import html_page, made_by
@@ -102,7 +102,7 @@ class ModeSet:
         return figure
 
     def rows(self) -> list[tuple[int, float, float, float, float, str]]:
-        """Of each mode its number, Hz, rad/s, damping ratio, growth (1/s) and leading coordinate."""
+        """Number, Hz, rad/s, damping ratio, growth (1/s) and leading coordinate of each mode."""
         return [
             (k + 1, float(self.hertz[k]), float(self.frequencies[k]), float(self.damping_ratios[k]),
              float(self.growth[k]), self.leading(k))
@@ -170,7 +170,7 @@ def vibration_modes(
     loads: Loads | None = None,
     followers: Loads | None = None,
 ) -> ModeSet:
-    """The same; what is beyond the limits of the model is in its ``warnings`` only."""
+    """Natural modes without raised warnings: what is beyond the limits of the model is in its ``warnings`` only."""
     state = resting(arm, q, v, loads=loads, followers=followers)
     rates, still = arm.v(v), np.zeros(arm.size)
     acting = [*wrenches(loads), *wrenches(followers, follows=True)]

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from pliant.bodies.build import rod_of
 from pliant.bodies.rod import Rod
 from pliant.bodies.rod_build import bare_terms
-from pliant.model.beams import MOST_STATIONS
+from pliant.model.description.beams import MOST_STATIONS
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
     from pliant.mechanism import Member
-    from pliant.model.robot import Robot
+    from pliant.model.description.robot import Robot
 
 Floats = NDArray[np.float64]
 

@@ -19,8 +19,8 @@ from pliant.bodies.build import shape_sets
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
-    from pliant.model.links import Link
-    from pliant.model.robot import Robot
+    from pliant.model.description.links import Link
+    from pliant.model.description.robot import Robot
 
 Floats = NDArray[np.float64]
 

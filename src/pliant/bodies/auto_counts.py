@@ -33,15 +33,15 @@ from pliant.bodies.invariants import attachment, beam_rule, mass_matrix, stiffne
 from pliant.bodies.modal_body import Array, Attachment
 from pliant.bodies.profile import BeamProfile, beam_profile
 from pliant.bodies.reduction import reduced_set
-from pliant.model.beams import NEEDED, OF_ITSELF
-from pliant.model.closing import frame_in_base
-from pliant.model.discretisation import Elements, Reduction
+from pliant.model.description.beams import NEEDED, OF_ITSELF
+from pliant.model.description.closing import frame_in_base
+from pliant.model.description.discretisation import Elements, Reduction
 from pliant.model.once import once_per_element
 
 if TYPE_CHECKING:
-    from pliant.model.beams import Beam
-    from pliant.model.links import Link
-    from pliant.model.robot import Robot
+    from pliant.model.description.beams import Beam
+    from pliant.model.description.links import Link
+    from pliant.model.description.robot import Robot
 
 ERROR = 0.005
 """Part of a static deflection that may be missing, and part of bending that torsion or elongation must reach."""

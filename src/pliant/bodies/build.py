@@ -27,12 +27,12 @@ from pliant.model.once import once_per_element
 from pliant.spatial.definite import exceeds
 
 if TYPE_CHECKING:
-    from pliant.model.beams import Beam
-    from pliant.model.discretisation import Damping, Elements, Family
+    from pliant.model.description.beams import Beam
+    from pliant.model.description.discretisation import Damping, Elements, Family
+    from pliant.model.description.links import Link
+    from pliant.model.description.placement import Frame
+    from pliant.model.description.robot import Robot
     from pliant.model.element import Element
-    from pliant.model.links import Link
-    from pliant.model.placement import Frame
-    from pliant.model.robot import Robot
 
 __all__ = ["build_body", "carried", "damping_ratios", "frequencies", "shape_sets"]
 
@@ -274,7 +274,7 @@ def _mode_sets(
 
 
 def _raw_modes(name: str, family: Family, profile: BeamProfile, tip: tuple[float, float]) -> BeamModes:
-    from pliant.model.discretisation import user_shape
+    from pliant.model.description.discretisation import user_shape
 
     functions = [user_shape(expression) for expression in family.expressions or ()]
     kind, count = str(family.shape), int(family.count or 0)

@@ -16,16 +16,16 @@ from pliant.bodies.curved_axis import curved_inertia
 from pliant.bodies.modal_body import Array
 from pliant.bodies.profile import beam_profile
 from pliant.bodies.quadrature import TAPER_POINTS, gauss
-from pliant.model.curvature import undeformed_pose
+from pliant.model.description.curvature import undeformed_pose
 from pliant.model.once import once_per_element
 
 if TYPE_CHECKING:
-    from pliant.model.beams import Beam
-    from pliant.model.discretisation import Family
-    from pliant.model.inertia import RigidMass
-    from pliant.model.joints import Joint
-    from pliant.model.links import Link
-    from pliant.model.robot import Robot
+    from pliant.model.description.beams import Beam
+    from pliant.model.description.discretisation import Family
+    from pliant.model.description.inertia import RigidMass
+    from pliant.model.description.joints import Joint
+    from pliant.model.description.links import Link
+    from pliant.model.description.robot import Robot
 
 Pose = tuple[Array, Array]
 

@@ -13,11 +13,11 @@ from pliant.bodies.foreshortening import shortening_of
 from pliant.bodies.modal_body import Array
 from pliant.bodies.profile import beam_profile
 from pliant.bodies.rod_build import rod
-from pliant.model.curvature import undeformed_pose
+from pliant.model.description.curvature import undeformed_pose
 
 if TYPE_CHECKING:
-    from pliant.model.links import Link
-    from pliant.model.robot import Robot
+    from pliant.model.description.links import Link
+    from pliant.model.description.robot import Robot
 
 # what stretches a fibre at (y, z): u', -y u_y'' and -z u_z''
 STRAINS = {"axial": 0, "bend_y": 1, "bend_z": 2}

@@ -10,10 +10,10 @@ import numpy as np
 from pliant.bodies.modal_body import Array, hat
 from pliant.bodies.profile import beam_profile
 from pliant.bodies.quadrature import gauss
-from pliant.model.curvature import undeformed_pose
+from pliant.model.description.curvature import undeformed_pose
 
 if TYPE_CHECKING:
-    from pliant.model.beams import Beam
+    from pliant.model.description.beams import Beam
 
 Curve = Callable[[Array], Array]
 """Curvatures about x, y and z (places, 3) of the undeformed axis at places x, 1/m."""

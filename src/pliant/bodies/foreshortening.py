@@ -31,7 +31,7 @@ from pliant.spatial.nothing import filled
 from pliant.spatial.rounding import listed, rounded
 
 if TYPE_CHECKING:
-    from pliant.model.modal import ModalData
+    from pliant.model.description.modal import ModalData
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.bodies.modal_body import Array
-from pliant.model.section_shapes import Outlined, moments, principal_angle
-from pliant.model.sections import GeneralSection
+from pliant.model.sections.section_shapes import Outlined, moments, principal_angle
+from pliant.model.sections.sections import GeneralSection
 
 if TYPE_CHECKING:
-    from pliant.model.beams import Segment
-    from pliant.model.sections import Section
+    from pliant.model.description.beams import Segment
+    from pliant.model.sections.sections import Section
 
 ROUND = 20
 """Corners of what is round."""

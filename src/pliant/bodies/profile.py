@@ -16,7 +16,7 @@ from pliant.bodies.quadrature import TAPER_POINTS, gauss
 from pliant.model.once import once_per_element
 
 if TYPE_CHECKING:
-    from pliant.model.beams import Beam, Segment
+    from pliant.model.description.beams import Beam, Segment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,9 +22,9 @@ from pliant.bodies.profile import beam_profile
 from pliant.model.once import once_per_element
 
 if TYPE_CHECKING:
-    from pliant.model.beams import Beam
-    from pliant.model.links import Link
-    from pliant.model.robot import Robot
+    from pliant.model.description.beams import Beam
+    from pliant.model.description.links import Link
+    from pliant.model.description.robot import Robot
 
 ALLOWED = 0.03
 """Part of a static deflection that may be missing: a single mode of a bare beam misses 0.029 with a load at its tip."""

@@ -14,8 +14,8 @@ from pliant.bodies.profile import beam_profile
 from pliant.bodies.quadrature import TAPER_POINTS, gauss, merge_breaks
 
 if TYPE_CHECKING:
-    from pliant.model.links import Link
-    from pliant.model.robot import Robot
+    from pliant.model.description.links import Link
+    from pliant.model.description.robot import Robot
 
 
 @dataclass(frozen=True, slots=True)

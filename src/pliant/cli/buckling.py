@@ -51,7 +51,7 @@ def buckling(
     import pliant
     from pliant.analysis.buckling import critical_load
     from pliant.dynamics import Dynamics
-    from pliant.model.plausible import description_limits
+    from pliant.model.description.plausible import description_limits
 
     check_picture(plot)
     loaded = pliant.load(robot)

@@ -15,7 +15,7 @@ from pliant.pictures.words import counted
 
 if TYPE_CHECKING:
     from pliant.errors import ModelError, Problem
-    from pliant.model.robot import Robot
+    from pliant.model.description.robot import Robot
     from pliant.simulation.run import Run
     from pliant.simulation.study import Study
 
@@ -129,7 +129,7 @@ def _begin(study: Study, file: str) -> Run:
 
 def _robot(file: str, strict: bool) -> str:
     import pliant
-    from pliant.model.plausible import description_limits
+    from pliant.model.description.plausible import description_limits
 
     robot = pliant.load(file, strict=strict)
     elastic = 0
@@ -217,8 +217,8 @@ def _located(error: ModelError, file: str, link: str | None = None) -> ModelErro
 
 
 def _line(problem: Problem, file: str, link: str | None) -> int | None:
-    from pliant.model.yaml_data import line_at
-    from pliant.model.yaml_file import read_document
+    from pliant.model.readers.yaml_data import line_at
+    from pliant.model.readers.yaml_file import read_document
 
     if problem.line is not None or Path(file).suffix.lower() not in YAML_ENDINGS:
         return problem.line

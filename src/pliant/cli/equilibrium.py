@@ -41,7 +41,7 @@ def equilibrium(
     from pliant.analysis.equilibrium import state_of_rest
     from pliant.analysis.left_out import left_out, too_stiff
     from pliant.dynamics import Dynamics
-    from pliant.model.plausible import description_limits
+    from pliant.model.description.plausible import description_limits
 
     if csv is not None:
         check_folder(csv, (".csv",), beginning="coordinate,value")

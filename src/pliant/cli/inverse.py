@@ -7,12 +7,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pliant.cli.progress import ProgressBar
 from pliant.cli.simulate import INTERRUPTED
-from pliant.cli.terminal import FAILED, ForceOption, check_picture, emit, number, plain, refuse, table, tell, warn
+from pliant.cli.terminal import (
+    FAILED,
+    ForceOption,
+    ProgressBar,
+    check_picture,
+    emit,
+    number,
+    plain,
+    refuse,
+    table,
+    tell,
+    warn,
+)
 
 if TYPE_CHECKING:
-    from pliant.formulations.lumped_fe.successive import Approximation, PathSolution
+    from pliant.analysis.lumped.successive import Approximation, PathSolution
     from pliant.simulation.inverse_dynamics import Confirmation, InverseRun
 
 FEEDBACKS = ("band", "static", "full")
@@ -62,8 +73,8 @@ def inverse(
     check_picture(plot)
     from math import pi
 
+    from pliant.analysis.lumped.elastic_motion import InterruptedMotionError
     from pliant.files import file_name, refuse_foreign
-    from pliant.formulations.lumped_fe.elastic_motion import InterruptedMotionError
     from pliant.simulation.inverse_dynamics import inverse_dynamics, output_files
     from pliant.simulation.study import unrun_study
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from pliant.analysis.modes import ModeSet
     from pliant.dynamics import Dynamics
-    from pliant.model.robot import Robot
+    from pliant.model.description.robot import Robot
 
     Floats = NDArray[np.float64]
 
@@ -78,7 +78,7 @@ def modes(
     from pliant.analysis.modes import vibration_modes
     from pliant.dynamics import Dynamics
     from pliant.errors import ModelError
-    from pliant.model.plausible import description_limits
+    from pliant.model.description.plausible import description_limits
 
     check_picture(plot)
     if csv is not None:
@@ -197,8 +197,8 @@ def _convergence(arm: Dynamics, joints: dict[str, float], free: bool, shown: boo
 
 def _values(robot: Robot, given: list[str]) -> dict[str, float]:
     """Joint values with units, read like the pose of a robot file."""
-    from pliant.model.robot import Robot
-    from pliant.model.yaml_file import Document
+    from pliant.model.description.robot import Robot
+    from pliant.model.readers.yaml_file import Document
 
     pose = dict[str, str | float]()
     for part in (piece for text in given for piece in text.split(",")):

@@ -26,7 +26,7 @@ def schema(
 
         found = study_schema()
     else:
-        from pliant.model.schema import json_schema
+        from pliant.model.readers.robot_schema import json_schema
 
         found = json_schema()
     typer.echo(json.dumps(found, indent=2, ensure_ascii=False))

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.tree import Tree
 
-    from pliant.model.beams import Beam
-    from pliant.model.joints import Joint, Loop
-    from pliant.model.links import Link
-    from pliant.model.robot import Robot
-    from pliant.model.sections import Section
+    from pliant.model.description.beams import Beam
+    from pliant.model.description.joints import Joint, Loop
+    from pliant.model.description.links import Link
+    from pliant.model.description.robot import Robot
+    from pliant.model.sections.sections import Section
 
 SHOWN_FREQUENCIES = 4
 
@@ -59,8 +59,8 @@ def show(
 
 def _posed(robot: Robot, text: str) -> Robot:
     """The robot in another reference pose, read like the one in a file."""
-    from pliant.model.robot import Robot
-    from pliant.model.yaml_file import Document
+    from pliant.model.description.robot import Robot
+    from pliant.model.readers.yaml_file import Document
 
     pose = {}
     for part in text.split(","):

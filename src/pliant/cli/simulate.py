@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pliant.cli.progress import ProgressBar
 from pliant.cli.terminal import (
     FAILED,
+    ProgressBar,
     check_film,
     check_folder,
     check_picture,

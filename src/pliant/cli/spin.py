@@ -12,7 +12,7 @@ from pliant.cli.terminal import emit, number, refuse, table, warn
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pliant.model.robot import Robot
+    from pliant.model.description.robot import Robot
 
 STEPS = 24
 """Steps of the speed; a picture shows all of them, a table every fourth."""
@@ -26,7 +26,7 @@ def over_speed(
     """Print, and draw, frequencies from rest to the speed of ``given``, JOINT=SPEED."""
     import numpy as np
 
-    from pliant.analysis.turning import frequencies_over_speed, turning_limits
+    from pliant.analysis.lumped.frequencies import frequencies_over_speed, turning_limits
 
     joint, equals, speed = given.partition("=")
     if not equals:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pliant.cli.progress import ProgressBar
 from pliant.cli.simulate import INTERRUPTED
 from pliant.cli.terminal import (
     FAILED,
     PAGE_WIDTH,
+    ProgressBar,
     check_folder,
     check_picture,
     emit,

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.algorithm import Traced
-from pliant.engine.trace.numbers import constants_from, numbers_of
-from pliant.engine.trace.structure import structure_key
+from pliant.engine.trace.structure import constants_from, numbers_of, structure_key
 from pliant.spatial.scalars import Scalar, frozen, step
 from pliant.spatial.vectors import Vector
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pliant.algorithm import Carrier, Traced
 from pliant.engine.compile.statements import is_whole
 from pliant.engine.trace.program import Kernel, RolledProgram
-from pliant.engine.trace.rolled import rolled, whole
+from pliant.engine.trace.roller import rolled, whole
 from pliant.engine.trace.structure import Slot, split_tree, structure_key
 from pliant.export.programs import (
     BIAS,

@@ -12,7 +12,7 @@ from pliant.algorithm import Algorithm, Carrier, Pass, Step
 from pliant.bodies.modal_body import ModalBody
 from pliant.engine.call.evaluator import fitting_program
 from pliant.engine.trace.program import Address, RolledProgram
-from pliant.engine.trace.rolled import rolled, whole
+from pliant.engine.trace.roller import rolled, whole
 from pliant.engine.trace.structure import from_slots
 from pliant.engine.trace.tape import Tape, tangents
 from pliant.formulations.recursive.recursions import INVERSE

@@ -11,8 +11,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
 from pliant.dynamics import Dynamics
-from pliant.engine.trace.numbers import constants_from, numbers_of
-from pliant.engine.trace.structure import structure_key
+from pliant.engine.trace.structure import constants_from, numbers_of, structure_key
 from pliant.errors import ModelError, did_you_mean
 from pliant.laws import Action, Floats
 from pliant.loads.load import Load

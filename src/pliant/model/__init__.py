@@ -7,31 +7,31 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pliant.errors import ModelError, Problem, RepairWarning
-    from pliant.model.beams import Beam, LocalProperties, Properties, Segment
-    from pliant.model.discretisation import Damping, Elements, Family, Lumped, Modes, Rayleigh, Reduction
-    from pliant.model.inertia import Rigid, RigidPart
-    from pliant.model.joints import Friction, Joint, Limits, Loop, Mimic, Motor, Spring
-    from pliant.model.links import Link
-    from pliant.model.materials import MATERIALS, Material
-    from pliant.model.modal import ModalData, ModalFrame
-    from pliant.model.placement import Frame, Placement, Rotation
-    from pliant.model.robot import Robot
-    from pliant.model.section_shapes import AngleProfile, Box, ChannelProfile, CProfile, Polygon, ZProfile
-    from pliant.model.sections import Ellipse, GeneralSection, IBeam, Rectangle, Round, Tube
+    from pliant.model.description.beams import Beam, LocalProperties, Properties, Segment
+    from pliant.model.description.discretisation import Damping, Elements, Family, Lumped, Modes, Rayleigh, Reduction
+    from pliant.model.description.inertia import Rigid, RigidPart
+    from pliant.model.description.joints import Friction, Joint, Limits, Loop, Mimic, Motor, Spring
+    from pliant.model.description.links import Link
+    from pliant.model.description.materials import MATERIALS, Material
+    from pliant.model.description.modal import ModalData, ModalFrame
+    from pliant.model.description.placement import Frame, Placement, Rotation
+    from pliant.model.description.robot import Robot
+    from pliant.model.sections.section_shapes import AngleProfile, Box, ChannelProfile, CProfile, Polygon, ZProfile
+    from pliant.model.sections.sections import Ellipse, GeneralSection, IBeam, Rectangle, Round, Tube
 
 # where each name lives; loaded on first use, because pydantic takes its time
 _HOMES = {
-    "beams": ("Beam", "LocalProperties", "Properties", "Segment"),
-    "discretisation": ("Damping", "Elements", "Family", "Lumped", "Modes", "Rayleigh", "Reduction"),
-    "inertia": ("Rigid", "RigidPart"),
-    "joints": ("Friction", "Joint", "Limits", "Loop", "Mimic", "Motor", "Spring"),
-    "links": ("Link",),
-    "materials": ("MATERIALS", "Material"),
-    "modal": ("ModalData", "ModalFrame"),
-    "placement": ("Frame", "Placement", "Rotation"),
-    "robot": ("Robot",),
-    "section_shapes": ("AngleProfile", "Box", "CProfile", "ChannelProfile", "Polygon", "ZProfile"),
-    "sections": ("Ellipse", "GeneralSection", "IBeam", "Rectangle", "Round", "Tube"),
+    "description.beams": ("Beam", "LocalProperties", "Properties", "Segment"),
+    "description.discretisation": ("Damping", "Elements", "Family", "Lumped", "Modes", "Rayleigh", "Reduction"),
+    "description.inertia": ("Rigid", "RigidPart"),
+    "description.joints": ("Friction", "Joint", "Limits", "Loop", "Mimic", "Motor", "Spring"),
+    "description.links": ("Link",),
+    "description.materials": ("MATERIALS", "Material"),
+    "description.modal": ("ModalData", "ModalFrame"),
+    "description.placement": ("Frame", "Placement", "Rotation"),
+    "description.robot": ("Robot",),
+    "sections.section_shapes": ("AngleProfile", "Box", "CProfile", "ChannelProfile", "Polygon", "ZProfile"),
+    "sections.sections": ("Ellipse", "GeneralSection", "IBeam", "Rectangle", "Round", "Tube"),
 }
 _ERRORS = ("ModelError", "Problem", "RepairWarning")
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}

@@ -14,7 +14,7 @@ from pliant.errors import ModelError, did_you_mean, show
 from pliant.model.element import Element, FrozenDict
 
 if TYPE_CHECKING:
-    from pliant.model.robot import Robot
+    from pliant.model.description.robot import Robot
 
 Steps = tuple[str, ...]
 
@@ -165,7 +165,7 @@ def replaced(node: Any, steps: Steps, value: Any, path: str) -> Any:
 
 
 def _copied(node: Any, steps: Steps, value: Any, path: str) -> Any:
-    """The same with copies that nothing checks."""
+    """Copies of the parts along a path, with a new value at its end; nothing checks them."""
     if not steps:
         return value
     inner, taken = inside(node, steps, path)

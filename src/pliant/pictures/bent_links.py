@@ -11,7 +11,7 @@ from pliant.bodies.modal_body import Array
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics, Pose
-    from pliant.model.links import Link
+    from pliant.model.description.links import Link
 
 
 class BentLinks:

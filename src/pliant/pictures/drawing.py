@@ -10,7 +10,7 @@ import numpy as np
 
 from pliant.bodies.modal_body import Array
 from pliant.joints import KINDS
-from pliant.model.curvature import undeformed_pose
+from pliant.model.description.curvature import undeformed_pose
 from pliant.pictures.canvas import (
     AXIS_COLOURS,
     FLEXIBLE,
@@ -35,8 +35,8 @@ from pliant.pictures.words import counted
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from pliant.model.links import Link
-    from pliant.model.robot import Robot
+    from pliant.model.description.links import Link
+    from pliant.model.description.robot import Robot
 
 LOOP = "#be185d"
 LOOKS = "#94a3b8"

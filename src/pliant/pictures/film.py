@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from pliant.analysis.unbent import unbent
 from pliant.joints import KINDS
-from pliant.model.outline import BASE
+from pliant.model.description.outline import BASE
 from pliant.pictures.bent_links import BentLinks
 from pliant.pictures.canvas import Viewpoint, best_view
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
-    from pliant.model.links import Link
+    from pliant.model.description.links import Link
 
 Floats = NDArray[np.float64]
 

@@ -18,8 +18,8 @@ from pliant.bodies.modal_body import Array
 from pliant.model.once import once_per_element
 
 if TYPE_CHECKING:
-    from pliant.model.links import Link
-    from pliant.model.robot import Robot
+    from pliant.model.description.links import Link
+    from pliant.model.description.robot import Robot
 
 STATIONS = 161
 # axis of the link about which the tip turns in each family

@@ -11,8 +11,8 @@ from pliant.bodies.carried import frame_pose, joint_pose
 from pliant.bodies.modal_body import Array
 
 if TYPE_CHECKING:
-    from pliant.model.links import Link
-    from pliant.model.robot import Robot
+    from pliant.model.description.links import Link
+    from pliant.model.description.robot import Robot
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from pliant.bodies.carried import frame_pose
 from pliant.bodies.modal_body import Array
 from pliant.bodies.outlines import finer, segment_rings
 from pliant.joints import KINDS
-from pliant.model.curvature import undeformed_pose
-from pliant.model.materials import Material
-from pliant.model.outline import BASE as GROUND
+from pliant.model.description.curvature import undeformed_pose
+from pliant.model.description.materials import Material
+from pliant.model.description.outline import BASE as GROUND
 from pliant.pictures.meshes import MOST_TRIANGLES, coarser, link_triangles
 from pliant.pictures.skeleton import STATIONS, Places
 from pliant.pictures.solids import Ints, Kind, Solid, ball, bar, block, shape, swept, weight
@@ -21,7 +21,7 @@ from pliant.pictures.solids import Ints, Kind, Solid, ball, bar, block, shape, s
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
     from pliant.mechanism import Member
-    from pliant.model.links import Link
+    from pliant.model.description.links import Link
 
 SYMBOL = 0.014
 """Radius of what has no size of its own, as a part of the size of the robot."""

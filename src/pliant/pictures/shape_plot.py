@@ -15,8 +15,8 @@ from pliant.pictures.words import FAMILY_WORDS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pliant.model.links import Link
-    from pliant.model.robot import Robot
+    from pliant.model.description.links import Link
+    from pliant.model.description.robot import Robot
 
 # more shapes than this in a panel cannot be told apart
 SHOWN = 20

@@ -21,7 +21,7 @@ from pliant.pictures.solids import Ints
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
-    from pliant.model.links import Link
+    from pliant.model.description.links import Link
 
 STATIONS = 21
 """Sections along a flexible beam."""

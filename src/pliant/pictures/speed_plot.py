@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pliant.pictures.canvas import head, save
 
 if TYPE_CHECKING:
-    from pliant.analysis.turning import SpeedFrequencies
+    from pliant.analysis.lumped.frequencies import SpeedFrequencies
 
 Floats = NDArray[np.float64]
 

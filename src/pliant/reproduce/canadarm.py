@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.dynamics import Dynamics
-from pliant.model.library import load
-from pliant.model.robot import Robot
+from pliant.model.description.robot import Robot
+from pliant.model.readers.library import load
 from pliant.pictures.canvas import save
 from pliant.results.plots import lines
 from pliant.results.result import Result
@@ -122,7 +122,7 @@ def _figure_5(run: Result, path: Path) -> None:
 
 
 def compare(study: Study, name: str) -> Comparison:
-    """The same study and integrator with both solutions."""
+    """Run one study with one integrator and both solutions of the equations of motion."""
     integrator = study.integrator.with_changes(**SETTINGS[name])
     own = study.with_changes(integrator=integrator)
     recursive = run_study(own, Dynamics(own.robot))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pliant.analysis.modes import modes
 from pliant.drives.pid import PID
 from pliant.dynamics import Dynamics
-from pliant.model.library import load
+from pliant.model.readers.library import load
 from pliant.pictures.canvas import save
 from pliant.results.plots import lines
 from pliant.results.result import Result

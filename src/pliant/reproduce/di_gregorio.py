@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.analysis.turning import SpeedFrequencies, frequencies_over_speed
+from pliant.analysis.lumped.elastic_motion import ElasticState, elastic_motion, frame_displacement
+from pliant.analysis.lumped.frequencies import SpeedFrequencies, frequencies_over_speed, natural_frequencies
+from pliant.analysis.lumped.lumped_model import LumpedModel
+from pliant.analysis.lumped.node_equations import Variant
+from pliant.analysis.lumped.nominal_motion import JointMotion
 from pliant.drives.given import GivenTorque
-from pliant.formulations.lumped_fe.elastic_motion import elastic_motion
-from pliant.formulations.lumped_fe.frequencies import natural_frequencies
-from pliant.formulations.lumped_fe.model import LumpedModel
-from pliant.formulations.lumped_fe.node_matrices import Variant
-from pliant.formulations.lumped_fe.recovery import ElasticState, frame_displacement
-from pliant.formulations.lumped_fe.skeleton import JointMotion
-from pliant.model.robot import Robot
+from pliant.model.description.robot import Robot
 from pliant.pictures.speed_plot import draw_speed
 from pliant.simulation.approximate_forward import ApproximateForward, approximate_forward
 from pliant.simulation.inverse_dynamics import InverseRun, inverse_dynamics

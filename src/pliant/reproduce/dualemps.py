@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pliant.dynamics import Dynamics
 from pliant.files import write_file
 from pliant.model import Reduction, Robot
-from pliant.model.library import load
+from pliant.model.readers.library import load
 from pliant.pictures.canvas import save
 from pliant.results.plots import lines
 from pliant.results.result import Result

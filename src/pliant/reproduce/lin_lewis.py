@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.analysis.linearise import linearise
+from pliant.analysis.linearise import linearise, zeros
 from pliant.analysis.modes import modes
-from pliant.analysis.zeros import zeros
 from pliant.dynamics import Dynamics
 from pliant.formulations.lagrange.equations import Equations, equations
 from pliant.model import Family, Joint, Link, Rigid, Robot
-from pliant.model.library import load
+from pliant.model.readers.library import load
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -132,12 +131,12 @@ class OneLink:
 
     @property
     def eigenvalues(self) -> Floats:
-        """Of [M^-1]_FF U_FF, the rigid coordinate kept: what the paper prints."""
+        """Eigenvalues of [M^-1]_FF U_FF, the rigid coordinate kept: what the paper prints."""
         return _sorted_eigenvalues(np.linalg.inv(self.M)[1:, 1:] @ self.U[1:, 1:])
 
     @property
     def literal(self) -> Floats:
-        """Of M_FF^-1 U_FF, as the text of the paper describes it."""
+        """Eigenvalues of M_FF^-1 U_FF, as the text of the paper describes it."""
         return _sorted_eigenvalues(np.linalg.solve(self.M[1:, 1:], self.U[1:, 1:]))
 
 

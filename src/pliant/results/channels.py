@@ -16,7 +16,7 @@ from pliant.results.samples import Floats, RunInfo
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
-    from pliant.model.robot import Robot
+    from pliant.model.description.robot import Robot
     from pliant.results.result import Result
 
 FRAME_PARTS = {

@@ -11,7 +11,7 @@ from pliant.pictures.canvas import head, save
 from pliant.results.plots import lines
 
 if TYPE_CHECKING:
-    from pliant.formulations.lumped_fe.successive import PathSolution
+    from pliant.analysis.lumped.successive import PathSolution
 
 
 def plot_inverse(solution: PathSolution, name: str, path: Path, simulated: tuple[Any, Any] | None = None) -> None:

@@ -16,7 +16,7 @@ from pliant.results.samples import Floats, Samples, Strain
 
 if TYPE_CHECKING:
     from pliant.dynamics import Pose
-    from pliant.model.robot import Robot
+    from pliant.model.description.robot import Robot
 
 
 class Quantities:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
     from pliant.analysis.along import AlongBeam
-    from pliant.model.robot import Robot
+    from pliant.model.description.robot import Robot
     from pliant.pictures.canvas import View
     from pliant.viewer.server import Viewer
 

@@ -14,16 +14,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.analysis.lumped.displacements import NO_LOADS, AppliedLoads
+from pliant.analysis.lumped.elastic_motion import (
+    ElasticMotion,
+    ElasticState,
+    elastic_motion,
+    frame_displacement,
+    solve_static,
+)
+from pliant.analysis.lumped.lumped_model import LumpedModel
+from pliant.analysis.lumped.nominal_motion import JointMotion
+from pliant.analysis.lumped.successive import frame_positions, lowest_frequency, reactions_along, step_times
 from pliant.dynamics import Dynamics
 from pliant.errors import ModelError
-from pliant.formulations.lumped_fe.applied import NO_LOADS, AppliedLoads
-from pliant.formulations.lumped_fe.elastic_motion import ElasticMotion, elastic_motion, solve_static
-from pliant.formulations.lumped_fe.model import LumpedModel
-from pliant.formulations.lumped_fe.recovery import ElasticState, frame_displacement
-from pliant.formulations.lumped_fe.rigid_path import frame_positions
-from pliant.formulations.lumped_fe.skeleton import JointMotion
-from pliant.formulations.lumped_fe.successive import lowest_frequency, reactions_along, step_times
-from pliant.model.rigid_twin import rigid_twin
+from pliant.model.description.rigid_twin import rigid_twin
 from pliant.results.result import Result
 from pliant.simulation.node_loads import node_loads
 from pliant.simulation.outputs import Outputs

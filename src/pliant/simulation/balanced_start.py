@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.analysis.equilibrium import settle
+from pliant.analysis.lumped.frequencies import SLOW
 from pliant.analysis.statics import NoEquilibriumError, wrench_force, wrench_stiffness, wrenches
 from pliant.errors import ModelError
-from pliant.formulations.lumped_fe.frequencies import SLOW
 from pliant.simulation.start import Start
 
 if TYPE_CHECKING:
+    from pliant.analysis.lumped.successive import PathSolution
     from pliant.analysis.statics import FrameLoad
     from pliant.dynamics import Dynamics
-    from pliant.formulations.lumped_fe.successive import PathSolution
     from pliant.simulation.study import Study
 
 Floats = NDArray[np.float64]

@@ -25,9 +25,8 @@ from typing import IO, Any, BinaryIO
 import numpy as np
 
 from pliant.errors import ModelError, Problem
-from pliant.files import no_file
-from pliant.model.lock import OWNER, locked, owner_line
-from pliant.model.lock import holder as lock_holder
+from pliant.files import OWNER, locked, no_file, owner_line
+from pliant.files import holder as lock_holder
 from pliant.results.samples import Samples
 from pliant.simulation.events import Happening
 

@@ -27,7 +27,7 @@ from pliant.drives.saturated import effort_limits
 from pliant.dynamics import Dynamics
 from pliant.formulations.robot_damping import ratios_at
 from pliant.loads.stops import position_limits
-from pliant.model.plausible import description_limits
+from pliant.model.description.plausible import description_limits
 from pliant.results.result import Result
 from pliant.results.samples import Floats, Samples
 from pliant.simulation.integrators.lockstep import Steps

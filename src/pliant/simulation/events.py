@@ -14,8 +14,8 @@ from pydantic import Field, model_validator
 from pliant.dynamics import Dynamics
 from pliant.errors import ModelError, did_you_mean, show
 from pliant.loads.stops import position_limits
+from pliant.model.description.robot import Robot
 from pliant.model.element import Element, Title, rule
-from pliant.model.robot import Robot
 from pliant.model.units import Number
 from pliant.simulation.integrators.integrator import Piece
 from pliant.simulation.state_equations import StateEquations

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pliant.errors import ModelError
-from pliant.model.library import robots
-from pliant.model.robot import Robot
-from pliant.model.yaml_file import read_document
+from pliant.model.description.robot import Robot
+from pliant.model.readers.library import robots
+from pliant.model.readers.yaml_file import read_document
 from pliant.simulation.study import Study, bundled_studies
 
 YAML_ENDINGS = (".yaml", ".yml")

@@ -12,27 +12,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.drives.prescribed import PrescribedMotion
-from pliant.dynamics import Dynamics
-from pliant.errors import ModelError
-from pliant.files import write_generated, written
-from pliant.formulations.lumped_fe.frequencies import SLOW
-from pliant.formulations.lumped_fe.model import LumpedModel
-from pliant.formulations.lumped_fe.node_matrices import Variant
-from pliant.formulations.lumped_fe.requests import require_count, require_number
-from pliant.formulations.lumped_fe.rigid_path import frame_positions
-from pliant.formulations.lumped_fe.skeleton import JointMotion
-from pliant.formulations.lumped_fe.successive import (
+from pliant.analysis.lumped.frequencies import SLOW
+from pliant.analysis.lumped.lumped_model import LumpedModel
+from pliant.analysis.lumped.node_equations import Variant
+from pliant.analysis.lumped.nominal_motion import JointMotion
+from pliant.analysis.lumped.successive import (
     ITERATIONS,
     TOLERANCE,
     Approximation,
     Feedback,
     PathSolution,
+    frame_positions,
     led_by,
     lowest_frequency,
     step_times,
     successive_approximation,
 )
+from pliant.drives.prescribed import PrescribedMotion
+from pliant.dynamics import Dynamics
+from pliant.errors import ModelError, require_count, require_number
+from pliant.files import write_generated, written
 from pliant.mechanism import BASE
 from pliant.results.result import Result
 from pliant.simulation.balanced_start import balanced_start

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.analysis.lumped.displacements import AppliedLoads, Loading
 from pliant.errors import ModelError
-from pliant.formulations.lumped_fe.applied import AppliedLoads, Loading
 from pliant.loads.disturbance import FrameWrench, JointEffort
 
 if TYPE_CHECKING:
+    from pliant.analysis.lumped.lumped_model import LumpedModel
     from pliant.dynamics import Dynamics
-    from pliant.formulations.lumped_fe.model import LumpedModel
     from pliant.simulation.study import Study
 
 Floats = NDArray[np.float64]

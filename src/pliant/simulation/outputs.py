@@ -9,9 +9,9 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from pydantic_core import InitErrorDetails
 
 from pliant.errors import did_you_mean
+from pliant.model.description.pieces import pieces_of, place_along
+from pliant.model.description.robot import Robot
 from pliant.model.element import Element, Title, at, of_value
-from pliant.model.pieces import pieces_of, place_along
-from pliant.model.robot import Robot
 from pliant.model.units import Length
 from pliant.results.samples import Strain
 from pliant.trajectories.joint_moves import Duration

@@ -24,7 +24,7 @@ from pliant.formulations.loops.errors import LoopError
 from pliant.loads.disturbance import Disturbance
 from pliant.loads.load import LoadElement
 from pliant.loads.stops import Stops
-from pliant.model.robot import Robot
+from pliant.model.description.robot import Robot
 from pliant.results.result import Result
 from pliant.results.samples import Extreme, RunInfo, Samples, Strain
 from pliant.simulation.accuracy import AccuracyWatch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pliant.model.schema import DIALECT, json_schema, without_titles
+from pliant.model.readers.robot_schema import DIALECT, json_schema, without_titles
 from pliant.simulation.outputs import NAMES_SCHEMA
 from pliant.simulation.study import Study
 

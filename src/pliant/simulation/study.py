@@ -29,18 +29,18 @@ from pliant.drives.drive import Drive
 from pliant.drives.given import GivenTorque
 from pliant.drives.kinds import AnyDrive
 from pliant.errors import ModelError, Problem, did_you_mean, show
-from pliant.formulations.methods import FOR_STUDY
-from pliant.formulations.methods import METHODS as DYNAMICS
+from pliant.formulations.method import FOR_STUDY, NO_METHODS
+from pliant.formulations.method import METHODS as DYNAMICS
 from pliant.loads.disturbance import Disturbance
 from pliant.loads.kinds import AnyLoad
 from pliant.loads.stops import Stops
 from pliant.mechanism import assemble
+from pliant.model.description.robot import Robot
 from pliant.model.element import Element, Frozen, FrozenDict, Text, Title, at, of_value, path_text, refuse
-from pliant.model.library import load
-from pliant.model.robot import Robot
+from pliant.model.readers.library import load
+from pliant.model.readers.yaml_data import Content, line_at
+from pliant.model.readers.yaml_file import Document, read_document
 from pliant.model.units import NON_NEGATIVE, POSITIVE, Quantity
-from pliant.model.yaml_data import Content, line_at
-from pliant.model.yaml_file import Document, read_document
 from pliant.simulation.events import Event, read_quantity
 from pliant.simulation.integrators.integrator import SMALLEST_STEP
 from pliant.simulation.outputs import Outputs, as_channels, strain_problems
@@ -184,7 +184,9 @@ class Study(Element):
         """What does not fit the robot or the time."""
         robot = self.robot
         known = (*DYNAMICS, *FOR_STUDY)
-        if self.dynamics not in known:
+        if self.dynamics in NO_METHODS:
+            yield of_value("dynamics", message=f": {NO_METHODS[self.dynamics]}")
+        elif self.dynamics not in known:
             hint = did_you_mean(self.dynamics, known) or f"; known methods: {', '.join(DYNAMICS)}"
             yield of_value("dynamics", message=f"is {show(self.dynamics)}, which is not known{hint}")
         inputs = [str(link.joint.name) for link in robot.links if link.joint.actuated]
@@ -439,7 +441,7 @@ def _robot(given: Any, folder: str, document: Document) -> Any:
                 for p in error.problems
             ) from None
     if isinstance(given, dict):
-        from pliant.model.importers import imported
+        from pliant.model.readers.importers import imported
 
         inner = Document(document.file, given)
         return inner.build(Robot, lambda data: imported(data, folder))

@@ -13,8 +13,7 @@ from pliant.algorithm import Algorithm, Carrier, Traced
 from pliant.dynamics import Dynamics
 from pliant.engine.call.evaluator import Program
 from pliant.engine.call.flock_evaluator import FlockEvaluator
-from pliant.engine.trace.numbers import constants_of
-from pliant.engine.trace.structure import dissipative_slots, structure_key
+from pliant.engine.trace.structure import constants_of, dissipative_slots, structure_key
 from pliant.formulations.loops.loops import Loops
 from pliant.formulations.method import What
 from pliant.tree.function import Function, Variant

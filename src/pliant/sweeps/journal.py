@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import ModelError, Problem
-from pliant.files import HALF_WRITTEN, open_own, write_bytes
-from pliant.model.lock import OWNED, locked, owner_line
+from pliant.files import HALF_WRITTEN, OWNED, locked, open_own, owner_line, write_bytes
 from pliant.sweeps.work import CaseRow
 
 ENDING = ".partial"

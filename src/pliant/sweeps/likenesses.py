@@ -10,8 +10,8 @@ from weakref import ReferenceType, ref
 from pliant.dynamics import Dynamics
 from pliant.engine.trace.known_patterns import KnownPattern, ZerosKey, one_structure
 from pliant.errors import ModelError
-from pliant.model.rigid_twin import rigid_twin
-from pliant.model.robot import Robot
+from pliant.model.description.rigid_twin import rigid_twin
+from pliant.model.description.robot import Robot
 from pliant.sweeps.flock import likeness, likeness_of_frames
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import Any
 
 from pliant.dynamics import Dynamics
 from pliant.errors import ModelError
-from pliant.model.library import load
+from pliant.model.description.robot import Robot
 from pliant.model.paths import inside, is_index, replaced, steps_of
-from pliant.model.robot import Robot
+from pliant.model.readers.library import load
 from pliant.simulation.file_kind import file_kind
 from pliant.simulation.study import Study, bundled_studies, load_study
 from pliant.trajectories.per_joint import JointMap

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pliant.dynamics import Dynamics
 from pliant.errors import ModelError
-from pliant.model.robot import Robot
+from pliant.model.description.robot import Robot
 from pliant.simulation.checkpoint import SPARE, Space
 from pliant.simulation.recorder import sample_times
 from pliant.simulation.study import Study

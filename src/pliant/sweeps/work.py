@@ -17,7 +17,7 @@ from pliant.analysis.modes import vibration_modes
 from pliant.dynamics import Dynamics
 from pliant.engine.call.uncollected import uncollected
 from pliant.errors import ModelError, did_you_mean
-from pliant.model.robot import Robot
+from pliant.model.description.robot import Robot
 from pliant.results.result import Result
 from pliant.results.samples import Floats, RunInfo, Samples, Strain
 from pliant.simulation.integrators.compiled import CompiledDOP853

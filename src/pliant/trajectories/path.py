@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from pliant.dynamics import Dynamics
 from pliant.errors import ModelError, Problem
+from pliant.model.description.rigid_twin import rigid_twin
 from pliant.model.element import Element
-from pliant.model.rigid_twin import rigid_twin
 
 Floats = NDArray[np.float64]
 

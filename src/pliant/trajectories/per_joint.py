@@ -12,10 +12,10 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
 from pliant.errors import ModelError, did_you_mean, show
+from pliant.model.description.outline import BASE
+from pliant.model.description.plausible import turn_words
+from pliant.model.description.robot import Robot
 from pliant.model.element import Element, FrozenDict, at, of_value, path_text, refuse
-from pliant.model.outline import BASE
-from pliant.model.plausible import turn_words
-from pliant.model.robot import Robot
 from pliant.model.units import NON_NEGATIVE, POSITIVE, Quantity
 from pliant.trajectories.signals import EffortSignal, SignalForm
 

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.engine.call.evaluator import aligned
-from pliant.engine.call.matrix_steps import Vectors, VectorStep
-from pliant.engine.call.steps import StepLibrary
+from pliant.engine.call.steps import StepLibrary, Vectors, VectorStep
 from pliant.engine.compile import jit
 from pliant.engine.compile.lanes import padded
 

@@ -51,7 +51,7 @@ def _rotating() -> Iterator[Claim]:
 
 
 def _tapered() -> Iterator[Claim]:
-    """The same beam, half as high at its tip, of constant width: EI = rhoA = L = 1 at its root."""
+    """A beam half as high at its tip as at its root, of constant width: EI = rhoA = L = 1 at its root."""
     published = {0.0: 3.8238, 3.0: 5.0927, 12.0: 13.4711}
     width = height = 0.01
     root, tip = ({"rectangle": {"width": width, "height": high}} for high in (height, height / 2))

@@ -8,7 +8,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from pliant.model.robot import Robot
+    from pliant.model.description.robot import Robot
 
 Verdict = Literal["agrees", "differs", "known error"]
 

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from pliant.dynamics import Dynamics
-from pliant.model.library import robots
+from pliant.model.readers.library import robots
 from pliant.verification.claims import Claim
 from pliant.verification.robots import Floats, state
 

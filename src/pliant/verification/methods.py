@@ -7,13 +7,12 @@ from typing import Any, get_args
 
 import numpy as np
 
+from pliant.analysis.lumped.frequencies import natural_frequencies
+from pliant.analysis.lumped.lumped_model import LumpedModel
 from pliant.dynamics import Dynamics
 from pliant.formulations.loops.loops import DenseForm
-from pliant.formulations.lumped_fe.frequencies import natural_frequencies
-from pliant.formulations.lumped_fe.model import LumpedModel
-from pliant.formulations.method import MethodError
-from pliant.formulations.methods import METHODS
-from pliant.model.library import robots
+from pliant.formulations.method import METHODS, MethodError
+from pliant.model.readers.library import robots
 from pliant.verification.claims import Claim
 from pliant.verification.robots import Floats, beam_robot, state
 
@@ -23,7 +22,7 @@ AMPLITUDES = (1e-3, 5e-4)
 """Of the elastic states, at which the order of an approximate method is seen."""
 ORDER = 0.2
 """How far an order that is seen may be from the one of the method."""
-OTHERS = tuple(name for name in METHODS if name not in ("recursive", "lumped_fe"))
+OTHERS = tuple(name for name in METHODS if name != "recursive")
 QUANTITIES = ("forces", "accelerations")
 
 

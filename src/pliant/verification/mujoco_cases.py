@@ -59,7 +59,7 @@ class _Chain:
         return np.asarray(self.data.qfrc_bias - self.data.qfrc_passive)
 
     def frequencies(self, speed: float, axis: int) -> list[float]:
-        """Of the beam on a hub that is held at a speed."""
+        """Frequencies of the beam on a hub that is held at a speed."""
         own, n = self.own(axis), self.model.nv
         K = np.stack([(self.at(x, speed) - self.at(-x, speed)) / (2 * STEP) for x in STEP * np.eye(n)[own]], axis=1)
         self.at(np.zeros(n))

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pliant.analysis.linearise import linearise
+from pliant.analysis.linearise import linearise, zeros
 from pliant.analysis.modes import vibration_modes
-from pliant.analysis.zeros import zeros
 from pliant.dynamics import Dynamics
-from pliant.model.library import load
-from pliant.model.robot import Robot
+from pliant.model.description.robot import Robot
+from pliant.model.readers.library import load
 from pliant.reproduce import dualemps, lin_lewis
 from pliant.simulation.run import run_study
 from pliant.simulation.study import load_study
@@ -301,8 +300,8 @@ def _cibicik() -> Iterator[Claim]:
 
 
 def _di_gregorio() -> Iterator[Claim]:
-    from pliant.formulations.lumped_fe.frequencies import natural_frequencies
-    from pliant.formulations.lumped_fe.model import LumpedModel
+    from pliant.analysis.lumped.frequencies import natural_frequencies
+    from pliant.analysis.lumped.lumped_model import LumpedModel
     from pliant.reproduce.di_gregorio import open_chain
 
     fine = LumpedModel(open_chain(32))

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.dynamics import Dynamics
-from pliant.model.beams import Beam, Properties
-from pliant.model.inertia import RigidPart
-from pliant.model.joints import Joint
-from pliant.model.links import Link
-from pliant.model.robot import Robot
+from pliant.model.description.beams import Beam, Properties
+from pliant.model.description.inertia import RigidPart
+from pliant.model.description.joints import Joint
+from pliant.model.description.links import Link
+from pliant.model.description.robot import Robot
 
 Floats = NDArray[np.float64]
 

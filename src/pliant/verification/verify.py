@@ -47,12 +47,12 @@ class Verification:
 
     @property
     def all_claims(self) -> list[Claim]:
-        """Of all parts."""
+        """Claims of all parts."""
         return [claim for part in self.claims.values() for claim in part]
 
     @property
     def differing(self) -> list[Claim]:
-        """Those that are not as they should be."""
+        """Claims that are not as they should be."""
         return [claim for claim in self.all_claims if claim.verdict == "differs"]
 
     @property

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from pliant.engine.call.border import CONTEXT, GIVEN, RESULT, border_ir, flags_of, interpreter, items_of
 from pliant.engine.call.evaluator import FIRST_INPUT, Evaluator, aligned, aligned_parts, stored
-from pliant.engine.call.matrix_steps import MATRICES
-from pliant.engine.call.steps import SMALL, StepLibrary
+from pliant.engine.call.steps import MATRICES, SMALL, StepLibrary
 from pliant.engine.compile import jit
 from pliant.engine.compile.lanes import padded
 from pliant.engine.compile.module import ATTRIBUTES
@@ -120,7 +119,7 @@ class QuickCall:
     def entries(
         self, rows: int, row: Places, column: Places, value: NDArray[Any], x: Operand, start: Operand | None = None
     ) -> Floats:
-        """The same with a matrix by its entries."""
+        """Product with a sparse matrix that is given by its entries."""
         y = aligned(rows)
         tables = {"row": row.astype(np.int64).ravel(), "column": column.astype(np.int64).ravel()}
         values = np.broadcast_to(np.asarray(value, dtype=float), row.shape).ravel().copy()

@@ -22,14 +22,12 @@ from pliant.algorithm import Algorithm, Carrier
 from pliant.engine.call.uncollected import end_all, uncollected
 from pliant.engine.compile import cache as disk
 from pliant.engine.compile import jit
-from pliant.engine.compile.kernels import rows
+from pliant.engine.compile.cache import source_digest
 from pliant.engine.compile.lanes import lane_numbers, padded
-from pliant.engine.compile.module import module_ir
-from pliant.engine.compile.sources import source_digest
-from pliant.engine.trace.numbers import constants_of
+from pliant.engine.compile.module import module_ir, rows
 from pliant.engine.trace.program import RolledProgram
-from pliant.engine.trace.rolled import counted, rolled, whole
-from pliant.engine.trace.structure import split_tree, structure_key
+from pliant.engine.trace.roller import counted, rolled, whole
+from pliant.engine.trace.structure import constants_of, split_tree, structure_key
 from pliant.engine.trace.tape import Operations
 
 Floats = NDArray[np.float64]
@@ -159,7 +157,7 @@ class Program:
 
     @cached_property
     def operations(self) -> Operations:
-        """Of one evaluation, counted on the tape of the whole robot."""
+        """Operations of one evaluation, counted on the tape of the whole robot."""
         return counted(self.algorithm, self.tree, self.seeds)
 
     def load(self, mode: str) -> tuple[BufferLayout, jit.LoadedCode]:

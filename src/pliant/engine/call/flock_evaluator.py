@@ -14,9 +14,8 @@ from pliant.engine.call.evaluator import BufferLayout, Program, Workspace, align
 from pliant.engine.compile import jit
 from pliant.engine.compile.elementary import prelude
 from pliant.engine.compile.flow import Flow
-from pliant.engine.compile.kernels import POINTER, Arrays
 from pliant.engine.compile.lanes import lane_numbers, lanes_to_rows, rows_to_lanes, transposition_declarations
-from pliant.engine.compile.module import ATTRIBUTES, entry_ir, program_ir
+from pliant.engine.compile.module import ATTRIBUTES, POINTER, Arrays, entry_ir, program_ir
 from pliant.engine.trace.program import RolledProgram
 
 Floats = NDArray[np.float64]

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from pliant.algorithm import Algorithm, Carrier
-from pliant.engine.trace.numbers import constants_of
 from pliant.engine.trace.program import Address, RolledProgram
-from pliant.engine.trace.rolled import whole
-from pliant.engine.trace.structure import structure_key
+from pliant.engine.trace.roller import whole
+from pliant.engine.trace.structure import constants_of, structure_key
 from pliant.engine.trace.tape import BINARY, STUMPFF, Node, live
 from pliant.spatial import scalars
 

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from pliant.engine.call.evaluator import stored
 from pliant.engine.compile.elementary import prelude
 from pliant.engine.compile.flow import Flow
-from pliant.engine.compile.kernels import rows
-from pliant.engine.compile.module import ATTRIBUTES, entry_ir, program_ir
+from pliant.engine.compile.module import ATTRIBUTES, entry_ir, program_ir, rows
 from pliant.engine.trace.program import Address, RolledProgram
-from pliant.engine.trace.rolled import one_kernel
+from pliant.engine.trace.roller import one_kernel
 from pliant.engine.trace.tape import Tape
 from pliant.spatial.vectors import Vector
 

@@ -197,7 +197,7 @@ class Emitter:
         return self._added([w.let(f"extractelement {t} {total}, i32 {k}") for k in range(step)], "double"), False
 
     def _factors(self, pointer: str, held: int, by_lane: bool) -> str:
-        """Of the products in a register."""
+        """Factors of the products in a register."""
         if not by_lane:
             return self.w.let(f"load {vector_type(SIDE_BY_SIDE)}, ptr {pointer}, align 8")
         value = self.w.let(f"load {vector_type(held)}, ptr {pointer}, align 8")

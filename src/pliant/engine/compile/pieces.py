@@ -15,8 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.engine.compile.llvm_ir import CodePiece, Emitter, packed_angles
-from pliant.engine.compile.loop_pieces import HeldValues, Moving, write_loop
-from pliant.engine.compile.repeats import ENTRY, Integers, Operands, Stretch, operands, repeats, widths
+from pliant.engine.compile.repeats import (
+    ENTRY,
+    HeldValues,
+    Integers,
+    Moving,
+    Operands,
+    Stretch,
+    operands,
+    repeats,
+    widths,
+    write_loop,
+)
 from pliant.engine.compile.sums import long_sums
 from pliant.engine.trace.program import Address
 from pliant.engine.trace.tape import LEAVES, Node, Tape, live

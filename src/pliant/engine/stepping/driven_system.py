@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 from pliant.engine.call.evaluator import BufferLayout, Program, aligned_parts, stored
 from pliant.engine.compile.flow import Flow
 from pliant.engine.compile.jit import LoadedCode
-from pliant.engine.compile.kernels import rows
-from pliant.engine.compile.module import loop_name
+from pliant.engine.compile.module import loop_name, rows
 from pliant.engine.stepping.driving import DriveKernel, Driving, MovingCarrier, Split
 from pliant.engine.stepping.signals import Signals
-from pliant.engine.trace.numbers import constants_of
 from pliant.engine.trace.program import RolledProgram
+from pliant.engine.trace.structure import constants_of
 
 Floats = NDArray[np.float64]
 

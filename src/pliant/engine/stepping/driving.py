@@ -19,10 +19,9 @@ from pliant.algorithm import Carrier
 from pliant.engine.compile.flow import Flow
 from pliant.engine.compile.module import program_ir
 from pliant.engine.stepping.layout import StateLayout
-from pliant.engine.trace.numbers import constants_from, constants_of
 from pliant.engine.trace.program import Address, RolledProgram
-from pliant.engine.trace.rolled import one_kernel
-from pliant.engine.trace.structure import structure_key
+from pliant.engine.trace.roller import one_kernel
+from pliant.engine.trace.structure import constants_from, constants_of, structure_key
 from pliant.engine.trace.tape import Node, Tape, tangents
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import Vector, dot

@@ -146,7 +146,7 @@ class RolledProgram:
 
     @property
     def operations(self) -> Operations:
-        """Of one evaluation: each kernel's, as often as it is called."""
+        """Operations of one evaluation: each kernel's, as often as it is called."""
         total = Operations()
         for each in self.passes:
             counts = [kernel.operations for kernel in each.kernels]

@@ -10,8 +10,12 @@ import hashlib
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pliant.algorithm import Role
 from pliant.engine.trace.known_patterns import (
@@ -89,7 +93,7 @@ class Alike(Sequence[Any]):
         return own if self._change is None else map_leaves(own, self._change)
 
     def changed(self, f: Callable[[Any], Any]) -> Alike:
-        """The same with its leaves replaced."""
+        """A nested value with its leaves replaced."""
         assert self._change is None
         return Alike(self.first, self.number, self.stride, f)
 
@@ -156,7 +160,7 @@ class PatternKey:
         return freeze(self.pattern)
 
     def digest(self, kind: Any) -> str:
-        """Of the pattern and the kind of its link."""
+        """Digest of the pattern and the kind of its link."""
         if kind not in self._digests:
             self._digests[kind] = _pattern_digest(kind, self.frozen)
         return self._digests[kind]
@@ -427,3 +431,27 @@ def _losses(pattern: Any) -> frozenset[int]:
         return frozenset()
     own = (slots(getattr(pattern, name)) for name, role in _roles(pattern).items() if role == "loss")
     return frozenset().union(*own, *(_losses(part) for part in pattern))
+
+
+_NUMBERS: WeakKeyDictionary[Carrier, NDArray[np.float64]] = WeakKeyDictionary()
+
+
+def constants_of(tree: Carrier) -> NDArray[np.float64]:
+    """The numbers, in an array of the caller's own; every program of a tree asks for them."""
+    if tree not in _NUMBERS:
+        _NUMBERS[tree] = np.fromiter(chain.from_iterable(split.values for split in split_tree(tree)), dtype=float)
+    return _NUMBERS[tree].copy()
+
+
+def numbers_of(tree: Carrier) -> tuple[float, ...]:
+    """Numbers of a tree's constants as a hashable key."""
+    return tuple(constants_of(tree).tolist())
+
+
+def constants_from(tree: Carrier, numbers: Sequence[Any]) -> list[Any]:
+    """The constants of every link with other values, or traced ones: all of the numbers in their order."""
+    out, start = [], 0
+    for split in split_tree(tree):
+        out.append(from_slots(split.pattern, numbers[start : start + len(split.values)].__getitem__))
+        start += len(split.values)
+    return out

@@ -12,14 +12,13 @@ from pliant.formulations.dual_screw.constants import DualConstants
 from pliant.formulations.dual_screw.inertia import Orders
 from pliant.formulations.dual_screw.lowering import expand
 from pliant.formulations.dual_screw.model import VARIANTS, forward, inverse
-from pliant.formulations.method import Method, MethodError
+from pliant.formulations.method import Method, Refusal
 from pliant.formulations.recursive.recursions import NoInertiaError
 from pliant.spatial.vectors import Vector, add, subtract, times
 from pliant.tree.tree import Tree, TreeLink
 
 if TYPE_CHECKING:
     from pliant.mechanism import Mechanism
-    from pliant.model import Robot
 
 LARGEST = 60
 """Coordinates up to which straight code for the whole mass matrix and its factors is worth its compilation."""
@@ -69,29 +68,34 @@ class DualScrewMethod(Method):
     order = 1
     variant: ClassVar[str] = "symmetric"
 
-    def __init__(self, mechanism: Mechanism, robot: Robot, tree: Tree) -> None:
-        super().__init__(mechanism, robot, tree)
-        if tree.size > LARGEST:
-            raise MethodError(
-                f"robot '{mechanism.name}' has {tree.size} coordinates; method '{self.name}' takes {LARGEST} at the "
-                "most, since its cost grows with their cube; method 'recursive' takes any number"
-            )
-        balls = [m.joint for m in mechanism.members if m.joint.kind.screw(m.joint.parameters) is None]
-        if balls:
-            raise MethodError(
-                f"joint '{balls[0].name}' of robot '{mechanism.name}' is {balls[0].kind.name}; method '{self.name}' "
-                "has one dual line for each joint: use method 'recursive'"
-            )
+    def __init__(self, mechanism: Mechanism) -> None:
+        super().__init__(mechanism)
         self.kept = VARIANTS[self.variant]
-        far = [member.name for member in mechanism.members if member.body.large is not None]
-        if self.kept.printed and far:
-            raise MethodError(
-                f"link '{far[0]}' of robot '{mechanism.name}' does not bend linearly, which method '{self.name}', as "
-                "printed, does not know: write bending: linear; method 'dual_screw' and method 'recursive' do"
-            )
         if self.kept.reason:
             warnings.warn(f"method '{self.name}': {self.kept.reason}", stacklevel=4)
         self.linear = expand(mechanism, printed=self.kept.printed)
+
+    @classmethod
+    def limits(cls, mechanism: Mechanism) -> Refusal | None:
+        """Sizes, joints without a single line, and for the equations as printed links that bend far."""
+        if mechanism.size > LARGEST:
+            return Refusal(
+                f"robot '{mechanism.name}' has {mechanism.size} coordinates; method '{cls.name}' takes {LARGEST} at "
+                "the most, since its cost grows with their cube; method 'recursive' takes any number"
+            )
+        balls = [m.joint for m in mechanism.members if m.joint.kind.screw(m.joint.parameters) is None]
+        if balls:
+            return Refusal(
+                f"joint '{balls[0].name}' of robot '{mechanism.name}' is {balls[0].kind.name}; method '{cls.name}' "
+                "has one dual line for each joint: use method 'recursive'"
+            )
+        far = [member.name for member in mechanism.members if member.body.large is not None]
+        if VARIANTS[cls.variant].printed and far:
+            return Refusal(
+                f"link '{far[0]}' of robot '{mechanism.name}' does not bend linearly, which method '{cls.name}', as "
+                "printed, does not know: write bending: linear; method 'dual_screw' and method 'recursive' do"
+            )
+        return None
 
     def dynamics(self, what: Literal["forward", "inverse"]) -> Traced:
         """The linearised forward or inverse dynamics."""

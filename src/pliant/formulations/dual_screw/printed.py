@@ -31,7 +31,7 @@ from pliant.mechanism import BASE, Mechanism, Member
 from pliant.spatial.dual_groups import DualRotation, exp_rotation, hat1
 
 if TYPE_CHECKING:
-    from pliant.model.robot import Robot
+    from pliant.model.description.robot import Robot
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ from pliant.formulations.lagrange.series import Series
 
 if TYPE_CHECKING:
     from pliant.mechanism import Mechanism, Part
-    from pliant.model.links import Link
+    from pliant.model.description.links import Link
 
 # a part of an inertia that is this small beside the whole is the rounding of a subtraction
 ROUNDING = 1e-12

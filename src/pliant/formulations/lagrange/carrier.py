@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from pliant.algorithm import Algorithm, LinkView
-from pliant.formulations.lagrange.traced import ClosedForms, FormConstants, FormPose, forms_of
+from pliant.formulations.lagrange.traced import ClosedForms, FormConstants, FormPose
 from pliant.spatial.vectors import Vector
 
 if TYPE_CHECKING:
     from pliant.bodies.modal_body import Array
-    from pliant.mechanism import Mechanism
-    from pliant.model.robot import Robot
 
 
 class FormKind(NamedTuple):
@@ -74,11 +72,6 @@ class FormCarrier:
     def children(self) -> tuple[tuple[int, ...], ...]:
         """The part has none."""
         return ((),)
-
-
-def carrier_of(robot: Robot, mechanism: Mechanism | None = None) -> FormCarrier:
-    """The carrier of a robot; ModelError says why a robot has none, and what works for it."""
-    return FormCarrier(forms_of(robot, mechanism))
 
 
 Evaluation = Callable[[FormPose, Mapping[str, Sequence[Any]]], Vector]

@@ -29,8 +29,8 @@ from pliant.formulations.lagrange.expression import latex_number, short_number
 from pliant.formulations.lagrange.names import Constant, Origin
 
 if TYPE_CHECKING:
-    from pliant.model.links import Link
-    from pliant.model.robot import Robot
+    from pliant.model.description.links import Link
+    from pliant.model.description.robot import Robot
 
 XI = sympy.Symbol("xi", real=True)
 L = sympy.Symbol("L", positive=True)

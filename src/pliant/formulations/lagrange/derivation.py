@@ -14,7 +14,6 @@ from pliant.formulations.lagrange.series import Algebra, TooLargeError
 
 if TYPE_CHECKING:
     from pliant.mechanism import Mechanism
-    from pliant.model.robot import Robot
 
 MOST_TERMS = 40_000
 """Terms of M and D together: about ten seconds of work, and some hundred pages."""
@@ -35,10 +34,9 @@ class WayOut:
 
 
 def derive(
-    robot: Robot,
+    mechanism: Mechanism,
     way_out: WayOut,
     *,
-    mechanism: Mechanism | None = None,
     tip_rotation: TipRotation = "slope",
     most_terms: int = MOST_TERMS,
     work_per_term: int = WORK_PER_TERM,
@@ -46,37 +44,33 @@ def derive(
     with_rates: bool = True,
     tied: bool = False,
 ) -> tuple[Names, SymbolicSystem]:
-    """The names and the entries of the equations of a robot, assembled here unless its mechanism is given.
+    """The names and the entries of the equations of a mechanism.
 
     tied  joints that follow others have no coordinates of their own
     """
-    _check(robot, way_out)
-    if mechanism is None:
-        from pliant.formulations.robot_damping import damped
-
-        mechanism = damped(robot)
+    _check(mechanism, way_out)
     names = Names(Algebra(most=float(most_terms) * work_per_term))
     try:
-        chain = build_chain(mechanism, robot, names, tip_rotation, tied=tied)
+        chain = build_chain(mechanism, names, tip_rotation, tied=tied)
         system = assemble(chain, progress, most_terms=most_terms, with_rates=with_rates)
     except TooLargeError as error:
-        raise _too_large(robot, mechanism.size, error, most_terms, way_out) from None
+        raise _too_large(mechanism, error, most_terms, way_out) from None
     if not system.coordinates:
-        raise ModelError(f"nothing moves in robot '{robot.name}': it has neither joints nor flexible links")
+        raise ModelError(f"nothing moves in robot '{mechanism.name}': it has neither joints nor flexible links")
     return names, system
 
 
-def _check(robot: Robot, way_out: WayOut) -> None:
+def _check(mechanism: Mechanism, way_out: WayOut) -> None:
     """Refuse robots that have no such equations."""
-    if robot.loops:
-        names = ", ".join(f"'{loop.name}'" for loop in robot.loops)
+    if mechanism.loops:
+        names = ", ".join(f"'{loop.name}'" for loop in mechanism.loops)
         raise ModelError(
-            f"robot '{robot.name}' has closed loops ({names}); closed-form equations are for open chains; "
+            f"robot '{mechanism.name}' has closed loops ({names}); closed-form equations are for open chains; "
             f"{way_out.other}"
         )
-    for number, link in enumerate(robot.links):
-        beam = link.beam
-        element = f"links[{number}] '{link.name}'"
+    for number, member in enumerate(mechanism.members):
+        beam = member.link.beam
+        element = f"links[{number}] '{member.name}'"
         if beam is not None and beam.rotary_inertia == "exact" and beam.is_flexible:
             message = f"rotary_inertia is exact, which has no closed form; write rotary_inertia: true{way_out.exact}"
             raise ModelError(Problem(element, message))
@@ -86,12 +80,12 @@ def _check(robot: Robot, way_out: WayOut) -> None:
             raise ModelError(Problem(element, message))
 
 
-def _too_large(robot: Robot, n: int, error: TooLargeError, most: int, way_out: WayOut) -> ModelError:
+def _too_large(mechanism: Mechanism, error: TooLargeError, most: int, way_out: WayOut) -> ModelError:
     terms = error.args[0] if error.args else 0
     size = (
         f"about {terms:,} terms, some {terms // TERMS_PER_PAGE:,} pages" if terms else f"far more than {most:,} terms"
     )
     return ModelError(
-        f"the closed-form equations of '{robot.name}' ({n} coordinates) would have {size}; {most:,} are the most. "
-        f"{way_out.smaller}"
+        f"the closed-form equations of '{mechanism.name}' ({mechanism.size} coordinates) would have {size}; "
+        f"{most:,} are the most. {way_out.smaller}"
     )

@@ -13,7 +13,7 @@ from pliant.formulations.lagrange.sections import WHOLE
 from pliant.mechanism import Member, Part
 
 if TYPE_CHECKING:
-    from pliant.model.links import Link
+    from pliant.model.description.links import Link
 
 
 def attitude_coordinates(member: Member, own: LinkNames) -> list[Coordinate]:

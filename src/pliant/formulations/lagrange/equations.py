@@ -21,12 +21,13 @@ from pliant.formulations.lagrange.lowering import TipRotation
 from pliant.formulations.lagrange.names import Abbreviation, Constant, Coordinate, Names, identifier
 from pliant.formulations.lagrange.series import Series
 from pliant.formulations.lagrange.writing import EquationWriter
+from pliant.formulations.robot_damping import damped
 from pliant.model.notebook import html_page
 
 if TYPE_CHECKING:
     from pliant.formulations.lagrange.code import EquationFunctions
-    from pliant.model.links import Link
-    from pliant.model.robot import Robot
+    from pliant.model.description.links import Link
+    from pliant.model.description.robot import Robot
 
 Format = Literal["latex", "markdown", "html", "python", "c", "text"]
 FORMATS: tuple[Format, ...] = ("latex", "markdown", "html", "python", "c", "text")
@@ -60,8 +61,8 @@ def equations(
     progress      called with the part that is done (0 to 1) and what is being done
     """
     require_sympy()
-    from pliant.model.library import load
-    from pliant.model.robot import Robot
+    from pliant.model.description.robot import Robot
+    from pliant.model.readers.library import load
 
     loaded = robot if isinstance(robot, Robot) else load(robot)
     if tip_rotation not in ("slope", "chord"):
@@ -73,7 +74,12 @@ def equations(
     bent = tuple(link.name for link in loaded.links if _bends_far(link)) if bending == "linear" else ()
     loaded = _bending_little(loaded) if bent else loaded
     names, system = derive(
-        loaded, _way_out(loaded, robot), tip_rotation=tip_rotation, most_terms=most_terms, progress=progress, tied=True
+        damped(loaded),
+        _way_out(loaded, robot),
+        tip_rotation=tip_rotation,
+        most_terms=most_terms,
+        progress=progress,
+        tied=True,
     )
     constants = names.final(names.needed(system.all_series()))
     if integrals == "closed":
@@ -137,7 +143,7 @@ def _way_out(robot: Robot, given: Robot | str) -> WayOut:
 
 
 def _is_bundled(robot: Robot) -> bool:
-    from pliant.model.library import robots
+    from pliant.model.readers.library import robots
 
     return any(known.name == robot.name for known in robots())
 

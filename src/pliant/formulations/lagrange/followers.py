@@ -6,7 +6,7 @@ everything that is differentiated follows; momenta and forces along the follower
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,27 +17,29 @@ from pliant.formulations.lagrange.sections import variables_of
 from pliant.formulations.lagrange.series import Series
 
 if TYPE_CHECKING:
-    from pliant.model.ties import Tie
+    from pliant.mechanism import JointTie
 
 
-def tie_followers(chain: BodyChain, ties: Mapping[str, Tie], links: Mapping[str, LinkNames]) -> None:
+def tie_followers(chain: BodyChain, ties: Sequence[JointTie], links: Mapping[str, LinkNames]) -> None:
     """Take the coordinates of followers away; ``links`` names the link behind each joint."""
     names = chain.names
     variables = {coordinate.robot_name: q for q, coordinate in names.coordinates.items()}
-    for joint, tie in ties.items():
-        own, follower, leader = links[joint], variables[joint], variables[tie.leader]
+    places = list(names.coordinates.values())
+    for tie in ties:
+        joint, led = tie.name, places[tie.leader].robot_name
+        own, follower, leader = links[joint], variables[joint], variables[led]
         coordinate, leading = names.coordinates.pop(follower), names.coordinates[leader]
         per = "" if coordinate.unit == leading.unit else f"{coordinate.unit}/{leading.unit}"
-        words = f"joint '{joint}' to joint '{tie.leader}'"
+        words = f"joint '{joint}' to joint '{led}'"
         ratio = own.constant("ratio", r"\nu", "", tie.ratio, per, f"ratio of {words}", "geometry")
         if abs(tie.ratio) == 1.0 and not per:
             ratio = names.algebra.number(tie.ratio)
-        text = f"position of joint '{joint}' where joint '{tie.leader}' is at zero"
+        text = f"position of joint '{joint}' where joint '{led}' is at zero"
         latex = rf"{coordinate.latex.partition('_')[0]}_{{f}}"
         offset = own.constant("offset", latex, "", tie.offset, coordinate.unit, text, "geometry")
         moved = ratio * names.algebra.monomial(leader) + offset
         parts = tuple((factor, variables_of(m)[::-1]) for m, factor in moved.terms[0].items())
-        meaning = f"{coordinate.meaning}, which follows joint '{tie.leader}'"
+        meaning = f"{coordinate.meaning}, which follows joint '{led}'"
         names.abbreviations[follower] = Abbreviation(coordinate.name, coordinate.latex, meaning, parts)
         names.algebra.slopes[follower] = {leader: ratio}
         for angle in names.algebra.angles:

@@ -57,8 +57,7 @@ from pliant.formulations.lagrange.shortening import ShortenedInertia, shortened_
 from pliant.mechanism import Mechanism, Member, MemberJoint, Part
 
 if TYPE_CHECKING:
-    from pliant.model.links import Link
-    from pliant.model.robot import Robot
+    from pliant.model.description.links import Link
 
 TipRotation = Literal["slope", "chord"]
 
@@ -97,20 +96,19 @@ class _Placed:
 
 
 def build_chain(
-    mechanism: Mechanism, robot: Robot, names: Names, tip_rotation: TipRotation = "slope", *, tied: bool = False
+    mechanism: Mechanism, names: Names, tip_rotation: TipRotation = "slope", *, tied: bool = False
 ) -> BodyChain:
     """Write down the bodies of a mechanism from the base to the tips, in the words of the robot's description.
 
     tied  joints that follow others move by the coordinates of their leaders; else they have their own
     """
     builder = _Builder(mechanism, names, tip_rotation)
-    described = {link.name: link for link in robot.links}
     for number, member in enumerate(mechanism.members, start=1):
-        builder.add(number, member, described[member.name])
+        builder.add(number, member, member.link)
     if mechanism.drag is not None:
         builder.chain.damping.append((tuple(names.coordinates), coupled_damping(mechanism, mechanism.drag, names)))
     if tied:
-        tie_followers(builder.chain, robot.ties, {p.member.joint.name: p.own for p in builder.placed})
+        tie_followers(builder.chain, mechanism.ties, {p.member.joint.name: p.own for p in builder.placed})
     return builder.chain
 
 

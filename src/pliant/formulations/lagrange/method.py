@@ -8,12 +8,10 @@ from pliant.algorithm import Traced
 from pliant.errors import ModelError
 from pliant.formulations.lagrange.carrier import FORWARD, INVERSE, FormCarrier
 from pliant.formulations.lagrange.traced import forms_of
-from pliant.formulations.method import Method, MethodError
+from pliant.formulations.method import Method, Refusal
 
 if TYPE_CHECKING:
     from pliant.mechanism import Mechanism
-    from pliant.model.robot import Robot
-    from pliant.tree.tree import Tree
 
 
 class LagrangeMethod(Method):
@@ -21,12 +19,18 @@ class LagrangeMethod(Method):
 
     name = "lagrange"
 
-    def __init__(self, mechanism: Mechanism, robot: Robot, tree: Tree) -> None:
-        super().__init__(mechanism, robot, tree)
+    def __init__(self, mechanism: Mechanism) -> None:
+        super().__init__(mechanism)
+        self.carrier = FormCarrier(forms_of(mechanism))
+
+    @classmethod
+    def limits(cls, mechanism: Mechanism) -> Refusal | None:
+        """Robots without closed forms, and those whose closed forms are too long."""
         try:
-            self.carrier = FormCarrier(forms_of(robot, mechanism))
+            forms_of(mechanism)
         except ModelError as error:
-            raise MethodError(str(error)) from None
+            return Refusal(str(error))
+        return None
 
     def dynamics(self, what: Literal["forward", "inverse"]) -> Traced:
         """(q, v, f) -> accelerations, or (q, v, a) -> generalised forces."""

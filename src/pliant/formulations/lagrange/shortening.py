@@ -16,7 +16,7 @@ from pliant.formulations.lagrange.series import Series, Vector, add, inner, time
 from pliant.mechanism import Member, Part
 
 if TYPE_CHECKING:
-    from pliant.model.links import Link
+    from pliant.model.description.links import Link
 
 
 @dataclass(frozen=True, slots=True)

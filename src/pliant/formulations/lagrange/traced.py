@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pliant.algorithm import Role
 from pliant.formulations.lagrange.collected import Coefficients, Entry, Wave
@@ -19,12 +19,9 @@ from pliant.formulations.lagrange.form_layout import FormLayout, Linear, MatrixE
 from pliant.formulations.lagrange.series import BITS, Harmonic
 from pliant.formulations.recursive.articulated import ldl
 from pliant.formulations.recursive.recursions import NoInertiaError
+from pliant.mechanism import Mechanism, once
 from pliant.spatial.scalars import Scalar, cos, sin, stumpff, tanh
 from pliant.spatial.vectors import Matrix, Vector, dot, zeros
-
-if TYPE_CHECKING:
-    from pliant.mechanism import Mechanism
-    from pliant.model.robot import Robot
 
 MOST_EVALUATED_TERMS = 20_000
 """Terms of M and D, as estimated: ten thousand operations, and a second or two of compiling."""
@@ -113,19 +110,17 @@ class ClosedForms:
         return FormPose(self.layout, q, self.constants(values), self.gravity, self.coordinates)
 
 
-def forms_of(
-    robot: Robot, mechanism: Mechanism | None = None, *, most_terms: int = MOST_EVALUATED_TERMS
-) -> ClosedForms:
-    """The closed forms of a robot without loops, from its mechanism, which is assembled here unless given."""
+@once
+def forms_of(mechanism: Mechanism, *, most_terms: int = MOST_EVALUATED_TERMS) -> ClosedForms:
+    """The closed forms of a mechanism without loops."""
     way_out = WayOut(
         other="method 'recursive' closes them",
         smaller="Use fewer modes or links, or method 'recursive', whose work grows with the number of links only",
         exact=", or use method 'recursive'",
     )
     names, system = derive(
-        robot,
+        mechanism,
         way_out,
-        mechanism=mechanism,
         most_terms=most_terms,
         work_per_term=WORK_PER_EVALUATED_TERM,
         with_rates=False,
@@ -133,12 +128,11 @@ def forms_of(
     layout, coefficients, losses = form_layout(names, system)
     used = names.needed([*system.all_series(), system.potential, system.rest_energy])
     table = {v: c for v, c in names.final(used).items() if c.kind != "gravity"}
-    gravity = robot.gravity if mechanism is None else mechanism.gravity
     return ClosedForms(
-        robot=robot.name,
+        robot=mechanism.name,
         names=tuple(c.name for c in table.values()),
         values=tuple(c.value for c in table.values()),
-        gravity=tuple(float(g) for g in gravity),
+        gravity=tuple(float(g) for g in mechanism.gravity),
         coordinates=tuple(names.coordinates[q].robot_name for q in system.coordinates),
         layout=layout,
         variables=tuple(table),

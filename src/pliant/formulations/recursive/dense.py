@@ -7,16 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pliant.algorithm import Algorithm, Traced
-from pliant.formulations.method import Method, MethodError
+from pliant.formulations.method import Method, Refusal
 from pliant.formulations.recursive.articulated import ldl, ldl_solve
 from pliant.formulations.recursive.recursions import INVERSE, NoInertiaError
 from pliant.spatial.vectors import Vector
 from pliant.tree.composite import mass_matrix
 from pliant.tree.link import LinkConstants
+from pliant.tree.lowering import lower
 from pliant.tree.tree import Tree
+
+if TYPE_CHECKING:
+    from pliant.mechanism import Mechanism
 
 LARGEST = 40
 """Coordinates up to which the straight code of one factorisation is worth its compilation."""
@@ -50,10 +54,15 @@ class DenseMethod(Method):
 
     name = "dense"
 
+    @classmethod
+    def limits(cls, mechanism: Mechanism) -> Refusal | None:
+        """The size up to which the whole mass matrix is factorised in straight code."""
+        if mechanism.size <= LARGEST:
+            return None
+        return Refusal(
+            f"robot '{mechanism.name}' has {mechanism.size} coordinates; method 'dense' takes {LARGEST} at the most, "
+            "since its cost grows with their cube; method 'recursive' takes any number"
+        )
+
     def dynamics(self, what: Literal["forward", "inverse"]) -> Traced:
-        if what == "forward" and self.tree.size > LARGEST:
-            raise MethodError(
-                f"robot '{self.mechanism.name}' has {self.tree.size} coordinates; method 'dense' takes {LARGEST} at "
-                "the most, since its cost grows with their cube; method 'recursive' takes any number"
-            )
-        return Traced(DENSE if what == "forward" else INVERSE, self.tree)
+        return Traced(DENSE if what == "forward" else INVERSE, lower(self.mechanism))

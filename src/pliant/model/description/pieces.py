@@ -1,0 +1,119 @@
+"""Beams in pieces: a link whose beam has ``pieces: N`` becomes N links, welded end to end.
+
+The pieces of `upper` are called upper_1 ... upper_N; the first has the joint and the hub. Frames keep their meaning:
+``upper.tip`` is the tip of the last piece, ``upper.root`` the root of the first, and any other frame sits on the piece
+at its place. These names are aliases of the robot.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.model.description.beams import SAME_LENGTH, Beam, Segment
+from pliant.model.description.inertia import RigidPart
+from pliant.model.description.joints import Joint
+from pliant.model.description.links import Link
+from pliant.model.description.placement import Frame
+from pliant.model.sections.sections import Section
+
+if TYPE_CHECKING:
+    from pliant.model.description.robot import Robot
+
+
+def split_link(link: Link) -> tuple[list[Link], dict[str, str]]:
+    """The links of a beam in pieces, from the root, and what its frames are called there."""
+    beam = link.beam
+    if beam is None or beam.pieces == 1:
+        return [link], {}
+    n, step = beam.pieces, beam.length / beam.pieces
+    names = [f"{link.name}_{k + 1}" for k in range(n)]
+    frames: list[list[Frame]] = [[] for _ in names]
+    aliases = {link.name: f"{names[-1]}.tip", f"{link.name}.root": f"{names[0]}.root"}
+    aliases[f"{link.name}.tip"] = f"{names[-1]}.tip"
+    for frame in link.frames:
+        x = frame.x or 0.0
+        # a frame on a joint of two pieces belongs to the end of the inner one
+        k = int(np.clip(np.ceil(x / step * (1 - SAME_LENGTH)) - 1, 0, n - 1))
+        local = min(max(x - k * step, 0.0), step)
+        frames[k].append(frame.model_copy(update={"x": local}))
+        aliases[f"{link.name}.{frame.name}"] = f"{names[k]}.{frame.name}"
+    parts: list[list[RigidPart]] = [[] for _ in names]
+    for part in link.payloads:
+        name, _, frame_name = aliases[f"{link.name}.{part.frame or 'tip'}"].partition(".")
+        parts[names.index(name)].append(part.model_copy(update={"frame": frame_name}))
+    out = []
+    for k, name in enumerate(names):
+        joint = link.joint if k == 0 else Joint(name=f"{name}_weld", type="fixed", parent=f"{names[k - 1]}.tip")
+        own: dict[str, Any] = {"name": name, "joint": joint, "beam": _piece(beam, k * step, (k + 1) * step)}
+        if k == 0:
+            own.update({key: getattr(link, key) for key in ("hub", "visuals") if getattr(link, key)})
+        if frames[k]:
+            own["frames"] = tuple(frames[k])
+        if parts[k]:
+            own["payloads"] = tuple(parts[k])
+        out.append(Link(**own))
+    return out, aliases
+
+
+def pieces_of(robot: Robot, name: str) -> list[Link]:
+    """The links that a beam became, from the root; a link itself where it is one, none where there is no such link."""
+    if name in robot.link_names:
+        return [robot.link(name)]
+    found: list[Link] = []
+    while (piece := f"{name}_{len(found) + 1}") in robot.link_names and f"{name}.tip" in robot.aliases:
+        found.append(robot.link(piece))
+    return found
+
+
+def place_along(pieces: list[Link], x: float) -> tuple[Link, float]:
+    """The piece at a place along a beam, and the place on it; between two pieces it is the end of the inner one."""
+    for piece in pieces[:-1]:
+        if x <= piece.length * (1 + SAME_LENGTH):
+            return piece, min(x, piece.length)
+        x -= piece.length
+    return pieces[-1], x
+
+
+def _piece(beam: Beam, start: float, end: float) -> Beam:
+    """The part of a beam between two places, with the same discretisation."""
+    data = {key: value for key, value in beam.given().items() if key not in ("pieces", "length", "segments")}
+    if not beam.segments:
+        return Beam(**data, length=end - start)
+    data.pop("material", None)
+    # the parts have it
+    data.pop("added_mass", None)
+    segments = []
+    for part, low in zip(beam.parts(), beam.breakpoints[:-1], strict=True):
+        a, b = max(start - low, 0.0), min(end - low, part.length)
+        if b - a > SAME_LENGTH * beam.length:
+            segments.append(_cut(part, a, b))
+    return Beam(**data, segments=tuple(segments))
+
+
+def _cut(part: Segment, a: float, b: float) -> Segment:
+    """A segment between two of its places; sections of a taper vary linearly."""
+    update: dict[str, Any] = {"length": b - a}
+    if part.section is not None and part.taper_to is not None:
+        update["section"] = between(part.section, part.taper_to, a / part.length)
+        update["taper_to"] = between(part.section, part.taper_to, b / part.length)
+    return part.model_copy(update=update)
+
+
+def between(start: Section, end: Section, s: float) -> Section:
+    """The section at a fraction of a taper."""
+    mine, other = start.given(), end.given()
+    data: dict[str, Any] = {}
+    for key, value in mine.items():
+        if isinstance(value, bool):
+            data[key] = value
+        elif value is not None and other.get(key) is not None:
+            data[key] = _mixed(value, other[key], s)
+    return type(start)(**data)
+
+
+def _mixed(a: Any, b: Any, s: float) -> Any:
+    if isinstance(a, tuple):
+        return tuple(_mixed(x, y, s) for x, y in zip(a, b, strict=True))
+    return a * (1 - s) + b * s

@@ -1,0 +1,1 @@
+"""From files to descriptions: YAML, Denavit-Hartenberg tables, URDF, finite-element matrices."""

@@ -1,0 +1,1 @@
+"""Cross-sections of beams: by name, by outline, by triangles."""
