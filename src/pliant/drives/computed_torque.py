@@ -38,7 +38,8 @@ class ComputedTorqueLaw(DriveLaw):
     """
 
     def __init__(self, B: Floats, kp: Floats, kd: Floats, model: DrivenTwin, path: Path) -> None:
-        self.B, self.kp, self.kd, self.path, self.twin = B, kp, kd, path, TracedTwin(model)
+        self.B, self.kp, self.kd, self.twin = B, kp, kd, TracedTwin(model)
+        self.path: Path = path
         self.channels = 3 * len(kp)
 
     @property
@@ -54,7 +55,6 @@ class ComputedTorqueLaw(DriveLaw):
         return (*self.kp.tolist(), *self.kd.tolist(), *self.twin.numbers)
 
     def signals(self, t: Floats) -> Floats:
-        assert self.path is not None
         return np.hstack(self.path.many(t))
 
     def efforts(self, q: Vector, v: Vector, z: Vector, signals: Vector, gains: Vector) -> Action:

@@ -94,7 +94,8 @@ class ElasticLaw(DriveLaw):
     """
 
     def __init__(self, around: Surroundings, path: Path, kp: Floats, kd: Floats) -> None:
-        self.B, self.path, self.kp, self.kd = around.arm.B, path, kp, kd
+        self.B, self.kp, self.kd = around.arm.B, kp, kd
+        self.path: Path = path
         self.feedback = bool(kp.any() or kd.any())
         self.model, self.start = PrescribedDynamics(around.arm), around.start
         self.channels = 3 * len(kp)

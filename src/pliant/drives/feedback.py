@@ -42,7 +42,8 @@ class FeedbackLaw(DriveLaw):
         desired_weight: DrivenTwin | None = None,
         measured_weight: DrivenTwin | None = None,
     ) -> None:
-        self.B, self.path = around.arm.B, path
+        self.B = around.arm.B
+        self.path: Path = path
         self.kp, self.kd, self.ki = gains
         self.desired_weight = desired_weight
         self.measured_weight = None if measured_weight is None else TracedTwin(measured_weight)

@@ -138,8 +138,8 @@ def simulate(method: str) -> ManoeuvreRun:
     for point in MANOEUVRE.points:
         k = int(np.searchsorted(result.time, point.time - STEP / 2))
         if k < len(result.time):
-            state = result.q[[k]], result.v[[k]], np.zeros((1, 0))
-            jumps[point.time] = job.equations.drive.efforts(np.array([point.time]), *state)[0]
+            found = job.equations.drive.at(point.time, result.q[k], result.v[k], np.zeros(0))
+            jumps[point.time] = np.array(found.efforts)
     return ManoeuvreRun(result, arm.operations("forward").total, seconds, prepared - began, trouble, jumps)
 
 

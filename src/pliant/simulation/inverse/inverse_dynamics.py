@@ -407,13 +407,13 @@ def balanced_start(arm: Dynamics, study: Study, solution: PathSolution) -> tuple
 def _acting(arm: Dynamics, study: Study, t: float) -> tuple[list[FrameLoad], Floats]:
     """Wrenches on frames at an instant, and efforts along joints (n,)."""
     found: dict[str, Floats] = {}
-    efforts, still = np.zeros(arm.size), np.zeros((1, arm.size))
+    efforts, still = np.zeros(arm.size), np.zeros(arm.size)
     for each in study.disturbances:
         load = each.bind(arm)
         if each.frame is not None:
             found[each.frame] = found.get(each.frame, np.zeros(6)) + load.signals(np.array([t]))[0]
         elif each.joint not in arm.inputs:
-            efforts += load.forces(np.array([t]), still, still)[0]
+            efforts += np.array(load.at(t, still, still, load.initial()).efforts, dtype=float)
     return wrenches(found), efforts
 
 
@@ -444,6 +444,11 @@ def _balance(arm: Dynamics, study: Study, solution: PathSolution, t: float, q: F
 
 def node_loads(model: LumpedModel, arm: Dynamics, study: Study) -> tuple[Loading | None, tuple[float, ...]]:
     """What the disturbances do at times, None if there are none; and the times at which they jump."""
+    if study.loads:
+        raise ModelError(
+            f"study '{study.name}': loads act on coordinates, which the nodes of the method lumped_fe do not have; let "
+            "forces act on frames (disturbances)"
+        )
     if study.loads:
         raise ModelError(
             f"study '{study.name}': loads act on coordinates, which the nodes of the method lumped_fe do not have; let "
