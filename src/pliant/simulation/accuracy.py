@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.engine.stepping.steppers import STEPPERS
 from pliant.simulation.choice import kinks
 from pliant.simulation.integrators.integrator import Integrator, Piece, Tolerance
 from pliant.simulation.loads import ElasticStops
@@ -25,7 +26,7 @@ SPOKEN_OF = 20.0
 """Errors, in units of the tolerance, from which a run speaks of them: estimates are within a factor of four ..."""
 WITH_KINKS = 5.0
 """... and where forces have kinks, as dry friction has, they may be a tenth of the errors."""
-FINER = {"esdirk": 1.0, "generalised-alpha": 1.5}
+FINER = {stepper.name: stepper.finer for stepper in STEPPERS.values() if stepper.finer}
 """Exponent of the tolerance by an error: local errors fall with the tolerance, those that add up by less steps ..."""
 LOST = 1e6
 """... until nothing is left of the digits that were asked for."""

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.engine.stepping.steppers import STEPPERS
 from pliant.simulation.integrators.integrator import Integrator, Piece
 from pliant.simulation.state_equations import StateEquations
 
@@ -32,7 +33,10 @@ NEXT_LOOK = 10
 """Steps until a run is looked at for the second time; then after twice as many each time."""
 LARGE = 300
 """States up to which a run is looked at."""
-ERASING = ("esdirk", "generalised-alpha", "sundials", "scipy:Radau", "scipy:BDF", "scipy:LSODA")
+ERASING = (
+    *(stepper.name for stepper in STEPPERS.values() if stepper.erases),
+    *("sundials", "scipy:Radau", "scipy:BDF", "scipy:LSODA"),
+)
 """Methods that damp what is faster than their steps."""
 
 

@@ -25,6 +25,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from pliant.engine.stepping.steppers import STEPPERS
 from pliant.errors import ModelError, Problem, did_you_mean, show
 from pliant.formulations.methods import FOR_STUDY
 from pliant.formulations.methods import METHODS as DYNAMICS
@@ -56,7 +57,7 @@ from pliant.simulation.start import Start
 from pliant.simulation.trajectories.cartesian import Circle, Line
 from pliant.simulation.trajectories.joint_moves import Duration
 
-METHODS = ("auto", "dop853", "gauss", "esdirk", "generalised-alpha", "rk4", "semi-implicit", "sundials")
+METHODS = ("auto", *STEPPERS, "sundials")
 SCIPY_METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 Tolerances = Annotated[float, Quantity("", POSITIVE)]
 DEFAULT_TOLERANCE = 1e-8
@@ -73,7 +74,7 @@ class IntegratorOptions(Element):
 
     method: str = Field(
         default="auto",
-        description="auto, dop853, gauss, esdirk, generalised-alpha, rk4, semi-implicit, sundials, or scipy:NAME",
+        description=f"{', '.join(METHODS)}, or scipy:NAME",
     )
     tolerance: Tolerances = Field(default=DEFAULT_TOLERANCE, description="relative error of a step")
     absolute: Tolerances | None = Field(
