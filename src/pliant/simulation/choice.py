@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pliant.analysis.modes import held_squares, modes
 from pliant.analysis.statics import NoEquilibriumError
+from pliant.engine.stepping.steppers import STEPPERS
 from pliant.loads.stops import ElasticStops
 from pliant.simulation.monitoring.watches import (
     SLOW_GROWTH,
@@ -44,13 +45,13 @@ FEW_STEPS = 3000
 """So many explicit steps are done before implicit ones could be compiled."""
 STRIDE = 6.0
 """Step times fastest rate that explicit steps reach where nothing but stability limits them."""
-PER_RADIAN, AT_TOLERANCE, ORDER = 0.6, 1e-8, 4
+PER_RADIAN, AT_TOLERANCE, ORDER = 0.6, 1e-8, STEPPERS["esdirk"].order
 """Implicit steps per radian of the fastest motion that is still there, at a tolerance, and their order."""
 AFTER_BREAK = 25
 """Implicit steps that grow from a small one, at the start and wherever the motion is not smooth."""
 IMPLICIT_COST, FULL_MATRIX = 4.0, 130
 """An implicit step in explicit ones, with a margin, and the coordinates from which its matrices count."""
-FINE_STRIDE, FINE_ORDER = 1.2, 8
+FINE_STRIDE, FINE_ORDER = 1.2, STEPPERS["dop853"].order
 """Step times rate that explicit steps take where they follow a vibration at the tolerance above, and their order."""
 COLLOCATED_STRIDE, COLLOCATED_ORDER = 12.0, 17
 """The same of collocation ..."""
@@ -366,7 +367,8 @@ def choose(
             return (
                 "gauss",
                 f"the fastest motion of the model is {fastest:.4g} rad/s, and it does not die away: about "
-                f"{_about(collocated)} steps of order 32 instead of {_about(explicit)} explicit ones",
+                f"{_about(collocated)} steps of order {STEPPERS['gauss'].order} instead of {_about(explicit)} explicit "
+                "ones",
             )
     return method, why
 

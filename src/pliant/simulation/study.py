@@ -28,6 +28,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from pliant.drives.drive import Drive
 from pliant.drives.given import GivenTorque
 from pliant.drives.kinds import AnyDrive
+from pliant.engine.stepping.steppers import STEPPERS
 from pliant.errors import ModelError, Problem, did_you_mean, show
 from pliant.formulations.method import FOR_STUDY, NO_METHODS
 from pliant.formulations.method import METHODS as DYNAMICS
@@ -59,7 +60,7 @@ from pliant.trajectories.per_joint import (
 )
 from pliant.trajectories.signals import parse_signal
 
-METHODS = ("auto", "dop853", "gauss", "esdirk", "generalised-alpha", "rk4", "semi-implicit", "sundials")
+METHODS = ("auto", *STEPPERS, "sundials")
 SCIPY_METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 Tolerances = Annotated[float, Quantity("", POSITIVE)]
 DEFAULT_TOLERANCE = 1e-8
@@ -76,7 +77,7 @@ class IntegratorOptions(Element):
 
     method: str = Field(
         default="auto",
-        description="auto, dop853, gauss, esdirk, generalised-alpha, rk4, semi-implicit, sundials, or scipy:NAME",
+        description=f"{', '.join(METHODS)}, or scipy:NAME",
     )
     tolerance: Tolerances = Field(default=DEFAULT_TOLERANCE, description="relative error of a step")
     absolute: Tolerances | None = Field(

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.drives.saturated import SaturatedLaw
+from pliant.engine.stepping.steppers import STEPPERS
 from pliant.formulations.loops.selection import condition_of
 from pliant.loads.stops import ElasticStops
 from pliant.simulation.integrators.integrator import Integrator, Piece, Tolerance
@@ -46,7 +47,10 @@ NEXT_LOOK = 10
 """Steps until a run is looked at for the second time; then after twice as many each time."""
 LARGE = 300
 """States up to which a run is looked at."""
-ERASING = ("esdirk", "generalised-alpha", "sundials", "scipy:Radau", "scipy:BDF", "scipy:LSODA")
+ERASING = (
+    *(stepper.name for stepper in STEPPERS.values() if stepper.erases),
+    *("sundials", "scipy:Radau", "scipy:BDF", "scipy:LSODA"),
+)
 """Methods that damp what is faster than their steps."""
 
 
@@ -182,7 +186,7 @@ SPOKEN_OF = 20.0
 """Errors, in units of the tolerance, from which a run speaks of them: estimates are within a factor of four ..."""
 WITH_KINKS = 5.0
 """... and where forces have kinks, as dry friction has, they may be a tenth of the errors."""
-FINER = {"esdirk": 1.0, "generalised-alpha": 1.5}
+FINER = {stepper.name: stepper.finer for stepper in STEPPERS.values() if stepper.finer}
 """Exponent of the tolerance by an error: local errors fall with the tolerance, those that add up by less steps ..."""
 LOST = 1e6
 """... until nothing is left of the digits that were asked for."""
