@@ -165,7 +165,7 @@ def test_a_run_keeps_the_method_that_it_began_with():
     """With another end `auto` would now choose another one."""
     first, second = (Run(load_study("single-link", changes={"until": until})) for until in (0.06, 0.12))
     first.go()
-    second.method, second.reason = "generalised-alpha", "stiff"
+    second.choice = "generalised-alpha", "stiff"
     second.recall(first.memory(), first.recorder.samples())
     assert second.method == first.method == "dop853"
     assert second.reason == first.reason
