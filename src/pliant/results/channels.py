@@ -33,7 +33,7 @@ class Quantities:
 
     @cached_property
     def accelerations(self) -> Floats:
-        """Of the coordinates (N, n)."""
+        """Accelerations of the coordinates (N, n)."""
         s = self.samples
         return self.arm.forward(s.q, s.v, s.tau, force=s.force if s.force.shape[1] else None)
 
@@ -56,7 +56,7 @@ class Quantities:
 
     @cached_property
     def power(self) -> Floats:
-        """Of the motors (N,)."""
+        """Power of the motors, W (N,)."""
         return np.asarray(np.einsum("ij,ij->i", self.samples.tau, self.samples.v @ self.arm.B))
 
     @cached_property
@@ -92,7 +92,7 @@ class Quantities:
         return self._poses[frame]
 
     def position(self, frame: str) -> Floats:
-        """Of a frame in the base (N, 3)."""
+        """Position of a frame in the base (N, 3)."""
         return self.known_positions[frame] if frame in self.known_positions else self.poses(frame).position
 
     def rotation(self, frame: str) -> Floats:
@@ -100,11 +100,11 @@ class Quantities:
         return self.poses(frame).rotation
 
     def velocity(self, frame: str) -> Floats:
-        """Of a frame's origin, base axes (N, 3)."""
+        """Velocity of a frame's origin, base axes (N, 3)."""
         return self.arm.velocity(frame, self.samples.q, self.samples.v).linear
 
     def acceleration(self, frame: str) -> Floats:
-        """Of a frame's origin, base axes (N, 3)."""
+        """Acceleration of a frame's origin, base axes (N, 3)."""
         return self.arm.acceleration(frame, self.samples.q, self.samples.v, self.accelerations).linear
 
     def deviation(self, frame: str) -> Floats:
@@ -262,7 +262,7 @@ ATTITUDE = {
 
 
 def _attitudes(given: Quantities) -> Iterator[Channel]:
-    """Of floating bases: R = Rz(yaw) Ry(pitch) Rx(roll) of the joint's rotation vector."""
+    """Attitude of floating bases: R = Rz(yaw) Ry(pitch) Rx(roll) of the joint's rotation vector."""
     for link in given.robot.links:
         if link.joint.mechanics.symbol.floats:
             first = given.arm.names.index(link.joint.coordinates[3])

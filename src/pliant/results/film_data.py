@@ -24,7 +24,7 @@ STEPS = 32767
 
 
 def packed(values: ArrayLike) -> str:
-    """Of single precision."""
+    """Numbers of single precision as text."""
     finite = np.clip(np.nan_to_num(values), -LARGEST, LARGEST)
     return base64.b64encode(finite.astype("<f4").tobytes()).decode()
 

@@ -269,7 +269,7 @@ class Result:
         return motion_figure(self, file, view=view, size=size, exaggeration=exaggeration)
 
     def save(self, path: str | Path, *, channels: bool = True) -> None:
-        """Write the run to an HDF5 file, with its robot and study; its layout is told in ``results/storage.py``.
+        """Write the run to an HDF5 file, with its robot and study; ``results/storage.py`` describes its layout.
 
         channels  whether every channel is written too, with unit and time axis, for other programs
         """

@@ -148,7 +148,7 @@ class RunInfo:
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> RunInfo:
-        """The same from plain data; keys of later versions are left out."""
+        """How a run went, from plain data; keys of later versions are left out."""
         known = {f.name for f in fields(cls)}
         kept = {key: value for key, value in data.items() if key in known}
         text = str(data.get("study", ""))

@@ -40,7 +40,7 @@ STIFF = 200.0
 """Ratio of the fastest to the relevant rate from which implicit steps pay at a tolerance of 1e-8: each costs some
 explicit ones, and they follow the relevant motion at a lower order: they pay sooner where fewer digits are wanted."""
 STIFF_DAMPED = 70.0
-"""The same where the fastest motion is damped away: implicit steps may pass over it, explicit ones may not."""
+"""Ratio where the fastest motion is damped away: implicit steps may pass over it, explicit ones may not."""
 FEW_STEPS = 3000
 """So many explicit steps are done before implicit ones could be compiled."""
 STRIDE = 6.0
@@ -54,7 +54,7 @@ IMPLICIT_COST, FULL_MATRIX = 4.0, 130
 FINE_STRIDE, FINE_ORDER = 1.2, STEPPERS["dop853"].order
 """Step times rate that explicit steps take where they follow a vibration at the tolerance above, and their order."""
 COLLOCATED_STRIDE, COLLOCATED_ORDER = 12.0, 17
-"""The same of collocation ..."""
+"""Step times rate that collocation takes there, and the order of its error ..."""
 COLLOCATED_COST, COLLOCATED_MATRIX = 3.0, 32
 """... whose steps cost so many explicit ones, and the coordinates from which its matrices count."""
 COLLOCATED_BREAK = 20

@@ -281,7 +281,7 @@ class Run:
     def _take(self, piece: Piece, integrator: Integrator) -> None:
         """Keep the samples of a piece and look for events in it."""
         # a trial step that diverged has been made good
-        self.equations.astray = ""
+        self.equations.diverged = ""
         self.growth.take(piece, integrator)
         self.accuracy.take(piece)
         jump = self.passages.look(piece)

@@ -96,7 +96,7 @@ class StateEquations:
         self._earliest, self._latest = -np.inf, np.inf
         self.acting = self.loads
         self.rows: Rows | None = None
-        self.astray = ""
+        self.diverged = ""
 
     @property
     def law(self) -> AppliedLaw | None:
@@ -232,14 +232,14 @@ class StateEquations:
     # ---- first order
 
     def rates(self, t: float, y: Floats) -> Floats:
-        """f(t, y); not finite where the robot is not, as in a trial step that goes astray."""
+        """f(t, y); not finite where the robot is not, as in a trial step that diverges."""
         if not np.isfinite(y).all():
             # neither drives nor loads are asked about a state that is none
             return np.full(self.size, np.nan)
         try:
             return self._rates(t, y) if self.constrained is None else self._constrained_rates(t, y)
         except LoopError as error:
-            self.astray = str(error)
+            self.diverged = str(error)
         except (FloatingPointError, np.linalg.LinAlgError):
             pass
         return np.full(self.size, np.nan)
@@ -259,7 +259,7 @@ class StateEquations:
         return out
 
     def accelerations(self, t: float, states: Floats) -> Floats:
-        """Of what moves (states, count), at one time and several states; no numbers where the robot has none."""
+        """Accelerations of what moves (states, count) at a time, for several states; no numbers where none exist."""
         if self.constrained is not None:
             return np.array([self.rates(t, y)[self._v] for y in states])
         q, v, times = states[:, self._q], states[:, self._v], np.full(len(states), self.clock(t))
@@ -271,7 +271,7 @@ class StateEquations:
             if np.isfinite(q).all() and np.isfinite(v).all() and np.isfinite(f).all():
                 return np.array([self.loops.forward(*each) for each in zip(q, v, f, strict=True)])
         except LoopError as error:
-            self.astray = str(error)
+            self.diverged = str(error)
         except (FloatingPointError, np.linalg.LinAlgError):
             pass
         return np.full((len(states), self.count), np.nan)
@@ -323,7 +323,7 @@ class StateEquations:
         return force
 
     def recentred(self, y: Floats) -> tuple[Floats, Callable[[Floats], Floats]] | None:
-        """The same state with shorter rotation vectors, and how accelerations go over; None if none is too long."""
+        """A state with shorter rotation vectors, and how accelerations go over; None if none is too long."""
         far = [k for k in self.turning if is_far(y[k : k + 3].tolist())]
         if not far:
             return None
@@ -411,7 +411,7 @@ class StateEquations:
         try:
             return a - self._closing(q, v, full, f)[0][self.moving], x_dot
         except LoopError as error:
-            self.astray = str(error)
+            self.diverged = str(error)
             return np.full(self.count, np.nan), x_dot
 
     def explain(self, t: float, y: Floats) -> str:
@@ -422,11 +422,11 @@ class StateEquations:
             return wound
         if not self.loops.rows:
             return next(iter(linearised_limits(self.arm, self._expanded(t, y)[0])), "")
-        if not self.astray:
+        if not self.diverged:
             # machine code says only that it cannot go on; asked again, the loops say why
             self.rates(t, y)
-        if self.astray:
-            return self.astray
+        if self.diverged:
+            return self.diverged
         q, _ = self._expanded(t, y)
         J = self.loops.scaled(q)[:, self.moving]
         condition = condition_of(J, len(J))

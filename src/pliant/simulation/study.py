@@ -254,7 +254,7 @@ class Study(Element):
 
     @contextmanager
     def placed(self, *path: int | str) -> Iterator[None]:
-        """Problems that show only when a part meets the robot are told with the line where the part stands."""
+        """Problems that show only when a part meets the robot name the line where the part stands."""
         try:
             yield
         except ModelError as error:

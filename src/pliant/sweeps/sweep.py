@@ -104,7 +104,7 @@ def sweep(
     wanted = (outputs,) if isinstance(outputs, str) else tuple(outputs)
     job = SweepJob(own, what, wanted, python)
     cases = make_cases(vary, sample, seed)
-    # a place that does not exist, or a value of a wrong kind, is told before anything is computed
+    # a place that does not exist, or a value of a wrong kind, is refused before anything is computed
     job.changed(cases.case(0))
     units = job.units()
     path = None if file is None else Path(file)

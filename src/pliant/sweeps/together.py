@@ -230,7 +230,7 @@ class Together:
         return out
 
     def _weights(self, arms: Sequence[Dynamics], positions: Sequence[Floats]) -> list[Floats]:
-        """Of rigid robots: those of the robots themselves with straight links, whose joints carry the same."""
+        """Weights of rigid robots: those of the flexible ones with straight links, whose joints carry the same."""
         out: list[Any] = [None] * len(arms)
         for ensemble, places, numbers in self._alike(arms):
             inputs, sizes = (

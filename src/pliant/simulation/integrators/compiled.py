@@ -243,7 +243,7 @@ class CompiledIntegrator(Integrator):
         self._span = (request.start, request.end)
 
     def _signals(self, t: Floats) -> Floats:
-        """Those of the law, then those of loads (times, channels)."""
+        """Signals of the law, then signals of the loads (times, channels)."""
         own, times = self.law.signals(t), self.equations.clocks(t)
         return np.hstack([own, *(load.signals(times) for load in self.equations.loads)])
 

@@ -78,7 +78,7 @@ class Piece(ABC):
     @property
     @abstractmethod
     def knot_rates(self) -> Floats:
-        """Their rates (knots, size), as the equations have them inside the piece."""
+        """Rates of the states at the knots (knots, size), as the equations have them inside the piece."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Tolerance:
         absolute: float | None = None,
         groups: Mapping[str, float] | None = None,
     ) -> Tolerance:
-        """The same for coordinates and their rates; groups are ``joints``, ``elastic`` or patterns of names.
+        """Tolerances of coordinates and of their rates; groups are ``joints``, ``elastic`` or patterns of names.
 
         States of the drive have tolerances of their own, where the drive or a group names them.
         """
@@ -138,7 +138,7 @@ FIRST_STEP = 1e-4
 
 @dataclass(frozen=True)
 class Settings:
-    """What every integrator is told.
+    """What every integrator takes into account.
 
     step      size of fixed steps; first step of the others, if given
     max_step  largest step
@@ -152,7 +152,7 @@ class Settings:
 
     @property
     def first_step(self) -> float:
-        """Of methods that choose their steps themselves."""
+        """First step of methods that choose their steps themselves, s."""
         return min(FIRST_STEP, self.max_step) if self.step is None else self.step
 
 
@@ -230,7 +230,7 @@ class Integrator(ABC):
     def rates(self, t: float, y: Floats) -> Floats:
         """f(t, y), counted."""
         self.statistics.evaluations += 1
-        # a trial step may go astray; it is then refused for what came out, not for how
+        # a trial step may diverge; it is then refused for what came out, not for how
         with np.errstate(over="ignore", invalid="ignore"):
             return self.equations.rates(t, y)
 

@@ -263,7 +263,7 @@ def joint_limit_words(arm: Dynamics, times: Floats, q: Floats, v: Floats, tau: F
 def _position_words(
     arm: Dynamics, i: int, bounds: tuple[float, float], ends: Iterable[tuple[float, float]]
 ) -> Iterator[str]:
-    """Of the least and the greatest position with their times, those beyond the limits."""
+    """Warnings of the least and the greatest position, with their times, where they are beyond the limits."""
     low, high = bounds
     unit = arm.mechanism.units[i]
     for value, when in ends:

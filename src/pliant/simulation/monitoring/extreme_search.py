@@ -107,7 +107,7 @@ Look = Callable[[Points], Floats]
 STRIDES, ENOUGH = (1, 4, 16), (512, 4096)
 """Of 512 steps and more every fourth end is looked at first, of 4096 every sixteenth."""
 ABOUT, BEYOND = 3, 0.5
-"""Values on either side of a gap from which is told how high it may rise: by this part of their range above them."""
+"""Values on either side of a gap from which follows how high it may rise: by this part of their range above them."""
 ROUNDS, NEAR = 3, 0.05
 """Parabolas about a maximum, one after the other; its three points, in parts of the distance of those before."""
 DOUBT = 0.1

@@ -352,7 +352,7 @@ class LateExtremes(Mapping[str, Extreme]):
     """Extremes that are found when the first of them is asked for: to follow a motion between its samples takes longer
     than many motions take themselves.
 
-    known  those that are there already, by name; what was told once stays as it is
+    known  those that are there already, by name; what was given once stays as it is
     """
 
     def __init__(self, known: Mapping[str, Extreme], find: Callable[[], dict[str, Extreme]]) -> None:

@@ -161,7 +161,7 @@ class GrowthWatch:
             self._look(integrator, *self._longest)
 
     def _look(self, integrator: Integrator, h: float, t: float, y: Floats, f: Floats) -> None:
-        """At a state with its rates, beside a step."""
+        """Look for growing motions at a state with its rates, beside a step of size h."""
         A = integrator.linear_model(t, y, f)
         growth = fastest_growth(self.equations, linear_model(self.equations, t, y) if A is None else A)
         if not self.found and growth.rate > SLOW_GROWTH and growth.rate * h > PASSED_OVER:
