@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -289,6 +290,8 @@ class Result:
             with suppress(ArithmeticError, ValueError):
                 found.append(StoredChannel(channel.name, channel.unit, channel.meaning, self[channel.name]))
         robot, study, names, inputs = self.robot.to_yaml(), self.info.study, self.arm.names, self.arm.inputs
+        # extremes that were not looked for yet are found now; they and the text of the study are data from here on
+        self.info = replace(self.info, extremes=dict(self.info.extremes), source=lambda: study)
         return RunRecord(robot, study, self.info.as_data(), names, inputs, self.samples, tuple(found))
 
     @classmethod
