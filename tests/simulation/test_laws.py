@@ -129,6 +129,19 @@ def test_one_text_on_columns_in_machine_code_and_on_stacked_gains(arm, name):
     assert flat(on_columns(law, q, v, z, r, list(stacked[:, :-1].T))) == pytest.approx(wanted, abs=close(wanted))
 
 
+def test_springs_of_joints_are_no_weight(arm):
+    """The weight at the measured pose is what gravity needs alone, in machine code as in the model itself."""
+    name, sprung = "pid, gravity measured", arm.set("elbow.spring", {"stiffness": 7.0})
+    law = law_of(sprung, name)
+    times, q, v, z = states(sprung, law)
+    r, gains = law.signals(times), np.array(law.gains)
+    sizes = {"q": sprung.size, "v": sprung.size, "z": z.shape[1], "r": r.shape[1], "gains": len(gains)}
+    compiled = RowKernel(lambda *given: law.efforts(*given).efforts, sizes)(q, v, z, r, gains)
+    wanted = law_of(arm, name).along(times, q, v, z).efforts
+    for found in (compiled, law.along(times, q, v, z).efforts):
+        assert found == pytest.approx(wanted, abs=close(wanted))
+
+
 def expected(arm, twin, name, times, q, v, z):
     """Efforts and rates of the states, from the formulas in the documentation."""
     law = law_of(arm, name)

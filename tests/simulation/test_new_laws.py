@@ -19,6 +19,7 @@ from pliant.loads.kinds import register as register_load
 from pliant.loads.load import Load, LoadElement
 from pliant.model.units import Number
 from pliant.simulation.integrators.compiled import CompiledIntegrator
+from pliant.simulation.integrators.integrator import Tolerance
 from pliant.simulation.run import Run
 from pliant.sweeps.work import SweepJob, run_chunk
 
@@ -233,3 +234,16 @@ def test_what_is_wrong_in_them_is_said_with_its_place():
         given("two-link-flexible", drive={"velocity_loop": {"rates": 0.6}})
     with pytest.raises(ModelError, match=r"unknown load 'maxwel'; it must be 'maxwell'"):
         given("two-link-flexible", loads=[{"maxwel": {}}])
+
+
+def test_states_of_laws_have_tolerances_of_their_own():
+    """Their scale times that of the study, or what a group of names says."""
+    study, arm, _ = given("two-link-flexible", integrator={"absolute": 1e-9, "groups": {"load.*": 1e-5}})
+    run = Run(study, arm)
+    own = run.settings.tolerance.absolute[run.equations.layout.drive]
+    assert own == pytest.approx([1e-9, 1e-9, 1e-9, 1e-9, 1e-5], rel=1e-12)
+    run.equations.drive.states = tuple(state._replace(scale=100.0) for state in run.equations.drive.states)
+    own = Tolerance.of(run.equations, 1e-8, 1e-9).absolute[run.equations.layout.drive]
+    assert own == pytest.approx([1e-7, 1e-7, 1e-7, 1e-7, 1e-9], rel=1e-12)
+    with pytest.raises(ModelError, match=r"tolerance of 'load\.x': no coordinate has such a name"):
+        Run(given("two-link-flexible", integrator={"groups": {"load.x": 1e-5}})[0], arm)

@@ -69,6 +69,8 @@ MOST_SAMPLES = 10_000_000
 FINEST, COARSEST = 1e-13, 1e-1
 """Relative errors that a step can be held to: above the rounding of some hundred operations, and still an error."""
 GROUPS = ("joints", "elastic")
+OF_LAWS = ("drive.", "load.")
+"""Beginnings of the names of states of drives and loads."""
 SHOWN_NAMES = 8
 
 
@@ -213,7 +215,8 @@ class Study(Element):
         """Names and numbers of all coordinates, those of the links included, which are known when the links are."""
         joints = [(i, force.joint) for i, force in enumerate(self.disturbances) if force.joint is not None]
         whole = [(key, values) for key in ("q", "v") if (values := getattr(self.start, key)) is not None]
-        patterns = [group for group in self.integrator.groups if group not in GROUPS]
+        # states of drives and loads are known when these meet the robot
+        patterns = [group for group in self.integrator.groups if group not in GROUPS and not group.startswith(OF_LAWS)]
         if not (joints or whole or patterns or self.events):
             return
         try:

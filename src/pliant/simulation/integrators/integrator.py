@@ -98,21 +98,21 @@ class Tolerance:
     ) -> Tolerance:
         """Tolerances of coordinates and of their rates; groups are ``joints``, ``elastic`` or patterns of names.
 
-        States of the drive have tolerances of their own, where the drive or a group names them.
+        States of drives and loads have their own scales, and their names may be in groups, too.
         """
         common = 0.01 * relative if absolute is None else absolute
         names = [equations.arm.names[i] for i in equations.moving]
         joints = set(equations.arm.robot.joint_coordinates)
-        values = np.full(len(names), common)
-        layout = equations.layout
-        own = np.array([common * state.scale for state in equations.law_states])
+        values, states = np.full(len(names), common), equations.law_states
+        own = np.array([common * state.scale for state in states])
         for group, value in (groups or {}).items():
             hits = [i for i, name in enumerate(names) if _belongs(name, group, joints)]
-            states = [i for i, state in enumerate(equations.law_states) if fnmatchcase(state.name, group)]
-            if not hits and not states and group not in ("joints", "elastic"):
+            of_laws = [i for i, state in enumerate(states) if fnmatchcase(state.name, group)]
+            if not hits and not of_laws and group not in ("joints", "elastic"):
                 raise ModelError(f"tolerance of '{group}': no coordinate has such a name")
             values[hits] = value
-            own[states] = value
+            own[of_laws] = value
+        layout = equations.layout
         every = np.full(layout.size, common)
         every[layout.q] = every[layout.v] = values
         every[layout.drive] = own
