@@ -47,6 +47,9 @@ NEAREST = {
     "bodies": ("tests/bodies", "tests/large_bending", "tests/identities"),
     "spatial": ("tests/spatial", "tests/identities"),
     "analysis": ("tests/analysis", "tests/reference"),
+    "drives": ("tests/simulation",),
+    "loads": ("tests/simulation",),
+    "trajectories": ("tests/simulation",),
     "simulation": ("tests/simulation", "tests/results"),
 }
 """Folders of tests by the beginning of a module's path, the longest of which counts."""

@@ -2,6 +2,7 @@
 
 python tests/shape.py              a table
 python tests/shape.py --hops       also the modules that a run enters, and the calls that go both ways between them
+python tests/shape.py --hops -v    these modules and calls by name
 """
 
 from __future__ import annotations
@@ -23,12 +24,19 @@ NEIGHBOURS = ("The same", "Of ", "Those", "That of")
 HOPS = """
 import sys, pathlib, pliant
 source = str(pathlib.Path(pliant.__file__).parent)
+# a decorator that keeps results, as functools has them
+transparent = {"model/once.py"}
 entered, edges = set(), set()
 def name(frame):
     file = frame.f_code.co_filename
-    return file[len(source) + 1:] if file.startswith(source) else None
+    found = file[len(source) + 1:] if file.startswith(source) else None
+    return None if found in transparent else found
+def importing(frame):
+    while frame is not None and frame.f_code.co_filename != "<frozen importlib._bootstrap>":
+        frame = frame.f_back
+    return frame is not None
 def look(frame, event, argument):
-    if event == "call" and (here := name(frame)) is not None:
+    if event == "call" and (here := name(frame)) is not None and not importing(frame):
         entered.add(here)
         back = frame.f_back
         while back is not None and name(back) is None:
@@ -36,9 +44,12 @@ def look(frame, event, argument):
         if back is not None and name(back) != here:
             edges.add((name(back), here))
 sys.setprofile(look)
-pliant.simulate("two-link-flexible").save(sys.argv[1])
+pliant.run_study(pliant.load_study("two-link")).save(sys.argv[1])
 sys.setprofile(None)
-print(len(entered), len({frozenset(e) for e in edges if e[::-1] in edges}))
+both = {tuple(sorted(e)) for e in edges if e[::-1] in edges}
+print(len(entered), len(both))
+if len(sys.argv) > 2:
+    print(*sorted(entered), *(" <-> ".join(pair) for pair in sorted(both)), sep="\\n", file=sys.stderr)
 """
 
 
@@ -111,12 +122,17 @@ def rows() -> list[tuple[str, str]]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--hops", action="store_true", help="run a study and count the modules that it enters")
+    parser.add_argument("-v", "--verbose", action="store_true", help="name the modules and the calls")
     options = parser.parse_args()
     found = rows()
     if options.hops:
         output = Path("out") / "hops.h5"
         output.parent.mkdir(exist_ok=True)
-        result = subprocess.run([sys.executable, "-c", HOPS, output], capture_output=True, text=True, check=True)
+        names = ["names"] if options.verbose else []
+        command = [sys.executable, "-c", HOPS, output, *names]
+        # once before: machine code is then there, as it is for every run but the first
+        subprocess.run(command[:4], capture_output=True, check=True)
+        result = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         entered, both = result.stdout.split()
         found += [("modules that a run to HDF5 enters", entered), ("calls that go both ways", both)]
     width = max(len(name) for name, _ in found)

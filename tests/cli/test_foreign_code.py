@@ -8,7 +8,7 @@ import pytest
 import pliant
 from pliant.cli.app import app
 from pliant.cli.simulation_job import Job
-from pliant.simulation.drives.callback import AllowedCode
+from pliant.drives.callback import AllowedCode
 from pliant.simulation.run import Run
 from pliant.simulation.study import Study, study_from, unrun_study
 

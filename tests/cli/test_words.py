@@ -11,16 +11,16 @@ import pliant
 from closed_robots import four_bar
 from pliant import Dynamics, Joint, Link, Rigid, Robot
 from pliant.cli.app import main
+from pliant.drives.given import GivenTorque
+from pliant.drives.off import NoDrive
+from pliant.loads.stops import Stops
 from pliant.simulation.choice import choose
-from pliant.simulation.drives.given import GivenTorque
-from pliant.simulation.drives.kinds import NoDrive
-from pliant.simulation.loads import Stops
 from pliant.simulation.run import simulate
-from pliant.simulation.signals import parse_signal
 from pliant.simulation.start import Start
 from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.study import IntegratorOptions
-from pliant.simulation.trajectories.cartesian import Circle
+from pliant.trajectories.cartesian import Circle
+from pliant.trajectories.signals import parse_signal
 
 FLAT = {"lengths": (0.4, 0.2, 0.4, 0.2), "pose": {"motor": 1.0, "pin": -1.0, "ground_pin": 1.0}}
 """A parallelogram, which stretched out flat is singular."""

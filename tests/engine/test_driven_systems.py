@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 
 from closed_robots import state
+from pliant.drives.prescribed_dynamics import PrescribedDynamics
 from pliant.dynamics import Dynamics
 from pliant.engine.call.evaluator import Program
 from pliant.engine.compile import jit
 from pliant.engine.stepping.driving import Driving
 from pliant.engine.stepping.explicit_system import ExplicitSystem
-from pliant.engine.stepping.implicit import alpha_clock
+from pliant.engine.stepping.generalised_alpha import alpha_clock
 from pliant.engine.stepping.implicit_system import ImplicitSystem
 from pliant.engine.stepping.integrators import Clock, Status, new_clock
 from pliant.engine.stepping.layout import BALANCES
 from pliant.engine.stepping.signals import Signals
-from pliant.simulation.prescribed_dynamics import PrescribedDynamics
 
 END = 0.1
 

@@ -8,7 +8,7 @@ from pliant.dynamics import Dynamics
 from pliant.engine.compile.jit import is_x86
 from pliant.engine.stepping.driving import Driving
 from pliant.engine.stepping.explicit_system import ExplicitSystem
-from pliant.engine.stepping.implicit import alpha_clock
+from pliant.engine.stepping.generalised_alpha import alpha_clock
 from pliant.engine.stepping.implicit_system import ImplicitSystem
 from pliant.engine.stepping.integrators import Clock, Status, new_clock
 from pliant.engine.stepping.layout import BALANCES

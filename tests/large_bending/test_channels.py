@@ -6,8 +6,7 @@ from scipy.spatial.transform import Rotation
 
 import pliant
 from pliant import Beam, Dynamics, Joint, Link, Modes, Properties, Robot
-from pliant.results.channels import coordinate_channels
-from pliant.results.quantities import Quantities
+from pliant.results.channels import Quantities, coordinate_channels
 from pliant.results.samples import Samples
 
 # positions and rotations by two ways through the same functions

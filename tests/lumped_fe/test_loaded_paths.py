@@ -8,8 +8,8 @@ from pliant import Dynamics, GivenTorque, ModelError, Study, equilibrium, load_s
 from pliant.analysis.lumped.displacements import AppliedLoads
 from pliant.analysis.lumped.elastic_motion import ElasticState, frame_displacement, reactions, solve_static
 from pliant.analysis.lumped.lumped_model import LumpedModel
-from pliant.simulation.approximate_forward import approximate_forward
-from pliant.simulation.inverse_dynamics import inverse_dynamics
+from pliant.simulation.inverse.approximate_forward import approximate_forward
+from pliant.simulation.inverse.inverse_dynamics import inverse_dynamics
 from pliant.simulation.run import run_study
 
 MICROMETRE = 1e-6

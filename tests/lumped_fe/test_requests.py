@@ -7,7 +7,7 @@ from lumped_arms import two_link_arm
 from pliant import LumpedModel, ModelError, Robot, frequencies_over_speed, load_study
 from pliant.analysis.lumped.elastic_motion import elastic_motion, static
 from pliant.analysis.lumped.frequencies import natural_frequencies
-from pliant.simulation.inverse_dynamics import inverse_dynamics
+from pliant.simulation.inverse.inverse_dynamics import inverse_dynamics
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pliant import Dynamics, GivenTorque, ModelError, Robot, Study, frequencies_
 from pliant.analysis.lumped.frequencies import natural_frequencies
 from pliant.analysis.lumped.lumped_model import LumpedModel
 from pliant.analysis.lumped.nominal_motion import JointMotion
-from pliant.simulation.approximate_forward import approximate_forward
+from pliant.simulation.inverse.approximate_forward import approximate_forward
 
 # Wright, Smith, Thresher, Wang, J. Appl. Mech. 49 (1982): out-of-plane frequencies of a turning uniform cantilever, at
 # eta = speed sqrt(rho A L^4 / EI), in the same unit

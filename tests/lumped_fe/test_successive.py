@@ -5,7 +5,7 @@ import pytest
 
 from pliant import ModelError, load_study
 from pliant.analysis.lumped.elastic_motion import InterruptedMotionError
-from pliant.simulation.inverse_dynamics import inverse_dynamics
+from pliant.simulation.inverse.inverse_dynamics import inverse_dynamics
 from pliant.simulation.run import run_study
 
 MILLIMETRE, MICROMETRE = 1e-3, 1e-6

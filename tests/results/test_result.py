@@ -8,6 +8,7 @@ import re
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -15,19 +16,19 @@ import pytest
 
 import pliant
 from pliant.analysis.modes import modes
+from pliant.drives.given import GivenTorque
+from pliant.drives.pid import PID
+from pliant.drives.prescribed import PrescribedMotion
 from pliant.dynamics import Dynamics
 from pliant.results import sealed
 from pliant.results.result import Result
 from pliant.results.samples import Samples
 from pliant.results.spectrum import residual_spectrum
 from pliant.results.storage import load_run_and_checkpoint, save_run
-from pliant.simulation.drives.controllers import PID
-from pliant.simulation.drives.given import GivenTorque
-from pliant.simulation.drives.prescribed import PrescribedMotion
 from pliant.simulation.outputs import StrainPoint
 from pliant.simulation.run import SimulationWarning, simulate
 from pliant.simulation.start import Start
-from pliant.simulation.trajectories.kinds import Hold, Quintic
+from pliant.trajectories.kinds import Hold, Quintic
 
 
 @pytest.fixture(scope="module")
@@ -257,7 +258,7 @@ def test_links_out_of_a_run_are_not_followed(run, tmp_path, name):
     """A pipe has no end: whoever opens it waits for ever."""
     os.mkfifo(tmp_path / "pipe")
     for link in (h5py.ExternalLink(str(tmp_path / "pipe"), "/q"), h5py.SoftLink("/v"), h5py.SoftLink("/nowhere")):
-        save_run(run, tmp_path / "run.h5", {"integrator/t": 1.0})
+        save_run(run.record(), tmp_path / "run.h5", {"integrator/t": 1.0})
         forged(tmp_path / "run.h5", lambda file, link=link: put(file, name, link))
         with pytest.raises(pliant.ModelError, match=f"'{name}.*' does not lie in this file"):
             Result.load(tmp_path / "run.h5")
@@ -289,9 +290,40 @@ def test_groups_without_end_are_not_followed(run, tmp_path, change):
         Result.load(tmp_path / "run.h5")
 
 
+def modules_entered(call):
+    """Modules of the package in which a function is called."""
+    source, entered = str(Path(pliant.__file__).parent), set()
+
+    def look(frame, event, argument):
+        file = frame.f_code.co_filename
+        if event == "call" and file.startswith(source):
+            entered.add(Path(file).relative_to(source).as_posix())
+
+    before = sys.getprofile()
+    sys.setprofile(look)
+    try:
+        call()
+    finally:
+        sys.setprofile(before)
+    return entered
+
+
+def test_what_is_saved_is_data(tmp_path):
+    """Extremes and channels are found before; nothing is compiled or simulated while a file is written."""
+    run = pliant.run_study(pliant.load_study("two-link", changes={"until": 0.05}))
+    record = run.record()
+    assert isinstance(record.info["extremes"], dict)
+    entered = modules_entered(lambda: save_run(record, tmp_path / "run.h5"))
+    assert entered <= {"files.py", "results/storage.py", "results/sealed.py", "results/samples.py"}
+    # a second time everything is known
+    entered = modules_entered(lambda: run.save(tmp_path / "run.h5"))
+    assert "results/storage.py" in entered
+    assert not [name for name in entered if name.startswith(("engine/", "simulation/", "formulations/"))]
+
+
 def test_what_is_needed_to_go_on_comes_back(run, tmp_path):
     memory = {"integrator/t": 1.5, "a/b/c": np.arange(3.0), "text": np.bytes_(b"x")}
-    save_run(run, tmp_path / "run.h5", memory)
+    save_run(run.record(), tmp_path / "run.h5", memory)
     again = load_run_and_checkpoint(tmp_path / "run.h5")[1]
     assert again.keys() == memory.keys()
     assert all(np.array_equal(again[key], value) for key, value in memory.items())

@@ -7,9 +7,9 @@ import pytest
 
 import pliant
 from pliant.engine.stepping.esdirk import CARRIED, DIAGONAL, OF_ESTIMATE, esdirk4
-from pliant.engine.stepping.implicit import PHASE
-from pliant.simulation.accuracy import SPOKEN_OF
-from pliant.simulation.loads import Stops
+from pliant.engine.stepping.generalised_alpha import PHASE
+from pliant.loads.stops import Stops
+from pliant.simulation.monitoring.watches import SPOKEN_OF
 from pliant.simulation.run import Run, SimulationWarning, run_study
 from pliant.simulation.study import Study
 from simulation.random_studies import BEYOND, outcome, random_study

@@ -165,7 +165,7 @@ def test_a_run_keeps_the_method_that_it_began_with():
     """With another end `auto` would now choose another one."""
     first, second = (Run(load_study("single-link", changes={"until": until})) for until in (0.06, 0.12))
     first.go()
-    second.method, second.reason = "generalised-alpha", "stiff"
+    second.choice = "generalised-alpha", "stiff"
     second.recall(first.memory(), first.recorder.samples())
     assert second.method == first.method == "dop853"
     assert second.reason == first.reason
@@ -260,8 +260,8 @@ def test_extremes_do_not_depend_on_where_a_run_was_cut(monkeypatch, name, until,
     monkeypatch.setattr("pliant.simulation.integrators.compiled.STEPS_PER_CALL", 7)
     if name == "two-link":
         # in several groups
-        monkeypatch.setattr("pliant.simulation.peaks.PENDING", 700)
-        monkeypatch.setattr("pliant.simulation.peaks.WORTH", 1)
+        monkeypatch.setattr("pliant.simulation.monitoring.extremes.PENDING", 700)
+        monkeypatch.setattr("pliant.simulation.monitoring.extremes.WORTH", 1)
     study = load_study(name, changes={"until": until, "integrator": {"method": "dop853"}})
     whole = Run(study)
     whole.go()

@@ -6,9 +6,9 @@ import pytest
 import zoo
 from pliant import PID, Beam, Cycloidal, Damping, Dynamics, Joint, Link, Modes, Properties, Rigid, Robot, Study
 from pliant.analysis.modes import held_squares, modes
+from pliant.drives.off import NoDrive
 from pliant.mechanism import assemble
-from pliant.simulation.choice import RateAsk, choose, estimated_steps, fastest_rate, followed
-from pliant.simulation.drives.kinds import NoDrive
+from pliant.simulation.choice import LinearStart, choose, estimated_steps, fastest_rate, followed
 from pliant.simulation.integrators.compiled import compilable
 from pliant.simulation.integrators.compiled_systems import inertia_and_stiffness
 from pliant.simulation.losses import Losses
@@ -16,7 +16,7 @@ from pliant.simulation.run import Run, simulate
 from pliant.simulation.start import Start
 from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.study import IntegratorOptions
-from pliant.simulation.trajectories.path import Surroundings
+from pliant.trajectories.path import Surroundings
 
 NO_GRAVITY = (0.0, 0.0, 0.0)
 CHAIN = 160
@@ -123,7 +123,7 @@ def test_a_long_chain_is_run_by_iteration_and_link_by_link(monkeypatch):
     ):
         monkeypatch.setattr(owner, name, lambda *_: pytest.fail("asked for a matrix"))
     monkeypatch.setattr("pliant.simulation.losses.LARGE", CHAIN - 1)
-    monkeypatch.setattr("pliant.simulation.integrators.compiled.compiled_law", lambda *_: pytest.fail("one kernel"))
+    monkeypatch.setattr(StateEquations, "law", property(lambda _: pytest.fail("one kernel")))
     monkeypatch.setattr("pliant.simulation.integrators.compiled.MOST_COMPILED", CHAIN - 1)
     run = simulate(arm, until=0.02, output_step=0.01)
     assert "rad/s" in run.info.reason
@@ -244,7 +244,7 @@ def test_explicit_steps_follow_what_stays_or_is_short(other):
 def test_the_steps_of_a_motion_are_estimated():
     """Against those that both integrators really take."""
     run = run_of()
-    explicit, implicit = estimated_steps(RateAsk(run.equations, run.q0, run.v0), 3.0, 1e-6)
+    explicit, implicit = estimated_steps(LinearStart(run.equations, run.q0, run.v0), 3.0, 1e-6)
     for method, expected in (("dop853", explicit), ("esdirk", implicit)):
         taken = run_of(method)
         taken.go()

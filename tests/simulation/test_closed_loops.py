@@ -10,14 +10,14 @@ from scipy.special import ellipk
 import pliant
 from closed_robots import ALIGNED, PLANE, bar, five_bar, four_bar, pendulum_ring
 from pliant import Dynamics, Joint, Link, Loop, Placement, Rigid, Robot
+from pliant.drives.off import NoDrive
 from pliant.simulation.choice import choose
-from pliant.simulation.drives.kinds import NoDrive
 from pliant.simulation.integrators import compiled
 from pliant.simulation.run import Run, SimulationWarning, simulate
 from pliant.simulation.start import Start
 from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.study import IntegratorOptions, load_study
-from pliant.simulation.trajectories.path import Surroundings
+from pliant.trajectories.path import Surroundings
 
 # tolerances of these tests are their own
 pytestmark = pytest.mark.filterwarnings("ignore:the run is off by")
@@ -66,7 +66,7 @@ def test_against_multipliers_in_dense_matrices(name, until):
     n = arm.size
 
     def rates(t, x):
-        effort = tau.act(t, x[:n], x[n:], np.zeros(0)).tau
+        effort = tau.at(t, x[:n], x[n:], np.zeros(0)).efforts
         return np.concatenate([x[n:], arm.forward(x[:n], x[n:], effort, solver="dense")])
 
     peer = solve_ivp(rates, (0, until), np.concatenate([q, v]), method="DOP853", rtol=1e-10, atol=1e-12)

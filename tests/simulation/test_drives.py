@@ -7,26 +7,27 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant.drives.callback import LOOK, Callback, CalledLaw, SlowLawWarning
+from pliant.drives.computed_torque import ComputedTorque
+from pliant.drives.drive import Sampling
+from pliant.drives.feed_forward import FeedForward
+from pliant.drives.given import GivenTorque
+from pliant.drives.pid import PID
+from pliant.drives.prescribed import PrescribedMotion
+from pliant.drives.saturated import SaturatedLaw
 from pliant.dynamics import Dynamics
 from pliant.engine.stepping.driving import DriveKernel, Driving
 from pliant.engine.stepping.explicit_system import ExplicitSystem
 from pliant.engine.stepping.layout import BALANCES
 from pliant.engine.stepping.signals import Signals
+from pliant.loads.disturbance import Disturbance
+from pliant.loads.stops import ElasticStops
 from pliant.model.description.rigid_twin import rigid_twin
-from pliant.simulation.drives.callback import LOOK, Callback, SlowLawWarning, _Called
-from pliant.simulation.drives.controllers import PID, ComputedTorque
-from pliant.simulation.drives.drive import Sampling
-from pliant.simulation.drives.feed_forward import FeedForward
-from pliant.simulation.drives.given import GivenTorque
-from pliant.simulation.drives.law import compiled_law
-from pliant.simulation.drives.prescribed import PrescribedMotion
-from pliant.simulation.drives.saturated import SaturatedDrive
-from pliant.simulation.loads import Disturbance, ElasticStops
 from pliant.simulation.run import SimulationWarning, simulate
 from pliant.simulation.start import Start
 from pliant.simulation.state_equations import StateEquations
-from pliant.simulation.trajectories.kinds import Quintic
-from pliant.simulation.trajectories.path import Surroundings
+from pliant.trajectories.kinds import Quintic
+from pliant.trajectories.path import Surroundings
 
 MOVE = Quintic(to={"shoulder": 1.15, "elbow": -1.4}, duration=0.25)
 AT_REST = Start(links="equilibrium")
@@ -49,7 +50,7 @@ def strip():
 def efforts(arm, drive, times):
     active = drive.bind(Surroundings(arm, arm.reference_pose()), np.zeros(len(arm.inputs)))
     zero = np.zeros(arm.size)
-    return np.array([active.act(t, zero, zero, active.initial()).tau for t in times])
+    return np.array([active.at(t, zero, zero, active.initial()).efforts for t in times])
 
 
 def tracking_error(run):
@@ -94,27 +95,26 @@ def test_efforts_in_machine_code_and_one_by_one(robot, name):
     count = 5
     times = rng.uniform(0.0, 0.25, count)
     q = q0 + AWAY[robot] * rng.standard_normal((count, arm.size))
-    v, x = rng.standard_normal((count, arm.size)), 0.01 * rng.standard_normal((count, active.states))
-    if isinstance(active, SaturatedDrive):
+    v, x = rng.standard_normal((count, arm.size)), 0.01 * rng.standard_normal((count, active.state_count))
+    if isinstance(active, SaturatedLaw):
         # the first motor cannot give some of the efforts
-        limit = np.median(np.abs(active.inner.efforts(times, q, v, x)[:, 0]))
+        limit = np.median(np.abs(active.inner.along(times, q, v, x).efforts[:, 0]))
         active.limits = np.array([limit, *[np.inf] * (len(arm.inputs) - 1)])
-    actions = [active.act(float(t), *state) for t, *state in zip(times, q, v, x, strict=True)]
-    tau = np.array([action.tau for action in actions])
+    tau = np.array([active.at(float(t), *state).efforts for t, *state in zip(times, q, v, x, strict=True)])
     # models of closed loops are closed by iteration
     digits = 1e-9 if arm.loops.rows else 1e-12
-    assert active.efforts(times, q, v, x) == pytest.approx(tau, rel=digits, abs=1e-12 * np.abs(tau).max())
-    if isinstance(active, SaturatedDrive):
+    assert active.along(times, q, v, x).efforts == pytest.approx(tau, rel=digits, abs=1e-12 * np.abs(tau).max())
+    if isinstance(active, SaturatedLaw):
         assert np.abs(tau[:, 0]).max() == limit > np.abs(tau[:, 0]).min()
-    law = compiled_law(equations)
+    law = equations.law
     driving = Driving(law.force, law.gains, law.channels, law.states, structure=law.structure)
     system = ExplicitSystem(arm.tree, driving, equations.traced_forward)
     system.set_signals(Signals.fit(law.signals, 0.0, 0.25))
-    for t, q_t, v_t, x_t, action in zip(times, q, v, x, actions, strict=True):
+    for t, q_t, v_t, x_t, tau_t in zip(times, q, v, x, tau, strict=True):
         y = np.concatenate([q_t, v_t, x_t, np.zeros(BALANCES)])
         wanted = equations.rates(float(t), y)
         scale = np.abs(wanted).max()
-        assert system.forces(float(t), y) == pytest.approx(arm.B @ action.tau, rel=0, abs=1e-10 * np.abs(tau).max())
+        assert system.forces(float(t), y) == pytest.approx(arm.B @ tau_t, rel=0, abs=1e-10 * np.abs(tau).max())
         assert system.slope(float(t), y) == pytest.approx(wanted, rel=1e2 * digits, abs=1e2 * digits * scale)
 
 
@@ -123,7 +123,7 @@ def driven(arm, drive):
     q0 = arm.reference_pose()
     equations = StateEquations(arm, drive.bind(Surroundings(arm, q0), q0 @ arm.B))
     equations.enter(0.0, 0.25)
-    law = compiled_law(equations)
+    law = equations.law
     driving = Driving(law.force, law.gains, law.channels, law.states, structure=law.structure)
     return equations, law, driving, DriveKernel.of(arm.tree, driving, ())
 
@@ -260,9 +260,9 @@ def test_a_law_that_brings_the_steps_to_a_halt_is_told(strip):
     inputs = Dynamics(strip).input_labels if not hasattr(strip, "input_labels") else strip.input_labels
 
     def calls(step, until):
-        called = _Called(lambda t, q, v: [1.0], inputs, until)
+        called = CalledLaw(lambda t, q, v: [1.0], inputs, until)
         for k in range(2 * LOOK):
-            called.act(step * k, np.zeros(2), np.zeros(2), np.zeros(0))
+            called.at(step * k, np.zeros(2), np.zeros(2), np.zeros(0))
 
     with pytest.warns(
         SlowLawWarning, match=r"called 20000 times up to t = 1\.\d+e-05 s.*such as a relay, needs a period"

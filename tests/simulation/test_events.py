@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant.drives.given import GivenTorque
 from pliant.dynamics import Dynamics
-from pliant.simulation.drives.given import GivenTorque
-from pliant.simulation.events import Event
-from pliant.simulation.loads import Disturbance, Stops
+from pliant.loads.disturbance import Disturbance
+from pliant.loads.stops import Stops
+from pliant.simulation.monitoring.events import Event
 from pliant.simulation.run import SimulationWarning, simulate
 from pliant.simulation.start import Start
 

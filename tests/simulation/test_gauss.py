@@ -21,10 +21,10 @@ from pliant import (
     load_study,
     simulate,
 )
+from pliant.drives.off import NoDrive
 from pliant.engine.stepping.gauss_legendre import STAGES, gauss_legendre, integrals, legendre
 from pliant.engine.stepping.stage_modes import StageModes
 from pliant.simulation.choice import _state_matrix, choose
-from pliant.simulation.drives.kinds import NoDrive
 from pliant.simulation.integrators import compiled
 from pliant.simulation.integrators.compiled import CompiledIntegrator
 from pliant.simulation.integrators.compiled_gauss import CompiledGauss
@@ -200,13 +200,15 @@ def test_vibrations_are_brought_up_to_date_on_the_way():
 
 
 @pytest.mark.filterwarnings("ignore:gauss is for smooth motion")
-def test_heavy_damping_makes_it_slow_and_not_wrong():
-    drive = PID(kp=[400.0, 120.0], kd=[60.0, 20.0], ki=[100.0, 0.0])
+@pytest.mark.parametrize("ki", [0.0, 100.0])
+def test_heavy_damping_makes_it_slow_and_not_wrong(ki):
+    """With states of the drive the Newton matrix knows all damping, and nothing is refused."""
+    drive = PID(kp=[400.0, 120.0], kd=[60.0, 20.0], ki=[ki, 0.0])
     options = {"until": 0.3, "drive": drive, "start": Start(position={"shoulder": 0.4}), "limits": "ignore"}
     arm = Dynamics("two-link-flexible")
     exact = simulate(arm, method="dop853", tolerance=1e-12, **options)
     run = simulate(arm, method="gauss", tolerance=1e-8, **options)
-    assert run.info.statistics["rejected"] > 0
+    assert (run.info.statistics["rejected"] > 0) == (ki == 0.0)
     assert np.abs(run.q - exact.q).max() < 1e-9
     assert np.abs(run["energy.balance"]).max() < 1e-8
 
@@ -219,7 +221,8 @@ def test_integrals_of_controllers_belong_to_the_stages(machine, tolerance):
     drive = PID(kp=100.0, kd=20.0, ki=300.0, trajectory=Quintic(to={"hub": 1.0}, duration=0.5))
     options = {"until": 1.0, "drive": drive, "start": Start(position={"hub": 0.1})}
     exact = simulate(arm, method="dop853", tolerance=1e-12, **options)
-    run = simulate(arm, method="gauss", tolerance=tolerance, **options)
+    # in a single step over the whole move, powers are known at sixteen places only
+    run = simulate(arm, method="gauss", tolerance=tolerance, max_step=0.25, **options)
     assert np.abs(run.q - exact.q).max() < 0.1 * tolerance
     assert np.abs(run["energy.balance"]).max() < tolerance
     counted = run.info.statistics

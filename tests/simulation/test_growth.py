@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pliant import PID, Dynamics
-from pliant.simulation.growth import GrowthWatch, fastest_growth, linear_model
+from pliant.simulation.monitoring.watches import GrowthWatch, fastest_growth, linear_model
 from pliant.simulation.run import Run, simulate
 from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.study import Study

@@ -20,7 +20,7 @@ from pliant import (
     run_study,
     simulate,
 )
-from pliant.simulation.per_joint import turn_limits
+from pliant.trajectories.per_joint import turn_limits
 
 UNTIL = 0.02
 CONTROLLED = 1e-7

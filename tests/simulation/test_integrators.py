@@ -6,21 +6,21 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant.drives.drive import Sampling
+from pliant.drives.off import NoDrive
+from pliant.drives.pid import PID
+from pliant.drives.prescribed import PrescribedMotion
 from pliant.dynamics import Dynamics
 from pliant.engine.stepping.esdirk import DIAGONAL, esdirk4
+from pliant.loads.disturbance import Disturbance
 from pliant.simulation.choice import choose
-from pliant.simulation.drives.controllers import PID
-from pliant.simulation.drives.drive import Sampling
-from pliant.simulation.drives.kinds import NoDrive
-from pliant.simulation.drives.prescribed import PrescribedMotion
 from pliant.simulation.integrators import compiled
 from pliant.simulation.integrators.integrator import Tolerance
-from pliant.simulation.loads import Disturbance
 from pliant.simulation.run import Run, SimulationWarning, simulate
 from pliant.simulation.start import Start
 from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.study import IntegratorOptions, Study, load_study
-from pliant.simulation.trajectories.kinds import Quintic
+from pliant.trajectories.kinds import Quintic
 
 # tolerances of these tests are their own
 pytestmark = pytest.mark.filterwarnings("ignore:the run is off by")

@@ -7,21 +7,22 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant.drives.computed_torque import ComputedTorque
+from pliant.drives.given import GivenTorque
+from pliant.drives.pid import PID
+from pliant.drives.saturated import SaturatedLaw
 from pliant.dynamics import Dynamics
 from pliant.engine.call.replay import python_function
 from pliant.engine.stepping.driving import Driving, drive_program
 from pliant.engine.trace.structure import constants_of
-from pliant.simulation.drives.controllers import PID, ComputedTorque
-from pliant.simulation.drives.given import GivenTorque
-from pliant.simulation.drives.law import compiled_law
-from pliant.simulation.drives.saturated import SaturatedDrive
+from pliant.loads.disturbance import Disturbance
+from pliant.loads.stops import ElasticStops, Stops
 from pliant.simulation.integrators import compiled
-from pliant.simulation.loads import Disturbance, ElasticStops, Stops
 from pliant.simulation.run import simulate
 from pliant.simulation.start import Start
 from pliant.simulation.state_equations import StateEquations
-from pliant.simulation.trajectories.kinds import Quintic
-from pliant.simulation.trajectories.path import Surroundings
+from pliant.trajectories.kinds import Quintic
+from pliant.trajectories.path import Surroundings
 from zoo import robot, state
 
 ROUNDING = 1e-11
@@ -39,9 +40,11 @@ def test_forces_on_frames_from_link_to_link(name):
     q, v = state(arm)[:2]
     for frame in (arm.frames[0], arm.frames[-1]):
         push = Disturbance(frame=frame, force=[1.0, -2.0, 0.5], moment=[0.3, 0.1, -0.7]).bind(arm)
-        wanted = push.forces(np.array([0.1]), q[None], v[None])[0]
-        found = push.law(q.tolist(), v.tolist(), [1.0, -2.0, 0.5, 0.3, 0.1, -0.7], list(push.gains))
-        assert np.array(found, dtype=float) == pytest.approx(wanted, abs=ROUNDING * max(np.abs(wanted).max(), 1.0))
+        wanted = np.array([1.0, -2.0, 0.5, 0.3, 0.1, -0.7]) @ arm.jacobian(frame, q)
+        close = ROUNDING * max(np.abs(wanted).max(), 1.0)
+        assert push.at(0.1, q, v, np.zeros(0)).efforts == pytest.approx(wanted, abs=close)
+        both = push.along(np.full(2, 0.1), np.stack([q, q]), np.stack([v, v]), np.zeros((2, 0))).efforts
+        assert both == pytest.approx(np.stack([wanted, wanted]), abs=close)
 
 
 def test_a_stop_pushes_back_and_never_pulls():
@@ -49,7 +52,7 @@ def test_a_stop_pushes_back_and_never_pulls():
     stops = ElasticStops({1: (-0.5, 0.25)}, 100.0, 2.0)
     q = np.array([[9.0, 0.2], [9.0, 0.35], [9.0, 0.35], [9.0, 0.35], [9.0, -0.7], [9.0, -0.7]])
     v = np.array([[9.0, 3.0], [9.0, 0.0], [9.0, 1.0], [9.0, -1.0], [9.0, 0.0], [9.0, -0.25]])
-    found = stops.forces(np.zeros(6), q, v)
+    found = stops.along(np.zeros(6), q, v, np.zeros((6, 0))).efforts
     assert found[:, 1] == pytest.approx([0.0, -10.0, -30.0, 0.0, 20.0, 30.0], abs=1e-12)
     assert not found[:, 0].any()
 
@@ -75,12 +78,12 @@ def acting(name):
 def test_derivatives_of_all_that_acts(name, is_cut):
     """Laws, models, closed twins, limits, stops and forces on frames: tangents against central differences."""
     arm, active, loads, q, v = acting(name)
-    assert isinstance(active, SaturatedDrive)
-    limit = np.abs(active.inner.act(0.1, q, v, active.initial()).tau)
+    assert isinstance(active, SaturatedLaw)
+    limit = np.abs(active.inner.at(0.1, q, v, active.initial()).efforts)
     active.limits = (0.5 if is_cut else 2.0) * limit
     equations = StateEquations(arm, active, loads)
     equations.enter(0.0, 0.25)
-    law = compiled_law(equations)
+    law = equations.law
     driving = Driving(law.force, law.gains, law.channels, law.states, loads)
     times = np.array([0.1])
     r = np.hstack([law.signals(times), *(load.signals(times) for load in loads), np.zeros((1, law.states))])[0]
@@ -90,8 +93,8 @@ def test_derivatives_of_all_that_acts(name, is_cut):
     def forces(q, v):
         return np.array(value(*given, q, v, r, constants_of(arm.tree))[: arm.size], dtype=float)
 
-    wanted = arm.B @ active.act(0.1, q, v, active.initial()).tau + sum(
-        load.forces(times, q[None], v[None])[0] for load in loads
+    wanted = arm.B @ active.at(0.1, q, v, active.initial()).efforts + sum(
+        np.array(load.at(0.1, q, v, np.zeros(0)).efforts) for load in loads
     )
     assert forces(q, v) == pytest.approx(wanted, abs=1e-10 * np.abs(wanted).max())
     slope = python_function(drive_program(arm.tree, driving, ("q", "v")))

@@ -11,7 +11,7 @@ from pliant.simulation.integrators import compiled
 from pliant.simulation.integrators.integrator import IntegrationError
 from pliant.simulation.run import Run, SimulationWarning
 from pliant.simulation.study import Study
-from pliant.simulation.trajectories.kinds import ConstantRate
+from pliant.trajectories.kinds import ConstantRate
 
 UNTIL = 3.0
 

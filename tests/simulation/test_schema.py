@@ -9,8 +9,7 @@ from ruamel.yaml import YAML
 
 import pliant
 from pliant.model.readers.yaml_file import parse_document
-from pliant.simulation.schema import study_schema
-from pliant.simulation.study import CONTENT, Study, study_from
+from pliant.simulation.study import CONTENT, Study, study_from, study_schema
 
 STUDIES = sorted((Path(pliant.__file__).parent / "studies").glob("*.yaml"))
 GOOD = """

@@ -9,11 +9,11 @@ from scipy.integrate import solve_ivp
 
 import pliant
 from pliant import ConstantRate, Dynamics, PrescribedMotion
-from pliant.simulation.events import Event
+from pliant.simulation.monitoring.events import Event
 from pliant.simulation.run import Run, simulate
 from pliant.simulation.study import Study
-from pliant.simulation.trajectories.joint_moves import SetPoint
-from pliant.simulation.trajectories.kinds import Hold, Sequence, Steps
+from pliant.trajectories.joint_moves import SetPoint
+from pliant.trajectories.kinds import Hold, Sequence, Steps
 
 RATE, STOP, UNTIL = 2.0, 0.1, 0.2
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import pliant
+from pliant.drives.pid import PID
 from pliant.model.readers.yaml_file import parse_document
-from pliant.simulation.drives.controllers import PID
 from pliant.simulation.run import Run
 from pliant.simulation.study import Study, load_study, round_step, study_from
 
@@ -241,9 +241,9 @@ def test_every_key_is_documented():
     import re
     from pathlib import Path
 
+    from pliant.drives.kinds import AnyDrive
     from pliant.model.element import Element
-    from pliant.simulation.drives.kinds import AnyDrive
-    from pliant.simulation.trajectories.kinds import AnyTrajectory
+    from pliant.trajectories.kinds import AnyTrajectory
 
     page = (Path(__file__).parents[2] / "docs" / "simulate.md").read_text(encoding="utf-8")
     words = set(re.findall(r"\w+", page))

@@ -5,9 +5,9 @@ import pytest
 
 from closed_robots import four_bar
 from pliant import Dynamics
-from pliant.simulation.driven_twin import DrivenTwin
-from pliant.simulation.drives.traced_model import TracedTwin
-from pliant.simulation.trajectories.path import Surroundings
+from pliant.drives.traced_model import TracedTwin
+from pliant.trajectories.driven_twin import DrivenTwin
+from pliant.trajectories.path import Surroundings
 
 CLOSED = 1e-8
 """Relative: what is left by the Newton steps that close the twin."""

@@ -5,7 +5,9 @@ import pytest
 
 import pliant
 from pliant.dynamics import Dynamics
-from pliant.simulation.trajectories.kinds import (
+from pliant.simulation.run import Run
+from pliant.simulation.state_equations import StateEquations
+from pliant.trajectories.kinds import (
     Circle,
     ConstantRate,
     Cycloidal,
@@ -20,7 +22,7 @@ from pliant.simulation.trajectories.kinds import (
     TableMotion,
     Trapezoidal,
 )
-from pliant.simulation.trajectories.path import Surroundings
+from pliant.trajectories.path import Surroundings
 
 START = np.radians([60.0, -90.0])
 TO = {"shoulder": 1.0, "elbow": -0.4}
@@ -276,18 +278,38 @@ def test_many_even_knots_are_stepped_over(monkeypatch, around):
 
     def final():
         study = pliant.Study(robot=around.arm.robot, until=0.5, drive=drive, disturbances=[push], limits="ignore")
-        run = pliant.simulation.run.Run(study, around.arm)
+        run = Run(study, around.arm)
         run.go()
         # machine code went on to the end: nothing was left to Python
         assert run.integrator._stand_in is None
         return len(run.breaks), run.result()
 
     count, over = final()
-    monkeypatch.setattr("pliant.simulation.trajectories.joint_moves.MANY_KNOTS", 1000)
+    monkeypatch.setattr("pliant.trajectories.joint_moves.MANY_KNOTS", 1000)
     every, ended = final()
     assert (count, every) == (2, 200)
     assert over.info.statistics["evaluations"] < ended.info.statistics["evaluations"]
     assert over.q[-1] == pytest.approx(ended.q[-1], abs=1e-7)
+
+
+@pytest.mark.parametrize("count", [4095, 4096, 4097, 9000])
+def test_more_knots_than_polynomials_fit_into_a_table_stay_in_machine_code(count, monkeypatch, around):
+    """As in replays of logs; a piece too many was left to Python, step by step."""
+    evaluated, rates = [], StateEquations.rates
+    monkeypatch.setattr(StateEquations, "rates", lambda self, t, y: (evaluated.append(t), rates(self, t, y))[1])
+    drive = pliant.PID(trajectory=many_knots(count), kp=200.0, kd=20.0)
+    study = pliant.Study(
+        robot=around.arm.robot,
+        until=0.5,
+        drive=drive,
+        limits="ignore",
+        integrator={"method": "dop853", "tolerance": 1e-5},
+    )
+    run = Run(study, around.arm)
+    run.go()
+    assert not run.integrator.steps_in_python
+    assert run.integrator.statistics.evaluations > 100
+    assert len(evaluated) < 10
 
 
 def test_few_or_uneven_knots_end_steps(around):

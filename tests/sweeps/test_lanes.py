@@ -7,7 +7,7 @@ import pliant
 from pliant.engine.stepping.lane_system import LaneSystem
 from pliant.simulation.integrators.compiled import STEPS_PER_CALL
 from pliant.sweeps import work
-from pliant.sweeps.flock import likeness
+from pliant.sweeps.ensemble import structure_key
 from pliant.sweeps.work import SweepJob, run_chunk
 from small_arms import boom
 
@@ -131,15 +131,20 @@ def test_other_integrators_go_their_own_way(study, lanes_used):
 def test_few_cases_are_abreast(study, monkeypatch):
     """Each of them is a whole run in memory."""
     alive, most = set(), 0
-    resume = work._CaseCourse.go_on
+    set_up, keep = work._SimulatedCase.set_up, work._SimulatedCase.keep
 
-    def counted(self, answer, told):
+    def begun(self):
         nonlocal most
-        resume(self, answer, told)
-        (alive.discard if self.asks is None else alive.add)(id(self))
+        alive.add(id(self))
         most = max(most, len(alive))
+        return set_up(self)
 
-    monkeypatch.setattr(work._CaseCourse, "go_on", counted)
+    def ended(self):
+        keep(self)
+        alive.discard(id(self))
+
+    monkeypatch.setattr(work._SimulatedCase, "set_up", begun)
+    monkeypatch.setattr(work._SimulatedCase, "keep", ended)
     run_chunk(
         SweepJob(study.with_changes(until=0.01), "simulate", ("final(hinge)",)),
         [{MASS: 0.11 + 0.0137 * k} for k in range(2 * work.ABREAST)],
@@ -149,13 +154,13 @@ def test_few_cases_are_abreast(study, monkeypatch):
 
 
 def test_cases_of_one_robot_have_one_dynamics(study, monkeypatch):
-    made, begin = [], work.Run.going
+    made, begin = [], work.Run.last_samples
 
     def counted(self):
         made.append(self.arm)
         return begin(self)
 
-    monkeypatch.setattr(work.Run, "going", counted)
+    monkeypatch.setattr(work.Run, "last_samples", counted)
     job = SweepJob(study.with_changes(until=0.01), "simulate", ("final(hinge)",))
     job.rows([{"drive.kp[0]": 41.0 + k} for k in range(3)])
     job.rows([{MASS: 0.17 + 0.13 * k} for k in range(3)])
@@ -201,7 +206,7 @@ def test_round_numbers_stay_in_the_lanes(study, lanes_used):
     place = "arm.beam.length"
     # a length of one needs no product, and one that is equal to another number no slot of its own
     cases = [{place: length} for length in (1.0, 0.5, 0.13, 0.71)]
-    alone = [likeness(pliant.Dynamics(longer.robot.set(place, case[place]))) for case in cases]
+    alone = [structure_key(pliant.Dynamics(longer.robot.set(place, case[place]))) for case in cases]
     assert len(set(alone)) > 1
     job = SweepJob(longer, "simulate", ("hinge", "max(arm.deflection)"))
     found = run_chunk(job, cases)

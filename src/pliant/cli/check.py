@@ -71,7 +71,7 @@ def _passes(file: str, quiet: bool, strict: bool, in_folder: bool) -> bool:
     """Read one file, try what it describes, and say how it went."""
     import pliant
     from pliant.errors import RepairWarning
-    from pliant.simulation.file_kind import file_kind
+    from pliant.simulation.study import file_kind
 
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
@@ -97,10 +97,10 @@ def _passes(file: str, quiet: bool, strict: bool, in_folder: bool) -> bool:
 
 
 def _study(file: str) -> str:
-    from pliant.simulation.checks import planned_turns
-    from pliant.simulation.drives.callback import Callback, UnrunLaw
-    from pliant.simulation.per_joint import turn_limits
+    from pliant.drives.callback import Callback, UnrunLaw
+    from pliant.simulation.monitoring.checks import planned_turns
     from pliant.simulation.study import unrun_study
+    from pliant.trajectories.per_joint import turn_limits
 
     study = unrun_study(file)
     for problem in _refusals(study.robot):

@@ -24,7 +24,7 @@ from pliant.cli.terminal import (
 
 if TYPE_CHECKING:
     from pliant.analysis.lumped.successive import Approximation, PathSolution
-    from pliant.simulation.inverse_dynamics import Confirmation, InverseRun
+    from pliant.simulation.inverse.inverse_dynamics import Confirmation, InverseRun
 
 FEEDBACKS = ("band", "static", "full")
 EQUATIONS = ("complete", "absolute", "printed")
@@ -75,7 +75,7 @@ def inverse(
 
     from pliant.analysis.lumped.elastic_motion import InterruptedMotionError
     from pliant.files import file_name, refuse_foreign
-    from pliant.simulation.inverse_dynamics import inverse_dynamics, output_files
+    from pliant.simulation.inverse.inverse_dynamics import inverse_dynamics, output_files
     from pliant.simulation.study import unrun_study
 
     job = unrun_study(study)
@@ -114,7 +114,7 @@ def inverse(
         for path in run.write(output, file_name(job.name)):
             typer.echo(f"written to {path}")
     if plot is not None:
-        from pliant.results.inverse_plot import plot_inverse
+        from pliant.results.plots import plot_inverse
 
         plot_inverse(run.solution, job.name, plot, simulated)
         typer.echo(f"written to {plot}")

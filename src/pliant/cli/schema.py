@@ -22,7 +22,7 @@ def schema(
     import json
 
     if kind is Kind.STUDY:
-        from pliant.simulation.schema import study_schema
+        from pliant.simulation.study import study_schema
 
         found = study_schema()
     else:

@@ -29,8 +29,8 @@ from pliant.simulation.checkpoint import (
     partial_path,
     read_checkpoint,
 )
-from pliant.simulation.events import Happening
 from pliant.simulation.integrators.integrator import IntegrationError
+from pliant.simulation.monitoring.events import Happening
 from pliant.simulation.run import Progress, Run
 from pliant.simulation.study import Study, load_study, study_from
 
@@ -175,7 +175,7 @@ class Job:
         """Write the result; the checkpoints go when it is there and whole."""
         assert outcome.result is not None
         try:
-            save_run(outcome.result, self.path, self.run.memory())
+            save_run(outcome.result.record(), self.path, self.run.memory())
             outcome.written = True
         except OSError as error:
             self._rescue(log)

@@ -344,4 +344,6 @@ def _known_keys(kind: type[BaseModel], path: Path) -> list[str]:
 def _models_in(annotation: Any) -> list[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
-    return [model for part in get_args(annotation) for model in _models_in(part)]
+    # one of several kinds, see ``tagged.OneOf``
+    kinds: Mapping[str, type[BaseModel]] = getattr(annotation, "kinds", {})
+    return [*kinds.values(), *(model for part in get_args(annotation) for model in _models_in(part))]

@@ -17,17 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.analysis.modes import modes
+from pliant.drives.pid import PID
 from pliant.dynamics import Dynamics
 from pliant.model.readers.library import load
 from pliant.pictures.canvas import save
 from pliant.results.plots import lines
 from pliant.results.result import Result
-from pliant.simulation.drives.controllers import PID
 from pliant.simulation.integrators.integrator import IntegrationError
 from pliant.simulation.outputs import Outputs
 from pliant.simulation.run import Run
 from pliant.simulation.study import IntegratorOptions, Study
-from pliant.simulation.trajectories.joint_moves import SetPoint, Steps
+from pliant.trajectories.joint_moves import SetPoint, Steps
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -138,8 +138,8 @@ def simulate(method: str) -> ManoeuvreRun:
     for point in MANOEUVRE.points:
         k = int(np.searchsorted(result.time, point.time - STEP / 2))
         if k < len(result.time):
-            state = result.q[[k]], result.v[[k]], np.zeros((1, 0))
-            jumps[point.time] = job.equations.drive.efforts(np.array([point.time]), *state)[0]
+            found = job.equations.drive.at(point.time, result.q[k], result.v[k], np.zeros(0))
+            jumps[point.time] = np.array(found.efforts)
     return ManoeuvreRun(result, arm.operations("forward").total, seconds, prepared - began, trouble, jumps)
 
 

@@ -17,11 +17,11 @@ from pliant.analysis.lumped.frequencies import SpeedFrequencies, frequencies_ove
 from pliant.analysis.lumped.lumped_model import LumpedModel
 from pliant.analysis.lumped.node_equations import Variant
 from pliant.analysis.lumped.nominal_motion import JointMotion
+from pliant.drives.given import GivenTorque
 from pliant.model.description.robot import Robot
 from pliant.pictures.vibration_plots import draw_speed
-from pliant.simulation.approximate_forward import ApproximateForward, approximate_forward
-from pliant.simulation.drives.given import GivenTorque
-from pliant.simulation.inverse_dynamics import InverseRun, inverse_dynamics
+from pliant.simulation.inverse.approximate_forward import ApproximateForward, approximate_forward
+from pliant.simulation.inverse.inverse_dynamics import InverseRun, inverse_dynamics
 from pliant.simulation.study import Study, load_study
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def main(out: Path, console: Console) -> None:
     )
     console.print(_turning_bar(Table, out / "di-gregorio-speed.png"))
     for name, run in (("open", opened), ("closed", closed)):
-        from pliant.results.inverse_plot import plot_inverse
+        from pliant.results.plots import plot_inverse
 
         plot_inverse(run.solution, f"{name} chain on a circle", out / f"di-gregorio-{name}-chain.png")
     console.print(f"Drawn: {out}/di-gregorio-speed.png, di-gregorio-open-chain.png, di-gregorio-closed-chain.png")

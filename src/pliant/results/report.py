@@ -14,8 +14,7 @@ import numpy as np
 
 from pliant.files import write_file
 from pliant.pictures.words import engineering
-from pliant.results.film_data import film_data
-from pliant.results.packing import packed
+from pliant.results.film_data import film_data, packed
 from pliant.results.panels import Panel, noise, panels
 from pliant.results.plots import plot_run
 from pliant.results.samples import Extreme

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +13,15 @@ import numpy as np
 
 from pliant.dynamics import Dynamics
 from pliant.model.notebook import html_page, made_by
-from pliant.results.channels import FRAME_PARTS, Channel, all_channels, default_channels, effort_names, frame_channel
-from pliant.results.quantities import Quantities
+from pliant.results.channels import (
+    FRAME_PARTS,
+    Channel,
+    Quantities,
+    all_channels,
+    default_channels,
+    effort_names,
+    frame_channel,
+)
 from pliant.results.samples import Extreme, Floats, RunInfo, Samples
 
 if TYPE_CHECKING:
@@ -23,6 +32,7 @@ if TYPE_CHECKING:
     from pliant.analysis.along import AlongBeam
     from pliant.model.description.robot import Robot
     from pliant.pictures.canvas import View
+    from pliant.results.storage import RunRecord
     from pliant.viewer.server import Viewer
 
 LEAST_PIXELS, MOST_PIXELS = 160, 8000
@@ -260,13 +270,29 @@ class Result:
         return motion_figure(self, file, view=view, size=size, exaggeration=exaggeration)
 
     def save(self, path: str | Path, *, channels: bool = True) -> None:
-        """Write the run to an HDF5 file, with its robot and study; its layout is told in ``results/storage.py``.
+        """Write the run to an HDF5 file, with its robot and study; ``results/storage.py`` describes its layout.
 
         channels  whether every channel is written too, with unit and time axis, for other programs
         """
         from pliant.results.storage import save_run
 
-        save_run(self, Path(path), channels=channels)
+        save_run(self.record(channels=channels), Path(path))
+
+    def record(self, *, channels: bool = True) -> RunRecord:
+        """The run as plain data, with all extremes between the samples; ``save`` writes it.
+
+        channels  whether every channel is in it; of a motion that diverged some do not exist
+        """
+        from pliant.results.storage import RunRecord, StoredChannel
+
+        found = []
+        for channel in self.listed if channels else ():
+            with suppress(ArithmeticError, ValueError):
+                found.append(StoredChannel(channel.name, channel.unit, channel.meaning, self[channel.name]))
+        robot, study, names, inputs = self.robot.to_yaml(), self.info.study, self.arm.names, self.arm.inputs
+        # extremes that were not looked for yet are found now; they and the text of the study are data from here on
+        self.info = replace(self.info, extremes=dict(self.info.extremes), source=lambda: study)
+        return RunRecord(robot, study, self.info.as_data(), names, inputs, self.samples, tuple(found))
 
     @classmethod
     def load(cls, path: str | Path) -> Result:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
-from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +24,7 @@ class Samples:
     work       work of the motors, work of the loads, energy lost by friction and damping, J   (N, 3)
     reference  desired positions            (N, inputs), or (N, 0) without any
     wrenches   forces and moments of loads on ``RunInfo.loaded``, base axes (N, 6 frames); default: none
+    states     of the drive and of loads, ``RunInfo.states``  (N, states); default: none
     """
 
     time: Floats
@@ -35,10 +35,12 @@ class Samples:
     work: Floats
     reference: Floats
     wrenches: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    states: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
     def __post_init__(self) -> None:
-        if not self.wrenches.size:
-            object.__setattr__(self, "wrenches", np.zeros((len(self.time), 0)))
+        for name in ("wrenches", "states"):
+            if not getattr(self, name).size:
+                object.__setattr__(self, name, np.zeros((len(self.time), 0)))
 
     def __len__(self) -> int:
         return len(self.time)
@@ -84,42 +86,6 @@ class Extreme(NamedTuple):
     most_at: float
 
 
-class LateExtremes(Mapping[str, Extreme]):
-    """Extremes that are found when the first of them is asked for: to follow a motion between its samples takes longer
-    than many motions take themselves.
-
-    known  those that are there already, by name; what was told once stays as it is
-    """
-
-    def __init__(self, known: Mapping[str, Extreme], find: Callable[[], dict[str, Extreme]]) -> None:
-        self._known = dict(known)
-        # it keeps the steps of the motion, and goes when they are no longer needed
-        self._find: Callable[[], dict[str, Extreme]] | None = find
-        self._lock = Lock()
-
-    def _all(self) -> dict[str, Extreme]:
-        with self._lock:
-            if self._find is not None:
-                self._known = {**self._find(), **self._known}
-                self._find = None
-        return self._known
-
-    def __getitem__(self, name: str) -> Extreme:
-        return self._known[name] if name in self._known else self._all()[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._known or name in self._all()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._all())
-
-    def __len__(self) -> int:
-        return len(self._all())
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return dict, (dict(self),)
-
-
 @dataclass(frozen=True)
 class RunInfo:
     """How a run went.
@@ -135,6 +101,7 @@ class RunInfo:
     warnings    what the user should know
     frames      frames that plots and tables show
     loaded      frames on which loads act
+    states      names and units of the states of the drive and of loads
     strains     places where strains are wanted
     channels    what tables show; empty: the usual
     seconds     processing time of the run, set-up included
@@ -156,6 +123,7 @@ class RunInfo:
     warnings: tuple[str, ...] = ()
     frames: tuple[str, ...] = ("tip",)
     loaded: tuple[str, ...] = ()
+    states: tuple[tuple[str, str], ...] = ()
     strains: tuple[Strain, ...] = ()
     channels: tuple[str, ...] = ()
     seconds: float = 0.0
@@ -180,7 +148,7 @@ class RunInfo:
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> RunInfo:
-        """The same from plain data; keys of later versions are left out."""
+        """How a run went, from plain data; keys of later versions are left out."""
         known = {f.name for f in fields(cls)}
         kept = {key: value for key, value in data.items() if key in known}
         text = str(data.get("study", ""))
@@ -197,6 +165,7 @@ class RunInfo:
         kept["extremes"] = {
             str(name): Extreme(*(float(x) for x in row)) for name, row in kept.get("extremes", {}).items()
         }
+        kept["states"] = tuple((str(name), str(unit)) for name, unit in kept.get("states", ()))
         for key in ("warnings", "frames", "loaded", "channels"):
             kept[key] = tuple(str(text) for text in kept.get(key, ()))
         return cls(**kept)

@@ -5,7 +5,7 @@ dimension scale of their first axis:
 
     attributes              kind "pliant run", format, version of Pliant
     time                    s (N,)
-    q, v, tau, force, work, reference, wrenches    the sampled motion, see ``Samples``
+    q, v, tau, force, work, reference, wrenches, states    the sampled motion, see ``Samples``
     names/coordinates, names/inputs      names of the columns of q and v, and of tau and reference
     channels/NAME           every channel of the run, attributes unit and meaning
     robot, study, info      YAML, YAML and JSON texts
@@ -19,9 +19,9 @@ from __future__ import annotations
 import csv
 import io
 import json
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -42,34 +42,61 @@ LARGE = 1000
 """Arrays with more entries are compressed."""
 
 
-def save_run(run: Result, path: Path, checkpoint: dict[str, Any] | None = None, *, channels: bool = True) -> None:
+class StoredChannel(NamedTuple):
+    """A channel with its values (N, ...)."""
+
+    name: str
+    unit: str
+    meaning: str
+    values: Floats
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """A run as plain data: all that a file of it holds.
+
+    robot, study         YAML texts
+    info                 how the run went, as ``RunInfo.as_data`` gives it
+    coordinates, inputs  names of the columns of the samples
+    channels             for other programs; a run is read without them
+    """
+
+    robot: str
+    study: str
+    info: dict[str, Any]
+    coordinates: tuple[str, ...]
+    inputs: tuple[str, ...]
+    samples: Samples
+    channels: tuple[StoredChannel, ...] = ()
+
+
+def save_run(record: RunRecord, path: Path, checkpoint: dict[str, Any] | None = None) -> None:
     """Write a run: first beside its place, then moved there, so that a file is always whole.
 
     checkpoint  what is needed to go on (arrays by name)
-    channels    whether all channels are written for other programs
     """
-    write_bytes(path, _image(run, checkpoint or {}, channels))
+    write_bytes(path, _image(record, checkpoint or {}))
 
 
-def _image(run: Result, checkpoint: dict[str, Any], channels: bool) -> bytes:
+def _image(run: RunRecord, checkpoint: dict[str, Any]) -> bytes:
     """A run as the bytes of a file; made in memory, so that a full disk is met by plain writing only."""
     import h5py
 
     # HDF5's own image of a file in memory has a wrong checksum before HDF5 2: a file that is closed is right
     image = io.BytesIO()
     with h5py.File(image, "w", libver=("v110", "v110")) as file:
-        file.attrs.update({"kind": fixed_text(KIND), "format": FORMAT, "version": fixed_text(run.info.version)})
-        file["robot"] = fixed_text(run.robot.to_yaml())
-        file["study"] = fixed_text(run.info.study)
-        file["info"] = fixed_text(json.dumps(run.info.as_data()))
+        file.attrs.update({"kind": fixed_text(KIND), "format": FORMAT, "version": fixed_text(run.info["version"])})
+        file["robot"] = fixed_text(run.robot)
+        file["study"] = fixed_text(run.study)
+        file["info"] = fixed_text(json.dumps(run.info))
         names = file.create_group("names")
-        names["coordinates"] = np.array([name.encode() for name in run.arm.names])
-        names["inputs"] = np.array([name.encode() for name in run.arm.inputs], dtype=bytes)
+        names["coordinates"] = np.array([name.encode() for name in run.coordinates])
+        names["inputs"] = np.array([name.encode() for name in run.inputs], dtype=bytes)
         for name, array in run.samples.arrays().items():
             _array(file, name, array)
         file["time"].make_scale("time")
         file["time"].attrs["unit"] = fixed_text("s")
-        for name in (*run.samples.arrays(), *(_write_channels(file, run) if channels else ())):
+        for name in (*run.samples.arrays(), *(_write_channel(file, channel) for channel in run.channels)):
             if name != "time":
                 file[name].dims[0].label = "time"
                 file[name].dims[0].attach_scale(file["time"])
@@ -83,19 +110,13 @@ def _array(file: Any, name: str, array: Floats) -> Any:
     return file.create_dataset(name, data=array, **packed)
 
 
-def _write_channels(file: Any, run: Result) -> list[str]:
-    """All channels with their units; those of a motion that diverged may not exist. Gives where they are."""
-    places = []
-    for channel in run.listed:
-        try:
-            values = run[channel.name]
-        except (ArithmeticError, ValueError):
-            continue
-        # a slash would begin a group of its own
-        places.append(f"channels/{channel.name.replace('/', '|')}")
-        data = _array(file, places[-1], values)
-        data.attrs.update({"unit": fixed_text(channel.unit or "1"), "meaning": fixed_text(channel.meaning)})
-    return places
+def _write_channel(file: Any, channel: StoredChannel) -> str:
+    """Write a channel with its unit; gives its place in the file."""
+    # a slash would begin a group of its own
+    place = f"channels/{channel.name.replace('/', '|')}"
+    data = _array(file, place, channel.values)
+    data.attrs.update({"unit": fixed_text(channel.unit or "1"), "meaning": fixed_text(channel.meaning)})
+    return place
 
 
 def load_run(path: Path) -> Result:
@@ -135,11 +156,11 @@ def _content(file: Any, path: Path) -> tuple[Result, dict[str, Any]]:
         raise ModelError(Problem("", f"the run was written by Pliant {version}; this one is older", str(path)))
     robot = read_text(stored_array(file, "robot", "S", 0), f"{path}: robot")
     info = RunInfo.from_data(json.loads(stored_array(file, "info", "S", 0)))
-    # runs of earlier formats had no wrenches
-    there = [f.name for f in fields(Samples) if f.name in file or f.name != "wrenches"]
+    # runs of earlier formats had no wrenches and no states of drives
+    there = [f.name for f in fields(Samples) if f.name in file or f.name not in ("wrenches", "states")]
     samples = Samples(*(stored_array(file, name, "f", 1 if name == "time" else 2) for name in there))
     coordinates, inputs = (stored_array(file, f"names/{what}", "S", 1) for what in ("coordinates", "inputs"))
-    if not _fit(samples, len(coordinates), len(inputs), len(info.loaded)):
+    if not _fit(samples, len(coordinates), len(inputs), len(info.loaded), len(info.states)):
         raise ValueError("its arrays do not fit together")
     try:
         for frame in (*info.frames, *info.loaded):
@@ -154,10 +175,10 @@ def _content(file: Any, path: Path) -> tuple[Result, dict[str, Any]]:
     return Result(robot, samples, info), memory
 
 
-def _fit(samples: Samples, coordinates: int, inputs: int, loaded: int) -> bool:
+def _fit(samples: Samples, coordinates: int, inputs: int, loaded: int, states: int) -> bool:
     """Whether all arrays are of as many times, coordinates and inputs as there are, and of finite numbers."""
     widths = {"q": {coordinates}, "v": {coordinates}, "tau": {inputs}, "work": {3}}
-    widths |= {"force": {0, coordinates}, "reference": {0, inputs}, "wrenches": {6 * loaded}}
+    widths |= {"force": {0, coordinates}, "reference": {0, inputs}, "wrenches": {6 * loaded}, "states": {states}}
     arrays = samples.arrays()
     return (
         len(samples) > 0

@@ -1,1 +1,1 @@
-"""Motion in time: trajectories, drives, loads, integrators, events, checkpoints."""
+"""Motion in time: studies, runs, what is followed along them, integrators, checkpoints."""

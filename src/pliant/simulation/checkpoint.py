@@ -28,7 +28,7 @@ from pliant.errors import ModelError, Problem
 from pliant.files import OWNER, locked, no_file, owner_line
 from pliant.files import holder as lock_holder
 from pliant.results.samples import Samples
-from pliant.simulation.events import Happening
+from pliant.simulation.monitoring.events import Happening
 
 MAGIC = b"pliant checkpoints 2\n"
 _HEAD = struct.Struct("<4scQQ")
@@ -198,7 +198,8 @@ def _last_state(path: Path) -> Checkpoint:
                 continue
             last = record
             if "samples/time" in record:
-                parts.append(Samples(*(record[f"samples/{f.name}"] for f in fields(Samples))))
+                names = (f"samples/{f.name}" for f in fields(Samples))
+                parts.append(Samples(*(record[name] for name in names if name in record)))
     if header is None or last is None or not parts:
         raise ModelError(Problem("", "the file holds no checkpoint yet; start the run anew", str(path)))
     memory = {key.partition("/")[2]: value for key, value in last.items() if key.startswith("memory/")}

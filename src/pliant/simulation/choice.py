@@ -11,10 +11,19 @@ from numpy.typing import NDArray
 from pliant.analysis.modes import held_squares, modes
 from pliant.analysis.statics import NoEquilibriumError
 from pliant.bodies.families import family_of
-from pliant.simulation.drives.saturated import SaturatedDrive
-from pliant.simulation.growth import SLOW_GROWTH, STILL, Growth, fastest_growth, linear_model
-from pliant.simulation.integrators.lockstep import Steps, alone
-from pliant.simulation.loads import ElasticStops
+from pliant.engine.stepping.steppers import STEPPERS
+from pliant.loads.stops import ElasticStops
+from pliant.simulation.monitoring.watches import (
+    SLOW_GROWTH,
+    STILL,
+    Growth,
+    differences,
+    fastest_growth,
+    has_dry_friction,
+    kinks,
+    linear_model,
+)
+from pliant.simulation.requests import Request
 from pliant.simulation.state_equations import DIFFERENCE, StateEquations
 from pliant.simulation.study import IntegratorOptions
 
@@ -32,21 +41,21 @@ STIFF = 200.0
 """Ratio of the fastest to the relevant rate from which implicit steps pay at a tolerance of 1e-8: each costs some
 explicit ones, and they follow the relevant motion at a lower order: they pay sooner where fewer digits are wanted."""
 STIFF_DAMPED = 70.0
-"""The same where the fastest motion is damped away: implicit steps may pass over it, explicit ones may not."""
+"""Ratio where the fastest motion is damped away: implicit steps may pass over it, explicit ones may not."""
 FEW_STEPS = 3000
 """So many explicit steps are done before implicit ones could be compiled."""
 STRIDE = 6.0
 """Step times fastest rate that explicit steps reach where nothing but stability limits them."""
-PER_RADIAN, AT_TOLERANCE, ORDER = 0.6, 1e-8, 4
+PER_RADIAN, AT_TOLERANCE, ORDER = 0.6, 1e-8, STEPPERS["esdirk"].order
 """Implicit steps per radian of the fastest motion that is still there, at a tolerance, and their order."""
 AFTER_BREAK = 25
 """Implicit steps that grow from a small one, at the start and wherever the motion is not smooth."""
 IMPLICIT_COST, FULL_MATRIX = 4.0, 130
 """An implicit step in explicit ones, with a margin, and the coordinates from which its matrices count."""
-FINE_STRIDE, FINE_ORDER = 1.2, 8
+FINE_STRIDE, FINE_ORDER = 1.2, STEPPERS["dop853"].order
 """Step times rate that explicit steps take where they follow a vibration at the tolerance above, and their order."""
 COLLOCATED_STRIDE, COLLOCATED_ORDER = 12.0, 17
-"""The same of collocation ..."""
+"""Step times rate that collocation takes there, and the order of its error ..."""
 COLLOCATED_COST, COLLOCATED_MATRIX = 3.0, 32
 """... whose steps cost so many explicit ones, and the coordinates from which its matrices count."""
 COLLOCATED_BREAK = 20
@@ -69,15 +78,20 @@ UNSTABLE = "implicit steps would erase it, explicit ones follow it; look at the 
 """What is said of a motion that grows too fast for implicit steps."""
 
 
-class RateAsk:
-    """Asks for the fastest rate of a model that is linearised at its start, damping and feedback included."""
+class LinearStart(Request[float]):
+    """The model linearised at its start, damping and feedback included; its value is the fastest rate, rad/s."""
 
     def __init__(self, equations: StateEquations, q: Floats, v: Floats) -> None:
         self.equations, self.q, self.v = equations, q, v
 
-    def alone(self) -> float:
-        """That rate, rad/s; endless where there is no linear model."""
-        return self.fastest
+    @cached_property
+    def value(self) -> float:
+        """The largest size of a pole, rad/s; endless where there is no linear model."""
+        if self.states > ITERATED:
+            return _largest_rate(self.equations, self.y)
+        if not np.isfinite(self.matrix).all():
+            return inf
+        return float(np.abs(self.poles).max(initial=0.0))
 
     @cached_property
     def y(self) -> Floats:
@@ -86,8 +100,8 @@ class RateAsk:
 
     @property
     def states(self) -> int:
-        """Coordinates and rates."""
-        return int(self.equations.layout.v.stop)
+        """Coordinates, rates and states of the drive."""
+        return int(self.equations.layout.drive.stop)
 
     @cached_property
     def matrix(self) -> Floats:
@@ -96,7 +110,7 @@ class RateAsk:
 
     @cached_property
     def poles(self) -> NDArray[np.complex128]:
-        """Its eigenvalues."""
+        """Eigenvalues of the matrix, 1/s."""
         return np.asarray(np.linalg.eigvals(self.matrix), dtype=complex)
 
     @cached_property
@@ -105,29 +119,29 @@ class RateAsk:
         if self.states > ITERATED:
             return STILL
         roughly = fastest_growth(self.equations, self.matrix)
-        if roughly.rate <= SLOW_GROWTH and not self.equations.states:
+        if roughly.rate <= SLOW_GROWTH:
             return roughly
-        # one-sided quotients may only seem to grow, and know nothing of the drive's own states
+        # one-sided quotients may only seem to grow
         return fastest_growth(self.equations, linear_model(self.equations, 0.0, self.y))
-
-    @cached_property
-    def fastest(self) -> float:
-        """The largest of their sizes."""
-        if self.states > ITERATED:
-            return _largest_rate(self.equations, self.y)
-        if not np.isfinite(self.matrix).all():
-            return inf
-        return float(np.abs(self.poles).max(initial=0.0))
 
 
 def fastest_rate(equations: StateEquations, q: Floats, v: Floats) -> float:
     """The fastest motion of the model linearised at its start, damping and feedback included, rad/s."""
-    return RateAsk(equations, q, v).fastest
+    return LinearStart(equations, q, v).value
 
 
 def _state_matrix(equations: StateEquations, y: Floats) -> Floats:
-    """Of small motions, by difference quotients: a choice needs few digits, and no derivatives are compiled for it."""
+    """A of x' = A x for small motions, by difference quotients.
+
+    A choice needs few digits, and no derivatives are compiled for it.
+    """
     n, m = equations.layout.v.stop, equations.layout.q.stop
+    if equations.states:
+        moved = differences(equations, y)
+        f = equations.rates(0.0, y)
+        with np.errstate(all="ignore"):
+            columns = [(equations.rates(0.0, y + e) - f) / e.sum() for e in moved]
+        return np.array(columns).T[: len(columns)]
     # the state itself, and moved along each of its coordinates and rates
     a = equations.accelerations(0.0, y + DIFFERENCE * np.eye(n + 1, len(y), -1))
     A = np.eye(n, n, m)
@@ -137,17 +151,21 @@ def _state_matrix(equations: StateEquations, y: Floats) -> Floats:
 
 SOFTER = " (one a hundred times as soft at a tenth of it, and costs as much less)"
 """What helps against stops that are harder than they need be."""
+OWN = 2.0
+"""Factor by which the drive's own states make the fastest motion faster where it is theirs."""
 DAMPED = 0.7
 """Part of a pole that is real from which it is damping that makes the motion fast."""
 
 
-def fastest_motion(start: RateAsk, q: Floats) -> tuple[str, bool]:
+def fastest_motion(start: LinearStart, q: Floats) -> tuple[str, bool]:
     """What the fastest motion is: the coordinate that carries most of its energy and why, and whether it is damped."""
     equations, m = start.equations, start.equations.layout.q.stop
     if 2 * m > LARGE or not m:
         return "", False
     poles, vectors = np.linalg.eig(start.matrix)
     which = int(np.argmax(np.abs(poles)))
+    if equations.states and OWN * np.abs(np.linalg.eigvals(start.matrix[: 2 * m, : 2 * m])).max() < abs(poles[which]):
+        return ", of the drive's own states", -poles[which].real > DAMPED * abs(poles[which])
     moving = np.zeros(equations.arm.size, dtype=complex)
     moving[list(equations.moving)] = vectors[m : 2 * m, which]
     shares = (moving.conj() * _momenta(equations, q, moving)).real
@@ -173,7 +191,7 @@ def _largest_rate(equations: StateEquations, y: Floats) -> float:
     """The fastest rate by iteration, without a matrix: the directions that a few evaluations in a row blow up."""
     from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
 
-    n, f = equations.layout.v.stop, equations.rates(0.0, y)
+    n, f = equations.layout.drive.stop, equations.rates(0.0, y)
 
     def derivative(x: Floats) -> Floats:
         size = float(np.linalg.norm(x)) or 1.0
@@ -241,7 +259,7 @@ def followed(poles: NDArray[np.complex128], until: float, breaks: int, tolerance
     return float(total + rates[-1] * (until - reached)) if len(rates) else 0.0
 
 
-def estimated_steps(start: RateAsk, until: float, tolerance: float) -> tuple[float, float]:
+def estimated_steps(start: LinearStart, until: float, tolerance: float) -> tuple[float, float]:
     """Estimates of the steps that a run takes: explicit, limited by stability alone, and implicit; endless if unknown.
 
     With dry friction both are the worse of two for the comparison: at the start, and in motion, where it does not damp.
@@ -263,7 +281,7 @@ def estimated_steps(start: RateAsk, until: float, tolerance: float) -> tuple[flo
     return explicit, AFTER_BREAK * (1 + breaks) + PER_RADIAN * _finer(tolerance) * radians
 
 
-def collocated_steps(start: RateAsk, until: float, tolerance: float) -> tuple[float, float]:
+def collocated_steps(start: LinearStart, until: float, tolerance: float) -> tuple[float, float]:
     """Estimates of the steps that follow all vibrations of a run: explicit, and by collocation; endless if not at all.
 
     Collocation follows smooth motion alone, and converges where damping is small or each vibration's own.
@@ -272,12 +290,12 @@ def collocated_steps(start: RateAsk, until: float, tolerance: float) -> tuple[fl
     from pliant.engine.stepping.stage_modes import StageModes
     from pliant.simulation.integrators.compiled import compilable
 
-    equations, m = start.equations, start.states // 2
+    equations, m = start.equations, start.equations.count
     if start.states > ITERATED or kinks(equations) or compilable(equations) is None:
         return 0.0, inf
-    A, rate = start.matrix, start.fastest
-    modes = StageModes.of(-A[m:, :m], -A[m:, m:])
-    across = modes.inverse @ -A[m:, m:] @ modes.shapes
+    A, rate = start.matrix[m : 2 * m], start.value
+    modes = StageModes.of(-A[:, :m], -A[:, m : 2 * m])
+    across = modes.inverse @ -A[:, m : 2 * m] @ modes.shapes
     np.fill_diagonal(across, 0.0)
     # the part of a step by which damping counts in an iteration
     largest = float(np.abs(gauss_legendre().eigenvalues).max())
@@ -294,17 +312,6 @@ def collocated_steps(start: RateAsk, until: float, tolerance: float) -> tuple[fl
     return explicit, collocated + COLLOCATED_BREAK * (1 + breaks)
 
 
-def kinks(equations: StateEquations) -> list[str]:
-    """What in the equations is not smooth of its own."""
-    there = {
-        "dry friction": has_dry_friction(equations),
-        "elastic stops": any(isinstance(load, ElasticStops) for load in equations.loads),
-        "limits of efforts": isinstance(equations.drive, SaturatedDrive),
-        "a sampled controller": equations.drive.next_tick(0.0) < inf,
-    }
-    return [what for what, is_there in there.items() if is_there]
-
-
 def cautions(method: str, equations: StateEquations, reason: str) -> tuple[str, ...]:
     """What a user should know about a method that was asked for or taken for a reason, in words."""
     if UNSTABLE in reason:
@@ -313,11 +320,6 @@ def cautions(method: str, equations: StateEquations, reason: str) -> tuple[str, 
         return ()
     what = f"gauss is for smooth motion, and may pass over kinks of {' and '.join(found)} unseen"
     return (f"{what}: dop853 and esdirk follow them",)
-
-
-def has_dry_friction(equations: StateEquations) -> bool:
-    """Whether there is friction that jumps where a joint comes to rest."""
-    return any(link.drive.coulomb for link in equations.arm.tree.links)
 
 
 def _finer(tolerance: float) -> float:
@@ -331,20 +333,18 @@ def _about(count: float) -> str:
 
 
 def choose(
-    options: IntegratorOptions, equations: StateEquations, q: Floats, v: Floats, until: float
+    options: IntegratorOptions,
+    equations: StateEquations,
+    q: Floats,
+    v: Floats,
+    until: float,
+    start: LinearStart | None = None,
 ) -> tuple[str, str]:
-    """The method to use and the reason in words."""
-    return alone(choosing(options, equations, q, v, until))
-
-
-def choosing(
-    options: IntegratorOptions, equations: StateEquations, q: Floats, v: Floats, until: float
-) -> Steps[tuple[str, str]]:
-    """The same; the rate may be found together with those of other runs."""
+    """The method to use and the reason in words; ``start`` if the model is linearised already."""
     if options.method != "auto":
         return options.method, "as asked for"
-    start = RateAsk(equations, q, v)
-    fastest = yield start
+    start = LinearStart(equations, q, v) if start is None else start
+    fastest = start.value
     method, why = _established(options, start, q, v, until, fastest)
     if method == "esdirk" and (growth := start.growth).rate > SLOW_GROWTH:
         relevant = _relevant(equations, q)
@@ -361,15 +361,16 @@ def choosing(
             return (
                 "gauss",
                 f"the fastest motion of the model is {fastest:.4g} rad/s, and it does not die away: about "
-                f"{_about(collocated)} steps of order 32 instead of {_about(explicit)} explicit ones",
+                f"{_about(collocated)} steps of order {STEPPERS['gauss'].order} instead of {_about(explicit)} explicit "
+                "ones",
             )
     return method, why
 
 
 def _established(
-    options: IntegratorOptions, start: RateAsk, q: Floats, v: Floats, until: float, fastest: float
+    options: IntegratorOptions, start: LinearStart, q: Floats, v: Floats, until: float, fastest: float
 ) -> tuple[str, str]:
-    """The same among explicit and damping implicit steps."""
+    """The method among explicit and damping implicit steps, and the reason in words."""
     equations = start.equations
     if not np.isfinite(fastest):
         return "dop853", "the model could not be linearised at its start"

@@ -8,42 +8,42 @@ import time
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import inf
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.drives.callback import Law
+from pliant.drives.drive import Drive
+from pliant.drives.off import NoDrive
 from pliant.dynamics import Dynamics
 from pliant.engine.call.uncollected import uncollected
 from pliant.errors import ModelError
 from pliant.formulations.loops.loops import LoopError
+from pliant.loads.disturbance import Disturbance
+from pliant.loads.load import LoadElement
+from pliant.loads.stops import Stops
 from pliant.model.description.robot import Robot
 from pliant.results.result import Result
 from pliant.results.samples import Extreme, RunInfo, Samples, Strain
-from pliant.simulation.accuracy import AccuracyWatch
-from pliant.simulation.checks import Foreseen, allowed_ranges, foreseeing, range_warnings
-from pliant.simulation.choice import cautions, choosing, fastest_rate
-from pliant.simulation.drives.callback import Law
-from pliant.simulation.drives.drive import Drive
-from pliant.simulation.drives.kinds import NoDrive
-from pliant.simulation.events import Event, Happening, Watch, limit_events
-from pliant.simulation.growth import GrowthWatch
+from pliant.simulation.choice import LinearStart, cautions, choose, fastest_rate
 from pliant.simulation.integrators.by_name import make_integrator
 from pliant.simulation.integrators.integrator import IntegrationError, Integrator, Piece, Settings, Tolerance
-from pliant.simulation.integrators.lockstep import Steps, alone
-from pliant.simulation.loads import Disturbance, Stops
-from pliant.simulation.outputs import Outputs, StrainPoint
-from pliant.simulation.passages import Passages
-from pliant.simulation.peaks import Peaks
-from pliant.simulation.per_joint import turn_limits
-from pliant.simulation.recorder import Recorder
-from pliant.simulation.start import Start
+from pliant.simulation.monitoring.checks import WarningData, allowed_ranges, range_warnings
+from pliant.simulation.monitoring.events import Event, Happening, Watch, limit_events
+from pliant.simulation.monitoring.extremes import Extremes
+from pliant.simulation.monitoring.watches import AccuracyWatch, GrowthWatch, Passages
+from pliant.simulation.outputs import Outputs, Recorder, StrainPoint
+from pliant.simulation.requests import Request
+from pliant.simulation.start import RestRequest, Start
 from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.study import DEFAULT_TOLERANCE, IntegratorOptions, Study
-from pliant.simulation.study_file import file_digests
-from pliant.simulation.trajectories.path import Surroundings
 from pliant.states import States
+from pliant.trajectories.path import Surroundings
+from pliant.trajectories.per_joint import turn_limits
+from pliant.trajectories.study_file import file_digests
 
 Floats = NDArray[np.float64]
 
@@ -73,29 +73,34 @@ class Run:
     """A run on its way. ``go`` advances it to the end, or until it is interrupted; it can then go on.
 
     follow  names of what is followed between the samples beside what its warnings need; None: all that can be
+    rest    the state of rest that it begins in, if that was asked for already
     """
 
-    def __init__(self, study: Study, arm: Dynamics | None = None, follow: Collection[str] | None = None) -> None:
+    def __init__(
+        self,
+        study: Study,
+        arm: Dynamics | None = None,
+        follow: Collection[str] | None = None,
+        rest: RestRequest | None = None,
+    ) -> None:
         with uncollected():
-            alone(self._set_up(study, arm, follow))
+            self._set_up(study, arm, follow, rest)
 
-    @classmethod
-    def made(cls, study: Study, arm: Dynamics | None = None, follow: Collection[str] | None = None) -> Steps[Run]:
-        """A run, by a generator of what may be found together with what other runs need."""
-        run = cls.__new__(cls)
-        yield from run._set_up(study, arm, follow)
-        return run
-
-    def _set_up(self, study: Study, arm: Dynamics | None, follow: Collection[str] | None) -> Steps[None]:
+    def _set_up(
+        self, study: Study, arm: Dynamics | None, follow: Collection[str] | None, rest: RestRequest | None
+    ) -> None:
         began = time.perf_counter()
         self.study = study
         self.arm = dynamics_of(study) if arm is None else arm
         with study.placed("start"):
-            self.q0, self.v0 = yield from study.start.finding(self.arm)
+            self.q0, self.v0 = study.start.state(self.arm, rest)
         around = Surroundings(self.arm, self.q0, study.until)
         with study.placed("drive"):
             drive = study.drive.bind(around, self.q0 @ self.arm.B) if study.drive else NoDrive(len(self.arm.inputs))
         loads = [load.bind(self.arm) for load in study.disturbances]
+        for i, load in enumerate(study.loads):
+            with study.placed("loads", i, load.kind):
+                loads.append(load.bind(self.arm))
         if study.stops is not None:
             with study.placed("stops"):
                 loads.append(study.stops.bind(self.arm))
@@ -113,7 +118,9 @@ class Run:
         allowed = Tolerance.of(self.equations, options.tolerance, options.absolute, options.groups)
         largest = inf if options.max_step is None else options.max_step
         self.settings = Settings(allowed, options.step, largest, options.radius)
-        self.method, self.reason = yield from choosing(options, self.equations, self.q0, self.v0, study.until)
+        # what the choice of a method needs, if one is to be chosen
+        auto = options.method == "auto"
+        self.linear_start = LinearStart(self.equations, self.q0, self.v0) if auto else None
         self.files = file_digests(study.drive)
         self._require_room()
         self.recorder = Recorder(self.equations, study.sample_step, study.until)
@@ -122,18 +129,45 @@ class Run:
         self.frames = tuple(dict.fromkeys(("tip", *frames)))
         self._require_channels()
         self._followed = None if follow is None else {*allowed_ranges(self.arm), *follow}
-        self.peaks = Peaks(self.equations, self.strains, self.frames, self._followed)
-        self._extremes: Mapping[str, Extreme] = {}
+        self.extremes = Extremes(self.equations, self.strains, self.frames, self._followed)
+        self._found: Mapping[str, Extreme] = {}
         self.breaks = [t for t in self.equations.breaks if 0 < t < study.until]
-        self.growth = GrowthWatch(self.equations, self.method)
-        self.accuracy = AccuracyWatch(self.equations, allowed, self.method)
         self.segment = (0.0, 0.0)
         self.happenings: list[Happening] = []
         self.integrator: Integrator | None = None
         self.stopped = self.trouble = ""
-        self._foreseen: Foreseen | None = None
+        self._warning_data: WarningData | None = None
         self._concluded: tuple[float, str, str] | None = None
         self.seconds = time.perf_counter() - began
+
+    @cached_property
+    def choice(self) -> tuple[str, str]:
+        """The integration method and why it was taken."""
+        began, study = time.perf_counter(), self.study
+        with uncollected():
+            found = choose(study.integrator, self.equations, self.q0, self.v0, study.until, self.linear_start)
+        self.seconds += time.perf_counter() - began
+        return found
+
+    @property
+    def method(self) -> str:
+        """The integration method."""
+        return self.choice[0]
+
+    @property
+    def reason(self) -> str:
+        """Why the method was taken, in words."""
+        return self.choice[1]
+
+    @cached_property
+    def growth(self) -> GrowthWatch:
+        """Looks for motions that grow and that the steps of the method pass over."""
+        return GrowthWatch(self.equations, self.method)
+
+    @cached_property
+    def accuracy(self) -> AccuracyWatch:
+        """Looks at the errors that the method carries along."""
+        return AccuracyWatch(self.equations, self.settings.tolerance, self.method)
 
     def _require_room(self) -> None:
         """Refuse samples that no memory holds, before any of them is computed."""
@@ -151,8 +185,8 @@ class Run:
             return
         start = Recorder(self.equations, self.study.sample_step, self.study.until)
         start.first(0.0, self.equations.start(self.q0, self.v0))
-        loaded = self.equations.loaded
-        info = RunInfo("", str, "", "", 0.0, 0.0, frames=self.frames, loaded=loaded, strains=self.strains)
+        known: dict[str, Any] = {"loaded": self.equations.loaded, "states": self.equations.state_words}
+        info = RunInfo("", str, "", "", 0.0, 0.0, frames=self.frames, strains=self.strains, **known)
         first = Result(self.study.robot, start.samples(), info, self.arm)
         for i, name in enumerate(self.study.outputs.channels):
             with self.study.placed("outputs", "channels", i):
@@ -175,26 +209,35 @@ class Run:
 
     def go(self, report: Report | None = None) -> bool:
         """Advance to the end; False if ``report`` interrupted the run."""
-        return alone(self.going(report))
-
-    def going(self, report: Report | None = None) -> Steps[bool]:
-        """The same as a generator of the calls that may be made together with those of other runs."""
-        began = time.perf_counter()
+        began, before = time.perf_counter(), self.seconds
         try:
-            integrator = self._begin()
             while not self.finished:
-                if integrator.t >= self.segment[1]:
-                    yield from self._next_segment(integrator)
-                end = self.segment[1]
-                piece = yield from integrator.advancing(end, self.recorder.upcoming(end))
-                self._take(piece, integrator)
+                integrator = self.advance()
                 if report is not None:
                     now = time.perf_counter() - began
                     if report(Progress(integrator.t, self.study.until, integrator.step, now)):
                         return False
             return True
         finally:
-            self.seconds += time.perf_counter() - began
+            self.seconds = before + time.perf_counter() - began
+
+    def advance(self) -> Integrator:
+        """Make the next steps and keep what they give."""
+        integrator = self.entered()
+        end = self.segment[1]
+        self._take(integrator.advance(end, self.recorder.upcoming(end)), integrator)
+        return integrator
+
+    def call(self) -> Request[Any] | None:
+        """The call of machine code by which ``advance`` makes the next steps, if it may be made in a lane."""
+        return self.entered().call(self.segment[1], self.recorder.upcoming(self.segment[1]))
+
+    def entered(self) -> Integrator:
+        """The integrator, in the interval of smooth equations in which the next steps are."""
+        integrator = self._begin()
+        if integrator.t >= self.segment[1]:
+            self._next_segment(integrator)
+        return integrator
 
     def _begin(self) -> Integrator:
         if self.integrator is None:
@@ -218,15 +261,15 @@ class Run:
         self.segment = (t, min(later, self.equations.drive.next_tick(t), self.study.until))
         self.equations.enter(*self.segment)
 
-    def _next_segment(self, integrator: Integrator) -> Steps[None]:
+    def _next_segment(self, integrator: Integrator) -> None:
         t = self.segment[1]
-        yield from self.peaks.settling()
+        self.extremes.settle()
         self._tick(t, integrator.y)
         before = self.equations.prescribed_rates(t)
         self._enter(t)
         struck = self.equations.struck(t, integrator.y, before)
         if struck is not None:
-            self.peaks.interrupt()
+            self.extremes.interrupt()
         integrator.restart(t, integrator.y if struck is None else struck)
 
     def _tick(self, t: float, y: Floats) -> None:
@@ -237,13 +280,13 @@ class Run:
 
     def _take(self, piece: Piece, integrator: Integrator) -> None:
         """Keep the samples of a piece and look for events in it."""
-        # a trial step that went astray has been made good
-        self.equations.astray = ""
+        # a trial step that diverged has been made good
+        self.equations.diverged = ""
         self.growth.take(piece, integrator)
         self.accuracy.take(piece)
         jump = self.passages.look(piece)
         if jump is not None:
-            self.peaks.look(piece, jump.time)
+            self.extremes.look(piece, jump.time)
             self.recorder.take(piece, jump.time, last=True)
             integrator.t, integrator.y = jump.time, piece(jump.time)
             raise IntegrationError(f"{integrator.name}: {jump.words}")
@@ -251,12 +294,12 @@ class Run:
         self.happenings += found
         if found and found[-1].stops:
             end = found[-1]
-            self.peaks.look(piece, end.time)
+            self.extremes.look(piece, end.time)
             self.recorder.take(piece, end.time, last=True)
             self.stopped = f"stopped at {end.time:.6g} s: {end.name}"
             integrator.t, integrator.y = end.time, piece(end.time)
             return
-        self.peaks.look(piece, piece.end)
+        self.extremes.look(piece, piece.end)
         self.recorder.take(piece, piece.end)
         self._recentre(integrator)
 
@@ -266,7 +309,7 @@ class Run:
         if found is None:
             return
         integrator.retake(*found)
-        self.peaks.interrupt()
+        self.extremes.interrupt()
         if self.watch.before is not None:
             self.watch.begin(integrator.t, integrator.y)
 
@@ -280,31 +323,37 @@ class Run:
 
     # ---- what is there
 
-    def concluding(self) -> Steps[None]:
-        """Find what ``result`` needs; it may be found together with what other runs ask for."""
-        yield from self.recorder.catching_up()
+    def last_samples(self) -> None:
+        """Find all samples so far; ``recorder.request`` is what that needs."""
+        self.recorder.catch_up()
         if self.finished and self.integrator is not None and not self.trouble:
             self.growth.finish(self.integrator)
+
+    def warning_data(self) -> WarningData | None:
+        """Find extremes and what warnings are derived from; ``extremes.requests`` is what the extremes need."""
+        ranges = allowed_ranges(self.arm)
         # nothing goes on that would change what is found later, and no code of others is asked
         waits = self._followed is None and self.finished and not self.trouble
         waits = waits and self.integrator is not None and not self.integrator.steps_in_python
-        near = self.peaks.near(allowed_ranges(self.arm)) if waits else allowed_ranges(self.arm)
+        near: Collection[str] = self.extremes.near(ranges) if waits else ranges
         # a run that goes on looks at its steps when it would have done so anyway
-        pending = None if self.finished else self.peaks.memory()
-        self._extremes = yield from self.peaks.concluding(near if waits else None)
+        pending = None if self.finished else self.extremes.memory()
+        self._found = self.extremes.conclude(near if waits else None)
         if pending is not None:
-            self.peaks.recall(pending)
-        if not self.trouble:  # the numbers of a motion that diverged mean nothing
-            self._foreseen = yield from foreseeing(self.arm, self.recorder.samples(), near, self.equations.loaded)
-        self._concluded = (self.t, self.stopped, self.trouble)
+            self.extremes.recall(pending)
+        # the numbers of a motion that diverged mean nothing
+        known = None if self.trouble else WarningData(self.arm, self.recorder.samples(), near, self.equations.loaded)
+        self._warning_data, self._concluded = known, (self.t, self.stopped, self.trouble)
+        return known
 
     def result(self, version: str = "") -> Result:
         """Everything computed so far."""
         study = self.study
         if self._concluded != (self.t, self.stopped, self.trouble):
             with uncollected():
-                alone(self.concluding())
-        samples, seen = self.recorder.samples(), self._foreseen
+                self.last_samples()
+                self.warning_data()
+        samples, known = self.recorder.samples(), self._warning_data
         info = RunInfo(
             name=study.name,
             source=study.to_yaml,
@@ -318,21 +367,22 @@ class Run:
             events=tuple((h.time, h.name, h.value) for h in self.happenings),
             frames=self.frames,
             loaded=self.equations.loaded,
+            states=self.equations.state_words,
             strains=self.strains,
             channels=study.outputs.channels,
             seconds=self.seconds,
             version=version or str(sys.modules["pliant"].__version__),
-            extremes=self._extremes,
+            extremes=self._found,
             dynamics=self.arm.method.name,
         )
         result = Result(study.robot, samples, info, self.arm)
         found: tuple[str, ...] = (self.trouble,)
-        if seen is not None and not self.trouble:
-            result.quantities.energies = seen.energies
+        if known is not None and not self.trouble:
+            result.quantities.energies = known.energies
             watched = filter(None, [self.growth.found, self.accuracy.words(self.integrator)])
-            told = (*cautions(self.method, self.equations, self.reason), *watched)
-            told += tuple(turn_limits(study.robot, study.start, study.drive))
-            found = (*told, *range_warnings(result, study.limits != "ignore", seen))
+            warned = (*cautions(self.method, self.equations, self.reason), *watched)
+            warned += tuple(turn_limits(study.robot, study.start, study.drive))
+            found = (*warned, *range_warnings(result, study.limits != "ignore", known))
         result.info = replace(info, warnings=found)
         return result
 
@@ -345,8 +395,8 @@ class Run:
         kept["run/excesses"] = np.array(self.watch.before if self.watch.before is not None else [])
         kept["run/seconds"] = np.array(self.seconds)
         if self.finished:
-            alone(self.peaks.finishing())
-        kept.update({f"peaks/{k}": x for k, x in self.peaks.memory().items()})
+            self.extremes.finish()
+        kept.update({f"peaks/{k}": x for k, x in self.extremes.memory().items()})
         kept["run/growth"] = np.bytes_(self.growth.memory())
         kept["run/accuracy"], kept["run/passages"] = self.accuracy.memory(), np.bytes_(self.passages.memory())
         kept["run/method"], kept["run/reason"] = np.bytes_(self.method.encode()), np.bytes_(self.reason.encode())
@@ -365,7 +415,7 @@ class Run:
         if changed:
             raise ModelError(f"{', '.join(changed)} has changed since the run began; put it back, or start anew")
         # what auto would choose for another end is no matter: the run keeps the method that it began with
-        self.method, self.reason = (bytes(own[key]).decode() for key in ("method", "reason"))
+        self.choice = bytes(own["method"]).decode(), bytes(own["reason"]).decode()
         self.equations.drive.recall(part("drive"))
         start, end = (float(x) for x in own["segment"])
         self.segment = (start, min(end, max(self.study.until, float(inner["t"]))))
@@ -374,7 +424,7 @@ class Run:
         self.integrator.recall(inner)
         self.recorder.recall(samples)
         if "peaks/found" in memory:
-            self.peaks.recall(part("peaks"))
+            self.extremes.recall(part("peaks"))
         self.growth = GrowthWatch(self.equations, self.method)
         self.growth.recall(own["growth"])
         self.accuracy = AccuracyWatch(self.equations, self.settings.tolerance, self.method)
@@ -386,10 +436,16 @@ class Run:
 
 
 def dynamics_of(study: Study) -> Dynamics:
-    """Those of its robot."""
+    """The dynamics of the robot of a study."""
     how: Literal["auto", "never"] = "auto" if study.compile else "never"
     with study.placed("robot"):
         return Dynamics(study.robot, method=study.dynamics, compile=how)
+
+
+def rest_of(study: Study, arm: Dynamics) -> RestRequest | None:
+    """The state of rest that a study begins in; None if it begins in another one."""
+    with study.placed("start"):
+        return study.start.rest(arm)
 
 
 def strain_points(study: Study) -> tuple[Strain, ...]:
@@ -409,6 +465,7 @@ def simulate(
     drive: Drive | Law | None = None,
     start: Start | Mapping[str, float] | tuple[States, States] | None = None,
     disturbances: Sequence[Disturbance] = (),
+    loads: Sequence[LoadElement] = (),
     events: Sequence[Event] = (),
     limits: Literal["ignore", "warn", "stop"] = "warn",
     stops: Stops | None = None,
@@ -432,6 +489,7 @@ def simulate(
     drive         what moves the joints, or a control law tau = law(t, q, v); default: motors off
     start         Start(...), joint positions by name, or q and v; default: the robot's pose, at rest, links straight
     disturbances  forces from elsewhere
+    loads         further forces that no motor makes, of registered kinds
     events        thresholds that stop the run or are recorded
     limits        joints that pass their limits: "ignore", "warn" or "stop"
     stops         elastic stops at the position limits
@@ -466,6 +524,7 @@ def simulate(
         robot=arm.robot,
         until=until,
         disturbances=tuple(disturbances),
+        loads=tuple(loads),
         events=tuple(events),
         limits=limits,
         integrator=options,

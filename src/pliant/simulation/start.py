@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +19,8 @@ from pliant.formulations.loops.dense_forms import RANK
 from pliant.formulations.loops.loops import LoopError, PlaneError
 from pliant.model.element import Element, Frozen, rule
 from pliant.model.units import Number, Quantity
-from pliant.simulation.integrators.lockstep import Steps, alone
-from pliant.simulation.per_joint import Coordinates, Shapes, Speeds
+from pliant.simulation.requests import Request
+from pliant.trajectories.per_joint import Coordinates, Shapes, Speeds
 
 if TYPE_CHECKING:
     from pliant.formulations.loops.loops import Loops
@@ -65,28 +67,34 @@ class Start(Element):
             raise rule("loads bend links at rest: write links: equilibrium with them")
         return self
 
-    def state(self, arm: Dynamics) -> tuple[Floats, Floats]:
-        """q and v (n,) of a robot, with closed loops."""
-        return alone(self.finding(arm))
+    def rest(self, arm: Dynamics) -> RestRequest | None:
+        """The state of rest that a robot begins in; None if it begins in another one."""
+        if self.q is not None or self.links != "equilibrium":
+            return None
+        return RestRequest(arm, self._pose(arm), self.loads)
 
-    def finding(self, arm: Dynamics) -> Steps[tuple[Floats, Floats]]:
-        """The same; equilibria may be found together with those of other robots."""
-        q = arm.reference_pose()
+    def state(self, arm: Dynamics, rest: RestRequest | None = None) -> tuple[Floats, Floats]:
+        """q and v (n,) of a robot, with closed loops; ``rest`` if it is there already."""
         v = np.zeros(arm.size)
-        placed, moved = _fill(q, self.position, arm), _fill(v, self.velocity, arm)
-        if self.q is not None:
+        moved = _fill(v, self.velocity, arm)
+        rest = self.rest(arm) if rest is None else rest
+        if rest is not None:
+            q = rest.value
+        elif self.q is not None:
             q = np.array(self.q)
         else:
-            q = _assembled(arm, q, placed)
-        if self.q is None and self.links == "equilibrium":
-            q = yield RestAsk(arm, q, self.loads)
-        elif self.shape is not None and self.q is None:
-            q = _bent(arm, q, self.shape)
+            q = self._pose(arm)
+            q = q if self.shape is None else _bent(arm, q, self.shape)
         if self.v is not None:
             v = np.array(self.v)
         elif moved:
             v = _following(arm, q, v, moved)
         return _checked(arm.loops, q, v)
+
+    def _pose(self, arm: Dynamics) -> Floats:
+        """The reference pose with the given joint positions, loops closed."""
+        q = arm.reference_pose()
+        return _assembled(arm, q, _fill(q, self.position, arm))
 
 
 def _bent(arm: Dynamics, q: Floats, shape: Mapping[str, float]) -> Floats:
@@ -161,15 +169,17 @@ def _checked(loops: Loops, q: Floats, v: Floats) -> tuple[Floats, Floats]:
     return loops.corrected(q, v)
 
 
-class RestAsk(NamedTuple):
+@dataclass(eq=False)
+class RestRequest(Request[Floats]):
     """Asks for the coordinates with the links bent as they are at rest."""
 
     arm: Dynamics
     q: Floats
     loads: Mapping[str, Any] | None
 
-    def alone(self) -> Floats:
-        return equilibrium(*self)
+    @cached_property
+    def value(self) -> Floats:
+        return equilibrium(self.arm, self.q, self.loads)
 
 
 def equilibrium(arm: Dynamics, q: Floats, loads: Mapping[str, Any] | None = None) -> Floats:

@@ -1,6 +1,7 @@
 """The equations of motion with their drive as a first-order system y' = f(t, y).
 
-y is laid out as ``StateLayout`` says: coordinates and rates that are integrated, the drive's own states, and energies.
+y is laid out as ``StateLayout`` says: coordinates and rates that are integrated, states of
+drive and loads, and energies.
 
 Closed loops keep all coordinates. Their accelerations close the loops, gaps that errors of the steps leave decay
 (Baumgarte), and every state that is handed out is put onto the loops first.
@@ -16,17 +17,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.analysis.limits import linearised_limits
+from pliant.drives.drive import AppliedLaw, DriveLaw
+from pliant.drives.prescribed_dynamics import PrescribedDynamics
 from pliant.dynamics import Dynamics
 from pliant.engine.stepping.layout import StateLayout
 from pliant.formulations.loops.dense_forms import condition_of
 from pliant.formulations.loops.loops import LoopError
-from pliant.simulation.drives.drive import ActiveDrive
-from pliant.simulation.drives.prescribed import PrescribedJoints
-from pliant.simulation.loads import FrameWrench, Load
+from pliant.laws import LawState
+from pliant.loads.disturbance import FrameWrench
+from pliant.loads.load import Load
 from pliant.simulation.losses import Losses
-from pliant.simulation.prescribed_dynamics import PrescribedDynamics
-from pliant.simulation.trajectories.path import Path
 from pliant.spatial.attitude import is_far, recentred
+from pliant.trajectories.path import Path
 
 if TYPE_CHECKING:
     from pliant.algorithm import Traced
@@ -56,33 +58,69 @@ class Moments(NamedTuple):
     wrenches: Floats
 
 
+class Pushed(NamedTuple):
+    """Generalised forces (n,) of laws at an instant, the rates of their states, and the power that they lose."""
+
+    force: Floats
+    rates: Floats
+    lost: float
+
+
 class StateEquations:
     """The system that integrators advance.
 
     layout  of y: ``size`` entries, the first ``count`` of them coordinates
     """
 
-    def __init__(self, arm: Dynamics, drive: ActiveDrive, loads: Sequence[Load] = ()) -> None:
+    def __init__(self, arm: Dynamics, drive: DriveLaw, loads: Sequence[Load] = ()) -> None:
         self.arm, self.drive, self.loads = arm, drive, tuple(loads)
         self.losses = Losses.of(arm.mechanism)
         self.loops = arm.loops.stabilised()
         self.constrained: PrescribedDynamics | None = None
         self.path: Path | None = drive.path
-        if isinstance(drive, PrescribedJoints):
+        if drive.driven:
             self.constrained = PrescribedDynamics(arm)
         self._held = () if self.constrained is None else tuple(self.constrained.driven.tolist())
         if self._held:
             self.loops.require_drivable(self._held)
         self.moving = np.arange(arm.size) if self.constrained is None else self.constrained.free
-        self.layout = StateLayout(len(self.moving), drive.states)
+        laws = (drive, *self.loads)
+        self.layout = StateLayout(len(self.moving), sum(law.state_count for law in laws))
         self.count, self.states, self.size = self.layout.count, self.layout.states, self.layout.size
         self._q, self._v, self._x = self.layout.q, self.layout.v, self.layout.drive
+        ends = np.cumsum([law.state_count for law in laws]).tolist()
+        # states of each law among those of all, the drive's first
+        self._own = [slice(end - law.state_count, end) for law, end in zip(laws, ends, strict=True)]
         # rotation vectors are never prescribed
         self.turning = tuple(self.moving.tolist().index(k) for k in arm.mechanism.attitudes)
         self._earliest, self._latest = -np.inf, np.inf
         self.acting = self.loads
         self.rows: Rows | None = None
-        self.astray = ""
+        self.diverged = ""
+
+    @property
+    def law(self) -> AppliedLaw | None:
+        """The drive's law for compiled steps; None: only Python finds its efforts."""
+        return None if self.drive.in_python else AppliedLaw(self.drive, self.arm.B, self.clocks)
+
+    @property
+    def law_states(self) -> tuple[LawState, ...]:
+        """The continuous states of the drive and of all loads, in the order in which they are integrated.
+
+        Their names begin with ``drive`` or ``load``; those of further loads that are the same get a number.
+        """
+        own = [state._replace(name=f"drive.{state.name}") for state in self.drive.states]
+        seen: dict[str, int] = {}
+        for state in (state for load in self.loads for state in load.states):
+            seen[state.name] = seen.get(state.name, 0) + 1
+            number = f".{seen[state.name]}" if seen[state.name] > 1 else ""
+            own.append(state._replace(name=f"load.{state.name}{number}"))
+        return tuple(own)
+
+    @property
+    def state_words(self) -> tuple[tuple[str, str], ...]:
+        """Names and units of these states."""
+        return tuple((state.name, state.unit) for state in self.law_states)
 
     @property
     def breaks(self) -> tuple[float, ...]:
@@ -98,7 +136,7 @@ class StateEquations:
             q, v = self.loops.corrected(q, v, self._held)
         y = np.zeros(self.size)
         y[self._q], y[self._v] = q[self.moving], v[self.moving]
-        y[self._x] = self.drive.initial()
+        y[self._x] = self.initial_states()
         struck = self.struck(0.0, y, v[list(self._held)])
         if struck is None:
             return y
@@ -106,12 +144,16 @@ class StateEquations:
         struck[self.layout.balances] = 0.0
         return struck
 
+    def initial_states(self) -> Floats:
+        """States of the drive and of all loads at the start."""
+        return np.concatenate([law.initial() for law in (self.drive, *self.loads)])
+
     def enter(self, start: float, end: float) -> None:
         """Times are now seen from inside an interval: at its ends, the values are those within it."""
         # nothing was before the start of a run that its first instant could still belong to
         inside = float(np.nextafter(start, end)) if start else start
         self._earliest, self._latest = inside, max(inside, float(np.nextafter(end, start)))
-        self.acting = tuple(load for load in self.loads if load.acts(start, end))
+        self.acting = tuple(load for load in self.loads if load.state_count or load.acts(start, end))
 
     # ---- prescribed rates that jump
 
@@ -190,14 +232,14 @@ class StateEquations:
     # ---- first order
 
     def rates(self, t: float, y: Floats) -> Floats:
-        """f(t, y); not finite where the robot is not, as in a trial step that goes astray."""
+        """f(t, y); not finite where the robot is not, as in a trial step that diverges."""
         if not np.isfinite(y).all():
             # neither drives nor loads are asked about a state that is none
             return np.full(self.size, np.nan)
         try:
             return self._rates(t, y) if self.constrained is None else self._constrained_rates(t, y)
         except LoopError as error:
-            self.astray = str(error)
+            self.diverged = str(error)
         except (FloatingPointError, np.linalg.LinAlgError):
             pass
         return np.full(self.size, np.nan)
@@ -206,33 +248,30 @@ class StateEquations:
         out, at = np.empty(self.size), self.layout
         q, v, x = y[self._q], y[self._v], y[self._x]
         t = self.clock(t)
-        tau, x_dot = self.drive.act(t, q, v, x)
-        f = self.arm.B @ tau
-        out[at.work], out[at.loads] = float(f @ v), 0.0
-        if self.acting:
-            loads = self._loads(t, q, v)
-            out[at.loads] = float(loads @ v)
-            f = f + loads
+        driven, loads = self._driven(t, q, v, x), self._loads(t, q, v, x)
+        out[at.work] = float(driven.force @ v) + driven.lost
+        out[at.loads] = float(loads.force @ v) + loads.lost
         out[self._q] = v
-        out[self._v] = self._forward(q, v, f)
-        out[self._x] = x_dot
-        out[at.loss] = self.losses.power(q, v)
+        out[self._v] = self._forward(q, v, driven.force + loads.force if self.acting else driven.force)
+        out[self._x] = np.concatenate([driven.rates, loads.rates])
+        # what laws turn into heat comes in through them and counts as lost
+        out[at.loss] = self.losses.power(q, v) + driven.lost + loads.lost
         return out
 
     def accelerations(self, t: float, states: Floats) -> Floats:
-        """Of what moves (states, count), at one time and several states; no numbers where the robot has none."""
+        """Accelerations of what moves (states, count) at a time, for several states; no numbers where none exist."""
         if self.constrained is not None:
             return np.array([self.rates(t, y)[self._v] for y in states])
         q, v, times = states[:, self._q], states[:, self._v], np.full(len(states), self.clock(t))
         try:
-            tau = self.drive.efforts(times, q, v, states[:, self._x])
-            f = tau.reshape(len(states), len(self.arm.inputs)) @ self.arm.B.T
-            for load in self.acting:
-                f = f + load.forces(times, q, v)
+            x = states[:, self._x]
+            f = self.drive.along(times, q, v, x[:, self._own[0]]).efforts @ self.arm.B.T
+            if self.acting:
+                f = f + self.forces(times, q, v, x)
             if np.isfinite(q).all() and np.isfinite(v).all() and np.isfinite(f).all():
                 return np.array([self.loops.forward(*each) for each in zip(q, v, f, strict=True)])
         except LoopError as error:
-            self.astray = str(error)
+            self.diverged = str(error)
         except (FloatingPointError, np.linalg.LinAlgError):
             pass
         return np.full((len(states), self.count), np.nan)
@@ -250,22 +289,41 @@ class StateEquations:
         t, desired = self.clock(t), self.path.at(self.clock(t))
         expand = self.constrained.expand
         q, v = expand(desired.q, y[self._q]), expand(desired.v, y[self._v])
-        force = self._loads(t, q, v)
-        tau, a = self.constrained.solve(q, v, desired.a, force)
-        out[self._q], out[self._v] = y[self._v], a
+        loads = self._loads(t, q, v, y[self._x])
+        tau, a = self.constrained.solve(q, v, desired.a, loads.force)
+        out[self._q], out[self._v], out[self._x] = y[self._v], a, loads.rates
         out[at.work] = float((self.arm.B @ tau) @ v)
-        out[at.loads] = float(force @ v)
-        out[at.loss] = self.losses.power(q, v)
+        out[at.loads] = float(loads.force @ v) + loads.lost
+        out[at.loss] = self.losses.power(q, v) + loads.lost
         return out
 
-    def _loads(self, t: float, q: Floats, v: Floats) -> Floats:
-        force = np.zeros(self.arm.size)
-        for load in self.acting:
-            force += load.forces(np.array([t]), q[None], v[None])[0]
+    def _driven(self, t: float, q: Floats, v: Floats, x: Floats) -> Pushed:
+        """What the drive does at an instant."""
+        found = self.drive.at(t, q, v, x[self._own[0]])
+        tau, rates = np.array(found.efforts, dtype=float), np.array(found.rates, dtype=float)
+        return Pushed(self.arm.B @ tau, rates, float(found.lost))
+
+    def _loads(self, t: float, q: Floats, v: Floats, x: Floats) -> Pushed:
+        """What all loads do at an instant."""
+        force, rates, lost = np.zeros(self.arm.size), [np.zeros(0)], 0.0
+        for load, own in zip(self.loads, self._own[1:], strict=True):
+            if load in self.acting:
+                found = load.at(t, q, v, x[own])
+                force += np.array(found.efforts, dtype=float)
+                rates.append(np.array(found.rates, dtype=float))
+                lost += float(found.lost)
+        return Pushed(force, np.concatenate(rates), lost)
+
+    def forces(self, times: Floats, q: Floats, v: Floats, x: Floats) -> Floats:
+        """Generalised forces (times, n) of all loads at several instants and states; without any it has no columns."""
+        force = np.zeros((len(times), self.arm.size if self.loads else 0))
+        for load, own in zip(self.loads, self._own[1:], strict=True):
+            if load in self.acting:
+                force += load.along(times, q, v, x[:, own]).efforts
         return force
 
     def recentred(self, y: Floats) -> tuple[Floats, Callable[[Floats], Floats]] | None:
-        """The same state with shorter rotation vectors, and how accelerations go over; None if none is too long."""
+        """A state with shorter rotation vectors, and how accelerations go over; None if none is too long."""
         far = [k for k in self.turning if is_far(y[k : k + 3].tolist())]
         if not far:
             return None
@@ -308,14 +366,13 @@ class StateEquations:
             assert desired is not None
             q, v = self.constrained.expand(desired.q, q), self.constrained.expand(desired.v, v)
         q, v = self.loops.corrected(q, v, self._held)
-        force = np.zeros((len(times), arm.size if self.loads else 0))
-        for load in self.acting:
-            force += load.forces(times, q, v)
+        x = states[:, self._x]
+        force = self.forces(times, q, v, x)
         if self.constrained is not None:
             assert desired is not None
             tau, _ = self.constrained.solve(q, v, desired.a, force if self.loads else None)
         else:
-            tau = self.drive.efforts(times, q, v, states[:, self._x])
+            tau = self.drive.along(times, q, v, x[:, self._own[0]]).efforts
         count = len(times)
         reference = np.zeros((count, 0)) if desired is None else desired.q
         return Moments(q, v, tau.reshape(count, len(arm.inputs)), force, reference, self.wrenches(times))
@@ -354,7 +411,7 @@ class StateEquations:
         try:
             return a - self._closing(q, v, full, f)[0][self.moving], x_dot
         except LoopError as error:
-            self.astray = str(error)
+            self.diverged = str(error)
             return np.full(self.count, np.nan), x_dot
 
     def explain(self, t: float, y: Floats) -> str:
@@ -365,11 +422,11 @@ class StateEquations:
             return wound
         if not self.loops.rows:
             return next(iter(linearised_limits(self.arm, self._expanded(t, y)[0])), "")
-        if not self.astray:
+        if not self.diverged:
             # machine code says only that it cannot go on; asked again, the loops say why
             self.rates(t, y)
-        if self.astray:
-            return self.astray
+        if self.diverged:
+            return self.diverged
         q, _ = self._expanded(t, y)
         J = self.loops.scaled(q)[:, self.moving]
         condition = condition_of(J, len(J))
@@ -424,11 +481,11 @@ class StateEquations:
     def _applied(self, t: float, q: Floats, v: Floats, x: Floats) -> tuple[Floats, Floats]:
         """Generalised forces (n,) of motors and loads, and the rates of the drive's states."""
         t = self.clock(t)
-        f = self._loads(t, q, v)
+        loads = self._loads(t, q, v, x)
         if self.constrained is not None:
-            return f, x
-        tau, x_dot = self.drive.act(t, q, v, x)
-        return f + self.arm.B @ tau, x_dot
+            return loads.force, loads.rates
+        driven = self._driven(t, q, v, x)
+        return driven.force + loads.force, np.concatenate([driven.rates, loads.rates])
 
     def force_derivatives(self, t: float, q: Floats, v: Floats, x: Floats | None = None) -> tuple[Floats, Floats]:
         """Derivatives of the applied forces by q and v (n, n), as difference quotients."""
@@ -436,7 +493,7 @@ class StateEquations:
         f_q, f_v = np.zeros((n, n)), np.zeros((n, n))
         if not (self.drive.feedback or self.acting):
             return f_q, f_v
-        x = self.drive.initial() if x is None else x
+        x = self.initial_states() if x is None else x
         f0 = self._applied(t, q, v, x)[0]
         for i in range(n):
             for z, out in ((q, f_q), (v, f_v)):

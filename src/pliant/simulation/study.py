@@ -25,24 +25,31 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from pliant.drives.drive import Drive
+from pliant.drives.given import GivenTorque
+from pliant.drives.kinds import AnyDrive
+from pliant.engine.stepping.steppers import STEPPERS
 from pliant.errors import ModelError, Problem, did_you_mean, show
 from pliant.formulations.method import FOR_STUDY, NO_METHODS
 from pliant.formulations.method import METHODS as DYNAMICS
+from pliant.loads.disturbance import Disturbance
+from pliant.loads.kinds import AnyLoad
+from pliant.loads.stops import Stops
 from pliant.mechanism import assemble
 from pliant.model.description.robot import Robot
 from pliant.model.element import Element, Frozen, FrozenDict, Text, Title, at, of_value, path_text, refuse
-from pliant.model.readers.library import load
+from pliant.model.readers.library import load, robots
+from pliant.model.readers.robot_schema import DIALECT, json_schema, without_titles
 from pliant.model.readers.yaml_data import Content, line_at
 from pliant.model.readers.yaml_file import Document, read_document
 from pliant.model.units import NON_NEGATIVE, POSITIVE, Quantity
-from pliant.simulation.drives.drive import Drive
-from pliant.simulation.drives.given import GivenTorque
-from pliant.simulation.drives.kinds import AnyDrive
-from pliant.simulation.events import Event, read_quantity
 from pliant.simulation.integrators.integrator import SMALLEST_STEP
-from pliant.simulation.loads import Disturbance, Stops
-from pliant.simulation.outputs import Outputs, as_channels, strain_problems
-from pliant.simulation.per_joint import (
+from pliant.simulation.monitoring.events import Event, read_quantity
+from pliant.simulation.outputs import NAMES_SCHEMA, Outputs, as_channels, strain_problems
+from pliant.simulation.start import Start
+from pliant.trajectories.cartesian import Circle, Line
+from pliant.trajectories.joint_moves import Duration
+from pliant.trajectories.per_joint import (
     JointMap,
     entries_of,
     frame_problem,
@@ -51,12 +58,9 @@ from pliant.simulation.per_joint import (
     undriven,
     unknown_joint,
 )
-from pliant.simulation.signals import parse_signal
-from pliant.simulation.start import Start
-from pliant.simulation.trajectories.cartesian import Circle, Line
-from pliant.simulation.trajectories.joint_moves import Duration
+from pliant.trajectories.signals import parse_signal
 
-METHODS = ("auto", "dop853", "gauss", "esdirk", "generalised-alpha", "rk4", "semi-implicit", "sundials")
+METHODS = ("auto", *STEPPERS, "sundials")
 SCIPY_METHODS = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 Tolerances = Annotated[float, Quantity("", POSITIVE)]
 DEFAULT_TOLERANCE = 1e-8
@@ -65,6 +69,8 @@ MOST_SAMPLES = 10_000_000
 FINEST, COARSEST = 1e-13, 1e-1
 """Relative errors that a step can be held to: above the rounding of some hundred operations, and still an error."""
 GROUPS = ("joints", "elastic")
+OF_LAWS = ("drive.", "load.")
+"""Beginnings of the names of states of drives and loads."""
 SHOWN_NAMES = 8
 
 
@@ -73,7 +79,7 @@ class IntegratorOptions(Element):
 
     method: str = Field(
         default="auto",
-        description="auto, dop853, gauss, esdirk, generalised-alpha, rk4, semi-implicit, sundials, or scipy:NAME",
+        description=f"{', '.join(METHODS)}, or scipy:NAME",
     )
     tolerance: Tolerances = Field(default=DEFAULT_TOLERANCE, description="relative error of a step")
     absolute: Tolerances | None = Field(
@@ -146,6 +152,7 @@ class Study(Element):
     start: Start = Field(default_factory=lambda: Start(), description="the first state")
     drive: AnyDrive | None = Field(default=None, description="what moves the joints; default: motors off")
     disturbances: tuple[Disturbance, ...] = Field(default=(), description="forces from elsewhere")
+    loads: tuple[AnyLoad, ...] = Field(default=(), description="further forces, of registered kinds")
     limits: Literal["ignore", "warn", "stop"] = Field(
         default="warn", description="what happens when a joint passes its limits"
     )
@@ -208,7 +215,8 @@ class Study(Element):
         """Names and numbers of all coordinates, those of the links included, which are known when the links are."""
         joints = [(i, force.joint) for i, force in enumerate(self.disturbances) if force.joint is not None]
         whole = [(key, values) for key in ("q", "v") if (values := getattr(self.start, key)) is not None]
-        patterns = [group for group in self.integrator.groups if group not in GROUPS]
+        # states of drives and loads are known when these meet the robot
+        patterns = [group for group in self.integrator.groups if group not in GROUPS and not group.startswith(OF_LAWS)]
         if not (joints or whole or patterns or self.events):
             return
         try:
@@ -249,7 +257,7 @@ class Study(Element):
 
     @contextmanager
     def placed(self, *path: int | str) -> Iterator[None]:
-        """Problems that show only when a part meets the robot are told with the line where the part stands."""
+        """Problems that show only when a part meets the robot name the line where the part stands."""
         try:
             yield
         except ModelError as error:
@@ -448,3 +456,50 @@ def _robot(given: Any, folder: str, document: Document) -> Any:
     if given is None and "links" in document.data:
         message = f"this is a robot; a study names it, like this: robot: {Path(document.file).name}, until: 5 s"
     raise ModelError(Problem("Study", message, document.file, line))
+
+
+YAML_ENDINGS = (".yaml", ".yml")
+FileKind = Literal["robot", "study", "overlay", "other"]
+
+
+def file_kind(file: str) -> FileKind:
+    """By the outermost keys of a file; bundled robots come before bundled studies."""
+    if file in dict(robots()):
+        return "robot"
+    if file in dict(bundled_studies()):
+        return "study"
+    if Path(file).suffix.lower() not in YAML_ENDINGS:
+        return "robot"
+    try:
+        data = read_document(file).data
+    except ModelError:
+        return "robot"  # its reader says what is wrong
+    return _kind_of(data)
+
+
+def _kind_of(data: Any) -> FileKind:
+    if not isinstance(data, dict):
+        return "robot"
+    if "robot" in data or ("until" in data and "links" not in data):
+        return "study"
+    if isinstance(data.get("links"), dict) and not {"urdf", "dh"} & data.keys():
+        return "overlay"
+    known = {*Robot.model_fields, *Study.model_fields, "urdf", "dh"}
+    return "robot" if known & data.keys() else "other"
+
+
+def study_schema() -> dict[str, Any]:
+    """The schema of a study file; its robot is a name, a path or a robot written out."""
+    schema = Study.model_json_schema(mode="validation")
+    without_titles(schema)
+    robot = json_schema()
+    definitions = {**schema["$defs"], **robot.pop("$defs")}
+    definitions.pop("Robot", None)
+    del robot["$schema"]
+    given = schema["properties"]["robot"].get("description", "")
+    schema["properties"]["robot"] = {"description": given, "anyOf": [{"type": "string"}, robot]}
+    outputs = schema["properties"]["outputs"]
+    forms = [*NAMES_SCHEMA, {"$ref": outputs.pop("$ref")}]
+    schema["properties"]["outputs"] = {"anyOf": forms, **outputs}
+    # the name is that of the file where it is not given
+    return {"$schema": DIALECT, "title": "Pliant study", **schema, "$defs": definitions}

@@ -65,8 +65,8 @@ class Journal:
             elif there:
                 self._compare()
             if force or not (self.folder / PLAN).exists():
-                told = {"plan": self.plan, "digest": self.digest}
-                write_bytes(self.folder / PLAN, json.dumps(told, default=str).encode(), follow=False)
+                content = {"plan": self.plan, "digest": self.digest}
+                write_bytes(self.folder / PLAN, json.dumps(content, default=str).encode(), follow=False)
             numbers = [int(file.stem) for file in self._own() if CHUNK.fullmatch(file.name)]
             return {number for number in numbers if self._content(number) is not None}
         except BaseException:

@@ -11,9 +11,8 @@ from pliant.errors import ModelError
 from pliant.model.description.robot import Robot
 from pliant.model.paths import inside, is_index, replaced, steps_of
 from pliant.model.readers.library import load
-from pliant.simulation.file_kind import file_kind
-from pliant.simulation.per_joint import JointMap
-from pliant.simulation.study import Study, bundled_studies, load_study
+from pliant.simulation.study import Study, bundled_studies, file_kind, load_study
+from pliant.trajectories.per_joint import JointMap
 
 Subject = Robot | Study
 

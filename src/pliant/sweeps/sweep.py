@@ -17,7 +17,7 @@ from pliant.dynamics import Dynamics
 from pliant.errors import ModelError
 from pliant.model.description.robot import Robot
 from pliant.simulation.checkpoint import SPARE, Space
-from pliant.simulation.recorder import sample_times
+from pliant.simulation.outputs import sample_times
 from pliant.simulation.study import Study
 from pliant.sweeps.journal import Journal, as_stored, plan_digest
 from pliant.sweeps.subject import Subject, subject_of
@@ -104,7 +104,7 @@ def sweep(
     wanted = (outputs,) if isinstance(outputs, str) else tuple(outputs)
     job = SweepJob(own, what, wanted, python)
     cases = make_cases(vary, sample, seed)
-    # a place that does not exist, or a value of a wrong kind, is told before anything is computed
+    # a place that does not exist, or a value of a wrong kind, is refused before anything is computed
     job.changed(cases.case(0))
     units = job.units()
     path = None if file is None else Path(file)

@@ -73,8 +73,8 @@ def save_hdf5(
                     made[name][first : first + len(chunk)] = block
             _write_texts(file, "reason", reasons)
             _write_texts(file, "notes", notes)
-            told = {key: value for key, value in asdict(replace(info, alone=alone)).items() if key != "subject"}
-            file["info"] = fixed_text(json.dumps({**told, "places": list(varied), "outputs": list(made)}))
+            facts = {key: value for key, value in asdict(replace(info, alone=alone)).items() if key != "subject"}
+            file["info"] = fixed_text(json.dumps({**facts, "places": list(varied), "outputs": list(made)}))
             file["subject"] = fixed_text(info.subject)
             file["time"] = time
         seal_file(beside, SEALED_AS)
@@ -120,12 +120,12 @@ def _content(file: Any, path: Path) -> Sweep:
     """What an open file holds."""
     if file.attrs.get("kind") != fixed_text(KIND):
         raise ValueError("it does not hold a sweep")
-    told = json.loads(stored_array(file, "info", "S", 0))
+    facts = json.loads(stored_array(file, "info", "S", 0))
     if file.attrs["format"] > FORMAT:
-        newer = f"the sweep was written by Pliant {told['version']}; this one is older"
+        newer = f"the sweep was written by Pliant {facts['version']}; this one is older"
         raise ModelError(Problem("", newer, str(path)))
-    places, names = told.pop("places"), told.pop("outputs")
-    info = SweepInfo(subject=bytes(stored_array(file, "subject", "S", 0)).decode(), **told)
+    places, names = facts.pop("places"), facts.pop("outputs")
+    info = SweepInfo(subject=bytes(stored_array(file, "subject", "S", 0)).decode(), **facts)
     varied = {place: _values(stored_array(file, f"varied/{k}", "fS", 1)) for k, place in enumerate(places)}
     reasons, notes = (_values(stored_array(file, key, "S", 1)).tolist() for key in ("reason", "notes"))
     time = stored_array(file, "time", "f", 1)

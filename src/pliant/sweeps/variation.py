@@ -139,8 +139,8 @@ def make_cases(vary: Mapping[str, Any], sample: str | None = None, seed: int | N
     sizes = [len(values) for values in lists]
     if kind == "zip":
         if len(set(sizes)) > 1:
-            told = ", ".join(f"{place}: {n}" for place, n in zip(varied, sizes, strict=True))
-            raise ModelError(f"sample 'zip' takes lists of one length; there are {told}")
+            lengths = ", ".join(f"{place}: {n}" for place, n in zip(varied, sizes, strict=True))
+            raise ModelError(f"sample 'zip' takes lists of one length; there are {lengths}")
         return Cases(tuple(varied), units, tuple(lists), kind)
     total = float(np.prod(np.array(sizes, dtype=float)))
     if total > MOST_CASES:

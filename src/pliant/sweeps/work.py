@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import gc
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,14 +22,15 @@ from pliant.results.result import Result
 from pliant.results.samples import Floats, RunInfo, Samples, Strain
 from pliant.simulation.integrators.compiled import CompiledDOP853
 from pliant.simulation.integrators.integrator import IntegrationError
-from pliant.simulation.integrators.lockstep import Ask, Steps
-from pliant.simulation.peaks import PositionsAsk
-from pliant.simulation.run import Run, dynamics_of, strain_points
+from pliant.simulation.monitoring.extremes import ExtremesRequest, PositionsRequest
+from pliant.simulation.requests import Request
+from pliant.simulation.run import Run, dynamics_of, rest_of, strain_points
+from pliant.simulation.start import RestRequest
 from pliant.simulation.study import Study
-from pliant.sweeps.likenesses import general_structures
+from pliant.sweeps.ensemble import general_structures
 from pliant.sweeps.outputs import Kept, default_outputs, followed, keep, placed_frames, read_outputs, unit_of
 from pliant.sweeps.subject import Subject, changed
-from pliant.sweeps.together import Answer, Together
+from pliant.sweeps.together import Together
 
 Values = dict[str, float | Floats]
 Own = Callable[[Any], Any]
@@ -87,61 +88,45 @@ class SweepJob:
 
     def rows(self, cases: Sequence[Mapping[str, Any]]) -> list[CaseRow]:
         """Some cases side by side; what goes wrong in one is its reason."""
-        arms: Arms = {}
-        courses, together = [_CaseCourse(self.row(case, arms)) for case in cases], Together()
-        waiting, answers = courses, list[Answer]([None] * len(courses))
-        while waiting:
-            # what is warned of is caught for all of them: to begin with that takes as long as many a step
-            with warnings.catch_warnings(record=True) as told:
-                warnings.simplefilter("always")
-                for course, answer in zip(waiting, answers, strict=True):
-                    course.go_on(answer, told)
-            waiting = [course for course in waiting if course.asks is not None]
-            answers = together.answers([course.asks for course in waiting if course.asks is not None])
-        return [course.row for course in courses]
+        if self.do == "simulate":
+            return self._simulated(cases)
+        courses = [_Case(case) for case in cases]
+        each(courses, self._compute)
+        return [course.noted for course in courses]
 
     def changed(self, case: Mapping[str, Any]) -> Subject:
         """The robot or study of a case; raises ModelError where a place or a value is wrong."""
         return changed(self.subject, case, python=self.python)
 
-    def row(self, case: Mapping[str, Any], arms: Arms) -> Steps[CaseRow]:
-        """What comes out of a case, by steps that may be made together with those of others."""
-        subject = self.changed(case)
+    def _compute(self, case: _Case) -> None:
+        subject = self.changed(case.values)
         if callable(self.do):
             given = Dynamics(subject) if isinstance(subject, Robot) else subject
-            return CaseRow(own_values(self.do(given)))
-        if isinstance(subject, Study) and self.do == "simulate":
-            return (yield from self._run(subject, arms))
+            case.row = CaseRow(own_values(self.do(given)))
+            return
         arm = Dynamics(subject) if isinstance(subject, Robot) else Dynamics(subject.robot, method=subject.dynamics)
-        if self.do == "modes":
-            return self._modes(arm)
-        return self._rest(arm)
+        case.row = self._modes(arm) if self.do == "modes" else self._rest(arm)
 
-    def _run(self, study: Study, arms: Arms) -> Steps[CaseRow]:
-        # where the study alone changes, its cases have one robot
-        key = id(study.robot), study.dynamics, study.compile
-        arm = arms.get(key)
-        if arm is None:
-            arm = dynamics_of(study)
-            if isinstance(self.subject, Study) and study.robot is self.subject.robot:
-                arms[key] = arm
-        kept = self._kept(arm)
-        run = yield from Run.made(study, arm, followed(kept))
-        try:
-            yield from run.going()
-            yield from run.concluding()
-        except IntegrationError as error:
-            run.give_up(error)
-            raise
-        result = run.result()
-        if frames := placed_frames(kept, arm):
-            positions = yield PositionsAsk(arm, frames, result.q)
-            result.quantities.known_positions.update(zip(frames, np.moveaxis(positions, 1, 0), strict=True))
-        return CaseRow(keep(result, kept), notes=result.warnings, alone=stepped_alone(run))
+    def _simulated(self, given: Sequence[Mapping[str, Any]]) -> list[CaseRow]:
+        """Runs of all cases, phase by phase: what several of them need next is found together first."""
+        arms: Arms = {}
+        cases, together = [_SimulatedCase(self, case, arms) for case in given], Together()
+        together.find(each(cases, _SimulatedCase.begin))
+        together.find(each(cases, _SimulatedCase.set_up))
+        while going := [case for case in cases if case.goes_on]:
+            together.find(each(going, _SimulatedCase.signals))
+            together.find(each(going, _SimulatedCase.call))
+            each(going, _SimulatedCase.advance)
+        together.find(each(cases, _SimulatedCase.last_samples))
+        together.find(flat(each(cases, _SimulatedCase.extremes)))
+        together.find(flat(each(cases, _SimulatedCase.warning_data)))
+        together.find(each(cases, _SimulatedCase.positions))
+        each(cases, _SimulatedCase.keep)
+        return [case.noted for case in cases]
 
     def _rest(self, arm: Dynamics) -> CaseRow:
         run = resting_run(arm)
-        values = keep(run, self._kept(arm, still=True), still=True)
+        values = keep(run, self.kept(arm, still=True), still=True)
         return CaseRow(values, notes=tuple(state_limits(arm, run.q[0])))
 
     def _modes(self, arm: Dynamics) -> CaseRow:
@@ -158,7 +143,8 @@ class SweepJob:
                 )
         return CaseRow({name: known[name] for name in names}, notes=found.warnings)
 
-    def _kept(self, arm: Dynamics, *, still: bool = False) -> tuple[Kept, ...]:
+    def kept(self, arm: Dynamics, *, still: bool = False) -> tuple[Kept, ...]:
+        """What is kept of a case."""
         return read_outputs(self.outputs) if self.outputs else default_outputs(arm, still=still)
 
     def units(self) -> dict[str, str]:
@@ -172,32 +158,121 @@ class SweepJob:
         strains = () if isinstance(subject, Robot) else strain_points(subject)
         arm = Dynamics(robot)
         run = still_run(arm, arm.reference_pose(), np.zeros(len(arm.inputs)), strains)
-        return {one.text: unit_of(run, one) for one in self._kept(arm, still=self.do == "equilibrium")}
+        return {one.text: unit_of(run, one) for one in self.kept(arm, still=self.do == "equilibrium")}
 
 
-class _CaseCourse:
-    """A case on its way: what it asks for, until its row is there."""
+class _Case:
+    """A case on its way: what it was warned of, until its row is there."""
 
-    def __init__(self, steps: Steps[CaseRow]) -> None:
-        self.row = CaseRow()
-        self.asks: Ask | None = None
-        self._steps, self._told = steps, dict[str, None]()
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.values = values
+        self.row: CaseRow | None = None
+        self.notes: dict[str, None] = {}
 
-    def go_on(self, answer: Answer, told: list[warnings.WarningMessage]) -> None:
-        """Tell what was asked for, or why there is none; what is warned of meanwhile is added to ``told``."""
-        self.asks, before = None, len(told)
-        try:
-            self.asks = self._steps.throw(answer) if isinstance(answer, Exception) else self._steps.send(answer)
-        except StopIteration as end:
-            self._note(told[before:])
-            self.row = replace(end.value, notes=(*end.value.notes, *self._told))
-        except Exception as error:
-            self.row = CaseRow(reason=_reason(error))
-        else:
-            self._note(told[before:])
+    @property
+    def noted(self) -> CaseRow:
+        """The row with all notes; one that has no values has none either."""
+        row = CaseRow() if self.row is None else self.row
+        return row if row.reason else replace(row, notes=(*row.notes, *self.notes))
 
-    def _note(self, told: list[warnings.WarningMessage]) -> None:
-        self._told.update(dict.fromkeys(str(one.message) for one in told))
+
+class _SimulatedCase(_Case):
+    """The run of a case in phases; each gives what the next one needs and what may be found for many runs at once."""
+
+    study: Study
+    arm: Dynamics
+    outputs: tuple[Kept, ...]
+    rest: RestRequest | None
+    run: Run
+    result: Result
+    placed: PositionsRequest | None = None
+
+    def __init__(self, job: SweepJob, values: Mapping[str, Any], arms: Arms) -> None:
+        super().__init__(values)
+        self.job, self.arms = job, arms
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether there are steps to be made."""
+        return self.row is None and not self.run.finished
+
+    def begin(self) -> Request[Any] | None:
+        study = self.job.changed(self.values)
+        assert isinstance(study, Study)
+        # where the study alone changes, its cases have one robot
+        key = id(study.robot), study.dynamics, study.compile
+        arm = self.arms.get(key)
+        if arm is None:
+            arm = dynamics_of(study)
+            if isinstance(self.job.subject, Study) and study.robot is self.job.subject.robot:
+                self.arms[key] = arm
+        self.study, self.arm, self.outputs = study, arm, self.job.kept(arm)
+        self.rest = rest_of(study, arm)
+        return self.rest
+
+    def set_up(self) -> Request[Any] | None:
+        self.run = Run(self.study, self.arm, followed(self.outputs), self.rest)
+        return self.run.linear_start
+
+    def signals(self) -> Request[Any] | None:
+        return self.run.entered().signals(self.run.segment[1])
+
+    def call(self) -> Request[Any] | None:
+        return self.run.call()
+
+    def advance(self) -> None:
+        self.run.advance()
+
+    def last_samples(self) -> Request[Any] | None:
+        return self.run.recorder.request()
+
+    def extremes(self) -> list[ExtremesRequest]:
+        self.run.last_samples()
+        return self.run.extremes.requests()
+
+    def warning_data(self) -> list[Request[Any]]:
+        found = self.run.warning_data()
+        return [] if found is None else found.requests
+
+    def positions(self) -> Request[Any] | None:
+        self.result = self.run.result()
+        if frames := placed_frames(self.outputs, self.arm):
+            self.placed = PositionsRequest(self.arm, frames, self.result.q)
+        return self.placed
+
+    def keep(self) -> None:
+        if self.placed is not None:
+            known = zip(self.placed.frames, np.moveaxis(self.placed.value, 1, 0), strict=True)
+            self.result.quantities.known_positions.update(known)
+        values = keep(self.result, self.outputs)
+        self.row = CaseRow(values, notes=self.result.warnings, alone=stepped_alone(self.run))
+
+
+C = TypeVar("C", bound=_Case)
+T = TypeVar("T")
+
+
+def each(cases: Iterable[C], do: Callable[[C], T]) -> list[T]:
+    """What is done with every case that has no row yet; one in which something goes wrong ends with its reason."""
+    found = []
+    # what is warned of is caught for all of them: to begin with that takes as long as many a step
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for case in cases:
+            if case.row is not None:
+                continue
+            before = len(caught)
+            try:
+                found.append(do(case))
+            except Exception as error:
+                case.row = CaseRow(reason=_reason(error))
+            case.notes.update(dict.fromkeys(str(one.message) for one in caught[before:]))
+    return found
+
+
+def flat(lists: Iterable[Sequence[T]]) -> list[T]:
+    """The entries of lists, one after the other."""
+    return [entry for entries in lists for entry in entries]
 
 
 def stepped_alone(run: Run) -> str:

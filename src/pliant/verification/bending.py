@@ -10,10 +10,10 @@ import numpy as np
 from scipy.linalg import eigh
 
 from pliant.analysis.equilibrium import settle
+from pliant.drives.prescribed import PrescribedMotion
 from pliant.dynamics import Dynamics
-from pliant.simulation.drives.prescribed import PrescribedMotion
 from pliant.simulation.run import simulate
-from pliant.simulation.trajectories.ongoing import ExpressionMotion
+from pliant.trajectories.ongoing import ExpressionMotion
 from pliant.verification.claims import Claim
 from pliant.verification.robots import Floats, beam_robot
 

@@ -28,7 +28,8 @@ from pliant.spatial.vectors import Vector, dot
 
 Floats = NDArray[np.float64]
 Law = Callable[[Vector, Vector, Vector, Vector], Vector]
-"""law(q, v, signals and states of the drive, gains) -> generalised forces (n), rates of those states."""
+"""law(q, v, signals and states of the drive, gains) -> generalised forces (n), rates of those states, and behind them,
+where there is any, power that the law loses."""
 
 
 class MovingCarrier(Carrier, Protocol):
@@ -45,12 +46,17 @@ class MovingCarrier(Carrier, Protocol):
 
 
 class Acting(Protocol):
-    """What acts besides the drive: its law gives generalised forces (n,) from its own signals and numbers."""
+    """What acts besides the drive: its law gives generalised forces (n,) from its own signals, states and numbers."""
 
     @property
     def gains(self) -> tuple[float, ...]: ...
     @property
     def channels(self) -> int: ...
+    @property
+    def state_count(self) -> int:
+        """Number of its own continuous states."""
+        ...
+
     @property
     def structure(self) -> Hashable:
         """What of it decides the code of its law: all but its numbers."""
@@ -66,8 +72,8 @@ class Driving:
     law       the drive's law
     gains     numbers that it takes
     channels  signals that it takes
-    states    its own continuous states, which follow all signals
-    loads     what acts besides; their numbers and signals follow those of the law
+    states    continuous states of the law, then of all loads; they follow all signals
+    loads     what acts besides; their numbers, signals and states follow those of the law
     driven    coordinates whose positions, rates and accelerations are the first signals; the law gives their
               accelerations in the place of forces
     structure what decides the code of the law, all but its numbers; None: it is traced for every robot
@@ -86,6 +92,11 @@ class Driving:
         return self.channels + sum(load.channels for load in self.loads)
 
     @property
+    def own_states(self) -> int:
+        """Continuous states of the law itself."""
+        return self.states - sum(load.state_count for load in self.loads)
+
+    @property
     def numbers(self) -> list[float]:
         """Those of the law and of all loads."""
         return [*self.gains, *(x for load in self.loads for x in load.gains)]
@@ -98,7 +109,7 @@ class Driving:
 def drive_program(tree: MovingCarrier, driving: Driving, seeds: tuple[str, ...] = ()) -> RolledProgram:
     """The drive's kernel: (q, v, signals and states, the robot's constants) -> forces and rates of the states after v.
 
-    With seeds: the tangents of the forces.
+    With seeds: the tangents of the forces; with the seed z, of the law's states, also those of their rates.
     """
     numbers = driving.numbers
     tape = Tape()
@@ -108,19 +119,28 @@ def drive_program(tree: MovingCarrier, driving: Driving, seeds: tuple[str, ...] 
         return [tape.symbol(Address(array, "own", k)) for k in range(count)]
 
     q, v, r = symbols("q", n), symbols("v", n), symbols("r", driving.signals + driving.states)
-    own = [*r[: driving.channels], *r[driving.signals :]]
+    first, first_gain, first_state = driving.channels, len(driving.gains), driving.signals + driving.own_states
+    own = [*r[:first], *r[driving.signals : first_state]]
     gains = symbols("constants", len(numbers))
-    found = list(driving.law(q, v, own, gains[: len(driving.gains)]))
-    f, rates = found[:n], found[n:]
+    found = list(driving.law(q, v, own, gains[:first_gain]))
+    f, rates, lost = found[:n], found[n : n + driving.own_states], sum(found[n + driving.own_states :], 0.0)
     load: Vector = [0.0] * n
-    first, first_gain = driving.channels, len(driving.gains)
+    lost_by_loads: Scalar = 0.0
     for each in driving.loads:
-        ends = first + each.channels, first_gain + len(each.gains)
-        pushed = each.law(q, v, r[first : ends[0]], gains[first_gain : ends[1]])
-        load = [a + b for a, b in zip(load, pushed, strict=True)]
-        first, first_gain = ends
+        ends = first + each.channels, first_gain + len(each.gains), first_state + each.state_count
+        own = [*r[first : ends[0]], *r[first_state : ends[2]]]
+        pushed = list(each.law(q, v, own, gains[first_gain : ends[1]]))
+        load = [a + b for a, b in zip(load, pushed[:n], strict=True)]
+        rates += pushed[n : n + each.state_count]
+        lost_by_loads = sum(pushed[n + each.state_count :], lost_by_loads)
+        first, first_gain, first_state = ends
     arm = constants_from(tree, symbols("arm", len(constants_of(tree))))
-    powers = [dot(f, v), dot(load, v), tree.lost_power(arm, q, v)]
+    # what laws turn into heat comes in through them and counts as lost
+    powers = [
+        dot(f, v) + lost,
+        dot(load, v) + lost_by_loads,
+        tree.lost_power(arm, q, v) + lost + lost_by_loads,
+    ]
     if driving.driven:
         # what loads do on driven coordinates their motors take up
         powers[0] = -dot([load[i] for i in driving.driven], [v[i] for i in driving.driven])
@@ -128,14 +148,22 @@ def drive_program(tree: MovingCarrier, driving: Driving, seeds: tuple[str, ...] 
     f = [a + b for a, b in zip(f, load, strict=True)]
     outputs: list[Scalar] = [*f, *rates, *powers]
     if seeds:
-        inputs = {"q": q, "v": v}
+        inputs = {"q": q, "v": v, "z": r[driving.signals :]}
         given = {
             node.index: tape.symbol(Address(f"d{name}", "own", k))
             for name in seeds
             for k, node in enumerate(inputs[name])
         }
-        outputs = tangents(f, given)
+        outputs = tangents([*f, *rates] if "z" in seeds else f, given)
     return one_kernel("drive", ("q", "v", "r", "arm"), tape, outputs, numbers, n, seeds)
+
+
+def _rate_states(program: RolledProgram, driving: Driving, n: int) -> tuple[int, ...]:
+    """States of a law that are the rates of other ones, as a model's have them: z_k' = z_j names j."""
+    ((kernel,),) = (each.kernels for each in program.passes)
+    place = {kernel.tape.symbol(Address("r", "own", driving.signals + j)).index: j for j in range(driving.states)}
+    rates = kernel.outputs[n : n + driving.states]
+    return tuple(sorted({place[x.index] for x in rates if isinstance(x, Node) and x.index in place}))
 
 
 MOST_KERNELS = 64
@@ -144,10 +172,14 @@ _KERNELS: dict[Hashable, DriveKernel] = {}
 
 
 class DriveKernel:
-    """The drive's kernel, and with seeds its tangents; they hold no number of the robot or of the drive."""
+    """The drive's kernel, and with seeds its tangents; they hold no number of the robot or of the drive.
+
+    rate_states  states of the law that are rates of other ones
+    """
 
     def __init__(self, tree: MovingCarrier, driving: Driving, seeds: tuple[str, ...]) -> None:
         self.programs = [drive_program(tree, driving)]
+        self.rate_states = _rate_states(self.programs[0], driving, tree.size)
         if seeds:
             self.programs.append(drive_program(tree, driving, seeds))
 
@@ -161,8 +193,8 @@ class DriveKernel:
         """That of a robot and its drive; robots of one structure share it."""
         if driving.structure is None:
             return cls(tree, driving, seeds)
-        loads = tuple(load.structure for load in driving.loads)
         counts = (driving.channels, driving.states, driving.driven, len(driving.gains))
+        loads = tuple((load.structure, load.channels, load.state_count, len(load.gains)) for load in driving.loads)
         key = (structure_key(tree), driving.structure, loads, counts, seeds)
         if key not in _KERNELS:
             _KERNELS[key] = cls(tree, driving, seeds)

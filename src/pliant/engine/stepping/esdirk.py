@@ -6,7 +6,8 @@ order 2, with an embedded method of order 3. On the second-order equations of mo
 
     v_i = V_i + h gamma a_i,  q_i = Q_i + h gamma v_i,  residual(t_i, q_i, v_i, a_i) = 0,
 
-where V_i and Q_i come from the stages before it: the same problem as a step of ``generalised_alpha``.
+where V_i and Q_i come from the stages before it: the same problem as a step of ``generalised_alpha``. States of the
+drive, z' = g(q, v, z), are unknowns beside the coordinates: z_i = Z_i + h gamma g(q_i, v_i, z_i).
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ from numpy.typing import NDArray
 from pliant.engine.compile.flow import Flow
 from pliant.engine.compile.llvm_ir import number
 from pliant.engine.stepping.implicit import (
+    Border,
     Trial,
     change_work,
     changes_of_errors,
+    energies,
     evaluate_residual,
     keep_largest,
     newton_iteration,
@@ -31,6 +34,7 @@ from pliant.engine.stepping.implicit import (
     step_of_matrix,
 )
 from pliant.engine.stepping.integrators import Clock, Stepping
+from pliant.engine.stepping.layout import StateLayout
 
 Floats = NDArray[np.float64]
 
@@ -104,24 +108,25 @@ def esdirk4() -> Esdirk:
     return Esdirk(A, c, A[5] - embedded, guess)
 
 
-def esdirk_ir(n: int, rest: int, turning: Sequence[int] = ()) -> str:
-    """``esdirk``; see ``Stepping`` for its arguments.
+def esdirk_ir(layout: StateLayout, rate_states: Sequence[int] = (), turning: Sequence[int] = ()) -> str:
+    """``esdirk``; see ``Stepping`` for its arguments, ``Border`` for states of the drive that are rates.
 
-    x      q, v, further states z (rest), a, error of q and v (n each), the largest error of each q so far (n)
-    work   q, v, a, residual of the trial (n each), z, its rates of the trial (rest each), Newton matrix (n n),
-           pivots (n), then of every stage: v, a (n each), rates of z (rest), estimated error of the step, and G of
-           errors (2 n each, three times), scratch of ``change``
+    x      q, v, further states z (m of the drive, energies), a, error of q, v (n each) and of the drive's states (m),
+           the largest error of each q so far (n)
+    work   q, v, a (n each), residual (n + m) of the trial, z, its rates of the trial (all further states each), Newton
+           matrix (n + m squared), pivots (n + m), then of every stage: v, a (n each), rates of z, estimated error of
+           the step, and G of errors (2 n + m each, three times), scratch of ``change``
 
     Needs ``residual`` and ``newton`` as ``generalised_alpha`` does.
     """
     w, pair = Stepping(turning), esdirk4()
-    states = 2 * n + rest
-    sizes = [0, n, n, n, n, rest, rest, n * n, n, *[n, n, rest] * STAGES, *[2 * n] * 4]
-    q1, v1, a1, r, z1, trial_rates, S, pivots, *stages = (w.at("%work", k) for k in np.cumsum(sizes).tolist())
+    n, m, rest, states = layout.count, layout.states, layout.further, layout.size
+    place = np.cumsum([0, *_sizes(layout)]).tolist()
+    q1, v1, a1, r, z1, trial_rates, S, pivots, *stages = (w.at("%work", k) for k in place)
     *stages, lost, g1, g2, g3, scratch = stages
     K_v, K_a, K_z = stages[0::3], stages[1::3], stages[2::3]
     q, v, z, a = "%x", w.at("%x", n), w.at("%x", 2 * n), w.at("%x", states)
-    carried, worst_error = w.at("%x", states + n), w.at("%x", states + 3 * n)
+    carried, worst_error = w.at("%x", states + n), w.at("%x", states + 3 * n + m)
     trial = Trial(q1, v1, a1, z1, r, trial_rates, S, pivots)
     relative = w.clock(Clock.RELATIVE)
 
@@ -136,9 +141,13 @@ def esdirk_ir(n: int, rest: int, turning: Sequence[int] = ()) -> str:
         with w.repeat(rest) as k:
             w.write(w.read(rates_from, k), K_z[stage], k)
 
+    def given(stage: int, h: str, k: str) -> str:
+        """A state of the drive as the stages before have it."""
+        return w.fadd(w.read(z, k), w.fmul(h, _combined(w, pair.A[stage, :stage], K_z, k)))
+
     def follow(stage: int, h: str, worst: str) -> None:
-        """z of a stage after its rates."""
-        with w.repeat(rest) as k:
+        """Energies of a stage after their rates."""
+        with energies(w, layout) as k:
             total = _combined(w, pair.A[stage, :stage], K_z, k)
             total = w.fadd(total, w.fmul(number(DIAGONAL), w.read(trial_rates, k)))
             new = w.fadd(w.read(z, k), w.fmul(h, total))
@@ -148,13 +157,13 @@ def esdirk_ir(n: int, rest: int, turning: Sequence[int] = ()) -> str:
     def carry(t: str, part: str) -> None:
         """Carry the error of the run over the step that was taken, and add its own."""
 
-        change = changes_of_errors(w, n, rest, t, part, trial._replace(q=q, v=v, a=a, z=z), scratch)
+        change = changes_of_errors(w, layout, t, part, trial._replace(q=q, v=v, a=a, z=z), scratch)
         # what is carried: e + 4 G e + 4 G^2 e - 4/3 G^3 e, then G of the rest
         source = carried
         for target in (g1, g2, g3):
             change(source, target)
             source = target
-        with w.repeat(2 * n) as i:
+        with w.repeat(2 * n + m) as i:
             gs = [w.read(g, i) for g in (g1, g2, g3)]
             total = w.read(carried, i)
             for weight, g in zip(CARRIED, gs, strict=False):
@@ -163,7 +172,7 @@ def esdirk_ir(n: int, rest: int, turning: Sequence[int] = ()) -> str:
             own = w.fmul(number(OF_ESTIMATE), w.read(lost, i))
             w.write(w.fadd(own, w.fmul(number(CARRIED[-1]), gs[-1])), g1, i)
         change(g1, g2)
-        with w.repeat(2 * n) as i:
+        with w.repeat(2 * n + m) as i:
             w.write(w.fadd(w.read(carried, i), w.read(g2, i)), carried, i)
         keep_largest(w, n, carried, worst_error)
 
@@ -192,9 +201,12 @@ def esdirk_ir(n: int, rest: int, turning: Sequence[int] = ()) -> str:
                         w.write(w.fadd(Q, w.fmul(part, rate)), q1, i)
                     with w.repeat(rest) as k:
                         w.write(_combined(w, pair.guess[s, :s], K_z, k), trial_rates, k)
+                    border = Border(m, rate_states, part, partial(given, s, h))
+                    for k in map(str, range(m)):
+                        w.write(w.fadd(border.given(k), w.fmul(part, w.read(trial_rates, k))), z1, k)
                     follow(s, h, w.variable("double", number(0.0)))
                     at = reach if s == STAGES - 1 else w.fadd(t, w.fmul(number(pair.c[s]), h))
-                    converged = newton_iteration(w, n, trial, at, h, c_v, c_a, partial(follow, s, h))
+                    converged = newton_iteration(w, n, trial, at, h, c_v, c_a, border, partial(follow, s, h))
                     w.put("i1", converged, good)
                     keep(s, v1, a1, trial_rates)
             with w.when(w.negated(w.get("i1", good))):
@@ -210,6 +222,13 @@ def esdirk_ir(n: int, rest: int, turning: Sequence[int] = ()) -> str:
                         w.write(e, w.at(lost, place), i)
                         e = w.fdiv(w.fmul(weight, e), scale)
                         w.put("double", w.fadd(w.get("double", total), w.fmul(e, e)), total)
+                for j in range(m):
+                    scale = w.fadd(w.read("%tolerance", 2 * n + j), w.fmul(relative, w.fabs(w.read(z1, j))))
+                    e = w.fmul(h, _combined(w, pair.error, K_z, str(j)))
+                    w.write(e, lost, 2 * n + j)
+                    e = w.fdiv(border.weighed(w, e, j), scale)
+                    square = w.fmul(number(layout.share), w.fmul(e, e))
+                    w.put("double", w.fadd(w.get("double", total), square), total)
                 error = w.sqrt(w.fmul(w.get("double", total), number(OF_SOLUTION**2 / max(n, 1))))
                 known = w.fmax(error, number(LEAST_ERROR))
                 before = w.fmax(w.clock(Clock.ERROR_BEFORE), number(LEAST_ERROR))
@@ -246,6 +265,13 @@ def _combined(w: Flow, weights: Floats, stages: Sequence[str], i: str) -> str:
     return total
 
 
-def esdirk_work(n: int, rest: int) -> int:
+def _sizes(layout: StateLayout) -> list[int]:
+    """Of the arrays in the work space, before the scratch of ``change``."""
+    n, m, rest = layout.count, layout.states, layout.further
+    stages = [n, n, rest] * STAGES
+    return [n, n, n, n + m, rest, rest, (n + m) ** 2, n + m, *stages, *[2 * n + m] * 4]
+
+
+def esdirk_work(layout: StateLayout) -> int:
     """Doubles of work space."""
-    return 5 * n + 2 * rest + n * n + STAGES * (2 * n + rest) + 8 * n + change_work(n, rest)
+    return sum(_sizes(layout)) + change_work(layout)

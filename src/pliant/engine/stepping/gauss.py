@@ -13,6 +13,7 @@ it is far better than that.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import sqrt
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from pliant.engine.compile.flow import Flow
 from pliant.engine.compile.llvm_ir import number
 from pliant.engine.stepping.driven_system import held_in
 from pliant.engine.stepping.driving import Driving, Split
+from pliant.engine.stepping.gauss_coupled import CoupledCode
 from pliant.engine.stepping.gauss_legendre import STAGES, gauss_legendre, legendre
 from pliant.engine.stepping.gauss_numbers import (
     CONVERGED,
@@ -47,12 +49,11 @@ from pliant.engine.stepping.gauss_numbers import (
     Own,
 )
 from pliant.engine.stepping.gauss_stages import CONTEXT
-from pliant.engine.stepping.gauss_vibrations import VibrationCode
 from pliant.engine.stepping.integrators import Clock, Status, Step, Stepping, is_wanted
-from pliant.engine.stepping.layout import StateLayout
+from pliant.engine.stepping.layout import BALANCES, StateLayout
 
 
-class GaussCode(VibrationCode):
+class GaussCode(CoupledCode):
     """All functions of one robot's steps, ``linearise`` and ``gauss`` for use from outside."""
 
     def __init__(self, driving: Driving, split: Split, layout: StateLayout, lanes: int, turning: Sequence[int]) -> None:
@@ -61,7 +62,7 @@ class GaussCode(VibrationCode):
 
     def text(self, drive: str) -> str:
         """``drive`` is the drive's kernel."""
-        return self.stage_functions(drive) + self.vibration_functions() + self._gauss()
+        return self.stage_functions(drive) + self.vibration_functions() + self.coupled_functions() + self._gauss()
 
     def _gauss(self) -> str:
         """``gauss(..., grid, count, next, samples)``; see ``Stepping`` and ``dop853_ir`` for the arguments."""
@@ -115,6 +116,8 @@ class _Steps:
             w.leave(w.exit)
         with w.when(w.let(f"fcmp une double {now.h}, {self.own(Own.FILTER)}")):
             self.call("filters", f"double {now.h}", *self.arrays("squares", "damping", "filters"))
+            if self.layout.states:
+                self.call("coupled_factors", f"double {now.h}", "ptr %work")
             self.set_own(now.h, Own.FILTER)
         self.call("followed", "ptr %context", *self.arrays("signals"), f"double {now.t}", f"double {now.h}")
         self._weigh(now.h)
@@ -138,6 +141,11 @@ class _Steps:
                 scale.append(w.fadd(w.read("%tolerance", place), size))
             weight = w.fmax(w.fdiv(h, scale[1]), w.fdiv(w.fmul(h, h), scale[0]))
             w.write(weight, self.array["weights"], j)
+        for k in range(self.layout.states):
+            place = self.layout.drive.start + k
+            size = w.fmul(relative, w.fabs(w.read("%x", place)))
+            weight = w.fdiv(w.fmul(number(sqrt(self.layout.share)), h), w.fadd(w.read("%tolerance", place), size))
+            w.write(weight, self.array["drive_weights"], k)
 
     def _guess(self, h: str) -> None:
         """What acts beside the vibrations, as in the step before; accelerations that follow from it."""
@@ -173,6 +181,12 @@ class _Steps:
                     w.write(w.fsub(total, held_back), self.array["residual"], w.iadd(m, g * n))
         self.call("filtered", *self.arrays("filters", "residual", "change"))
         self.call("modal", *self.arrays("shapes", "change", "accelerations"))
+        # rates of the drive's states stay: the first Newton step sees to them
+        for k in range(self.layout.states):
+            rate = w.read(self.array["slope"], self.layout.drive.start + k)
+            with w.on_lanes(lanes):
+                for g in range(self.groups):
+                    w.write(w.spread(rate), self.array["drive_slopes"], g * self.layout.states + k)
 
     def _dot(self, a: str, b: str) -> str:
         """Of two arrays of n numbers."""
@@ -219,23 +233,16 @@ class _Steps:
         return w.get("i64", count), is_found
 
     def _place(self, h: str) -> None:
-        """Coordinates, rates and the drive's own states at the stages, from the slopes that were seen last."""
+        """Coordinates, rates and the drive's own states at the stages, from the slopes that were found."""
         w, states = self.w, self.layout.states
         self.call("placed", f"double {h}", "ptr %x", *self.arrays("accelerations", "places", "rates"))
-        if states:
-            # their rates belong to these places: those of the places before would come an iteration too late
-            self.call("powers", "ptr %context", *self.arrays("places", "rates", "drive_states", "trial_found"))
         for k in range(states):
-            slopes = [self._rate_of(i, k) for i in range(STAGES)]
+            slopes = [self.code.stage(w, self.array["drive_slopes"], i, str(k), states) for i in range(STAGES)]
             value = w.read("%x", self.layout.drive.start + k)
             with w.on_lanes(self.lanes):
                 value, step = w.spread(value), w.spread(h)
                 for g, total in enumerate(self.code.per_group(w, gauss_legendre().A, slopes)):
                     w.write(w.fadd(value, w.fmul(step, total)), self.array["drive_states"], g * states + k)
-
-    def _rate_of(self, i: int, k: int) -> str:
-        """Of the drive's state k at stage i, as it was seen last."""
-        return self.code.stage(self.w, self.held["f"], i, str(self.code.split.n + k), self.code.force_rows)
 
     def _evaluate(self, h: str) -> None:
         """One Newton step; the sum of its weighted squares."""
@@ -247,12 +254,16 @@ class _Steps:
             w.write(
                 w.fsub(w.read(self.array["found"], i), w.read(self.array["accelerations"], i)), self.array["change"], i
             )
-        self.call("modal", *self.arrays("inverse", "change", "residual"))
-        with w.on_lanes(lanes), w.repeat(n * self.groups) as i:
-            total = w.fadd(w.read(self.array["foretold"], i), w.read(self.array["residual"], i))
-            w.write(total, self.array["foretold"], i)
-        self.call("filtered", *self.arrays("filters", "residual", "change"))
-        self.call("modal", *self.arrays("shapes", "change", "residual"))
+        if self.layout.states:
+            self._missing_rates()
+            self.call("coupled_change", "ptr %work")
+        else:
+            self.call("modal", *self.arrays("inverse", "change", "residual"))
+            with w.on_lanes(lanes), w.repeat(n * self.groups) as i:
+                total = w.fadd(w.read(self.array["foretold"], i), w.read(self.array["residual"], i))
+                w.write(total, self.array["foretold"], i)
+            self.call("filtered", *self.arrays("filters", "residual", "change"))
+            self.call("modal", *self.arrays("shapes", "change", "residual"))
         squares = w.variable(self.code.kind, "zeroinitializer")
         with w.repeat(n) as j:
             weight = w.read(self.array["weights"], j)
@@ -265,7 +276,33 @@ class _Steps:
                     w.write(total, self.array["accelerations"], place)
                     part = w.fmul(change, weights)
                     w.put(self.code.kind, w.fadd(w.get(self.code.kind, squares), w.fmul(part, part)), squares)
+        self._change_rates(squares)
         w.put("double", self.code.total(w, w.get(self.code.kind, squares)), self.square)
+
+    def _missing_rates(self) -> None:
+        """What is missing in the rates of the drive's states at the stages."""
+        w, code, states = self.w, self.code, self.layout.states
+        with w.on_lanes(self.lanes):
+            for g in range(self.groups):
+                for k in range(states):
+                    rate = w.read(self.held["f"], g * code.force_rows + code.split.n + k)
+                    missing = w.fsub(rate, w.read(self.array["drive_slopes"], g * states + k))
+                    w.write(missing, self.array["drive_change"], g * states + k)
+
+    def _change_rates(self, squares: str) -> None:
+        """The Newton step of the rates of the drive's states; its weighted squares are added."""
+        w, states, kind = self.w, self.layout.states, self.code.kind
+        for k in range(states):
+            weight = w.read(self.array["drive_weights"], k)
+            with w.on_lanes(self.lanes):
+                weights = w.spread(weight)
+                for g in range(self.groups):
+                    place = g * states + k
+                    change = w.read(self.array["drive_residual"], place)
+                    total = w.fadd(w.read(self.array["drive_slopes"], place), change)
+                    w.write(total, self.array["drive_slopes"], place)
+                    part = w.fmul(change, weights)
+                    w.put(kind, w.fadd(w.get(kind, squares), w.fmul(part, part)), squares)
 
     def _error(self) -> str:
         """How far the polynomial through the stages may be from the motion; 1 is just acceptable.
@@ -276,17 +313,21 @@ class _Steps:
         parts = [w.variable("double", number(0.0)) for _ in range(3)]
         C = gauss_legendre().coefficients
         at_start = legendre(np.array([-1.0]))[:, :-1] @ C
-        with w.repeat(n) as j:
-            weight = w.read(self.array["weights"], j)
-            with w.on_lanes(lanes):
-                a = [w.read(self.array["accelerations"], w.iadd(j, g * n)) for g in range(self.groups)]
-            for k, row in enumerate(np.vstack([C[-LAST:], at_start])):
+        kinds = [("weights", "accelerations", n, n)]
+        if self.layout.states:
+            kinds.append(("drive_weights", "drive_slopes", self.layout.states, self.layout.drive.start))
+        for weights, slopes, count, first in kinds:
+            with w.repeat(count) as j:
+                weight = w.read(self.array[weights], j)
                 with w.on_lanes(lanes):
-                    value = code.weighted(w, row, a)
-                if k == LAST:
-                    value = w.fsub(value, w.read(self.array["slope"], w.iadd(j, n)))
-                value, part = w.fmul(value, weight), parts[k * 2 // LAST]
-                w.put("double", w.fadd(w.get("double", part), w.fmul(value, value)), part)
+                    a = [w.read(self.array[slopes], w.iadd(j, g * count)) for g in range(self.groups)]
+                for k, row in enumerate(np.vstack([C[-LAST:], at_start])):
+                    with w.on_lanes(lanes):
+                        value = code.weighted(w, row, a)
+                    if k == LAST:
+                        value = w.fsub(value, w.read(self.array["slope"], w.iadd(j, first)))
+                    value, part = w.fmul(value, weight), parts[k * 2 // LAST]
+                    w.put("double", w.fadd(w.get("double", part), w.fmul(value, value)), part)
         per = (2 / LAST / n, 2 / LAST / n, 1 / n)
         low, high, jump = (w.sqrt(w.fmul(w.get("double", part), number(x))) for part, x in zip(parts, per, strict=True))
         falling = w.fmin(number(1.0), w.fdiv(high, w.fmax(low, number(1e-300))))
@@ -313,9 +354,12 @@ class _Steps:
 
     def _accept(self, now: Step, iterations: str, allowed: str) -> None:
         w = self.w
-        with w.on_lanes(self.lanes), w.repeat(self.n * self.groups) as i:
-            w.write(w.read(self.array["foretold"], i), self.array["remainder"], i)
+        if not self.layout.states:
+            with w.on_lanes(self.lanes), w.repeat(self.n * self.groups) as i:
+                w.write(w.read(self.array["foretold"], i), self.array["remainder"], i)
         self._place(now.h)
+        if self.layout.states:
+            self.code.acting(w, self.array)
         self.call("powers", "ptr %context", *self.arrays("places", "rates", "drive_states", "found"))
         self._sample(now)
         self._knots(now)
@@ -358,10 +402,13 @@ class _Steps:
 
     def _slopes(self) -> list[tuple[str, int, int, int]]:
         """Slopes at the stages, part by part of x: array, its rows, the first of them, how many."""
+        states = self.layout.states
+        own = [(self.array["drive_slopes"], states, 0, states)] if states else []
         return [
             (self.array["rates"], self.n, 0, self.n),
             (self.array["accelerations"], self.n, 0, self.n),
-            (self.held["f"], self.code.force_rows, self.code.split.n, self.layout.further),
+            *own,
+            (self.held["f"], self.code.force_rows, self.code.split.n + states, BALANCES),
         ]
 
     def _knots(self, now: Step) -> None:

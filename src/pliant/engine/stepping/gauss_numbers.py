@@ -104,6 +104,14 @@ class GaussWork(NamedTuple):
     signals: int
     differences: int
     products: int
+    drive_weights: int
+    drive_slopes: int
+    drive_change: int
+    drive_residual: int
+    jacobian: int
+    systems: int
+    system_pivots: int
+    system_sides: int
     end: int
 
     @classmethod
@@ -111,4 +119,9 @@ class GaussWork(NamedTuple):
         n, stages = layout.count, layout.count * STAGES
         sizes = [n * n, n * n, n, n, len(Own), layout.size, n, 2 * n, stages * STAGES, *[stages] * 11]
         sizes += [layout.states * STAGES, channels + 1, 2 * n * n, 2 * n * n]
+        if m := layout.states:
+            sizes += [m, *[m * STAGES] * 3, (2 * n + m) * (n + m), STAGES // 2 * 4 * (n + m) ** 2]
+            sizes += [STAGES * (n + m), 2 * (n + m)]
+        else:
+            sizes += [0] * 8
         return cls(*accumulate((-(-size // 8) * 8 for size in sizes), initial=0))

@@ -74,7 +74,7 @@ class GaussSystem(DrivenSystem):
     def _renew(self, t: float, x: Floats) -> None:
         """Find the vibrations about a state, and its slope."""
         n, own = self.layout.count, self._own
-        blocks = -(-(2 * n + 1) // STAGES)
+        blocks = -(-(2 * n + self.layout.states + 1) // STAGES)
         self._linearise(self._context.ctypes.data, t, x.ctypes.data, self.work.ctypes.data, blocks)
         modes = StageModes.of(-self._J[:n].T, -self._J[n:].T)
         for part, found in zip(self._modes, modes, strict=True):

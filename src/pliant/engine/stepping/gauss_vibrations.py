@@ -17,6 +17,11 @@ from pliant.engine.stepping.gauss_stages import CONTEXT, StageCode, table_text
 class VibrationCode(StageCode):
     """Functions on what ``stage_modes`` is about."""
 
+    @property
+    def blocks(self) -> int:
+        """Blocks of directions in which all states are moved."""
+        return -(-(2 * self.n + self.layout.states + 1) // STAGES)
+
     def vibration_functions(self) -> str:
         """All that is here, ``linearise`` for use from outside."""
         inverse = gauss_legendre().inverse
@@ -54,6 +59,8 @@ class VibrationCode(StageCode):
     def _linearise(self) -> str:
         """``linearise(context, t, x, work, blocks)``: the slope at x, and da/d(q, v) (2n, n) by rows, into the work.
 
+        With states of the drive also d(a, rates of z)/d(q, v, z), where enough directions are asked for.
+
         blocks  of as many directions as there are stages, less one for the state itself
         """
         w, n, at = Flow(), self.n, self.at
@@ -61,13 +68,14 @@ class VibrationCode(StageCode):
         q, v, found, z, slope, J = (w.at("%work", start) for start in used)
         w.do(f"call void @followed(ptr %context, ptr {w.at('%work', at.signals)}, double %t, double {number(0.0)})")
         held = held_in(w, CONTEXT)
-        for k in range(self.layout.states):
-            with w.on_lanes(1):
-                value = w.read("%x", self.layout.drive.start + k)
-            with w.on_lanes(self.lanes):
-                for g in range(self.groups):
-                    w.write(w.spread(value), z, g * self.layout.states + k)
+        states, first_state = self.layout.states, self.layout.drive.start
         with w.repeat("%blocks") as block:
+            for k in range(states):
+                with w.on_lanes(1):
+                    value = w.read("%x", first_state + k)
+                with w.on_lanes(self.lanes):
+                    for g in range(self.groups):
+                        w.write(w.spread(value), z, g * states + k)
             for base, first in ((q, 0), (v, n)):
                 with w.repeat(n) as j:
                     value = w.read("%x", w.iadd(j, first))
@@ -82,6 +90,11 @@ class VibrationCode(StageCode):
                     with w.when(w.let(f"icmp ult i64 {j}, {n}")):
                         place = w.iadd(w.imul(j, self.lanes), self.first_of(w, i, n))
                         w.write(w.fadd(w.read(base, place), number(DIFFERENCE)), base, place)
+                if states:
+                    j = w.iadd(w.iadd(start, i), -2 * n)
+                    with w.when(w.let(f"icmp ult i64 {j}, {states}")):
+                        place = w.iadd(w.imul(j, self.lanes), self.first_of(w, i, states))
+                        w.write(w.fadd(w.read(z, place), self._difference(w, j)), z, place)
             w.do(f"call void @stages(ptr %context, ptr {q}, ptr {v}, ptr {z}, ptr {found})")
             with w.when(w.let(f"icmp eq i64 {block}, 0")):
                 with w.repeat(n) as j:
@@ -95,7 +108,32 @@ class VibrationCode(StageCode):
                     there = w.read(found, w.iadd(w.imul(j, self.lanes), place))
                     change = w.fsub(there, w.read(slope, w.iadd(j, n)))
                     w.write(w.fmul(change, number(1.0 / DIFFERENCE)), J, w.iadd(w.imul(moved, n), j))
+                if states:
+                    with w.when(w.let(f"icmp ult i64 {moved}, {2 * n + states}")):
+                        self._coupling(w, held, found, slope, moved, i)
         return w.text("linearise", "ptr %context, double %t, ptr %x, ptr %work, i64 %blocks")
+
+    def _difference(self, w: Flow, j: str) -> str:
+        """How far a state of the drive is moved: they may be of any size."""
+        size = w.fabs(w.read("%x", w.iadd(j, self.layout.drive.start)))
+        return w.fmul(number(DIFFERENCE), w.fmax(number(1.0), size))
+
+    def _coupling(self, w: Flow, held: dict[str, str], found: str, slope: str, moved: str, i: str) -> None:
+        """The row of the Jacobian of accelerations and of the rates of the drive's states that stage i tells."""
+        n, states = self.n, self.layout.states
+        row = w.at(w.at("%work", self.at.jacobian), w.imul(moved, n + states))
+        step = w.variable("double", number(DIFFERENCE))
+        w.put("double", number(DIFFERENCE), step)
+        with w.when(w.iless(2 * n - 1, moved)):
+            w.put("double", self._difference(w, w.iadd(moved, -2 * n)), step)
+        per = w.fdiv(number(1.0), w.get("double", step))
+        rates = w.at(held["f"], self.split.n * self.lanes)
+        for source, rows, count, known in ((found, n, n, n), (rates, self.force_rows, states, 2 * n)):
+            place = self.first_of(w, i, rows)
+            with w.repeat(count) as j:
+                there = w.read(source, w.iadd(w.imul(j, self.lanes), place))
+                change = w.fsub(there, w.read(slope, w.iadd(j, known)))
+                w.write(w.fmul(change, per), row, w.iadd(j, known - n))
 
     def _product(self) -> str:
         """``product(a, b, c)``: c = a b, all (n, n)."""
@@ -131,7 +169,7 @@ class VibrationCode(StageCode):
             with w.repeat(n) as i, w.repeat(n) as j:
                 body(i, j, w.iadd(w.imul(i, n), j))
 
-        blocks = -(-(n + 1) // STAGES)
+        blocks = self.blocks if self.layout.states else -(-(n + 1) // STAGES)
         w.do(f"call void @linearise(ptr %context, double %t, ptr %x, ptr %work, i64 {blocks})")
         transposed = w.at(J, n * n)
         each(lambda i, j, k: w.write(w.fsub(number(0.0), w.read(J, w.iadd(w.imul(j, n), i))), transposed, k))
@@ -166,11 +204,11 @@ class VibrationCode(StageCode):
                 w.fsub(w.fmul(two, w.read(array["inverse"], k)), w.read(second, k)), array["inverse"], k
             )
         )
-        self._acting(w, array)
+        self.acting(w, array)
         return w.text("update", "ptr %context, double %t, ptr %x, ptr %work", attributes="internal")
 
-    def _acting(self, w: Flow, array: dict[str, str]) -> None:
-        """What acted beside the vibrations in the step before, in their new shapes."""
+    def acting(self, w: Flow, array: dict[str, str]) -> None:
+        """What acted beside the vibrations in the step before, in the shapes of now."""
         n = self.n
         w.do(f"call void @modal(ptr {array['inverse']}, ptr {array['accelerations']}, ptr {array['remainder']})")
         for source, factor in (("places", "squares"), ("rates", "damping")):

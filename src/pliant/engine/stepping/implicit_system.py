@@ -19,7 +19,8 @@ from pliant.engine.compile.module import ATTRIBUTES, program_ir
 from pliant.engine.stepping.driven_system import DrivenSystem, call_drive, call_dynamics, follow, held_in
 from pliant.engine.stepping.driving import Driving, MovingCarrier, Split
 from pliant.engine.stepping.esdirk import esdirk_ir, esdirk_work
-from pliant.engine.stepping.implicit import change_ir, generalised_alpha_ir, work_size
+from pliant.engine.stepping.generalised_alpha import filtered_size, generalised_alpha_ir, work_size
+from pliant.engine.stepping.implicit import change_ir
 from pliant.engine.stepping.integrators import Status
 from pliant.engine.stepping.layout import StateLayout
 from pliant.engine.stepping.signals import signals_ir
@@ -29,7 +30,7 @@ Floats = NDArray[np.float64]
 
 CONTEXT = (
     *("tangent_store", "dstore", "saved", "dout", "tangent_rows", "drive_saved", "drive_dout", "dq", "dv", "dx"),
-    *("moving", "links", "tangent_links"),
+    *("dz", "moving", "links", "tangent_links"),
 )
 
 
@@ -89,11 +90,19 @@ def residual_ir(drive: str, equation: Equation) -> str:
 
 
 def newton_ir(program: str, drive: str, single_drive: str, equation: Equation, lanes: int) -> str:
-    """``newton(context, t, q, v, a, z, c_v, c_a, S)``: S = dr/dq + c_v dr/dv + c_a dr/da, row-major."""
+    """``newton(context, t, q, v, a, z, c_v, c_a, S)``: S = dr/dq + c_v dr/dv + c_a dr/da, row-major.
+
+    Where the drive has states z' = g(q, v, z), it takes c_z after c_a, and S is bordered by them, for the unknowns
+    (q, z) of r = 0 and z - c_z g = given:
+
+        [ S                         dr/dz         ]
+        [ -c_z (dg/dq + c_v dg/dv)  1 - c_z dg/dz ]
+    """
     w = Flow()
     held = held_in(w, CONTEXT)
     q, v, third = _prepare(w, held, equation, single_drive)
-    n, count = equation.split.n, len(equation.split.moving)
+    n, count, states = equation.split.n, len(equation.split.moving), equation.driving.states
+    size = count + states
     t = vector_type(lanes)
     seeds = [held["dq"], held["dv"]] if equation.forward else [held["dq"], held["dv"], held["dx"]]
     # forward dynamics see the change of the drive's forces
@@ -102,11 +111,14 @@ def newton_ir(program: str, drive: str, single_drive: str, equation: Equation, l
     given += [held[k] for k in ("tangent_store", "dstore", "saved", "dout", "tangent_rows")]
     program_call = f"{', '.join(f'ptr {p}' for p in given)}, i64 {held['tangent_links']}, i64 0"
     other = [held["gains"], held["gravity"], q, v, held["r"], held["arm"], held["dq"], held["dv"]]
+    other += [held["dz"]] if states else []
     other += [held[k] for k in ("tangent_store", "dstore", "drive_saved", "drive_dout", "drive_rows")]
     drive_call = f"{', '.join(f'ptr {p}' for p in other)}, i64 1, i64 0"
     with w.repeat(n) as i:
         for seed in (held["dq"], held["dv"], held["dx"]):
             w.do(f"store {t} zeroinitializer, ptr {element(w, seed, i, lanes)}, align 8")
+    for s in range(states):
+        w.do(f"store {t} zeroinitializer, ptr {element(w, held['dz'], str(s), lanes)}, align 8")
     w.do(f"call void @{drive}_primal({drive_call})")
     w.do(f"call void @{program}_primal({program_call})")
 
@@ -136,19 +148,44 @@ def newton_ir(program: str, drive: str, single_drive: str, equation: Equation, l
                 value = w.fsub(w.let(f"select i1 {own}, double %c_a, double {number(0.0)}"), value)
             else:
                 value = w.fsub(value, w.read(held["drive_dout"], w.iadd(w.imul(c, lanes), k)))
-            w.write(value, "%S", w.iadd(w.imul(row, count), column))
+            w.write(value, "%S", w.iadd(w.imul(row, size), column))
+        for j in range(states):
+            with w.repeat(width) as k:
+                slope = w.read(held["drive_dout"], w.iadd(k, (n + j) * lanes))
+                place = w.iadd(w.iadd(b, k), (count + j) * size)
+                w.write(w.fsub(number(0.0), w.fmul("%c_z", slope)), "%S", place)
         each_lane(b, width, ("0.0", "0.0", "0.0"))
         w.put("i64", w.iadd(b, lanes), block)
-    arguments = "ptr %context, double %t, ptr %q, ptr %v, ptr %a, ptr %z, double %c_v, double %c_a, ptr %S"
+    for first in range(0, states, lanes):
+        moved = list(enumerate(range(first, min(first + lanes, states))))
+        for lane, s in moved:
+            w.write(number(1.0), held["dz"], s * lanes + lane)
+        w.do(f"call void @{drive}({drive_call})")
+        if equation.forward:
+            w.do(f"call void @{program}({program_call})")
+        for lane, s in moved:
+            with w.repeat(count) as row:
+                c = coordinate(row)
+                # what a change of the forces does: to accelerations, or to the forces that are missing
+                changed = (held["dout"], w.iadd(c, equation.first)) if equation.forward else (held["drive_dout"], c)
+                value = w.read(changed[0], w.iadd(w.imul(changed[1], lanes), lane))
+                w.write(w.fsub(number(0.0), value), "%S", w.iadd(w.imul(row, size), count + s))
+            for j in range(states):
+                slope = w.fmul("%c_z", w.read(held["drive_dout"], (n + j) * lanes + lane))
+                w.write(w.fsub(number(float(j == s)), slope), "%S", (count + j) * size + count + s)
+        for lane, s in moved:
+            w.write(number(0.0), held["dz"], s * lanes + lane)
+    further = "double %c_v, double %c_a, double %c_z" if states else "double %c_v, double %c_a"
+    arguments = f"ptr %context, double %t, ptr %q, ptr %v, ptr %a, ptr %z, {further}, ptr %S"
     return w.text("newton", arguments, attributes="internal")
 
 
 def matrix_ir(layout: StateLayout) -> str:
-    """``matrix(context, x, a, numbers, S)``: the Newton matrix at a state; the numbers are t, c_v and c_a."""
+    """``matrix(context, x, a, numbers, S)``: the Newton matrix at a state; the numbers are t, c_v, c_a and c_z."""
     w = Flow()
-    t, c_v, c_a = (w.read("%numbers", k) for k in range(3))
+    t, *factors = (w.read("%numbers", k) for k in range(4 if layout.states else 3))
     v, z = (w.at("%x", part.start) for part in (layout.v, layout.drive))
-    given = f"double {t}, ptr %x, ptr {v}, ptr %a, ptr {z}, double {c_v}, double {c_a}, ptr %S"
+    given = f"double {t}, ptr %x, ptr {v}, ptr %a, ptr {z}, {', '.join(f'double {c}' for c in factors)}, ptr %S"
     w.do(f"call void @newton(ptr %context, {given})")
     return w.text("matrix", "ptr %context, ptr %x, ptr %a, ptr %numbers, ptr %S")
 
@@ -166,7 +203,7 @@ class ImplicitSystem(DrivenSystem):
         traced = forward or inverse
         assert traced is not None
         programs = Program(*traced), Program(*traced, traced.algorithm.inputs)
-        super().__init__(tree, driving, programs, ("q", "v"), CONTEXT)
+        super().__init__(tree, driving, programs, ("q", "v", "z") if driving.states else ("q", "v"), CONTEXT)
         self._equation = Equation(forward is not None, self.split, driving, self.layout)
         lanes, n = jit.lanes(), self.size
         (tangent,), self.code = self.compiled("implicit", programs[1:], lambda found: self._module(found, lanes))
@@ -177,12 +214,13 @@ class ImplicitSystem(DrivenSystem):
             "dout": aligned(tangent.outputs * lanes),
             "tangent_rows": tangent.table,
             "drive_saved": aligned(max(self.drives[1].saved_size, 1)),
-            "drive_dout": aligned(n * lanes),
+            "drive_dout": aligned((n + driving.states) * lanes),
             **{f"d{k}": aligned(n * lanes) for k in "qvx"},
+            "dz": aligned(max(driving.states, 1) * lanes),
             "moving": np.array(self.split.moving, dtype=np.int64),
         }
         self._hold(levels=3, more=more)
-        self.work = aligned(max(size(self.layout.count, self.layout.further) for size in (work_size, esdirk_work)))
+        self.work = aligned(max(size(self.layout) for size in (work_size, esdirk_work)))
         p, i = ctypes.c_void_p, ctypes.c_int64
         self._advance = {
             name: ctypes.CFUNCTYPE(i, *[p] * 6, i)(self.code.address(name.replace("-", "_")))
@@ -190,10 +228,14 @@ class ImplicitSystem(DrivenSystem):
         }
         self._matrix = ctypes.CFUNCTYPE(None, *[p] * 5)(self.code.address("matrix"))
 
-    def matrix(self, t: float, x: Floats, a: Floats, *, c_v: float = 0.0, c_a: float = 0.0) -> Floats:
-        """dr/dq + c_v dr/dv + c_a dr/da (count, count) at states x and accelerations a of what moves."""
+    def matrix(self, t: float, x: Floats, a: Floats, *, c_v: float = 0.0, c_a: float = 0.0, c_z: float = 0.0) -> Floats:
+        """dr/dq + c_v dr/dv + c_a dr/da at states x and accelerations a of what moves.
+
+        (count, count), bordered by the drive's states as ``newton_ir`` says.
+        """
         x, a = (np.ascontiguousarray(each, dtype=float) for each in (x, a))
-        out, numbers = np.empty((self.layout.count, self.layout.count)), np.array([t, c_v, c_a])
+        size = self.layout.count + self.layout.states
+        out, numbers = np.empty((size, size)), np.array([t, c_v, c_a, c_z])
         self._matrix(*(array.ctypes.data for array in (self._context, x, a, numbers, out)))
         return out
 
@@ -208,18 +250,19 @@ class ImplicitSystem(DrivenSystem):
         parts += [signals_ir(), residual_ir(names[1], self._equation)]
         parts.append(newton_ir(names[0], names[2], names[1], self._equation, lanes))
         parts.append(matrix_ir(self.layout))
-        parts.append(change_ir(self.layout.count, self.layout.further))
-        parts.append(generalised_alpha_ir(self.layout.count, self.layout.further, self.turning))
-        parts.append(esdirk_ir(self.layout.count, self.layout.further, self.turning))
+        parts.append(change_ir(self.layout))
+        parts.append(generalised_alpha_ir(self.layout, self._kernel.rate_states, self.turning))
+        parts.append(esdirk_ir(self.layout, self._kernel.rate_states, self.turning))
         return "".join([*parts, ATTRIBUTES])
 
     def advance(self, method: str, clock: Floats, x: Floats, tolerance: Floats, knots: Floats) -> Status:
         """Advance x in place until clock[END] or as many steps as there are knots for.
 
-        x          states, accelerations (generalised-alpha: also filtered ones), errors of coordinates and rates, and
-                   the largest errors of the coordinates so far
+        x          states, accelerations (generalised-alpha: also what it filters), errors of coordinates, rates and the
+                   drive's states, and the largest errors of the coordinates so far
         tolerance  absolute, of all states; infinite for energies, which follow
         """
-        assert len(x) == self.states + (4 if method == "esdirk" else 5) * self.layout.count
+        filtered = filtered_size(self.layout) if method == "generalised-alpha" else 0
+        assert len(x) == self.states + 4 * self.layout.count + self.layout.states + filtered
         arrays = (self._context, clock, x, tolerance, self.work, knots)
         return Status(self._advance[method](*(a.ctypes.data for a in arrays), len(knots) - 1))

@@ -74,6 +74,14 @@ class StateLayout:
         return 2 * self.count + self.states
 
     @property
+    def share(self) -> float:
+        """Weight of a squared error of a drive's state among those of the coordinates, whose mean is taken.
+
+        The mean of the drive's states is added: many of them do not make the coordinates count less.
+        """
+        return max(self.count, 1) / max(self.states, 1)
+
+    @property
     def size(self) -> int:
         """Number of all states."""
         return 2 * self.count + self.further

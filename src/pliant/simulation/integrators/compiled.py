@@ -8,21 +8,22 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from pliant.drives.drive import AppliedLaw
 from pliant.engine.stepping.driving import Driving
 from pliant.engine.stepping.explicit_system import ExplicitSystem
-from pliant.engine.stepping.implicit import alpha_clock
+from pliant.engine.stepping.generalised_alpha import alpha_clock
 from pliant.engine.stepping.implicit_system import ImplicitSystem
 from pliant.engine.stepping.integrators import SLIVER, Clock, Status, new_clock
 from pliant.engine.stepping.lane_system import LaneRun
 from pliant.engine.stepping.signals import MOST_PIECES, RoughSignalError, Signals
 from pliant.formulations.loops.loops import Rows
-from pliant.simulation.drives.law import AnyLaw, compiled_law
-from pliant.simulation.integrators.compiled_systems import driving_of, implicit_system, residual_matrices
+from pliant.simulation.integrators.compiled_systems import driving_of, implicit_system, system_matrix
 from pliant.simulation.integrators.dop853 import DOP853
 from pliant.simulation.integrators.esdirk import ESDIRK
 from pliant.simulation.integrators.fixed_step import RK4, SemiImplicit
@@ -37,9 +38,9 @@ from pliant.simulation.integrators.integrator import (
     Settings,
 )
 from pliant.simulation.integrators.knot_piece import KnotPiece
-from pliant.simulation.integrators.lockstep import Steps, alone
+from pliant.simulation.requests import Request
 from pliant.simulation.state_equations import StateEquations
-from pliant.simulation.trajectories.path import knots_after
+from pliant.trajectories.path import knots_after
 
 STEPS_PER_CALL = 2000
 """Steps after which the machine code comes back for progress and interrupts: some milliseconds."""
@@ -57,7 +58,7 @@ MOST_COMPILED = 1000
 """Coordinates up to which a drive is worth one kernel: a step of more takes longer than its way through Python."""
 
 
-def compilable(equations: StateEquations) -> AnyLaw | None:
+def compilable(equations: StateEquations) -> AppliedLaw | None:
     """The drive's law if a run can stay in machine code, else None."""
     arm = equations.arm
     if not arm.compiled or not equations.count or arm.size > MOST_COMPILED:
@@ -66,10 +67,11 @@ def compilable(equations: StateEquations) -> AnyLaw | None:
         return None
     if arm.method.function("forward") is None:
         return None
-    return compiled_law(equations)
+    return equations.law
 
 
-class FitAsk(NamedTuple):
+@dataclass(eq=False)
+class SignalsRequest(Request[Signals]):
     """Asks for the polynomials of what a drive follows, from a time to another."""
 
     equations: StateEquations
@@ -78,8 +80,23 @@ class FitAsk(NamedTuple):
     end: float
     pieces: int
 
-    def alone(self) -> Signals:
+    @cached_property
+    def value(self) -> Signals:
         return Signals.fit(self.signals, self.start, self.end, pieces=self.pieces)
+
+
+class StepsRequest(Request[Status]):
+    """Asks for steps, which a run makes in machine code alone or in a lane.
+
+    before  what the machine code had counted
+    """
+
+    def __init__(self, lane: LaneRun, before: Floats) -> None:
+        self.lane, self.before = lane, before
+
+    @cached_property
+    def value(self) -> Status:
+        return self.lane.alone()
 
 
 class CompiledIntegrator(Integrator):
@@ -91,7 +108,7 @@ class CompiledIntegrator(Integrator):
     """Explicit steps that a step takes the time of."""
     clock: Floats
 
-    def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AnyLaw) -> None:
+    def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AppliedLaw) -> None:
         super().__init__(equations, t, y, settings)
         self.law = law
         self.driving = driving_of(equations, law)
@@ -102,22 +119,20 @@ class CompiledIntegrator(Integrator):
         self._knots = np.empty((rows, 1 + 2 * self.system.states))
         self._span = (np.inf, -np.inf)
         self._stand_in: Integrator | None = None
+        self._signals_request: SignalsRequest | None = None
 
     @abstractmethod
     def _build(self, driving: Driving) -> Any:
         """The compiled system, whose states are those of the equations."""
 
     @abstractmethod
-    def _steps(self, until: float, grid: Floats) -> Steps[tuple[int, Floats]]:
+    def _steps(self, until: float, grid: Floats) -> tuple[int, Floats]:
         """Advance to ``until`` or by some steps: how many, and the samples at the first grid times."""
 
     def advance(self, until: float, wanted: Floats = NO_TIMES) -> Piece:
-        return alone(self.advancing(until, wanted))
-
-    def advancing(self, until: float, wanted: Floats = NO_TIMES) -> Steps[Piece]:
         before = self.clock.copy(), self.y, self.t
         try:
-            return (yield from self._advancing(until, wanted))
+            return self._advance(until, wanted)
         except KeyboardInterrupt:
             # behind steps of which nothing is known outside: whoever goes on takes them again
             if self._stand_in is None:
@@ -125,21 +140,16 @@ class CompiledIntegrator(Integrator):
                 self._renew()
             raise
 
-    def _advancing(self, until: float, wanted: Floats) -> Steps[Piece]:
-        if self._stand_in is not None or not (yield from self._follow(until)):
+    def _advance(self, until: float, wanted: Floats) -> Piece:
+        if self._stand_in is not None or not self._follow(until):
             return self._advance_plainly(until, wanted)
-        until = min(until, self._span[1])
-        first, last = np.searchsorted(wanted, (self.t, until), side="right")
-        grid = np.ascontiguousarray(wanted[first:last])
-        if len(grid) > MOST_SAMPLES:
-            grid = grid[:MOST_SAMPLES]
-            until = float(grid[-1])
+        until, grid = self._within(until, wanted)
         try:
-            steps, samples = yield from self._steps(until, grid)
+            steps, samples = self._steps(until, grid)
         except IntegrationError:
             if not self._recovers():
                 raise
-            return (yield from self._advancing(until, wanted))
+            return self._advance(until, wanted)
         k = self.knots_per_step
         knots = self._knots[: k * steps + 1]
         if 2 * len(knots) > len(self._knots):
@@ -153,6 +163,16 @@ class CompiledIntegrator(Integrator):
             self.statistics.largest_step = max(self.statistics.largest_step, float(sizes.max()))
         self.t = float(knots[-1, 0])
         return KnotPiece(knots, self.equations.count, grid[: len(samples)], samples)
+
+    def _within(self, until: float, wanted: Floats) -> tuple[float, Floats]:
+        """The end of a call of the machine code, and the wanted times up to there."""
+        until = min(until, self._span[1])
+        first, last = np.searchsorted(wanted, (self.t, until), side="right")
+        grid = np.ascontiguousarray(wanted[first:last])
+        if len(grid) > MOST_SAMPLES:
+            grid = grid[:MOST_SAMPLES]
+            until = float(grid[-1])
+        return until, grid
 
     @property
     def steps_in_python(self) -> bool:
@@ -185,33 +205,45 @@ class CompiledIntegrator(Integrator):
         stand_in.statistics = self.statistics
         return stand_in
 
-    def _follow(self, until: float) -> Steps[bool]:
-        """Give the signals to the machine code, for the span to come; False if only Python can follow."""
+    def signals(self, until: float) -> SignalsRequest | None:
         start, end = self._span
-        if start <= self.t < min(until, end):
+        if self._stand_in is not None or start <= self.t < min(until, end):
+            return None
+        if self._signals_request is None:
+            self._signals_request = self._fit(self.t, min(until, self.t + LONGEST_SPAN))
+        return self._signals_request
+
+    def _follow(self, until: float) -> bool:
+        """Give the signals to the machine code, for the span to come; False if only Python can follow."""
+        request = self.signals(until)
+        if request is None:
             return True
+        self._signals_request = None
         try:
-            yield from self._fit(self.t, min(until, self.t + LONGEST_SPAN))
+            self._take_signals(request)
         except RoughSignalError:
             return False
         return True
 
-    def _fit(self, start: float, end: float) -> Steps[None]:
+    def _fit(self, start: float, end: float) -> SignalsRequest:
         pieces = max(1, int(np.ceil((end - start) * PIECES_PER_SECOND)))
         knot, spacing = knots_after(self.equations.path, start)
         if spacing < end - start:
             # pieces end on the knots, as the polynomials of a spline do
             within = max(1, int(np.ceil(spacing * PIECES_PER_SECOND)))
-            intervals = min(round((end - knot) / spacing), MOST_PIECES // within) + 1
+            intervals = min(round((end - knot) / spacing) + 1, max(MOST_PIECES // within, 1))
             # from inside an interval only to its end
             on_knot = abs(knot - spacing - start) <= SLIVER * spacing
             last = min(end, knot + (intervals - 1) * spacing)
             pieces, end = (within * intervals, last) if on_knot else (within, knot)
-        self.system.set_signals((yield FitAsk(self.equations, self._signals, start, end, pieces)))
-        self._span = (start, end)
+        return SignalsRequest(self.equations, self._signals, start, end, pieces)
+
+    def _take_signals(self, request: SignalsRequest) -> None:
+        self.system.set_signals(request.value)
+        self._span = (request.start, request.end)
 
     def _signals(self, t: Floats) -> Floats:
-        """Those of the law, then those of loads (times, channels)."""
+        """Signals of the law, then signals of the loads (times, channels)."""
         own, times = self.law.signals(t), self.equations.clocks(t)
         return np.hstack([own, *(load.signals(times) for load in self.equations.loads)])
 
@@ -234,7 +266,7 @@ class CompiledIntegrator(Integrator):
         start, end = (float(x) for x in memory["span"])
         if start < end:
             # the same polynomials as before, not ones that start here
-            alone(self._fit(start, end))
+            self._take_signals(self._fit(start, end))
         plain = {key.removeprefix("plain."): x for key, x in memory.items() if key.startswith("plain.")}
         if plain:
             self._stand_in = type(self).plain(self.equations, self.t, self.y, self.settings)
@@ -251,7 +283,7 @@ class CompiledIntegrator(Integrator):
 
     def restart(self, t: float, y: Floats) -> None:
         self.t, self.y = t, y
-        self._span = (np.inf, -np.inf)
+        self._span, self._signals_request = (np.inf, -np.inf), None
         if self._stand_in is not None:
             self.clock[Clock.STEP] = self._stand_in.step
             self._stand_in = None
@@ -300,7 +332,7 @@ class CompiledIntegrator(Integrator):
 class ClockedIntegrator(CompiledIntegrator):
     """What begins with nothing but a time and the size of a step."""
 
-    def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AnyLaw) -> None:
+    def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AppliedLaw) -> None:
         super().__init__(equations, t, y, settings, law)
         relative = settings.tolerance.relative
         self.clock = new_clock(t, t, step=settings.first_step, largest=settings.max_step, relative=relative)
@@ -321,14 +353,29 @@ class CompiledDOP853(_CompiledExplicit):
     name = "dop853"
     plain = DOP853
 
-    def _steps(self, until: float, grid: Floats) -> Steps[tuple[int, Floats]]:
+    _call: StepsRequest | None = None
+
+    def call(self, until: float, wanted: Floats = NO_TIMES) -> StepsRequest | None:
+        if self._stand_in is None and self._call is None:
+            if self._follow(until):
+                self._call = self._prepared(*self._within(until, wanted))
+            else:
+                self._stand_in = self._plainly()
+        return self._call
+
+    def _prepared(self, until: float, grid: Floats) -> StepsRequest:
         x = self.y.copy()
         samples, following = np.zeros((len(grid), len(x))), np.zeros(1, dtype=np.int64)
         before = self._started(until)
-        status = yield LaneRun(self.system, self.clock, x, self._tolerance, self._knots, grid, following, samples)
-        steps = self._counted(before, status)
-        self.y = x
-        return steps, samples[: int(following[0])]
+        lane = LaneRun(self.system, self.clock, x, self._tolerance, self._knots, grid, following, samples)
+        return StepsRequest(lane, before)
+
+    def _steps(self, until: float, grid: Floats) -> tuple[int, Floats]:
+        request = self._prepared(until, grid) if self._call is None else self._call
+        self._call, lane = None, request.lane
+        steps = self._counted(request.before, request.value)
+        self.y = lane.x
+        return steps, lane.samples[: int(lane.following[0])]
 
 
 class _CompiledFixedStep(_CompiledExplicit):
@@ -339,8 +386,7 @@ class _CompiledFixedStep(_CompiledExplicit):
         assert self.settings.step is not None
         return min(self.settings.step, self.settings.max_step)
 
-    def _steps(self, until: float, grid: Floats) -> Steps[tuple[int, Floats]]:
-        yield from ()
+    def _steps(self, until: float, grid: Floats) -> tuple[int, Floats]:
         size, left = self.step, until - self.t
         self.clock[Clock.STEP] = left / max(int(np.ceil(left / size - SLIVER)), 1)
         x = self.y.copy()
@@ -375,15 +421,14 @@ class CompiledSemiImplicit(_CompiledFixedStep):
 class _CompiledImplicit(CompiledIntegrator):
     """What the compiled implicit methods share; ``_tail`` holds accelerations, which follow y, then come the errors.
 
-    carried  errors of coordinates and rates, and the largest of the coordinates so far (3 n)
+    carried  errors of coordinates, rates and the drive's states, and the largest of the coordinates so far
     """
 
     system: ImplicitSystem
-    copies = 1
 
-    def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AnyLaw) -> None:
+    def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AppliedLaw) -> None:
         super().__init__(equations, t, y, settings, law)
-        self.carried = np.zeros(3 * equations.count)
+        self.carried = np.zeros(3 * equations.count + equations.states)
         self.clock = alpha_clock(
             t,
             step=settings.first_step,
@@ -400,12 +445,12 @@ class _CompiledImplicit(CompiledIntegrator):
     def _renew(self) -> None:
         super()._renew()
         n = self.equations.count
-        self._tail = np.tile(self.rates(self.t, self.y)[n : 2 * n], self.copies)
+        self._tail = self.rates(self.t, self.y)[n : 2 * n]
         self.clock[Clock.MATRIX_STEP] = 0.0
 
     @property
     def errors(self) -> Floats | None:
-        return self.carried[2 * self.equations.count :]
+        return self.carried[2 * self.equations.count + self.equations.states :]
 
     def _plainly(self) -> Integrator:
         # both write to the same errors
@@ -416,15 +461,7 @@ class _CompiledImplicit(CompiledIntegrator):
 
     def linear_model(self, t: float, y: Floats, f: Floats) -> Floats | None:
         n = self.equations.count
-        if self._stand_in is not None or self.equations.states:
-            return None
-        K, D, M = residual_matrices(self.system, t, y, f[n : 2 * n])
-        A = np.eye(2 * n, 2 * n, n)
-        try:
-            A[n:] = -np.linalg.solve(M, np.hstack([K, D]))
-        except np.linalg.LinAlgError:
-            return None
-        return A
+        return None if self._stand_in is not None else system_matrix(self.system, t, y, f[n : 2 * n])
 
     def memory(self) -> dict[str, Any]:
         return {**super().memory(), "tail": self._tail, "carried": self.carried.copy()}
@@ -435,8 +472,7 @@ class _CompiledImplicit(CompiledIntegrator):
         if isinstance(self._stand_in, ImplicitIntegrator):
             self._stand_in.carried = self.carried
 
-    def _steps(self, until: float, grid: Floats) -> Steps[tuple[int, Floats]]:
-        yield from ()
+    def _steps(self, until: float, grid: Floats) -> tuple[int, Floats]:
         x = np.concatenate([self.y, self._tail, self.carried])
         steps = self._run(until, lambda: self.system.advance(self.name, self.clock, x, self._tolerance, self._knots))
         states = self.system.states
@@ -457,9 +493,14 @@ class CompiledGeneralisedAlpha(_CompiledImplicit):
 
     name = "generalised-alpha"
     plain = GeneralisedAlpha
-    copies = 2
+
+    def _renew(self) -> None:
+        super()._renew()
+        # the machine code fills in what is filtered of the drive's states
+        self._tail = np.concatenate([self._tail, self._tail, np.zeros(2 * self.equations.states)])
 
     def retake(self, y: Floats, carried: Callable[[Floats], Floats]) -> None:
-        filtered = carried(self._tail[self.equations.count :])
+        own = slice(self.equations.count, 2 * self.equations.count)
+        filtered = carried(self._tail[own])
         super().retake(y, carried)
-        self._tail[self.equations.count :] = filtered
+        self._tail[own] = filtered

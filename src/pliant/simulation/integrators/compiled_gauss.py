@@ -13,7 +13,6 @@ from pliant.engine.stepping.gauss_system import GaussSystem
 from pliant.simulation.integrators.compiled import ClockedIntegrator
 from pliant.simulation.integrators.gauss import Gauss
 from pliant.simulation.integrators.integrator import Floats
-from pliant.simulation.integrators.lockstep import Steps
 
 
 class CompiledGauss(ClockedIntegrator):
@@ -38,8 +37,7 @@ class CompiledGauss(ClockedIntegrator):
         super().recall(memory)
         self.system.seen[:] = memory["seen"]
 
-    def _steps(self, until: float, grid: Floats) -> Steps[tuple[int, Floats]]:
-        yield from ()
+    def _steps(self, until: float, grid: Floats) -> tuple[int, Floats]:
         x = self.y.copy()
         samples, following = np.zeros((len(grid), len(x))), np.zeros(1, dtype=np.int64)
         arrays = self.clock, x, self._tolerance, self._knots, grid, following, samples

@@ -59,7 +59,7 @@ class DOP853(Integrator):
         largest = FASTEST
         while True:
             h, cut = fitting_step(min(self.h, self.settings.max_step), left)
-            # a trial step may go astray; it is then refused
+            # a trial step may diverge; it is then refused
             with np.errstate(over="ignore", invalid="ignore"):
                 K, y = self._stages(h)
                 error = self._error(K, h, y)

@@ -104,7 +104,7 @@ class Gauss(Integrator):
         while True:
             modes = self.modes or self._renewed()
             h, cut = fitting_step(self.step, left)
-            # a trial step may go astray; it is then refused
+            # a trial step may diverge; it is then refused
             with np.errstate(over="ignore", invalid="ignore"):
                 found = self._stages(modes, h)
                 error = np.inf if found is None else self._error(found.slopes, h)

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pliant.engine.stepping.implicit import PHASE
+from pliant.engine.stepping.generalised_alpha import PHASE
 from pliant.simulation.integrators.implicit import ImplicitIntegrator
 from pliant.simulation.integrators.integrator import (
     NO_TIMES,

@@ -20,7 +20,8 @@ class ImplicitIntegrator(Integrator):
     h            the next step
     derivatives  of the residual by coordinates, rates and accelerations (3, n, n), where they were found last
     factored_h   the step of the matrix that ``solve`` knows; zero: there is none
-    carried      errors of coordinates and rates, and the largest of the coordinates so far (3 n)
+    carried      errors of coordinates, rates and the drive's states, and the largest of the coordinates so far; errors
+                 of the drive's states are left out here
     """
 
     def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings) -> None:
@@ -29,11 +30,11 @@ class ImplicitIntegrator(Integrator):
         self.derivatives = np.zeros((3, equations.count, equations.count))
         self.factored_h = 0.0
         self.solve: Any = None
-        self.carried = np.zeros(3 * equations.count)
+        self.carried = np.zeros(3 * equations.count + equations.states)
 
     @property
     def errors(self) -> Floats | None:
-        return self.carried[2 * self.equations.count :]
+        return self.carried[-self.equations.count :]
 
     def changes(self, a: Floats, part: float) -> Callable[[Floats], Floats]:
         """G x = ((1 - part J)^-1 - 1) x of small changes (q, v) of the state now, whose accelerations are a.
@@ -64,7 +65,7 @@ class ImplicitIntegrator(Integrator):
         """The error of the run is now this one, of coordinates and rates."""
         n = self.equations.count
         self.carried[: 2 * n] = error
-        self.carried[2 * n :] = np.fmax(self.carried[2 * n :], np.abs(error[:n]))
+        self.carried[-n:] = np.fmax(self.carried[-n:], np.abs(error[:n]))
 
     @property
     def step(self) -> float:

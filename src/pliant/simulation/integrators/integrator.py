@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pliant.engine.stepping.layout import BALANCES
 from pliant.errors import ModelError
-from pliant.simulation.integrators.lockstep import Steps
+from pliant.simulation.requests import Request
 from pliant.simulation.state_equations import StateEquations
 
 Floats = NDArray[np.float64]
@@ -78,7 +78,7 @@ class Piece(ABC):
     @property
     @abstractmethod
     def knot_rates(self) -> Floats:
-        """Their rates (knots, size), as the equations have them inside the piece."""
+        """Rates of the states at the knots (knots, size), as the equations have them inside the piece."""
 
 
 @dataclass(frozen=True)
@@ -96,19 +96,26 @@ class Tolerance:
         absolute: float | None = None,
         groups: Mapping[str, float] | None = None,
     ) -> Tolerance:
-        """The same for coordinates and their rates; groups are ``joints``, ``elastic`` or patterns of names."""
+        """Tolerances of coordinates and of their rates; groups are ``joints``, ``elastic`` or patterns of names.
+
+        States of drives and loads have their own scales, and their names may be in groups, too.
+        """
         common = 0.01 * relative if absolute is None else absolute
         names = [equations.arm.names[i] for i in equations.moving]
         joints = set(equations.arm.robot.joint_coordinates)
-        values = np.full(len(names), common)
+        values, states = np.full(len(names), common), equations.law_states
+        own = np.array([common * state.scale for state in states])
         for group, value in (groups or {}).items():
             hits = [i for i, name in enumerate(names) if _belongs(name, group, joints)]
-            if not hits and group not in ("joints", "elastic"):
+            of_laws = [i for i, state in enumerate(states) if fnmatchcase(state.name, group)]
+            if not hits and not of_laws and group not in ("joints", "elastic"):
                 raise ModelError(f"tolerance of '{group}': no coordinate has such a name")
             values[hits] = value
+            own[of_laws] = value
         layout = equations.layout
         every = np.full(layout.size, common)
         every[layout.q] = every[layout.v] = values
+        every[layout.drive] = own
         # the energies follow the motion; they steer the step only where every motion is prescribed
         if layout.size > BALANCES:
             every[layout.balances] = inf
@@ -131,7 +138,7 @@ FIRST_STEP = 1e-4
 
 @dataclass(frozen=True)
 class Settings:
-    """What every integrator is told.
+    """What every integrator takes into account.
 
     step      size of fixed steps; first step of the others, if given
     max_step  largest step
@@ -145,7 +152,7 @@ class Settings:
 
     @property
     def first_step(self) -> float:
-        """Of methods that choose their steps themselves."""
+        """First step of methods that choose their steps themselves, s."""
         return min(FIRST_STEP, self.max_step) if self.step is None else self.step
 
 
@@ -176,10 +183,13 @@ class Integrator(ABC):
         ``wanted`` are times at which the piece will be asked for sure, for methods that can make use of it.
         """
 
-    def advancing(self, until: float, wanted: Floats = NO_TIMES) -> Steps[Piece]:
-        """The same as a generator of the calls that may be made together with those of other runs."""
-        yield from ()
-        return self.advance(until, wanted)
+    def signals(self, until: float) -> Request[Any] | None:
+        """What the next steps need of the signals of the drive, which may be found with those of other runs."""
+        return None
+
+    def call(self, until: float, wanted: Floats = NO_TIMES) -> Request[Any] | None:
+        """The call of machine code that ``advance`` makes, if it may be made in a lane beside those of other runs."""
+        return None
 
     @abstractmethod
     def restart(self, t: float, y: Floats) -> None:
@@ -220,7 +230,7 @@ class Integrator(ABC):
     def rates(self, t: float, y: Floats) -> Floats:
         """f(t, y), counted."""
         self.statistics.evaluations += 1
-        # a trial step may go astray; it is then refused for what came out, not for how
+        # a trial step may diverge; it is then refused for what came out, not for how
         with np.errstate(over="ignore", invalid="ignore"):
             return self.equations.rates(t, y)
 

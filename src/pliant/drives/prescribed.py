@@ -1,0 +1,64 @@
+"""Joints that move exactly as desired; only the links bend freely, and the torques result."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+from pydantic import Field
+
+from pliant.drives.drive import Drive, DriveLaw
+from pliant.laws import Action, Floats
+from pliant.spatial.vectors import Vector
+from pliant.trajectories.kinds import AnyTrajectory
+from pliant.trajectories.path import Path, Surroundings
+
+JUMP = 1e-6
+"""Positions, rad or m, between which a motion counts as broken: inverse kinematics meet theirs to less."""
+
+
+class PrescribedMotion(Drive):
+    """The inputs follow a trajectory exactly: the inverse model of Briot & Khalil over a trajectory.
+
+    Where its rates jump the motors strike the robot: links and passive joints take up the impulse, and its work counts.
+    """
+
+    kind = "prescribed"
+    trajectory: AnyTrajectory = Field(description="the motion of the joints")
+
+    def bind(self, around: Surroundings, q0: Floats) -> DriveLaw:
+        path = self.trajectory.bind(around, q0, 0.0)
+        for t in path.breaks:
+            if t > 0:
+                jumps = np.abs(path.at(t).q - path.at(float(np.nextafter(t, 0.0))).q)
+                k = int(np.argmax(jumps))
+                if jumps[k] > JUMP:
+                    raise self.trajectory.fault(
+                        f"joint '{around.inputs[k]}' jumps by {jumps[k]:.4g} at {t:.6g} s, which no force can do; "
+                        "move it there in some time (quintic), or let a controller follow (drive: pid)"
+                    )
+        return PrescribedJoints(around, path)
+
+
+class PrescribedJoints(DriveLaw):
+    """Inputs that follow a path: signals are positions, rates and accelerations, the last in the place of efforts.
+
+    The efforts that the motion needs follow from the dynamics.
+    """
+
+    feedback = False
+
+    def __init__(self, around: Surroundings, path: Path) -> None:
+        self.path: Path = path
+        self.driven = tuple(around.arm.names.index(name) for name in around.inputs)
+        self.channels = 3 * len(self.driven)
+
+    @property
+    def structure(self) -> Hashable:
+        return "prescribed", self.driven
+
+    def signals(self, t: Floats) -> Floats:
+        return np.hstack(self.path.many(t))
+
+    def efforts(self, q: Vector, v: Vector, z: Vector, signals: Vector, gains: Vector) -> Action:
+        return Action(list(signals[2 * len(self.driven) :]))

@@ -1,0 +1,70 @@
+"""Efforts that do not exceed what the motors can give."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+
+from pliant.drives.drive import DriveLaw
+from pliant.dynamics import Dynamics
+from pliant.laws import Action, Floats, LawState
+from pliant.spatial.scalars import Scalar, ramp
+from pliant.spatial.vectors import Vector
+
+
+def effort_limits(arm: Dynamics) -> Floats:
+    """Largest effort of each input: the smaller of the motor's and the joint's; infinite if neither is given."""
+    limits = []
+    for name in arm.inputs:
+        joint = arm.robot.joint(name)
+        known = [joint.motor.max_effort if joint.motor else None, joint.limits.effort if joint.limits else None]
+        limits.append(min((x for x in known if x is not None), default=np.inf))
+    return np.array(limits)
+
+
+def cut(x: Scalar, limit: Scalar) -> Scalar:
+    """x between -limit and limit; exactly that beyond them."""
+    return ramp(limit - ramp(limit - x) + limit) - limit
+
+
+class SaturatedLaw(DriveLaw):
+    """Another law whose efforts are cut at limits (inputs,); those without a limit have an infinite one."""
+
+    def __init__(self, inner: DriveLaw, limits: Floats) -> None:
+        self.inner, self.limits = inner, limits
+        self.feedback, self.path, self.channels = inner.feedback, inner.path, inner.channels
+        self.in_python, self.may_refuse = inner.in_python, inner.may_refuse
+
+    @property
+    def within(self) -> DriveLaw:
+        return self.inner.within
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        return self.inner.breaks
+
+    @property
+    def states(self) -> tuple[LawState, ...]:  # type: ignore[override]
+        return self.inner.states
+
+    @property
+    def state_count(self) -> int:
+        return self.inner.state_count
+
+    @property
+    def structure(self) -> Hashable:
+        return "saturated", np.isfinite(self.limits).tobytes(), self.inner.structure
+
+    @property
+    def gains(self) -> tuple[float, ...]:  # type: ignore[override]
+        return (*self.limits.tolist(), *self.inner.gains)
+
+    def signals(self, t: Floats) -> Floats:
+        return self.inner.signals(t)
+
+    def efforts(self, q: Vector, v: Vector, z: Vector, signals: Vector, gains: Vector) -> Action:
+        count = len(self.limits)
+        found = self.inner.efforts(q, v, z, signals, gains[count:])
+        known = zip(found.efforts, gains[:count], np.isfinite(self.limits), strict=True)
+        return found._replace(efforts=[cut(x, limit) if is_limited else x for x, limit, is_limited in known])

@@ -1,0 +1,1 @@
+"""Forces that no motor makes, one module per kind: disturbances, stops."""

@@ -1,0 +1,34 @@
+"""What a load is: its keys before the robot is known, and its law once it is."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar
+
+from pliant.dynamics import Dynamics
+from pliant.laws import Law, flattened
+from pliant.model.element import Element
+from pliant.spatial.vectors import Vector
+
+
+class Load(Law):
+    """The law of a load on a known robot: its efforts are generalised forces (n,)."""
+
+    def acts(self, start: float, end: float) -> bool:
+        """Whether it does anything in an interval between breaks."""
+        return True
+
+    def law(self, q: Vector, v: Vector, r: Vector, gains: Vector) -> Vector:
+        """Generalised forces (n,), rates of its states, power that it loses; r are signals, then own states."""
+        return flattened(self.efforts(q, v, list(r[self.channels :]), list(r[: self.channels]), gains))
+
+
+class LoadElement(Element):
+    """A force that no motor makes, before the robot is known; a study lists those of registered kinds under loads."""
+
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def bind(self, arm: Dynamics) -> Load:
+        """The load of a robot."""
+        raise NotImplementedError

@@ -1,0 +1,77 @@
+"""Elastic stops at the position limits of joints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field
+
+from pliant.dynamics import Dynamics
+from pliant.errors import ModelError
+from pliant.laws import Action
+from pliant.loads.load import Load
+from pliant.model.element import Element
+from pliant.model.units import NON_NEGATIVE, POSITIVE, Quantity
+from pliant.spatial.scalars import ramp
+from pliant.spatial.vectors import Vector
+
+
+class Stops(Element):
+    """Elastic stops at the position limits of the joints.
+
+    At the depth d behind a limit a stop pushes back with ``stiffness d (1 + loss d_dot)``, never pulling
+    (Hunt & Crossley): the force has no jump at the touch, and ``loss`` is what a hard bounce loses.
+    """
+
+    stiffness: Annotated[float, Quantity("", POSITIVE)] = Field(default=1e4, description="of the stops, N m/rad or N/m")
+    loss: Annotated[float, Quantity("", NON_NEGATIVE)] = Field(
+        default=0.5, description="damping of the stops, s/rad or s/m"
+    )
+
+    def bind(self, arm: Dynamics) -> Load:
+        """The stops of a robot; joints without position limits have none."""
+        limits = position_limits(arm)
+        if not limits:
+            raise ModelError(f"robot '{arm.robot.name}' has no joint with position limits, so it has no stops")
+        return ElasticStops(limits, self.stiffness, self.loss)
+
+
+def position_limits(arm: Dynamics) -> dict[int, tuple[float, float]]:
+    """Coordinate -> lowest and highest position, where they are given."""
+    found: dict[int, tuple[float, float]] = {}
+    for link in arm.robot.links:
+        joint: Any = link.joint
+        if joint.limits is not None and joint.limits.position is not None:
+            found[arm.names.index(joint.name)] = joint.limits.position
+    return found
+
+
+class ElasticStops(Load):
+    """Stops at limits of coordinates."""
+
+    def __init__(self, limits: dict[int, tuple[float, float]], stiffness: float, loss: float) -> None:
+        self.limits = [(i, low, high) for i, (low, high) in limits.items()]
+        self.stiffness, self.loss = stiffness, loss
+
+    @property
+    def gains(self) -> tuple[float, ...]:  # type: ignore[override]
+        return (self.stiffness, self.loss, *(x for _, low, high in self.limits for x in (low, high)))
+
+    @property
+    def structure(self) -> Hashable:
+        return "stops", tuple(i for i, _, _ in self.limits)
+
+    def rate(self, mobility: Callable[[int], float]) -> float:
+        """How fast the robot rings on the hardest stop that it may touch, rad/s; acceleration per force is given."""
+        return max(float(np.sqrt(self.stiffness * max(mobility(i), 0.0))) for i, _, _ in self.limits)
+
+    def efforts(self, q: Vector, v: Vector, z: Vector, signals: Vector, gains: Vector) -> Action:
+        stiffness, loss, *bounds = gains
+        out: Vector = [0.0] * len(q)
+        for k, (i, _, _) in enumerate(self.limits):
+            low, high = bounds[2 * k : 2 * k + 2]
+            below, above = ramp(low - q[i]), ramp(q[i] - high)
+            out[i] = ramp(stiffness * below * (1.0 - loss * v[i])) - ramp(stiffness * above * (1.0 + loss * v[i]))
+        return Action(out)

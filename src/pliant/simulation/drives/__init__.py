@@ -1,1 +1,0 @@
-"""What moves the actuated joints: given torques, controllers, feed-forward, callbacks, prescribed motion."""

@@ -1,0 +1,478 @@
+"""Inverse dynamics of a study: the drives that keep a frame of the flexible robot on the path of the rigid one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.analysis.equilibrium import settle
+from pliant.analysis.lumped.displacements import AppliedLoads, Loading
+from pliant.analysis.lumped.frequencies import SLOW
+from pliant.analysis.lumped.lumped_model import LumpedModel
+from pliant.analysis.lumped.node_equations import Variant
+from pliant.analysis.lumped.nominal_motion import JointMotion
+from pliant.analysis.lumped.successive import (
+    ITERATIONS,
+    TOLERANCE,
+    Approximation,
+    Feedback,
+    PathSolution,
+    frame_positions,
+    led_by,
+    lowest_frequency,
+    step_times,
+    successive_approximation,
+)
+from pliant.analysis.statics import NoEquilibriumError, wrench_force, wrench_stiffness, wrenches
+from pliant.drives.prescribed import PrescribedMotion
+from pliant.dynamics import Dynamics
+from pliant.errors import ModelError, require_count, require_number
+from pliant.files import write_generated, written
+from pliant.loads.disturbance import FrameWrench, JointEffort
+from pliant.mechanism import BASE
+from pliant.results.result import Result
+from pliant.simulation.monitoring.checks import joint_limit_words
+from pliant.simulation.outputs import Outputs
+from pliant.simulation.run import run_study
+from pliant.simulation.start import Start
+from pliant.simulation.study import Study
+from pliant.trajectories.joint_moves import Spline
+from pliant.trajectories.ongoing import TableMotion
+from pliant.trajectories.path import Path as JointPath
+from pliant.trajectories.path import Surroundings
+
+if TYPE_CHECKING:
+    from pliant.analysis.statics import FrameLoad
+
+Floats = NDArray[np.float64]
+
+STIFFNESS = 0.5
+"""Bandwidth of the feedback beside the feed-forward, as a part of the lowest natural frequency; damped by ..."""
+DAMPING = 0.7
+ROUNDS = 4
+"""Corrections of a path by the nonlinear model."""
+SAME_RATE = 1e-9
+"""Relative difference of rates that are the same."""
+SIDE = 1e-9
+"""Part of the time at which a path is looked at on both sides of a break."""
+JUMP = 1e-6
+"""Part of its size by which something jumps."""
+
+
+@dataclass(frozen=True, eq=False)
+class InverseRun:
+    """A solved study.
+
+    path       the joints of the rigid robot along the desired path
+    solution   what the drives of the flexible one must do
+    """
+
+    study: Study
+    arm: Dynamics
+    path: JointPath
+    solution: PathSolution
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The drives."""
+        return self.arm.inputs
+
+    def trajectory(self) -> Spline | TableMotion:
+        """The corrected motion of the drives."""
+        times, rows = tuple(self.solution.times.tolist()), self.solution.motion.q.tolist()
+        if not self._rests:
+            return TableMotion(time=times, positions=tuple(tuple(row) for row in rows), ends="free")
+        points = tuple(dict(zip(self.inputs, row, strict=True)) for row in rows)
+        return Spline(times=times, points=points, degree="quintic")
+
+    @property
+    def _rests(self) -> bool:
+        """Whether the path begins and ends at rest."""
+        return bool(np.abs(self.solution.motion.v[[0, -1]]).max(initial=0.0) < SLOW)
+
+    def start(self) -> Start:
+        """Where the corrected motion begins, the links in balance with what they carry and with what acts on them."""
+        q, v = balanced_start(self.arm, self.study, self.solution)
+        return Start(q=tuple(q.tolist()), v=tuple(v.tolist()))
+
+    def confirm(self, **changes: Any) -> tuple[Result, Floats]:
+        """Simulate the corrected motion on the full nonlinear model; distances of the frame from its path (N,).
+
+        Samples are those of the solution. Events of the study, and limits at which it would stop, are left out.
+        changes  other keys of the study, such as ``integrator``
+        """
+        given = {
+            "drive": PrescribedMotion(trajectory=self.trajectory()),
+            "start": self.start(),
+            "outputs": self._outputs(),
+            "events": (),
+            "limits": "ignore",
+            **changes,
+        }
+        run = run_study(self.study.with_changes(**given), self.arm)
+        if not run.info.finished:
+            raise ModelError(
+                f"study '{self.study.name}': the full model follows the motion up to {run.time[-1]:.4g} s only: "
+                f"{run.info.ended}"
+            )
+        return run, np.asarray(np.linalg.norm(self.error(run), axis=1))
+
+    def error(self, run: Result) -> Floats:
+        """How far the frame is from its path in a run (N, 3), m."""
+        model = self.solution.model
+        rigid = model.nominal(JointMotion(*self.path.many(run.time)), self.solution.nominal.q[0])
+        wanted = frame_positions(model, rigid.q, self.solution.frame)
+        return np.asarray(run[f"{self.solution.frame}.position"] - wanted)
+
+    def confirmed(self, tolerance: float = TOLERANCE, *, rounds: int = ROUNDS, **changes: Any) -> Confirmation:
+        """Confirm the motion on the full nonlinear model, and correct it by what that says until it is near enough.
+
+        tolerance  m: distance from the path that is good enough
+        rounds     the most corrections
+        changes    other keys of the study, such as ``integrator``
+        """
+        require_number("tolerance", tolerance, "m", positive=True)
+        require_count("rounds", rounds, least=0)
+        best = Confirmation(self, *self.confirm(**changes), 0)
+        last = best
+        for k in range(rounds):
+            if best.distance <= tolerance:
+                break
+            again = replace(last.run, solution=led_by(last.run.solution, last.error))
+            last = Confirmation(again, *again.confirm(**changes), k + 1)
+            if not last.distance < best.distance:
+                break
+            best = last
+        return best
+
+    def _outputs(self) -> Outputs:
+        frame, times = self.solution.frame, self.solution.times
+        return Outputs(step=float(times[1] - times[0]), frames=() if frame == "tip" else (frame,))
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """Limits of the joints that the corrected motion and its efforts pass, in words."""
+        s = self.solution
+        return tuple(joint_limit_words(self.arm, s.times, s.motion.q, s.motion.v, s.efforts))
+
+    def gains(self) -> tuple[Floats, Floats]:
+        """Feedback gains (inputs,) of a slow, well damped loop around each drive of the rigid robot."""
+        q = self.start().state(self.arm)[0]
+        M = self.arm.B.T @ self.arm.mass_matrix(q) @ self.arm.B
+        w = STIFFNESS * self.solution.frequency
+        return np.diag(M) * w**2, 2 * DAMPING * w * np.diag(M)
+
+    def write(self, folder: Path, name: str) -> list[Path]:
+        """Motion, efforts and reactions as tables, and two studies that run them on the full model."""
+        s = self.solution
+        found = s.reactions()
+        files = output_files(folder, name)
+        _write_table(files["motion"], s.times, dict(zip(self.inputs, s.motion.q.T, strict=True)))
+        _write_table(files["efforts"], s.times, dict(zip(self.inputs, found.efforts.T, strict=True)))
+        axes = ("fx", "fy", "fz", "mx", "my", "mz")
+        columns = {f"{joint}.{axis}": w[:, k] for joint, w in found.joints.items() for k, axis in enumerate(axes)}
+        _write_table(files["reactions"], s.times, {**columns, **found.loops})
+        robot = files["robot"]
+        write_generated(robot, self.study.robot.to_yaml())
+        kp, kd = (", ".join(f"{joint}: {x:.6g}" for joint, x in zip(self.inputs, g, strict=True)) for g in self.gains())
+        begin = self.start()
+        q, v = (", ".join(f"{x:.17g}" for x in values or ()) for values in (begin.q, begin.v))
+        acting = self.study.with_changes().to_data().get("disturbances")
+        head = f"robot: {robot.name}\nuntil: {s.times[-1]:.17g} s\nstart: {{q: [{q}], v: [{v}]}}\nlimits: ignore\n" + (
+            f"disturbances: {json.dumps(acting)}\n" if acting else ""
+        )
+        table = f"trajectory: {{table: {{file: {files['motion'].name}, ends: {'rest' if self._rests else 'free'}}}}}"
+        prescribed, driven = files["prescribed"], files["feed-forward"]
+        write_generated(
+            prescribed,
+            f"# the drives move exactly as computed; the frame must keep its path\nname: {name}-prescribed\n{head}"
+            f"drive:\n  prescribed:\n    {table}\n",
+        )
+        write_generated(
+            driven,
+            f"# the efforts as computed, and a slow loop around each drive\nname: {name}-feed-forward\n{head}"
+            f"drive:\n  feed_forward:\n    {table}\n    model: given\n"
+            f"    torques: {{file: {files['efforts'].name}, interpolation: cubic}}\n"
+            f"    kp: {{{kp}}}\n    kd: {{{kd}}}\n",
+        )
+        return list(files.values())
+
+
+@dataclass(frozen=True, eq=False)
+class Confirmation:
+    """A motion on the full nonlinear model.
+
+    run        the motion, perhaps corrected
+    result     its simulation
+    distances  of the frame from its path (N,), m
+    rounds     corrections by the nonlinear model
+    """
+
+    run: InverseRun
+    result: Result
+    distances: Floats
+    rounds: int
+
+    @property
+    def distance(self) -> float:
+        """m: the largest."""
+        return float(self.distances.max())
+
+    @property
+    def error(self) -> Floats:
+        """How far the frame is from its path (N, 3), m, at the times of the solution."""
+        times, found = self.run.solution.times, self.run.error(self.result)
+        return np.column_stack([np.interp(times, self.result.time, column) for column in found.T])
+
+
+def inverse_dynamics(
+    study: Study,
+    *,
+    frame: str | None = None,
+    feedback: Feedback = "band",
+    band: float | None = None,
+    iterations: int = ITERATIONS,
+    tolerance: float = TOLERANCE,
+    elements: int | None = None,
+    variant: Variant = "complete",
+    steps: int | None = None,
+    report: Callable[[int, float, Approximation | None], object] | None = None,
+) -> InverseRun:
+    """Efforts and motions of the drives that keep a frame on the path which the study's trajectory means.
+
+    The robot begins in balance with what acts on it: at rest, or moving on as the path begins. Disturbances of the
+    study act on the links, and the drives work against them.
+
+    study       with a drive that has a trajectory
+    frame       default: the one that the trajectory leads, else the tip
+    feedback    "band", "static" or "full", see ``successive_approximation``; band in rad/s
+    iterations  at most so many
+    tolerance   m: distance from the path that ends the iteration
+    elements    of every bending link; default: as described
+    variant     of the node equations: "absolute" and "printed" are wrong to first order, for study
+    steps       of the elastic motion; default: 60 in a period of the lowest vibration
+    report      called with iteration, time that is reached, and at its end the distance (m); ``True`` ends it
+    """
+    trajectory = getattr(study.drive, "trajectory", None)
+    if trajectory is None:
+        raise ModelError(
+            f"study '{study.name}': inverse dynamics needs a drive with a trajectory, such as "
+            "prescribed: {trajectory: {circle: ...}}"
+        )
+    if steps is not None:
+        require_count("steps", steps)
+    arm = Dynamics(study.robot, compile="auto" if study.compile else "never")
+    q0, _ = study.start.state(arm)
+    straight = _straight(study, arm)
+    path: JointPath = trajectory.bind(Surroundings(arm, straight), q0 @ arm.B, 0.0)
+    model = LumpedModel(study.robot, elements=elements, variant=variant)
+    first = np.array([straight[arm.names.index(name)] for name in model.joints])
+    name = frame or getattr(trajectory, "frame", None) or "tip"
+    if model.skeleton.frame(name)[0] == BASE:
+        raise ModelError(f"frame is '{name}', which is fixed to the base: no drive moves it; name a frame of a link")
+    loads, jumps = node_loads(model, arm, study)
+    _require_smooth(study, arm, path)
+    coarse = model.nominal(JointMotion(*path.many(np.linspace(0.0, study.until, 101))), first)
+    frequency = lowest_frequency(model, coarse.q)
+    solution = successive_approximation(
+        model,
+        name,
+        step_times(study.until, frequency, steps),
+        path.many,
+        first,
+        loads=loads,
+        breaks=tuple(sorted({*path.breaks, *jumps})),
+        feedback=feedback,
+        band=band,
+        iterations=iterations,
+        tolerance=tolerance,
+        report=report,
+    )
+    return InverseRun(study, arm, path, solution)
+
+
+def output_files(folder: Path, name: str) -> dict[str, Path]:
+    """The files that ``InverseRun.write`` writes."""
+    tables = {kind: folder / f"{name}-{kind}.csv" for kind in ("motion", "efforts", "reactions")}
+    return tables | {kind: folder / f"{name}-{kind}.yaml" for kind in ("robot", "prescribed", "feed-forward")}
+
+
+def _straight(study: Study, arm: Dynamics) -> Floats:
+    """The first configuration with straight links; what a balanced start cannot be is refused."""
+    start = study.start
+    for key in ("shape", "loads", "v"):
+        if getattr(start, key) is not None:
+            raise ModelError(
+                f"study '{study.name}': start.{key}: inverse dynamics begins in balance with what acts on the links; "
+                "leave it out, and simulate the result from any start"
+            )
+    q = Start(position=start.position, q=start.q).state(arm)[0]
+    elastic = np.setdiff1d(np.arange(arm.size), arm.mechanism.joints)
+    if start.q is not None:
+        q[elastic] = 0.0
+        q = arm.assemble(q)
+    return q
+
+
+def _require_smooth(study: Study, arm: Dynamics, path: JointPath) -> None:
+    """Refuse paths whose positions or rates jump, and a start with other rates than those of the path."""
+    begin = path.at(0.0)
+    given: Any = study.start.velocity or {}
+    rates = dict(zip(arm.inputs, given, strict=True)) if isinstance(given, tuple) else dict(given)
+    for name, rate in rates.items():
+        if name not in arm.inputs:
+            raise ModelError(
+                f"study '{study.name}': start.velocity: joint '{name}' has no drive, and inverse dynamics begins in "
+                "balance; leave it out"
+            )
+        own = float(begin.v[arm.inputs.index(name)])
+        if abs(own - rate) > SAME_RATE * max(abs(own), abs(rate)):
+            raise ModelError(
+                f"study '{study.name}': start.velocity of '{name}' is {rate:g}, but its path begins with {own:g}; a "
+                "drive cannot jump from one to the other: give both the same"
+            )
+    near = SIDE * study.until
+    for t in (b for b in path.breaks if 0 < b < study.until):
+        before, after = path.at(t - near), path.at(t + near)
+        for what, left, right, size in (
+            ("position", before.q, after.q, near * (np.abs(before.v) + np.abs(after.v)).max()),
+            ("rate", before.v, after.v, near * (np.abs(before.a) + np.abs(after.a)).max()),
+        ):
+            jump = np.abs(right - left)
+            if jump.max() > JUMP * max(float(np.abs(right).max()), float(np.abs(left).max())) + 2 * size:
+                k = int(np.argmax(jump))
+                raise ModelError(
+                    f"study '{study.name}': the {what} of joint '{arm.inputs[k]}' jumps by {jump[k]:.3g} at {t:.4g} s; "
+                    "no effort does that: take a smoother trajectory"
+                )
+
+
+def _write_table(path: Path, times: Floats, columns: dict[str, Floats]) -> None:
+    """Columns over time, so that every digit comes back."""
+    rows = np.column_stack([times, *columns.values()])
+    with written(path) as beside:
+        np.savetxt(beside, rows, fmt="%.17g", delimiter=",", header=",".join(["t", *columns]), comments="")
+
+
+STEPS = 30
+BALANCED = 1e-10
+"""Newton step, of the largest coordinate or one, that ends the search."""
+AHEAD = 0.1
+"""Part of a step of the solution after which the balance tells how fast the links bend."""
+
+
+def balanced_start(arm: Dynamics, study: Study, solution: PathSolution) -> tuple[Floats, Floats]:
+    """Coordinates and rates (n,): at rest in equilibrium, or bent as the moving drives bend the links.
+
+    Closed loops that move begin as they would rest, with the rates of the drives.
+    """
+    times, first = solution.times, solution.nominal(solution.times[:1])
+    straight = arm.reference_pose()
+    for name, value in zip(solution.model.joints, first.q[0], strict=True):
+        straight[arm.names.index(name)] = value
+    held = _acting(arm, study, times[0])
+    loads: dict[str, Floats] = {}
+    for each in held[0]:
+        loads[each.frame] = loads.get(each.frame, 0.0) + each.value
+    try:
+        rest = settle(arm, straight, loads=loads).q
+    except NoEquilibriumError as error:
+        raise ModelError(f"study '{study.name}': {error}") from None
+    driven = solution.model.skeleton.driven
+    if np.abs(first.v).max(initial=0.0) < SLOW and not held[1].any():
+        return rest, np.zeros(arm.size)
+    if arm.loops.rows:
+        rates = dict(zip(arm.inputs, first.v[0, driven].tolist(), strict=True))
+        return Start(q=tuple(rest.tolist()), velocity=rates).state(arm)
+    moving = bool(np.abs(first.v).max(initial=0.0) >= SLOW)
+    h = AHEAD * float(times[1] - times[0])
+    q, states = rest, []
+    for t in times[0] + h * np.arange(3 if moving else 1):
+        q = _balance(arm, study, solution, t, q, moving)
+        states.append(q)
+    v = np.zeros(arm.size)
+    if moving:
+        v = (-3 * states[0] + 4 * states[1] - states[2]) / (2 * h)
+        v[[arm.names.index(name) for name in arm.inputs]] = first.v[0, driven]
+    return states[0], v
+
+
+def _acting(arm: Dynamics, study: Study, t: float) -> tuple[list[FrameLoad], Floats]:
+    """Wrenches on frames at an instant, and efforts along joints (n,)."""
+    found: dict[str, Floats] = {}
+    efforts, still = np.zeros(arm.size), np.zeros(arm.size)
+    for each in study.disturbances:
+        load = each.bind(arm)
+        if each.frame is not None:
+            found[each.frame] = found.get(each.frame, np.zeros(6)) + load.signals(np.array([t]))[0]
+        elif each.joint not in arm.inputs:
+            efforts += np.array(load.at(t, still, still, load.initial()).efforts, dtype=float)
+    return wrenches(found), efforts
+
+
+def _balance(arm: Dynamics, study: Study, solution: PathSolution, t: float, q: Floats, moving: bool) -> Floats:
+    """Coordinates at which what is free stays where it is while the drives move as they do at an instant."""
+    motion = solution.nominal(np.array([t]))
+    driven = [arm.names.index(name) for name in arm.inputs]
+    places = solution.model.skeleton.driven
+    v, a = np.zeros(arm.size), np.zeros(arm.size)
+    q = q.copy()
+    q[driven] = motion.q[0, places]
+    if moving:
+        v[driven], a[driven] = motion.v[0, places], motion.a[0, places]
+    loads, efforts = _acting(arm, study, t)
+    free = np.setdiff1d(np.arange(arm.size), driven)
+    for _ in range(STEPS):
+        residual = arm.forces(q, v, a) - wrench_force(arm, q, loads) - efforts
+        slope = arm.inverse_derivatives(q, v, a).q - wrench_stiffness(arm, q, loads)
+        step = np.linalg.lstsq(slope[np.ix_(free, free)], -residual[free], rcond=None)[0]
+        q[free] += step
+        if np.abs(step).max(initial=0.0) < BALANCED * max(1.0, float(np.abs(q).max(initial=0.0))):
+            return q
+    raise ModelError(
+        f"study '{study.name}': the links of robot '{arm.robot.name}' find no balance where the path begins; let it "
+        "begin at rest"
+    )
+
+
+def node_loads(model: LumpedModel, arm: Dynamics, study: Study) -> tuple[Loading | None, tuple[float, ...]]:
+    """What the disturbances do at times, None if there are none; and the times at which they jump."""
+    if study.loads:
+        raise ModelError(
+            f"study '{study.name}': loads act on coordinates, which the nodes of the method lumped_fe do not have; let "
+            "forces act on frames (disturbances)"
+        )
+    if study.loads:
+        raise ModelError(
+            f"study '{study.name}': loads act on coordinates, which the nodes of the method lumped_fe do not have; let "
+            "forces act on frames (disturbances)"
+        )
+    if not study.disturbances:
+        return None, ()
+    loads = [each.bind(arm) for each in study.disturbances]
+    wrenches = [(model.skeleton.frame(load.frame), load) for load in loads if isinstance(load, FrameWrench)]
+    efforts: list[tuple[int, JointEffort]] = []
+    for i, load in enumerate(loads):
+        if isinstance(load, JointEffort):
+            name = arm.names[load.index]
+            if name not in model.joints:
+                raise ModelError(
+                    f"study '{study.name}': disturbances[{i}].joint is '{name}', a shape of a link; the nodes of the "
+                    "method lumped_fe have no shapes: let a force act on a frame"
+                )
+            efforts.append((model.joints.index(name), load))
+
+    def at(times: Floats) -> AppliedLoads:
+        along: dict[int, Floats] = {}
+        for k, load in efforts:
+            along[k] = along.get(k, 0.0) + load.signals(times)[:, 0]
+        return AppliedLoads(tuple((end, load.signals(times)) for end, load in wrenches), along)
+
+    return at, tuple(sorted({t for load in loads for t in load.breaks}))
