@@ -33,6 +33,7 @@ LAYERS = [
     {"tree_dynamics"},
     {"dynamics"},
     {"analysis"},
+    {"control"},
     {"trajectories"},
     {"laws"},
     {"loads"},

@@ -392,6 +392,16 @@ class TreeDynamics:
         R, a_v, a_w = motion_arrays(flat).R, flat[..., -6:-3, None], flat[..., -3:, None]
         return FrameAcceleration((R @ a_v)[..., 0], (R @ a_w)[..., 0])
 
+    def frame_acceleration(self, frame: str, *, weight: bool = False) -> tuple[slice, Function]:
+        """The traced accelerations of all frames, and where this frame stands in them.
+
+        A frame has R (9), p, v, w (3 each); in its own axes angular velocity, linear and angular acceleration.
+
+        weight  less gravity, as an accelerometer reads it
+        """
+        rows = _rows(self._frame_link(frame), MOTION_SIZE + 9)
+        return rows, self._kinematics(ACCELERATION) if weight else self._acceleration
+
     def jacobian(self, frame: str, q: States) -> Floats:
         """J (6, n): linear, then angular velocity of a frame per unit rate of each coordinate, base axes.
 

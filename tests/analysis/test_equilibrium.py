@@ -142,7 +142,7 @@ def test_wrong_loads(given, words):
 
 def test_a_steady_rotation_bends_the_links_and_needs_no_acceleration():
     """A load beside the axis pulls the turning beam aside; nothing accelerates, and the linear model is about that."""
-    from pliant.analysis.linearise import linearise
+    from pliant.control.linear_model import linearise
 
     arm = strip(payloads=[RigidPart(mass=0.2, com=(0, 0.1, 0), inertia=1e-3)])
     found = equilibrium(arm, rates={"hub": 2.0})

@@ -10,10 +10,10 @@ import pytest
 from pliant import Beam, Elements, Joint, Link, Modes, Properties, RigidPart, Robot, simulate
 from pliant.analysis.equilibrium import equilibrium
 from pliant.analysis.limits import ModelLimitWarning, axial_changes, axial_links, root_loads, slope_words, state_limits
-from pliant.analysis.linearise import linearise
 from pliant.analysis.modes import modes
 from pliant.analysis.statics import wrenches
 from pliant.bodies.build import build_body
+from pliant.control.linear_model import linearise
 from pliant.dynamics import Dynamics
 
 L, EI = 1.2, 25.0

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pliant.analysis.equilibrium import equilibrium
-from pliant.analysis.linearise import linearise
 from pliant.analysis.modes import modes
+from pliant.control.linear_model import linearise
 from pliant.dynamics import Dynamics
 
 ROBOTS = ("two-link-flexible", "de-luca-siciliano", "lin-lewis-tank-turret", "single-flexible-link")
@@ -133,7 +133,7 @@ def test_loops_are_linearised_in_independent_coordinates():
     found = modes(arm, model.q, locked=False)
     frequencies = np.sort(np.abs(model.poles))[::2]
     assert frequencies[2:6] == pytest.approx(found.frequencies[2:6], rel=2e-3)
-    with pytest.raises(ValueError, match="v must be zero"):
+    with pytest.raises(ValueError, match=r"would come apart at .* arm\.project"):
         linearise(arm, model.q, np.ones(arm.size))
 
 

@@ -6,8 +6,8 @@ import pytest
 import zoo
 from pliant import Joint, Link, Loop, Rigid, Robot, load
 from pliant.analysis.equilibrium import equilibrium
-from pliant.analysis.linearise import linearise
 from pliant.analysis.modes import modes
+from pliant.control.linear_model import linearise
 from pliant.dynamics import Dynamics
 
 G = 9.81

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from pliant import Beam, Damping, Elements, Joint, Link, Modes, Properties, Robot
-from pliant.analysis.linearise import linearise, zeros
+from pliant.control.linear_model import linearise
+from pliant.control.zeros import zeros
 from pliant.dynamics import Dynamics
 
 # slewing link, rhoA = EI = L = 1, torque at the hub (PUBLISHED.md, item 6)

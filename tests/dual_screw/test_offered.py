@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 import pliant
 from pliant import Dynamics, MethodError
 from pliant.analysis.limits import state_limits
-from pliant.analysis.linearise import linearise
 from pliant.analysis.modes import modes
 from pliant.cli.app import app
+from pliant.control.linear_model import linearise
 from pliant.export.c import generate_c
 from pliant.export.python import generate_python
 from pliant.simulation.run import Run, SimulationWarning, run_study

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from pliant.analysis.equilibrium import resting, settle
 from pliant.analysis.limits import state_limits, tell
-from pliant.analysis.linearise import Tangent, tangent
 from pliant.analysis.statics import Loads, is_symmetric, wrenches
+from pliant.analysis.tangent import Tangent, tangent
 from pliant.analysis.vibrations import complex_vibrations, rigid_motions, vibrations
 from pliant.errors import did_you_mean
 from pliant.model.notebook import html_page, made_by
@@ -209,7 +209,8 @@ def vibration_modes(
 
 def held_squares(arm: Dynamics, M: Floats, K: Floats) -> Floats:
     """Squares of the natural frequencies of a tree whose drives hold, from its inertia and stiffness (n, n)."""
-    Z = _free_motions(arm, Tangent(M, np.zeros_like(M), K, arm.B, np.eye(arm.size), arm.names), locked=True)
+    none = np.zeros_like(M)
+    Z = _free_motions(arm, Tangent(M, none, K, arm.B, np.eye(arm.size), none, none, none, arm.names), locked=True)
     M, K = (Z.T @ x @ Z for x in (M, K))
     return vibrations(M, (K + K.T) / 2, rigid_motions(arm, Z, M, K))[0]
 

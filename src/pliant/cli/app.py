@@ -16,6 +16,7 @@ from pliant.cli import (
     derive,
     equilibrium,
     export,
+    frf,
     inverse,
     modes,
     report,
@@ -28,6 +29,7 @@ from pliant.cli import (
     sweep,
     verify,
     view,
+    zeros,
 )
 from pliant.cli.terminal import FAILED, WRONG_INPUT, tell
 
@@ -52,6 +54,8 @@ app.command(name="report")(report.report)
 app.command(name="modes")(modes.modes)
 app.command(name="equilibrium")(equilibrium.equilibrium)
 app.command(name="buckling")(buckling.buckling)
+app.command(name="frf")(frf.frf)
+app.command(name="zeros")(zeros.zeros)
 app.command(name="derive")(derive.derive)
 app.command(name="reproduce")(reproduce.reproduce)
 app.command(name="verify")(verify.verify)

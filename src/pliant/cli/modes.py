@@ -103,7 +103,7 @@ def modes(
                 f"--spin: it stands alone, about straight links without loads; leave {', '.join(given)} out, or take "
                 "--rate JOINT=SPEED instead of --spin for one speed with loads"
             )
-        over_speed(loaded, spin, _values(loaded, at or []), SPUN if count is None else count, plot, csv)
+        over_speed(loaded, spin, joint_values(loaded, at or []), SPUN if count is None else count, plot, csv)
         return
     count = SHOWN_MODES if count is None else count
     try:
@@ -132,7 +132,7 @@ def modes(
     where = [_configuration(arm, found)] if arm.robot.joint_coordinates else []
     emit(title, *where, _rows(found, count))
     # finer and richer links are compared at rest
-    joints = _values(loaded, at or [])
+    joints = joint_values(loaded, at or [])
     finer = [] if rates or loads or followers else [*_convergence(arm, joints, free, convergence, count)]
     richer = [] if rates else left_out(loaded, joints, locked=not free, loads=loads, followers=followers)
     # frequencies that move tell more than a deflection
@@ -154,7 +154,7 @@ def modes(
 def configuration_of(arm: Dynamics, given: list[str]) -> Floats:
     """The reference pose with the joint values that a user gave."""
     q = arm.reference_pose()
-    for name, value in _values(arm.robot, given).items():
+    for name, value in joint_values(arm.robot, given).items():
         q[arm.names.index(name)] = value
     return q
 
@@ -195,7 +195,7 @@ def _convergence(arm: Dynamics, joints: dict[str, float], free: bool, shown: boo
         yield text
 
 
-def _values(robot: Robot, given: list[str]) -> dict[str, float]:
+def joint_values(robot: Robot, given: list[str]) -> dict[str, float]:
     """Joint values with units, read like the pose of a robot file."""
     from pliant.model.description.robot import Robot
     from pliant.model.readers.yaml_file import Document

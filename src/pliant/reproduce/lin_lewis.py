@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.analysis.linearise import linearise, zeros
 from pliant.analysis.modes import modes
+from pliant.control.linear_model import linearise
+from pliant.control.zeros import zeros
 from pliant.dynamics import Dynamics
 from pliant.formulations.lagrange.equations import Equations, equations
 from pliant.model import Family, Joint, Link, Rigid, Robot

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pliant.analysis.linearise import linearise, zeros
 from pliant.analysis.modes import vibration_modes
+from pliant.control.linear_model import linearise
+from pliant.control.zeros import zeros
 from pliant.dynamics import Dynamics
 from pliant.model.description.robot import Robot
 from pliant.model.readers.library import load

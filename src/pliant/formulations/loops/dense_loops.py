@@ -18,7 +18,7 @@ from pliant.formulations.loops.closure import Closure, axis_to_z, rows_of
 from pliant.formulations.loops.constraints import Constraints
 from pliant.formulations.loops.coordinates import Coordinates
 from pliant.formulations.loops.forms import Reduced, complement, kkt_solve, platform_complement, reduce, solve_reduced
-from pliant.formulations.loops.loops import DenseForm, Floats, Loops
+from pliant.formulations.loops.loops import ClosureSlopes, DenseForm, Floats, Loops
 from pliant.formulations.loops.planes import end_names
 from pliant.formulations.loops.selection import RANK, condition_of
 
@@ -256,9 +256,10 @@ class DenseLoops(Loops):
         mobility = np.linalg.pinv(self.arm.mass_matrix(q), hermitian=True)
         return np.asarray(np.einsum("ri,ij,rj->r", J, mobility, J))
 
-    def acceleration_slope(self, q: Floats, a: Floats) -> Floats:
-        by_q: Floats = self.arm.evaluator(self.constraints.levels, "q")(q, np.zeros_like(q), a)
-        return np.split(by_q, 3)[2][self.kept_at(q)]
+    def closure_slopes(self, q: Floats, v: Floats, a: Floats) -> ClosureSlopes:
+        kept = self.kept_at(q)
+        by_q, by_v = (np.split(self.arm.evaluator(self.constraints.levels, seed)(q, v, a), 3) for seed in "qv")
+        return ClosureSlopes(by_q[1][kept], by_q[2][kept], by_v[2][kept])
 
     def sensitivities(
         self, q: Floats, v: Floats, a: Floats, f: Floats, driven: Sequence[int] = ()

@@ -68,6 +68,14 @@ class Elimination(NamedTuple):
     least_pivots: Floats
 
 
+class ClosureSlopes(NamedTuple):
+    """Derivatives of the rates and accelerations of closures by coordinates and rates (rows, n) each."""
+
+    rate_by_q: Floats
+    acceleration_by_q: Floats
+    acceleration_by_v: Floats
+
+
 class Rows(NamedTuple):
     """Numbers of rows that serve about a state, and the least pivots down to which they do."""
 
@@ -279,9 +287,10 @@ class Loops:
         """J and bias of the constraints that are used at a state."""
         return np.zeros((0, self.arm.size)), np.zeros(0)
 
-    def acceleration_slope(self, q: Floats, a: Floats) -> Floats:
-        """Derivative by q of the accelerations J a of the closures that are used, at rest (rows, n)."""
-        return np.zeros((0, self.arm.size))
+    def closure_slopes(self, q: Floats, v: Floats, a: Floats) -> ClosureSlopes:
+        """How the rates J v and accelerations J a + J' v of the closures that are used change with the state."""
+        none = np.zeros((0, self.arm.size))
+        return ClosureSlopes(none, none, none)
 
     def forward_dense(self, form: DenseForm, q: Floats, v: Floats, f: Floats) -> Floats:
         """Accelerations of one state through dense matrices."""
