@@ -177,6 +177,11 @@ def test_new_laws_against_an_independent_integration(name, method):
     assert result.unit(names[0]) == "A"
     # efforts of the result come from the same text on columns
     assert result.samples.tau == pytest.approx(0.8 * states[:, :m], rel=1e-12)
+    # what its currents hold and heat, which the balance of energy cannot tell
+    squares = (states[:, :m] ** 2).sum(axis=1)
+    own = run.equations.drive.along(result.time, result.q, result.v, states[:, : 2 * m])
+    assert own.stored == pytest.approx(0.01 * squares, rel=1e-12)
+    assert own.lost == pytest.approx(0.7 * squares, rel=1e-12)
     moved = np.abs(result["work"]).max() + result["dissipated"].max()
     assert np.abs(result["energy.balance"]).max() < BALANCE * moved
     # what the load took is what its spring holds, and what its dashpot lost counts as lost
