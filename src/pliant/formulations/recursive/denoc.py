@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -218,14 +218,14 @@ class Denoc:
         if not n:
             return np.zeros((0, 0))
         below = solve_triangular(self.U, np.eye(n), unit_diagonal=True)
-        over = self._diagonal([np.linalg.inv(link.I_hat) for link in self.links])
+        over = self._diagonal([np.asarray(np.linalg.inv(link.I_hat), dtype=float) for link in self.links])
         return np.asarray(below.T @ over @ below)
 
     @property
     def bias(self) -> Array:
         """h (n,): the generalised forces of a motion in which no coordinate is accelerated."""
         forces = np.concatenate([np.zeros(0), *(link.joint_forces for link in self.links)])
-        return self.N_d.T @ (self.N_l.T @ (self.M @ self.twist_rate + self.gamma)) + forces
+        return np.asarray(self.N_d.T @ (self.N_l.T @ (self.M @ self.twist_rate + self.gamma)) + forces)
 
     def _carriers(self, link: DenocLink) -> Sequence[DenocLink]:
         """The links between a link and the base."""
@@ -255,7 +255,7 @@ def denoc(tree: Tree, q: Array, v: Array) -> Denoc:
         # (36), (37)
         psi_hat = articulated[i] @ P
         I_hat = P.T @ psi_hat + found[i]["motors"]
-        psi = np.linalg.solve(I_hat, psi_hat.T).T if P.shape[1] else psi_hat
+        psi = np.asarray(np.linalg.solve(I_hat, psi_hat.T).T, dtype=float) if P.shape[1] else psi_hat
         factors[i] = {"psi_hat": psi_hat, "psi": psi, "I_hat": I_hat}
         if parent >= 0:
             # (32), (38) with A_{i+1,i} on both sides
@@ -264,7 +264,7 @@ def denoc(tree: Tree, q: Array, v: Array) -> Denoc:
     out = []
     for i, link in enumerate(tree.links):
         rows = slice(int(starts[i]), int(starts[i + 1]))
-        whole = {**found[i], **factors[i], "composite": composite[i], "articulated": articulated[i]}
+        whole: dict[str, Any] = {**found[i], **factors[i], "composite": composite[i], "articulated": articulated[i]}
         place = (link.name, link.joint, link.parent, link.coordinates, link.own, rows, link.R_DB, link.p_DB)
         out.append(DenocLink(*place, **whole))
     return Denoc(tuple(out), tree.coordinates)
