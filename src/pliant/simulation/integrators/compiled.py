@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pliant.engine.stepping.called_system import CalledSystem
 from pliant.engine.stepping.driving import Driving
 from pliant.engine.stepping.explicit_system import ExplicitSystem
 from pliant.engine.stepping.generalised_alpha import alpha_clock
@@ -23,9 +24,7 @@ from pliant.engine.stepping.signals import MOST_PIECES, RoughSignalError, Signal
 from pliant.formulations.loops.loops import Rows
 from pliant.simulation.drives.law import AnyLaw, compiled_law
 from pliant.simulation.integrators.compiled_systems import driving_of, implicit_system, system_matrix
-from pliant.simulation.integrators.dop853 import DOP853
 from pliant.simulation.integrators.esdirk import ESDIRK
-from pliant.simulation.integrators.fixed_step import RK4, SemiImplicit
 from pliant.simulation.integrators.generalised_alpha import GeneralisedAlpha
 from pliant.simulation.integrators.implicit import ImplicitIntegrator
 from pliant.simulation.integrators.integrator import (
@@ -91,21 +90,24 @@ class CompiledIntegrator(Integrator):
     """Explicit steps that a step takes the time of."""
     clock: Floats
 
-    def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AnyLaw) -> None:
+    def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AnyLaw | None) -> None:
         super().__init__(equations, t, y, settings)
         self.law = law
-        self.driving = driving_of(equations, law)
-        equations.change_rows(t, y)
+        self.driving = None if law is None else driving_of(equations, law)
+        if law is not None:
+            equations.change_rows(t, y)
         self.system = self._build(self.driving)
         self._tolerance = np.ascontiguousarray(settings.tolerance.absolute)
-        rows = max(STEPS_PER_CALL // self.steps_worth, 1) * self.knots_per_step + 1
+        # what Python has a part in comes back after every step
+        steps = 1 if law is None else max(STEPS_PER_CALL // self.steps_worth, 1)
+        rows = steps * self.knots_per_step + 1
         self._knots = np.empty((rows, 1 + 2 * self.system.states))
         self._span = (np.inf, -np.inf)
         self._stand_in: Integrator | None = None
 
     @abstractmethod
-    def _build(self, driving: Driving) -> Any:
-        """The compiled system, whose states are those of the equations."""
+    def _build(self, driving: Driving | None) -> Any:
+        """The compiled system, whose states are those of the equations; None: Python finds their rates."""
 
     @abstractmethod
     def _steps(self, until: float, grid: Floats) -> Steps[tuple[int, Floats]]:
@@ -156,11 +158,13 @@ class CompiledIntegrator(Integrator):
 
     @property
     def steps_in_python(self) -> bool:
-        # whether it has handed over to the method of the same name
-        return self._stand_in is not None
+        # whether its equations are, or it has handed over to the method of the same name
+        return self.law is None or self._stand_in is not None
 
     def _recovers(self) -> bool:
         """After a step that could not be taken: with other rows of over-constrained loops, or in Python."""
+        if self.law is None:
+            return False
         is_other = self.equations.change_rows(self.t, self.y)
         if not is_other and not self.law.may_refuse:
             return False
@@ -188,6 +192,9 @@ class CompiledIntegrator(Integrator):
     def _follow(self, until: float) -> Steps[bool]:
         """Give the signals to the machine code, for the span to come; False if only Python can follow."""
         start, end = self._span
+        if self.law is None:
+            self._span = self.t, until
+            return True
         if start <= self.t < min(until, end):
             return True
         try:
@@ -212,6 +219,7 @@ class CompiledIntegrator(Integrator):
 
     def _signals(self, t: Floats) -> Floats:
         """Those of the law, then those of loads (times, channels)."""
+        assert self.law is not None
         own, times = self.law.signals(t), self.equations.clocks(t)
         return np.hstack([own, *(load.signals(times) for load in self.equations.loads)])
 
@@ -232,7 +240,7 @@ class CompiledIntegrator(Integrator):
             self._rebuild()
         self.clock[:], self.system.work[:] = memory["clock"], memory["work"]
         start, end = (float(x) for x in memory["span"])
-        if start < end:
+        if start < end and self.law is not None:
             # the same polynomials as before, not ones that start here
             alone(self._fit(start, end))
         plain = {key.removeprefix("plain."): x for key, x in memory.items() if key.startswith("plain.")}
@@ -300,7 +308,7 @@ class CompiledIntegrator(Integrator):
 class ClockedIntegrator(CompiledIntegrator):
     """What begins with nothing but a time and the size of a step."""
 
-    def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AnyLaw) -> None:
+    def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AnyLaw | None) -> None:
         super().__init__(equations, t, y, settings, law)
         relative = settings.tolerance.relative
         self.clock = new_clock(t, t, step=settings.first_step, largest=settings.max_step, relative=relative)
@@ -311,21 +319,33 @@ class _CompiledExplicit(ClockedIntegrator):
 
     system: ExplicitSystem
 
-    def _build(self, driving: Driving) -> ExplicitSystem:
-        return ExplicitSystem(self.equations.arm.tree, driving, self.equations.traced_forward)
+    def _build(self, driving: Driving | None) -> Any:
+        equations = self.equations
+        if driving is None:
+            return CalledSystem(self._found_rates, equations.layout, equations.turning)
+        return ExplicitSystem(equations.arm.tree, driving, equations.traced_forward)
+
+    @classmethod
+    def plain(cls, equations: StateEquations, t: float, y: Floats, settings: Settings) -> Integrator:
+        return cls(equations, t, y, settings, None)
+
+    def _found_rates(self, t: float, y: Floats) -> Floats:
+        # a trial step may go astray; it is then refused for what came out, not for how
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.equations.rates(t, y)
 
 
 class CompiledDOP853(_CompiledExplicit):
-    """``dop853`` in machine code."""
+    """``dop853`` in machine code, of equations in machine code or in Python."""
 
     name = "dop853"
-    plain = DOP853
 
     def _steps(self, until: float, grid: Floats) -> Steps[tuple[int, Floats]]:
         x = self.y.copy()
         samples, following = np.zeros((len(grid), len(x))), np.zeros(1, dtype=np.int64)
         before = self._started(until)
-        status = yield LaneRun(self.system, self.clock, x, self._tolerance, self._knots, grid, following, samples)
+        call = LaneRun(self.system, self.clock, x, self._tolerance, self._knots, grid, following, samples)
+        status = call.alone() if self.law is None else (yield call)
         steps = self._counted(before, status)
         self.y = x
         return steps, samples[: int(following[0])]
@@ -362,14 +382,12 @@ class CompiledRK4(_CompiledFixedStep):
     """``rk4`` in machine code."""
 
     name = "rk4"
-    plain = RK4
 
 
 class CompiledSemiImplicit(_CompiledFixedStep):
     """``semi-implicit`` in machine code."""
 
     name = "semi-implicit"
-    plain = SemiImplicit
 
 
 class _CompiledImplicit(CompiledIntegrator):
@@ -380,7 +398,7 @@ class _CompiledImplicit(CompiledIntegrator):
 
     system: ImplicitSystem
 
-    def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AnyLaw) -> None:
+    def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AnyLaw | None) -> None:
         super().__init__(equations, t, y, settings, law)
         self.carried = np.zeros(3 * equations.count + equations.states)
         self.clock = alpha_clock(
@@ -393,7 +411,8 @@ class _CompiledImplicit(CompiledIntegrator):
         )
         self._renew()
 
-    def _build(self, driving: Driving) -> ImplicitSystem:
+    def _build(self, driving: Driving | None) -> ImplicitSystem:
+        assert driving is not None
         return implicit_system(self.equations, driving)
 
     def _renew(self) -> None:

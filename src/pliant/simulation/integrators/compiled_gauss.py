@@ -24,7 +24,8 @@ class CompiledGauss(ClockedIntegrator):
     knots_per_step, steps_worth = SUBSTEPS, 2
     system: GaussSystem
 
-    def _build(self, driving: Driving) -> GaussSystem:
+    def _build(self, driving: Driving | None) -> GaussSystem:
+        assert driving is not None
         return GaussSystem(self.equations.arm.tree, driving, self.equations.traced_forward)
 
     def _renew(self) -> None:
