@@ -25,12 +25,16 @@ STEPPED = {
     "semi-implicit": ("compiled", "CompiledSemiImplicit"),
 }
 """Name -> module and class; they are imported when they are asked for."""
-IN_PYTHON = {
-    "gauss": ("gauss", "Gauss"),
-    "esdirk": ("esdirk", "ESDIRK"),
-    "generalised-alpha": ("generalised_alpha", "GeneralisedAlpha"),
+IN_PYTHON = {"gauss": ("gauss", "Gauss")}
+"""What is stepped by NumPy where Python has a part in the equations."""
+WITHOUT_LLVM = {
+    "dop853": "DOP853",
+    "rk4": "RK45",
+    "semi-implicit": "RK45",
+    "esdirk": "Radau",
+    "generalised-alpha": "Radau",
 }
-"""Those that need more of the equations than their rates, where Python has a part in these."""
+"""Solvers of scipy that serve where there is no compiler; steps of given size are their longest ones."""
 
 
 def _found(place: tuple[str, str]) -> Any:
@@ -52,11 +56,10 @@ def make_integrator(
 
         law = compilable(equations)
     made: Integrator
-    if method in STEPPERS and not STEPPERS[method].implicit and find_spec("llvmlite") is None:
-        # scipy's steps end where fixed ones would
-        kind = "RK45" if STEPPERS[method].fixed else "DOP853"
-        settings = replace(settings, max_step=min(settings.max_step, settings.step or inf))
-        made = _found(("scipy_solver", "ScipySolver"))(equations, t, y, settings, kind)
+    if method in WITHOUT_LLVM and find_spec("llvmlite") is None:
+        if STEPPERS[method].fixed:
+            settings = replace(settings, max_step=min(settings.max_step, settings.step or inf))
+        made = _found(("scipy_solver", "ScipySolver"))(equations, t, y, settings, WITHOUT_LLVM[method])
     elif law is not None or (method in STEPPERS and method not in IN_PYTHON):
         made = _found(STEPPED[method])(equations, t, y, settings, law)
     elif method in IN_PYTHON:

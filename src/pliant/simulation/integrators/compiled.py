@@ -9,11 +9,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from pliant.engine.stepping.called_system import CalledSystem
+from pliant.engine.stepping.called_system import CalledImplicitSystem, CalledSystem
 from pliant.engine.stepping.driving import Driving
 from pliant.engine.stepping.explicit_system import ExplicitSystem
 from pliant.engine.stepping.generalised_alpha import alpha_clock
@@ -23,10 +24,7 @@ from pliant.engine.stepping.lane_system import LaneRun
 from pliant.engine.stepping.signals import MOST_PIECES, RoughSignalError, Signals
 from pliant.formulations.loops.loops import Rows
 from pliant.simulation.drives.law import AnyLaw, compiled_law
-from pliant.simulation.integrators.compiled_systems import driving_of, implicit_system, system_matrix
-from pliant.simulation.integrators.esdirk import ESDIRK
-from pliant.simulation.integrators.generalised_alpha import GeneralisedAlpha
-from pliant.simulation.integrators.implicit import ImplicitIntegrator
+from pliant.simulation.integrators.compiled_systems import driving_of, implicit_system, newton_matrix, system_matrix
 from pliant.simulation.integrators.integrator import (
     NO_TIMES,
     Floats,
@@ -84,7 +82,6 @@ class FitAsk(NamedTuple):
 class CompiledIntegrator(Integrator):
     """What the compiled methods share: signals, knots, and the way back to Python."""
 
-    plain: Callable[[StateEquations, float, Floats, Settings], Integrator]
     knots_per_step = 1
     steps_worth = 1
     """Explicit steps that a step takes the time of."""
@@ -104,6 +101,17 @@ class CompiledIntegrator(Integrator):
         self._knots = np.empty((rows, 1 + 2 * self.system.states))
         self._span = (np.inf, -np.inf)
         self._stand_in: Integrator | None = None
+
+    @classmethod
+    def plain(cls, equations: StateEquations, t: float, y: Floats, settings: Settings) -> Integrator:
+        """The same method for equations in Python."""
+        return cls(equations, t, y, settings, None)
+
+    def _found_rates(self, t: float, y: Floats) -> Floats:
+        """Rates that Python finds, counted by the machine code that asks for them."""
+        # a trial step may go astray; it is then refused for what came out, not for how
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.equations.rates(t, y)
 
     @abstractmethod
     def _build(self, driving: Driving | None) -> Any:
@@ -325,15 +333,6 @@ class _CompiledExplicit(ClockedIntegrator):
             return CalledSystem(self._found_rates, equations.layout, equations.turning)
         return ExplicitSystem(equations.arm.tree, driving, equations.traced_forward)
 
-    @classmethod
-    def plain(cls, equations: StateEquations, t: float, y: Floats, settings: Settings) -> Integrator:
-        return cls(equations, t, y, settings, None)
-
-    def _found_rates(self, t: float, y: Floats) -> Floats:
-        # a trial step may go astray; it is then refused for what came out, not for how
-        with np.errstate(over="ignore", invalid="ignore"):
-            return self.equations.rates(t, y)
-
 
 class CompiledDOP853(_CompiledExplicit):
     """``dop853`` in machine code, of equations in machine code or in Python."""
@@ -411,9 +410,13 @@ class _CompiledImplicit(CompiledIntegrator):
         )
         self._renew()
 
-    def _build(self, driving: Driving | None) -> ImplicitSystem:
-        assert driving is not None
-        return implicit_system(self.equations, driving)
+    def _build(self, driving: Driving | None) -> Any:
+        equations = self.equations
+        if driving is None:
+            return CalledImplicitSystem(
+                self._found_rates, partial(newton_matrix, equations), equations.layout, equations.turning
+            )
+        return implicit_system(equations, driving)
 
     def _renew(self) -> None:
         super()._renew()
@@ -428,13 +431,13 @@ class _CompiledImplicit(CompiledIntegrator):
     def _plainly(self) -> Integrator:
         # both write to the same errors
         stand_in = super()._plainly()
-        assert isinstance(stand_in, ImplicitIntegrator)
+        assert isinstance(stand_in, _CompiledImplicit)
         stand_in.carried = self.carried
         return stand_in
 
     def linear_model(self, t: float, y: Floats, f: Floats) -> Floats | None:
         n = self.equations.count
-        return None if self._stand_in is not None else system_matrix(self.system, t, y, f[n : 2 * n])
+        return None if self.steps_in_python else system_matrix(self.system, t, y, f[n : 2 * n])
 
     def memory(self) -> dict[str, Any]:
         return {**super().memory(), "tail": self._tail, "carried": self.carried.copy()}
@@ -442,7 +445,7 @@ class _CompiledImplicit(CompiledIntegrator):
     def recall(self, memory: Mapping[str, Any]) -> None:
         super().recall(memory)
         self._tail, self.carried[:] = np.array(memory["tail"]), memory["carried"]
-        if isinstance(self._stand_in, ImplicitIntegrator):
+        if isinstance(self._stand_in, _CompiledImplicit):
             self._stand_in.carried = self.carried
 
     def _steps(self, until: float, grid: Floats) -> Steps[tuple[int, Floats]]:
@@ -459,14 +462,12 @@ class CompiledESDIRK(_CompiledImplicit):
     """``esdirk`` in machine code."""
 
     name = "esdirk"
-    plain = ESDIRK
 
 
 class CompiledGeneralisedAlpha(_CompiledImplicit):
     """``generalised-alpha`` in machine code; filtered accelerations follow the others."""
 
     name = "generalised-alpha"
-    plain = GeneralisedAlpha
 
     def _renew(self) -> None:
         super()._renew()
