@@ -1,7 +1,6 @@
-"""Integrators whose inner loop, dynamics and drive are one piece of machine code.
+"""Integrators whose inner loop is machine code, and so are dynamics and drive wherever Python has no part in a step.
 
-They stand in for the methods of the same names wherever Python has no part in a step: for all drives but callbacks, and
-all loads. For intervals in which a signal is not smooth they hand over to those.
+A user's own law is called from there by its address; so are all equations in intervals in which a signal is not smooth.
 """
 
 from __future__ import annotations
