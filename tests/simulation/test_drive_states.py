@@ -128,3 +128,35 @@ def test_the_linear_model_of_implicit_steps_has_the_states(arm, law):
     scale = np.maximum(np.abs(wanted).max(axis=1, keepdims=True), 1.0)
     # central differences with steps of 1e-6
     np.testing.assert_allclose(found / scale, wanted / scale, rtol=0, atol=1e-5)
+
+
+# ---------------------------------------------------------------- equations in Python
+
+
+@pytest.mark.parametrize("method", ["dop853", "rk4", "semi-implicit", "esdirk", "generalised-alpha"])
+def test_what_a_law_raises_ends_the_run(arm, method):
+    """From within machine code, at once and as it is; the next run knows nothing of it."""
+    asked = []
+
+    def law(t, q, v):
+        if t > 0.005:
+            asked.append(t)
+            raise KeyboardInterrupt
+        return np.zeros(2)
+
+    with pytest.raises(KeyboardInterrupt):
+        simulate(arm, until=0.02, drive=law, method=method, step=1e-4)
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("method", ["dop853", "esdirk"])
+def test_laws_are_called_in_the_usual_floating_point_mode(arm, method):
+    """Machine code takes denormal numbers for zero, and a user's function must not."""
+    seen = []
+
+    def law(t, q, v):
+        seen.append(np.float64(1e-310) * np.float64(0.5))
+        return np.zeros(2)
+
+    simulate(arm, until=1e-3, drive=law, method=method)
+    assert min(seen) > 0

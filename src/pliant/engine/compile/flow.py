@@ -182,12 +182,24 @@ class Flow(Writer):
 
         Elastic states decay into them, and arithmetic with them is tens of times slower.
         """
+        with self._mode(lambda mode: self.let(f"or i32 {mode}, {FLUSH}")):
+            yield
+
+    @contextmanager
+    def unflushed(self) -> Iterator[None]:
+        """Denormal numbers are numbers inside, as others expect them who are called from here."""
+        with self._mode(lambda mode: self.let(f"and i32 {mode}, {~FLUSH}")):
+            yield
+
+    @contextmanager
+    def _mode(self, change: Callable[[str], str]) -> Iterator[None]:
+        """Another floating-point mode inside; the caller's is restored."""
         if not is_x86():
             yield
             return
         before, inside = self.variable("i32", "0"), self.variable("i32", "0")
         self.do(f"call void @llvm.x86.sse.stmxcsr(ptr {before})")
-        self.put("i32", self.let(f"or i32 {self.get('i32', before)}, {FLUSH}"), inside)
+        self.put("i32", change(self.get("i32", before)), inside)
         self.do(f"call void @llvm.x86.sse.ldmxcsr(ptr {inside})")
         yield
         self.do(f"call void @llvm.x86.sse.ldmxcsr(ptr {before})")

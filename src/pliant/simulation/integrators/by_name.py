@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib import import_module
+from importlib.util import find_spec
+from math import inf
 from typing import Any
 
 from pliant.engine.stepping.steppers import STEPPERS
@@ -14,16 +16,25 @@ from pliant.simulation.study import SCIPY_METHODS, round_step
 FIXED_REACH = 1.0
 """Step times fastest rate of the fixed-step methods when no step is given."""
 
-IN_PYTHON, COMPILED = 0, 1
 STEPPED = {
-    "dop853": (("dop853", "DOP853"), ("compiled", "CompiledDOP853")),
-    "gauss": (("gauss", "Gauss"), ("compiled_gauss", "CompiledGauss")),
-    "esdirk": (("esdirk", "ESDIRK"), ("compiled", "CompiledESDIRK")),
-    "generalised-alpha": (("generalised_alpha", "GeneralisedAlpha"), ("compiled", "CompiledGeneralisedAlpha")),
-    "rk4": (("fixed_step", "RK4"), ("compiled", "CompiledRK4")),
-    "semi-implicit": (("fixed_step", "SemiImplicit"), ("compiled", "CompiledSemiImplicit")),
+    "dop853": ("compiled", "CompiledDOP853"),
+    "gauss": ("compiled_gauss", "CompiledGauss"),
+    "esdirk": ("compiled", "CompiledESDIRK"),
+    "generalised-alpha": ("compiled", "CompiledGeneralisedAlpha"),
+    "rk4": ("compiled", "CompiledRK4"),
+    "semi-implicit": ("compiled", "CompiledSemiImplicit"),
 }
-"""Name -> module and class, in Python and in machine code; they are imported when they are asked for."""
+"""Name -> module and class; they are imported when they are asked for."""
+IN_PYTHON = {"gauss": ("gauss", "Gauss")}
+"""What is stepped by NumPy where Python has a part in the equations."""
+WITHOUT_LLVM = {
+    "dop853": "DOP853",
+    "rk4": "RK45",
+    "semi-implicit": "RK45",
+    "esdirk": "Radau",
+    "generalised-alpha": "Radau",
+}
+"""Solvers of scipy that serve where there is no compiler; steps of given size are their longest ones."""
 
 
 def _found(place: tuple[str, str]) -> Any:
@@ -45,10 +56,14 @@ def make_integrator(
 
         law = compilable(equations)
     made: Integrator
-    if law is not None:
-        made = _found(STEPPED[method][COMPILED])(equations, t, y, settings, law)
-    elif method in STEPPERS:
-        made = _found(STEPPED[method][IN_PYTHON])(equations, t, y, settings)
+    if method in WITHOUT_LLVM and find_spec("llvmlite") is None:
+        if STEPPERS[method].fixed:
+            settings = replace(settings, max_step=min(settings.max_step, settings.step or inf))
+        made = _found(("scipy_solver", "ScipySolver"))(equations, t, y, settings, WITHOUT_LLVM[method])
+    elif law is not None or (method in STEPPERS and method not in IN_PYTHON):
+        made = _found(STEPPED[method])(equations, t, y, settings, law)
+    elif method in IN_PYTHON:
+        made = _found(IN_PYTHON[method])(equations, t, y, settings)
     elif method == "sundials":
         made = _found(("sundials", "Sundials"))(equations, t, y, settings)
     else:

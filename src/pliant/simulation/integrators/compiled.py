@@ -1,7 +1,6 @@
-"""Integrators whose inner loop, dynamics and drive are one piece of machine code.
+"""Integrators whose inner loop is machine code, and so are dynamics and drive wherever Python has no part in a step.
 
-They stand in for the methods of the same names wherever Python has no part in a step: for all drives but callbacks, and
-all loads. For intervals in which a signal is not smooth they hand over to those.
+A user's own law is called from there by its address; so are all equations in intervals in which a signal is not smooth.
 """
 
 from __future__ import annotations
@@ -9,12 +8,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from pliant.drives.drive import AppliedLaw
+from pliant.engine.stepping.called_system import CalledImplicitSystem, CalledSystem
 from pliant.engine.stepping.driving import Driving
 from pliant.engine.stepping.explicit_system import ExplicitSystem
 from pliant.engine.stepping.generalised_alpha import alpha_clock
@@ -23,12 +23,7 @@ from pliant.engine.stepping.integrators import SLIVER, Clock, Status, new_clock
 from pliant.engine.stepping.lane_system import LaneRun
 from pliant.engine.stepping.signals import MOST_PIECES, RoughSignalError, Signals
 from pliant.formulations.loops.loops import Rows
-from pliant.simulation.integrators.compiled_systems import driving_of, implicit_system, system_matrix
-from pliant.simulation.integrators.dop853 import DOP853
-from pliant.simulation.integrators.esdirk import ESDIRK
-from pliant.simulation.integrators.fixed_step import RK4, SemiImplicit
-from pliant.simulation.integrators.generalised_alpha import GeneralisedAlpha
-from pliant.simulation.integrators.implicit import ImplicitIntegrator
+from pliant.simulation.integrators.compiled_systems import driving_of, implicit_system, newton_matrix, system_matrix
 from pliant.simulation.integrators.integrator import (
     NO_TIMES,
     Floats,
@@ -102,28 +97,43 @@ class StepsRequest(Request[Status]):
 class CompiledIntegrator(Integrator):
     """What the compiled methods share: signals, knots, and the way back to Python."""
 
-    plain: Callable[[StateEquations, float, Floats, Settings], Integrator]
     knots_per_step = 1
     steps_worth = 1
     """Explicit steps that a step takes the time of."""
     clock: Floats
 
-    def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AppliedLaw) -> None:
+    def __init__(
+        self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AppliedLaw | None
+    ) -> None:
         super().__init__(equations, t, y, settings)
         self.law = law
-        self.driving = driving_of(equations, law)
-        equations.change_rows(t, y)
+        self.driving = None if law is None else driving_of(equations, law)
+        if law is not None:
+            equations.change_rows(t, y)
         self.system = self._build(self.driving)
         self._tolerance = np.ascontiguousarray(settings.tolerance.absolute)
-        rows = max(STEPS_PER_CALL // self.steps_worth, 1) * self.knots_per_step + 1
+        # what Python has a part in comes back after every step
+        steps = 1 if law is None else max(STEPS_PER_CALL // self.steps_worth, 1)
+        rows = steps * self.knots_per_step + 1
         self._knots = np.empty((rows, 1 + 2 * self.system.states))
         self._span = (np.inf, -np.inf)
         self._stand_in: Integrator | None = None
         self._signals_request: SignalsRequest | None = None
 
+    @classmethod
+    def plain(cls, equations: StateEquations, t: float, y: Floats, settings: Settings) -> Integrator:
+        """The same method for equations in Python."""
+        return cls(equations, t, y, settings, None)
+
+    def _found_rates(self, t: float, y: Floats) -> Floats:
+        """Rates that Python finds, counted by the machine code that asks for them."""
+        # a trial step may diverge; it is then refused for what came out, not for how
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.equations.rates(t, y)
+
     @abstractmethod
-    def _build(self, driving: Driving) -> Any:
-        """The compiled system, whose states are those of the equations."""
+    def _build(self, driving: Driving | None) -> Any:
+        """The compiled system, whose states are those of the equations; None: Python finds their rates."""
 
     @abstractmethod
     def _steps(self, until: float, grid: Floats) -> tuple[int, Floats]:
@@ -176,11 +186,13 @@ class CompiledIntegrator(Integrator):
 
     @property
     def steps_in_python(self) -> bool:
-        # whether it has handed over to the method of the same name
-        return self._stand_in is not None
+        # whether its equations are, or it has handed over to the method of the same name
+        return self.law is None or self._stand_in is not None
 
     def _recovers(self) -> bool:
         """After a step that could not be taken: with other rows of over-constrained loops, or in Python."""
+        if self.law is None:
+            return False
         is_other = self.equations.change_rows(self.t, self.y)
         if not is_other and not self.law.may_refuse:
             return False
@@ -207,7 +219,7 @@ class CompiledIntegrator(Integrator):
 
     def signals(self, until: float) -> SignalsRequest | None:
         start, end = self._span
-        if self._stand_in is not None or start <= self.t < min(until, end):
+        if self.law is None or self._stand_in is not None or start <= self.t < min(until, end):
             return None
         if self._signals_request is None:
             self._signals_request = self._fit(self.t, min(until, self.t + LONGEST_SPAN))
@@ -215,6 +227,9 @@ class CompiledIntegrator(Integrator):
 
     def _follow(self, until: float) -> bool:
         """Give the signals to the machine code, for the span to come; False if only Python can follow."""
+        if self.law is None:
+            self._span = self.t, until
+            return True
         request = self.signals(until)
         if request is None:
             return True
@@ -244,6 +259,7 @@ class CompiledIntegrator(Integrator):
 
     def _signals(self, t: Floats) -> Floats:
         """Signals of the law, then signals of the loads (times, channels)."""
+        assert self.law is not None
         own, times = self.law.signals(t), self.equations.clocks(t)
         return np.hstack([own, *(load.signals(times) for load in self.equations.loads)])
 
@@ -264,7 +280,7 @@ class CompiledIntegrator(Integrator):
             self._rebuild()
         self.clock[:], self.system.work[:] = memory["clock"], memory["work"]
         start, end = (float(x) for x in memory["span"])
-        if start < end:
+        if start < end and self.law is not None:
             # the same polynomials as before, not ones that start here
             self._take_signals(self._fit(start, end))
         plain = {key.removeprefix("plain."): x for key, x in memory.items() if key.startswith("plain.")}
@@ -332,7 +348,9 @@ class CompiledIntegrator(Integrator):
 class ClockedIntegrator(CompiledIntegrator):
     """What begins with nothing but a time and the size of a step."""
 
-    def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AppliedLaw) -> None:
+    def __init__(
+        self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AppliedLaw | None
+    ) -> None:
         super().__init__(equations, t, y, settings, law)
         relative = settings.tolerance.relative
         self.clock = new_clock(t, t, step=settings.first_step, largest=settings.max_step, relative=relative)
@@ -343,20 +361,22 @@ class _CompiledExplicit(ClockedIntegrator):
 
     system: ExplicitSystem
 
-    def _build(self, driving: Driving) -> ExplicitSystem:
-        return ExplicitSystem(self.equations.arm.tree, driving, self.equations.traced_forward)
+    def _build(self, driving: Driving | None) -> Any:
+        equations = self.equations
+        if driving is None:
+            return CalledSystem(self._found_rates, equations.layout, equations.turning)
+        return ExplicitSystem(equations.arm.tree, driving, equations.traced_forward)
 
 
 class CompiledDOP853(_CompiledExplicit):
-    """``dop853`` in machine code."""
+    """``dop853`` in machine code, of equations in machine code or in Python."""
 
     name = "dop853"
-    plain = DOP853
 
     _call: StepsRequest | None = None
 
     def call(self, until: float, wanted: Floats = NO_TIMES) -> StepsRequest | None:
-        if self._stand_in is None and self._call is None:
+        if self.law is not None and self._stand_in is None and self._call is None:
             if self._follow(until):
                 self._call = self._prepared(*self._within(until, wanted))
             else:
@@ -408,14 +428,12 @@ class CompiledRK4(_CompiledFixedStep):
     """``rk4`` in machine code."""
 
     name = "rk4"
-    plain = RK4
 
 
 class CompiledSemiImplicit(_CompiledFixedStep):
     """``semi-implicit`` in machine code."""
 
     name = "semi-implicit"
-    plain = SemiImplicit
 
 
 class _CompiledImplicit(CompiledIntegrator):
@@ -426,7 +444,9 @@ class _CompiledImplicit(CompiledIntegrator):
 
     system: ImplicitSystem
 
-    def __init__(self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AppliedLaw) -> None:
+    def __init__(
+        self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AppliedLaw | None
+    ) -> None:
         super().__init__(equations, t, y, settings, law)
         self.carried = np.zeros(3 * equations.count + equations.states)
         self.clock = alpha_clock(
@@ -439,8 +459,13 @@ class _CompiledImplicit(CompiledIntegrator):
         )
         self._renew()
 
-    def _build(self, driving: Driving) -> ImplicitSystem:
-        return implicit_system(self.equations, driving)
+    def _build(self, driving: Driving | None) -> Any:
+        equations = self.equations
+        if driving is None:
+            return CalledImplicitSystem(
+                self._found_rates, partial(newton_matrix, equations), equations.layout, equations.turning
+            )
+        return implicit_system(equations, driving)
 
     def _renew(self) -> None:
         super()._renew()
@@ -455,13 +480,13 @@ class _CompiledImplicit(CompiledIntegrator):
     def _plainly(self) -> Integrator:
         # both write to the same errors
         stand_in = super()._plainly()
-        assert isinstance(stand_in, ImplicitIntegrator)
+        assert isinstance(stand_in, _CompiledImplicit)
         stand_in.carried = self.carried
         return stand_in
 
     def linear_model(self, t: float, y: Floats, f: Floats) -> Floats | None:
         n = self.equations.count
-        return None if self._stand_in is not None else system_matrix(self.system, t, y, f[n : 2 * n])
+        return None if self.steps_in_python else system_matrix(self.system, t, y, f[n : 2 * n])
 
     def memory(self) -> dict[str, Any]:
         return {**super().memory(), "tail": self._tail, "carried": self.carried.copy()}
@@ -469,7 +494,7 @@ class _CompiledImplicit(CompiledIntegrator):
     def recall(self, memory: Mapping[str, Any]) -> None:
         super().recall(memory)
         self._tail, self.carried[:] = np.array(memory["tail"]), memory["carried"]
-        if isinstance(self._stand_in, ImplicitIntegrator):
+        if isinstance(self._stand_in, _CompiledImplicit):
             self._stand_in.carried = self.carried
 
     def _steps(self, until: float, grid: Floats) -> tuple[int, Floats]:
@@ -485,14 +510,12 @@ class CompiledESDIRK(_CompiledImplicit):
     """``esdirk`` in machine code."""
 
     name = "esdirk"
-    plain = ESDIRK
 
 
 class CompiledGeneralisedAlpha(_CompiledImplicit):
     """``generalised-alpha`` in machine code; filtered accelerations follow the others."""
 
     name = "generalised-alpha"
-    plain = GeneralisedAlpha
 
     def _renew(self) -> None:
         super()._renew()

@@ -12,18 +12,24 @@ from pliant.engine.stepping.gauss_numbers import SUBSTEPS
 from pliant.engine.stepping.gauss_system import GaussSystem
 from pliant.simulation.integrators.compiled import ClockedIntegrator
 from pliant.simulation.integrators.gauss import Gauss
-from pliant.simulation.integrators.integrator import Floats
+from pliant.simulation.integrators.integrator import Floats, Integrator, Settings
+from pliant.simulation.state_equations import StateEquations
 
 
 class CompiledGauss(ClockedIntegrator):
     """The method for lasting vibrations; a step has several knots."""
 
     name = "gauss"
-    plain = Gauss
     knots_per_step, steps_worth = SUBSTEPS, 2
     system: GaussSystem
 
-    def _build(self, driving: Driving) -> GaussSystem:
+    @classmethod
+    def plain(cls, equations: StateEquations, t: float, y: Floats, settings: Settings) -> Integrator:
+        # its stages are evaluated in lanes; where Python has a part in them, NumPy takes the same steps
+        return Gauss(equations, t, y, settings)
+
+    def _build(self, driving: Driving | None) -> GaussSystem:
+        assert driving is not None
         return GaussSystem(self.equations.arm.tree, driving, self.equations.traced_forward)
 
     def _renew(self) -> None:

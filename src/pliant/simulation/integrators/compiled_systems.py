@@ -8,6 +8,7 @@ from pliant.drives.drive import AppliedLaw
 from pliant.engine.stepping.driving import Driving
 from pliant.engine.stepping.implicit_system import ImplicitSystem
 from pliant.simulation.integrators.integrator import Floats
+from pliant.simulation.monitoring.watches import differences
 from pliant.simulation.state_equations import StateEquations
 
 OVERWHELMING = 1e40
@@ -62,3 +63,28 @@ def system_matrix(system: ImplicitSystem, t: float, y: Floats, a: Floats) -> Flo
     except np.linalg.LinAlgError:
         return None
     return A
+
+
+def newton_matrix(
+    equations: StateEquations, t: float, y: Floats, a: Floats, c_v: float, c_a: float, c_z: float
+) -> Floats:
+    """The matrix of implicit steps from what Python knows of the equations, for the residual a - accelerations.
+
+    Derivatives by and of the drive's states are difference quotients; see ``implicit_system.newton_ir`` for the blocks.
+    """
+    n, m, at = equations.count, equations.states, equations.layout
+    K, D, M = equations.matrices(t, y, a)
+    S = np.zeros((n + m, n + m))
+    S[:n, :n] = np.linalg.solve(M, K + c_v * D) + c_a * np.eye(n)
+    if m:
+        f, steps = equations.rates(t, y), differences(equations, y)
+        for k, e in enumerate(steps[at.drive]):
+            by_z = (equations.rates(t, y + e) - f) / e.sum()
+            S[:n, n + k], S[n:, n + k] = -by_z[at.v], -c_z * by_z[at.drive]
+        for k, size in enumerate(np.diag(steps)[:n]):
+            # along a change of a coordinate and its rate, the larger of which is small
+            e = np.zeros(len(y))
+            e[[k, n + k]] = size / max(c_v, 1.0), size * c_v / max(c_v, 1.0)
+            S[n:, k] = -c_z * (equations.rates(t, y + e) - f)[at.drive] / e[k]
+        S[n:, n:] += np.eye(m)
+    return S
