@@ -175,7 +175,7 @@ def test_public_class_names_stand_once():
 
 # bases with defaults that their kinds replace; none of them is ever made itself
 DEFAULTS = {
-    *("Element", "Section", "Outlined", "ActiveDrive", "Drive", "Controller", "Trajectory", "_Cartesian", "FixedStep"),
+    *("Element", "Section", "Outlined", "Drive", "Controller", "Trajectory", "_Cartesian"),
     *("PerJoint", "SignalForm", "TreeDynamics", "Function"),
 }
 

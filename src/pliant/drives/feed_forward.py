@@ -22,7 +22,7 @@ from pliant.model.element import rule
 from pliant.spatial.vectors import Vector
 from pliant.trajectories.driven_twin import DrivenTwin
 from pliant.trajectories.kinds import AnyTrajectory
-from pliant.trajectories.path import Desired, Path, Surroundings
+from pliant.trajectories.path import Path, Surroundings
 from pliant.trajectories.per_joint import Dampings, Stiffnesses, numbers
 
 
@@ -56,34 +56,12 @@ class FeedForward(Controller):
             return ElasticLaw(around, path, kp, kd)
         gains = Gains(kp, kd, np.zeros(len(kp)))
         if self.torques is not None:
-            return GivenFeedForward(around, path, gains, self.torques.bind(around, q0))
-        return RigidFeedForward(around, path, gains)
-
-
-class RigidFeedForward(FeedbackLaw):
-    """Feedback about the inverse dynamics of the rigid robot at the desired motion."""
-
-    def __init__(self, around: Surroundings, path: Path, gains: Gains) -> None:
-        super().__init__(around, path, gains)
-        self.model = DrivenTwin(around)
-
-    def followed(self, t: Floats, desired: Desired, weight: Floats | float, kp: Floats, kd: Floats) -> Floats:
-        return self.model.efforts(*desired) + kp * desired.q + kd * desired.v
-
-
-class GivenFeedForward(FeedbackLaw):
-    """Feedback about torques that are known beforehand."""
-
-    def __init__(self, around: Surroundings, path: Path, gains: Gains, torques: DriveLaw) -> None:
-        super().__init__(around, path, gains)
-        self.torques = torques
-
-    @property
-    def breaks(self) -> tuple[float, ...]:
-        return tuple(sorted({*self.path.breaks, *self.torques.breaks}))
-
-    def followed(self, t: Floats, desired: Desired, weight: Floats | float, kp: Floats, kd: Floats) -> Floats:
-        return self.torques.signals(t) + kp * desired.q + kd * desired.v
+            given = self.torques.bind(around, q0)
+            return FeedbackLaw(
+                around, path, gains, ahead=lambda t, desired: given.signals(t), ahead_breaks=tuple(given.breaks)
+            )
+        model = DrivenTwin(around)
+        return FeedbackLaw(around, path, gains, ahead=lambda t, desired: model.efforts(*desired))
 
 
 class ElasticLaw(DriveLaw):

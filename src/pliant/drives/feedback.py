@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +13,8 @@ from pliant.laws import Action, Floats, LawState, measured, numbers_in_code
 from pliant.spatial.vectors import Vector
 from pliant.trajectories.driven_twin import DrivenTwin
 from pliant.trajectories.path import Desired, Path, Surroundings
+
+Ahead = Callable[[Floats, Desired], Floats]
 
 
 class Gains(NamedTuple):
@@ -29,6 +31,8 @@ class FeedbackLaw(DriveLaw):
     pull is what the law gives at q = v = x = 0: kp q_d + kd v_d, and efforts that depend on time alone. Its signals are
     pull, and q_d where there is an integral. There are integrals where any ki is not zero.
 
+    ahead            efforts (times, inputs) that are part of pull, from times and desired motion
+    ahead_breaks     times at which these are not smooth, besides those of the path
     desired_weight   the rigid twin whose gravity at the desired pose is part of pull
     measured_weight  the rigid twin whose gravity g at the measured pose is added
     """
@@ -39,18 +43,25 @@ class FeedbackLaw(DriveLaw):
         path: Path,
         gains: Gains,
         *,
+        ahead: Ahead | None = None,
+        ahead_breaks: tuple[float, ...] = (),
         desired_weight: DrivenTwin | None = None,
         measured_weight: DrivenTwin | None = None,
     ) -> None:
         self.B = around.arm.B
         self.path: Path = path
         self.kp, self.kd, self.ki = gains
+        self.ahead, self.ahead_breaks = ahead, ahead_breaks
         self.desired_weight = desired_weight
         self.measured_weight = None if measured_weight is None else TracedTwin(measured_weight)
         if self.ki.any():
             units = ((name, around.arm.mechanism.words[name].unit) for name in around.inputs)
             self.states = tuple(LawState(f"integral.{name}", f"{unit} s") for name, unit in units)
         self.feedback = bool(self.kp.any() or self.kd.any() or self.states or self.measured_weight)
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        return tuple(sorted({*self.path.breaks, *self.ahead_breaks})) if self.ahead_breaks else self.path.breaks
 
     @property
     def may_refuse(self) -> bool:  # type: ignore[override]
@@ -80,6 +91,8 @@ class FeedbackLaw(DriveLaw):
     def followed(self, t: Floats, desired: Desired, weight: Floats | float, kp: Floats, kd: Floats) -> Floats:
         """The signals for a desired motion (times, inputs) each, the weight there, and gains that may differ by row."""
         pull = kp * desired.q + kd * desired.v + weight
+        if self.ahead is not None:
+            pull = self.ahead(t, desired) + pull
         return np.concatenate([pull, desired.q], axis=-1) if self.states else pull
 
     def efforts(self, q: Vector, v: Vector, z: Vector, signals: Vector, gains: Vector) -> Action:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from pliant.joints.rows import ClosureKind
+from pliant.joints.rows import ClosureKind, ClosureRow
 from pliant.spatial.rotations import AxisTurn
 from pliant.spatial.scalars import Scalar, is_zero
 from pliant.spatial.vectors import ZERO3, Matrix, Vector, dot, times
@@ -180,6 +180,11 @@ class JointKind(ClosureKind):
         return (float(columns[0][5]), float(columns[0][2])) if columns else (0.0, 0.0)
 
     # ---- motion, on any scalars
+
+    @classmethod
+    def rows(cls, parameters: Sequence[float], axes: tuple[Sequence[float], Sequence[float]]) -> tuple[ClosureRow, ...]:
+        """None: it closes no loop, unless a kind says what it holds there."""
+        return ()
 
     @abstractmethod
     def place(self, q: Vector, angle: Scalar, parameters: Sequence[Scalar]) -> JointPlace:

@@ -331,7 +331,7 @@ SLIDES = (SlideRow(0), SlideRow(1))
 """Across the axis z of the first frame."""
 
 
-class ClosureKind:
+class ClosureKind(ABC):
     """A kind of joint that may close a loop.
 
     closes      its name as the type of a loop; empty: it closes none
@@ -350,12 +350,12 @@ class ClosureKind:
     positive: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
+    @abstractmethod
     def rows(cls, parameters: Sequence[float], axes: tuple[Sequence[float], Sequence[float]]) -> tuple[ClosureRow, ...]:
         """What it holds; the axis of a kind that has one is z of both frames.
 
         axes  of a kind with two: the first in the first frame, the second in the second
         """
-        return ()
 
 
 def in_plane(rows: Sequence[ClosureRow], normal: int) -> tuple[ClosureRow, ...] | None:
