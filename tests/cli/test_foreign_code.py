@@ -31,6 +31,8 @@ ARGUMENTS = {
     "modes": ("own.yaml",),
     "equilibrium": ("own.yaml",),
     "buckling": ("own.yaml",),
+    "frf": ("own.yaml", "--output", "tip.y"),
+    "zeros": ("own.yaml", "--output", "tip.y"),
     "derive": ("own.yaml",),
     "export": ("own.yaml", "--to", "c", "-o", "x.c"),
     "shapes": ("own.yaml",),

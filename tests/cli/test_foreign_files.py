@@ -33,6 +33,8 @@ WRITES = {
     "show": (("show", ROBOT, "--plot", "x.png"), "x.png"),
     "shapes": (("shapes", ROBOT, "--plot", "x.svg"), "x.svg"),
     "modes": (("modes", ROBOT, "--plot", "x.pdf"), "x.pdf"),
+    "frf plot": (("frf", ROBOT, "--input", "shoulder", "--output", "shoulder", "--plot", "x.png"), "x.png"),
+    "frf csv": (("frf", ROBOT, "--input", "shoulder", "--output", "shoulder", "--csv", "x.csv"), "x.csv"),
     "buckling": (("buckling", ROBOT, "--force", "tip=-1,0,0", "--plot", "x.png"), "x.png"),
     "inverse tables": (
         ("inverse", "path.yaml", "--tolerance", "1", "--no-confirm", "-o", ".", "-q"),
@@ -54,7 +56,7 @@ WRITES = {
     "verify page": (("verify", "--only", "bending", "--no-peers", "--out", ".", "-q"), "verification.html"),
 }
 SLOW = {"reproduce", "verify", "verify page"}
-WITHOUT = {"robots", "check", "schema", "equilibrium", "bench"}
+WITHOUT = {"zeros", "robots", "check", "schema", "equilibrium", "bench"}
 FOREIGN = b"time [s],precious\n0,1\n"
 PATH = """
 name: path

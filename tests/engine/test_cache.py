@@ -12,7 +12,6 @@ from pliant.dynamics import Dynamics
 from pliant.engine.call import calls, evaluator
 from pliant.engine.call.evaluator import Evaluator, Program
 from pliant.engine.compile import cache, jit
-from pliant.engine.compile import cache as sources
 from pliant.formulations.recursive.recursions import INVERSE
 
 
@@ -334,7 +333,7 @@ def test_a_relative_home_is_none(tmp_path, monkeypatch):
 def test_code_depends_on_what_is_traced_alone():
     """Machine code of the recursion outlives changes of pages, readers and pictures, and not one of its own."""
     homes = {*INVERSE.homes, "pliant.tree.tree"}
-    decides = {str(path.relative_to(sources.PACKAGE)) for path in sources.closure({*homes, *sources._engine()})}
+    decides = {str(path.relative_to(cache.PACKAGE)) for path in cache.closure({*homes, *cache._engine()})}
     assert {"formulations/recursive/newton_euler.py", "bodies/rod_terms.py", "engine/trace/tape.py"} <= decides
     rooms = {name.split("/")[0] for name in decides}
     assert [name for name in decides if name.startswith("model")] == ["model/once.py"]
@@ -345,13 +344,13 @@ def test_code_depends_on_what_is_traced_alone():
 def test_a_change_of_a_traced_module_is_seen(tmp_path, monkeypatch):
     (tmp_path / "home.py").write_text("from pliant.part import f\n")
     (tmp_path / "part.py").write_text("f = 1\n")
-    monkeypatch.setattr(sources, "PACKAGE", tmp_path)
-    monkeypatch.setattr(sources, "_engine", lambda: ())
+    monkeypatch.setattr(cache, "PACKAGE", tmp_path)
+    monkeypatch.setattr(cache, "_engine", lambda: ())
 
     def digest():
-        for each in (sources._digest, sources._imported, sources._file):
+        for each in (cache._source_digest, cache._imported, cache._file):
             each.cache_clear()
-        return sources.source_digest(["pliant.home"])
+        return cache.source_digest(["pliant.home"])
 
     before = digest()
     assert digest() == before
@@ -363,5 +362,5 @@ def test_a_change_of_a_traced_module_is_seen(tmp_path, monkeypatch):
 def known_sources():
     """What was found in another folder is forgotten."""
     yield
-    for each in (sources._digest, sources._imported, sources._file):
+    for each in (cache._source_digest, cache._imported, cache._file):
         each.cache_clear()

@@ -10,12 +10,12 @@ import numpy as np
 
 from pliant.bodies.auto_counts import yielding_families
 from pliant.bodies.beam_modes import BeamModes
-from pliant.bodies.build import beam_body, beam_in, build_body, shape_sets
+from pliant.bodies.build import beam_body, beam_in, build_body, curved_inertia, shape_sets
 from pliant.bodies.carried import CarriedMass, carried
 from pliant.bodies.families import FAMILIES, BeamFamily, ShapeSamples
 from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.outlines import Rings, has_outline, outermost_strain, segment_rings
-from pliant.bodies.profile import beam_profile, curved_inertia
+from pliant.bodies.profile import beam_profile
 from pliant.bodies.quadrature import TAPER_POINTS, gauss
 from pliant.bodies.rod import Rod
 from pliant.bodies.rod_limits import station_words, turns_along

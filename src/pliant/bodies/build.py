@@ -25,10 +25,12 @@ from pliant.bodies.families import FAMILIES, ShapeSet
 from pliant.bodies.foreshortening import Foreshortening, foreshortening
 from pliant.bodies.invariants import assemble, attachment, with_turning_sections
 from pliant.bodies.kept import kept
-from pliant.bodies.modal_body import Array, ModalBody
-from pliant.bodies.profile import BeamProfile, beam_profile, curve_of, curved_inertia
+from pliant.bodies.modal_body import Array, ModalBody, hat
+from pliant.bodies.profile import BeamProfile, beam_profile, curve_of
+from pliant.bodies.quadrature import gauss
 from pliant.bodies.rod import Rod, about_its_shape, rod, rooted
 from pliant.bodies.words import words_of
+from pliant.model.description.curvature import undeformed_pose
 from pliant.model.once import once_per_element
 from pliant.spatial.rounding import exceeds
 
@@ -324,3 +326,22 @@ def _own_beam(robot: Robot, name: str) -> Beam:
 
 def _refuse(link: Link, robot: Robot | None, message: str) -> NoReturn:
     words_of(link, robot).refuse(message)
+
+
+MASS_POINTS = 16
+"""Gauss points of a segment whose mass lies along a curve."""
+
+
+def curved_inertia(beam: Beam, *, section_inertia: bool) -> tuple[float, Array, Array]:
+    """Mass, first moment and inertia about the root of the unloaded beam."""
+    profile = beam_profile(beam)
+    x, weights = gauss(profile.breaks, MASS_POINTS)
+    section = profile.at(x)
+    masses = weights * section.rhoA
+    moments = section.discs(weights) * float(section_inertia)
+    first, about = np.zeros(3), np.zeros((3, 3))
+    for place, mass, discs in zip(x.tolist(), masses.tolist(), moments, strict=True):
+        p, R = undeformed_pose(beam, place)
+        first = first + mass * p
+        about = about - mass * hat(p) @ hat(p) + R @ np.diag(discs) @ R.T
+    return float(masses.sum()), first, about

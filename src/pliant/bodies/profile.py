@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.bodies.modal_body import Array, hat
+from pliant.bodies.modal_body import Array
 from pliant.bodies.quadrature import TAPER_POINTS, gauss
-from pliant.model.description.curvature import undeformed_pose
 from pliant.model.once import once_per_element
 
 if TYPE_CHECKING:
@@ -191,7 +190,6 @@ Curve = Callable[[Array], Array]
 """Curvatures about x, y and z (places, 3) of the undeformed axis at places x, 1/m."""
 
 # Gauss points per piece of the mass integrals
-MASS_POINTS = 16
 
 
 def curve_of(beam: Beam) -> Curve | None:
@@ -211,18 +209,3 @@ def curve_of(beam: Beam) -> Curve | None:
         return out
 
     return curve
-
-
-def curved_inertia(beam: Beam, *, section_inertia: bool) -> tuple[float, Array, Array]:
-    """Mass, first moment and inertia about the root of the unloaded beam."""
-    profile = beam_profile(beam)
-    x, weights = gauss(profile.breaks, MASS_POINTS)
-    section = profile.at(x)
-    masses = weights * section.rhoA
-    moments = section.discs(weights) * float(section_inertia)
-    first, about = np.zeros(3), np.zeros((3, 3))
-    for place, mass, discs in zip(x.tolist(), masses.tolist(), moments, strict=True):
-        p, R = undeformed_pose(beam, place)
-        first = first + mass * p
-        about = about - mass * hat(p) @ hat(p) + R @ np.diag(discs) @ R.T
-    return float(masses.sum()), first, about

@@ -312,8 +312,10 @@ def linearise_along(
 ) -> Iterator[LinearModel]:
     """Linear models at the states of a motion, one after the other: a linear time-varying model.
 
-    q, v  coordinates and rates (times, n), as a run has them
-    tau   efforts (times, inputs)
+    q, v          coordinates and rates (times, n), as a run has them
+    tau           efforts (times, inputs)
+    outputs       a name or names of outputs, see LinearModel.output_row; default: all coordinates
+    dry_friction  whether the slope of the smoothed dry friction is part of the damping
     """
     states, rates, efforts = (np.atleast_2d(np.asarray(x, dtype=float)) for x in (q, v, tau))
     if not len(states) == len(rates) == len(efforts):

@@ -44,8 +44,8 @@ class MeasuredResponse(NamedTuple):
 def read_response(path: str | PathLike[str]) -> MeasuredResponse:
     """A measured response from a CSV file with three columns.
 
-    Its first line is one of: ``frequency [Hz],magnitude,phase [deg]``; ``frequency [Hz],magnitude [dB],phase [deg]``;
-    ``frequency [Hz],real,imaginary``.
+    path  of the file. Its first line is one of: ``frequency [Hz],magnitude,phase [deg]``;
+          ``frequency [Hz],magnitude [dB],phase [deg]``; ``frequency [Hz],real,imaginary``
     """
     text = content_of(path, MOST_BYTES).decode("utf-8-sig", errors="replace")
     rows = [row for row in csv.reader(text.splitlines()) if row]
