@@ -14,7 +14,7 @@ from pliant.engine.stepping.generalised_alpha import alpha_clock
 from pliant.engine.stepping.implicit_system import ImplicitSystem
 from pliant.engine.stepping.integrators import Clock, Status, new_clock
 from pliant.engine.stepping.layout import BALANCES
-from pliant.engine.stepping.signals import Signals
+from pliant.engine.stepping.signal_table import Signals
 
 END = 0.1
 

@@ -53,8 +53,8 @@ def test_long_kernels_are_cut_into_pieces(arm, tree_arm, monkeypatch, tmp_path):
         (robot.forward(q, v), robot.inverse_derivatives(q[0], v[0], a[0])[0])
         for robot, (q, v, a) in zip(robots, inputs, strict=True)
     ]
-    monkeypatch.setattr("pliant.engine.compile.pieces.LONG", 60)
-    monkeypatch.setattr("pliant.engine.compile.pieces.PIECE", 25)
+    monkeypatch.setattr("pliant.engine.compile.tape_pieces.LONG", 60)
+    monkeypatch.setattr("pliant.engine.compile.tape_pieces.PIECE", 25)
     # nothing that was compiled before
     monkeypatch.setattr("pliant.engine.call.evaluator._RECENT", {})
     monkeypatch.setenv("PLIANT_CACHE", str(tmp_path))

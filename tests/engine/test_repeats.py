@@ -29,8 +29,8 @@ TABLE = "_places = private"
 @pytest.fixture
 def loops_at_once(monkeypatch):
     """Loops in tapes that would be straight, from few turns on."""
-    monkeypatch.setattr("pliant.engine.compile.pieces.LONG", 60)
-    monkeypatch.setattr("pliant.engine.compile.pieces.PIECE", 25)
+    monkeypatch.setattr("pliant.engine.compile.tape_pieces.LONG", 60)
+    monkeypatch.setattr("pliant.engine.compile.tape_pieces.PIECE", 25)
     monkeypatch.setattr("pliant.engine.compile.repeats.LEAST", 4)
     monkeypatch.setattr("pliant.engine.compile.repeats.SHORTEST", 4)
     monkeypatch.setattr("pliant.engine.compile.repeats.WORTHWHILE", 0.0)

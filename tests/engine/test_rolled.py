@@ -174,8 +174,8 @@ def alternating(n):
 
 
 def test_pieces_that_kernels_have_in_common_are_one_function(monkeypatch, always_rolled):
-    monkeypatch.setattr("pliant.engine.compile.pieces.LONG", 60)
-    monkeypatch.setattr("pliant.engine.compile.pieces.PIECE", 40)
+    monkeypatch.setattr("pliant.engine.compile.tape_pieces.LONG", 60)
+    monkeypatch.setattr("pliant.engine.compile.tape_pieces.PIECE", 40)
     # no loops: they would take the same operations together in another way
     monkeypatch.setattr("pliant.engine.compile.repeats.WORTHWHILE", 2.0)
     arm = Dynamics(alternating(6), compile="never")

@@ -7,7 +7,7 @@ from pliant import Beam, Joint, Link, Modes, Properties, Robot
 from pliant.dynamics import Dynamics
 from pliant.pictures.bent_links import BentLinks
 from pliant.pictures.film import make_film
-from pliant.pictures.words import engineering
+from pliant.pictures.picture_words import engineering
 from pliant.results.panels import MOST_PASSIVE, noise, panels
 from pliant.results.report import _extremes
 from pliant.results.result import Result

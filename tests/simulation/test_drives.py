@@ -19,7 +19,7 @@ from pliant.dynamics import Dynamics
 from pliant.engine.stepping.driving import DriveKernel, Driving
 from pliant.engine.stepping.explicit_system import ExplicitSystem
 from pliant.engine.stepping.layout import BALANCES
-from pliant.engine.stepping.signals import Signals
+from pliant.engine.stepping.signal_table import Signals
 from pliant.loads.disturbance import Disturbance
 from pliant.loads.stops import ElasticStops
 from pliant.model.description.rigid_twin import rigid_twin

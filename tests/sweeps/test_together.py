@@ -7,7 +7,7 @@ import pytest
 
 import pliant
 from pliant.analysis.equilibrium import settle
-from pliant.engine.stepping.signals import Signals
+from pliant.engine.stepping.signal_table import Signals
 from pliant.simulation.choice import LinearStart, fastest_rate
 from pliant.simulation.integrators.compiled import SignalsRequest
 from pliant.simulation.monitoring.checks import AxialRequest, EnergiesRequest

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pliant.cli.terminal import WRONG_INPUT, tell
-from pliant.pictures.words import counted
+from pliant.pictures.picture_words import counted
 
 if TYPE_CHECKING:
     from pliant.errors import ModelError, Problem

@@ -116,7 +116,7 @@ def _links(arm: Dynamics, found: Equilibrium) -> Table:
 
     from pliant.analysis.along import along, stress_known
     from pliant.bodies.constants import deflection
-    from pliant.pictures.words import engineering
+    from pliant.pictures.picture_words import engineering
 
     stressed = {link.name for link in arm.robot.links if stress_known(arm, link.name)}
     columns = ("link", "tip deflection mm", "tip turn deg", "deflection along its axes mm")

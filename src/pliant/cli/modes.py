@@ -233,7 +233,7 @@ def is_number(text: str) -> bool:
 
 
 def _configuration(arm: Dynamics, found: ModeSet) -> str:
-    from pliant.pictures.words import engineering
+    from pliant.pictures.picture_words import engineering
 
     joints = {name for link in arm.robot.links for name in link.joint.coordinates}
     # what is left of a joint that an iteration holds at zero

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pliant.cli.terminal import ForceOption, RobotArgument, check_picture, emit, number, plain, refuse, table
-from pliant.pictures.words import counted
+from pliant.pictures.picture_words import counted
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -159,7 +159,7 @@ def _introduce(run: Run, study: Study, resumed_at: float | None) -> None:
 
 
 def _summary(result: Result) -> None:
-    from pliant.pictures.words import engineering
+    from pliant.pictures.picture_words import engineering
     from pliant.results.panels import noise
 
     info, s = result.info, result.info.statistics

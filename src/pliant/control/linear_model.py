@@ -14,7 +14,7 @@ from pliant.analysis.equilibrium import resting
 from pliant.analysis.limits import state_limits, tell
 from pliant.analysis.statics import NoEquilibriumError
 from pliant.analysis.tangent import Tangent, tangent
-from pliant.control.outputs import OutputRow, State, output_row
+from pliant.control.output_rows import OutputRow, State, output_row
 from pliant.control.state_space import ReducedModel, SampledModel, StateSpace
 from pliant.errors import did_you_mean
 from pliant.model.notebook import html_page

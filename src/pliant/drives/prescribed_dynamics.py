@@ -36,7 +36,7 @@ class PrescribedDynamics:
     def solve(self, q: Floats, v: Floats, a_driven: Floats, force: Floats | None = None) -> tuple[Floats, Floats]:
         """Efforts of the inputs and accelerations of the free coordinates; ``force`` are further forces (n,).
 
-        All may be batches. Not finite where a trial step went astray: the integrator sees it and takes a smaller one.
+        All may be batches. Not finite where a trial step diverged: the integrator sees it and takes a smaller one.
         """
         try:
             tau, a = self.loops.inverse(q, v, a_driven, force)

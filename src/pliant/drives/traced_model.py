@@ -103,7 +103,7 @@ class TracedTwin:
         return self.inverse.numbers
 
     def efforts(self, near: Vector, q: Vector, v: Vector, a: Vector, numbers: Vector) -> Vector:
-        """Of the inputs, for their positions, rates and accelerations; ``near`` are the robot's coordinates."""
+        """Efforts of the inputs, for their positions, rates and accelerations; ``near`` are the robot's coordinates."""
         if are_own(numbers):
             return _columns(self.model.efforts(_rows(q), _rows(v), _rows(a), _rows(near)))
         return self._efforts(*self._state(near, q, v, numbers), a, numbers)

@@ -359,7 +359,7 @@ class ClosureKind(ABC):
 
 
 def in_plane(rows: Sequence[ClosureRow], normal: int) -> tuple[ClosureRow, ...] | None:
-    """Those rows that a motion normal to a base axis may break; None: their directions are not told in base axes."""
+    """Rows that a motion normal to a base axis may break; None: their directions are not given in base axes."""
     if any(not row.in_base and row.kind != "tilt" for row in rows):
         return None
     lost = {*(ShiftRow(k) for k in range(3) if k == normal), *(TurnRow(k) for k in range(3) if k != normal), *TILTS}

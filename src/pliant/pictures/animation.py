@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from pliant.files import mark, written
 from pliant.pictures.canvas import FLEXIBLE_EDGE, GREY, INK, LOAD, PALE, PAPER, RIGID, RIGID_EDGE, TRACE, named_view
 from pliant.pictures.film import Film, exaggerated, make_film, view_of
+from pliant.pictures.picture_words import as_written
 from pliant.pictures.robot_solids import RobotSolids
 from pliant.pictures.solids import Kind
-from pliant.pictures.words import as_written
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

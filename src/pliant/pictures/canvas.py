@@ -12,7 +12,7 @@ import numpy as np
 
 from pliant.bodies.modal_body import Array
 from pliant.files import mark, written
-from pliant.pictures.words import as_written
+from pliant.pictures.picture_words import as_written
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

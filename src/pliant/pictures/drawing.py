@@ -29,7 +29,7 @@ from pliant.pictures.canvas import (
     save,
 )
 from pliant.pictures.meshes import link_triangles
-from pliant.pictures.words import counted
+from pliant.pictures.picture_words import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.files import write_file
-from pliant.pictures.words import counted, engineering
+from pliant.pictures.picture_words import counted, engineering
 from pliant.results.film_data import film_data, packed
 from pliant.results.panels import noise, panels
 from pliant.results.report import HELP, facts, html_table, page, shown_rows

@@ -24,7 +24,7 @@ from pliant.pictures.canvas import (
     save,
 )
 from pliant.pictures.film import exaggerated, make_film, view_of
-from pliant.pictures.words import as_written
+from pliant.pictures.picture_words import as_written
 from pliant.results.channels import parts
 from pliant.results.panels import panels
 from pliant.results.spectrum import Spectrum, residual_spectrum

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pliant.files import write_file
-from pliant.pictures.words import engineering
+from pliant.pictures.picture_words import engineering
 from pliant.results.film_data import film_data, packed
 from pliant.results.panels import Panel, noise, panels
 from pliant.results.plots import plot_run

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pliant.drives.drive import DriveLaw
 from pliant.drives.feedback import FeedbackLaw
 from pliant.dynamics import Dynamics
-from pliant.engine.stepping.signals import Signals, places_of
+from pliant.engine.stepping.signal_table import Signals, places_of
 from pliant.laws import on_columns
 from pliant.simulation.integrators.compiled import SignalsRequest
 from pliant.simulation.outputs import InstantsRequest

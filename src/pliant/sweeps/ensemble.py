@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from pliant.algorithm import Algorithm, Carrier, Traced
 from pliant.dynamics import Dynamics
+from pliant.engine.call.ensemble_evaluator import EnsembleEvaluator
 from pliant.engine.call.evaluator import Program
-from pliant.engine.call.flock_evaluator import FlockEvaluator
 from pliant.engine.trace.known_patterns import KnownPattern, ZerosKey, one_structure
 from pliant.engine.trace.structure import constants_of, dissipative_slots
 from pliant.engine.trace.structure import structure_key as carrier_key
@@ -87,7 +87,7 @@ class Ensemble(Dynamics):
     def _kinematics(self, algorithm: Algorithm, variant: Variant = "") -> Function:
         return _EnsembleFunction(self, Traced(algorithm, self._framed), variant=variant)
 
-    def _bound(self, traced: Traced, seed: str, variant: Variant) -> FlockEvaluator:
+    def _bound(self, traced: Traced, seed: str, variant: Variant) -> EnsembleEvaluator:
         carriers = self._carriers(traced)
         constants = np.array([constants_of(carrier) for carrier in carriers]).reshape(len(carriers), -1)
         gravity = np.array([carrier.gravity for carrier in carriers], dtype=float)
@@ -95,7 +95,7 @@ class Ensemble(Dynamics):
             gravity[:] = 0.0
         elif variant == "conservative":
             constants[:, dissipative_slots(traced.carrier)] = 0.0
-        return FlockEvaluator(Program(*traced, (seed,) if seed else ()), list(constants), list(gravity))
+        return EnsembleEvaluator(Program(*traced, (seed,) if seed else ()), list(constants), list(gravity))
 
     def _carriers(self, traced: Traced) -> list[Carrier]:
         """What holds the constants of each robot."""
@@ -113,7 +113,7 @@ class Ensemble(Dynamics):
 class _Rows:
     """The evaluator of an ensemble as that of one robot: batches only."""
 
-    def __init__(self, ensemble: Ensemble, inner: FlockEvaluator) -> None:
+    def __init__(self, ensemble: Ensemble, inner: EnsembleEvaluator) -> None:
         self._ensemble, self._inner = ensemble, inner
 
     def batch(self, *inputs: Floats) -> Floats:

@@ -28,8 +28,8 @@ from pliant.simulation.run import Run, dynamics_of, rest_of, strain_points
 from pliant.simulation.start import RestRequest
 from pliant.simulation.study import Study
 from pliant.sweeps.ensemble import general_structures
-from pliant.sweeps.outputs import Kept, default_outputs, followed, keep, placed_frames, read_outputs, unit_of
 from pliant.sweeps.subject import Subject, changed
+from pliant.sweeps.sweep_outputs import Kept, default_outputs, followed, keep, placed_frames, read_outputs, unit_of
 from pliant.sweeps.together import Together
 
 Values = dict[str, float | Floats]

@@ -95,7 +95,7 @@ class DrivenTwin:
 
     @property
     def rows(self) -> Rows | None:
-        """Those that over-constrained loops use in machine code."""
+        """Rows that over-constrained loops use in machine code."""
         return self.loops.rows_at(self.q) if self.loops.redundant else None
 
     @property

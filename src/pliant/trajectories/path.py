@@ -65,7 +65,7 @@ class Surroundings:
 
     @cached_property
     def twin(self) -> Dynamics:
-        """The same robot with links that do not bend."""
+        """The robot with links that do not bend."""
         return Dynamics(rigid_twin(self.arm.robot), compile="auto" if self.arm.compiled else "never")
 
     def twin_indices(self) -> NDArray[np.int_]:
@@ -100,7 +100,7 @@ class Rest:
         return Desired(self.q, still, still)
 
     def many(self, times: Floats) -> Desired:
-        """The same at all times."""
+        """Desired motion at several times."""
         q = np.tile(self.q, (len(times), 1))
         return Desired(q, np.zeros_like(q), np.zeros_like(q))
 
@@ -122,7 +122,7 @@ class Chain:
         return self.paths[-1].end
 
     def knots_after(self, t: float) -> tuple[float, float]:
-        """Of the path that is followed then."""
+        """The first knot after a time, and the spacing of knots, of the path that is followed then."""
         return knots_after(self.paths[int(np.searchsorted(self.starts[1:], t, side="right"))], t)
 
     def at(self, t: float) -> Desired:

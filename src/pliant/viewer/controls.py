@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.pictures.words import engineering
+from pliant.pictures.picture_words import engineering
 from pliant.results.panels import Panel, panels
 from pliant.viewer.scene import SHADES
 from pliant.viewer.shown import Handle, MovingRun, PosedRobot

@@ -16,7 +16,7 @@ from pliant.engine.compile.elementary import prelude
 from pliant.engine.compile.flow import Flow
 from pliant.engine.compile.lanes import AHEAD, Ahead, lanes_to_rows, rows_to_lanes, transposition_declarations
 from pliant.engine.compile.llvm_ir import FUNCTION, HELD, Writer, element, function_text, vector_type
-from pliant.engine.compile.pieces import emit
+from pliant.engine.compile.tape_pieces import emit
 from pliant.engine.trace.program import Address, Kernel, LoopPass, RolledProgram
 from pliant.spatial.scalars import Scalar
 

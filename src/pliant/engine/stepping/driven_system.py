@@ -17,7 +17,7 @@ from pliant.engine.compile.flow import Flow
 from pliant.engine.compile.jit import LoadedCode
 from pliant.engine.compile.module import loop_name, rows
 from pliant.engine.stepping.driving import DriveKernel, Driving, MovingCarrier, Split
-from pliant.engine.stepping.signals import Signals
+from pliant.engine.stepping.signal_table import Signals
 from pliant.engine.trace.program import RolledProgram
 from pliant.engine.trace.structure import constants_of
 

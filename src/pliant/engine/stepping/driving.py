@@ -98,11 +98,11 @@ class Driving:
 
     @property
     def numbers(self) -> list[float]:
-        """Those of the law and of all loads."""
+        """Numbers of the law and of all loads."""
         return [*self.gains, *(x for load in self.loads for x in load.gains)]
 
     def layout(self, n: int) -> StateLayout:
-        """Of the state of a robot with n coordinates."""
+        """Layout of the state of a robot with n coordinates."""
         return StateLayout(n - len(self.driven), self.states)
 
 
@@ -185,12 +185,12 @@ class DriveKernel:
 
     @cached_property
     def digest(self) -> str:
-        """Of its code."""
+        """Digest of its code."""
         return hashlib.sha256(repr(program_ir(self.programs[0], 1)).encode()).hexdigest()
 
     @classmethod
     def of(cls, tree: MovingCarrier, driving: Driving, seeds: tuple[str, ...]) -> DriveKernel:
-        """That of a robot and its drive; robots of one structure share it."""
+        """The kernel of a robot and its drive; robots of one structure share it."""
         if driving.structure is None:
             return cls(tree, driving, seeds)
         counts = (driving.channels, driving.states, driving.driven, len(driving.gains))

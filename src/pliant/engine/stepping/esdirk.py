@@ -266,7 +266,7 @@ def _combined(w: Flow, weights: Floats, stages: Sequence[str], i: str) -> str:
 
 
 def _sizes(layout: StateLayout) -> list[int]:
-    """Of the arrays in the work space, before the scratch of ``change``."""
+    """Sizes of the arrays in the work space, before the scratch of ``change``."""
     n, m, rest = layout.count, layout.states, layout.further
     stages = [n, n, rest] * STAGES
     return [n, n, n, n + m, rest, rest, (n + m) ** 2, n + m, *stages, *[2 * n + m] * 4]

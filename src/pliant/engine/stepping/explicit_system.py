@@ -20,7 +20,7 @@ from pliant.engine.stepping.driven_system import DrivenSystem, call_drive, call_
 from pliant.engine.stepping.driving import Driving, MovingCarrier, Split
 from pliant.engine.stepping.integrators import Status, dop853_ir, rk4_ir, semi_implicit_ir
 from pliant.engine.stepping.layout import StateLayout
-from pliant.engine.stepping.signals import signals_ir
+from pliant.engine.stepping.signal_table import signals_ir
 
 Floats = NDArray[np.float64]
 
@@ -121,6 +121,6 @@ class ExplicitSystem(DrivenSystem):
         return Status(self._dop853(*addresses, len(knots) - 1, *wanted))
 
     def fixed(self, method: str, clock: Floats, x: Floats, knots: Floats) -> Status:
-        """The same with equal steps of clock[STEP], by ``rk4`` or ``semi-implicit``."""
+        """Advance with equal steps of clock[STEP], by ``rk4`` or ``semi-implicit``."""
         addresses = [a.ctypes.data for a in (self._context, clock, x, x, self.work, knots)]
         return Status(self._fixed[method](*addresses, len(knots) - 1))

@@ -189,7 +189,7 @@ class _Steps:
                     w.write(w.spread(rate), self.array["drive_slopes"], g * self.layout.states + k)
 
     def _dot(self, a: str, b: str) -> str:
-        """Of two arrays of n numbers."""
+        """Scalar product of two arrays of n numbers."""
         w, lanes, total = self.w, self.lanes, number(0.0)
         whole = self.n // lanes
         with w.on_lanes(lanes):

@@ -52,7 +52,7 @@ def legendre(x: Floats) -> Floats:
 
 
 def integrals(s: Floats) -> Floats:
-    """Of P_0 to P_{stages - 1} from the start to places s in the step (len(s), stages)."""
+    """Integrals of P_0 to P_{stages - 1} from the start to places s in the step (len(s), stages)."""
     P = legendre(2 * s - 1)
     k = np.arange(1, STAGES)
     return np.hstack([s[:, None], (P[:, 2:] - P[:, :-2]) / (2 * (2 * k + 1))])

@@ -45,7 +45,7 @@ class StageCode:
         return "".join([sum_of_lanes, *evaluations, self._followed(), *products])
 
     def arrays(self, w: Flow) -> dict[str, str]:
-        """Those of a step, by name, as compiled code finds them in ``%work``."""
+        """Arrays of a step, by name, as compiled code finds them in ``%work``."""
         return {name: w.at("%work", start) for name, start in self.at._asdict().items() if name != "end"}
 
     def vector(self, values: Floats) -> str:

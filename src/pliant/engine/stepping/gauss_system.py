@@ -20,7 +20,7 @@ from pliant.engine.stepping.gauss_legendre import STAGES
 from pliant.engine.stepping.gauss_numbers import ITERATIONS, SUBSTEPS, GaussWork, Own
 from pliant.engine.stepping.gauss_stages import CONTEXT
 from pliant.engine.stepping.integrators import Clock, Status
-from pliant.engine.stepping.signals import signals_ir
+from pliant.engine.stepping.signal_table import signals_ir
 from pliant.engine.stepping.stage_modes import StageModes
 
 Floats = NDArray[np.float64]

@@ -273,7 +273,7 @@ class _Lag:
 
 
 def _alpha_sizes(layout: StateLayout) -> list[int]:
-    """Of the arrays in the work space, before the scratch of ``change``."""
+    """Sizes of the arrays in the work space, before the scratch of ``change``."""
     n, m, rest = layout.count, layout.states, layout.further
     return [*[n] * 4, n + m, rest, rest, rest, (n + m) ** 2, n + m, 2 * n + m, 2 * n + m]
 

@@ -23,7 +23,7 @@ from pliant.engine.stepping.generalised_alpha import filtered_size, generalised_
 from pliant.engine.stepping.implicit import change_ir
 from pliant.engine.stepping.integrators import Status
 from pliant.engine.stepping.layout import StateLayout
-from pliant.engine.stepping.signals import signals_ir
+from pliant.engine.stepping.signal_table import signals_ir
 from pliant.engine.trace.program import RolledProgram
 
 Floats = NDArray[np.float64]

@@ -35,7 +35,7 @@ class LaneRun(NamedTuple):
     samples: Floats
 
     @property
-    def likeness(self) -> tuple[object, ...]:
+    def structure_key(self) -> tuple[object, ...]:
         """What runs that are stepped together have in common."""
         return self.system.code, self.system.signal_shape, len(self.knots)
 
@@ -81,7 +81,7 @@ class LaneSystem:
     def dop853(self, runs: Sequence[LaneRun]) -> list[Status]:
         """Advance all runs, at most as many as there are lanes, as if each were alone."""
         first = runs[0]
-        if len(runs) > self.lanes or any(run.likeness != first.likeness for run in runs):
+        if len(runs) > self.lanes or any(run.structure_key != first.structure_key for run in runs):
             raise ValueError(f"{len(runs)} runs of different kinds do not fit into {self.lanes} lanes")
         # lanes without a run repeat the first one and stand still
         filled = [*runs, *[first] * (self.lanes - len(runs))]
@@ -128,7 +128,7 @@ def step_together(runs: Sequence[LaneRun]) -> list[Status]:
     alike: dict[object, list[int]] = {}
     for k, run in enumerate(runs):
         # an object of its own is like no other
-        alike.setdefault(object() if run.system.without_lane else run.likeness, []).append(k)
+        alike.setdefault(object() if run.system.without_lane else run.structure_key, []).append(k)
     found: dict[int, Status] = {}
     for places in alike.values():
         if len(places) == 1:

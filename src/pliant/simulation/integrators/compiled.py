@@ -21,7 +21,7 @@ from pliant.engine.stepping.generalised_alpha import alpha_clock
 from pliant.engine.stepping.implicit_system import ImplicitSystem
 from pliant.engine.stepping.integrators import SLIVER, Clock, Status, new_clock
 from pliant.engine.stepping.lane_system import LaneRun
-from pliant.engine.stepping.signals import MOST_PIECES, RoughSignalError, Signals
+from pliant.engine.stepping.signal_table import MOST_PIECES, RoughSignalError, Signals
 from pliant.formulations.loops.loops import Rows
 from pliant.simulation.integrators.compiled_systems import driving_of, implicit_system, newton_matrix, system_matrix
 from pliant.simulation.integrators.integrator import (
@@ -122,7 +122,7 @@ class CompiledIntegrator(Integrator):
 
     @classmethod
     def plain(cls, equations: StateEquations, t: float, y: Floats, settings: Settings) -> Integrator:
-        """The same method for equations in Python."""
+        """This method for equations that Python evaluates."""
         return cls(equations, t, y, settings, None)
 
     def _found_rates(self, t: float, y: Floats) -> Floats:

@@ -22,15 +22,15 @@ Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
 
-def flock_parameters(program: RolledProgram) -> dict[str, str]:
-    """Arguments of a flock's batch, in order; ``who`` is the robot of each state."""
+def ensemble_parameters(program: RolledProgram) -> dict[str, str]:
+    """Arguments of the batch of an ensemble, in order; ``who`` is the robot of each state."""
     pointers = ["constants", "gravity", *program.inputs, "constants_lanes", "gravity_lanes"]
     pointers += [*(f"{n}_lanes" for n in program.inputs), "store", "out_lanes", "out", "rows", "who"]
     numbers = ("links", "count", "size", "outputs", "numbers")
     return {**dict.fromkeys(pointers, POINTER), **dict.fromkeys(numbers, "i64")}
 
 
-def flock_ir(program: RolledProgram, name: str, lanes: int) -> str:
+def ensemble_ir(program: RolledProgram, name: str, lanes: int) -> str:
     """States in rows: gather a group and the constants of its robots into lanes, run the loop, scatter the results."""
     arrays = Arrays.of(program, lanes, own=True)
     w = Flow()
@@ -60,11 +60,11 @@ def flock_ir(program: RolledProgram, name: str, lanes: int) -> str:
         w.do(f"call void @{name}({', '.join(f'ptr %{p}' for p in (*given, 'rows'))}, i64 %links)")
         lanes_to_rows(w, "%out_lanes", "%out", "%outputs", states, lanes)
         w.put("i64", w.iadd(first, lanes), group)
-    signature = ", ".join(f"{kind} %{argument}" for argument, kind in flock_parameters(program).items())
-    return w.text(f"{name}_flock", signature)
+    signature = ", ".join(f"{kind} %{argument}" for argument, kind in ensemble_parameters(program).items())
+    return w.text(f"{name}_ensemble", signature)
 
 
-class FlockEvaluator:
+class EnsembleEvaluator:
     """A program bound to the constants of several robots. Not shared between threads.
 
     constants  of each robot (robots, numbers); ``gravity`` (robots, 3)
@@ -88,13 +88,13 @@ class FlockEvaluator:
         count, L, numbers = len(who), plan.lanes, self.constants.shape[1]
         for name, x in zip(self.program.algorithm.inputs, arrays, strict=True):
             if x.shape != (count, self.size):
-                raise ValueError(f"{name} has shape {x.shape}; the flock needs ({count}, {self.size})")
+                raise ValueError(f"{name} has shape {x.shape}; the ensemble needs ({count}, {self.size})")
         out = np.empty((count, plan.outputs))
         if not count:
             return out
         table, robots = np.array(plan.rows, dtype=np.int64), np.ascontiguousarray(who, dtype=np.int64)
         if robots.min() < 0 or robots.max() >= len(self.constants):
-            raise ValueError(f"the flock has robots 0 to {len(self.constants) - 1}; a state is of {robots.max()}")
+            raise ValueError(f"the ensemble has robots 0 to {len(self.constants) - 1}; a state is of {robots.max()}")
         wide = [lane_numbers(size, L) for size in (numbers, 3, *[self.size] * len(arrays))]
         work = aligned_parts(*wide, plan.record_size * L, lane_numbers(plan.outputs, L))
         before, after = [self.constants, self.gravity, *arrays], [out, table, robots]
@@ -111,12 +111,17 @@ class FlockEvaluator:
         def make() -> tuple[dict[str, Any], str]:
             traced = program.traced
             text, name = program_ir(traced, lanes, own_constants=True)
-            entry = f"{name}_flock"
-            parts = [prelude([traced], lanes), text, transposition_declarations(lanes), flock_ir(traced, name, lanes)]
-            parts += [entry_ir(entry, flock_parameters(traced)), ATTRIBUTES]
+            entry = f"{name}_ensemble"
+            parts = [
+                prelude([traced], lanes),
+                text,
+                transposition_declarations(lanes),
+                ensemble_ir(traced, name, lanes),
+            ]
+            parts += [entry_ir(entry, ensemble_parameters(traced)), ATTRIBUTES]
             return asdict(BufferLayout.of(traced, f"{entry}_call")), "".join(parts)
 
-        description, code = stored((program.identity, "flock"), make, homes=program.homes)
+        description, code = stored((program.identity, "ensemble"), make, homes=program.homes)
         return BufferLayout(**description), code
 
     def _one_by_one(self, who: Numbers, inputs: Sequence[Floats]) -> Floats:

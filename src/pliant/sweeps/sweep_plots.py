@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.pictures.canvas import GREY, INK, head, new_figure, save
-from pliant.pictures.words import counted
+from pliant.pictures.picture_words import counted
 from pliant.sweeps.table import Sweep
 
 if TYPE_CHECKING:
