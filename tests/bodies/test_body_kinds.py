@@ -1,5 +1,7 @@
 """A kind of body is one module and one registration: every room takes a bar that twists, which none of them names."""
 
+import inspect
+
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -39,6 +41,14 @@ def file(tmp_path_factory):
 @pytest.fixture(scope="module")
 def arm(file):
     return Dynamics(pliant.load(str(file)))
+
+
+def test_help_knows_its_key():
+    """A link lists its keys and shows them as its arguments, with the new one as before it."""
+    shown = str(inspect.signature(Link))
+    assert shown.startswith("(*, name, joint, rigid=None")
+    assert "twist_bar=None" in shown
+    assert "twist_bar" in Link.__doc__
 
 
 def test_files_know_its_key(file, tmp_path):

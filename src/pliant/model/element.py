@@ -62,9 +62,20 @@ class Element(BaseModel, metaclass=_Kind):
         own = inspect.cleandoc(cls.__dict__.get("__doc__") or "")
         # a schema lists its keys itself
         cls.model_config["json_schema_extra"] = {"description": own} if own else None
+        cls._show_keys(own)
+
+    @classmethod
+    def _show_keys(cls, own: str) -> None:
+        """Below its own words a class lists its keys; types and units stand there, annotations would fill a page."""
         cls.__doc__ = f"{own}\n\n{key_list(cls)}"
-        # types and units stand in the list of keys; annotations of pydantic would fill a page
         cls.__signature__ = key_signature(cls)
+
+    @classmethod
+    def rebuild(cls) -> None:
+        """Take up keys that were added to the class, or to its parts, since it was made."""
+        cls.model_rebuild(force=True)
+        extra = cls.model_config.get("json_schema_extra")
+        cls._show_keys(str(extra.get("description", "")) if isinstance(extra, dict) else "")
 
     # pydantic must not take this constructor for one that changes what is validated
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]

@@ -207,7 +207,7 @@ def add_body_key(key: str, description: type[Element], words: str) -> None:
     BODY_KEYS.append(key)
     Link.__pydantic_fields__[key] = FieldInfo(annotation=description | None, default=None, description=words)  # type: ignore[arg-type]
     for part in (Link, Robot):
-        part.model_rebuild(force=True)
+        part.rebuild()
 
 
 def remove_body_key(key: str) -> None:
@@ -217,4 +217,4 @@ def remove_body_key(key: str) -> None:
     BODY_KEYS.remove(key)
     del Link.__pydantic_fields__[key]
     for part in (Link, Robot):
-        part.model_rebuild(force=True)
+        part.rebuild()
