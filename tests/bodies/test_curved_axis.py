@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pliant import Beam, Rectangle
-from pliant.bodies.profile import curved_inertia
+from pliant.bodies.build import curved_inertia
 from pliant.model.description.curvature import undeformed_pose
 
 GAUSS = np.polynomial.legendre.leggauss(24)

@@ -9,8 +9,8 @@ import pliant
 from pliant import Dynamics
 from pliant.algorithm import result, run
 from pliant.analysis.equilibrium import equilibrium
-from pliant.bodies.profile import undeformed_pose
 from pliant.bodies.sections_along import centre_line
+from pliant.model.description.curvature import undeformed_pose
 from pliant.tree.passes import ENERGY
 
 POWER = 1e-9

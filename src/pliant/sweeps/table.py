@@ -132,7 +132,7 @@ class Sweep:
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """Curves, maps, fans of histories, or parallel coordinates, as the sweep needs; ``path``: PNG, SVG or PDF."""
-        figure: Figure = made_by("sweeps.plots", "plot_sweep")(self, None if path is None else Path(path))
+        figure: Figure = made_by("sweeps.sweep_plots", "plot_sweep")(self, None if path is None else Path(path))
         return figure
 
     def to_dataframe(self) -> DataFrame:
