@@ -417,7 +417,7 @@ class TreeDynamics:
         weight  less gravity, as an accelerometer reads it
         """
         rows = _rows(self._frame_link(frame), MOTION_SIZE + 9)
-        return rows, self._kinematics(ACCELERATION) if weight else self._acceleration
+        return rows, self._felt_acceleration if weight else self._acceleration
 
     def jacobian(self, frame: str, q: States) -> Floats:
         """J (6, n): linear, then angular velocity of a frame per unit rate of each coordinate, base axes.
@@ -463,6 +463,11 @@ class TreeDynamics:
     @cached_property
     def _motion(self) -> Function:
         return self._kinematics(MOTION)
+
+    @cached_property
+    def _felt_acceleration(self) -> Function:
+        """Accelerations of frames less gravity, as accelerometers read them."""
+        return self._kinematics(ACCELERATION)
 
     @cached_property
     def _acceleration(self) -> Function:

@@ -37,6 +37,12 @@ class Tangent(NamedTuple):
     H: Floats
     names: tuple[str, ...]
 
+    def scaled(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """M, D, K in coordinates of which each has unit inertia by itself, and the sizes (m,) of these in x."""
+        size = 1.0 / np.sqrt(np.diag(self.M))
+        M, D, K = (x * np.outer(size, size) for x in (self.M, self.D, self.K))
+        return M, D, K, size
+
 
 def tangent(
     arm: Dynamics,

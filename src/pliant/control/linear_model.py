@@ -97,10 +97,8 @@ class LinearModel:
         from scipy.linalg import eig
 
         # a generalised problem keeps M and K apart
-        t = self.tangent
-        m = len(t.names)
-        size = 1.0 / np.sqrt(np.diag(t.M))
-        M, D, K = (x * np.outer(size, size) for x in (t.M, t.D, t.K))
+        M, D, K, _ = self.tangent.scaled()
+        m = len(M)
         rate = float(np.sqrt(np.abs(K).max(initial=0.0))) or 1.0
         left = np.block([[np.zeros((m, m)), np.eye(m)], [-K / rate**2, -D / rate]])
         right = np.block([[np.eye(m), np.zeros((m, m))], [np.zeros((m, m)), M]])
@@ -170,11 +168,9 @@ class LinearModel:
         at = np.atleast_1d(np.asarray(omega, dtype=float))
         if at.ndim != 1 or not np.isfinite(at).all():
             raise ValueError("omega must be one or several finite numbers, in rad/s")
-        t = self.tangent
-        B = t.B[:, [self.inputs.index(name) for name in inputs]]
+        B = self.tangent.B[:, [self.inputs.index(name) for name in inputs]]
         by_x, by_rate, by_acceleration = self._levels(outputs)
-        size = 1.0 / np.sqrt(np.diag(t.M))
-        M, D, K = (x * np.outer(size, size) for x in (t.M, t.D, t.K))
+        M, D, K, size = self.tangent.scaled()
         found = np.empty((len(at), len(outputs), len(inputs)), dtype=complex)
         for k, w in enumerate(at):
             try:

@@ -22,8 +22,6 @@ Floats = NDArray[np.float64]
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 LEVELS = ("", "rate", "acceleration")
 SENSORS = ("accelerometer", "gyro")
-AXES = 3
-"""Directions of a sensor: those of its section."""
 
 
 class OutputRow(NamedTuple):
@@ -142,7 +140,7 @@ def _in_base_axes(motion: _FrameMotion, at: tuple[Floats, Floats, Floats], seed:
 def _sensor(arm: Dynamics, state: State, place: str, kind: str) -> OutputRow | None:
     """Row of an accelerometer or a gyro along an axis of its section; None if that is no such place."""
     frame, _, axis = place.rpartition(".")
-    if axis not in DIRECTIONS[:AXES]:
+    if axis not in DIRECTIONS[:3]:
         return None
     k = DIRECTIONS.index(axis)
     still, nothing = np.zeros(arm.size), np.zeros(arm.size)

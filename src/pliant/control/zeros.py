@@ -37,10 +37,8 @@ def zeros(model: LinearModel, output: str | Sequence[str], input: str | Sequence
     inputs = _inputs(model, outputs, (input,) if isinstance(input, str) else input)
     if len(inputs) != len(outputs):
         raise ValueError(f"there are {len(outputs)} outputs and {len(inputs)} inputs; zeros need as many of each")
-    t = model.tangent
-    size = 1.0 / np.sqrt(np.diag(t.M))
-    M, D, K = (x * np.outer(size, size) for x in (t.M, t.D, t.K))
-    B = size[:, None] * t.B[:, [model.inputs.index(name) for name in inputs]]
+    M, D, K, size = model.tangent.scaled()
+    B = size[:, None] * model.tangent.B[:, [model.inputs.index(name) for name in inputs]]
     C = model.position_rows(outputs) * size
     R, L = _null(C, outputs), _null(B.T, inputs)
     M, D, K = (L.T @ x @ R for x in (M, D, K))

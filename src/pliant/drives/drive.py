@@ -125,7 +125,6 @@ class Drive(Element):
     @abstractmethod
     def bind(self, around: Surroundings, q0: Floats) -> DriveLaw:
         """The drive of a robot whose inputs start at q0 (inputs,)."""
-        raise NotImplementedError
 
 
 class Controller(Drive):
@@ -150,4 +149,3 @@ class Controller(Drive):
     @abstractmethod
     def law(self, around: Surroundings, q0: Floats) -> DriveLaw:
         """The continuous law."""
-        raise NotImplementedError

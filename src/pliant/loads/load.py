@@ -31,4 +31,3 @@ class LoadElement(Element):
     @abstractmethod
     def bind(self, arm: Dynamics) -> Load:
         """The load of a robot."""
-        raise NotImplementedError
