@@ -29,7 +29,7 @@ from pliant.model.description.robot import Robot
 from pliant.results.result import Result
 from pliant.results.samples import Extreme, RunInfo, Samples, Strain
 from pliant.simulation.choice import LinearStart, cautions, choose, fastest_rate
-from pliant.simulation.integrators.by_name import make_integrator
+from pliant.simulation.integrators.by_name import make_integrator, needs_step
 from pliant.simulation.integrators.integrator import IntegrationError, Integrator, Piece, Settings, Tolerance
 from pliant.simulation.monitoring.checks import WarningData, allowed_ranges, range_warnings
 from pliant.simulation.monitoring.events import Event, Happening, Watch, limit_events
@@ -251,8 +251,8 @@ class Run:
         return self.integrator
 
     def _make(self, t: float, y: Floats) -> Integrator:
-        fixed = self.method in ("rk4", "semi-implicit") and self.settings.step is None
-        fastest = fastest_rate(self.equations, self.q0, self.v0) if fixed else 0.0
+        stepless = needs_step(self.method, self.settings)
+        fastest = fastest_rate(self.equations, self.q0, self.v0) if stepless else 0.0
         return make_integrator(self.method, self.equations, t, y, self.settings, fastest)
 
     def _enter(self, t: float) -> None:

@@ -41,11 +41,16 @@ def _found(place: tuple[str, str]) -> Any:
     return getattr(import_module(f"pliant.simulation.integrators.{place[0]}"), place[1])
 
 
+def needs_step(method: str, settings: Settings) -> bool:
+    """Whether a method takes equal steps whose size nobody gave."""
+    return method in STEPPERS and STEPPERS[method].fixed and settings.step is None
+
+
 def make_integrator(
     method: str, equations: StateEquations, t: float, y: Floats, settings: Settings, fastest: float
 ) -> Integrator:
     """The integrator of a name, at a state."""
-    if method in STEPPERS and STEPPERS[method].fixed and settings.step is None:
+    if needs_step(method, settings):
         settings = replace(settings, step=round_step(FIXED_REACH / max(fastest, 1.0)))
     if method == "gauss" and not equations.count:
         # nothing moves but what is told to: energies alone are integrated
