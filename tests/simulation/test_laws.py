@@ -6,7 +6,7 @@ What is right is written down here once more, in NumPy and with the rigid twin o
 import numpy as np
 import pytest
 
-from pliant import Dynamics
+from pliant import Dynamics, simulate
 from pliant.drives.callback import Callback
 from pliant.drives.computed_torque import ComputedTorque
 from pliant.drives.drive import Sampling
@@ -261,3 +261,15 @@ def test_only_functions_of_the_user_take_steps_in_python(arm):
             assert StateEquations(arm, law_of(arm, name)).law is not None
     called = Callback(function=lambda t, q, v: [0.0, 0.0]).bind(Surroundings(arm, q0), q0 @ arm.B)
     assert StateEquations(arm, called).law is None
+
+
+def test_states_of_a_sampled_controller_are_channels():
+    """The integral of a sampled PID: Euler steps of its error, held between the ticks."""
+    move = Quintic(to={"shoulder": 0.02}, duration=0.05)
+    pid = PID(trajectory=move, kp=30.0, kd=4.0, ki=20.0, sampling=Sampling(period=0.01))
+    run = simulate("single-flexible-link", until=0.1, drive=pid, output_step=0.005)
+    held = run["drive.integral.shoulder"]
+    errors = (run["shoulder.desired"] - run["shoulder"])[::2]
+    # the row of a tick shows what held until then
+    assert held[1::2] == pytest.approx(0.01 * np.cumsum(errors[:-1]), abs=1e-12)
+    assert held[2::2] == pytest.approx(held[1::2])

@@ -5,18 +5,25 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
-from pliant.laws import Floats, Law, applied, flattened, numbers_in_code
+from pliant.laws import Floats, Law, LawState, applied, flattened, numbers_in_code
 from pliant.model.element import Element
 from pliant.model.units import POSITIVE, Quantity, Time
 from pliant.spatial.vectors import Vector
 from pliant.trajectories.path import Path, Surroundings
 
 Period = Annotated[float, Quantity("s", POSITIVE)]
+
+
+class Tick(NamedTuple):
+    """What a sampled law computes at an instant: its discrete states from now on, and its command."""
+
+    discrete: Vector
+    command: Vector
 
 
 class DriveLaw(Law):
@@ -43,6 +50,26 @@ class DriveLaw(Law):
     def within(self) -> DriveLaw:
         """The law inside of those that only limit its efforts."""
         return self
+
+    @property
+    def discrete(self) -> tuple[LawState, ...]:
+        """States that change at its ticks only; results have them as channels. Continuous laws have none."""
+        return ()
+
+    def discrete_at(self, times: Floats) -> Floats:
+        """These states at several times of the present interval (times, states)."""
+        return np.zeros((len(times), 0))
+
+    @property
+    def sampled_states(self) -> tuple[LawState, ...]:
+        """The discrete states that it has where it is sampled; default: its own ones, by Euler steps."""
+        return self.states
+
+    def computed(self, q: Vector, v: Vector, discrete: Vector, signals: Vector, gains: Vector, period: Vector) -> Tick:
+        """The text of a tick where it is sampled, on any scalars; default: Euler steps of its own states."""
+        found = self.efforts(q, v, discrete, signals, gains)
+        (h,) = period
+        return Tick([x + h * rate for x, rate in zip(discrete, found.rates, strict=True)], found.efforts)
 
     def next_tick(self, t: float) -> float:
         """The next instant after t at which ``tick`` must be called; infinite for continuous drives."""

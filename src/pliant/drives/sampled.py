@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from pliant.drives.drive import DriveLaw
+from pliant.drives.drive import DriveLaw, Tick
 from pliant.drives.given import GivenLaw
 from pliant.dynamics import Dynamics
-from pliant.laws import Floats
+from pliant.laws import Floats, LawState
 from pliant.spatial.vectors import Vector
 
 SAME = 1e-9
 """Instants closer than this part of a period are one."""
 
 
-class Tick(NamedTuple):
-    """What a sampled law computes at an instant: its discrete states from now on, and its command."""
-
-    discrete: Vector
-    command: Vector
-
-
 class SampledLaw(GivenLaw):
     """Another law that is evaluated at multiples of a period; its commands take effect after a delay and are held.
 
-    Between the ticks it is a law whose signals are the held command. Its discrete states are those of the other law (an
-    integrator, say), which advance by Euler steps of one period, as they would on a computer.
+    Between the ticks it is a law whose signals are the held command. Its discrete states are the ``sampled_states`` of
+    the other law, which its ``computed`` advances: those of an integrator, say, by Euler steps of one period, as they
+    would on a computer.
     """
 
     def __init__(self, inner: DriveLaw, period: float, delay: float, arm: Dynamics) -> None:
         self.inner, self.period, self.delay = inner, period, delay
         self.path, self.channels, self.size = inner.path, len(arm.inputs), arm.size
         self.is_compiled = arm.compiled and not inner.in_python
-        self.x = inner.initial()
+        self.x = np.array([state.initial for state in inner.sampled_states])
         self.held = np.zeros(self.channels)
         self.count = 0
         self.waiting: list[tuple[float, Floats]] = []
@@ -59,9 +53,14 @@ class SampledLaw(GivenLaw):
 
     def computed(self, q: Vector, v: Vector, discrete: Vector, signals: Vector, gains: Vector, period: Vector) -> Tick:
         """The text of a tick, on any scalars."""
-        found = self.inner.efforts(q, v, discrete, signals, gains)
-        (h,) = period
-        return Tick([x + h * rate for x, rate in zip(discrete, found.rates, strict=True)], found.efforts)
+        return self.inner.computed(q, v, discrete, signals, gains, period)
+
+    @property
+    def discrete(self) -> tuple[LawState, ...]:
+        return self.inner.sampled_states
+
+    def discrete_at(self, times: Floats) -> Floats:
+        return self.x[None].repeat(len(times), axis=0)
 
     def _computed(self, t: float, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """New discrete states and the command at an instant, in one call of machine code where there is one."""
@@ -71,9 +70,11 @@ class SampledLaw(GivenLaw):
             (out,) = self._kernel(q, v, self.x, signals, np.array([*inner.gains, 0.0]), np.array([self.period]))
             if np.isfinite(out).all() or not inner.may_refuse:
                 return out[: len(self.x)].copy(), out[len(self.x) :].copy()
-        found = inner.at(t, q, v, self.x)
-        rates = np.array(found.rates, dtype=float)
-        return self.x + self.period * rates, np.array(found.efforts, dtype=float)
+        if inner.in_python:
+            return self.x, np.array(inner.at(t, q, v, self.x).efforts, dtype=float)
+        (signals,) = inner.signals(np.array([t])).tolist()
+        found = inner.computed(q.tolist(), v.tolist(), self.x.tolist(), signals, list(inner.gains), [self.period])
+        return np.array(found.discrete, dtype=float), np.array(found.command, dtype=float)
 
     @property
     def _kernel(self) -> Any:

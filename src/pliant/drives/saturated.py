@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from pliant.drives.drive import DriveLaw
+from pliant.drives.drive import DriveLaw, Tick
 from pliant.dynamics import Dynamics
 from pliant.laws import Action, Floats, LawState
 from pliant.spatial.scalars import Scalar, ramp
@@ -63,8 +63,18 @@ class SaturatedLaw(DriveLaw):
     def signals(self, t: Floats) -> Floats:
         return self.inner.signals(t)
 
+    @property
+    def sampled_states(self) -> tuple[LawState, ...]:
+        return self.inner.sampled_states
+
+    def computed(self, q: Vector, v: Vector, discrete: Vector, signals: Vector, gains: Vector, period: Vector) -> Tick:
+        found = self.inner.computed(q, v, discrete, signals, gains[len(self.limits) :], period)
+        return found._replace(command=self._cut(found.command, gains))
+
     def efforts(self, q: Vector, v: Vector, z: Vector, signals: Vector, gains: Vector) -> Action:
-        count = len(self.limits)
-        found = self.inner.efforts(q, v, z, signals, gains[count:])
-        known = zip(found.efforts, gains[:count], np.isfinite(self.limits), strict=True)
-        return found._replace(efforts=[cut(x, limit) if is_limited else x for x, limit, is_limited in known])
+        found = self.inner.efforts(q, v, z, signals, gains[len(self.limits) :])
+        return found._replace(efforts=self._cut(found.efforts, gains))
+
+    def _cut(self, efforts: Vector, gains: Vector) -> Vector:
+        known = zip(efforts, gains[: len(self.limits)], np.isfinite(self.limits), strict=True)
+        return [cut(x, limit) if is_limited else x for x, limit, is_limited in known]

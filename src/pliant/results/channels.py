@@ -330,7 +330,7 @@ def _strains(given: Quantities, info: RunInfo) -> Iterator[Channel]:
 
 def _law_states(given: Quantities, info: RunInfo) -> Iterator[Channel]:
     for k, (name, unit) in enumerate(info.states):
-        meaning = f"state of {'the drive' if name.startswith('drive.') else 'a load'}, integrated with the motion"
+        meaning = f"state of {'the drive' if name.startswith('drive.') else 'a load'}"
         yield Channel(name, unit, meaning, _column(given.samples.states, k))
 
 

@@ -160,7 +160,8 @@ class Recorder:
             return
         q, v, tau, force, reference, wrenches = request.value
         times, layout = np.concatenate([each[0] for each in self._waiting]), self.equations.layout
-        work, laws = (request.states[:, part].copy() for part in (layout.balances, layout.drive))
+        work = request.states[:, layout.balances].copy()
+        laws = np.hstack([request.states[:, layout.drive], self.equations.drive.discrete_at(request.clocks)])
         self._waiting, self._request = [], None
         self.blocks.append(Samples(times, q, v, tau, force, work, reference, wrenches, laws))
 

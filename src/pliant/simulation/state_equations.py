@@ -119,8 +119,9 @@ class StateEquations:
 
     @property
     def state_words(self) -> tuple[tuple[str, str], ...]:
-        """Names and units of these states."""
-        return tuple((state.name, state.unit) for state in self.law_states)
+        """Names and units of these states, then of those that change at ticks of the drive only."""
+        discrete = ((f"drive.{state.name}", state.unit) for state in self.drive.discrete)
+        return (*((state.name, state.unit) for state in self.law_states), *discrete)
 
     @property
     def breaks(self) -> tuple[float, ...]:
