@@ -32,6 +32,7 @@ LAYERS = [
     {"tree"},
     {"formulations"},
     {"tree_dynamics"},
+    {"platform_answers"},
     {"dynamics"},
     {"analysis"},
     {"control"},

@@ -13,8 +13,15 @@ from pliant.analysis.lumped.frequencies import frequencies_over_speed as frequen
 from pliant.analysis.lumped.lumped_model import LumpedModel as LumpedModel
 from pliant.analysis.modes import ModeSet as ModeSet
 from pliant.analysis.modes import modes as modes
+from pliant.analysis.platform_stiffness import LooseError as LooseError
+from pliant.analysis.platform_stiffness import PlatformStiffness as PlatformStiffness
+from pliant.analysis.platform_stiffness import platform_stiffness as platform_stiffness
 from pliant.analysis.sensitivity import acceleration_sensitivity as acceleration_sensitivity
 from pliant.analysis.sensitivity import force_sensitivity as force_sensitivity
+from pliant.analysis.singularity import LostDirection as LostDirection
+from pliant.analysis.singularity import Singularity as Singularity
+from pliant.analysis.singularity import singularities_along as singularities_along
+from pliant.analysis.singularity import singularity as singularity
 from pliant.analysis.statics import NoEquilibriumError as NoEquilibriumError
 from pliant.bodies.build import build_body as build_body
 from pliant.bodies.carried import carried as carried

@@ -16,6 +16,7 @@ from pliant.formulations.loops.dense_loops import DenseLoops
 from pliant.formulations.loops.loops import DenseForm, Loops, each_state
 from pliant.formulations.recursive.recursions import HANDED
 from pliant.model.notebook import html_page, made_by
+from pliant.platform_answers import PlatformAnswers
 from pliant.states import (
     Energies,
     FrameAcceleration,
@@ -29,7 +30,6 @@ from pliant.states import (
     solutions_of,
 )
 from pliant.tree.function import Function, declined, quick_property
-from pliant.tree_dynamics import TreeDynamics
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,7 +71,7 @@ class ForwardDerivatives(NamedTuple):
     tau: Floats
 
 
-class Dynamics(TreeDynamics):
+class Dynamics(PlatformAnswers):
     """The equations of motion ``M(q) a + C(q, v) v + K q + D v + g(q) + friction = B tau + J^T lambda`` of a robot.
 
     robot        a Robot, or the name or path of one

@@ -26,6 +26,8 @@ from pliant.cli import (
     shapes,
     show,
     simulate,
+    singularity,
+    stiffness,
     sweep,
     verify,
     view,
@@ -54,6 +56,8 @@ app.command(name="report")(report.report)
 app.command(name="modes")(modes.modes)
 app.command(name="equilibrium")(equilibrium.equilibrium)
 app.command(name="buckling")(buckling.buckling)
+app.command(name="stiffness")(stiffness.stiffness)
+app.command(name="singularity")(singularity.singularity)
 app.command(name="frf")(frf.frf)
 app.command(name="zeros")(zeros.zeros)
 app.command(name="derive")(derive.derive)

@@ -1,0 +1,64 @@
+"""What a robot answers about a frame that works: its stiffness, its singularities, the ways to a pose.
+
+Each answer is computed by a later room, which is asked when it is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from numpy.typing import ArrayLike
+
+from pliant.model.notebook import made_by
+from pliant.states import States
+from pliant.tree_dynamics import TreeDynamics
+
+if TYPE_CHECKING:
+    from pliant.analysis.platform_stiffness import PlatformStiffness
+    from pliant.analysis.singularity import Singularity
+
+
+class PlatformAnswers(TreeDynamics):
+    """Questions about a frame of a robot, for trees and closed loops alike."""
+
+    def platform_stiffness(
+        self,
+        q: States | None = None,
+        *,
+        frame: str = "tip",
+        loads: Mapping[str, ArrayLike] | None = None,
+        followers: Mapping[str, ArrayLike] | None = None,
+    ) -> PlatformStiffness:
+        """Stiffness and compliance (6, 6) of a frame at rest while the drives hold; see ``pliant.platform_stiffness``.
+
+        q          joint positions, an array or by name; default: the reference pose
+        frame      name of a frame; default: the robot's tip
+        loads      frame -> force (3,) N, or force and moment (6,), along base axes, that act already
+        followers  the same along the axes of the frame, with which they turn
+        """
+        found: PlatformStiffness = made_by("analysis.platform_stiffness", "platform_stiffness")(
+            self, q, frame=frame, loads=loads, followers=followers
+        )
+        return found
+
+    def singularity(
+        self,
+        q: States | None = None,
+        *,
+        frame: str = "tip",
+        axes: Sequence[str] | None = None,
+        length: float | None = None,
+    ) -> Singularity:
+        """How near a configuration is to singular ones of type 1 and 2, and what is lost there.
+
+        q       configuration, an array or by name; default: the reference pose. Loops are closed, the drives held
+        frame   the frame that works; default: the robot's tip
+        axes    its components that count, of x, y, z, rx, ry, rz; default: shifts alone where they determine the
+                motion, else all that move
+        length  m: characteristic length by which shifts are divided; default: the extent of the robot
+        """
+        found: Singularity = made_by("analysis.singularity", "singularity")(
+            self, q, frame=frame, axes=axes, length=length
+        )
+        return found

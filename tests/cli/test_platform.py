@@ -1,0 +1,26 @@
+"""Commands about the frame that works: stiffness, singularities, workspace."""
+
+
+def test_stiffness(run, tmp_path):
+    found = run("stiffness", "five-bar", "--at", "left_motor=115deg", "--csv", "c.csv")
+    assert found.returncode == 0
+    assert "softest against a force along" in found.stdout
+    assert found.stdout.count("rigid") == 6
+    rows = (tmp_path / "c.csv").read_text().splitlines()
+    assert rows[0] == "base axes,fx,fy,fz,mx,my,mz"
+    assert len(rows) == 7
+
+
+def test_stiffness_of_nothing_is_refused(run):
+    found = run("stiffness", "five-bar", "--frame", "nowhere")
+    assert found.returncode == 2
+    assert "no frame 'nowhere'" in found.stderr
+
+
+def test_singularities(run):
+    found = run("singularity", "five-bar", "--along", "left_motor")
+    assert found.returncode == 0
+    assert "regular: every direction is kept" in found.stdout
+    assert "171.625 deg" in found.stdout
+    assert "characteristic length 0.6121 m" in found.stdout
+    assert run("singularity", "five-bar", "--axes", "u").returncode == 2
