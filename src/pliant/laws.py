@@ -37,28 +37,39 @@ class LawState(NamedTuple):
 class Action(NamedTuple):
     """What a law does at an instant, on the scalars that it was given.
 
-    efforts  of the inputs (drives), or generalised forces (loads)
-    rates    of its own states
-    stored   energy that it holds, J: a function of coordinates and states
-    lost     power that it turns into heat, W
+    efforts   of the inputs (drives), or generalised forces (loads)
+    rates     of its own states
+    stored    energy that it holds, J: a function of coordinates, states and signals
+    lost      power that it turns into heat, W
+    supplied  power that comes to it from outside, W: zero for springs and dampers, voltage times current for a motor.
+              The balance of energy then fails where stored or lost is wrong. None: an ideal source, which supplies what
+              the robot takes and what is lost; what it stores is in no balance
     """
 
     efforts: Vector
     rates: Vector = []  # noqa: RUF012
     stored: Scalar = 0.0
     lost: Scalar = 0.0
+    supplied: Scalar | None = None
 
 
 class Actions(NamedTuple):
     """What a law does at several instants; rows are instants.
 
     efforts (rows, efforts), rates (rows, states), stored (rows,), lost (rows,)
+    supplied (rows,), or None for an ideal source
     """
 
     efforts: Floats
     rates: Floats
     stored: Floats
     lost: Floats
+    supplied: Floats | None = None
+
+    @property
+    def balanced(self) -> Floats:
+        """Energy that it holds and that the balance of a run counts, J (rows,): none of an ideal source."""
+        return np.zeros(len(self.stored)) if self.supplied is None else self.stored
 
 
 class Law(ABC):
@@ -117,8 +128,12 @@ def on_columns(law: Law, q: Floats, v: Floats, z: Floats, signals: Floats, gains
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         found = law.efforts(columns[0], columns[1], columns[2], columns[3], list(gains))
     rows = len(q)
-    stored, lost = (np.broadcast_to(np.asarray(x, dtype=float), rows) for x in (found.stored, found.lost))
-    return Actions(table_of(found.efforts, rows), table_of(found.rates, rows), stored, lost)
+    energies = (found.stored, found.lost, found.supplied)
+    each = (None if x is None else np.broadcast_to(np.asarray(x, dtype=float), rows) for x in energies)
+    stored, lost, supplied = each
+    assert stored is not None
+    assert lost is not None
+    return Actions(table_of(found.efforts, rows), table_of(found.rates, rows), stored, lost, supplied)
 
 
 def table_of(columns: Vector, rows: int) -> Floats:
@@ -148,7 +163,11 @@ def numbers_in_code(array: Floats) -> Hashable:
     return array.shape, array.tobytes()
 
 
-def flattened(found: Action) -> Vector:
-    """Forces, rates and the power that is lost, if any, one after the other, as compiled steps take them."""
-    lost: Vector = [] if type(found.lost) is float and found.lost == 0 else [found.lost]
-    return [*found.efforts, *found.rates, *lost]
+def supplied_power(found: Action, v: Vector) -> Scalar:
+    """Power that comes to a law from outside, W; its efforts are generalised forces (n,)."""
+    return dot(found.efforts, v) + found.lost if found.supplied is None else found.supplied
+
+
+def flattened(found: Action, v: Vector) -> Vector:
+    """Generalised forces and rates, and behind them what is lost and supplied, as compiled steps take them."""
+    return [*found.efforts, *found.rates, found.lost, supplied_power(found, v)]

@@ -29,7 +29,7 @@ from pliant.tree.frame_calls import FrameCalls, FramesByName
 from pliant.tree.function import Function, Variant, declined, make_evaluator, quick_property
 from pliant.tree.kinematics import MOTION_SIZE, motion_arrays
 from pliant.tree.lowering import lower, lower_with_frames
-from pliant.tree.passes import ACCELERATION, MOTION
+from pliant.tree.passes import ACCELERATION, LOSS, MOTION
 from pliant.tree.slope_calls import SlopeSteps
 from pliant.tree.tree import Tree
 
@@ -224,6 +224,10 @@ class TreeDynamics:
     def _energy(self) -> Function:
         return self._function("energy")
 
+    @cached_property
+    def _loss(self) -> Function:
+        return Function(Traced(LOSS, self.tree), self.labels, self._nothing, compiled=self.compiled)
+
     # ---- terms of the equations of motion
 
     def forces(self, q: States, v: States, a: States) -> Floats:
@@ -341,6 +345,11 @@ class TreeDynamics:
         total = call.sparse(np.tile(np.eye(3, 9), len(self.tree.links)), per_link)
         call.gives(*(total[k : k + 1].reshape(()) for k in range(3)))
         return call.built(Energies)
+
+    def lost_power(self, q: States, v: States) -> Any:
+        """Power that damping and friction take, W: a number for a state (n,), an array (count,) for a batch."""
+        total = self._loss(q, v).sum(axis=-1)
+        return float(total) if np.ndim(total) == 0 else total
 
     def momentum(self, q: States, v: States) -> Momentum:
         """Momentum of a state or of each state of a batch."""

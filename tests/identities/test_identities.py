@@ -14,7 +14,6 @@ from oracle import STEP, Oracle
 from pliant.algorithm import result, run
 from pliant.dynamics import Dynamics
 from pliant.formulations.recursive.recursions import FORWARD, INVERSE
-from pliant.simulation.losses import Losses
 from pliant.tree import composite
 from pliant.tree.passes import ENERGY
 
@@ -166,7 +165,7 @@ class State:
     def power(self):
         """Rate of the total energy along the motion, and the power of drives, dampers and friction."""
         rate = self.energy_rates(self.v, self.free_acceleration)[:, :3].sum()
-        dissipated = Losses.of(self.arm.mechanism).power(self.q, self.v)
+        dissipated = self.arm.lost_power(self.q, self.v)
         # the parts are much larger than their sum: compare with the largest of them
         kinetic = self.v @ self.M @ self.free_acceleration
         return np.array([rate, kinetic]), np.array([self.tau @ self.arm.B.T @ self.v - dissipated, kinetic])

@@ -6,7 +6,6 @@ from scipy.integrate import solve_ivp
 
 from closed_robots import pendulum_ring, state
 from pliant import Dynamics
-from pliant.simulation.losses import Losses
 
 CLOSED = 1e-9
 """Gap and rate that a simulation may have."""
@@ -18,12 +17,11 @@ BALANCE = 1e-8
 def balanced(arm, tau):
     """State (q, v, work of the drives, dissipated energy)."""
     n = arm.size
-    losses = Losses.of(arm.mechanism)
 
     def rhs(t, x):
         q, v = x[:n], x[n : 2 * n]
         efforts = tau(t)
-        return np.concatenate([v, arm.forward(q, v, efforts), [efforts @ v[driven], losses.power(q, v)]])
+        return np.concatenate([v, arm.forward(q, v, efforts), [efforts @ v[driven], arm.lost_power(q, v)]])
 
     driven = [arm.names.index(name) for name in arm.inputs]
     return rhs

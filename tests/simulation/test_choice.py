@@ -7,11 +7,9 @@ import zoo
 from pliant import PID, Beam, Cycloidal, Damping, Dynamics, Joint, Link, Modes, Properties, Rigid, Robot, Study
 from pliant.analysis.modes import held_squares, modes
 from pliant.drives.off import NoDrive
-from pliant.mechanism import assemble
 from pliant.simulation.choice import LinearStart, choose, estimated_steps, fastest_rate, followed
 from pliant.simulation.integrators.compiled import compilable
 from pliant.simulation.integrators.compiled_systems import inertia_and_stiffness
-from pliant.simulation.losses import Losses
 from pliant.simulation.run import Run, simulate
 from pliant.simulation.start import Start
 from pliant.simulation.state_equations import StateEquations
@@ -100,7 +98,6 @@ def test_a_run_needs_no_matrix_of_all_coordinates(monkeypatch):
     robot = zoo.robot("pinned")
     whole = simulate(robot, until=0.02, method="dop853")
     monkeypatch.setattr("pliant.simulation.choice.ITERATED", 2)
-    monkeypatch.setattr("pliant.simulation.losses.LARGE", 2)
     for name in ("mass_matrix", "stiffness", "damping"):
         monkeypatch.setattr(Dynamics, name, lambda *_: pytest.fail("asked for a matrix"))
     run = simulate(robot, until=0.02, method="dop853")
@@ -122,7 +119,6 @@ def test_a_long_chain_is_run_by_iteration_and_link_by_link(monkeypatch):
         (np.linalg, "eigvals"),
     ):
         monkeypatch.setattr(owner, name, lambda *_: pytest.fail("asked for a matrix"))
-    monkeypatch.setattr("pliant.simulation.losses.LARGE", CHAIN - 1)
     monkeypatch.setattr(StateEquations, "law", property(lambda _: pytest.fail("one kernel")))
     monkeypatch.setattr("pliant.simulation.integrators.compiled.MOST_COMPILED", CHAIN - 1)
     run = simulate(arm, until=0.02, output_step=0.01)
@@ -130,15 +126,6 @@ def test_a_long_chain_is_run_by_iteration_and_link_by_link(monkeypatch):
     # from rest, link by link: what falls is what moves
     assert run["energy.kinetic"][-1] == pytest.approx(run["energy.gravity"][0] - run["energy.gravity"][-1], rel=1e-6)
     assert not run.warnings
-
-
-def test_losses_of_a_large_robot(monkeypatch):
-    mechanism = assemble(zoo.robot("pinned"))
-    v = np.sin(np.arange(mechanism.size))
-    whole = Losses.of(mechanism).power(0 * v, v)
-    monkeypatch.setattr("pliant.simulation.losses.LARGE", 2)
-    assert whole > 0
-    assert Losses.of(mechanism).power(0 * v, v) == pytest.approx(whole, rel=1e-12)
 
 
 # ---------------------------------------------------------------- rods

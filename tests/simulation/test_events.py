@@ -89,11 +89,13 @@ def test_a_stop_throws_the_cart_back(loss):
     moving = Start(velocity={"slide": 1.0})
     run = simulate(arm, until=1.0, start=moving, stops=Stops(stiffness=1e4, loss=loss), limits="ignore")
     assert run.q.max() < 0.53
-    assert np.abs(run["energy.balance"]).max() < 1e-7
+    # between steps the spring of the stop is known as well as the place of the cart: 100 N times some 1e-9 m
+    assert np.abs(run["energy.balance"]).max() < 1e-6
     if loss:
         assert -1.0 < run.v[-1, 0] < -0.5
-        assert run["work.loads"][-1] < -0.1
+        assert run["dissipated"][-1] > 0.1
     else:
+        assert run["energy.stored"].max() == pytest.approx(1.0, rel=1e-2)
         assert run.v[-1, 0] == pytest.approx(-1.0, abs=1e-6)
 
 

@@ -8,7 +8,6 @@ from pliant.dynamics import Dynamics
 from pliant.engine.stepping.driving import Driving
 from pliant.engine.stepping.explicit_system import ExplicitSystem
 from pliant.engine.stepping.layout import BALANCES, StateLayout
-from pliant.simulation.losses import Losses
 
 ROUNDING = 1e-11
 """Of the power: forces of inertia and of strain drop out of the difference."""
@@ -43,7 +42,8 @@ def case(request):
 def test_what_is_lost_is_the_power_of_the_lossy_forces(case):
     _, arm, q, v, power = case
     assert power > 0
-    assert Losses.of(arm.mechanism).power(q, v) == pytest.approx(power, rel=ROUNDING)
+    assert arm.lost_power(q, v) == pytest.approx(power, rel=ROUNDING)
+    assert arm.lost_power(np.array([q, q]), np.array([v, -v])) == pytest.approx([power, power], rel=ROUNDING)
 
 
 def test_compiled_steps_lose_the_same(case):

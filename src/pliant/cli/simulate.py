@@ -173,12 +173,16 @@ def _summary(result: Result) -> None:
     rows.add_row("integrator", f"{steps}, {s['rejected']:.0f} rejected, {s['evaluations']:.0f} evaluations")
     energy = result["energy.total"]
     level = noise(result, "J")
-    gained, motors, loads, lost, off = (
+    held = result.samples.stored[:, 0]
+    ends = energy[-1] - energy[0], held[-1] - held[0]
+    gained, stored, motors, loads, lost, off = (
         engineering(0.0 if abs(x) <= level else x, "J")
-        for x in (energy[-1] - energy[0], *result.samples.work[-1], abs(result["energy.balance"]).max())
+        for x in (*ends, *result.samples.work[-1], abs(result["energy.balance"]).max())
     )
+    by_laws = f", {stored} stored by drive and loads" if held.any() else ""
     from_loads = f", {loads} from loads" if result.samples.work[-1, 1] else ""
-    rows.add_row("energy", f"{gained} gained, {motors} from motors{from_loads}, {lost} lost; balance within {off}")
+    what = f"{gained} gained{by_laws}, {motors} from motors{from_loads}, {lost} lost; balance within {off}"
+    rows.add_row("energy", what)
     for name in result.efforts:
         found = result.extreme(name)
         largest = found.most if found.most >= -found.least else found.least

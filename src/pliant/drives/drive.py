@@ -127,10 +127,10 @@ class AppliedLaw:
         return self.drive.signals(self.clocks(t))
 
     def force(self, q: Vector, v: Vector, r: Vector, gains: Vector) -> Vector:
-        """Generalised forces (n,), rates of the law's states, power that it loses; r are signals, then own states."""
+        """Generalised forces (n,), rates of the law's states, powers lost and supplied; r are signals, own states."""
         found = self.drive.efforts(q, v, list(r[self.channels :]), list(r[: self.channels]), gains)
         if not self.driven:
-            return flattened(found._replace(efforts=applied(self.B, found.efforts)))
+            return flattened(found._replace(efforts=applied(self.B, found.efforts)), v)
         out: Vector = [0.0] * len(q)
         for i, acceleration in zip(self.driven, found.efforts, strict=True):
             out[i] = acceleration

@@ -73,7 +73,8 @@ class SaturatedLaw(DriveLaw):
 
     def efforts(self, q: Vector, v: Vector, z: Vector, signals: Vector, gains: Vector) -> Action:
         found = self.inner.efforts(q, v, z, signals, gains[len(self.limits) :])
-        return found._replace(efforts=self._cut(found.efforts, gains))
+        # what is supplied to the law itself is not what its limits let through
+        return found._replace(efforts=self._cut(found.efforts, gains), supplied=None)
 
     def _cut(self, efforts: Vector, gains: Vector) -> Vector:
         known = zip(efforts, gains[: len(self.limits)], np.isfinite(self.limits), strict=True)

@@ -19,8 +19,8 @@ class Load(Law):
         return True
 
     def law(self, q: Vector, v: Vector, r: Vector, gains: Vector) -> Vector:
-        """Generalised forces (n,), rates of its states, power that it loses; r are signals, then own states."""
-        return flattened(self.efforts(q, v, list(r[self.channels :]), list(r[: self.channels]), gains))
+        """Generalised forces (n,), rates of its states, powers lost and supplied; r are signals, then own states."""
+        return flattened(self.efforts(q, v, list(r[self.channels :]), list(r[: self.channels]), gains), v)
 
 
 class LoadElement(Element):

@@ -14,7 +14,7 @@ from pliant.laws import Action
 from pliant.loads.load import Load
 from pliant.model.element import Element
 from pliant.model.units import NON_NEGATIVE, POSITIVE, Quantity
-from pliant.spatial.scalars import ramp
+from pliant.spatial.scalars import Scalar, ramp
 from pliant.spatial.vectors import Vector
 
 
@@ -70,8 +70,14 @@ class ElasticStops(Load):
     def efforts(self, q: Vector, v: Vector, z: Vector, signals: Vector, gains: Vector) -> Action:
         stiffness, loss, *bounds = gains
         out: Vector = [0.0] * len(q)
+        stored: Scalar = 0.0
+        lost: Scalar = 0.0
         for k, (i, _, _) in enumerate(self.limits):
             low, high = bounds[2 * k : 2 * k + 2]
             below, above = ramp(low - q[i]), ramp(q[i] - high)
             out[i] = ramp(stiffness * below * (1.0 - loss * v[i])) - ramp(stiffness * above * (1.0 + loss * v[i]))
-        return Action(out)
+            spring = stiffness * (below - above)
+            stored = stored + 0.5 * stiffness * (below * below + above * above)
+            # what the stop pushes besides its spring takes energy: it has the sign of the motion into the stop
+            lost = lost + (spring - out[i]) * v[i]
+        return Action(out, [], stored, lost, 0.0)

@@ -51,8 +51,8 @@ class Quantities:
 
     @cached_property
     def balance(self) -> Floats:
-        """Energy gained - work of motors and loads + losses (N,): zero but for errors."""
-        E, work = self.total_energy, self.samples.work - self.samples.work[0]
+        """Energy gained by robot, drive and loads - work from outside + losses (N,): zero but for errors."""
+        E, work = self.total_energy + self.samples.stored[:, 0], self.samples.work - self.samples.work[0]
         return np.asarray(E - E[0] - work[:, 0] - work[:, 1] + work[:, 2])
 
     @cached_property
@@ -170,8 +170,8 @@ FRAME_PARTS = {
 ENERGIES = ("kinetic", "strain", "gravity")
 WORKS = {
     "work": "work of the motors since the start",
-    "work.loads": "work of loads and stops since the start",
-    "dissipated": "energy lost by friction and damping since the start",
+    "work.loads": "work that loads brought from outside since the start",
+    "dissipated": "energy lost by friction, damping and stops since the start",
 }
 
 GIMBAL = 1e-9
@@ -338,6 +338,9 @@ def _energies(given: Quantities) -> Iterator[Channel]:
     for k, part in enumerate(ENERGIES):
         yield Channel(f"energy.{part}", "J", f"{part} energy", partial(_energy, given, k))
     yield Channel("energy.total", "J", "all energies of the robot", lambda: given.total_energy)
+    if given.samples.stored.any():
+        held = "energy that the drive, loads and stops hold"
+        yield Channel("energy.stored", "J", held, _column(given.samples.stored, 0))
     for k, (name, meaning) in enumerate(WORKS.items()):
         yield Channel(name, "J", meaning, _column(given.samples.work, k))
     balance = "energy gained - work + losses: zero but for errors"
@@ -399,7 +402,8 @@ def default_channels(run: Result) -> list[str]:
     links = [f"{link.name}.deflection" for link in run.robot.links if link.is_flexible]
     frames = [f"{frame}.{part}" for frame in run.info.frames for part in ("position", "deflection")]
     strains = [f"strain.{strain.name}" for strain in run.info.strains]
-    energies = [*(f"energy.{part}" for part in ENERGIES), *WORKS, "energy.balance"]
+    held = ["energy.stored"] if run.samples.stored.any() else []
+    energies = [*(f"energy.{part}" for part in ENERGIES), *held, *WORKS, "energy.balance"]
     return [*names, *(f"{name}.rate" for name in names), *run.efforts, *links, *frames, *strains, *energies]
 
 

@@ -142,5 +142,6 @@ def _without(values: Floats, level: float) -> Floats:
 def _energies(run: Result) -> dict[str, Floats]:
     """Without those that stay zero; the gravity energy counts from its start."""
     named = {part: run[f"energy.{part}"] for part in ENERGIES} | {name: run[name] for name in WORKS}
+    named["stored"] = run.samples.stored[:, 0]
     named["gravity"] = named["gravity"] - named["gravity"][0]
     return {name: values for name, values in named.items() if np.any(values)}

@@ -25,6 +25,7 @@ class Samples:
     reference  desired positions            (N, inputs), or (N, 0) without any
     wrenches   forces and moments of loads on ``RunInfo.loaded``, base axes (N, 6 frames); default: none
     states     of the drive and of loads, ``RunInfo.states``  (N, states); default: none
+    stored     energy that the drive and loads hold, J        (N, 1); default: none
     """
 
     time: Floats
@@ -36,11 +37,12 @@ class Samples:
     reference: Floats
     wrenches: Floats = field(default_factory=lambda: np.zeros((0, 0)))
     states: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    stored: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
     def __post_init__(self) -> None:
-        for name in ("wrenches", "states"):
+        for name, width in (("wrenches", 0), ("states", 0), ("stored", 1)):
             if not getattr(self, name).size:
-                object.__setattr__(self, name, np.zeros((len(self.time), 0)))
+                object.__setattr__(self, name, np.zeros((len(self.time), width)))
 
     def __len__(self) -> int:
         return len(self.time)

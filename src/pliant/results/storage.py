@@ -5,7 +5,7 @@ dimension scale of their first axis:
 
     attributes              kind "pliant run", format, version of Pliant
     time                    s (N,)
-    q, v, tau, force, work, reference, wrenches, states    the sampled motion, see ``Samples``
+    q, v, tau, force, work, reference, wrenches, states, stored    the sampled motion, see ``Samples``
     names/coordinates, names/inputs      names of the columns of q and v, and of tau and reference
     channels/NAME           every channel of the run, attributes unit and meaning
     robot, study, info      YAML, YAML and JSON texts
@@ -156,8 +156,9 @@ def _content(file: Any, path: Path) -> tuple[Result, dict[str, Any]]:
         raise ModelError(Problem("", f"the run was written by Pliant {version}; this one is older", str(path)))
     robot = read_text(stored_array(file, "robot", "S", 0), f"{path}: robot")
     info = RunInfo.from_data(json.loads(stored_array(file, "info", "S", 0)))
-    # runs of earlier formats had no wrenches and no states of drives
-    there = [f.name for f in fields(Samples) if f.name in file or f.name not in ("wrenches", "states")]
+    # runs of earlier formats had no wrenches, and neither states nor energies of drives
+    later = ("wrenches", "states", "stored")
+    there = [f.name for f in fields(Samples) if f.name in file or f.name not in later]
     samples = Samples(*(stored_array(file, name, "f", 1 if name == "time" else 2) for name in there))
     coordinates, inputs = (stored_array(file, f"names/{what}", "S", 1) for what in ("coordinates", "inputs"))
     if not _fit(samples, len(coordinates), len(inputs), len(info.loaded), len(info.states)):
@@ -179,6 +180,7 @@ def _fit(samples: Samples, coordinates: int, inputs: int, loaded: int, states: i
     """Whether all arrays are of as many times, coordinates and inputs as there are, and of finite numbers."""
     widths = {"q": {coordinates}, "v": {coordinates}, "tau": {inputs}, "work": {3}}
     widths |= {"force": {0, coordinates}, "reference": {0, inputs}, "wrenches": {6 * loaded}, "states": {states}}
+    widths |= {"stored": {1}}
     arrays = samples.arrays()
     return (
         len(samples) > 0

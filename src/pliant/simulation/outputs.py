@@ -158,12 +158,12 @@ class Recorder:
         request = self.request()
         if request is None:
             return
-        q, v, tau, force, reference, wrenches = request.value
+        q, v, tau, force, reference, wrenches, stored = request.value
         times, layout = np.concatenate([each[0] for each in self._waiting]), self.equations.layout
         work = request.states[:, layout.balances].copy()
         laws = np.hstack([request.states[:, layout.drive], self.equations.drive.discrete_at(request.clocks)])
         self._waiting, self._request = [], None
-        self.blocks.append(Samples(times, q, v, tau, force, work, reference, wrenches, laws))
+        self.blocks.append(Samples(times, q, v, tau, force, work, reference, wrenches, laws, stored))
 
     def fresh(self) -> Samples | None:
         """The samples since the last call."""

@@ -23,10 +23,9 @@ from pliant.dynamics import Dynamics
 from pliant.engine.stepping.layout import StateLayout
 from pliant.formulations.loops.dense_forms import condition_of
 from pliant.formulations.loops.loops import LoopError
-from pliant.laws import LawState
+from pliant.laws import Action, LawState, supplied_power
 from pliant.loads.disturbance import FrameWrench
 from pliant.loads.load import Load
-from pliant.simulation.losses import Losses
 from pliant.spatial.attitude import is_far, recentred
 from pliant.trajectories.path import Path
 
@@ -47,8 +46,8 @@ NEARLY_SINGULAR = 1e4
 
 
 class Moments(NamedTuple):
-    """Coordinates, rates, efforts, forces of loads, desired positions and wrenches of loads on frames; rows are times,
-    what is not there has no columns."""
+    """Coordinates, rates, efforts, forces of loads, desired positions, wrenches of loads on frames, and energy that
+    drive and loads hold (times, 1); rows are times, what is not there has no columns."""
 
     q: Floats
     v: Floats
@@ -56,14 +55,22 @@ class Moments(NamedTuple):
     force: Floats
     reference: Floats
     wrenches: Floats
+    stored: Floats
 
 
 class Pushed(NamedTuple):
-    """Generalised forces (n,) of laws at an instant, the rates of their states, and the power that they lose."""
+    """Generalised forces (n,) of laws at an instant, rates of their states, powers that they lose and are supplied."""
 
     force: Floats
     rates: Floats
     lost: float
+    supplied: float
+
+
+def _pushed(found: Action, force: Floats, v: Floats) -> Pushed:
+    """What a law does, with its efforts as generalised forces (n,)."""
+    supplied = supplied_power(found._replace(efforts=force.tolist()), v.tolist())
+    return Pushed(force, np.array(found.rates, dtype=float), float(found.lost), float(supplied))
 
 
 class StateEquations:
@@ -74,7 +81,6 @@ class StateEquations:
 
     def __init__(self, arm: Dynamics, drive: DriveLaw, loads: Sequence[Load] = ()) -> None:
         self.arm, self.drive, self.loads = arm, drive, tuple(loads)
-        self.losses = Losses.of(arm.mechanism)
         self.loops = arm.loops.stabilised()
         self.constrained: PrescribedDynamics | None = None
         self.path: Path | None = drive.path
@@ -250,13 +256,11 @@ class StateEquations:
         q, v, x = y[self._q], y[self._v], y[self._x]
         t = self.clock(t)
         driven, loads = self._driven(t, q, v, x), self._loads(t, q, v, x)
-        out[at.work] = float(driven.force @ v) + driven.lost
-        out[at.loads] = float(loads.force @ v) + loads.lost
+        out[at.work], out[at.loads] = driven.supplied, loads.supplied
         out[self._q] = v
         out[self._v] = self._forward(q, v, driven.force + loads.force if self.acting else driven.force)
         out[self._x] = np.concatenate([driven.rates, loads.rates])
-        # what laws turn into heat comes in through them and counts as lost
-        out[at.loss] = self.losses.power(q, v) + driven.lost + loads.lost
+        out[at.loss] = self.arm.lost_power(q, v) + driven.lost + loads.lost
         return out
 
     def accelerations(self, t: float, states: Floats) -> Floats:
@@ -294,26 +298,25 @@ class StateEquations:
         tau, a = self.constrained.solve(q, v, desired.a, loads.force)
         out[self._q], out[self._v], out[self._x] = y[self._v], a, loads.rates
         out[at.work] = float((self.arm.B @ tau) @ v)
-        out[at.loads] = float(loads.force @ v) + loads.lost
-        out[at.loss] = self.losses.power(q, v) + loads.lost
+        out[at.loads] = loads.supplied
+        out[at.loss] = self.arm.lost_power(q, v) + loads.lost
         return out
 
     def _driven(self, t: float, q: Floats, v: Floats, x: Floats) -> Pushed:
         """What the drive does at an instant."""
         found = self.drive.at(t, q, v, x[self._own[0]])
-        tau, rates = np.array(found.efforts, dtype=float), np.array(found.rates, dtype=float)
-        return Pushed(self.arm.B @ tau, rates, float(found.lost))
+        return _pushed(found, self.arm.B @ np.array(found.efforts, dtype=float), v)
 
     def _loads(self, t: float, q: Floats, v: Floats, x: Floats) -> Pushed:
         """What all loads do at an instant."""
-        force, rates, lost = np.zeros(self.arm.size), [np.zeros(0)], 0.0
+        total = Pushed(np.zeros(self.arm.size), np.zeros(0), 0.0, 0.0)
         for load, own in zip(self.loads, self._own[1:], strict=True):
             if load in self.acting:
                 found = load.at(t, q, v, x[own])
-                force += np.array(found.efforts, dtype=float)
-                rates.append(np.array(found.rates, dtype=float))
-                lost += float(found.lost)
-        return Pushed(force, np.concatenate(rates), lost)
+                one = _pushed(found, np.array(found.efforts, dtype=float), v)
+                rates = np.concatenate([total.rates, one.rates])
+                total = Pushed(total.force + one.force, rates, total.lost + one.lost, total.supplied + one.supplied)
+        return total
 
     def forces(self, times: Floats, q: Floats, v: Floats, x: Floats) -> Floats:
         """Generalised forces (times, n) of all loads at several instants and states; without any it has no columns."""
@@ -322,6 +325,11 @@ class StateEquations:
             if load in self.acting:
                 force += load.along(times, q, v, x[:, own]).efforts
         return force
+
+    def stored_by_loads(self, times: Floats, q: Floats, v: Floats, x: Floats) -> Floats:
+        """Energy that all loads hold at several instants (times, 1), J."""
+        laws = zip(self.loads, self._own[1:], strict=True)
+        return sum((law.along(times, q, v, x[:, own]).balanced for law, own in laws), np.zeros(len(times)))[:, None]
 
     def recentred(self, y: Floats) -> tuple[Floats, Callable[[Floats], Floats]] | None:
         """A state with shorter rotation vectors, and how accelerations go over; None if none is too long."""
@@ -368,15 +376,17 @@ class StateEquations:
             q, v = self.constrained.expand(desired.q, q), self.constrained.expand(desired.v, v)
         q, v = self.loops.corrected(q, v, self._held)
         x = states[:, self._x]
-        force = self.forces(times, q, v, x)
+        force, stored = self.forces(times, q, v, x), self.stored_by_loads(times, q, v, x)
         if self.constrained is not None:
             assert desired is not None
             tau, _ = self.constrained.solve(q, v, desired.a, force if self.loads else None)
         else:
-            tau = self.drive.along(times, q, v, x[:, self._own[0]]).efforts
+            driven = self.drive.along(times, q, v, x[:, self._own[0]])
+            tau, stored = driven.efforts, stored + driven.balanced[:, None]
         count = len(times)
         reference = np.zeros((count, 0)) if desired is None else desired.q
-        return Moments(q, v, tau.reshape(count, len(arm.inputs)), force, reference, self.wrenches(times))
+        found = q, v, tau.reshape(count, len(arm.inputs)), force, reference, self.wrenches(times)
+        return Moments(*found, stored)
 
     @property
     def loaded(self) -> tuple[str, ...]:

@@ -62,12 +62,13 @@ class Laws:
         signals, references = self._followed(times)
         gains = np.array([drive.gains for drive in self.drives])
         own = z[:, : self.drives[0].state_count]
-        tau = on_columns(self.drives[0], q, v, own, np.vstack(signals), list(gains[who].T)).efforts
+        done = on_columns(self.drives[0], q, v, own, np.vstack(signals), list(gains[who].T))
         found = []
-        parts = (np.split(x, cuts) for x in (q, v, z, tau))
-        for each, t, reference, q_k, v_k, z_k, tau_k in zip(requests, times, references, *parts, strict=True):
-            force = each.equations.forces(t, q_k, v_k, z_k)
-            found.append(Moments(q_k.copy(), v_k.copy(), tau_k, force, reference, each.equations.wrenches(t)))
+        parts = (np.split(x, cuts) for x in (q, v, z, done.efforts, done.balanced[:, None]))
+        for each, t, reference, q_k, v_k, z_k, tau, held in zip(requests, times, references, *parts, strict=True):
+            state = t, q_k, v_k, z_k
+            force, stored = each.equations.forces(*state), held + each.equations.stored_by_loads(*state)
+            found.append(Moments(q_k.copy(), v_k.copy(), tau, force, reference, each.equations.wrenches(t), stored))
         return found
 
     def fits(self, requests: Sequence[SignalsRequest]) -> list[Signals | None]:

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from pliant.algorithm import Role
 from pliant.bodies.joint_drive import JointDrive
 from pliant.bodies.terms import BendingBody, Body
-from pliant.joints.kind import JointKind
+from pliant.joints.kind import JointKind, Resistance
 from pliant.spatial.scalars import Scalar
-from pliant.spatial.vectors import Matrix, Vector
+from pliant.spatial.vectors import Matrix, Vector, dot
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,3 +104,17 @@ class LinkConstants(NamedTuple):
     def roles() -> dict[str, Role]:
         """Damping takes energy."""
         return {"drag": "loss"}
+
+
+def lost_by(kind: LinkKind, link: LinkConstants, q: Vector, v: Vector, drag: Vector) -> Scalar:
+    """Power that damping and friction of one link and its joint take, W.
+
+    drag  forces against the motion of its coordinates by damping that couples links; empty without any
+    """
+    power = link.body.loss(kind.elastic(v))
+    if drag:
+        power = power + dot(v, drag)
+    if kind.is_driven:
+        return power + link.drive.power(link.drive.on_motor(v[0], kind.elastic(v)))
+    by = Resistance(link.drive.stiffness, link.drive.damping)
+    return power + kind.joint.lost(by, q[: kind.held], v[: kind.held])

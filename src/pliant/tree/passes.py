@@ -10,6 +10,7 @@ from pliant.bodies.terms import BendingBody
 from pliant.spatial.vectors import ZERO3, add
 from pliant.tree.connection import Acceleration, carried_acceleration, connect, joint_acceleration
 from pliant.tree.kinematics import Motion, base_motion, energies, flat_motion, move
+from pliant.tree.link import lost_by
 from pliant.tree.tree import TreeView
 
 
@@ -85,6 +86,10 @@ def _energies(view: TreeView) -> dict[str, Any]:
     return {"result": [e.kinetic, e.elastic, e.gravity, *e.linear, *e.angular]}
 
 
+def _losses(view: TreeView) -> dict[str, Any]:
+    return {"result": [lost_by(view.kind, view.link, view.q, view.v, view.drag)]}
+
+
 FOLLOW = _stations("follow", _bend)
 """What frames need of bodies that have stations; for others it is empty, and costs nothing."""
 BEND = _stations("bend", _bend, _load)
@@ -101,7 +106,8 @@ ENERGY = PassAlgorithm(
     ),
     "result",
 )
-
+LOSS = PassAlgorithm("loss", ("q", "v"), (Pass("losses", "outward", _losses),), "result")
+"""Power that damping and friction take, of every link with its joint."""
 
 MOTION = PassAlgorithm(
     "motion",

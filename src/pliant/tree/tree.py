@@ -14,12 +14,11 @@ from pliant.bodies.constants import GROUND, terms_in_arrays
 from pliant.bodies.joint_drive import JointDrive
 from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.terms import BendingBody, FrameTerms
-from pliant.joints.kind import Resistance
 from pliant.spatial.rounding import as_lists
 from pliant.spatial.scalars import Scalar
-from pliant.spatial.vectors import ZERO3, Vector, dot, subtract, times
+from pliant.spatial.vectors import ZERO3, Vector, subtract, times
 from pliant.tree.connection import Acceleration, Connection
-from pliant.tree.link import LinkConstants, LinkKind, Seat
+from pliant.tree.link import LinkConstants, LinkKind, Seat, lost_by
 
 
 @dataclass(slots=True)
@@ -202,13 +201,6 @@ class Tree:
         """Power that damping and friction take at coordinates q and rates v, on any scalars."""
         power: Scalar = 0.0
         for link, found in zip(self.links, constants, strict=True):
-            kind, q_own, v_own = link.kind, q[link.own], v[link.own]
-            power = power + found.body.loss(kind.elastic(v_own))
-            if found.drag:
-                power = power + dot(v_own, times(found.drag, v))
-            if kind.is_driven:
-                power = power + found.drive.power(found.drive.on_motor(v_own[0], kind.elastic(v_own)))
-            else:
-                by = Resistance(found.drive.stiffness, found.drive.damping)
-                power = power + kind.joint.lost(by, q_own[: kind.held], v_own[: kind.held])
+            drag = times(found.drag, v) if found.drag else []
+            power = power + lost_by(link.kind, found, q[link.own], v[link.own], drag)
         return power

@@ -28,8 +28,8 @@ from pliant.spatial.vectors import Vector, dot
 
 Floats = NDArray[np.float64]
 Law = Callable[[Vector, Vector, Vector, Vector], Vector]
-"""law(q, v, signals and states of the drive, gains) -> generalised forces (n), rates of those states, and behind them,
-where there is any, power that the law loses."""
+"""law(q, v, signals and states of the drive, gains) -> generalised forces (n), rates of those states, and behind them
+the powers that the law loses and is supplied from outside; without them it loses nothing and is an ideal source."""
 
 
 class MovingCarrier(Carrier, Protocol):
@@ -123,24 +123,22 @@ def drive_program(tree: MovingCarrier, driving: Driving, seeds: tuple[str, ...] 
     own = [*r[:first], *r[driving.signals : first_state]]
     gains = symbols("constants", len(numbers))
     found = list(driving.law(q, v, own, gains[:first_gain]))
-    f, rates, lost = found[:n], found[n : n + driving.own_states], sum(found[n + driving.own_states :], 0.0)
+    f, rates = found[:n], found[n : n + driving.own_states]
+    lost, supplied = found[n + driving.own_states :] or (0.0, dot(f, v))
     load: Vector = [0.0] * n
     lost_by_loads: Scalar = 0.0
+    supplied_to_loads: Scalar = 0.0
     for each in driving.loads:
         ends = first + each.channels, first_gain + len(each.gains), first_state + each.state_count
         own = [*r[first : ends[0]], *r[first_state : ends[2]]]
         pushed = list(each.law(q, v, own, gains[first_gain : ends[1]]))
         load = [a + b for a, b in zip(load, pushed[:n], strict=True)]
         rates += pushed[n : n + each.state_count]
-        lost_by_loads = sum(pushed[n + each.state_count :], lost_by_loads)
+        powers = pushed[n + each.state_count :] or (0.0, dot(pushed[:n], v))
+        lost_by_loads, supplied_to_loads = lost_by_loads + powers[0], supplied_to_loads + powers[1]
         first, first_gain, first_state = ends
     arm = constants_from(tree, symbols("arm", len(constants_of(tree))))
-    # what laws turn into heat comes in through them and counts as lost
-    powers = [
-        dot(f, v) + lost,
-        dot(load, v) + lost_by_loads,
-        tree.lost_power(arm, q, v) + lost + lost_by_loads,
-    ]
+    powers = [supplied, supplied_to_loads, tree.lost_power(arm, q, v) + lost + lost_by_loads]
     if driving.driven:
         # what loads do on driven coordinates their motors take up
         powers[0] = -dot([load[i] for i in driving.driven], [v[i] for i in driving.driven])
