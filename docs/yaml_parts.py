@@ -52,6 +52,8 @@ def _around(data: dict[str, Any]) -> dict[str, Any]:
         return {"name": "part", "links": links, **data}
     if key == "links":
         return {"name": "part", **data}
+    if key == "sensors":
+        return {"name": "part", "links": [{"name": "upper", "joint": {"name": "shoulder"}, "beam": BEAM}], **data}
     raise ValueError(f"'{key}' is no robot, study or known part of one")
 
 

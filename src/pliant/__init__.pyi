@@ -96,6 +96,12 @@ from pliant.model.description.placement import Frame as Frame
 from pliant.model.description.placement import Placement as Placement
 from pliant.model.description.placement import Rotation as Rotation
 from pliant.model.description.robot import Robot as Robot
+from pliant.model.description.sensors import Accelerometer as Accelerometer
+from pliant.model.description.sensors import Encoder as Encoder
+from pliant.model.description.sensors import Gyro as Gyro
+from pliant.model.description.sensors import Sensor as Sensor
+from pliant.model.description.sensors import StrainGauge as StrainGauge
+from pliant.model.description.sensors import TorqueSensor as TorqueSensor
 from pliant.model.readers.finite_elements import FiniteElementLink as FiniteElementLink
 from pliant.model.readers.finite_elements import finite_elements as finite_elements
 from pliant.model.readers.finite_elements import read_finite_elements as read_finite_elements

@@ -105,7 +105,12 @@ def centre_line(link: Link, robot: Robot, q_e: Array, x: Array) -> Array:
 def axial_strain(link: Link, robot: Robot, place: tuple[float, float, float], q_e: Array) -> Array:
     """u' - y u_y'' - z u_z'' (...) at a place (x, y, z) of a body with an axis."""
     x, y, z = place
-    return np.asarray(words_of(link, robot).bent(np.array([x])).strains(q_e)[..., 0, :] @ (1.0, -y, -z))
+    return strain_at(link, robot, x, (1.0, -y, -z), q_e)
+
+
+def strain_at(link: Link, robot: Robot, x: float, weights: tuple[float, float, float], q_e: Array) -> Array:
+    """A weighted sum (...) of u', u_y'' and u_z'' at a place x of a body with an axis: linear in q_e (..., n)."""
+    return np.asarray(words_of(link, robot).bent(np.array([x])).strains(q_e)[..., 0, :] @ weights)
 
 
 # ---------------------------------------------------------------- stations with mass

@@ -80,14 +80,21 @@ class LinearModel:
 
     @property
     def D(self) -> Floats:
-        """Feedthrough (outputs, inputs): that of accelerations, none of positions and rates."""
+        """Feedthrough (outputs, inputs): that of accelerations and torques, none of positions and rates."""
         m = len(self.tangent.names)
-        return self._levels(self.outputs)[2] @ self.B[m:]
+        return self._levels(self.outputs)[2] @ self.B[m:] + self._direct(self.outputs)
+
+    def _direct(self, outputs: Sequence[str]) -> Floats:
+        """How outputs depend on efforts, other than by accelerations (outputs, inputs)."""
+        rows = (self.output_row(name).tau for name in outputs)
+        return np.array([np.zeros(len(self.inputs)) if row is None else row for row in rows]).reshape(
+            -1, len(self.inputs)
+        )
 
     def _levels(self, outputs: Sequence[str]) -> tuple[Floats, Floats, Floats]:
         """How outputs depend on x, x' and x'' of the independent coordinates (outputs, m) each."""
         t, n = self.tangent, self.arm.size
-        rows = np.array([self.output_row(name) for name in outputs]).reshape(len(outputs), 3, n)
+        rows = np.array([self.output_row(name)[:3] for name in outputs]).reshape(len(outputs), 3, n)
         q, v, a = np.moveaxis(rows, 1, 0)
         return q @ t.N + v @ t.P + a @ t.G, v @ t.N + a @ t.H, a @ t.N
 
@@ -125,7 +132,8 @@ class LinearModel:
         A coordinate by its name; JOINT.motor, the motor angle (with pinned shapes not the joint coordinate);
         JOINT.link, the angle of the link's own frame; FRAME.x, .y, .z, the position of a frame, and .rx, .ry, .rz, its
         small turn, in base axes; .rate or .acceleration behind any of these; FRAME.x.accelerometer and FRAME.x.gyro,
-        what sensors on a section read in its own axes, the first with gravity.
+        what sensors on a section read in its own axes, the first with gravity; a sensor of the robot by its name (its
+        gain is part of it, delay and noise are not), and strain.SENSOR, what a gauge sees before its gain.
         """
         row = self._rows.get(name)
         if row is None:
@@ -147,11 +155,11 @@ class LinearModel:
     def position_rows(self, outputs: Sequence[str]) -> Floats:
         """Rows (outputs, m) of outputs that are positions, as zeros are found from; others are refused."""
         by_x, by_rate, by_acceleration = self._levels(outputs)
-        for name, *others in zip(outputs, by_rate, by_acceleration, strict=True):
+        for name, *others in zip(outputs, by_rate, by_acceleration, self._direct(outputs), strict=True):
             if any(row.any() for row in others):
                 raise ValueError(
-                    f"zeros of '{name}': zeros are those of positions and turns; a rate has one more at 0, an "
-                    "acceleration two"
+                    f"zeros of '{name}': zeros are those of positions, turns and strains; a rate has one more at 0, an "
+                    "acceleration two, and a torque has those of what it turns"
                 )
         return by_x
 
@@ -170,6 +178,7 @@ class LinearModel:
             raise ValueError("omega must be one or several finite numbers, in rad/s")
         B = self.tangent.B[:, [self.inputs.index(name) for name in inputs]]
         by_x, by_rate, by_acceleration = self._levels(outputs)
+        direct = self._direct(outputs)[:, [self.inputs.index(name) for name in inputs]]
         M, D, K, size = self.tangent.scaled()
         found = np.empty((len(at), len(outputs), len(inputs)), dtype=complex)
         for k, w in enumerate(at):
@@ -178,7 +187,7 @@ class LinearModel:
             except np.linalg.LinAlgError:
                 # on an undamped pole
                 X = np.full(B.shape, np.inf + 0j)
-            found[k] = (by_x + 1j * w * by_rate - w**2 * by_acceleration) @ X
+            found[k] = (by_x + 1j * w * by_rate - w**2 * by_acceleration) @ X + direct
         dropped = tuple(
             axis
             for axis, single in enumerate((np.ndim(omega) == 0, isinstance(output, str), isinstance(input, str)))

@@ -1,6 +1,8 @@
-"""Outputs of linear models by their names: coordinates, motors, frames and what sensors on them see.
+"""Outputs of linear models by their names: coordinates, motors, frames, sensors of the robot and what those on any
+frame would see.
 
-An output y depends on coordinates, rates and accelerations of the robot; its row holds dy/dq, dy/dv and dy/da.
+An output y depends on coordinates, rates and accelerations of the robot, and on efforts of its drives; its row holds
+dy/dq, dy/dv, dy/da and dy/dtau.
 """
 
 from __future__ import annotations
@@ -11,7 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.bodies.sections_along import strain_at
 from pliant.errors import did_you_mean
+from pliant.model.description.sensors import Encoder, Sensor, StrainGauge, TorqueSensor
 from pliant.tree.kinematics import MOTION_SIZE
 
 if TYPE_CHECKING:
@@ -25,11 +29,19 @@ SENSORS = ("accelerometer", "gyro")
 
 
 class OutputRow(NamedTuple):
-    """How an output changes with coordinates, rates and accelerations (n,) each."""
+    """How an output changes with coordinates, rates and accelerations (n,) each, and with efforts.
+
+    tau  (inputs,); none of it where efforts act through accelerations alone
+    """
 
     q: Floats
     v: Floats
     a: Floats
+    tau: Floats | None = None
+
+    def times(self, gain: float) -> OutputRow:
+        """The row of gain times the output."""
+        return OutputRow(*(None if x is None else gain * x for x in self))  # type: ignore[arg-type]
 
 
 class State(NamedTuple):
@@ -50,7 +62,14 @@ def output_row(arm: Dynamics, state: State, name: str) -> OutputRow:
     ... .rate, .acceleration  of any of these
     FRAME.x.accelerometer     what an accelerometer on the section reads: section axes, acceleration less gravity
     FRAME.x.gyro              rate of turn about an axis of the section
+    SENSOR                    reading of a sensor of the robot: its gain times what it measures, without its delay
+    strain.SENSOR             strain that a gauge of the robot sees, without its gain
     """
+    for sensor in arm.robot.sensors:
+        if name == sensor.name:
+            return measured_row(arm, state, sensor).times(sensor.gain)
+        if name == f"strain.{sensor.name}" and isinstance(sensor.measures, StrainGauge):
+            return measured_row(arm, state, sensor)
     base, _, last = name.rpartition(".")
     if last in SENSORS and (row := _sensor(arm, state, base, last)) is not None:
         return row
@@ -63,6 +82,43 @@ def output_row(arm: Dynamics, state: State, name: str) -> OutputRow:
     if direction in DIRECTIONS and (motion := _frame(arm, frame, name)) is not None:
         return _moved(arm, state, frame, motion, DIRECTIONS.index(direction), level)
     raise ValueError(_unknown(arm, name))
+
+
+def measured_row(arm: Dynamics, state: State, sensor: Sensor) -> OutputRow:
+    """The row of what a sensor of the robot measures, before its gain."""
+    own, nothing = sensor.measures, np.zeros(arm.size)
+    if isinstance(own, StrainGauge):
+        return OutputRow(gauge_row(arm, own), nothing, nothing)
+    if isinstance(own, Encoder):
+        return OutputRow(encoder_row(arm, own), nothing, nothing)
+    if isinstance(own, TorqueSensor):
+        joint = arm.robot.joint(own.joint)
+        seen = np.asarray(arm.B[:, arm.inputs.index(own.joint)])
+        inertia = joint.motor.reflected_inertia if joint.motor is not None else 0.0
+        friction = joint.friction.viscous if joint.friction is not None else 0.0
+        return OutputRow(
+            nothing, -friction * seen, -inertia * seen, np.eye(len(arm.inputs))[arm.inputs.index(own.joint)]
+        )
+    found = _sensor(arm, state, f"{own.frame}.{own.axis}", own.key)
+    assert found is not None
+    return found
+
+
+def gauge_row(arm: Dynamics, gauge: StrainGauge) -> Floats:
+    """What a gauge sees per unit of each coordinate (n,): strains are linear in them, whatever the kind of bending."""
+    link, x = gauge.place(arm.robot)
+    own = arm.mechanism.member(link.name).elastic
+    row = np.zeros(arm.size)
+    row[own] = strain_at(link, arm.robot, x, gauge.weights, np.eye(own.stop - own.start))
+    return row
+
+
+def encoder_row(arm: Dynamics, encoder: Encoder) -> Floats:
+    """What an encoder sees per unit of each coordinate (n,)."""
+    side = encoder.side or ("motor" if encoder.joint in arm.inputs else "link")
+    found = _coordinate(arm, f"{encoder.joint}.{side}")
+    assert found is not None
+    return found
 
 
 def _coordinate(arm: Dynamics, name: str) -> Floats | None:
@@ -161,7 +217,8 @@ def _sensor(arm: Dynamics, state: State, place: str, kind: str) -> OutputRow | N
 
 def _unknown(arm: Dynamics, name: str) -> str:
     """What to say of an output that a robot does not have."""
-    options = [*arm.names, *(f"{joint}.motor" for joint in arm.inputs), "tip.x", "tip.y", "tip.z"]
+    sensors = [sensor.name for sensor in arm.robot.sensors]
+    options = [*arm.names, *sensors, *(f"{joint}.motor" for joint in arm.inputs), "tip.x", "tip.y", "tip.z"]
     hint = did_you_mean(name, options) or (
         f"; there are {', '.join(options)} and FRAME.x of every frame, with .rate or .acceleration behind any of them, "
         "and FRAME.x.accelerometer and FRAME.x.gyro"

@@ -37,12 +37,12 @@ def are_own(numbers: Vector) -> bool:
     return type(numbers[0]) is float
 
 
-def _rows(columns: Vector) -> Floats:
+def as_rows(columns: Vector) -> Floats:
     """Columns or floats as an array (rows, ...) or of one state."""
     return np.stack(np.broadcast_arrays(*columns), axis=-1) if columns else np.zeros(0)
 
 
-def _columns(found: Floats) -> Vector:
+def as_columns(found: Floats) -> Vector:
     """An array of one state or several as floats or columns."""
     return list(found.tolist() if found.ndim == 1 else found.T)
 
@@ -105,13 +105,13 @@ class TracedTwin:
     def efforts(self, near: Vector, q: Vector, v: Vector, a: Vector, numbers: Vector) -> Vector:
         """Efforts of the inputs, for their positions, rates and accelerations; ``near`` are the robot's coordinates."""
         if are_own(numbers):
-            return _columns(self.model.efforts(_rows(q), _rows(v), _rows(a), _rows(near)))
+            return as_columns(self.model.efforts(as_rows(q), as_rows(v), as_rows(a), as_rows(near)))
         return self._efforts(*self._state(near, q, v, numbers), a, numbers)
 
     def gravity(self, near: Vector, q: Vector, numbers: Vector) -> Vector:
         """Efforts of the inputs that hold the twin against gravity."""
         if are_own(numbers):
-            return _columns(self.model.gravity(_rows(q), _rows(near)))
+            return as_columns(self.model.gravity(as_rows(q), as_rows(near)))
         rest: Vector = [0.0] * len(q)
         full, still = self._state(near, q, rest, numbers)
         whole, springs = (self._efforts(full, still, rest, numbers, weight=weight) for weight in (True, False))
@@ -170,8 +170,8 @@ class TracedPrescribed:
     def solve(self, q: Vector, v: Vector, a_driven: Vector, numbers: Vector) -> tuple[Vector, Vector]:
         """Efforts of the inputs and accelerations of the free coordinates, at coordinates and rates of all."""
         if are_own(numbers):
-            tau, a_free = self.model.solve(*map(_rows, (q, v, a_driven)))
-            return _columns(tau), _columns(a_free)
+            tau, a_free = self.model.solve(*map(as_rows, (q, v, a_driven)))
+            return as_columns(tau), as_columns(a_free)
         given: Vector = [0.0] * len(q)
         for i, a in zip(self.model.driven.tolist(), a_driven, strict=True):
             given[i] = a

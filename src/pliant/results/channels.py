@@ -13,6 +13,7 @@ from pliant.analysis.along import AlongBeam, along, stress_known
 from pliant.analysis.unbent import unbent
 from pliant.bodies.constants import deflection
 from pliant.bodies.sections_along import axial_strain, centre_line
+from pliant.drives.readings import SensorReadings
 from pliant.dynamics import Dynamics
 from pliant.joints.kind import EFFORTS
 from pliant.model.description.gears import tooth_force
@@ -21,6 +22,7 @@ from pliant.results.samples import Floats, RunInfo, Samples, Strain
 if TYPE_CHECKING:
     from pliant.dynamics import Pose
     from pliant.model.description.robot import Robot
+    from pliant.model.description.sensors import Sensor
     from pliant.results.result import Result
 
 
@@ -159,6 +161,14 @@ class Quantities:
         link = self.robot.link(place.link)
         return axial_strain(link, self.robot, (place.x, place.y, place.z), self.elastic(place.link))
 
+    def reading(self, sensor: Sensor) -> Floats:
+        """Reading of a sensor of the robot, without noise and delay (N,)."""
+        s, readings = self.samples, SensorReadings(self.arm, (sensor,))
+        columns = [list(np.ascontiguousarray(x.T)) for x in (s.q, s.v, s.tau)]
+        a = list(np.ascontiguousarray(self.accelerations.T)) if readings.needs_acceleration else None
+        (found,) = readings.read(columns[0], columns[1], columns[2], list(readings.numbers), a)
+        return np.asarray(found, dtype=float)
+
 
 FRAME_PARTS = {
     "position": ("m", "position in the base frame (3)", (3,)),
@@ -208,6 +218,7 @@ def all_channels(quantities: Quantities, info: RunInfo) -> dict[str, Channel]:
         *_frames(quantities, info),
         *_links(quantities),
         *_strains(quantities, info),
+        *_sensors(quantities),
         *_energies(quantities),
         *_law_states(quantities, info),
         *_reactions(quantities),
@@ -326,6 +337,12 @@ def _strains(given: Quantities, info: RunInfo) -> Iterator[Channel]:
     for place in info.strains:
         where = f"strain along the beam '{place.link}' at x = {place.x:g} m"
         yield Channel(f"strain.{place.name}", "", where, partial(given.strain, place))
+
+
+def _sensors(given: Quantities) -> Iterator[Channel]:
+    for sensor in given.robot.sensors:
+        meaning = f"reading of the {sensor.measures.key} sensor '{sensor.name}', without noise and delay"
+        yield Channel(f"sensor.{sensor.name}", sensor.unit(given.robot), meaning, partial(given.reading, sensor))
 
 
 def _law_states(given: Quantities, info: RunInfo) -> Iterator[Channel]:

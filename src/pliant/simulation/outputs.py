@@ -11,10 +11,10 @@ import numpy as np
 from pydantic import BeforeValidator, Field, WithJsonSchema
 from pydantic_core import InitErrorDetails
 
-from pliant.errors import did_you_mean
 from pliant.model.description.pieces import pieces_of, place_along
 from pliant.model.description.robot import Robot
-from pliant.model.element import Element, Title, at, of_value
+from pliant.model.description.sensors import gauge_problems
+from pliant.model.element import Element, Title, within
 from pliant.model.units import Length
 from pliant.results.samples import Floats, Samples, Strain
 from pliant.simulation.integrators.integrator import Piece
@@ -67,15 +67,7 @@ def as_channels(value: Any) -> Any:
 
 def strain_problems(robot: Robot, point: StrainPoint, place: tuple[Any, ...]) -> Iterator[InitErrorDetails]:
     """Why a place has no strain, each reason with its place in a file."""
-    pieces = pieces_of(robot, point.link)
-    length = sum(piece.length for piece in pieces)
-    if not pieces:
-        hint = did_you_mean(point.link, robot.link_names)
-        yield at(*place, "link", message=f"the robot has no link '{point.link}'{hint}")
-    elif not all(piece.is_flexible and piece.has_axis for piece in pieces):
-        yield at(*place, "link", message=f"link '{point.link}' does not bend, so it has no strain")
-    elif not 0 <= point.x <= length:
-        yield of_value(*place, "x", message=f"is {point.x:g} m; the beam is {length:g} m long")
+    yield from within(place, gauge_problems(robot, point.link, point.x))
 
 
 SAME = 1e-9

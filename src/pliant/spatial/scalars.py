@@ -52,6 +52,11 @@ def step(x: Scalar) -> Scalar:
     return x.step() if hasattr(x, "step") else np.heaviside(x, 0.0)
 
 
+def floor(x: Scalar) -> Scalar:
+    """The largest whole number that is not above x, as encoders count; its derivative counts as zero."""
+    return x.floor() if hasattr(x, "floor") else np.floor(x)
+
+
 def frozen(x: Scalar) -> Scalar:
     """x, but constant in derivatives."""
     return x.frozen() if hasattr(x, "frozen") else x

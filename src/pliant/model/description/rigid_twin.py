@@ -14,8 +14,8 @@ from pliant.model.once import once_per_element
 @once_per_element
 def rigid_twin(robot: Robot) -> Robot:
     """The robot with links that do not bend; mass, inertia, joints and loads stay."""
-    # of a robot that was checked; nothing that refers to its links changes
-    return robot.model_copy(update={"links": tuple(_stiff(link) for link in robot.links)})
+    # of a robot that was checked; nothing that refers to its links changes, but for gauges on them
+    return robot.model_copy(update={"links": tuple(_stiff(link) for link in robot.links), "sensors": ()})
 
 
 def _stiff(link: Link) -> Link:

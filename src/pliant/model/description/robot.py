@@ -25,6 +25,7 @@ from pliant.model.description.joints import Anchor, Joint, Loop, Mimic
 from pliant.model.description.links import Link
 from pliant.model.description.materials import Material
 from pliant.model.description.outline import BASE, MOST_LINKS, Outline
+from pliant.model.description.sensors import Sensor, sensor_problems
 from pliant.model.description.ties import Tie, resolve_ties
 from pliant.model.element import Acceleration3, Element, Frozen, FrozenDict, Name, Text, Title, at, refuse, within
 from pliant.model.notebook import html_page
@@ -58,6 +59,7 @@ class Robot(Element):
         default_factory=FrozenDict, description="reference pose: joint coordinates by name; others are zero"
     )
     assembly: Assembly = Field(default_factory=lambda: Assembly(), description="how the loops are closed")
+    sensors: tuple[Sensor, ...] = Field(default=(), description="strain gauges, encoders, gyros and the like, by name")
     tip: Text | None = Field(
         default=None, description="the frame that is called tip, LINK.FRAME; default: the tip of the last link"
     )
@@ -101,6 +103,7 @@ class Robot(Element):
         robot._split_crosses()
         robot._split_beams()
         robot._place_anchors()
+        refuse(sensor_problems(robot))
         return robot
 
     def _resolve_materials(self) -> None:
@@ -194,6 +197,15 @@ class Robot(Element):
                 return link.joint
         names = [str(link.joint.name) for link in self.links]
         raise ModelError(f"the robot has no joint '{name}'{did_you_mean(name, names)}")
+
+    def sensor(self, name: str) -> Sensor:
+        """The sensor of that name."""
+        for sensor in self.sensors:
+            if sensor.name == name:
+                return sensor
+        names = [sensor.name for sensor in self.sensors]
+        known = f"; sensors: {', '.join(names)}" if names else ": write it under `sensors:` of the robot"
+        raise ModelError(f"the robot has no sensor '{name}'{did_you_mean(name, names) or known}")
 
     @property
     def link_names(self) -> tuple[str, ...]:
