@@ -247,11 +247,13 @@ def test_a_tick_is_one_call_of_machine_code(arm, name, monkeypatch):
         assert sampled.next_tick(0.0) == pytest.approx(0.01 * k)
         sampled.tick(0.01 * k, q[k], v[k])
         before = commands[k - 1] if k else np.zeros(len(arm.inputs))
-        assert sampled.signals(np.zeros(1))[0] == pytest.approx(before, abs=1e3 * close(before))
+        assert np.array(sampled.at(0.0, q[k], v[k], x).efforts) == pytest.approx(before, abs=1e3 * close(before))
         assert sampled.next_tick(0.0) == pytest.approx(0.01 * k + 0.004)
         sampled.tick(0.01 * k + 0.004, q[k], v[k])
-        assert sampled.signals(np.zeros(1))[0] == pytest.approx(commands[k], abs=1e3 * close(commands[k]))
-    assert sampled.x == pytest.approx(x, abs=1e-12)
+        assert np.array(sampled.at(0.0, q[k], v[k], x).efforts) == pytest.approx(
+            commands[k], abs=1e3 * close(commands[k])
+        )
+    assert sampled.ticks.discrete == pytest.approx(x, abs=1e-12)
 
 
 def test_only_functions_of_the_user_take_steps_in_python(arm):

@@ -134,7 +134,7 @@ class Callback(Drive):
         called = CalledLaw(law, around.arm.input_labels, around.until if self.period is None else inf)
         if self.period is None:
             return called
-        return SampledLaw(called, self.period, self.delay, around.arm)
+        return SampledLaw(called, self.period, self.delay, around)
 
 
 class CalledLaw(DriveLaw):

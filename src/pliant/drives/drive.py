@@ -57,7 +57,7 @@ class DriveLaw(Law):
         return ()
 
     def discrete_at(self, times: Floats) -> Floats:
-        """These states at several times of the present interval (times, states)."""
+        """These states at several times since the last piece of a run began (times, states)."""
         return np.zeros((len(times), 0))
 
     @property
@@ -66,10 +66,17 @@ class DriveLaw(Law):
         return self.states
 
     def computed(self, q: Vector, v: Vector, discrete: Vector, signals: Vector, gains: Vector, period: Vector) -> Tick:
-        """The text of a tick where it is sampled, on any scalars; default: Euler steps of its own states."""
+        """The text of a tick where it is sampled, on any scalars; default: Euler steps of its own states.
+
+        ``pliant.drives.sampled`` has the contract.
+        """
         found = self.efforts(q, v, discrete, signals, gains)
         (h,) = period
         return Tick([x + h * rate for x, rate in zip(discrete, found.rates, strict=True)], found.efforts)
+
+    def at_ticks(self, first: int, count: int, period: float) -> Floats:
+        """Signals (count, channels) at the ticks first, first + 1, ... where it is sampled: references, noise."""
+        return self.signals(period * np.arange(first, first + count, dtype=np.float64))
 
     def next_tick(self, t: float) -> float:
         """The next instant after t at which ``tick`` must be called; infinite for continuous drives."""
@@ -170,7 +177,7 @@ class Controller(Drive):
         if self.saturate:
             law = SaturatedLaw(law, effort_limits(around.arm))
         if self.sampling is not None:
-            law = SampledLaw(law, self.sampling.period, self.sampling.delay, around.arm)
+            law = SampledLaw(law, self.sampling.period, self.sampling.delay, around)
         return law
 
     @abstractmethod

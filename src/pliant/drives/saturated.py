@@ -63,6 +63,9 @@ class SaturatedLaw(DriveLaw):
     def signals(self, t: Floats) -> Floats:
         return self.inner.signals(t)
 
+    def at_ticks(self, first: int, count: int, period: float) -> Floats:
+        return self.inner.at_ticks(first, count, period)
+
     @property
     def sampled_states(self) -> tuple[LawState, ...]:
         return self.inner.sampled_states

@@ -94,7 +94,13 @@ def _applied(ca: Any, op: str, a: Any, b: Any) -> Any:
         case "negate":
             return -a
         case _ if op in FUNCTIONS:
-            return getattr(ca, op)(a)
+            return getattr(ca, op)(a) if b is None else getattr(ca, op)(a, b)
+        case "ramp":
+            return ca.fmax(a, 0.0)
+        case "step":
+            return ca.if_else(a > 0.0, 1.0, 0.0)
+        case "frozen":
+            return a
         case _:
             k = int(op.removeprefix(STUMPFF))
             # both are defined at every angle: CasADi evaluates the one that is not asked for as well

@@ -57,6 +57,13 @@ def floor(x: Scalar) -> Scalar:
     return x.floor() if hasattr(x, "floor") else np.floor(x)
 
 
+def atan2(y: Scalar, x: Scalar) -> Scalar:
+    """The angle of the vector (x, y), between -pi and pi."""
+    if hasattr(y, "atan2"):
+        return y.atan2(x)
+    return x.angle_of(y) if hasattr(x, "angle_of") else np.arctan2(y, x)
+
+
 def frozen(x: Scalar) -> Scalar:
     """x, but constant in derivatives."""
     return x.frozen() if hasattr(x, "frozen") else x

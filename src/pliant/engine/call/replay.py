@@ -46,7 +46,8 @@ def python_source(program: RolledProgram) -> list[str]:
         elif op.startswith(STUMPFF):
             lines.append(f"{name[i]} = stumpff({op.removeprefix(STUMPFF)}, {a})")
         else:
-            lines.append(f"{name[i]} = {op}({a})")
+            more = f", {name[tape.b[i]]}" if tape.b[i] >= 0 else ""
+            lines.append(f"{name[i]} = {op}({a}{more})")
     for address, x in kernel.results:
         lines.append(f"out[{address.index}] = {name[x.index] if type(x) is Node else repr(float(x))}")
     return lines
@@ -68,6 +69,8 @@ def python_function(program: RolledProgram) -> Callable[..., list[Any]]:
             "cos": np.cos,
             "sqrt": np.sqrt,
             "tanh": np.tanh,
+            "floor": np.floor,
+            "atan2": np.arctan2,
             "ramp": scalars.ramp,
             "step": scalars.step,
             "frozen": scalars.frozen,

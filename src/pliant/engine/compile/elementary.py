@@ -48,6 +48,8 @@ def prelude(programs: Iterable[RolledProgram], lanes: int) -> str:
     out += [_sincos(n) for n in sorted({1, lanes} | packs)]
     for n in sorted({1, lanes}):
         out += [_tanh(n), *(_stumpff(k, n) for k in sorted(orders))]
+        out += [_atan2(n)] if "atan2" in used else []
+    out += ["declare double @atan2(double, double)\n"] if "atan2" in used else []
     return "".join(out)
 
 
@@ -55,7 +57,7 @@ def _declarations(lanes: int) -> str:
     """Intrinsics for one lane count."""
     t, suffix = vector_type(lanes), "f64" if lanes == 1 else f"v{lanes}f64"
     out = [f"declare {t} @llvm.fma.{suffix}({t}, {t}, {t})\n"]
-    out += [f"declare {t} @llvm.{name}.{suffix}({t})\n" for name in ("sqrt", "fabs")]
+    out += [f"declare {t} @llvm.{name}.{suffix}({t})\n" for name in ("sqrt", "fabs", "floor", "ceil")]
     out += [f"declare {t} @llvm.{name}.{suffix}({t}, {t})\n" for name in ("minnum", "maxnum", "copysign", "pow")]
     return "".join(out)
 
@@ -134,6 +136,18 @@ def _tanh(lanes: int) -> str:
     signed = w.let(f"call {t} @llvm.copysign.{suffix}({t} {ratio}, {t} %x)")
     body = "\n".join(w.lines)
     return f"define internal {t} @tanh{lanes}({t} %x) alwaysinline {{\n{body}\n  ret {t} {signed}\n}}\n"
+
+
+def _atan2(lanes: int) -> str:
+    """The C library's atan2, lane by lane: it stands in no inner loop."""
+    t, w = vector_type(lanes), Writer()
+    found = w.let("call double @atan2(double %y, double %x)") if lanes == 1 else "undef"
+    for k in range(lanes if lanes > 1 else 0):
+        y, x = (w.let(f"extractelement {t} %{name}, i32 {k}") for name in "yx")
+        angle = w.let(f"call double @atan2(double {y}, double {x})")
+        found = w.let(f"insertelement {t} {found}, double {angle}, i32 {k}")
+    body = "\n".join(w.lines)
+    return f"define internal {t} @atan2_{lanes}({t} %y, {t} %x) {{\n{body}\n  ret {t} {found}\n}}\n"
 
 
 def _stumpff(k: int, lanes: int) -> str:

@@ -80,7 +80,7 @@ LANGUAGES: dict[str, Style] = {
             "",
             "",
         ],
-        start=("from math import cos, sin, sqrt, tanh", "", ""),
+        start=("from math import atan2, cos, floor, sin, sqrt, tanh", "", ""),
     ),
     "matlab": Style(
         remark=lambda text: f"% {text}",

@@ -214,8 +214,9 @@ class Emitter:
             by_lane = self._fetch(b) or by_lane
         t, n = self.types[by_lane], self.lanes if by_lane else 1
         x = self._as_vector(a) if by_lane else self.value[a]
-        if b >= 0:
-            value = w.let(f"{OPCODES[op]} contract {t} {x}, {self._as_vector(b) if by_lane else self.value[b]}")
+        y = "" if b < 0 else self._as_vector(b) if by_lane else self.value[b]
+        if op in OPCODES:
+            value = w.let(f"{OPCODES[op]} contract {t} {x}, {y}")
         elif op == "negate":
             value = w.let(f"fneg {t} {x}")
         elif op in ("sin", "cos"):
@@ -233,8 +234,9 @@ class Emitter:
             value = w.let(f"select {'i1' if n == 1 else f'<{n} x i1>'} {under}, {t} {zero}, {t} {above}")
         else:
             suffix = "f64" if n == 1 else f"v{n}f64"
-            name = {"sqrt": f"llvm.sqrt.{suffix}", "tanh": f"tanh{n}"}.get(op, f"{op}_{n}")
-            value = w.let(f"call {t} @{name}({t} {x})")
+            own = {"sqrt": f"llvm.sqrt.{suffix}", "floor": f"llvm.floor.{suffix}", "tanh": f"tanh{n}"}
+            more = f", {t} {y}" if y else ""
+            value = w.let(f"call {t} @{own.get(op, f'{op}_{n}')}({t} {x}{more})")
         self.value[i], self.wide[i] = value, by_lane
 
 

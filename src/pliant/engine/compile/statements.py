@@ -154,7 +154,7 @@ def _uses(tape: Tape, results: Sequence[Scalar], given: Collection[int]) -> dict
         if uses[i] > 1 or i in given or tape.op[i] in ("constant", "symbol"):
             continue
         stack.append(tape.a[i])
-        if tape.op[i] in BINARY:
+        if tape.b[i] >= 0:
             stack.append(tape.b[i])
     return uses
 
@@ -186,7 +186,8 @@ def _expression(tape: Tape, i: int, texts: dict[int, _Text], symbol: Callable[[A
         return _Text(f"{first.within(left)}{space}{op}{space}{second.within(right)}", own)
     if op == "negate":
         return _Text(f"-{first.within(PRODUCT)}", NEGATIVE)
-    return _Text(f"{op}({first.text})", ATOM)
+    more = f", {texts[tape.b[i]].text}" if tape.b[i] >= 0 else ""
+    return _Text(f"{op}({first.text}{more})", ATOM)
 
 
 # ---- functions that no language has

@@ -15,7 +15,8 @@ from pliant.spatial.scalars import Scalar
 
 BINARY = ("+", "-", "*", "/")
 LEAVES = ("constant", "symbol")
-FUNCTIONS = ("sin", "cos", "sqrt", "tanh")
+FUNCTIONS = ("sin", "cos", "sqrt", "tanh", "floor", "atan2")
+"""Functions that languages have themselves; ``atan2`` takes two numbers."""
 PIECEWISE = ("ramp", "step")
 """max(x, 0) and its slope, 1 where x is positive and else 0: limits and stops of drives."""
 FROZEN = "frozen"
@@ -123,6 +124,17 @@ class Node:
 
     def step(self) -> Scalar:
         return self.tape.record("step", self.index)
+
+    def floor(self) -> Scalar:
+        return self.tape.record("floor", self.index)
+
+    def atan2(self, x: Scalar) -> Scalar:
+        """The angle of the vector (x, self)."""
+        return self.tape.record("atan2", self.index, _lift(x, self.tape).index)
+
+    def angle_of(self, y: float) -> Scalar:
+        """The angle of the vector (self, y)."""
+        return self.tape.constant(y).atan2(self)
 
     def frozen(self) -> Scalar:
         return self.tape.record(FROZEN, self.index)
@@ -352,6 +364,10 @@ def tangents(outputs: Sequence[Scalar], seeds: dict[int, Scalar]) -> list[Scalar
             else:
                 # reciprocals are shared: d(a/b) = (da - (a/b) db) (1/b)
                 d[i] = (da - _scaled(x, db)) * (1.0 / b)
+        elif op == "atan2":
+            b, db = tape.nodes[tape.b[i]], d[tape.b[i]]
+            turned = _scaled(b, da) - _scaled(a, db)
+            d[i] = 0.0 if _is_zero(turned) else turned / (a * a + b * b)
         elif _is_zero(da):
             d[i] = 0.0
         elif op == "negate":
@@ -366,7 +382,7 @@ def tangents(outputs: Sequence[Scalar], seeds: dict[int, Scalar]) -> list[Scalar
             d[i] = (1.0 - x * x) * da
         elif op == "ramp":
             d[i] = a.step() * da
-        elif op in ("step", FROZEN):
+        elif op in ("step", "floor", FROZEN):
             d[i] = 0.0
         else:
             k = int(op[len(STUMPFF) :])
