@@ -26,6 +26,7 @@ class Wait(NamedTuple):
 
 
 PINOCCHIO, FORWARD, NUMPY, ARM = "Pinocchio's call", "forward(q, v, tau)", "import numpy", "Exudyn's ringing arm"
+LANES = "single calls / what lanes attain"
 WAITS = (
     Wait("drives and loads, tree", "drives", "two-link-flexible", "", "the run with a PD law", "200 to 270 in loops"),
     Wait("drives and loads, loop", "drives", "four-bar", "", "the run with a PD law", "200 to 270"),
@@ -56,8 +57,8 @@ WAITS = (
     Wait("4-DOF manoeuvre", "simulation", "Cibicik", "the same", ARM, "2.2"),
     Wait("DualEMPS, 25 s", "simulation", "DualEMPS", "the same", ARM, "2.0"),
     Wait("Canadarm, 10 s", "simulation", "Canadarm", "the same", ARM, "0.23"),
-    Wait("batches of 64", "batch", "", "batch of 64", "single calls", "0.28 to 0.5 (4 lanes)"),
-    Wait("batches of 16384", "batch", "", "batch of 16384 from Python, one", "single calls", "0.28 to 0.5 (4 lanes)"),
+    Wait("batches of 64", "batch", "", "batch of 64", LANES, "1.1 to 2"),
+    Wait("batches of 16384", "batch", "", "batch of 16384 from Python, one", LANES, "1.1 to 2"),
     Wait("thousand runs by reuse", "sweeps", "", "sweep, one by one", "their steps", "65"),
     Wait("thousand runs in lanes", "sweeps", "", "sweep, in lanes", "their steps", "65"),
 )
