@@ -176,7 +176,7 @@ def test_public_class_names_stand_once():
 
 # bases with defaults that their kinds replace; none of them is ever made itself
 DEFAULTS = {
-    *("Element", "Section", "Outlined", "Drive", "Controller", "Trajectory", "_Cartesian"),
+    *("Element", "Section", "Outlined", "Drive", "Controller", "Trajectory", "CartesianMove"),
     *("PerJoint", "SignalForm", "TreeDynamics", "Function"),
 }
 

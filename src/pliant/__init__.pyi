@@ -145,14 +145,17 @@ from pliant.trajectories.cartesian import Line as Line
 from pliant.trajectories.joint_moves import Cycloidal as Cycloidal
 from pliant.trajectories.joint_moves import Hold as Hold
 from pliant.trajectories.joint_moves import MohanSaha as MohanSaha
+from pliant.trajectories.joint_moves import Nonic as Nonic
 from pliant.trajectories.joint_moves import Quintic as Quintic
+from pliant.trajectories.joint_moves import Septic as Septic
 from pliant.trajectories.joint_moves import SetPoint as SetPoint
 from pliant.trajectories.joint_moves import Spline as Spline
 from pliant.trajectories.joint_moves import Steps as Steps
 from pliant.trajectories.joint_moves import Trapezoidal as Trapezoidal
-from pliant.trajectories.kinds import Sequence as Sequence
 from pliant.trajectories.ongoing import ConstantRate as ConstantRate
 from pliant.trajectories.ongoing import ExpressionMotion as ExpressionMotion
 from pliant.trajectories.ongoing import TableMotion as TableMotion
+from pliant.trajectories.sequence import Sequence as Sequence
+from pliant.trajectories.shaped import Shaped as Shaped
 
 __version__: str

@@ -232,6 +232,6 @@ def test_held_joints_do_not_move_whatever_their_motors_see(monkeypatch):
     seen = dict(zip("abcd", rows, strict=True))
     monkeypatch.setattr(analysis, "_motor_row", lambda arm, name: seen[name])
     t = SimpleNamespace(N=np.eye(6), names=("a", "b", "c", "d", "e", "f"))
-    Z = analysis._free_motions(SimpleNamespace(inputs="abcd"), t, locked=True)
+    Z = analysis.free_motions(SimpleNamespace(inputs="abcd"), t, locked=True)
     assert np.linalg.matrix_rank(Z) == Z.shape[1] == 3
     assert np.abs(rows @ Z).max() < 1e-12 * np.abs(rows).max() * np.abs(Z).max()

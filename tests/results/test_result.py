@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant import Hold, Quintic
 from pliant.analysis.modes import modes
 from pliant.drives.given import GivenTorque
 from pliant.drives.pid import PID
@@ -28,7 +29,6 @@ from pliant.results.storage import load_run_and_checkpoint, save_run
 from pliant.simulation.outputs import StrainPoint
 from pliant.simulation.run import SimulationWarning, simulate
 from pliant.simulation.start import Start
-from pliant.trajectories.kinds import Hold, Quintic
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant import Quintic
 from pliant.drives.callback import LOOK, Callback, CalledLaw, SlowLawWarning
 from pliant.drives.computed_torque import ComputedTorque
 from pliant.drives.drive import Sampling
@@ -26,7 +27,6 @@ from pliant.model.description.rigid_twin import rigid_twin
 from pliant.simulation.run import SimulationWarning, simulate
 from pliant.simulation.start import Start
 from pliant.simulation.state_equations import StateEquations
-from pliant.trajectories.kinds import Quintic
 from pliant.trajectories.path import Surroundings
 
 MOVE = Quintic(to={"shoulder": 1.15, "elbow": -1.4}, duration=0.25)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant import Quintic
 from pliant.drives.drive import Sampling
 from pliant.drives.off import NoDrive
 from pliant.drives.pid import PID
@@ -20,7 +21,6 @@ from pliant.simulation.run import Run, SimulationWarning, simulate
 from pliant.simulation.start import Start
 from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.study import IntegratorOptions, Study, load_study
-from pliant.trajectories.kinds import Quintic
 
 # tolerances of these tests are their own
 pytestmark = pytest.mark.filterwarnings("ignore:the run is off by")

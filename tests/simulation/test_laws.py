@@ -6,7 +6,7 @@ What is right is written down here once more, in NumPy and with the rigid twin o
 import numpy as np
 import pytest
 
-from pliant import Dynamics, simulate
+from pliant import Dynamics, Quintic, simulate
 from pliant.drives.callback import Callback
 from pliant.drives.computed_torque import ComputedTorque
 from pliant.drives.drive import Sampling
@@ -24,7 +24,6 @@ from pliant.loads.disturbance import Disturbance
 from pliant.loads.stops import ElasticStops
 from pliant.model.description.rigid_twin import rigid_twin
 from pliant.simulation.state_equations import StateEquations
-from pliant.trajectories.kinds import Quintic
 from pliant.trajectories.path import Surroundings
 
 MOVE = Quintic(to={"shoulder": 1.15, "elbow": -1.4}, duration=0.25)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant import Quintic
 from pliant.drives.computed_torque import ComputedTorque
 from pliant.drives.given import GivenTorque
 from pliant.drives.pid import PID
@@ -21,7 +22,6 @@ from pliant.simulation.integrators import compiled
 from pliant.simulation.run import simulate
 from pliant.simulation.start import Start
 from pliant.simulation.state_equations import StateEquations
-from pliant.trajectories.kinds import Quintic
 from pliant.trajectories.path import Surroundings
 from zoo import robot, state
 

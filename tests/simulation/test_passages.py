@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from pliant import Dynamics, Hold, ModelError, PrescribedMotion, Robot, Start, simulate
+from pliant import ConstantRate, Dynamics, Hold, ModelError, PrescribedMotion, Robot, Start, simulate
 from pliant.simulation.integrators import compiled
 from pliant.simulation.integrators.integrator import IntegrationError
 from pliant.simulation.run import Run, SimulationWarning
 from pliant.simulation.study import Study
-from pliant.trajectories.kinds import ConstantRate
 
 UNTIL = 3.0
 

@@ -8,12 +8,11 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import pliant
-from pliant import ConstantRate, Dynamics, PrescribedMotion
+from pliant import ConstantRate, Dynamics, Hold, PrescribedMotion, Sequence, Steps
 from pliant.simulation.monitoring.events import Event
 from pliant.simulation.run import Run, simulate
 from pliant.simulation.study import Study
 from pliant.trajectories.joint_moves import SetPoint
-from pliant.trajectories.kinds import Hold, Sequence, Steps
 
 RATE, STOP, UNTIL = 2.0, 0.1, 0.2
 

@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.dynamics import Dynamics
-from pliant.simulation.run import Run
-from pliant.simulation.state_equations import StateEquations
-from pliant.trajectories.kinds import (
+from pliant import (
     Circle,
     ConstantRate,
     Cycloidal,
@@ -15,13 +12,19 @@ from pliant.trajectories.kinds import (
     Hold,
     Line,
     MohanSaha,
+    Nonic,
     Quintic,
+    Septic,
     Sequence,
+    Shaped,
     Spline,
     Steps,
     TableMotion,
     Trapezoidal,
 )
+from pliant.dynamics import Dynamics
+from pliant.simulation.run import Run
+from pliant.simulation.state_equations import StateEquations
 from pliant.trajectories.path import Surroundings
 
 START = np.radians([60.0, -90.0])
@@ -34,6 +37,8 @@ AT_REST = 1e-12
 PLANAR = {
     "cycloidal": Cycloidal(to=TO, duration=1.5),
     "quintic": Quintic(to=TO, duration=1.5, start=0.3),
+    "septic": Septic(to=TO, duration=1.5),
+    "nonic": Nonic(to=TO, duration=1.5),
     "trapezoidal in a time": Trapezoidal(to=TO, duration=1.5, ramp=0.2),
     "trapezoidal within limits": Trapezoidal(to=TO, velocity=0.8, acceleration={"shoulder": 4.0, "elbow": 3.0}),
     "eq. (44)": MohanSaha(k={"shoulder": 0.075, "elbow": 0.05}, T={"shoulder": 10.0, "elbow": 5.0}),
@@ -52,9 +57,26 @@ PLANAR = {
     "sequence": Sequence(
         parts=[Quintic(to=TO, duration=0.5), Hold(duration=0.2), Cycloidal(to=[0.9, -0.5], duration=0.6)]
     ),
+    "shaped": Shaped(motion=Trapezoidal(to=TO, duration=1.0, start=0.1), shaper="ei2", modes=[1, 2]),
+    "shaped formula": Shaped(
+        motion=ExpressionMotion(joints={"shoulder": "1 + 0.3*sin(3*t)"}, duration=0.6), shaper="zvd", frequencies=[3.0]
+    ),
+    "shaped curves": Shaped(
+        motion=Sequence(
+            parts=[
+                Line(by=[0.1, 0.0, -0.05], duration=0.4),
+                Circle(centre=[0.6, 0.0, 0.2], normal=[0, 1, 0], duration=0.6, turns=0.3),
+                Quintic(to=TO, duration=0.4),
+            ]
+        ),
+        shaper="zvd",
+        frequencies=[5.0],
+        damping=[0.02],
+    ),
 }
 ONGOING = ("eq. (44)", *(name for name in PLANAR if name.startswith(("constant", "formula", "table", "spline with"))))
-JOINT_MOVES = [name for name in PLANAR if name not in (*ONGOING, "line", "circle", "sequence")]
+ODD = ("line", "circle", "sequence", "shaped formula", "shaped curves")
+JOINT_MOVES = [name for name in PLANAR if name not in (*ONGOING, *ODD)]
 
 
 @pytest.fixture(scope="module")

@@ -180,7 +180,7 @@ def vibration_modes(
     t = tangent(arm, state, rates, still, tau, dry_friction=False, loads=acting)
     if len(t.M) and not arm.loops.rows and (loose := arm.without_inertia(state)):
         raise ValueError(f"robot '{arm.robot.name}' has no modes: {loose}")
-    Z = _free_motions(arm, t, locked)
+    Z = free_motions(arm, t, locked)
     M, D, K = (Z.T @ x @ Z for x in (t.M, t.D, t.K))
     motions = t.N @ Z
     own = slice(0, count)
@@ -210,12 +210,12 @@ def vibration_modes(
 def held_squares(arm: Dynamics, M: Floats, K: Floats) -> Floats:
     """Squares of the natural frequencies of a tree whose drives hold, from its inertia and stiffness (n, n)."""
     none = np.zeros_like(M)
-    Z = _free_motions(arm, Tangent(M, none, K, arm.B, np.eye(arm.size), none, none, none, arm.names), locked=True)
+    Z = free_motions(arm, Tangent(M, none, K, arm.B, np.eye(arm.size), none, none, none, arm.names), locked=True)
     M, K = (Z.T @ x @ Z for x in (M, K))
     return vibrations(M, (K + K.T) / 2, rigid_motions(arm, Z, M, K))[0]
 
 
-def _free_motions(arm: Dynamics, t: Tangent, locked: bool | Sequence[str]) -> Floats:
+def free_motions(arm: Dynamics, t: Tangent, locked: bool | Sequence[str]) -> Floats:
     """Z (m, k): motions of the independent coordinates that keep the motor angles of the locked joints."""
     if locked is False:
         return np.eye(len(t.names))

@@ -148,10 +148,14 @@ def _check_outputs(report: Path | None, plot: Path | None, film: Path | None, cs
 
 
 def _introduce(run: Run, study: Study, resumed_at: float | None) -> None:
+    from pliant.trajectories.path import path_words
+
     arm = run.arm
     lines = [f"[bold]{plain(study.name)}[/]{plain(f': {study.description}' if study.description else '')}"]
     sizes = f"{arm.size} coordinates, {len(arm.inputs)} inputs"
     lines.append(f"robot {plain(study.robot.name)}: {sizes}; {study.until:g} s")
+    if words := path_words(run.equations.path):
+        lines.append(f"motion: {words}")
     lines.append(f"integrator {run.method}: {run.reason}")
     if resumed_at is not None:
         lines.append(f"resumed at {resumed_at:.6g} s")

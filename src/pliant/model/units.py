@@ -226,6 +226,7 @@ MEANING: dict[str, tuple[str, str]] = {
     "rad/s^2": ("an angular acceleration", "90 deg/s^2"),
     "s": ("a time", "2 ms"),
     "1/s": ("a rate", "0.5 1/s"),
+    "Hz": ("a frequency", "3.2 Hz"),
     "1/m": ("a curvature", "0.5 1/m"),
     "1/m/s": ("a rate of curvature", "0.5 1/m/s"),
     "rad/m/s": ("a rate of twist", "0.5 rad/m/s"),

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from pliant.drives.callback import Law
 from pliant.drives.drive import Drive
+from pliant.drives.holding import holding
 from pliant.drives.off import NoDrive
 from pliant.dynamics import Dynamics
 from pliant.engine.call.uncollected import uncollected
@@ -94,7 +95,7 @@ class Run:
         self.arm = dynamics_of(study) if arm is None else arm
         with study.placed("start"):
             self.q0, self.v0 = study.start.state(self.arm, rest)
-        around = Surroundings(self.arm, self.q0, study.until)
+        around = holding(study.drive, Surroundings(self.arm, self.q0, study.until))
         with study.placed("drive"):
             drive = study.drive.bind(around, self.q0 @ self.arm.B) if study.drive else NoDrive(len(self.arm.inputs))
         loads = [load.bind(self.arm) for load in study.disturbances]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, Self
@@ -15,7 +16,7 @@ from pliant.model.units import Quantity, Time
 from pliant.trajectories.driven_twin import DrivenTwin
 from pliant.trajectories.joint_moves import Duration, Ramp, fitting_ramp
 from pliant.trajectories.path import Desired, Floats, Path, Surroundings, Trajectory
-from pliant.trajectories.profiles import CYCLOIDAL, QUINTIC, Profile, trapezoidal
+from pliant.trajectories.profiles import SMOOTH_PROFILES, Profile, trapezoidal
 
 if TYPE_CHECKING:
     from pliant.dynamics import Pose
@@ -32,9 +33,6 @@ MOST_ITERATIONS = 60
 SINGULAR = 1e-6
 """Directions in which the joints move the frame less than this part of the most are not used."""
 
-PROFILES: dict[str, Profile] = {"cycloidal": CYCLOIDAL, "quintic": QUINTIC}
-
-
 MOST_TURNS = 1000
 
 
@@ -50,13 +48,13 @@ class Curve(NamedTuple):
     ddp: Floats
 
 
-class _Cartesian(Trajectory):
+class CartesianMove(Trajectory):
     """A frame moves along a curve from rest to rest."""
 
     frame: str = Field(default="tip", description="the frame that follows the curve: LINK.FRAME, LINK or tip")
     duration: Duration = Field(description="time from rest to rest")
     start: Time = Field(default=0.0, description="time before the motion begins")
-    profile: Literal["cycloidal", "quintic", "trapezoidal"] = Field(
+    profile: Literal["cycloidal", "quintic", "septic", "nonic", "trapezoidal"] = Field(
         default="quintic", description="how the motion along the curve develops"
     )
     ramp: Ramp = Field(default=1 / 3, description="of a trapezoidal profile: part of the duration that each ramp takes")
@@ -74,19 +72,29 @@ class _Cartesian(Trajectory):
         """The curve from the position p0, s from 0 to 1."""
         raise NotImplementedError
 
-    def bind(self, around: Surroundings, q0: Floats, t0: float) -> Path:
+    def kinematics(self, around: Surroundings) -> InverseKinematics:
+        """What finds the joints of the robot along the curve."""
         keep = self.orientation == "keep" or (self.orientation == "auto" and len(around.inputs) >= 6)
-        kinematics = InverseKinematics(around, self.frame, keep)
+        return InverseKinematics(around, self.frame, keep)
+
+    def in_space(self, p0: Floats, t0: float) -> FrameMotion:
+        """The motion of the frame itself from a position p0 (3,), beginning at time t0."""
+        return FrameMotion(self._progress(), t0 + self.start, self.duration, self.curve(p0))
+
+    def _progress(self) -> Profile:
+        return trapezoidal(self.ramp) if self.profile == "trapezoidal" else SMOOTH_PROFILES[self.profile]
+
+    def bind(self, around: Surroundings, q0: Floats, t0: float) -> Path:
+        kinematics = self.kinematics(around)
         p0 = kinematics.start(q0)
         try:
             joints = kinematics.follow(self.curve(p0), q0)
         except UnreachableError as error:
             raise self.fault(str(error)) from None
-        profile = trapezoidal(self.ramp) if self.profile == "trapezoidal" else PROFILES[self.profile]
-        return CurveMotion(joints, profile, t0 + self.start, self.duration)
+        return CurveMotion(self._progress(), t0 + self.start, self.duration, joints)
 
 
-class Line(_Cartesian):
+class Line(CartesianMove):
     """A straight line."""
 
     kind = "line"
@@ -105,7 +113,7 @@ class Line(_Cartesian):
         return lambda s: Curve(p0 + s * d, d, still)
 
 
-class Circle(_Cartesian):
+class Circle(CartesianMove):
     """A circle through the start."""
 
     kind = "circle"
@@ -166,10 +174,9 @@ class JointCurve:
 
 
 @dataclass(frozen=True)
-class CurveMotion:
-    """Joint positions along a curve, with the parameter following a profile in time."""
+class _AlongCurve(ABC):
+    """A motion along a curve whose parameter follows a profile in time."""
 
-    joints: JointCurve
     profile: Profile
     start: float
     duration: float
@@ -182,6 +189,10 @@ class CurveMotion:
     def end(self) -> float:
         return self.start + self.duration
 
+    @abstractmethod
+    def _points(self, s: Floats) -> tuple[Floats, Floats, Floats]:
+        """Positions and their first two derivatives by the parameter, each (places, n)."""
+
     def at(self, t: float) -> Desired:
         return Desired(*(x[0] for x in self.many(np.array([t]))))
 
@@ -189,8 +200,29 @@ class CurveMotion:
         """The motion at several times."""
         T = self.duration
         s, ds, dds = (x[:, None] for x in self.profile.many((times - self.start) / T))
-        q, dq, ddq = self.joints(s[:, 0])
+        q, dq, ddq = self._points(s[:, 0])
         return Desired(q, dq * ds / T, ddq * (ds / T) ** 2 + dq * dds / T**2)
+
+
+@dataclass(frozen=True)
+class CurveMotion(_AlongCurve):
+    """Joint positions along a curve."""
+
+    joints: JointCurve
+
+    def _points(self, s: Floats) -> tuple[Floats, Floats, Floats]:
+        return self.joints(s)
+
+
+@dataclass(frozen=True)
+class FrameMotion(_AlongCurve):
+    """Positions of a frame in space along a curve."""
+
+    curve: Callable[[float], Curve]
+
+    def _points(self, s: Floats) -> tuple[Floats, Floats, Floats]:
+        p, dp, ddp = (np.array(each) for each in zip(*map(self.curve, s.tolist()), strict=True))
+        return p, dp, ddp
 
 
 class InverseKinematics:
@@ -210,13 +242,13 @@ class InverseKinematics:
     def _pose(self, q: Floats) -> Pose:
         return self.mechanism.twin.pose(self.frame, self.mechanism.configuration(q))
 
-    def follow(self, curve: Callable[[float], Curve], q0: Floats) -> JointCurve:
-        """Joint positions along a curve, by the least motion of the joints."""
+    def follow(self, curve: Callable[[float], Curve], q0: Floats, strides: int = STRIDES) -> JointCurve:
+        """Joint positions along a curve, by the least motion of the joints; first of all in strides."""
         from scipy.integrate import solve_ivp
 
         # first in strides: whatever is out of reach is found here
         q = q0
-        for s in np.linspace(0.0, 1.0, STRIDES + 1):
+        for s in np.linspace(0.0, 1.0, strides + 1):
             q = self.solve(curve(float(s)).p, q, float(s))
 
         def tangent(s: float, q: Floats) -> Floats:

@@ -21,7 +21,7 @@ from pliant.trajectories.per_joint import (
     Times,
     numbers,
 )
-from pliant.trajectories.profiles import CYCLOIDAL, QUINTIC, Profile, trapezoidal
+from pliant.trajectories.profiles import CYCLOIDAL, NONIC, QUINTIC, SEPTIC, Profile, trapezoidal
 
 Duration = Annotated[float, Quantity("s", POSITIVE)]
 Ramp = Annotated[float, Quantity("", POSITIVE)]
@@ -107,6 +107,26 @@ class Quintic(_Move):
 
     def _profile(self, delta: Floats, names: tuple[str, ...]) -> tuple[Profile, float]:
         return QUINTIC, self.duration
+
+
+class Septic(_Move):
+    """From rest to rest along the polynomial of seventh degree: the jerk begins and ends at zero, too."""
+
+    kind = "septic"
+    duration: Duration = Field(description="time from rest to rest")
+
+    def _profile(self, delta: Floats, names: tuple[str, ...]) -> tuple[Profile, float]:
+        return SEPTIC, self.duration
+
+
+class Nonic(_Move):
+    """From rest to rest along s = 126 u^5 - 420 u^6 + 540 u^7 - 315 u^8 + 70 u^9: four derivatives end at zero."""
+
+    kind = "nonic"
+    duration: Duration = Field(description="time from rest to rest")
+
+    def _profile(self, delta: Floats, names: tuple[str, ...]) -> tuple[Profile, float]:
+        return NONIC, self.duration
 
 
 class Trapezoidal(_Move):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 from typing import ClassVar, NamedTuple, Protocol
@@ -11,6 +12,7 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.control.path_vibrations import FeedbackAt
 from pliant.dynamics import Dynamics
 from pliant.errors import ModelError, Problem
 from pliant.model.description.rigid_twin import rigid_twin
@@ -53,11 +55,15 @@ def knots_after(path: Path | None, t: float) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a trajectory may ask: the robot, its first configuration (n,), its rigid twin, the end of the run (s)."""
+    """What a trajectory may ask: the robot, its first configuration (n,), its rigid twin, the end of the run (s).
+
+    feedback  how the drive holds the joints at a configuration; None: they do not give way
+    """
 
     arm: Dynamics
     start: Floats
     until: float = inf
+    feedback: FeedbackAt | None = None
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -85,6 +91,24 @@ class Trajectory(Element):
     def fault(self, message: str) -> ModelError:
         """Why the robot cannot follow; a drive has its trajectory under this key."""
         return ModelError(Problem("", message, path=("trajectory", self.kind)))
+
+
+@contextmanager
+def within(*place: int | str) -> Iterator[None]:
+    """Problems of a trajectory that stands inside another one name the place where it stands."""
+    try:
+        yield
+    except ModelError as error:
+        raise ModelError(
+            replace(each, path=("trajectory", *place, *each.path[1:])) if each.path[:1] == ("trajectory",) else each
+            for each in error.problems
+        ) from None
+
+
+def path_words(path: Path | None) -> str:
+    """What a user should know of a motion that was made for the robot; nothing of most."""
+    own: str = getattr(path, "words", "")
+    return own
 
 
 @dataclass(frozen=True)
@@ -124,6 +148,11 @@ class Chain:
     def knots_after(self, t: float) -> tuple[float, float]:
         """The first knot after a time, and the spacing of knots, of the path that is followed then."""
         return knots_after(self.paths[int(np.searchsorted(self.starts[1:], t, side="right"))], t)
+
+    @property
+    def words(self) -> str:
+        """Those of its paths, each once."""
+        return "; ".join(dict.fromkeys(filter(None, map(path_words, self.paths))))
 
     def at(self, t: float) -> Desired:
         i = int(np.searchsorted(self.starts[1:], t, side="right"))

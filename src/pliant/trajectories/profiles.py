@@ -54,8 +54,24 @@ def _quintic(u: Any) -> PathProgress:
     return PathProgress(s, 30 * (u * (1 - u)) ** 2, 60 * u * (1 - u) * (1 - 2 * u))
 
 
+def _septic(u: Any) -> PathProgress:
+    s = u**4 * (35 + u * (u * (70 - 20 * u) - 84))
+    left = u * (1 - u)
+    return PathProgress(s, 140 * left**3, 420 * left**2 * (1 - 2 * u))
+
+
+def _nonic(u: Any) -> PathProgress:
+    s = u**5 * (126 + u * (u * (540 + u * (70 * u - 315)) - 420))
+    left = u * (1 - u)
+    return PathProgress(s, 630 * left**4, 2520 * left**3 * (1 - 2 * u))
+
+
 CYCLOIDAL = Profile(_cycloidal)
 QUINTIC = Profile(_quintic)
+SEPTIC = Profile(_septic)
+NONIC = Profile(_nonic)
+SMOOTH_PROFILES = {"cycloidal": CYCLOIDAL, "quintic": QUINTIC, "septic": SEPTIC, "nonic": NONIC}
+"""Profiles without any number of their own."""
 
 
 @lru_cache
