@@ -6,6 +6,10 @@ from pliant.analysis.buckling import Buckling as Buckling
 from pliant.analysis.buckling import buckling as buckling
 from pliant.analysis.equilibrium import Equilibrium as Equilibrium
 from pliant.analysis.equilibrium import equilibrium as equilibrium
+from pliant.analysis.inverse_kinematics import KinematicSolution as KinematicSolution
+from pliant.analysis.inverse_kinematics import KinematicSolutions as KinematicSolutions
+from pliant.analysis.inverse_kinematics import OutOfReachError as OutOfReachError
+from pliant.analysis.inverse_kinematics import inverse_kinematics as inverse_kinematics
 from pliant.analysis.load_path import LoadPath as LoadPath
 from pliant.analysis.load_path import load_path as load_path
 from pliant.analysis.lumped.frequencies import SpeedFrequencies as SpeedFrequencies
@@ -23,6 +27,9 @@ from pliant.analysis.singularity import Singularity as Singularity
 from pliant.analysis.singularity import singularities_along as singularities_along
 from pliant.analysis.singularity import singularity as singularity
 from pliant.analysis.statics import NoEquilibriumError as NoEquilibriumError
+from pliant.analysis.workspace import FrameWorkspace as FrameWorkspace
+from pliant.analysis.workspace import WorkspaceBranch as WorkspaceBranch
+from pliant.analysis.workspace import workspace as workspace
 from pliant.bodies.build import build_body as build_body
 from pliant.bodies.carried import carried as carried
 from pliant.bodies.modal_body import Attachment as Attachment

@@ -15,6 +15,7 @@ from pliant.states import States
 from pliant.tree_dynamics import TreeDynamics
 
 if TYPE_CHECKING:
+    from pliant.analysis.inverse_kinematics import KinematicSolutions, Target
     from pliant.analysis.platform_stiffness import PlatformStiffness
     from pliant.analysis.singularity import Singularity
 
@@ -60,5 +61,29 @@ class PlatformAnswers(TreeDynamics):
         """
         found: Singularity = made_by("analysis.singularity", "singularity")(
             self, q, frame=frame, axes=axes, length=length
+        )
+        return found
+
+    def inverse_kinematics(
+        self,
+        pose: Target,
+        *,
+        frame: str = "tip",
+        start: States | None = None,
+        axes: Sequence[str] | None = None,
+        limits: bool = True,
+        bent: bool = False,
+    ) -> KinematicSolutions:
+        """All joint positions that bring a frame to a pose, by assembly modes; see ``pliant.inverse_kinematics``.
+
+        pose    ``Pose(position, rotation)``, a position (3,), or components by name: ``{"x": 0.1, "rz": "20 deg"}``
+        frame   default: the robot's tip
+        start   configuration that solutions shall be near; default: the reference pose
+        axes    components that must agree; default: those given, or of a Pose all that the joints can bring there
+        limits  leave out solutions beyond limits of joints
+        bent    the robot rests there, bent as gravity bends it
+        """
+        found: KinematicSolutions = made_by("analysis.inverse_kinematics", "inverse_kinematics")(
+            self, pose, frame=frame, start=start, axes=axes, limits=limits, bent=bent
         )
         return found

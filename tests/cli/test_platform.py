@@ -24,3 +24,14 @@ def test_singularities(run):
     assert "171.625 deg" in found.stdout
     assert "characteristic length 0.6121 m" in found.stdout
     assert run("singularity", "five-bar", "--axes", "u").returncode == 2
+
+
+def test_a_workspace(run, tmp_path):
+    grid = ("--over", "x=-0.5:0.5:11", "--over", "y=10cm:0.5:9")
+    found = run("workspace", "five-bar", *grid, "--plot", "w.png", "--csv", "w.csv")
+    assert found.returncode == 0, found.stderr
+    assert "tip reaches" in found.stdout
+    assert (tmp_path / "w.png").stat().st_size > 10_000
+    rows = (tmp_path / "w.csv").read_text().splitlines()
+    assert rows[0].startswith("branch,x,y,dexterity")
+    assert "such as x=-0.3:0.3" in run("workspace", "five-bar", "--over", "x=1").stderr

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,16 @@ CLOSED = 1e-9
 """Scaled gap up to which a configuration counts as closed."""
 
 
+def position_limits(arm: Dynamics) -> dict[int, tuple[float, float]]:
+    """Coordinate -> lowest and highest position, where they are given."""
+    found: dict[int, tuple[float, float]] = {}
+    for link in arm.robot.links:
+        joint: Any = link.joint
+        if joint.limits is not None and joint.limits.position is not None:
+            found[arm.names.index(joint.name)] = joint.limits.position
+    return found
+
+
 class TaskMap:
     """The joints, drives and a frame of a robot at any configuration.
 
@@ -53,7 +63,7 @@ class TaskMap:
     ) -> None:
         arm.mechanism.frame(frame)
         self.arm, self.frame = arm, frame
-        self.joints = arm.mechanism.joints
+        self.joints: NDArray[np.int_] = arm.mechanism.joints.astype(int)
         own = {name: k for k, name in enumerate(self.joint_names)}
         self.driven = [own[name] for name in arm.inputs]
         self.passive = [k for k in range(len(self.joints)) if k not in self.driven]
@@ -131,6 +141,13 @@ class TaskMap:
         """Number of independent motions of the frame's axes."""
         return max(rank_of(self.task_rates(q)) for q in self.samples)
 
+    @cached_property
+    def moving(self) -> list[int]:
+        """The components of the frame that move at all, whichever of them count."""
+        rates = [self._twists(q) @ self.motions(q) for q in self.samples]
+        most = np.max([np.abs(T).max(axis=1, initial=0.0) for T in rates], axis=0)
+        return [k for k in range(6) if most[k] > MOVES * most.max()]
+
     def _components(self, axes: Sequence[str] | None) -> list[int]:
         if axes is not None:
             for name in axes:
@@ -141,9 +158,7 @@ class TaskMap:
             if not axes or len(set(axes)) < len(axes):
                 raise ValueError(f"axes are {list(axes)}; name at least one, and each once")
             return sorted(AXES.index(name) for name in axes)
-        rates = [self._twists(q) @ self.motions(q) for q in self.samples]
-        most = np.max([np.abs(T).max(axis=1, initial=0.0) for T in rates], axis=0)
-        moving = [k for k in range(6) if most[k] > MOVES * most.max()]
+        rates, moving = [self._twists(q) @ self.motions(q) for q in self.samples], self.moving
         if not moving:
             raise ValueError(
                 f"no joint of robot '{self.arm.robot.name}' moves frame '{self.frame}'; name a frame that they move"
@@ -211,3 +226,66 @@ class TaskMap:
         drives = J[:, self.passive] if len(self.driven) == self.mobility else None
         serial, parallel = (float("nan") if M is None else float(np.linalg.det(M)) for M in (frame, drives))
         return serial, parallel
+
+    # ---- many configurations at once
+
+    def gaps_of(self, q: Floats) -> Floats:
+        """Scaled gaps of all rows of the loops (count, rows)."""
+        loops = self.arm.loops
+        if not isinstance(loops, DenseLoops):
+            return np.zeros((len(q), 0))
+        return np.asarray(loops.gaps(q).reshape(len(q), -1) / loops.constraints.row_scale)
+
+    def rows_of(self, q: Floats, columns: Floats | None = None) -> Floats:
+        """Derivatives of those gaps (count, rows, k) along columns (n, k); default: the scaled joints."""
+        loops = self.arm.loops
+        if columns is None:
+            columns = np.eye(self.arm.size)[:, self.joints] * self.units
+        if not isinstance(loops, DenseLoops):
+            return np.zeros((len(q), 0, columns.shape[1]))
+        count, k = len(q), columns.shape[1]
+        # rates of the gaps at unit rates along one column after the other
+        rates = loops.rates(np.repeat(q, k, axis=0), np.tile(columns.T, (count, 1))) / loops.constraints.row_scale
+        return np.asarray(np.swapaxes(rates.reshape(count, k, -1), 1, 2))
+
+    def twists_of(self, q: Floats) -> Floats:
+        """Scaled rates of the frame (count, 6, joints) per scaled joint."""
+        J = self.arm.jacobian(self.frame, q)[..., self.joints]
+        return np.asarray(self.weights[:, None] * J * self.units)
+
+    def determinants_of(self, q: Floats) -> Floats:
+        """Both determinants of many configurations (count, 2)."""
+        J, T = self.rows_of(q)[:, self._selection[1]], self._task.T @ self.twists_of(q)[:, self.components]
+        out = np.full((len(q), 2), np.nan)
+        if self.freedom == T.shape[1] == self.mobility:
+            out[:, 0] = np.linalg.det(np.concatenate([J, T], axis=1))
+        if len(self.driven) == self.mobility:
+            out[:, 1] = np.linalg.det(J[:, :, self.passive])
+        return out
+
+    def dexterity_of(self, q: Floats) -> Floats:
+        """Least over largest rate of the frame per rate of the drives (count,); 0 at singular configurations."""
+        J, T = self.rows_of(q)[:, self._selection[1]], self._task.T @ self.twists_of(q)[:, self.components]
+        Z = np.swapaxes(np.linalg.svd(J)[2][:, J.shape[1] :], 1, 2) if J.shape[1] else np.eye(len(self.joints))
+        A = np.broadcast_to(Z, (len(q), len(self.joints), self.mobility))[:, self.driven]
+        if A.shape[1] < self.mobility:
+            return np.full(len(q), np.nan)
+        rates = np.linalg.svd(T @ Z @ np.linalg.pinv(A), compute_uv=False)
+        out: Floats = rates[:, self.freedom - 1] / rates[:, 0]
+        return out
+
+    @cached_property
+    def periodic(self) -> NDArray[np.bool_]:
+        """Which joints come back after a full turn (joints,)."""
+        q = self.samples[0].copy()
+        q[self.joints] += 0.3 * self.units * np.random.default_rng(1).standard_normal(len(self.joints))
+        first = self.arm.link_poses(q)
+        out = np.zeros(len(self.joints), dtype=bool)
+        for k, joint in enumerate(self.joints):
+            if self.arm.mechanism.units[joint] == "rad":
+                turned = q.copy()
+                turned[joint] += 2 * np.pi
+                again = self.arm.link_poses(turned)
+                away = np.abs(again.position - first.position).max() / self.length
+                out[k] = max(away, np.abs(again.rotation - first.rotation).max()) < CLOSED
+        return out

@@ -31,6 +31,7 @@ from pliant.cli import (
     sweep,
     verify,
     view,
+    workspace,
     zeros,
 )
 from pliant.cli.terminal import FAILED, WRONG_INPUT, tell
@@ -58,6 +59,7 @@ app.command(name="equilibrium")(equilibrium.equilibrium)
 app.command(name="buckling")(buckling.buckling)
 app.command(name="stiffness")(stiffness.stiffness)
 app.command(name="singularity")(singularity.singularity)
+app.command(name="workspace")(workspace.workspace)
 app.command(name="frf")(frf.frf)
 app.command(name="zeros")(zeros.zeros)
 app.command(name="derive")(derive.derive)

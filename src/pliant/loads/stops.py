@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
 
+from pliant.analysis.task_map import position_limits
 from pliant.dynamics import Dynamics
 from pliant.errors import ModelError
 from pliant.laws import Action
@@ -36,16 +37,6 @@ class Stops(Element):
         if not limits:
             raise ModelError(f"robot '{arm.robot.name}' has no joint with position limits, so it has no stops")
         return ElasticStops(limits, self.stiffness, self.loss)
-
-
-def position_limits(arm: Dynamics) -> dict[int, tuple[float, float]]:
-    """Coordinate -> lowest and highest position, where they are given."""
-    found: dict[int, tuple[float, float]] = {}
-    for link in arm.robot.links:
-        joint: Any = link.joint
-        if joint.limits is not None and joint.limits.position is not None:
-            found[arm.names.index(joint.name)] = joint.limits.position
-    return found
 
 
 class ElasticStops(Load):

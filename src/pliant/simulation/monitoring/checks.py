@@ -24,11 +24,11 @@ from pliant.analysis.limits import (
     slope_words,
 )
 from pliant.analysis.statics import FrameLoad
+from pliant.analysis.task_map import position_limits
 from pliant.bodies.words import words_of
 from pliant.drives.saturated import effort_limits
 from pliant.dynamics import Dynamics
 from pliant.formulations.robot_damping import ratios_at
-from pliant.loads.stops import position_limits
 from pliant.model.description.plausible import description_limits
 from pliant.results.result import Result
 from pliant.results.samples import Floats, Samples

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from pliant.analysis.task_map import position_limits
 from pliant.dynamics import Dynamics
 from pliant.errors import ModelError, did_you_mean, show
-from pliant.loads.stops import position_limits
 from pliant.model.description.robot import Robot
 from pliant.model.element import Element, Title, rule
 from pliant.model.units import Number
