@@ -78,9 +78,9 @@ from pliant.formulations.recursive.denoc import DenocLink as DenocLink
 from pliant.loads.disturbance import Disturbance as Disturbance
 from pliant.loads.stops import Stops as Stops
 from pliant.model.description.beams import Beam as Beam
+from pliant.model.description.beams import Curvature as Curvature
 from pliant.model.description.beams import Properties as Properties
 from pliant.model.description.beams import Segment as Segment
-from pliant.model.description.curvature import Curvature as Curvature
 from pliant.model.description.discretisation import Damping as Damping
 from pliant.model.description.discretisation import Elements as Elements
 from pliant.model.description.discretisation import Family as Family

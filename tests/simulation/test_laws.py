@@ -22,7 +22,7 @@ from pliant.engine.call.row_kernel import RowKernel
 from pliant.laws import on_columns
 from pliant.loads.disturbance import Disturbance
 from pliant.loads.stops import ElasticStops
-from pliant.model.description.rigid_twin import rigid_twin
+from pliant.model.description.robot import rigid_twin
 from pliant.simulation.state_equations import StateEquations
 from pliant.trajectories.path import Surroundings
 
