@@ -39,6 +39,8 @@ from pliant.control.linear_model import linearise as linearise
 from pliant.control.linear_model import linearise_along as linearise_along
 from pliant.control.measured_response import MeasuredResponse as MeasuredResponse
 from pliant.control.measured_response import read_response as read_response
+from pliant.control.shapers import Shaper as Shaper
+from pliant.control.shapers import shaper as shaper
 from pliant.control.state_space import ReducedModel as ReducedModel
 from pliant.control.state_space import ReductionWarning as ReductionWarning
 from pliant.control.state_space import SampledModel as SampledModel
@@ -137,6 +139,8 @@ from pliant.simulation.outputs import StrainPoint as StrainPoint
 from pliant.simulation.run import SimulationWarning as SimulationWarning
 from pliant.simulation.run import run_study as run_study
 from pliant.simulation.run import simulate as simulate
+from pliant.simulation.shaping import Shaping as Shaping
+from pliant.simulation.shaping import recommend_shaper as recommend_shaper
 from pliant.simulation.start import Start as Start
 from pliant.simulation.study import IntegratorOptions as IntegratorOptions
 from pliant.simulation.study import Study as Study

@@ -23,6 +23,7 @@ from pliant.cli import (
     reproduce,
     robots,
     schema,
+    shape,
     shapes,
     show,
     simulate,
@@ -52,6 +53,7 @@ app.command(name="export")(export.export)
 app.command(name="simulate")(simulate.simulate)
 app.command(name="sweep")(sweep.sweep)
 app.command(name="inverse")(inverse.inverse)
+app.command(name="shape")(shape.shape)
 app.command(name="view")(view.view)
 app.command(name="report")(report.report)
 app.command(name="modes")(modes.modes)
