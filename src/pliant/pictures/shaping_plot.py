@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.control.shapers import SHAPERS
-from pliant.pictures.bode_plot import COLOURS
 from pliant.pictures.canvas import GREY, INK, PALE, head, new_figure, save
+from pliant.pictures.vibration_plots import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
