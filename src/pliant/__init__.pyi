@@ -39,8 +39,17 @@ from pliant.control.linear_model import linearise as linearise
 from pliant.control.linear_model import linearise_along as linearise_along
 from pliant.control.measured_response import MeasuredResponse as MeasuredResponse
 from pliant.control.measured_response import read_response as read_response
+from pliant.control.regulator import DesignError as DesignError
+from pliant.control.regulator import Observer as Observer
+from pliant.control.regulator import Regulator as Regulator
+from pliant.control.regulator import kalman as kalman
+from pliant.control.regulator import lqr as lqr
+from pliant.control.schedule import GainSchedule as GainSchedule
+from pliant.control.schedule import gain_schedule as gain_schedule
 from pliant.control.shapers import Shaper as Shaper
 from pliant.control.shapers import shaper as shaper
+from pliant.control.spillover import Spillover as Spillover
+from pliant.control.spillover import spillover as spillover
 from pliant.control.state_space import ReducedModel as ReducedModel
 from pliant.control.state_space import ReductionWarning as ReductionWarning
 from pliant.control.state_space import SampledModel as SampledModel
@@ -53,6 +62,7 @@ from pliant.drives.computed_torque import ComputedTorque as ComputedTorque
 from pliant.drives.drive import Sampling as Sampling
 from pliant.drives.feed_forward import FeedForward as FeedForward
 from pliant.drives.given import GivenTorque as GivenTorque
+from pliant.drives.lqr import LQR as LQR
 from pliant.drives.pid import PID as PID
 from pliant.drives.prescribed import PrescribedMotion as PrescribedMotion
 from pliant.dynamics import Dynamics as Dynamics

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,7 +103,7 @@ class Observer:
     @property
     def sigma(self) -> Floats:
         """Standard deviation of the estimate of each state."""
-        return np.sqrt(np.diag(self.P).clip(0.0))
+        return np.asarray(np.sqrt(np.diag(self.P).clip(0.0)))
 
     @property
     def poles(self) -> Complexes:
@@ -118,7 +118,8 @@ class Observer:
         return _per_second(self.poles, self.period)
 
 
-def _sorted(found: Complexes) -> Complexes:
+def _sorted(given: Any) -> Complexes:
+    found = np.asarray(given, dtype=np.complex128)
     return np.asarray(found[np.lexsort((found.imag, found.real, np.abs(found).round(9)))], dtype=np.complex128)
 
 
@@ -157,7 +158,7 @@ def lqr(
     if period is None:
         plant = model.state_space
         P = _riccati(plant.A, plant.B, Q, R)
-        return Regulator(np.linalg.solve(R, plant.B.T @ P), P, plant, None)
+        return Regulator(np.asarray(np.linalg.solve(R, plant.B.T @ P), dtype=float), P, plant, None)
     plant_k, cost = _sampled_cost(model, Q, R, period, delay)
     return _sampled_regulator(plant_k, cost, period, delay)
 
@@ -182,7 +183,9 @@ def weight_matrices(model: LinearModel, weights: Mapping[str, float]) -> tuple[F
             Q += value * rows.T @ rows
     if not (R > 0).all():
         without = ", ".join(joint for joint, value in zip(inputs, R, strict=True) if value <= 0)
-        raise ValueError(f"weights: the effort of {without} costs nothing, so it would be without bounds; give effort: 1")
+        raise ValueError(
+            f"weights: the effort of {without} costs nothing, so it would be without bounds; give effort: 1"
+        )
     return Q, np.diag(R)
 
 
@@ -200,7 +203,9 @@ def _weighted_rows(model: LinearModel, name: str) -> Floats:
 
 def _is_output(model: LinearModel, name: str) -> bool:
     sensors = [sensor.name for sensor in model.arm.robot.sensors]
-    return name in model.arm.names or name in sensors or name.rpartition(".")[2] in (*DIRECTIONS, "rate", "motor", "link")
+    return (
+        name in model.arm.names or name in sensors or name.rpartition(".")[2] in (*DIRECTIONS, "rate", "motor", "link")
+    )
 
 
 def _require_rest(model: LinearModel) -> None:
@@ -269,7 +274,7 @@ def _held_cost(A: Floats, B: Floats, Q: Floats, length: float) -> tuple[Floats, 
     F[:n, :n], F[:n, n:] = A, B
     W[:n, :n] = Q
     # halves keep exp(-F t) of fast decays from overflowing; intervals are then added
-    halves = max(0, int(np.ceil(np.log2(max(np.linalg.norm(F * length, 1), 1.0)))))
+    halves = max(0, int(np.ceil(np.log2(max(float(np.linalg.norm(F * length, 1)), 1.0)))))
     short = length / 2**halves
     big = expm(np.block([[-F.T, W], [np.zeros_like(F), F]]) * short)
     step = big[n + m :, n + m :]
@@ -309,7 +314,8 @@ def kalman(
               (N m s^0.5), of all ``coordinates``, all ``rates`` or all ``states`` (unit of the state over s^0.5)
     every     continuous filters: time between the samples that the noise is that of; its density is rms^2 every
     period    time between samples, s: a filter for a computer; default: one that acts continuously
-    delay     of commands, as for ``lqr``; those that wait are states of the filter, known without error
+    delay     of commands, as for ``lqr``; those that wait are states of the filter, known without error. Readings of
+              sensors that are late are, too: their delays must be whole periods
     """
     noise = measured_noise(model, measured)
     W = process_matrix(model, process)
@@ -318,14 +324,16 @@ def kalman(
         raise ValueError(f"delay is {delay:g} s: a continuous filter has none; give a period")
     seen = model.with_outputs(*noise)
     rms = np.array(list(noise.values()))
+    if period is None:
+        late_ticks(seen, None)
     _require_seen(seen)
     _require_moved(seen, W)
     if period is None:
         plant = seen.state_space
         V = np.diag(rms**2 * every)
         P = _riccati(plant.A.T, plant.C.T, W, V)
-        return Observer(np.linalg.solve(V, plant.C @ P).T, P, plant, rms, None)
-    plant_k = with_last_commands(seen.state_space.sampled(period, delay=delay))
+        return Observer(np.asarray(np.linalg.solve(V, plant.C @ P).T, dtype=float), P, plant, rms, None)
+    plant_k = observed_model(seen, period, delay)
     A, C = plant_k.A, plant_k.C
     W_k = np.zeros_like(A)
     n = len(W)
@@ -334,17 +342,64 @@ def kalman(
     return _sampled_observer(plant_k, W_k, rms, period, A, C)
 
 
-def _sampled_observer(
-    plant: SampledModel, W: Floats, rms: Floats, period: float, A: Floats, C: Floats
-) -> Observer:
+def _sampled_observer(plant: SampledModel, W: Floats, rms: Floats, period: float, A: Floats, C: Floats) -> Observer:
     from scipy.linalg import solve_discrete_are
 
     V = np.diag(rms**2)
     # of the prediction; what waits is known, which leaves its rows zero
     before = _symmetric(solve_discrete_are(A.T, C.T, W, V))
-    L = np.linalg.solve(C @ before @ C.T + V, C @ before).T
+    L = np.asarray(np.linalg.solve(C @ before @ C.T + V, C @ before).T, dtype=float)
     keep = np.eye(len(A)) - L @ C
     return Observer(L, _symmetric(keep @ before @ keep.T + L @ V @ L.T), plant, rms, period)
+
+
+def observed_model(model: LinearModel, period: float, delay: float) -> SampledModel:
+    """The sampled model of a filter: commands that wait, those that act on readings at once, and late readings are
+    states of it."""
+    return with_late_outputs(with_last_commands(model.sampled(period, delay=delay)), late_ticks(model, period))
+
+
+def late_ticks(model: LinearModel, period: float | None) -> tuple[int, ...]:
+    """By how many samples each output of a model is late: the delays of sensors of the robot."""
+    known = {sensor.name: sensor.delay for sensor in model.arm.robot.sensors}
+    out = []
+    for name in model.outputs:
+        delay = known.get(name, 0.0)
+        if period is None and delay:
+            raise ValueError(
+                f"sensor '{name}' is late by {delay:g} s, which a continuous filter does not know; sample it"
+            )
+        ticks = 0.0 if period is None else delay / period
+        if abs(ticks - round(ticks)) > 1e-6:
+            raise ValueError(
+                f"sensor '{name}' is late by {delay:g} s, which is no whole number of periods of {period:g} s: it "
+                "would be read between two samples; change the period or the delay"
+            )
+        out.append(round(ticks))
+    return tuple(out)
+
+
+def with_late_outputs(model: SampledModel, ticks: Sequence[int]) -> SampledModel:
+    """The model with outputs that come some samples late: what is on its way are further states."""
+    count = sum(ticks)
+    if not count:
+        return model
+    n = model.order
+    A, B = np.zeros((n + count, n + count)), np.vstack([model.B, np.zeros((count, model.B.shape[1]))])
+    C = np.hstack([model.C, np.zeros((len(model.C), count))])
+    A[:n, :n] = model.A
+    names, place = list(model.names), n
+    for k, late in enumerate(ticks):
+        if not late:
+            continue
+        A[place, :n] = model.C[k]
+        for j in range(1, late):
+            A[place + j, place + j - 1] = 1.0
+        C[k] = 0.0
+        C[k, place + late - 1] = 1.0
+        names += [f"{model.outputs[k]}.late{j + 1}" for j in range(late)]
+        place += late
+    return SampledModel(A, B, C, model.D, tuple(names), model.inputs, model.outputs, model.period)
 
 
 def with_last_commands(model: SampledModel) -> SampledModel:
@@ -364,14 +419,14 @@ def measured_noise(model: LinearModel, measured: Mapping[str, float] | Sequence[
     """Standard deviation of one sample of each output."""
     if isinstance(measured, str):
         measured = (measured,)
-    given = dict(measured) if isinstance(measured, Mapping) else {name: None for name in measured}
+    given = dict(measured) if isinstance(measured, Mapping) else dict.fromkeys(measured)
     out: dict[str, float] = {}
     for name, value in given.items():
         rms = sensor_noise(model.arm, name) if value is None else float(value)
         if not (np.isfinite(rms) and rms > 0):
             raise ValueError(
-                f"measured '{name}' has the noise {rms:g}: a filter would believe it without bounds; give what one sample "
-                "is off by, such as an encoder's step over sqrt(12)"
+                f"measured '{name}' has the noise {rms:g}: a filter would believe it without bounds; give what one "
+                "sample is off by, such as an encoder's step over sqrt(12)"
             )
         out[name] = rms
     if not out:
@@ -422,7 +477,9 @@ def _scales(model: LinearModel) -> tuple[Floats, float]:
     return np.concatenate([size, size * rate]), rate
 
 
-def _hidden_motion(model: LinearModel, columns: Floats, *, dual: bool, only_lasting: bool) -> tuple[complex, str] | None:
+def _hidden_motion(
+    model: LinearModel, columns: Floats, *, dual: bool, only_lasting: bool
+) -> tuple[complex, str] | None:
     """A motion that does not decay and that columns do not reach (dual: do not see), by Popov, Belevitch and Hautus.
 
     only_lasting  whether those that grow do not count: they only must not last
@@ -465,7 +522,9 @@ def _named(model: LinearModel, motion: Complexes) -> str:
 def _told(s: complex) -> str:
     if abs(s) < 1e-3:
         return "at rest"
-    return f"at {abs(s.imag) / (2 * np.pi):.4g} Hz" if abs(s.imag) > abs(s.real) else f"that grows with {s.real:.4g} 1/s"
+    return (
+        f"at {abs(s.imag) / (2 * np.pi):.4g} Hz" if abs(s.imag) > abs(s.real) else f"that grows with {s.real:.4g} 1/s"
+    )
 
 
 def _require_reached(model: LinearModel, B: Floats, words: str) -> None:
@@ -490,8 +549,8 @@ def _require_seen(model: LinearModel) -> None:
     found = _hidden_motion(model, model.C.T, dual=True, only_lasting=False)
     if found is not None:
         raise DesignError(
-            f"{', '.join(model.outputs)} tell nothing of the motion of '{found[1]}' {_told(found[0])}, which does not decay "
-            "by itself: it cannot be estimated; add a sensor that sees it"
+            f"{', '.join(model.outputs)} tell nothing of the motion of '{found[1]}' {_told(found[0])}, which does not "
+            "decay by itself: it cannot be estimated; add a sensor that sees it"
         )
 
 
@@ -499,8 +558,8 @@ def _require_moved(model: LinearModel, W: Floats) -> None:
     found = _hidden_motion(model, _root(W), dual=False, only_lasting=True)
     if found is not None:
         raise DesignError(
-            f"process noise does not reach the motion of '{found[1]}' {_told(found[0])}: the filter would become sure of it "
-            "and stop looking; add states: 1e-4 to process"
+            f"process noise does not reach the motion of '{found[1]}' {_told(found[0])}: the filter would become sure "
+            "of it and stop looking; add states: 1e-4 to process"
         )
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pliant.analysis.convergence import refined
 from pliant.control.linear_model import LinearModel, linearise
-from pliant.control.regulator import Observer, Regulator, with_last_commands
+from pliant.control.regulator import Observer, Regulator, observed_model
 from pliant.control.state_space import NamedMatrices, ReductionWarning
 
 if TYPE_CHECKING:
@@ -39,7 +39,9 @@ class Spillover(NamedTuple):
 
     def __str__(self) -> str:
         if self.is_stable:
-            return f"stable with finer links: the slowest motion decays with {-self.worst:.4g} 1/s ({self.hertz:.4g} Hz)"
+            return (
+                f"stable with finer links: the slowest motion decays with {-self.worst:.4g} 1/s ({self.hertz:.4g} Hz)"
+            )
         return (
             f"unstable with finer links: a motion at {self.hertz:.4g} Hz, which the design leaves out, grows with "
             f"{self.worst:.4g} 1/s; give the links more modes, weigh efforts more, or sample faster"
@@ -105,10 +107,9 @@ def spillover(model: LinearModel, regulator: Regulator, observer: Observer | Non
         with warnings.catch_warnings():
             # modes beyond what samples can tell are what is asked for
             warnings.simplefilter("ignore", ReductionWarning)
-            plant = with_last_commands(finer.sampled(regulator.period, delay=regulator.delay))
+            plant = observed_model(finer, regulator.period, regulator.delay)
     poles = loop_rates(closed_loop(plant, regulator, observer), regulator.period)
     return Spillover(poles, float(poles[0].real), float(abs(poles[0].imag) / (2 * np.pi)))
-
 
 
 def _keeps_meaning(link: Link) -> bool:

@@ -34,6 +34,7 @@ class DriveLaw(Law):
     driven      coordinates that move as the path prescribes; the efforts of the text are then their accelerations
     in_python   True: only Python finds its efforts (a user's function, dynamics without a tape), and takes the steps
     may_refuse  whether there are states in which only Python finds the efforts; compiled ones are no numbers there
+    feels       sensors that it reads and that see accelerations: those that loads make are not known to it
     """
 
     feedback: bool = True
@@ -41,6 +42,7 @@ class DriveLaw(Law):
     driven: tuple[int, ...] = ()
     in_python: bool = False
     may_refuse: bool = False
+    feels: tuple[str, ...] = ()
 
     @property
     def breaks(self) -> tuple[float, ...]:

@@ -82,6 +82,7 @@ class SampledLaw(GivenLaw):
         arm = around.arm
         self.path, self.channels, self.size = inner.path, len(arm.inputs), arm.size
         self.is_compiled = arm.compiled and not inner.in_python
+        self.feels = inner.feels
         initial = np.array([state.initial for state in inner.sampled_states])
         self.ticks = Ticks(
             self._table, initial, self.channels, inner.channels, period=period, delay=delay, until=around.until

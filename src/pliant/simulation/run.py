@@ -105,6 +105,12 @@ class Run:
         if study.stops is not None:
             with study.placed("stops"):
                 loads.append(study.stops.bind(self.arm))
+        if loads and drive.feels:
+            names = ", ".join(f"'{name}'" for name in drive.feels)
+            raise ModelError(
+                f"sensor {names} feels the forces of loads, which a drive does not know: leave the loads out, or read "
+                "other sensors (drive.lqr.sensors)"
+            )
         with study.placed("drive"):
             try:
                 self.equations = StateEquations(self.arm, drive, loads)
