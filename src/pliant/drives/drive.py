@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from pydantic import Field
 
+from pliant.engine.stepping.ticks import Ticks
 from pliant.laws import Floats, Law, LawState, applied, flattened, numbers_in_code
 from pliant.model.element import Element
 from pliant.model.units import POSITIVE, Quantity, Time
@@ -86,6 +87,14 @@ class DriveLaw(Law):
 
     def tick(self, t: float, q: Floats, v: Floats) -> None:
         """Sample the state, or let a computed command take effect."""
+
+    def in_steps(self) -> Ticks | None:
+        """The computer that integrators in machine code advance with their steps; None for continuous drives."""
+        return None
+
+    def held_within(self, start: float, end: float) -> tuple[Floats, Floats] | None:
+        """Commands (commands, inputs) that were held between two times, and since when; None for continuous drives."""
+        return None
 
     def memory(self) -> dict[str, Any]:
         """What it remembers beyond its continuous states, as arrays, for a checkpoint."""
