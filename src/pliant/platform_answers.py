@@ -1,4 +1,4 @@
-"""What a robot answers about a frame that works: its stiffness, its singularities, the ways to a pose.
+"""What a robot answers about a frame that works, and about its parameters: stiffness, singularities, ways to a pose.
 
 Each answer is computed by a later room, which is asked when it is needed.
 """
@@ -17,6 +17,7 @@ from pliant.tree_dynamics import TreeDynamics
 if TYPE_CHECKING:
     from pliant.analysis.inverse_kinematics import KinematicSolutions, Target
     from pliant.analysis.platform_stiffness import PlatformStiffness
+    from pliant.analysis.regressor import Regressor
     from pliant.analysis.singularity import Singularity
 
 
@@ -86,4 +87,12 @@ class PlatformAnswers(TreeDynamics):
         found: KinematicSolutions = made_by("analysis.inverse_kinematics", "inverse_kinematics")(
             self, pose, frame=frame, start=start, axes=axes, limits=limits, bent=bent
         )
+        return found
+
+    def regressor(self, q: States, v: States, a: States) -> Regressor:
+        """``forces = Y theta + known``: forces of a motion, linear in what can be identified; see ``pliant.regressor``.
+
+        q, v, a  coordinates, rates and accelerations of all coordinates (n,), or of a batch (count, n)
+        """
+        found: Regressor = made_by("analysis.regressor", "regressor")(self, q, v, a)
         return found

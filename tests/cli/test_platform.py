@@ -35,3 +35,11 @@ def test_a_workspace(run, tmp_path):
     rows = (tmp_path / "w.csv").read_text().splitlines()
     assert rows[0].startswith("branch,x,y,dexterity")
     assert "such as x=-0.3:0.3" in run("workspace", "five-bar", "--over", "x=1").stderr
+
+
+def test_parameters(run, tmp_path):
+    found = run("parameters", "two-link-flexible", "--csv", "p.csv")
+    assert found.returncode == 0
+    assert "40 linear parameters, of which forces show 20 combinations" in found.stdout
+    assert "upper.hub.Izz + shoulder.rotor" in found.stdout
+    assert len((tmp_path / "p.csv").read_text().splitlines()) == 21

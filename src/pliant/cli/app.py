@@ -19,11 +19,11 @@ from pliant.cli import (
     frf,
     inverse,
     modes,
+    parameters,
     report,
     reproduce,
     robots,
     schema,
-    shape,
     shapes,
     show,
     simulate,
@@ -53,7 +53,6 @@ app.command(name="export")(export.export)
 app.command(name="simulate")(simulate.simulate)
 app.command(name="sweep")(sweep.sweep)
 app.command(name="inverse")(inverse.inverse)
-app.command(name="shape")(shape.shape)
 app.command(name="view")(view.view)
 app.command(name="report")(report.report)
 app.command(name="modes")(modes.modes)
@@ -62,6 +61,7 @@ app.command(name="buckling")(buckling.buckling)
 app.command(name="stiffness")(stiffness.stiffness)
 app.command(name="singularity")(singularity.singularity)
 app.command(name="workspace")(workspace.workspace)
+app.command(name="parameters")(parameters.parameters)
 app.command(name="frf")(frf.frf)
 app.command(name="zeros")(zeros.zeros)
 app.command(name="derive")(derive.derive)

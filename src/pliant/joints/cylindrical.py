@@ -17,8 +17,9 @@ from pliant.joints.kind import (
     unit,
 )
 from pliant.joints.rows import SLIDES, TILTS, ClosureRow
+from pliant.spatial.rotations import AxisTurn
 from pliant.spatial.scalars import Scalar, cos, sin
-from pliant.spatial.vectors import AxisTurn, Vector
+from pliant.spatial.vectors import Vector
 
 
 @dataclass(frozen=True, slots=True)

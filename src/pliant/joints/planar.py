@@ -18,8 +18,9 @@ from pliant.joints.kind import (
     unit,
 )
 from pliant.joints.rows import TILTS, ClosureRow, SlideRow
+from pliant.spatial.rotations import AxisTurn
 from pliant.spatial.scalars import Scalar, cos, sin
-from pliant.spatial.vectors import AxisTurn, Vector
+from pliant.spatial.vectors import Vector
 
 
 class Heading(NamedTuple):

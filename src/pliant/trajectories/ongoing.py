@@ -19,6 +19,7 @@ from pliant.trajectories.joint_table import read_joint_table
 from pliant.trajectories.path import Desired, Floats, Path, Surroundings, Trajectory
 from pliant.trajectories.per_joint import PerJoint, PerJointValue, Speeds, numbers, spread
 from pliant.trajectories.signals import SignalForm
+from pliant.trajectories.smoothing import Smoothing, filtered
 from pliant.trajectories.study_file import StudyFile
 
 MOTION = replace(SHAPES, variables={"t": SHAPES.variables["x"]})
@@ -139,6 +140,9 @@ class TableMotion(Trajectory):
     )
     file: StudyFile | None = Field(default=None, description="CSV file with a column 't' and one per joint, rad or m")
     ends: Literal["free", "rest"] = Field(default="free", description="rates at both ends: those of the curve, or zero")
+    smooth: Smoothing | None = Field(
+        default=None, description="filter of measured positions: {cutoff: 20 Hz} or {noise: 1e-6}; default: none"
+    )
 
     @field_validator("time", "positions", mode="before")
     @classmethod
@@ -177,6 +181,11 @@ class TableMotion(Trajectory):
         if y.shape[1] != len(around.inputs):
             names = ", ".join(around.inputs)
             raise self.fault(f"positions: there are {y.shape[1]} columns; the robot has the inputs {names}")
+        if self.smooth is not None:
+            try:
+                x, y = filtered(x, y, cutoff=self.smooth.cutoff, noise=self.smooth.noise)[:2]
+            except ValueError as error:
+                raise self.fault(f"smooth: {error}") from None
         x = x + t0
         curve: Any = CubicSpline(x, y, bc_type="clamped" if self.ends == "rest" else "not-a-knot")
         rate, acceleration = curve.derivative(1), curve.derivative(2)

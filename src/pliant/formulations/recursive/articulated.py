@@ -25,12 +25,10 @@ from pliant.spatial.vectors import (
     zeros,
 )
 from pliant.tree.bordered import bordered, factor, is_bordered
-from pliant.tree.link import (
+from pliant.tree.connection import (
     Acceleration,
     Connection,
     Handed,
-    LinkConstants,
-    LinkKind,
     absorb,
     carried_acceleration,
     gather_force,
@@ -38,6 +36,7 @@ from pliant.tree.link import (
     motor_force,
     shifted,
 )
+from pliant.tree.link import LinkConstants, LinkKind
 
 
 class Factors(NamedTuple):

@@ -9,11 +9,9 @@ from pliant.bodies.terms import FrameTerms
 from pliant.joints.kind import projected
 from pliant.spatial.vectors import Vector, add
 from pliant.tree.bordered import moved
-from pliant.tree.link import (
+from pliant.tree.connection import (
     Acceleration,
     Connection,
-    LinkConstants,
-    LinkKind,
     Wrench,
     carried_acceleration,
     gather_force,
@@ -23,6 +21,7 @@ from pliant.tree.link import (
     motor_force,
     to_seat,
 )
+from pliant.tree.link import LinkConstants, LinkKind
 
 
 def inertial(
