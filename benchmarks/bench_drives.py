@@ -47,6 +47,9 @@ def cases(robot: pliant.Robot, change: float, duration: float, kp: float, kd: fl
         "elastic feed-forward": pliant.FeedForward(**given, model="elastic"),
         "efforts cut at their limits": pliant.PID(**given, saturate=True),
         "prescribed motion": pliant.PrescribedMotion(trajectory=move),
+        "PID law": pliant.PID(**given, ki=50.0),
+        "PID law, sampled at 1 kHz": pliant.PID(**given, ki=50.0, sampling={"period": 1e-3}),
+        "and late by half a period": pliant.PID(**given, ki=50.0, sampling={"period": 1e-3, "delay": 5e-4}),
     }
     out = {name: {"drive": drive} for name, drive in drives.items()}
     out["stops"] = {"drive": drives[REFERENCE], "stops": pliant.Stops()}

@@ -16,7 +16,7 @@ from report import Goal, Options, Row, Section
 
 import pliant
 from pliant.engine.stepping.lane_system import LaneRun
-from pliant.sweeps.subject import changed
+from pliant.sweeps.variation import changed
 from pliant.sweeps.work import SweepJob, run_chunk
 
 CASES, ROUNDS = 48, 10

@@ -19,6 +19,7 @@ POSE = "shoulder = 40 deg, elbow = -75 deg, wrist = 20 deg"
 DRAWN = {
     "canadarm.png": ("show", "canadarm", "--pose", POSE),
     "canadarm-shapes.png": ("shapes", "canadarm"),
+    "shape-a-move.png": ("shape", ROOT / "examples" / "shape_a_move.yaml", "--force"),
     "seven-joint-arm.png": ("show", "seven-joint-arm"),
     "dualemps.png": ("show", "dualemps"),
     "two-link.png": ("show", ROOT / "examples" / "01_two_link.yaml"),

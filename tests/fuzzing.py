@@ -30,7 +30,7 @@ from pliant.cli.simulation_job import Job
 from pliant.engine.compile import cache
 from pliant.model.readers.library import FOLDER as ROBOTS
 from pliant.model.readers.yaml_file import parse_document, read_text
-from pliant.results import sealed
+from pliant.results import storage
 from pliant.results.result import Result
 from pliant.simulation.checkpoint import CheckpointFile, read_checkpoint
 from pliant.simulation.run import Run, run_study
@@ -263,8 +263,8 @@ class ForgedRuns(Runs):
     """The same with a seal that fits: refused in words, or loaded; the library must not take the process with it."""
 
     def case(self, random) -> bool:
-        inner = self.whole[sealed.SEAL_SIZE :]
-        self.path.write_bytes(sealed.sealed(damaged(random, inner), "run"))
+        inner = self.whole[storage.SEAL_SIZE :]
+        self.path.write_bytes(storage.sealed(damaged(random, inner), "run"))
         return in_a_child(lambda: Result.load(self.path))
 
 
@@ -324,8 +324,8 @@ class ForgedSweeps(Sweeps):
     """The same with a seal that fits."""
 
     def case(self, random) -> bool:
-        inner = self.whole[sealed.SEAL_SIZE :]
-        self.path.write_bytes(sealed.sealed(damaged(random, inner), "sweep"))
+        inner = self.whole[storage.SEAL_SIZE :]
+        self.path.write_bytes(storage.sealed(damaged(random, inner), "sweep"))
         return in_a_child(self.read)
 
 

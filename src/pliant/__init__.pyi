@@ -44,6 +44,17 @@ from pliant.control.linear_model import linearise as linearise
 from pliant.control.linear_model import linearise_along as linearise_along
 from pliant.control.measured_response import MeasuredResponse as MeasuredResponse
 from pliant.control.measured_response import read_response as read_response
+from pliant.control.regulator import DesignError as DesignError
+from pliant.control.regulator import Observer as Observer
+from pliant.control.regulator import Regulator as Regulator
+from pliant.control.regulator import kalman as kalman
+from pliant.control.regulator import lqr as lqr
+from pliant.control.schedule import GainSchedule as GainSchedule
+from pliant.control.schedule import gain_schedule as gain_schedule
+from pliant.control.shapers import Shaper as Shaper
+from pliant.control.shapers import shaper as shaper
+from pliant.control.spillover import Spillover as Spillover
+from pliant.control.spillover import spillover as spillover
 from pliant.control.state_space import ReducedModel as ReducedModel
 from pliant.control.state_space import ReductionWarning as ReductionWarning
 from pliant.control.state_space import SampledModel as SampledModel
@@ -56,6 +67,7 @@ from pliant.drives.computed_torque import ComputedTorque as ComputedTorque
 from pliant.drives.drive import Sampling as Sampling
 from pliant.drives.feed_forward import FeedForward as FeedForward
 from pliant.drives.given import GivenTorque as GivenTorque
+from pliant.drives.lqr import LQR as LQR
 from pliant.drives.pid import PID as PID
 from pliant.drives.prescribed import PrescribedMotion as PrescribedMotion
 from pliant.dynamics import Dynamics as Dynamics
@@ -83,9 +95,9 @@ from pliant.formulations.recursive.denoc import DenocLink as DenocLink
 from pliant.loads.disturbance import Disturbance as Disturbance
 from pliant.loads.stops import Stops as Stops
 from pliant.model.description.beams import Beam as Beam
+from pliant.model.description.beams import Curvature as Curvature
 from pliant.model.description.beams import Properties as Properties
 from pliant.model.description.beams import Segment as Segment
-from pliant.model.description.curvature import Curvature as Curvature
 from pliant.model.description.discretisation import Damping as Damping
 from pliant.model.description.discretisation import Elements as Elements
 from pliant.model.description.discretisation import Family as Family
@@ -142,6 +154,8 @@ from pliant.simulation.outputs import StrainPoint as StrainPoint
 from pliant.simulation.run import SimulationWarning as SimulationWarning
 from pliant.simulation.run import run_study as run_study
 from pliant.simulation.run import simulate as simulate
+from pliant.simulation.shaping import Shaping as Shaping
+from pliant.simulation.shaping import recommend_shaper as recommend_shaper
 from pliant.simulation.start import Start as Start
 from pliant.simulation.study import IntegratorOptions as IntegratorOptions
 from pliant.simulation.study import Study as Study

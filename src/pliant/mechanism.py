@@ -14,11 +14,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from pliant.bodies.joint_drive import JointDrive
 from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.words import CoordinateWord, elastic_words
 from pliant.joints import CLOSURES, KINDS
-from pliant.joints.kind import JointKind
+from pliant.joints.kind import JointDrive, JointKind
 from pliant.joints.rows import ClosureRow
 from pliant.model.once import once_per_element
 

@@ -24,12 +24,10 @@ from pliant.states import (
     States,
     Twist,
 )
-from pliant.tree.columns import PLACES, WayToBase, paths
-from pliant.tree.frame_calls import FrameCalls, FramesByName
+from pliant.tree.frames import PLACES, FrameCalls, FramesByName, WayToBase, paths
 from pliant.tree.function import Function, Variant, declined, make_evaluator, quick_property
-from pliant.tree.kinematics import MOTION_SIZE, motion_arrays
+from pliant.tree.kinematics import ACCELERATION, LOSS, MOTION, MOTION_SIZE, motion_arrays
 from pliant.tree.lowering import lower, lower_with_frames
-from pliant.tree.passes import ACCELERATION, LOSS, MOTION
 from pliant.tree.slope_calls import SlopeSteps
 from pliant.tree.tree import Tree
 

@@ -24,7 +24,7 @@ from pliant import (
 )
 from pliant.bodies.auto_counts import ERROR, FREQUENCY_ERROR
 from pliant.bodies.build import damping_ratios, frequencies
-from pliant.model.description.rigid_twin import rigid_twin
+from pliant.model.description.robot import rigid_twin
 
 TUBE = {"length": 1.0, "material": "aluminium", "section": Tube(outer=0.04, thickness=0.0015)}
 

@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 
-from pliant.bodies.beam_modes import BeamModes, family_inertia, mode_set, normalised, peak
+from pliant.bodies.beam_modes import BeamModes, assemble, attachment, family_inertia, mode_set, normalised, peak
 from pliant.bodies.build import frequencies
-from pliant.bodies.invariants import assemble, attachment
-from pliant.bodies.profile import BeamProfile, SectionData
-from pliant.bodies.quadrature import gauss
+from pliant.bodies.profile import BeamProfile, SectionData, gauss
 from pliant.bodies.shapes import Power, bending_shapes
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pliant.bodies import roots
+from pliant.bodies import shapes as roots
 
 # the tables print ten decimals
 PRINTED = 1e-9

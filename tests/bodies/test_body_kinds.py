@@ -12,9 +12,9 @@ from pliant.analysis.limits import state_limits
 from pliant.analysis.statics import coordinate_sizes
 from pliant.bodies.carried import frame_pose
 from pliant.cli.app import app
-from pliant.model.description.rigid_twin import rigid_twin
+from pliant.model.description.robot import rigid_twin
+from pliant.pictures.animation import make_film
 from pliant.pictures.drawing import robot_figure
-from pliant.pictures.film import make_film
 from pliant.pictures.robot_solids import RobotSolids
 from pliant.results.result import Result
 from twist_bar import ROBOT, TwistBar, known_twist_bars

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from pliant.bodies.beam_modes import mode_set
+from pliant.bodies.beam_modes import assemble, mode_set
 from pliant.bodies.build import build_body, carried, frequencies, shape_sets
-from pliant.bodies.invariants import assemble
 from pliant.bodies.modal_body import ModalBody
 from pliant.bodies.profile import BeamProfile, SectionData
 from pliant.dynamics import Dynamics

@@ -5,7 +5,7 @@ import pytest
 
 from pliant import Beam, Rectangle
 from pliant.bodies.build import curved_inertia
-from pliant.model.description.curvature import undeformed_pose
+from pliant.model.description.beams import undeformed_pose
 
 GAUSS = np.polynomial.legendre.leggauss(24)
 

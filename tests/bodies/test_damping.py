@@ -6,10 +6,9 @@ from scipy.linalg import eigh
 
 from pliant import Beam, Damping, Joint, Link, Modes, Properties, Rigid, RigidPart, Robot
 from pliant.analysis.modes import modes
-from pliant.bodies.build import build_body, damping_ratios
-from pliant.bodies.damping import modal_damping, rayleigh_damping
+from pliant.bodies.beam_modes import assemble
+from pliant.bodies.build import build_body, damping_ratios, modal_damping, rayleigh_damping
 from pliant.bodies.elements import element_set
-from pliant.bodies.invariants import assemble
 from pliant.dynamics import Dynamics
 
 

@@ -9,15 +9,13 @@ from scipy.linalg import eigh
 
 import body_checks
 from pliant import Dynamics, ModelError, Robot
-from pliant.bodies.beam_modes import mode_set
+from pliant.bodies.beam_modes import assemble, attachment, mode_set
 from pliant.bodies.build import build_body
 from pliant.bodies.elements import RigidPieces, element_set
 from pliant.bodies.foreshortening import foreshortening
-from pliant.bodies.invariants import assemble, attachment
 from pliant.bodies.modal_body import add_part, reframe
 from pliant.bodies.modal_terms import ModalSection, ModalTerms
-from pliant.bodies.profile import BeamProfile, SectionData, beam_profile
-from pliant.bodies.quadrature import gauss
+from pliant.bodies.profile import BeamProfile, SectionData, beam_profile, gauss
 from pliant.bodies.rod import rod
 from pliant.model import Beam, Joint, Link, ModalData, Properties
 from pliant.spatial.rounding import as_lists, listed

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pliant.bodies.beam_modes import BeamModes, normalised
+from pliant.bodies.beam_modes import BeamModes, assemble, attachment, inertia, mass_matrix, normalised, stiffness
 from pliant.bodies.elements import element_set
-from pliant.bodies.invariants import assemble, attachment, inertia, mass_matrix, stiffness
 from pliant.bodies.modal_body import point_integrals
 from pliant.bodies.profile import BeamPiece, BeamProfile, SectionData
 from pliant.bodies.shapes import Given, bending_shapes, rod_shapes

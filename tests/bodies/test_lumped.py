@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from pliant.bodies import roots
+from pliant.bodies import shapes as roots
+from pliant.bodies.beam_modes import assemble, attachment
 from pliant.bodies.build import frequencies
 from pliant.bodies.elements import RigidPieces, element_set
-from pliant.bodies.invariants import assemble, attachment
 from pliant.bodies.modal_body import point_integrals
 
 FAMILIES = ("bend_y", "bend_z", "torsion", "axial")

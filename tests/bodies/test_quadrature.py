@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pliant.bodies.quadrature import equal_breaks, gauss, merge_breaks
+from pliant.bodies.profile import equal_breaks, gauss, merge_breaks
 
 
 @settings(deadline=None)

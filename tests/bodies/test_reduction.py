@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.linalg import eigh
 
+from pliant.bodies.beam_modes import assemble, attachment
 from pliant.bodies.elements import change_basis, craig_bampton_basis, element_set, static_basis
 from pliant.bodies.families import CombinedSet
-from pliant.bodies.invariants import assemble, attachment
 
 INTEGRALS = ("first_modal", "beta", "lam", "I_re", "I_ee", "M_ee", "K_ee")
 

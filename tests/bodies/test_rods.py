@@ -5,10 +5,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import body_checks
-from pliant.bodies.beam_modes import mode_set
-from pliant.bodies.invariants import assemble, attachment, stiffness
-from pliant.bodies.profile import BeamProfile, SectionData
-from pliant.bodies.quadrature import gauss
+from pliant.bodies.beam_modes import assemble, attachment, mode_set, stiffness
+from pliant.bodies.profile import BeamProfile, SectionData, gauss
 from pliant.bodies.rod import rod, rod_deflection, rooted
 
 ROUNDING = 1e-12

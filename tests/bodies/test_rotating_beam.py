@@ -8,10 +8,9 @@ import pytest
 from scipy.linalg import eigvals
 
 import body_checks
-from pliant.bodies.beam_modes import mode_set
+from pliant.bodies.beam_modes import assemble, mode_set
 from pliant.bodies.constants import terms_of
 from pliant.bodies.foreshortening import foreshortening
-from pliant.bodies.invariants import assemble
 from pliant.bodies.profile import BeamProfile, SectionData
 from pliant.bodies.rod import rod
 from pliant.spatial.rounding import as_lists

@@ -9,7 +9,7 @@ import pytest
 from pliant import Dynamics, simulate
 from pliant.control.linear_model import linearise
 from pliant.control.output_rows import State, measured_row
-from pliant.drives.readings import SensorReadings, unit_noise
+from pliant.drives.readings import SensorReadings
 from pliant.engine.call.row_kernel import RowKernel
 from pliant.model.description.sensors import Accelerometer, Encoder, Gyro, Sensor, StrainGauge, TorqueSensor
 from pliant.model.readers.yaml_file import read_text
@@ -118,10 +118,3 @@ def test_channels_of_a_run():
     found = np.einsum("ki,ki->k", run["tip.acceleration"], run["tip.rotation"][:, :, 0])
     assert run["sensor.imu"] == pytest.approx(found, rel=1e-9, abs=1e-9)
     assert run.channel("sensor.imu").unit == "m/s^2"
-
-
-def test_noise_is_a_function_of_the_tick():
-    whole = unit_noise(7, 2, np.arange(5000))
-    assert unit_noise(7, 2, np.array([4321, 3])) == pytest.approx(whole[[4321, 3]], abs=1e-15)
-    assert abs(whole.std() - 1) < 0.05
-    assert abs(np.corrcoef(whole, unit_noise(7, 3, np.arange(5000)))[0, 1]) < 0.05

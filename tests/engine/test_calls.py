@@ -16,8 +16,8 @@ from pliant.algorithm import Traced
 from pliant.dynamics import Dynamics
 from pliant.engine.call.calls import QuickCall, padded_rows
 from pliant.formulations.loops.loop_calls import LoopSlopes
-from pliant.tree.columns import COLUMN
-from pliant.tree.inertia_columns import ARM_SIZE, COMPOSITES, MOMENTUM, mass_plan
+from pliant.tree.composite import ARM_SIZE, COMPOSITES, MOMENTUM, mass_plan
+from pliant.tree.frames import COLUMN
 
 TOLERANCE = 1e-11
 """Of the largest entry: other operations, or the same contracted differently."""

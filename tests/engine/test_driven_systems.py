@@ -101,8 +101,8 @@ def test_generalised_alpha_of_driven_coordinates_has_order_two(name):
     x0 = np.concatenate([start[model.free], rates[model.free], np.zeros(BALANCES)])
     exact, clock = x0.copy(), new_clock(0.0, END, step=1e-5, largest=1.0, relative=1e-11)
     knots = np.zeros((60001, 1 + 2 * explicit.states))
-    nothing = np.zeros(0), np.zeros(1, dtype=np.int64), np.zeros((0, explicit.states))
-    assert explicit.dop853(clock, exact, np.full(explicit.states, 1e-12), knots, *nothing) is Status.FINISHED
+    steps = explicit.steps("dop853", clock, exact, np.full(explicit.states, 1e-12), knots)
+    assert explicit.advance(steps)[0] is Status.FINISHED
     a = explicit.slope(0.0, x0)[count : 2 * count]
     errors = []
     for steps in (8000, 16000):
@@ -112,7 +112,8 @@ def test_generalised_alpha_of_driven_coordinates_has_order_two(name):
         knots = np.zeros((steps + 2, 1 + 2 * implicit.states))
         tolerance = np.full(implicit.states, 1e-12)
         tolerance[implicit.layout.balances] = np.inf
-        assert implicit.advance("generalised-alpha", clock, x, tolerance, knots) is Status.FINISHED
+        steps = implicit.steps("generalised-alpha", clock, x, tolerance, knots)
+        assert implicit.advance(steps)[0] is Status.FINISHED
         errors.append(np.abs(x[:count] - exact[:count]).max())
     assert np.log2(errors[0] / errors[1]) == pytest.approx(2, abs=0.3)
 

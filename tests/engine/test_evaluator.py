@@ -12,7 +12,7 @@ from pliant.engine.call.evaluator import Evaluator, Program
 from pliant.engine.compile import jit
 from pliant.engine.compile.module import module_ir
 from pliant.formulations.recursive.recursions import FORWARD, INVERSE, NoInertiaError
-from pliant.tree.passes import MOTION
+from pliant.tree.kinematics import MOTION
 
 TOLERANCE = 1e-11
 """Of the largest entry: the same operations in other registers, contracted differently."""

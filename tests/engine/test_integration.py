@@ -13,6 +13,7 @@ from pliant.engine.stepping.implicit_system import ImplicitSystem
 from pliant.engine.stepping.integrators import Clock, Status, new_clock
 from pliant.engine.stepping.layout import BALANCES
 from pliant.engine.stepping.signal_table import Signals
+from pliant.engine.stepping.stepped_system import Wanted
 
 END = 0.5
 
@@ -53,7 +54,7 @@ def run_explicit(system, relative, grid=()):
     samples, following = np.zeros((len(grid), system.states)), np.zeros(1, dtype=np.int64)
     knots = np.zeros((20001, 1 + 2 * system.states))
     tolerance = np.full(system.states, relative)
-    status = system.dop853(clock, x, tolerance, knots, grid, following, samples)
+    status, _ = system.advance(system.steps("dop853", clock, x, tolerance, knots, Wanted(grid, following, samples)))
     assert status is Status.FINISHED
     assert following[0] == len(grid)
     return x, clock, samples
@@ -114,7 +115,7 @@ def test_energy_balance(arm, explicit, converged):
 def fixed_steps(system, method, steps):
     x, clock = np.zeros(system.states), new_clock(0.0, END, step=END / steps, largest=1.0, relative=0.0)
     knots = np.zeros((steps + 2, 1 + 2 * system.states))
-    assert system.fixed(method, clock, x, knots) is Status.FINISHED
+    assert system.advance(system.steps(method, clock, x, x, knots))[0] is Status.FINISHED
     assert clock[Clock.STEPS] == steps
     return x
 
@@ -141,7 +142,8 @@ def test_a_pause_changes_nothing(explicit):
         knots = np.zeros((steps + 1, 1 + 2 * explicit.states))
         status = Status.PAUSED
         while status is Status.PAUSED:
-            status = explicit.dop853(clock, x, tolerance, knots, grid, following, samples)
+            wanted = Wanted(grid, following, samples)
+            status, _ = explicit.advance(explicit.steps("dop853", clock, x, tolerance, knots, wanted))
         assert status is Status.FINISHED
         ends.append((x, clock))
     np.testing.assert_array_equal(ends[0][0], ends[1][0])
@@ -153,7 +155,8 @@ def test_denormals_are_flushed_inside_and_not_outside(explicit):
     x = np.full(explicit.states, 1e-310)
     slope = explicit.work[: explicit.states]
     knots = np.zeros((2, 1 + 2 * explicit.states))
-    explicit.fixed("semi-implicit", new_clock(0.0, 1e-9, step=1e-9, largest=1.0, relative=0.0), x, knots)
+    clock = new_clock(0.0, 1e-9, step=1e-9, largest=1.0, relative=0.0)
+    explicit.advance(explicit.steps("semi-implicit", clock, x, x, knots))
     tiny = np.abs(np.concatenate([x, slope]))
     assert not np.any((tiny > 0) & (tiny < np.finfo(float).tiny))
     # the caller's arithmetic is as before
@@ -174,7 +177,8 @@ def test_generalised_alpha_has_order_two(arm, explicit, converged):
         knots = np.zeros((steps + 2, 1 + 2 * system.states))
         tolerance = np.full(system.states, 1e-9)
         tolerance[system.layout.balances] = np.inf
-        assert system.advance("generalised-alpha", clock, x, tolerance, knots) is Status.FINISHED
+        steps = system.steps("generalised-alpha", clock, x, tolerance, knots)
+        assert system.advance(steps)[0] is Status.FINISHED
         errors.append(abs(x[:n] - converged[:n]).max())
     assert 1.7 < np.log2(errors[0] / errors[1]) < 2.3
     # the matrix is kept while it converges

@@ -50,8 +50,7 @@ def run(arm, driving, method, x, until, tolerance, *, largest=1.0, step=1e-4, re
     knots = np.zeros((80_001, 1 + 2 * system.states))
     if method == "gauss":
         x, clock = x.copy(), new_clock(0.0, until, step=step, largest=largest, relative=relative)
-        none = np.zeros(0), np.zeros(1, dtype=np.int64), np.zeros((0, system.states))
-        status = system.gauss(clock, x, allowed, knots, *none)
+        status, _ = system.advance(system.steps("gauss", clock, x, allowed, knots))
     else:
         explicit = ExplicitSystem(arm.tree, driving, arm.traced("forward"))
         a = explicit.slope(0.0, x)[layout.v]
@@ -60,7 +59,7 @@ def run(arm, driving, method, x, until, tolerance, *, largest=1.0, step=1e-4, re
         x = np.concatenate([x, a, filtered, np.zeros(3 * layout.count + layout.states)])
         clock = alpha_clock(0.0, step=step, largest=largest, relative=relative, radius=0.8, fixed=False)
         clock[Clock.END] = until
-        status = system.advance(method, clock, x, allowed, knots)
+        status, _ = system.advance(system.steps(method, clock, x, allowed, knots))
     assert status is Status.FINISHED
     return x[: system.states], {name: int(clock[Clock[name]]) for name in ("STEPS", "REJECTED", "CALLS", "MATRICES")}
 

@@ -19,7 +19,7 @@ from pliant.engine.trace.roller import counted, rolled, whole
 from pliant.engine.trace.structure import from_slots, split_constants
 from pliant.engine.trace.tape import count
 from pliant.formulations.recursive.recursions import FORWARD, INVERSE, REACTION
-from pliant.tree.passes import ENERGY, MOTION
+from pliant.tree.kinematics import ENERGY, MOTION
 
 TOLERANCE = 1e-10
 """Of the largest entry: the same operations, contracted differently."""

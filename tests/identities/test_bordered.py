@@ -11,7 +11,7 @@ from pliant.dynamics import Dynamics
 from pliant.engine.trace.roller import whole
 from pliant.formulations.recursive.recursions import FORWARD, INVERSE
 from pliant.tree import bordered
-from pliant.tree.passes import ENERGY
+from pliant.tree.kinematics import ENERGY
 
 TOLERANCE = 1e-10
 """Of the largest entry: nodal mass matrices have condition numbers up to 1e5."""

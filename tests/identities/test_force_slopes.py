@@ -6,8 +6,8 @@ import pytest
 from pliant import Damping, Dynamics, Friction, Joint, Link, Motor, Placement, Rigid, Robot, Rotation, Spring
 from pliant.formulations.recursive.recursions import INVERSE
 from pliant.tree import slope_calls
+from pliant.tree.composite import ARM_SIZE
 from pliant.tree.force_columns import FORCE_SLOPES, WITHIN, has_slopes, slope_plan
-from pliant.tree.inertia_columns import ARM_SIZE
 
 TOLERANCE = 1e-12
 """Of the largest entry: sums over a dozen links, in another order."""

@@ -8,7 +8,7 @@ import zoo
 from oracle import STEP
 from pliant.algorithm import result, run
 from pliant.dynamics import Dynamics
-from pliant.tree.passes import ENERGY
+from pliant.tree.kinematics import ENERGY
 
 TOLERANCE = 1e-10
 """Of the momentum's rate that one of the drives alone would cause: double precision."""

@@ -15,7 +15,7 @@ from pliant.algorithm import result, run
 from pliant.dynamics import Dynamics
 from pliant.formulations.recursive.recursions import FORWARD, INVERSE
 from pliant.tree import composite
-from pliant.tree.passes import ENERGY
+from pliant.tree.kinematics import ENERGY
 
 # robots with what others lack: their derivatives are compiled; those of the others are replayed in NumPy, since the
 # kernels of the compiler are told apart by structure and not by robots

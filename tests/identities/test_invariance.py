@@ -8,7 +8,7 @@ from pliant.algorithm import result, run
 from pliant.dynamics import Dynamics
 from pliant.formulations.recursive.recursions import FORWARD, INVERSE
 from pliant.tree import composite
-from pliant.tree.passes import ENERGY
+from pliant.tree.kinematics import ENERGY
 
 TOLERANCE = 1e-10
 """Of the largest entry, in the natural size of each coordinate: double precision throughout."""

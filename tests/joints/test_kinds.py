@@ -6,7 +6,7 @@ import pytest
 import pliant
 from pliant.joints import KINDS
 from pliant.joints.kind import combined
-from pliant.spatial.rotations import FactoredRotation
+from pliant.spatial.vectors import FactoredRotation
 
 PITCH = 0.37
 STEP = 1e-6

@@ -10,8 +10,8 @@ from pliant import Dynamics
 from pliant.algorithm import result, run
 from pliant.analysis.equilibrium import equilibrium
 from pliant.bodies.sections_along import centre_line
-from pliant.model.description.curvature import undeformed_pose
-from pliant.tree.passes import ENERGY
+from pliant.model.description.beams import undeformed_pose
+from pliant.tree.kinematics import ENERGY
 
 POWER = 1e-9
 """Of the largest power: rounding of some thousand operations."""

@@ -11,7 +11,7 @@ import pliant
 from oracle import Oracle
 from pliant import Beam, Dynamics, Joint, Link, Modes, Placement, Properties, Rigid, Robot, Start, simulate
 from pliant.analysis.limits import ModelLimitWarning, state_limits
-from pliant.bodies.rod_limits import turns_along
+from pliant.bodies.shortfall import turns_along
 from pliant.simulation.run import SimulationWarning
 from random_loops import point_accelerations
 

@@ -6,7 +6,7 @@ import pytest
 from closed_robots import four_bar, state
 from pliant import Dynamics, Result, Robot, simulate
 from pliant.analysis.unbent import unbent
-from pliant.model.description.rigid_twin import rigid_twin
+from pliant.model.description.robot import rigid_twin
 
 SPACE = {"bend_y": True, "bend_z": True, "torsion": True}
 BENNETT = 0.3 * np.sin(np.deg2rad(100)) / np.sin(np.deg2rad(60))

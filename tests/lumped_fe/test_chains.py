@@ -87,7 +87,7 @@ def test_sparse_and_full_matrices_are_the_same(monkeypatch):
 
 def test_a_rigid_robot_has_the_efforts_and_reactions_of_the_recursion():
     """Every joint type of the seven-joint arm, moving; beams made rigid."""
-    from pliant.model.description.rigid_twin import rigid_twin
+    from pliant.model.description.robot import rigid_twin
 
     robot = rigid_twin(load("seven-joint-arm"))
     model, arm = LumpedModel(robot), Dynamics(robot, compile="never")

@@ -8,7 +8,7 @@ from pliant import Dynamics, ModelError, Robot, frequencies_over_speed, modes
 from pliant.analysis.lumped.elastic_motion import ElasticState, frame_displacement, static
 from pliant.analysis.lumped.frequencies import natural_frequencies
 from pliant.analysis.lumped.lumped_model import LumpedModel
-from pliant.model.description.rigid_twin import rigid_twin
+from pliant.model.description.robot import rigid_twin
 
 SAME = 1e-9
 """Relative: the same matrices up to rounding."""

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.bodies import kept
+from pliant.bodies import build
 from pliant.mechanism import assemble
-from pliant.model.description.rigid_twin import rigid_twin
+from pliant.model.description.robot import rigid_twin
 from pliant.model.readers.yaml_file import read_text
 from pliant.tree.lowering import lower, lower_with_frames
 
@@ -115,9 +115,9 @@ def test_a_load_that_comes_back_finds_its_body():
 
 def test_what_is_kept_of_a_beam_does_not_grow_with_its_loads():
     robot = own_robot()
-    for mass in np.linspace(0.1, 1.0, 2 * kept.MOST_KEPT):
+    for mass in np.linspace(0.1, 1.0, 2 * build.MOST_KEPT):
         assemble(robot.set("forearm.payloads[0].mass", float(mass)))
-    assert len(kept._made_of(robot.link("forearm").beam)) == kept.MOST_KEPT
+    assert len(build._made_of(robot.link("forearm").beam)) == build.MOST_KEPT
 
 
 def test_parts_that_did_not_change_are_not_checked_again(monkeypatch):

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import pliant
 from pliant.errors import ModelError, RepairWarning
+from pliant.model.description.closing import tie_matrix
 from pliant.model.description.inertia import Rigid, nearest_inertia
-from pliant.model.description.ties import tie_matrix
 from pliant.model.readers.library import load
 from pliant.model.readers.urdf import parse_urdf
 from pliant.model.readers.urdf_overlay import choose_tip

@@ -17,7 +17,7 @@ from pliant.errors import ModelError, RepairWarning
 from pliant.model.readers.library import load
 from pliant.model.readers.urdf import parse_urdf
 from pliant.model.readers.urdf_overlay import beam_moments, expand_urdf
-from pliant.model.readers.xml_file import LARGEST_FILE
+from pliant.model.readers.urdf_values import LARGEST_FILE
 
 # products of a dozen rotation matrices
 ROUNDING = 1e-12

@@ -6,8 +6,8 @@ import pytest
 import zoo
 from pliant import Elements, Family, Link, Modes, Robot
 from pliant.dynamics import Dynamics
+from pliant.pictures.animation import LINE_STATIONS, make_film
 from pliant.pictures.bent_links import BentLinks
-from pliant.pictures.film import STATIONS, make_film
 from pliant.spatial.attitude import MAPS
 
 ROUNDING = 1e-12
@@ -42,7 +42,7 @@ def test_the_axis_ends_at_the_frames(bent):
     axes = {line.link: line for line in film.lines if line.flexible}
     assert set(axes) == {"bar0", "bar1"}
     for name, line in axes.items():
-        assert line.bent.shape == (4, STATIONS, 3)
+        assert line.bent.shape == (4, LINE_STATIONS, 3)
         for end, frame in ((0, "root"), (-1, "tip")):
             assert line.bent[:, end] == pytest.approx(arm.pose(f"{name}.{frame}", q).position, abs=ROUNDING)
         # a rigid link is straight and as long as it is

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.model.description.visuals import Cylinder, Visual
+from pliant.model.description.placement import Cylinder, Visual
 from pliant.pictures import meshes
 from pliant.pictures.drawing import robot_figure
 from pliant.pictures.meshes import MeshWarning, link_triangles, visual_triangles

@@ -5,10 +5,10 @@ import pytest
 
 from pliant import Beam, Joint, Link, Modes, Properties, Robot
 from pliant.dynamics import Dynamics
+from pliant.pictures.animation import make_film
 from pliant.pictures.bent_links import BentLinks
-from pliant.pictures.film import make_film
 from pliant.pictures.picture_words import engineering
-from pliant.results.panels import MOST_PASSIVE, noise, panels
+from pliant.results.plots import MOST_PASSIVE, noise, panels
 from pliant.results.report import _extremes
 from pliant.results.result import Result
 from pliant.simulation.run import simulate

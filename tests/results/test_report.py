@@ -11,7 +11,7 @@ import pytest
 from PIL import Image, ImageChops
 
 from browser import PROGRAM, Browser
-from pliant.pictures.film import make_film
+from pliant.pictures.animation import make_film
 from pliant.results.comparison import difference
 from pliant.results.result import Result
 from pliant.simulation.run import run_study, simulate

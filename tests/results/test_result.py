@@ -21,7 +21,7 @@ from pliant.drives.given import GivenTorque
 from pliant.drives.pid import PID
 from pliant.drives.prescribed import PrescribedMotion
 from pliant.dynamics import Dynamics
-from pliant.results import sealed
+from pliant.results import storage
 from pliant.results.result import Result
 from pliant.results.samples import Samples
 from pliant.results.spectrum import residual_spectrum
@@ -185,10 +185,10 @@ def test_a_damaged_file_is_called_so(run, tmp_path):
 
 def forged(path, change):
     """A run file changed by someone who knows how its seal is made."""
-    image = io.BytesIO(path.read_bytes()[sealed.SEAL_SIZE :])
+    image = io.BytesIO(path.read_bytes()[storage.SEAL_SIZE :])
     with h5py.File(image, "r+") as file:
         change(file)
-    path.write_bytes(sealed.sealed(image.getvalue(), "run"))
+    path.write_bytes(storage.sealed(image.getvalue(), "run"))
 
 
 def replaced(name, values, **options):
@@ -278,7 +278,7 @@ def in_circles(file):
 
 def many(file):
     group = file.require_group("checkpoint")
-    for k in range(sealed.MOST_NAMES + 5):
+    for k in range(storage.MOST_NAMES + 5):
         group.create_group(f"g{k}")
 
 
@@ -314,7 +314,7 @@ def test_what_is_saved_is_data(tmp_path):
     record = run.record()
     assert isinstance(record.info["extremes"], dict)
     entered = modules_entered(lambda: save_run(record, tmp_path / "run.h5"))
-    assert entered <= {"files.py", "results/storage.py", "results/sealed.py", "results/samples.py"}
+    assert entered <= {"files.py", "results/storage.py", "results/samples.py"}
     # a second time everything is known
     entered = modules_entered(lambda: run.save(tmp_path / "run.h5"))
     assert "results/storage.py" in entered

@@ -46,7 +46,7 @@ def test_a_page_takes_none_of_it(run, tmp_path):
 
 def test_bending_is_exaggerated_beside_the_rigid_robot(run):
     """The tip is moved by as many times its deflection, to first order, and the joints stay."""
-    from pliant.pictures.film import exaggerated
+    from pliant.pictures.animation import exaggerated
 
     q = exaggerated(run.arm, run.q, 3.0)
     rigid = exaggerated(run.arm, run.q, 0.0)

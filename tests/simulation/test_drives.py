@@ -23,7 +23,7 @@ from pliant.engine.stepping.layout import BALANCES
 from pliant.engine.stepping.signal_table import Signals
 from pliant.loads.disturbance import Disturbance
 from pliant.loads.stops import ElasticStops
-from pliant.model.description.rigid_twin import rigid_twin
+from pliant.model.description.robot import rigid_twin
 from pliant.simulation.run import SimulationWarning, simulate
 from pliant.simulation.start import Start
 from pliant.simulation.state_equations import StateEquations

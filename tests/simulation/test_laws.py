@@ -6,13 +6,14 @@ What is right is written down here once more, in NumPy and with the rigid twin o
 import numpy as np
 import pytest
 
-from pliant import Dynamics, Quintic, simulate
+from pliant import Dynamics, Quintic, linearise, lqr, simulate
 from pliant.drives.callback import Callback
 from pliant.drives.computed_torque import ComputedTorque
 from pliant.drives.drive import Sampling
 from pliant.drives.feed_forward import FeedForward
 from pliant.drives.given import GivenTorque
 from pliant.drives.kinds import DRIVES
+from pliant.drives.lqr import LQR
 from pliant.drives.off import NoDrive
 from pliant.drives.pid import PID
 from pliant.drives.prescribed import PrescribedMotion
@@ -22,7 +23,7 @@ from pliant.engine.call.row_kernel import RowKernel
 from pliant.laws import on_columns
 from pliant.loads.disturbance import Disturbance
 from pliant.loads.stops import ElasticStops
-from pliant.model.description.rigid_twin import rigid_twin
+from pliant.model.description.robot import rigid_twin
 from pliant.simulation.state_equations import StateEquations
 from pliant.trajectories.path import Surroundings
 
@@ -44,6 +45,7 @@ DRIVES_TO_TRY = {
     "feed-forward, rigid": FeedForward(**GIVEN),
     "feed-forward, elastic": FeedForward(**GIVEN, model="elastic"),
     "feed-forward, given": FeedForward(**GIVEN, model="given", torques=TORQUES),
+    "lqr": LQR(trajectory=MOVE, weights={"tip": 1e3, "coordinates": 1.0, "effort": 0.01}, schedule=2),
     "prescribed": PrescribedMotion(trajectory=MOVE),
 }
 LOADS_TO_TRY = {
@@ -162,6 +164,14 @@ def expected(arm, twin, name, times, q, v, z):
     desired = law.path.many(times)
     if name == "prescribed":
         return desired.a, none
+    if name == "lqr":
+        # gains between the poses, over the way of a move along a line of joints
+        ends = law.path.many(np.array([0.0, 0.25])).q
+        way = (np.linalg.norm(desired.q - ends[0], axis=1) / np.linalg.norm(ends[1] - ends[0]))[:, None]
+        gains = [lqr(linearise(arm, dict(zip(arm.inputs, end, strict=True))), drive.weights).K for end in ends]
+        q_r, v_r, tau = law.follower.reference.at(times)
+        parts = [np.hstack([q - q_r, v - v_r]) @ K.T for K in gains]
+        return tau - (1 - way) * parts[0] - way * parts[1], none
     kp, kd = np.array(drive.kp), np.array(drive.kd)
     errors = kp * (desired.q - seen) + kd * (desired.v - rate)
     if name == "computed torque":

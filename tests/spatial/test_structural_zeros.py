@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from pliant.spatial.structural_zeros import StructuralZeros, filled, nested, structural_zeros
+from pliant.spatial.rounding import StructuralZeros, filled, nested, structural_zeros
 
 
 def banded(*shape):

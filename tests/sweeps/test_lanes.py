@@ -215,3 +215,18 @@ def test_round_numbers_stay_in_the_lanes(study, lanes_used):
     assert not any(row.reason for row in found)
     # the first by code of its own
     require_same(found[0], job.rows([cases[0]])[0])
+
+
+def test_sampled_laws_tick_in_lanes(study, lanes_used):
+    """Each lane has its own period, delay and end; signals come in blocks of ticks."""
+    drive = study.drive.with_changes(sampling={"period": 3e-4, "delay": 2e-4})
+    job = SweepJob(study.with_changes(drive=drive), "simulate", OUTPUTS)
+    cases = [{MASS: 0.11 + 0.07 * k, "drive.sampling.period": (3 + 0.7 * k) * 1e-4} for k in range(3)]
+    cases.append({"until": 0.113, "drive.sampling.delay": 0.0})
+    together = run_chunk(job, cases)
+    assert max(lanes_used) > 1
+    del lanes_used[:]
+    for one, other in zip(together, [job.rows([case])[0] for case in cases], strict=True):
+        assert not one.reason
+        require_same(one, other)
+    assert not lanes_used

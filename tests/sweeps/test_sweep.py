@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.results import sealed
+from pliant.results import storage
 from pliant.sweeps.journal import Journal
 from pliant.sweeps.work import CaseRow, SweepJob, run_chunk
 from pliant.sweeps.workers import here
@@ -250,10 +250,10 @@ def test_a_table_that_changes_while_it_is_read_is_told(table):
 
 
 def forge(table, change):
-    image = io.BytesIO(table.read_bytes()[sealed.SEAL_SIZE :])
+    image = io.BytesIO(table.read_bytes()[storage.SEAL_SIZE :])
     with h5py.File(image, "r+") as file:
         change(file)
-    table.write_bytes(sealed.sealed(image.getvalue(), "sweep"))
+    table.write_bytes(storage.sealed(image.getvalue(), "sweep"))
 
 
 def huge(file):

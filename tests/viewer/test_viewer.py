@@ -296,7 +296,7 @@ def test_the_address_has_the_key(viewer):
 
 def test_a_server_without_a_guard_is_refused(arm, monkeypatch):
     pytest.importorskip("viser")
-    monkeypatch.setattr("pliant.viewer.guard.Guard.around", lambda self, process: process)
+    monkeypatch.setattr("pliant.viewer.server.Guard.around", lambda self, process: process)
     with pytest.raises(RuntimeError, match="cannot be kept from other sites"):
         arm.view(port=PORT + 60, browser=False)
 

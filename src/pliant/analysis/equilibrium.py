@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from pliant.analysis.limits import state_limits, tell
 from pliant.analysis.statics import (
+    FALLS,
+    RESIDUAL,
     Loads,
     NoEquilibriumError,
     Statics,
     coordinate_sizes,
-    lowest_stiffness,
+    softest,
     stiffness_scale,
     wrenches,
 )
@@ -30,18 +32,9 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-RESIDUAL = 1e-10
-"""Unbalanced force, relative to the largest force in the robot, at which a state counts as equilibrium."""
-STEPS = 60
-SHORTEST = 1e-4
-"""Smallest part of a Newton step that is still tried."""
-MOST_AWAY = 8
-"""Newton steps, no part of which brings the forces closer to balance, after which it leads nowhere."""
 FIRST_LOAD, LEAST_LOAD = 0.25, 1e-3
 """Parts of the load that are added at once where Newton's method does not find the whole way."""
 LOAD_CORRECTIONS = 15
-FALLS = -1e-9
-"""Stiffness, of coordinates scaled to one, below which a state is unstable."""
 STEADY = 1e-6
 """Change of the forces with the turning joints, relative to the largest, up to which a motion is steady."""
 AHEAD = 1e-2
@@ -176,7 +169,7 @@ def _solved(problem: Statics) -> tuple[Equilibrium, Floats]:
             f"robot '{arm.robot.name}' has no equilibrium: nothing holds the free joint '{floats[0]}', and gravity "
             "makes it fall; write gravity: [0, 0, 0] for one in orbit (`--weightless` for its modes), or fix its base"
         )
-    x, error, steps = _newton(problem, problem.start())
+    x, error, steps = problem.settled(problem.start())
     if error > RESIDUAL:
         x, more = _by_load_steps(problem, x)
         steps += more
@@ -196,36 +189,16 @@ def _solved(problem: Statics) -> tuple[Equilibrium, Floats]:
     return Equilibrium(q, tau, problem.unbalanced(x), steps, v=problem.v, **named), x
 
 
-def _newton(problem: Statics, x: Floats, s: float = 1.0, most: int = STEPS) -> tuple[Floats, float, int]:
-    """State, error and steps of Newton's method, each step shortened until it brings the forces closer to balance."""
-    (residual, error), away = problem.residual(x, s), 0
-    for step in range(most):
-        if error <= RESIDUAL or not np.isfinite(error) or away > MOST_AWAY:
-            return x, error, step
-        full = problem.newton(x, s, residual)
-        part = 1.0
-        while part > SHORTEST:
-            residual, found = problem.residual(x + part * full, s)
-            if found < error:
-                break
-            part /= 2
-        else:
-            part, (residual, found) = 1.0, problem.residual(x + full, s)
-            away += 1
-        x, error = x + part * full, found
-    return x, error, most
-
-
 def _by_load_steps(problem: Statics, failed: Floats) -> tuple[Floats, int]:
     """The state reached from none of the loads by adding a part of them at a time, and the Newton steps of it."""
     growing = problem.all_growing()
-    x, error, count = _newton(growing, growing.start(), 0.0)
+    x, error, count = growing.settled(growing.start(), 0.0)
     s, step, calm = 0.0, FIRST_LOAD, problem.held
     if error > RESIDUAL:
         raise NoEquilibriumError(_no_equilibrium(problem, failed))
     while s < 1.0:
         step = min(step, 1.0 - s)
-        trial, error, more = _newton(growing, x + step * growing.slope(x, s), s + step, LOAD_CORRECTIONS)
+        trial, error, more = growing.settled(x + step * growing.slope(x, s), s + step, LOAD_CORRECTIONS)
         count += more
         if error <= RESIDUAL:
             falls = calm and _softest(growing, trial, s + step) < FALLS
@@ -280,8 +253,7 @@ def bends_far(arm: Dynamics) -> bool:
 
 def _softest(problem: Statics, x: Floats, s: float = 1.0) -> float:
     """Least stiffness of an equilibrium, of coordinates scaled to one; zero where nothing can move."""
-    K, _ = problem.reduced(x, s, stiffness_scale(problem.stiffness(x, s)))
-    return float(lowest_stiffness(K).min(initial=np.inf))
+    return softest(problem.stiffness(x, s), problem.constraints(problem.split(x, s)[0]))
 
 
 def stability(problem: Statics, x: Floats) -> Iterator[str]:

@@ -164,7 +164,7 @@ def singularity(
 
 
 def singularity_of(task: TaskMap, q: Floats) -> Singularity:
-    """The same of a configuration with closed loops."""
+    """Singularities of a task at a configuration q (n,) whose loops are closed."""
     Z = task.motions(q)
     serial, parallel = task.determinants(q)
     return Singularity(

@@ -8,8 +8,8 @@ that of the robot, of the loads (J^T w turns with q) and of the closing forces o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +25,15 @@ Floats = NDArray[np.float64]
 Loads = Mapping[str, ArrayLike]
 """Frame -> force (3,), or force and moment (6,), on it."""
 
+RESIDUAL = 1e-10
+"""Unbalanced force, relative to the largest force in the robot, at which a state counts as equilibrium."""
+STEPS = 60
+SHORTEST = 1e-4
+"""Smallest part of a Newton step that is still tried."""
+MOST_AWAY = 8
+"""Newton steps, no part of which brings the forces closer to balance, after which it leads nowhere."""
+FALLS = -1e-9
+"""Stiffness, of coordinates scaled to one, below which a state is unstable."""
 RANK = 1e-13
 """Least singular value of the scaled Newton matrix that is not rounding."""
 SYMMETRIC = 1e-7
@@ -126,6 +135,52 @@ def coordinate_sizes(arm: Dynamics, q: Floats) -> Floats:
     return 1.0 / np.where(most > 0, most, 1.0)
 
 
+Rows = NDArray[np.int64]
+"""Numbers of the robots of which something is asked."""
+
+
+def newton(
+    residuals: Callable[[Rows, Floats], tuple[Floats, Floats]],
+    steps: Callable[[Rows, Floats, Floats], Floats],
+    x: Floats,
+    most: int = STEPS,
+) -> tuple[Floats, Floats, int]:
+    """States at rest (robots, size) by Newton's method, their errors, and how many steps it took; for many at a time.
+
+    Each step is shortened until it brings the forces of its robot closer to balance. Where none does so again and
+    again, or where there are no numbers, the error stays above RESIDUAL.
+
+    residuals  (robots, states of these) -> residuals (robots, size) and errors (robots,)
+    steps      (robots, states, residuals of these) -> whole Newton steps
+    """
+    x, everyone = x.copy(), np.arange(len(x))
+    residual, error = residuals(everyone, x)
+    away = np.zeros(len(x), dtype=int)
+    for count in range(most):
+        going = everyone[(error > RESIDUAL) & np.isfinite(error) & (away <= MOST_AWAY)]
+        if not len(going):
+            return x, error, count
+        before, full = x[going], steps(going, x[going], residual[going])
+        left, part = np.arange(len(going)), 1.0
+        while len(left):
+            leads_away = part <= SHORTEST
+            share = 1.0 if leads_away else part
+            trial = before[left] + share * full[left]
+            found, worse = residuals(going[left], trial)
+            good = (worse < error[going[left]]) | leads_away
+            taken = going[left[good]]
+            x[taken], residual[taken], error[taken] = trial[good], found[good], worse[good]
+            away[taken] += leads_away
+            left, part = left[~good], part / 2
+    return x, error, most
+
+
+def relative_error(forces: Floats, conditions: Floats, largest: Floats | float) -> Any:
+    """Largest unbalanced force, of the largest force in a robot, or violated condition; along the last axis."""
+    worst = np.abs(forces).max(axis=-1, initial=0.0) / np.where(np.asarray(largest) > 0, largest, 1.0)
+    return np.maximum(worst, np.abs(conditions).max(axis=-1, initial=0.0))
+
+
 class Statics:
     """Unknown x: coordinates, efforts (unless given) and forces of the loops; and the factor of what grows.
 
@@ -203,9 +258,7 @@ class Statics:
         forces, conditions = self._balance(x, s), self._conditions(x)
         if not np.isfinite(forces).all():
             return np.concatenate([forces, conditions]), np.inf
-        worst = float(np.abs(forces).max(initial=0.0)) / (self.largest or 1.0)
-        error = max(worst, float(np.abs(conditions).max(initial=0.0)))
-        return np.concatenate([forces, conditions]), error
+        return np.concatenate([forces, conditions]), float(relative_error(forces, conditions, self.largest))
 
     def unbalanced(self, x: Floats, s: float = 1.0) -> float:
         """Largest unbalanced generalised force."""
@@ -245,9 +298,22 @@ class Statics:
         J = self.arm.loops.jacobian(q)
         return np.vstack([self.arm.B.T, J]) if self.held else J
 
-    def newton(self, x: Floats, s: float, residual: Floats | None = None) -> Floats:
-        """The Newton step of x at a constant factor; its residual may be known."""
-        return self._solve(x, s, -(self.residual(x, s)[0] if residual is None else residual))
+    def settled(self, x: Floats, s: float = 1.0, most: int = STEPS) -> tuple[Floats, float, int]:
+        """The state at rest near x at a constant factor, its error, and the Newton steps that it took."""
+
+        def residuals(rows: Rows, x: Floats) -> tuple[Floats, Floats]:
+            residual, error = self.residual(x[0], s)
+            return residual[None], np.array([error])
+
+        def steps(rows: Rows, x: Floats, residual: Floats) -> Floats:
+            return self._solve(x[0], s, -residual[0])[None]
+
+        found, error, count = newton(residuals, steps, x[None], most)
+        return found[0], float(error[0]), count
+
+    def newton(self, x: Floats, s: float) -> Floats:
+        """One Newton step of x at a constant factor."""
+        return self._solve(x, s, -self.residual(x, s)[0])
 
     def slope(self, x: Floats, s: float) -> Floats:
         """Change of x per unit of the factor along the path of equilibria."""
@@ -317,6 +383,13 @@ def stiffness_scale(K: Floats) -> Floats:
     d = np.abs(np.diag(K))
     least = 1e-12 * d.max(initial=0.0)
     return np.where(d > least, 1.0 / np.sqrt(np.where(d > least, d, 1.0)), 1.0)
+
+
+def softest(K: Floats, A: Floats) -> float:
+    """Least stiffness, of coordinates scaled to one, that motions meet which rows A (k, n) leave; inf without any."""
+    sizes = stiffness_scale(K)
+    Z = _kernel(A * sizes)
+    return float(lowest_stiffness(Z.T @ (K * np.outer(sizes, sizes)) @ Z).min(initial=np.inf))
 
 
 def is_symmetric(K: Floats) -> bool:

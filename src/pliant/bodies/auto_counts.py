@@ -24,12 +24,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.bodies.beam_modes import raw_modes
-from pliant.bodies.carried import CarriedMass, carried, mounted, mounted_in_pose, own_load, tip_load
-from pliant.bodies.damping import load_mass
+from pliant.bodies.beam_modes import attachment, beam_rule, mass_matrix, raw_modes, stiffness
+from pliant.bodies.carried import CarriedMass, carried, load_mass, mounted, mounted_in_pose, own_load, tip_load
 from pliant.bodies.elements import element_set, reduced_set
 from pliant.bodies.families import FAMILIES, ShapeSet
-from pliant.bodies.invariants import attachment, beam_rule, mass_matrix, stiffness
 from pliant.bodies.modal_body import Array, Attachment
 from pliant.bodies.profile import BeamProfile, beam_profile
 from pliant.model.description.beams import NEEDED, OF_ITSELF

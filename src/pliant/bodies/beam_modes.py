@@ -1,18 +1,257 @@
-"""Assumed modes: a set of shapes for each family, with their normalisation."""
+"""Assumed modes, a set of shapes for each family with their normalisation, and the integrals of a ModalBody over them.
+
+A material point r = (x, y, z) moves by phi_k = value + rotation x (0, y, z), which is linear in the
+levers y and z. With the centroid on the axis and principal section axes the volume integrals split into
+line integrals: one over the axis (weight rhoA) and one for each lever (weights rhoIz = int rho y^2 dA,
+rhoIy = int rho z^2 dA). In each of them every field has one direction and one scalar function of x. So
+all second moments
+
+    S[i, k, a, b] = int phi_i^a phi_k^b dm      (field 0 is r itself)
+
+are Gram matrices of scalar functions, and all invariants are sums of entries of S. What vanishes by
+orthogonality of directions is never added to, so it stays exactly zero.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pliant.bodies.families import ShapeSamples
-from pliant.bodies.invariants import beam_rule
-from pliant.bodies.modal_body import Array
-from pliant.bodies.profile import BeamProfile
-from pliant.bodies.quadrature import TAPER_POINTS, equal_breaks, gauss
+from pliant.bodies.families import FAMILIES, ShapeSamples, ShapeSet, X, Y, Z
+from pliant.bodies.modal_body import Array, Attachment, ModalBody, cross_moments, dot_moments, tensor_moments
+from pliant.bodies.profile import TAPER_POINTS, BeamProfile, equal_breaks, gauss, merge_breaks
 from pliant.bodies.shapes import Given, Shape, ShapeFunction, bending_shapes, rod_shapes, sampled
+
+# an inner product this far below its Cauchy-Schwarz bound is the rounding error of an orthogonality
+ROUNDING = 1e-13
+# more functions than this are multiplied by blocks: much faster, but equal entries may differ in the last bit
+LARGE = 200
+# places in a block
+PLACES = 112
+# families and sizes of links whose layers are kept
+MOST_LAYERS = 64
+
+
+def assemble(
+    sets: Sequence[ShapeSet],
+    profile: BeamProfile,
+    frames: Mapping[str, Attachment],
+    *,
+    section_inertia: bool,
+    elastic_sets: Sequence[ShapeSet] | None = None,
+) -> ModalBody:
+    """The body of a beam with these shapes, without damping.
+
+    ``elastic_sets`` carry the strain where it does not belong to the shapes that carry the mass.
+    """
+    integrals = inertia(sets, profile, section_inertia=section_inertia)
+    return ModalBody.from_integrals(
+        names=coordinate_names(sets),
+        mass=float(integrals.pop("mass")),
+        first=integrals.pop("first"),
+        I_rr=integrals.pop("I_rr"),
+        frames=frames,
+        K_ee=stiffness(elastic_sets or sets, profile),
+        **integrals,
+    )
+
+
+def with_turning_sections(body: ModalBody, sets: Sequence[ShapeSet], profile: BeamProfile) -> ModalBody:
+    """The body with its section inertia as discs that turn by their finite rotation.
+
+    Half the usual number of points is enough: the integrand has no factor x^2, and every disc costs time.
+    """
+    slender = inertia(sets, profile, section_inertia=False)
+    breaks = merge_breaks(profile.breaks, *(shapes.breaks for shapes in sets), length=profile.length)
+    x, weights = gauss(breaks, max((shapes.points for shapes in sets), default=2) // 2 + 2)
+    turn = np.stack([attachment(sets, station).Phi_r for station in x])
+    return replace(
+        body,
+        **slender,  # type: ignore[arg-type]
+        section_inertia=profile.at(x).discs(weights),
+        section_turn=turn,
+    )
+
+
+def coordinate_names(sets: Sequence[ShapeSet]) -> tuple[str, ...]:
+    """``family.k`` for every shape."""
+    return tuple(f"{shapes.family}.{k}" for shapes in sets for k in range(1, shapes.size + 1))
+
+
+def inertia(sets: Sequence[ShapeSet], profile: BeamProfile, *, section_inertia: bool) -> dict[str, Array]:
+    """All inertia integrals, by their names in ModalBody."""
+    x, weights = beam_rule(sets, profile)
+    section = profile.at(x)
+    axis, *levers = _layers(tuple((shapes.family, shapes.size) for shapes in sets))
+    samples = [shapes.sample(x) for shapes in sets]
+    n = sum(shapes.size for shapes in sets)
+
+    S: Array = np.zeros((n + 1, n + 1, 3, 3))
+    one = np.ones((1, len(x)))
+    # the constant 1 joins the axis layer for the mass and the first moments
+    rows = [one, x[None], *(samples[k].value for k, _ in axis.sets)]
+    gram = gram_matrix(np.concatenate(rows), weights * section.rhoA)
+    axis.scatter(S, gram[1:, 1:])
+    first = np.zeros((3, n + 1))
+    first[axis.directions, axis.fields] = gram[0, 1:]
+    if section_inertia:
+        for lever, density in zip(levers, section.lever_densities(), strict=True):
+            if np.any(density):
+                rows = [one, *(sign * samples[k].rotation for k, sign in lever.sets)]
+                lever.scatter(S, gram_matrix(np.concatenate(rows), weights * density))
+
+    dots, inertias, crossed = dot_moments(S), tensor_moments(S), cross_moments(S)
+    return {
+        "mass": gram[0, 0],
+        "first": first[:, 0],
+        "first_modal": first[:, 1:],
+        "beta": crossed[0, 1:].T,
+        "lam": crossed[1:, 1:],
+        "I_rr": inertias[0, 0],
+        "I_re": inertias[0, 1:],
+        "I_ee": inertias[1:, 1:],
+        "M_ee": dots[1:, 1:],
+    }
+
+
+def mass_matrix(shapes: ShapeSet, profile: BeamProfile, *, section_inertia: bool) -> Array:
+    """M_ee of one family alone, without the other integrals."""
+    x, weights = beam_rule([shapes], profile)
+    section, samples = profile.at(x), shapes.sample(x)
+    motion = FAMILIES[shapes.family]
+    M = np.zeros((shapes.size, shapes.size))
+    if motion.value is not None:
+        M += gram_matrix(samples.value, weights * section.rhoA)
+    if section_inertia and motion.rotation is not None:
+        about = (section.polar, section.rhoIy, section.rhoIz)[motion.rotation[0]]
+        M += gram_matrix(samples.rotation, weights * about)
+    return M
+
+
+def stiffness(sets: Sequence[ShapeSet], profile: BeamProfile) -> Array:
+    """Strain energy: int EI psi'^2 + GA (w' - psi)^2, int GJ a'^2, int EA u'^2."""
+    x, weights = beam_rule(sets, profile)
+    section = profile.at(x)
+    n = sum(shapes.size for shapes in sets)
+    K = np.zeros((n, n))
+    start = 0
+    for shapes in sets:
+        motion, samples = FAMILIES[shapes.family], shapes.sample(x)
+        block = slice(start, start + shapes.size)
+        K[block, block] = gram_matrix(samples.strain, weights * getattr(section, motion.stiffness))
+        if motion.shear is not None and np.count_nonzero(samples.shear):
+            # where the shear stiffness is infinite the shear strain is zero
+            GA = getattr(section, motion.shear)
+            K[block, block] += gram_matrix(samples.shear, weights * np.where(np.isfinite(GA), GA, 0.0))
+        start += shapes.size
+    return K
+
+
+def attachment(
+    sets: Sequence[ShapeSet], x: float, offset: Array | None = None, rotation: Array | None = None
+) -> Attachment:
+    """A frame on the section at x, its origin ``offset`` from the axis and turned by ``rotation``.
+
+    The offset turns with the section; beside one that nothing turns the frame is a point of its own.
+    """
+    position = np.array([float(x), 0.0, 0.0])
+    n = sum(shapes.size for shapes in sets)
+    Phi_d, Phi_r = np.zeros((3, n)), np.zeros((3, n))
+    start = 0
+    for shapes in sets:
+        motion, samples = FAMILIES[shapes.family], shapes.sample(position[:1])
+        block = slice(start, start + shapes.size)
+        if motion.value is not None:
+            Phi_d[motion.value, block] = samples.value[:, 0]
+        if motion.rotation is not None:
+            direction, sign = motion.rotation
+            Phi_r[direction, block] = sign * samples.rotation[:, 0]
+        start += shapes.size
+    lever = np.zeros(3) if offset is None else np.asarray(offset, dtype=float)
+    if np.count_nonzero(lever) and not np.count_nonzero(Phi_r):
+        position, lever = position + lever, np.zeros(3)
+    R_BA = np.eye(3) if rotation is None else np.asarray(rotation, dtype=float)
+    # no zero has a sign
+    return Attachment(position, R_BA, Phi_d + 0.0, Phi_r + 0.0, lever)
+
+
+def beam_rule(sets: Sequence[ShapeSet], profile: BeamProfile) -> tuple[Array, Array]:
+    """Places and weights of the integrals over a beam with these shapes."""
+    breaks = merge_breaks(profile.breaks, *(shapes.breaks for shapes in sets), length=profile.length)
+    return gauss(breaks, max((shapes.points for shapes in sets), default=2) + TAPER_POINTS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """Scalar functions of x with one weight: the sets they are of, with a sign, and of each its field and direction."""
+
+    sets: tuple[tuple[int, float], ...]
+    fields: NDArray[np.intp]
+    directions: NDArray[np.intp]
+
+    def scatter(self, S: Array, gram: Array) -> None:
+        S[self.fields[:, None], self.fields, self.directions[:, None], self.directions] += gram
+
+
+@lru_cache(maxsize=MOST_LAYERS)
+def _layers(sets: tuple[tuple[str, int], ...]) -> tuple[_Layer, ...]:
+    # the axis and the levers along x, y and z; field 0 is r = x e_x + s
+    motions = [FAMILIES[family] for family, _ in sets]
+    moved = [None if motion.value is None else (motion.value, 1.0) for motion in motions]
+    levers = [[motion.levers[direction] for motion in motions] for direction in (X, Y, Z)]
+    return _layer(X, moved, sets), *(_layer(along, own, sets) for along, own in zip((X, Y, Z), levers, strict=True))
+
+
+def _layer(along: int, moves: Sequence[tuple[int, float] | None], sets: Sequence[tuple[str, int]]) -> _Layer:
+    """The layer of r's part along a direction and of the sets that move so."""
+    taken, fields, directions, start = [], [0], [along], 1
+    for k, ((_, size), move) in enumerate(zip(sets, moves, strict=True)):
+        if move is not None:
+            taken.append((k, move[1]))
+            fields += range(start, start + size)
+            directions += [move[0]] * size
+        start += size
+    return _Layer(tuple(taken), np.array(fields), np.array(directions))
+
+
+def gram_matrix(rows: Array, weights: Array) -> Array:
+    """int w_i w_j of functions (n, places) with the weights (..., places) of rules, in arrays (..., n, n).
+
+    Products that vanish by orthogonality are exact zeros.
+    """
+    # roots of the weights on both factors: equal shapes give equal entries to the bit
+    roots = np.sqrt(np.abs(weights))
+    scaled = signed = rows * roots[..., None, :]
+    squares = None
+    if np.count_nonzero(weights < 0.0):
+        signed = rows * np.copysign(roots, weights)[..., None, :]
+        squares = np.einsum("...ip,...ip->...i", scaled, scaled)
+    if len(rows) > LARGE:
+        gram = _local_products(signed, scaled)
+    else:
+        gram = np.einsum("...ip,...jp->...ij", signed, scaled)
+    norm = np.sqrt(np.einsum("...ii->...i", gram) if squares is None else squares)
+    gram[np.abs(gram) <= ROUNDING * (norm[..., None] * norm[..., None, :])] = 0.0
+    return gram
+
+
+def _local_products(left: Array, right: Array) -> Array:
+    """left right^T of functions (..., n, places) of which most vanish at most places, as those of elements do."""
+    n, places = right.shape[-2:]
+    out = np.zeros((*right.shape[:-1], n))
+    for first in range(0, places, PLACES):
+        near = slice(first, first + PLACES)
+        here = np.flatnonzero(right[..., near].any(axis=-1).reshape(-1, n).any(axis=0))
+        out[..., here[:, None], here] += left[..., here, near] @ np.swapaxes(right[..., here, near], -1, -2)
+    return out
+
+
+# ---- beam modes
+
 
 MOST_SEEN = 16
 """Sets of places at which the shapes of a family are kept."""

@@ -15,10 +15,8 @@ from pliant.bodies.carried import CarriedMass, carried
 from pliant.bodies.families import FAMILIES, BeamFamily, ShapeSamples
 from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.outlines import Rings, has_outline, outermost_strain, segment_rings
-from pliant.bodies.profile import beam_profile
-from pliant.bodies.quadrature import TAPER_POINTS, gauss
+from pliant.bodies.profile import TAPER_POINTS, beam_profile, gauss
 from pliant.bodies.rod import Rod
-from pliant.bodies.rod_limits import station_words, turns_along
 from pliant.bodies.sections_along import (
     AxialShapes,
     BentBeam,
@@ -28,6 +26,7 @@ from pliant.bodies.sections_along import (
     shapes_of_beam,
 )
 from pliant.bodies.shapes import Given
+from pliant.bodies.shortfall import station_words, turns_along
 from pliant.bodies.words import (
     AxisElements,
     BentAxis,

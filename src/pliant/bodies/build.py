@@ -1,17 +1,22 @@
-"""Links to modal bodies: one function from the description to the constants of the dynamics."""
+"""Links to modal bodies: one function from the description to the constants of the dynamics.
+
+What was made of a part of a link is kept with it: a robot that is described again is not built again. Structural
+damping is the same ratio for the modes of a link under load, or Rayleigh's two factors: a ratio belongs to a vibration,
+and a vibrating link moves all that it carries, payloads, and the links behind it with their joints held.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pliant.bodies.auto_counts import choices, own_choice
-from pliant.bodies.beam_modes import BeamModes, normalised, raw_modes
-from pliant.bodies.carried import CarriedMass, carried, mounted, own_load, tip_load
-from pliant.bodies.damping import loaded_mass, modal_damping, modal_ratios, rayleigh_damping
+from pliant.bodies.beam_modes import BeamModes, assemble, attachment, normalised, raw_modes, with_turning_sections
+from pliant.bodies.carried import CarriedMass, carried, loaded_mass, mounted, own_load, tip_load
 from pliant.bodies.elements import (
     BendingElements,
     RigidPieces,
@@ -23,14 +28,11 @@ from pliant.bodies.elements import (
 )
 from pliant.bodies.families import FAMILIES, ShapeSet
 from pliant.bodies.foreshortening import Foreshortening, foreshortening
-from pliant.bodies.invariants import assemble, attachment, with_turning_sections
-from pliant.bodies.kept import kept
 from pliant.bodies.modal_body import Array, ModalBody, hat
-from pliant.bodies.profile import BeamProfile, beam_profile, curve_of
-from pliant.bodies.quadrature import gauss
+from pliant.bodies.profile import BeamProfile, beam_profile, curve_of, gauss
 from pliant.bodies.rod import Rod, about_its_shape, rod, rooted
 from pliant.bodies.words import words_of
-from pliant.model.description.curvature import undeformed_pose
+from pliant.model.description.beams import undeformed_pose
 from pliant.model.once import once_per_element
 from pliant.spatial.rounding import exceeds
 
@@ -40,6 +42,110 @@ if TYPE_CHECKING:
     from pliant.model.description.links import Link
     from pliant.model.description.placement import Frame
     from pliant.model.description.robot import Robot
+    from pliant.model.element import Element
+
+# of what was made of a beam, for other loads and frames, the latest; those of a robot go with it
+MOST_KEPT = 12
+# beams of which what was made is found by their numbers, too
+MOST_ALIKE = 32
+T = TypeVar("T")
+
+
+def kept(part: Element, *key: Any, make: Callable[[], T]) -> T:
+    """What was made of a part of a link with the same further values, or else is made now; the latest few are kept."""
+    held = _made_of(part)
+    # other threads may look for the same
+    found: T | None = held.pop(key, None)
+    if found is None:
+        found = make()
+    _keep(held, key, found, MOST_KEPT)
+    return found
+
+
+def _keep(held: dict[Any, Any], key: Any, value: Any, most: int) -> None:
+    """Put a value behind all others; the oldest go."""
+    held[key] = value
+    while len(held) > most:
+        held.pop(next(iter([*held])), None)
+
+
+@once_per_element
+def _made_of(part: Element) -> dict[Any, Any]:
+    """By what else it depends on, the latest last; beams of equal numbers share it while they are among the latest."""
+    # bodies of elements and of data may be large, and go with what describes them; functions may know more than numbers
+    modes = getattr(part, "modes", None)
+    if modes is None or any(not isinstance(f, str) for m in modes.families().values() for f in m.expressions or ()):
+        return {}
+    made = _ALIKE.pop(part, {})
+    _keep(_ALIKE, part, made, MOST_ALIKE)
+    return made
+
+
+_ALIKE: dict[Element, dict[Any, Any]] = {}
+
+
+# ---- structural damping
+
+
+def modal_ratios(M: Array, K: Array, D: Array) -> Array:
+    """Damping ratios of the modes of (K, M), lowest first; modes without stiffness have none."""
+    squares, Q, L = _modes(K, M)
+    V = np.linalg.solve(L.T, Q)
+    omega = np.sqrt(np.maximum(squares, 0.0))
+    damped = np.einsum("ik,ij,jk->k", V, D, V)
+    return np.asarray(damped[omega > 0] / (2 * omega[omega > 0]))
+
+
+def modal_damping(M: Array, K: Array, ratio: float) -> Array:
+    """D = M V diag(2 zeta omega) V^T M with the mass-normalised modes V of (K, M)."""
+    coupled = (M != 0) | (K != 0)
+    if coupled.all():
+        return _whole_damping(M, K, ratio)
+    D = np.zeros_like(M)
+    for block in _blocks(coupled):
+        at = np.ix_(block, block)
+        D[at] = _whole_damping(M[at], K[at], ratio)
+    return D
+
+
+def _whole_damping(M: Array, K: Array, ratio: float) -> Array:
+    squares, Q, L = _modes(K, M)
+    # M V = L L^T L^-T Q
+    MV = L @ Q
+    D = (MV * (2 * ratio * np.sqrt(np.maximum(squares, 0.0)))) @ MV.T
+    return np.asarray((D + D.T) / 2)
+
+
+def rayleigh_damping(M: Array, K: Array, mass: float, stiffness: float) -> Array:
+    """D = mass * M + stiffness * K."""
+    return mass * M + stiffness * K
+
+
+def _modes(K: Array, M: Array) -> tuple[Array, Array, Array]:
+    """Squares of the frequencies, lowest first, Q and L of the mass-normalised modes L^-T Q with M = L L^T.
+
+    Every robot needs them, few need scipy.
+    """
+    L = np.linalg.cholesky(M)
+    inverse = np.linalg.inv(L)
+    A = inverse @ K @ inverse.T
+    squares, Q = np.linalg.eigh((A + A.T) / 2)
+    return squares, Q, np.asarray(L, dtype=float)
+
+
+def _blocks(coupled: NDArray[np.bool_]) -> Iterator[NDArray[np.intp]]:
+    # coordinates that M or K couple; working by blocks keeps the zeros between them exact
+    left = np.ones(len(coupled), dtype=bool)
+    while left.any():
+        block = np.arange(len(coupled)) == np.argmax(left)
+        while (wider := block | coupled[block].any(axis=0)).sum() > block.sum():
+            block = wider
+        yield np.flatnonzero(block)
+        left &= ~block
+
+
+# ---- from links to bodies
+
 
 __all__ = ["build_body", "carried", "damping_ratios", "frequencies", "shape_sets"]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.bodies.families import FAMILIES
-from pliant.bodies.modal_body import Array
+from pliant.bodies.modal_body import Array, ModalBody, hat
 from pliant.bodies.words import words_of
 from pliant.model.once import once_per_element
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 Pose = tuple[Array, Array]
 
 UNIT = np.eye(3)
+ROUNDING = 1e-13
+"""Couplings of a load below this part of the masses they couple are rounding of its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,3 +212,24 @@ def rigid_mass(part: RigidMass) -> CarriedMass:
     """A rigid part in the frame that carries it."""
     about_com = CarriedMass.from_inertia(part.mass, 0.0, part.inertia_matrix())
     return about_com.shifted(part.com_vector()) if any(part.com) else about_com
+
+
+def loaded_mass(body: ModalBody, loads: Mapping[str, CarriedMass]) -> Array:
+    """Mass of the elastic coordinates (n, n) of a body that carries rigid loads on its frames."""
+    M = body.straight_mass
+    if not loads:
+        return M
+    on_frames = ((load, body.frames[name]) for name, load in loads.items())
+    added = sum(load_mass(load, at.position, at.Phi_d, at.Phi_r) for load, at in on_frames)
+    size = np.sqrt((M + added).diagonal())
+    return M + np.where(np.abs(added) <= ROUNDING * (size[:, None] * size), 0.0, added)
+
+
+def load_mass(load: CarriedMass, at: Array, Phi_d: Array, Phi_r: Array) -> Array:
+    """Mass (n, n) of a rigid load on a section at a place, which shapes (3, n) move and turn; all in B."""
+    # a shape moves a place r of the load by H (r, 1)
+    n = Phi_d.shape[1]
+    H = np.empty((n, 3, 4))
+    H[:, :, :3] = turn = hat(Phi_r.T)
+    H[:, :, 3] = Phi_d.T - turn @ at
+    return np.asarray((H @ load.moments).reshape(n, 12) @ H.reshape(n, 12).T)

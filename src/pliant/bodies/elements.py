@@ -21,12 +21,10 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.bodies.beam_modes import family_inertia
+from pliant.bodies.beam_modes import family_inertia, mass_matrix, stiffness
 from pliant.bodies.families import FAMILIES, CombinedSet, ShapeSamples
-from pliant.bodies.invariants import mass_matrix, stiffness
 from pliant.bodies.modal_body import Array, ModalBody
-from pliant.bodies.profile import BeamProfile
-from pliant.bodies.quadrature import equal_breaks
+from pliant.bodies.profile import BeamProfile, equal_breaks
 
 SHORTEST = 1e-4
 """Of the length of a beam, for an element that bends: the lowest frequency then has four digits."""

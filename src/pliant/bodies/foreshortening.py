@@ -24,15 +24,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from pliant.bodies.beam_modes import gram_matrix
 from pliant.bodies.elements import RigidPieces
 from pliant.bodies.families import FAMILIES, ShapeSet, X
-from pliant.bodies.invariants import gram_matrix
 from pliant.bodies.modal_body import Array, ModalBody, cross_moments, dot_moments, tensor_moments
 from pliant.bodies.modal_terms import ModalSection, ModalTerms, SecondOrderSection, SecondOrderTerms
-from pliant.bodies.profile import BeamProfile
-from pliant.bodies.quadrature import TAPER_POINTS, gauss, merge_breaks
-from pliant.spatial.rounding import listed, rounded
-from pliant.spatial.structural_zeros import filled
+from pliant.bodies.profile import TAPER_POINTS, BeamProfile, gauss, merge_breaks
+from pliant.spatial.rounding import filled, listed, rounded
 
 if TYPE_CHECKING:
     from pliant.model.description.modal import ModalData

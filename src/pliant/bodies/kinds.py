@@ -1,21 +1,123 @@
 """Kinds of bodies: the key of a link in files, and the words of its body.
 
 A kind of body of the package has its key in ``model.links.Link``, its words in a module of this folder and its line in
-``KINDS``. ``register`` adds both at run time, for a kind that lives elsewhere.
+``KINDS``. ``register`` adds both at run time, for a kind that lives elsewhere. Bodies that are known by their frames
+alone are here: massless connectors, rigid bodies, modal data from elsewhere.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
 
 from pliant.bodies.beam_words import BeamWords
-from pliant.bodies.plain_words import ConnectorWords, ModalWords, RigidWords
+from pliant.bodies.build import kept
+from pliant.bodies.carried import CarriedMass, frame_pose, rigid_mass
+from pliant.bodies.foreshortening import modal_shortening
+from pliant.bodies.modal_body import Attachment, ModalBody
 from pliant.bodies.words import BodyWords, LinkMode, words_of
 from pliant.model.once import once_per_element
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pliant.model.description.inertia import Rigid
+    from pliant.model.description.modal import ModalData
     from pliant.model.description.robot import Robot
     from pliant.model.element import Element
+
+
+class ConnectorWords(BodyWords):
+    """A link without a body."""
+
+    def constants(self) -> ModalBody:
+        return ModalBody.rigid(0.0, np.zeros(3), np.zeros((3, 3)), self.rigid_frames())
+
+    def rest(self) -> CarriedMass:
+        return CarriedMass(np.zeros((4, 4)))
+
+    def summary(self) -> str:
+        return "connector"
+
+
+class RigidWords(BodyWords):
+    """A rigid body."""
+
+    @property
+    def rigid(self) -> Rigid:
+        assert self.link.rigid is not None
+        return self.link.rigid
+
+    def constants(self) -> ModalBody:
+        def made() -> ModalBody:
+            given = self.rigid
+            return ModalBody.rigid(given.mass, given.com_vector(), given.inertia_matrix(), self.rigid_frames())
+
+        return kept(self.rigid, "plain", self.link.frames, make=made)
+
+    def rest(self) -> CarriedMass:
+        return rigid_mass(self.rigid)
+
+    def summary(self) -> str:
+        return "rigid"
+
+
+class ModalWords(BodyWords):
+    """A body given by modal data, which bends linearly unless it brings its geometric constants."""
+
+    no_nodes: ClassVar[str] = (
+        "it is given by modal data, which have no nodes; the method lumped_fe takes beams and rigid links (the methods "
+        "recursive and lagrange take modal data)"
+    )
+    cures: ClassVar[Mapping[str, str]] = {
+        "linear": "give Gamma_first and Gamma_second with the modal data, or describe the link as a beam",
+        "second-order": "describe the link as a beam with bending: exact",
+    }
+
+    @property
+    def modal(self) -> ModalData:
+        assert self.link.modal is not None
+        return self.link.modal
+
+    def constants(self) -> ModalBody:
+        return kept(self.modal, "plain", self.link.frames, make=self._made)
+
+    def _made(self) -> ModalBody:
+        link, modal = self.link, self.modal
+        frames = {
+            name: Attachment(*frame_pose(link, name), *modal.frame_shapes(name)) for name in link.frame_names
+        }  # fmt: skip
+        arrays = {key: modal.array(key) for key in modal.shapes()}
+        body = ModalBody.from_integrals(names=modal.names, mass=modal.mass, frames=frames, **arrays)
+        return replace(body, large=modal_shortening(body, modal)) if modal.shortens else body
+
+    def rest(self) -> CarriedMass:
+        return CarriedMass.from_inertia(self.modal.mass, self.modal.array("first"), self.modal.array("I_rr"))
+
+    def summary(self) -> str:
+        return f"modal data, {self.modal.size} modes{'' if self.modal.shortens else ', linear bending'}"
+
+    def frames_drawn(self) -> Sequence[str]:
+        """Frames to which bars lead even if nothing hangs on them: the data say how they move."""
+        return [*self.modal.frames]
+
+    @property
+    def bending(self) -> str:
+        """How far it may bend: linear, or second-order where the data know it."""
+        return "second-order" if self.modal.shortens else "linear"
+
+    @property
+    def shortens_by_data(self) -> bool | None:
+        """Whether its data know that a bent axis becomes shorter."""
+        return self.modal.shortens
+
+    @property
+    def has_axial_limits(self) -> bool:
+        """Forces along its axis change its stiffness more than the data know."""
+        return True
+
 
 KINDS: dict[str | None, type[BodyWords]] = {
     None: ConnectorWords,

@@ -22,8 +22,8 @@ from typing import NamedTuple
 from pliant.algorithm import Role
 from pliant.bodies.terms import Bias, Blocks, FrameTerms, Spin
 from pliant.spatial.attitude import MAPS, Turn
+from pliant.spatial.rounding import StructuralZeros
 from pliant.spatial.scalars import Scalar, is_zero
-from pliant.spatial.structural_zeros import StructuralZeros
 from pliant.spatial.vectors import (
     ZERO3,
     Matrix,

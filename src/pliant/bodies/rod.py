@@ -16,8 +16,7 @@ from numpy.polynomial.legendre import legvander
 from pliant.bodies.families import FAMILIES, ShapeSamples, ShapeSet
 from pliant.bodies.modal_body import Array, Attachment, ModalBody, reframe
 from pliant.bodies.modal_terms import ModalSection, ModalTerms
-from pliant.bodies.profile import BeamProfile, Curve
-from pliant.bodies.quadrature import TAPER_POINTS, gauss, merge_breaks
+from pliant.bodies.profile import TAPER_POINTS, BeamProfile, Curve, gauss, merge_breaks
 from pliant.bodies.rod_terms import RodSection, RodStation, RodStep, RodTerms
 from pliant.spatial.rounding import clean, listed
 from pliant.spatial.vectors import Matrix

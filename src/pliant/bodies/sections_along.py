@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pliant.bodies.beam_modes import attachment
 from pliant.bodies.build import shape_sets
 from pliant.bodies.families import FAMILIES, X
 from pliant.bodies.foreshortening import shortening_of
-from pliant.bodies.invariants import attachment
 from pliant.bodies.modal_body import Array, ModalBody
-from pliant.bodies.profile import beam_profile, curve_of
-from pliant.bodies.quadrature import TAPER_POINTS, gauss, merge_breaks
+from pliant.bodies.profile import TAPER_POINTS, beam_profile, curve_of, gauss, merge_breaks
 from pliant.bodies.rod import rod
 from pliant.bodies.words import words_of
-from pliant.model.description.curvature import undeformed_pose
+from pliant.model.description.beams import undeformed_pose
 
 if TYPE_CHECKING:
     from pliant.model.description.links import Link

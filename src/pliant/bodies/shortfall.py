@@ -1,9 +1,14 @@
-"""How far the shapes of a beam fall short of its static deflection.
+"""Whether the model of a beam is fine enough: its shapes beside its static deflection, its stations beside many more.
 
 A beam whose description names its modes bends as they allow. Few shapes, or smooth ones on a beam whose section steps,
 are too stiff: the link sags too little, and nothing in the result shows it. Here the work that loads across a link do
 is compared with that on beam elements which are fine enough to count as exact: its own weight and what it carries in
 the reference pose, once along y and once along z. Shapes can only be too stiff, so the difference has one sign.
+
+An exact beam is followed from station to station. Positions are sums over the tangents there, and in space a turn
+between two of them is Magnus' series cut after order 4: both errors grow with the turn along the beam. The number of
+stations is part of the structure, and cannot follow a state; so the state is looked at, beside the same rod with many
+more stations, and a warning names the number that would do.
 """
 
 from __future__ import annotations
@@ -12,16 +17,20 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pliant.bodies.auto_counts import comparison, family_matrices
-from pliant.bodies.build import beam_in, shape_sets
+from pliant.bodies.build import beam_in, rod_of, shape_sets
 from pliant.bodies.carried import mounted
 from pliant.bodies.elements import element_set
 from pliant.bodies.families import FAMILIES, ShapeSet
 from pliant.bodies.profile import beam_profile
+from pliant.bodies.rod import Rod, bare_terms
+from pliant.model.description.beams import MOST_STATIONS
 from pliant.model.once import once_per_element
 
 if TYPE_CHECKING:
+    from pliant.bodies.modal_body import ModalBody
     from pliant.model.description.beams import Beam
     from pliant.model.description.links import Link
     from pliant.model.description.robot import Robot
@@ -104,3 +113,60 @@ def _missing(link: Link, beam: Beam, robot: Robot, sets: list[ShapeSet], axis: i
         for those in (sets, fine)
     )
     return 1 - now / true if true > 0 else 0.0
+
+
+# ---- rod limits
+
+
+Floats = NDArray[np.float64]
+
+COARSE = 0.01
+"""Error of the tip, of the length, or of a frequency of the clamped link, from which there is a warning."""
+ENOUGH = 0.001
+"""Error with the number of stations that is advised."""
+
+
+def turns_along(rod: Rod, q_e: Floats) -> Floats:
+    """How far sections turn from the root to the tip, there and back, rad (states,)."""
+    steps = np.concatenate([rod.moments[:, 0], rod.frames["tip"].moments[None, 0]])
+    between = np.einsum("jak,sk->sja", steps, q_e)
+    return np.asarray(np.linalg.norm(between, axis=2).sum(axis=1))
+
+
+def station_words(robot: Robot, link: Link, body: ModalBody, q_e: Floats, turn: float, when: str) -> Iterator[str]:
+    """What to say about the stations of an exact beam in a state in which its sections turn by so much along it."""
+    rod = body.large
+    assert isinstance(rod, Rod)
+    assert link.beam is not None
+    segments = max(len(link.beam.parts()), 1)
+    own = -(-len(rod.x) // segments)
+    most = min(2 * own + 4, MOST_STATIONS)
+    known = _outcome(rod_of(robot, link.name, most), body.K_ee, q_e)
+    error = _difference(_outcome(rod, body.K_ee, q_e), known, link.length)
+    if error < COARSE:
+        return
+    for enough in range(own + 1, most + 1):
+        found = _outcome(rod_of(robot, link.name, enough), body.K_ee, q_e)
+        if _difference(found, known, link.length) < ENOUGH:
+            break
+    yield (
+        f"link '{link.name}' bends so far that its sections turn by {turn:.3g} rad along it{when}; followed at {own} "
+        f"stations{'' if segments == 1 else ' per segment'} its shape and its frequencies are {100 * error:.2g} % off: "
+        f"write stations: {enough}"
+    )
+
+
+def _outcome(rod: Rod, K: Floats, q_e: Floats) -> tuple[Floats, Floats]:
+    """Where the tip is (3,), and frequencies about the bent shape with a clamped root (n,)."""
+    from scipy.linalg import eigh
+
+    blocks, _ = bare_terms(rod).inertia(q_e.tolist(), [0.0] * len(q_e), [0.0] * 3)
+    M: Floats = np.array(blocks.M_e, dtype=float)
+    # the inverse problem: the mass of a direction may vanish, its stiffness does not
+    return rod.place("tip", q_e)[0], 1.0 / np.sqrt(np.abs(eigh(M, K, eigvals_only=True))[::-1])
+
+
+def _difference(found: tuple[Floats, Floats], known: tuple[Floats, Floats], length: float) -> float:
+    return max(
+        float(np.linalg.norm(found[0] - known[0])) / length, float(np.abs(found[1] / known[1] - 1.0).max(initial=0.0))
+    )

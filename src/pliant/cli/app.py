@@ -24,6 +24,7 @@ from pliant.cli import (
     reproduce,
     robots,
     schema,
+    shape,
     shapes,
     show,
     simulate,
@@ -53,6 +54,7 @@ app.command(name="export")(export.export)
 app.command(name="simulate")(simulate.simulate)
 app.command(name="sweep")(sweep.sweep)
 app.command(name="inverse")(inverse.inverse)
+app.command(name="shape")(shape.shape)
 app.command(name="view")(view.view)
 app.command(name="report")(report.report)
 app.command(name="modes")(modes.modes)

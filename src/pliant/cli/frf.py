@@ -98,7 +98,7 @@ def frf(
         _write(csv, hertz, curves)
         typer.echo(f"\nwritten to {csv}")
     if plot is not None:
-        from pliant.pictures.bode_plot import draw_bode
+        from pliant.pictures.vibration_plots import draw_bode
 
         draw_bode(hertz, curves, arm.robot.name, plot, measured=given)
         typer.echo(f"\ndrawn in {plot}")
@@ -153,7 +153,7 @@ def _write(path: Path, hertz: NDArray[np.float64], curves: dict[str, NDArray[np.
     import numpy as np
 
     from pliant.files import write_file
-    from pliant.pictures.bode_plot import phase
+    from pliant.pictures.vibration_plots import phase
 
     heads = [part for name in curves for part in (f"{name} magnitude", f"{name} phase [deg]")]
     columns = [hertz, *(part for values in curves.values() for part in (np.abs(values), phase(values)))]

@@ -164,7 +164,7 @@ def _introduce(run: Run, study: Study, resumed_at: float | None) -> None:
 
 def _summary(result: Result) -> None:
     from pliant.pictures.picture_words import engineering
-    from pliant.results.panels import noise
+    from pliant.results.plots import noise
 
     info, s = result.info, result.info.statistics
     seconds = max(info.seconds, 1e-9)

@@ -17,8 +17,7 @@ from pliant.files import file_name
 from pliant.model.readers.yaml_file import parse_document, read_text
 from pliant.results.result import Result
 from pliant.results.samples import Samples
-from pliant.results.sealed import seal_words
-from pliant.results.storage import load_run_and_checkpoint, save_run
+from pliant.results.storage import load_run_and_checkpoint, save_run, seal_words
 from pliant.simulation.checkpoint import (
     ENDING,
     Checkpoint,

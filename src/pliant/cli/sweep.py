@@ -75,11 +75,11 @@ def sweep(
 ) -> None:
     """Compute a robot or a study many times with other numbers; Ctrl-C keeps what is done, and --resume goes on."""
     from pliant.files import file_name, is_foreign
-    from pliant.results.sealed import seal_words
-    from pliant.sweeps.subject import subject_of
+    from pliant.results.storage import seal_words
     from pliant.sweeps.sweep import SweepInterruptedError
     from pliant.sweeps.sweep import sweep as run_sweep
-    from pliant.sweeps.table_file import SEALED_AS
+    from pliant.sweeps.table import SEALED_AS
+    from pliant.sweeps.variation import subject_of
 
     check_picture(plot)
     places = _places(vary)

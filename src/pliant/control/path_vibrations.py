@@ -30,6 +30,10 @@ STILL = 1e-7
 """Size of a pole, as a part of the largest, that rounding makes of motions without stiffness."""
 
 
+class UnstableLoopError(ModelError):
+    """A drive with which the robot swings by itself."""
+
+
 class Feedback(NamedTuple):
     """How a drive that holds a pose answers small changes: efforts and rates of its own states z.
 
@@ -86,12 +90,17 @@ def rest_at(arm: Dynamics, inputs: Floats, near: Floats) -> Floats:
         raise ModelError(f"vibrations are those about a state of rest: {error}") from None
 
 
-def pose_vibrations(arm: Dynamics, q: Floats, feedback: Feedback | None = None) -> PoseVibrations:
-    """Vibrations about a configuration of rest; without feedback the drives hold their motor angles."""
+def pose_vibrations(
+    arm: Dynamics, q: Floats, feedback: Feedback | None = None, *, dry_friction: bool = False
+) -> PoseVibrations:
+    """Vibrations about a configuration of rest; without feedback the drives hold their motor angles.
+
+    dry_friction  whether the slope of the smoothed dry friction at rest is part of the damping
+    """
     still, tau = np.zeros(arm.size), np.zeros(len(arm.inputs))
     if arm.loops.rows:
         tau = settle(arm, q).tau
-    t = tangent(arm, q, still, still, tau, dry_friction=False)
+    t = tangent(arm, q, still, still, tau, dry_friction=dry_friction)
     Z = free_motions(arm, t, locked=True)
     # where a slow motion of the inputs takes all coordinates: the rest follows without forces
     lead: Floats = np.asarray(np.linalg.pinv(arm.B.T @ t.N), dtype=float)
@@ -133,7 +142,7 @@ def _driven(q: Floats, t: Tangent, feedback: Feedback, lead: Floats) -> PoseVibr
     damping[np.abs(damping) < UNDAMPED] = 0.0
     if (damping < 0).any():
         k = int(np.argmin(damping))
-        raise ModelError(
+        raise UnstableLoopError(
             f"the drive does not hold the robot: its loop vibrates by itself at {np.abs(p[k]) / (2 * pi):.4g} Hz and "
             f"grows by {p[k].real:.3g} 1/s; lower its gains, or raise kd"
         )
@@ -153,6 +162,7 @@ class PathVibrations:
     damping  damping ratios (p, k)
     shares   part of the deflection of a frame, under a slow acceleration along the motion, that each mode has (p, k)
     driven   whether the loops of the drive are closed; False: joints are held
+    dry      whether dry friction is part of the damping, without which these loops would not be stable
     """
 
     times: Floats
@@ -160,6 +170,7 @@ class PathVibrations:
     damping: Floats
     shares: Floats
     driven: bool
+    dry: bool = False
 
     @property
     def omega(self) -> Floats:
@@ -174,7 +185,9 @@ class PathVibrations:
     @property
     def words(self) -> str:
         """How the frequencies were found."""
-        return "with the loops of the drive closed" if self.driven else "with held joints"
+        if not self.driven:
+            return "with held joints"
+        return "with the loops of the drive closed" + (" and dry friction, which steadies them" if self.dry else "")
 
 
 def path_vibrations(
@@ -199,7 +212,7 @@ def path_vibrations(
         q = rest_at(arm, each, q)
         states.append(q)
     answers = [None if feedback is None else feedback(q) for q in states]
-    found = [pose_vibrations(arm, q, answer) for q, answer in zip(states, answers, strict=True)]
+    found, dry = _all_poses(arm, states, answers)
     if not len(found[first].omega):
         raise ModelError(_no_vibration(arm, driven=answers[first] is not None))
     found = _followed(arm, found, first)
@@ -215,7 +228,22 @@ def path_vibrations(
         np.array([each.damping for each in found]),
         np.array(shares),
         any(answer is not None for answer in answers),
+        dry,
     )
+
+
+def _all_poses(
+    arm: Dynamics, states: Sequence[Floats], answers: Sequence[Feedback | None]
+) -> tuple[list[PoseVibrations], bool]:
+    """Vibrations at all poses; with dry friction only where the loops would not be stable without."""
+    for dry in (False, True):
+        try:
+            pairs = zip(states, answers, strict=True)
+            return [pose_vibrations(arm, q, answer, dry_friction=dry) for q, answer in pairs], dry
+        except UnstableLoopError:
+            if dry:
+                raise
+    raise AssertionError
 
 
 def _no_vibration(arm: Dynamics, *, driven: bool) -> str:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from pydantic import Field
 
+from pliant.engine.stepping.ticks import Ticks
 from pliant.laws import Floats, Law, LawState, applied, flattened, numbers_in_code
 from pliant.model.element import Element
 from pliant.model.units import POSITIVE, Quantity, Time
@@ -34,6 +35,7 @@ class DriveLaw(Law):
     driven      coordinates that move as the path prescribes; the efforts of the text are then their accelerations
     in_python   True: only Python finds its efforts (a user's function, dynamics without a tape), and takes the steps
     may_refuse  whether there are states in which only Python finds the efforts; compiled ones are no numbers there
+    feels       sensors that it reads and that see accelerations: those that loads make are not known to it
     """
 
     feedback: bool = True
@@ -41,6 +43,7 @@ class DriveLaw(Law):
     driven: tuple[int, ...] = ()
     in_python: bool = False
     may_refuse: bool = False
+    feels: tuple[str, ...] = ()
 
     @property
     def breaks(self) -> tuple[float, ...]:
@@ -84,6 +87,14 @@ class DriveLaw(Law):
 
     def tick(self, t: float, q: Floats, v: Floats) -> None:
         """Sample the state, or let a computed command take effect."""
+
+    def in_steps(self) -> Ticks | None:
+        """The computer that integrators in machine code advance with their steps; None for continuous drives."""
+        return None
+
+    def held_within(self, start: float, end: float) -> tuple[Floats, Floats] | None:
+        """Commands (commands, inputs) that were held between two times, and since when; None for continuous drives."""
+        return None
 
     def memory(self) -> dict[str, Any]:
         """What it remembers beyond its continuous states, as arrays, for a checkpoint."""

@@ -11,12 +11,13 @@ from pliant.drives.computed_torque import ComputedTorque
 from pliant.drives.drive import Drive
 from pliant.drives.feed_forward import FeedForward
 from pliant.drives.given import GivenTorque
+from pliant.drives.lqr import LQR
 from pliant.drives.pid import PID
 from pliant.drives.prescribed import PrescribedMotion
 from pliant.model.element import Element
 from pliant.model.tagged import OneOf
 
-DRIVES = OneOf("drive", GivenTorque, PID, ComputedTorque, FeedForward, PrescribedMotion, Callback)
+DRIVES = OneOf("drive", GivenTorque, PID, ComputedTorque, FeedForward, LQR, PrescribedMotion, Callback)
 """The kinds of drives that studies know; ``register`` adds one."""
 
 

@@ -21,38 +21,20 @@ from pliant.spatial.vectors import Vector
 from pliant.tree.kinematics import MOTION_SIZE
 
 
-def unit_noise(seed: int, channel: int, ticks: Floats) -> Floats:
-    """Standard normal numbers, a pure function of seed, channel and tick: runs that go on from a checkpoint, and runs
-    in lanes, get the same ones.
-
-    ticks  whole numbers from 0 (count,)
-    """
-    wanted = np.asarray(ticks, dtype=np.int64)
-    out = np.empty(len(wanted))
-    for block in np.unique(wanted // NOISE_BLOCK):
-        own = wanted // NOISE_BLOCK == block
-        generator = np.random.Generator(np.random.Philox(key=[seed, channel], counter=[0, 0, 0, int(block)]))
-        out[own] = generator.standard_normal(NOISE_BLOCK)[wanted[own] - block * NOISE_BLOCK]
-    return out
-
-
-NOISE_BLOCK = 1024
-"""Ticks whose noise is made at once."""
-
-
 class SensorReadings:
     """Readings of several sensors of a robot, without noise and delay.
 
-    numbers    that the text takes, so that robots of one structure share its code
-    needs_acceleration  whether accelerations of the robot are part of them: forces of loads are then, too
+    steps      whether encoders count steps; their readings are smooth without
+    feels      names of those that see accelerations of the robot, and with them forces of loads
     """
 
-    def __init__(self, arm: Dynamics, sensors: Sequence[Sensor]) -> None:
-        self.arm, self.sensors = arm, tuple(sensors)
+    def __init__(self, arm: Dynamics, sensors: Sequence[Sensor], *, steps: bool = True) -> None:
+        self.arm, self.sensors, self.steps = arm, tuple(sensors), steps
         measures = [sensor.measures for sensor in sensors]
         self.rows = [self._row(each) for each in measures]
         self.frames = [each for each in measures if isinstance(each, Accelerometer | Gyro)]
-        self.needs_acceleration = any(isinstance(each, Accelerometer | TorqueSensor) for each in measures)
+        self.feels = tuple(s.name for s in sensors if isinstance(s.measures, Accelerometer | TorqueSensor))
+        self.needs_acceleration = bool(self.feels)
 
     def _row(self, own: object) -> Floats:
         """What of it is linear in the coordinates (n,), of a torque sensor in their rates and accelerations."""
@@ -91,13 +73,16 @@ class SensorReadings:
         """What else decides the code of one sensor."""
         own = sensor.measures
         if isinstance(own, Encoder):
-            return bool(own.step)
+            return self._counts(own)
         if isinstance(own, TorqueSensor):
             return self.arm.inputs.index(own.joint), bool(self._friction(own)[1])
         if isinstance(own, Accelerometer | Gyro):
             where, _ = self.arm.frame_acceleration(own.frame, weight=True)
             return where.start, own.axis
         return None
+
+    def _counts(self, own: Encoder) -> bool:
+        return self.steps and bool(own.step)
 
     def _friction(self, own: TorqueSensor) -> tuple[float, float, float, float]:
         """Viscous and dry friction, smoothing of the latter, reflected inertia of the rotor."""
@@ -115,7 +100,7 @@ class SensorReadings:
         for sensor, row in self._with_rows():
             own = sensor.measures
             out += [sensor.gain, sensor.bias, *row[row.astype(bool)].tolist()]
-            if isinstance(own, Encoder) and own.step:
+            if isinstance(own, Encoder) and self._counts(own):
                 out.append(own.step)
             if isinstance(own, TorqueSensor):
                 out += self._friction(own)
@@ -154,7 +139,7 @@ class SensorReadings:
 
     def _count(self, sensor: Sensor, row: Floats) -> int:
         own = sensor.measures
-        more = 4 if isinstance(own, TorqueSensor) else int(isinstance(own, Encoder) and bool(own.step))
+        more = 4 if isinstance(own, TorqueSensor) else int(isinstance(own, Encoder) and self._counts(own))
         return 2 + int(np.count_nonzero(row)) + more
 
     def _value(
@@ -177,7 +162,7 @@ class SensorReadings:
             dry: Scalar = coulomb * tanh(rate / smoothing) if self._friction(own)[1] else 0.0
             return tau[self.arm.inputs.index(own.joint)] - rotor * acceleration - viscous * rate - dry
         value = _sum(numbers, q, places)
-        if isinstance(own, Encoder) and own.step:
+        if isinstance(own, Encoder) and self._counts(own):
             step = numbers[len(places)]
             return step * floor(value / step + 0.5)
         return value

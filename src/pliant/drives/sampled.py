@@ -82,10 +82,12 @@ class SampledLaw(GivenLaw):
         arm = around.arm
         self.path, self.channels, self.size = inner.path, len(arm.inputs), arm.size
         self.is_compiled = arm.compiled and not inner.in_python
+        self.feels = inner.feels
         initial = np.array([state.initial for state in inner.sampled_states])
         self.ticks = Ticks(
             self._table, initial, self.channels, inner.channels, period=period, delay=delay, until=around.until
         )
+        self.ticks.may_refuse = inner.may_refuse
 
     @property
     def breaks(self) -> tuple[float, ...]:
@@ -126,6 +128,15 @@ class SampledLaw(GivenLaw):
         """What the kernel takes: the gains of the other law, then the period."""
         return np.array([*self.inner.gains, self.period])
 
+    def in_steps(self) -> Ticks:
+        """What integrators advance; with a kernel where there is one."""
+        if self.kernel is not None and self.ticks.kernel is None:
+            self._gains = self.gains_in_code
+            state = np.zeros(2 * self.size)
+            arrays = (state, state, self.ticks.discrete, self.ticks.table, self._gains)
+            self.ticks.kernel = self.kernel.bound(*arrays)
+        return self.ticks
+
     @cached_property
     def kernel(self) -> RowKernel | None:
         """A tick in machine code, (q, v, discrete states, signals, gains and period) -> (states, command)."""
@@ -147,6 +158,9 @@ class SampledLaw(GivenLaw):
     def at(self, t: float, q: Floats, v: Floats, z: Floats) -> Action:
         # as steps see it that have just begun or are about to end
         return Action(self.ticks.held.tolist())
+
+    def held_within(self, start: float, end: float) -> tuple[Floats, Floats]:
+        return self.ticks.within(start, end)
 
     def memory(self) -> dict[str, Any]:
         return self.ticks.memory()

@@ -20,9 +20,9 @@ from pliant.joints.fixed import Fixed
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import Vector
 from pliant.tree.composite import mass_matrix
+from pliant.tree.kinematics import ENERGY, MOTION
 from pliant.tree.link import LinkKind
 from pliant.tree.lowering import rigid_link
-from pliant.tree.passes import ENERGY, MOTION
 from pliant.tree.tree import Tree, TreeView
 
 if TYPE_CHECKING:

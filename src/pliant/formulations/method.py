@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pliant.algorithm import Algorithm, Traced
 from pliant.formulations.recursive.recursions import REACTION
+from pliant.tree.kinematics import ACCELERATION, ENERGY, MOTION
 from pliant.tree.lowering import lower
-from pliant.tree.passes import ACCELERATION, ENERGY, MOTION
 
 if TYPE_CHECKING:
     from pliant.mechanism import Mechanism

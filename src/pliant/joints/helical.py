@@ -8,9 +8,8 @@ from math import tau
 
 from pliant.joints.kind import NOT_MOVED, JointCoordinate, JointKind, JointPlace, JointSymbol, SeatMotion, along_axis
 from pliant.joints.rows import SLIDES, TILTS, ClosureRow, ThreadRow
-from pliant.spatial.rotations import AxisTurn
 from pliant.spatial.scalars import Scalar, cos, sin
-from pliant.spatial.vectors import Vector
+from pliant.spatial.vectors import AxisTurn, Vector
 
 
 @dataclass(frozen=True, slots=True)

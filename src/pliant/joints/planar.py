@@ -18,9 +18,8 @@ from pliant.joints.kind import (
     unit,
 )
 from pliant.joints.rows import TILTS, ClosureRow, SlideRow
-from pliant.spatial.rotations import AxisTurn
 from pliant.spatial.scalars import Scalar, cos, sin
-from pliant.spatial.vectors import Vector
+from pliant.spatial.vectors import AxisTurn, Vector
 
 
 class Heading(NamedTuple):

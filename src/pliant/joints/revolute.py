@@ -16,9 +16,8 @@ from pliant.joints.kind import (
     unit,
 )
 from pliant.joints.rows import SHIFTS, TILTS, ClosureRow
-from pliant.spatial.rotations import AxisTurn
 from pliant.spatial.scalars import Scalar, cos, sin
-from pliant.spatial.vectors import Vector
+from pliant.spatial.vectors import AxisTurn, Vector
 
 
 @dataclass(frozen=True, slots=True)

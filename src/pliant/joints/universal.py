@@ -1,6 +1,6 @@
 """A cross: a turn about an axis, then one about a second axis that the first one turns.
 
-On a link it is read as two revolute joints with a massless cross between them (``model/description/crosses.py``); in a
+On a link it is read as two revolute joints with a massless cross between them (``model/description/pieces.py``); in a
 loop its two axes keep their angle.
 """
 

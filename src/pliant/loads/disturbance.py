@@ -19,7 +19,7 @@ from pliant.model.element import Element, rule, sequence
 from pliant.model.units import Time
 from pliant.spatial.vectors import Vector
 from pliant.trajectories.signals import ForceSignal, MomentSignal, Signal, signal
-from pliant.tree.frame_forces import frame_forces, frame_link
+from pliant.tree.frames import frame_forces, frame_link
 
 three_signals = BeforeValidator(sequence(3, of="numbers or expressions"))
 

@@ -14,11 +14,11 @@ import numpy as np
 
 from pliant.bodies.modal_body import Array
 from pliant.errors import ModelError
-from pliant.model.readers.xml_file import XmlNode, parse_xml
+from pliant.model.readers.urdf_values import XmlNode, parse_xml
 
 if TYPE_CHECKING:
     from pliant.model.description.links import Link
-    from pliant.model.description.visuals import Visual
+    from pliant.model.description.placement import Visual
 
 MOST_TRIANGLES = 20_000
 """Of one mesh: more cannot be told apart in a picture; corners are then put together on a grid."""

@@ -16,7 +16,7 @@ from pliant.bodies.sections_along import axial_strain, centre_line
 from pliant.drives.readings import SensorReadings
 from pliant.dynamics import Dynamics
 from pliant.joints.kind import EFFORTS
-from pliant.model.description.gears import tooth_force
+from pliant.model.description.joints import tooth_force
 from pliant.results.samples import Floats, RunInfo, Samples, Strain
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ import numpy as np
 from pliant.files import write_file
 from pliant.pictures.picture_words import engineering
 from pliant.results.film_data import film_data, packed
-from pliant.results.panels import Panel, noise, panels
-from pliant.results.plots import plot_run
+from pliant.results.plots import Panel, noise, panels, plot_run
 from pliant.results.samples import Extreme
 from pliant.results.spectrum import Spectrum, residual_spectrum
 from pliant.results.storage import GENERATOR

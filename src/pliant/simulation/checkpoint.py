@@ -30,7 +30,7 @@ from pliant.files import holder as lock_holder
 from pliant.results.samples import Samples
 from pliant.simulation.monitoring.events import Happening
 
-MAGIC = b"pliant checkpoints 2\n"
+MAGIC = b"pliant checkpoints 3\n"
 _HEAD = struct.Struct("<4scQQ")
 _MARK = b"REC\n"
 _BEGINNING, _STATE = b"B", b"S"

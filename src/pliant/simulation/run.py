@@ -30,7 +30,7 @@ from pliant.model.description.robot import Robot
 from pliant.results.result import Result
 from pliant.results.samples import Extreme, RunInfo, Samples, Strain
 from pliant.simulation.choice import LinearStart, cautions, choose, fastest_rate
-from pliant.simulation.integrators.by_name import make_integrator, needs_step
+from pliant.simulation.integrators.by_name import make_integrator, needs_step, ticks_in_steps
 from pliant.simulation.integrators.integrator import IntegrationError, Integrator, Piece, Settings, Tolerance
 from pliant.simulation.monitoring.checks import WarningData, allowed_ranges, range_warnings
 from pliant.simulation.monitoring.events import Event, Happening, Watch, limit_events
@@ -105,6 +105,12 @@ class Run:
         if study.stops is not None:
             with study.placed("stops"):
                 loads.append(study.stops.bind(self.arm))
+        if loads and drive.feels:
+            names = ", ".join(f"'{name}'" for name in drive.feels)
+            raise ModelError(
+                f"sensor {names} feels the forces of loads, which a drive does not know: leave the loads out, or read "
+                "other sensors (drive.lqr.sensors)"
+            )
         with study.placed("drive"):
             try:
                 self.equations = StateEquations(self.arm, drive, loads)
@@ -159,6 +165,11 @@ class Run:
     def reason(self) -> str:
         """Why the method was taken, in words."""
         return self.choice[1]
+
+    @cached_property
+    def _ticks_in_steps(self) -> bool:
+        """Whether the integrator takes the ticks of a sampled law."""
+        return ticks_in_steps(self.method, self.equations)
 
     @cached_property
     def growth(self) -> GrowthWatch:
@@ -259,13 +270,15 @@ class Run:
     def _enter(self, t: float) -> None:
         """The next interval in which the equations are smooth."""
         later = next((b for b in self.breaks if b > t), self.study.until)
-        self.segment = (t, min(later, self.equations.drive.next_tick(t), self.study.until))
+        tick = inf if self._ticks_in_steps else self.equations.drive.next_tick(t)
+        self.segment = (t, min(later, tick, self.study.until))
         self.equations.enter(*self.segment)
 
     def _next_segment(self, integrator: Integrator) -> None:
         t = self.segment[1]
         self.extremes.settle()
-        self._tick(t, integrator.y)
+        if not self._ticks_in_steps:
+            self._tick(t, integrator.y)
         before = self.equations.prescribed_rates(t)
         self._enter(t)
         struck = self.equations.struck(t, integrator.y, before)

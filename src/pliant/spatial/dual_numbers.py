@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from pliant.spatial import vectors as plain
-from pliant.spatial.rotations import FactoredRotation
 from pliant.spatial.scalars import Scalar, cos, is_zero, sin, sqrt, stumpff, tanh
-from pliant.spatial.vectors import ZERO3, Matrix, Vector
+from pliant.spatial.vectors import ZERO3, FactoredRotation, Matrix, Vector
 
 
 class Dual:

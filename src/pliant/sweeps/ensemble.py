@@ -20,8 +20,7 @@ from pliant.engine.trace.structure import structure_key as carrier_key
 from pliant.errors import ModelError
 from pliant.formulations.loops.loops import NoLoops
 from pliant.formulations.method import What
-from pliant.model.description.rigid_twin import rigid_twin
-from pliant.model.description.robot import Robot
+from pliant.model.description.robot import Robot, rigid_twin
 from pliant.tree.function import Function, Variant
 
 if TYPE_CHECKING:

@@ -20,10 +20,8 @@ from pliant.simulation.checkpoint import SPARE, Space
 from pliant.simulation.outputs import sample_times
 from pliant.simulation.study import Study
 from pliant.sweeps.journal import Journal, as_stored, plan_digest
-from pliant.sweeps.subject import Subject, subject_of
-from pliant.sweeps.table import ENDINGS, Sweep, SweepInfo, column, gathered
-from pliant.sweeps.table_file import load_hdf5, save_hdf5, save_parquet
-from pliant.sweeps.variation import Cases, make_cases
+from pliant.sweeps.table import ENDINGS, Sweep, SweepInfo, column, gathered, load_hdf5, save_hdf5, save_parquet
+from pliant.sweeps.variation import Cases, Subject, make_cases, subject_of
 from pliant.sweeps.work import ABREAST, CaseRow, Own, SweepJob
 from pliant.sweeps.workers import Chunk, here, on_cluster, processes, read_jobs
 

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.analysis.equilibrium import MOST_AWAY, RESIDUAL, bends_far
+from pliant.analysis.equilibrium import bends_far
 from pliant.analysis.limits import RootLoads, axial_changes_of, axial_links, root_loads
+from pliant.analysis.statics import FALLS, RESIDUAL, Rows, newton, relative_error, softest
 from pliant.dynamics import Dynamics
 from pliant.engine.stepping.lane_system import step_together
 from pliant.formulations.recursive.recursions import HANDED
@@ -261,72 +262,49 @@ def _is_plain(equations: StateEquations) -> bool:
     return not equations.loads and equations.constrained is None and equations.layout.v.stop <= ITERATED
 
 
-def _settled(ensemble: Ensemble, who: NDArray[np.int64], q0: Floats) -> Floats:
-    """Coordinates at rest (robots, n) near q0 with the drives held, by full Newton steps of all robots at a time.
+def _settled(ensemble: Ensemble, who: Rows, q0: Floats) -> Floats:
+    """Coordinates at rest (robots, n) near q0 with the drives held, by Newton's method for all robots at a time.
 
-    Not a number where that does not lead straight to an equilibrium that surely stays: those need a closer look.
+    Not a number where that finds no equilibrium that surely stays: those need a closer look.
     """
     n, m, B = ensemble.size, len(ensemble.inputs), ensemble.B
     stiffness = np.array([ensemble.members[k].stiffness for k in who])
-    out = np.full_like(q0, np.nan)
-    x, largest = np.hstack([q0, np.zeros((len(q0), m))]), np.zeros(len(q0))
+    largest = np.zeros(len(q0))
 
-    def error(x: Floats, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
-        q, still = x[:, :n], np.zeros((len(x), n))
+    def residuals(rows: Rows, x: Floats) -> tuple[Floats, Floats]:
+        q = x[:, :n]
         with ensemble.of(who[rows]):
-            g, h = ensemble.gravity(q), ensemble.bias(q, still)
+            h = ensemble.bias(q, np.zeros_like(q))
         drive, elastic = x[:, n:] @ B.T, np.einsum("kij,kj->ki", stiffness[rows], q)
-        size = np.abs(np.hstack([g, drive, elastic])).max(axis=1)
+        size = np.abs(np.hstack([h, drive, elastic])).max(axis=1)
         largest[rows] = np.maximum(largest[rows], np.where(np.isfinite(size), size, 0.0))
-        residual = np.hstack([h - drive, (q - q0[rows]) @ B])
-        scaled = np.abs(residual) / np.hstack(
-            [np.where(largest[rows] > 0, largest[rows], 1.0)[:, None].repeat(n, 1), np.ones((len(x), m))]
-        )
-        return residual, scaled.max(axis=1, initial=0.0)
+        forces, held = h - drive, (q - q0[rows]) @ B
+        error = np.where(np.isfinite(forces).all(axis=1), relative_error(forces, held, largest[rows]), np.inf)
+        return np.hstack([forces, held]), error
 
-    active = np.arange(len(q0))
-    residual, now = error(x, active)
-    for _ in range(MOST_AWAY):
-        K = _stiffness(ensemble, who[active], x[active, :n])
-        done = now <= RESIDUAL
-        stays = np.array([not bends_far(ensemble.members[who[k]]) for k in active]) | _holds(K, B)
-        out[active[done & stays]] = x[active[done & stays], :n]
-        going = ~done & np.isfinite(now)
-        active, K, residual, now = active[going], K[going], residual[going], now[going]
-        if not len(active):
-            break
-        matrix = np.zeros((len(active), n + m, n + m))
-        matrix[:, :n, :n], matrix[:, :n, n:], matrix[:, n:, :n] = K, -B, B.T
+    def steps(rows: Rows, x: Floats, residual: Floats) -> Floats:
+        matrix = np.zeros((len(rows), n + m, n + m))
+        matrix[:, :n, :n], matrix[:, :n, n:], matrix[:, n:, :n] = _stiffness(ensemble, who[rows], x[:, :n]), -B, B.T
         scale = np.sqrt(np.abs(matrix).max(axis=2))
         try:
             step = np.linalg.solve(matrix / scale[:, :, None] / scale[:, None, :], -(residual / scale)[..., None])
         except np.linalg.LinAlgError:
-            break
-        trial = x[active] + step[..., 0] / scale
-        residual, found = error(trial, active)
-        # a step that leads away is to be shortened
-        good = found < now
-        x[active] = trial
-        active, residual, now = active[good], residual[good], found[good]
+            return np.full_like(x, np.nan)
+        return np.asarray(step[..., 0] / scale)
+
+    x, error, _ = newton(residuals, steps, np.hstack([q0, np.zeros((len(q0), m))]))
+    out = np.where((error <= RESIDUAL)[:, None], x[:, :n], np.nan)
+    doubtful = np.array(
+        [k for k in np.flatnonzero(error <= RESIDUAL) if bends_far(ensemble.members[who[k]])], dtype=int
+    )
+    if len(doubtful):
+        for k, K in zip(doubtful, _stiffness(ensemble, who[doubtful], x[doubtful, :n]), strict=True):
+            if softest(K, B.T) < FALLS:
+                out[k] = np.nan
     return out
 
 
-def _stiffness(ensemble: Ensemble, who: NDArray[np.int64], q: Floats) -> Floats:
+def _stiffness(ensemble: Ensemble, who: Rows, q: Floats) -> Floats:
     still = np.zeros_like(q)
     with ensemble.of(who):
         return ensemble.force_derivative("q", q, still, still)
-
-
-def _holds(K: Floats, B: Floats) -> NDArray[np.bool_]:
-    """Whether stiffnesses (robots, n, n) resist every motion that held drives leave."""
-    n, m = B.shape
-    Z = np.linalg.qr(B, mode="complete")[0][:, m:] if m else np.eye(n)
-    reduced = Z.T @ K @ Z
-    finite: NDArray[np.bool_] = np.asarray(np.isfinite(reduced).all(axis=(1, 2)))
-    symmetric = np.where(finite[:, None, None], reduced + reduced.transpose(0, 2, 1), 0.0)
-    size = np.sqrt(np.maximum(np.abs(np.diagonal(symmetric, axis1=1, axis2=2)), np.finfo(float).tiny))
-    lowest = (
-        np.linalg.eigvalsh(symmetric / size[:, :, None] / size[:, None, :])[:, 0] if Z.shape[1] else np.ones(len(K))
-    )
-    found: NDArray[np.bool_] = finite & (lowest > 0)
-    return found

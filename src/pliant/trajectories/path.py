@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pliant.control.path_vibrations import FeedbackAt
 from pliant.dynamics import Dynamics
 from pliant.errors import ModelError, Problem
-from pliant.model.description.rigid_twin import rigid_twin
+from pliant.model.description.robot import rigid_twin
 from pliant.model.element import Element
 
 Floats = NDArray[np.float64]

@@ -169,7 +169,7 @@ class Shaped(Trajectory):
             made = self._impulses(self.shaper, omega, damping)
             words = f"{_words(self.shaper, omega, made)}, as given"
             return ShaperDesign(self.shaper, made, omega, damping, (), None, words)
-        found = self._vibrations(around, path, q0, t0)
+        found = self.vibrations(around, path, q0, t0)
         count = found.hertz.shape[1]
         for i, mode in enumerate(self.modes):
             if mode > count:
@@ -187,10 +187,16 @@ class Shaped(Trajectory):
         where = "the middle of the band along the motion" if self.at == "middle" else where
         return f"mode{several} {' and '.join(map(str, self.modes))} at {where}"
 
-    def _vibrations(self, around: Surroundings, path: Path, q0: Floats, t0: float) -> PathVibrations:
-        """Vibrations along the motion, or at the given pose alone."""
-        arm = around.arm
-        if isinstance(self.at, str):
+    def vibrations(
+        self, around: Surroundings, path: Path, q0: Floats, t0: float, *, frame: str | None = None, whole: bool = False
+    ) -> PathVibrations:
+        """Vibrations along the motion, or at the given pose alone.
+
+        frame  whose deflection tells how much a mode matters; default: the one that the motion leads, else the tip
+        whole  along the motion in any case
+        """
+        arm, place = around.arm, frame or self.frame or "tip"
+        if whole or isinstance(self.at, str):
             times = np.linspace(t0, max(path.end, t0), POSES)
             poses = path.many(times).q
             poses[0] = q0
@@ -201,7 +207,7 @@ class Shaped(Trajectory):
         def along(feedback: FeedbackAt | None) -> PathVibrations:
             try:
                 return path_vibrations(
-                    arm, times.tolist(), poses, around.start, feedback=feedback, frame=self.frame or "tip", first=first
+                    arm, times.tolist(), poses, around.start, feedback=feedback, frame=place, first=first
                 )
             except ModelError as error:
                 raise self._refusal("modes", str(error)) from None

@@ -40,9 +40,9 @@ from pliant.spatial.vectors import (
     transpose_times,
     zeros,
 )
-from pliant.tree.columns import COLUMN, PLACE, running
-from pliant.tree.connection import joint_motion
-from pliant.tree.inertia_columns import ARM_SIZE, FrozenBody, branches
+from pliant.tree.composite import ARM_SIZE, FrozenBody, branches
+from pliant.tree.frames import COLUMN, PLACE, running
+from pliant.tree.link import joint_motion
 from pliant.tree.tree import TreeView
 
 if TYPE_CHECKING:

@@ -13,10 +13,9 @@ from dataclasses import replace
 import numpy as np
 
 from pliant.bodies.constants import disc_sections, fixed_section, offset_of, section_of
-from pliant.bodies.joint_drive import JointDrive
 from pliant.bodies.modal_body import Array, ModalBody, add_part, is_same_frame, reframe
 from pliant.joints.fixed import Fixed
-from pliant.joints.kind import JointKind
+from pliant.joints.kind import JointDrive, JointKind
 from pliant.mechanism import BASE, Mechanism, Member, Part, once
 from pliant.spatial.rounding import clean, nearest_axis
 from pliant.tree.link import LinkKind, Seat

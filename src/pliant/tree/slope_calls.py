@@ -16,15 +16,15 @@ from pliant.engine.call.evaluator import aligned
 from pliant.engine.call.steps import StepLibrary, Vectors, VectorStep
 from pliant.engine.compile import jit
 from pliant.engine.compile.lanes import padded
+from pliant.tree.composite import COMPOSITES, mass_plan
 from pliant.tree.force_columns import FORCE_SLOPES, has_slopes, slope_plan
 from pliant.tree.function import Function, make_evaluator
-from pliant.tree.inertia_columns import COMPOSITES, mass_plan
 from pliant.tree.tree import Tree
 
 if TYPE_CHECKING:
     from pliant.engine.call.calls import Operand, QuickCall
+    from pliant.tree.composite import MassPlan
     from pliant.tree.force_columns import SlopePlan
-    from pliant.tree.inertia_columns import MassPlan
 
 Floats = NDArray[np.float64]
 

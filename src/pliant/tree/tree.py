@@ -11,14 +11,13 @@ import numpy as np
 
 from pliant.algorithm import LinkView
 from pliant.bodies.constants import GROUND, terms_in_arrays
-from pliant.bodies.joint_drive import JointDrive
 from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.terms import BendingBody, FrameTerms
+from pliant.joints.kind import JointDrive
 from pliant.spatial.rounding import as_lists
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import ZERO3, Vector, subtract, times
-from pliant.tree.connection import Acceleration, Connection
-from pliant.tree.link import LinkConstants, LinkKind, Seat, lost_by
+from pliant.tree.link import Acceleration, Connection, LinkConstants, LinkKind, Seat, lost_by
 
 
 @dataclass(slots=True)

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from pliant.pictures.picture_words import engineering
-from pliant.results.panels import Panel, panels
-from pliant.viewer.scene import SHADES
+from pliant.results.plots import Panel, panels
+from pliant.viewer.scene import SHADES, Showcase
 from pliant.viewer.shown import Handle, MovingRun, PosedRobot
-from pliant.viewer.stage import Showcase
 
 MOST_POINTS = 400
 """Of a curve beside the scene."""

@@ -48,8 +48,7 @@ from pliant.analysis.lumped.node_equations import (
 from pliant.analysis.lumped.nominal_motion import JointMotion, LinkMotion, LoopRows, Skeleton, close_motion, loop_rows
 from pliant.errors import ModelError, did_you_mean, require_count, require_word, show
 from pliant.mechanism import assemble
-from pliant.model.description.rigid_twin import rigid_twin
-from pliant.model.description.robot import Robot
+from pliant.model.description.robot import Robot, rigid_twin
 from pliant.model.readers.library import load
 
 FULL_SIZE = 250

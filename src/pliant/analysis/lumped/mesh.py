@@ -347,8 +347,8 @@ def _damping(link: Link, robot: Robot, mesh: LinkMesh) -> csr_array:
     if a:
         inner = a * M
     else:
-        from pliant.bodies.carried import mounted
-        from pliant.bodies.damping import load_mass, modal_damping
+        from pliant.bodies.build import modal_damping
+        from pliant.bodies.carried import load_mass, mounted
 
         if own is None:
             raise ModelError(

@@ -20,7 +20,7 @@ from pliant.errors import ModelError
 from pliant.mechanism import BASE
 
 if TYPE_CHECKING:
-    from pliant.bodies.joint_drive import JointDrive
+    from pliant.joints.kind import JointDrive
     from pliant.mechanism import LoopEnds, Mechanism
 
 BASE_PLACE = FramePlace(0, np.zeros(3), np.eye(3))

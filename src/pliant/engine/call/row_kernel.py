@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Hashable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,19 @@ Floats = NDArray[np.float64]
 MOST_KERNELS = 64
 """Kernels that are kept; the oldest go first."""
 _KERNELS: dict[Hashable, RowKernel] = {}
+
+
+FIRST_INPUT = 4
+"""Place of the first input's address among the arguments; those of further ones follow, two places each."""
+
+
+class BoundRow(NamedTuple):
+    """A call of a function for one row from machine code: where the function is, what it is given, its results."""
+
+    address: int
+    arguments: NDArray[np.int64]
+    out: Floats
+    store: Floats
 
 
 class RowKernel:
@@ -65,6 +79,14 @@ class RowKernel:
         told = np.array([*pointers, *places], dtype=np.int64)
         self._call(told.ctypes.data)
         return out
+
+    def bound(self, *inputs: Floats) -> BoundRow:
+        """What machine code needs to call the function for one row at a time; the inputs must be kept as long."""
+        out, store = np.zeros(self.program.outputs), np.zeros(self.program.record_size + 1)
+        pointers = [store.ctypes.data, out.ctypes.data, self._table.ctypes.data, 1]
+        places = [word for x in inputs for word in (x.ctypes.data, 0)]
+        arguments = np.array([*pointers, *places], dtype=np.int64)
+        return BoundRow(self._code.address("each_call"), arguments, out, store)
 
 
 def _module(program: RolledProgram, text: str, name: str) -> str:

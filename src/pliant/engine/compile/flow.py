@@ -113,6 +113,9 @@ class Flow(Writer):
     def sqrt(self, a: str) -> str:
         return self._intrinsic("sqrt", a)
 
+    def ceil(self, a: str) -> str:
+        return self._intrinsic("ceil", a)
+
     def power(self, a: str, exponent: float) -> str:
         return self._intrinsic("pow", a, self.number(exponent))
 

@@ -1,4 +1,4 @@
-"""Steps in machine code of equations that are functions of Python, called by their addresses.
+"""StepsCall in machine code of equations that are functions of Python, called by their addresses.
 
 So a user's own law, and signals that polynomials cannot follow, are integrated by the same code as all others.
 """
@@ -6,7 +6,7 @@ So a user's own law, and signals that polynomials cannot follow, are integrated 
 from __future__ import annotations
 
 import ctypes
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.engine.call.evaluator import aligned, stored
+from pliant.engine.compile import jit
 from pliant.engine.compile.elementary import prelude
 from pliant.engine.compile.flow import Flow
 from pliant.engine.compile.module import ATTRIBUTES
@@ -23,6 +24,8 @@ from pliant.engine.stepping.generalised_alpha import generalised_alpha_ir, work_
 from pliant.engine.stepping.implicit import change_ir
 from pliant.engine.stepping.integrators import Clock, Status, dop853_ir, rk4_ir, semi_implicit_ir
 from pliant.engine.stepping.layout import StateLayout
+from pliant.engine.stepping.stepped_system import SteppedSystem, StepsCall
+from pliant.engine.stepping.ticks import Ticking
 
 Floats = NDArray[np.float64]
 Rates = Callable[[float, Floats], Floats]
@@ -40,27 +43,25 @@ def called_ir(name: str, place: int, given: Sequence[str]) -> str:
     return w.text(name, ", ".join(["ptr %context", *given]), attributes="internal")
 
 
-def _array(address: int, size: int) -> Floats:
+def floats_at(address: int, size: int) -> Floats:
     """Doubles of machine code."""
     return np.ctypeslib.as_array((_D * size).from_address(address))
 
 
-class _Called(ABC):
+class CalledEquations(SteppedSystem):
     """What these systems share. Not shared between threads.
 
     What a function raises ends a call of the integrator, and is raised again there.
     """
 
-    work: Floats
-
     def __init__(self, kind: str, layout: StateLayout, turning: Sequence[int], functions: Sequence[Any]) -> None:
         self.layout, self.states, self.turning = layout, layout.size, tuple(turning)
-        parts = (f"called {kind}", layout.count, layout.states, self.turning)
-        homes = {"pliant.engine.stepping.called_system"}
-        _, self.code = stored(parts, lambda: ({}, "".join([prelude([], 1), self._module(), ATTRIBUTES])), homes=homes)
+        parts, homes = (f"called {kind}", layout.count, layout.states, self.turning), {type(self).__module__}
+        begin = prelude([], jit.lanes())
+        _, self.code = stored(parts, lambda: ({}, "".join([begin, self._module(), ATTRIBUTES])), homes=homes)
         # kept as long as their addresses
         self._functions = functions
-        self._context = np.array([ctypes.cast(each, _P).value for each in functions], dtype=np.int64)
+        self.context = np.array([ctypes.cast(each, _P).value for each in functions], dtype=np.int64)
         self._clock: Floats | None = None
         self._raised: BaseException | None = None
 
@@ -68,13 +69,7 @@ class _Called(ABC):
     def _module(self) -> str:
         """The steps."""
 
-    def _function(self, name: str, *more: Any) -> Callable[..., int]:
-        found: Callable[..., int] = ctypes.CFUNCTYPE(_I, *[_P] * 6, _I, *more)(
-            self.code.address(name.replace("-", "_"))
-        )
-        return found
-
-    def _try(self, find: Callable[[], None], *results: Floats) -> None:
+    def attempt(self, find: Callable[[], None], *results: Floats) -> None:
         """Let Python find results; they are no numbers where it raises, now and until the call has ended."""
         try:
             if self._raised is None:
@@ -88,24 +83,21 @@ class _Called(ABC):
         for result in results:
             result[:] = np.nan
 
-    def _advance(self, function: Callable[..., int], arrays: Sequence[Floats], *wanted: int) -> Status:
-        self._clock, self._raised = arrays[0], None
-        addresses = [a.ctypes.data for a in (self._context, *arrays)]
-        status = Status(function(*addresses, len(arrays[-1]) - 1, *wanted))
+    def advance(self, steps: StepsCall, ticking: Ticking | None = None) -> tuple[Status, int]:
+        self._clock, self._raised = steps.clock, None
+        found = super().advance(steps, ticking)
         if self._raised is not None:
             raise self._raised
-        return status
+        return found
 
 
-class CalledSystem(_Called):
+class CalledSystem(CalledEquations):
     """Equations x' = rates(t, x) in Python, for explicit steps."""
 
     def __init__(self, rates: Rates, layout: StateLayout, turning: Sequence[int]) -> None:
         self.rates = rates
         super().__init__("explicit", layout, turning, [ctypes.CFUNCTYPE(None, _D, _P, _P)(self._rhs)])
         self.work = aligned((ALL_STAGES + 2) * self.states)
-        self._dop853 = self._function("dop853", _P, _I, _P, _P)
-        self._fixed = {name: self._function(name) for name in ("rk4", "semi-implicit")}
 
     def _module(self) -> str:
         size, turning = self.layout.size, self.turning
@@ -114,33 +106,15 @@ class CalledSystem(_Called):
         return "".join([rhs, *steps, semi_implicit_ir(size, self.layout.count, turning)])
 
     def _rhs(self, t: float, x: int, dx: int) -> None:
-        state, slope = (_array(at, self.states) for at in (x, dx))
+        state, slope = (floats_at(at, self.states) for at in (x, dx))
 
         def find() -> None:
             slope[:] = self.rates(t, state.copy())
 
-        self._try(find, slope)
-
-    def dop853(
-        self,
-        clock: Floats,
-        x: Floats,
-        tolerance: Floats,
-        knots: Floats,
-        grid: Floats,
-        following: NDArray[np.int64],
-        samples: Floats,
-    ) -> Status:
-        """Advance x in place; see ``ExplicitSystem.dop853``."""
-        wanted = [grid.ctypes.data, len(grid), following.ctypes.data, samples.ctypes.data]
-        return self._advance(self._dop853, (clock, x, tolerance, self.work, knots), *wanted)
-
-    def fixed(self, method: str, clock: Floats, x: Floats, knots: Floats) -> Status:
-        """Advance x in place; see ``ExplicitSystem.fixed``."""
-        return self._advance(self._fixed[method], (clock, x, x, self.work, knots))
+        self.attempt(find, slope)
 
 
-class CalledImplicitSystem(_Called):
+class CalledImplicitSystem(CalledEquations):
     """Equations x' = rates(t, x) in Python, for implicit steps: the residual is a - accelerations.
 
     matrix  (t, x, a, c_v, c_a, c_z) -> the Newton matrix, bordered as ``implicit_system.newton_ir`` says
@@ -155,7 +129,6 @@ class CalledImplicitSystem(_Called):
         ]
         super().__init__("implicit", layout, turning, functions)
         self.work = aligned(max(size(layout) for size in (work_size, esdirk_work)))
-        self._methods = {name: self._function(name) for name in ("generalised-alpha", "esdirk")}
 
     def _module(self) -> str:
         state = ("double %t", "ptr %q", "ptr %v", "ptr %a", "ptr %z")
@@ -168,31 +141,27 @@ class CalledImplicitSystem(_Called):
     def _state(self, q: int, v: int, z: int) -> Floats:
         """x with the drive's states; energies count for nothing."""
         n, m = self.layout.count, self.layout.states
-        parts = [_array(at, size) for at, size in ((q, n), (v, n), (z, m)) if size]
+        parts = [floats_at(at, size) for at, size in ((q, n), (v, n), (z, m)) if size]
         return np.concatenate([*parts, np.zeros(self.states - 2 * n - m)])
 
     def _residual(self, t: float, q: int, v: int, a: int, z: int, r: int, rates: int) -> None:
         layout = self.layout
-        missing, further = _array(r, layout.count), _array(rates, layout.further)
+        missing, further = floats_at(r, layout.count), floats_at(rates, layout.further)
 
         def find() -> None:
             slope = self.rates(t, self._state(q, v, z))
-            missing[:] = _array(a, layout.count) - slope[layout.v]
+            missing[:] = floats_at(a, layout.count) - slope[layout.v]
             further[:] = slope[layout.rest]
 
-        self._try(find, missing, further)
+        self.attempt(find, missing, further)
 
     def _newton(self, t: float, q: int, v: int, a: int, z: int, c_v: float, c_a: float, *more: Any) -> None:
         *factor, S = more
         size = self.layout.count + self.layout.states
-        out = _array(S, size * size)
+        out = floats_at(S, size * size)
 
         def find() -> None:
-            given = self._state(q, v, z), _array(a, self.layout.count).copy()
+            given = self._state(q, v, z), floats_at(a, self.layout.count).copy()
             out[:] = self.matrix(t, *given, c_v, c_a, *(factor or [0.0])).ravel()
 
-        self._try(find, out)
-
-    def advance(self, method: str, clock: Floats, x: Floats, tolerance: Floats, knots: Floats) -> Status:
-        """Advance x in place; see ``ImplicitSystem.advance``."""
-        return self._advance(self._methods[method], (clock, x, tolerance, self.work, knots))
+        self.attempt(find, out)

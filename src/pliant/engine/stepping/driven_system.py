@@ -18,12 +18,27 @@ from pliant.engine.compile.jit import LoadedCode
 from pliant.engine.compile.module import loop_name, rows
 from pliant.engine.stepping.driving import DriveKernel, Driving, MovingCarrier, Split
 from pliant.engine.stepping.signal_table import Signals
+from pliant.engine.stepping.stepped_system import SteppedSystem
 from pliant.engine.trace.program import RolledProgram
 from pliant.engine.trace.structure import constants_of
 
 Floats = NDArray[np.float64]
 
-SHARED = ("dynamics", "constants", "gravity", "store", "rows", "arm", "gains", "drive_rows", "r", "f", "full", "out")
+SHARED = (
+    "dynamics",
+    "constants",
+    "gravity",
+    "store",
+    "rows",
+    "arm",
+    "gains",
+    "drive_rows",
+    "r",
+    "f",
+    "full",
+    "out",
+    "held",
+)
 """The compiled dynamics of every system, which are the robot's own wherever it has them already, and its arrays."""
 TABLE = ("table", "pieces", "channels", "terms")
 """What changes with the signals."""
@@ -31,7 +46,7 @@ NUMBERS = ("links", "tangent_links", "pieces", "channels", "terms")
 """Entries of a context that are sizes."""
 
 
-class DrivenSystem:
+class DrivenSystem(SteppedSystem):
     """A robot with a drive as machine code. Not shared between threads.
 
     context  names of the arrays and sizes that the code is given, beside the shared ones
@@ -52,7 +67,7 @@ class DrivenSystem:
         self.split, self.layout = Split(tree.size, driving.driven), driving.layout(tree.size)
         self.states = self.layout.size
         self.turning = rotation_vectors(tree, self.split)
-        self.driving, self.programs, self._names = driving, programs, (*SHARED, *context, *TABLE)
+        self.driving, self.programs, self._names = driving, programs, context_names(context)
         self.lanes = lanes
         self._plan, self._dynamics = programs[0].load("single" if lanes == 1 else "batch")
         self._kernel = DriveKernel.of(tree, driving, seeds)
@@ -78,6 +93,7 @@ class DrivenSystem:
             driving.signals,
             driving.states,
             driving.driven,
+            driving.held,
             self.turning,
         )
         homes = {home for program in self.programs for home in program.homes}
@@ -113,7 +129,7 @@ class DrivenSystem:
         held["dynamics"] = self._dynamics.address(loop_name(self.programs[0].algorithm.name, (), self.lanes))
         if "tangent_rows" in self._arrays:
             held["tangent_links"] = len(self._arrays["tangent_rows"])
-        self._context = np.array([held.get(name, 0) for name in self._names], dtype=np.int64)
+        self.context = np.array([held.get(name, 0) for name in self._names], dtype=np.int64)
         self.set_signals(Signals.zero(self.channels))
 
     def set_signals(self, signals: Signals) -> None:
@@ -121,7 +137,12 @@ class DrivenSystem:
         if signals.channels != self.channels:
             raise ValueError(f"the drive has {self.channels} signals, {signals.channels} were given")
         self.table, self.signal_shape = signals.table, signals.coefficients.shape
-        self._context[-len(TABLE) :] = self.table.ctypes.data, *self.signal_shape
+        self.context[-len(TABLE) :] = self.table.ctypes.data, *self.signal_shape
+
+    def hold(self, command: Floats) -> None:
+        """Where a computer holds its command, the signals of its law."""
+        self._arrays["held"] = command
+        self.context[self._names.index("held")] = command.ctypes.data
 
     @property
     def numbers(self) -> dict[str, Floats]:
@@ -134,19 +155,26 @@ def rotation_vectors(tree: MovingCarrier, split: Split) -> tuple[int, ...]:
     return tuple(split.moving.index(k) for k in tree.rotation_vectors)
 
 
+def context_names(context: Sequence[str]) -> tuple[str, ...]:
+    """Names of all entries of a context: the shared ones, those given, and the signals' table."""
+    return (*SHARED, *context, *TABLE)
+
+
 def held_in(w: Flow, context: Sequence[str]) -> dict[str, str]:
     """The shared arrays and those of a context, by name, as compiled code reads them from ``%context``."""
-    names = (*SHARED, *context, *TABLE)
     return {
         name: w.get("i64" if name in NUMBERS else "ptr", w.let(f"getelementptr inbounds i64, ptr %context, i64 {k}"))
-        for k, name in enumerate(names)
+        for k, name in enumerate(context_names(context))
     }
 
 
 def follow(w: Flow, held: Mapping[str, str], driving: Driving, x: str) -> None:
     """The signals at ``%t`` into r, and behind them the drive's states, which stand first in x."""
-    table = ", ".join(f"i64 {held[k]}" for k in ("pieces", "channels", "terms"))
-    w.do(f"call void @signals(ptr {held['table']}, {table}, double %t, ptr {held['r']})")
+    if driving.signals > driving.held:
+        table = ", ".join(f"i64 {held[k]}" for k in ("pieces", "channels", "terms"))
+        w.do(f"call void @signals(ptr {held['table']}, {table}, double %t, ptr {held['r']})")
+    for k in range(driving.held):
+        w.write(w.read(held["held"], k), held["r"], k)
     for k in range(driving.states):
         w.write(w.read(x, k), held["r"], driving.signals + k)
 

@@ -77,6 +77,7 @@ class Driving:
     driven    coordinates whose positions, rates and accelerations are the first signals; the law gives their
               accelerations in the place of forces
     structure what decides the code of the law, all but its numbers; None: it is traced for every robot
+    held      signals, the first ones, that a computer holds; they are in no table
     """
 
     law: Law
@@ -86,6 +87,7 @@ class Driving:
     loads: tuple[Acting, ...] = ()
     driven: tuple[int, ...] = ()
     structure: Hashable = None
+    held: int = 0
 
     @property
     def signals(self) -> int:

@@ -31,6 +31,7 @@ from pliant.engine.stepping.implicit import (
     keep_largest,
     newton_iteration,
     raise_to,
+    settle,
     step_of_matrix,
 )
 from pliant.engine.stepping.integrators import Clock, Stepping
@@ -178,7 +179,10 @@ def esdirk_ir(layout: StateLayout, rate_states: Sequence[int] = (), turning: Seq
 
     with w.flushed():
         with w.when(w.less(w.clock(Clock.HAS_SLOPE), number(0.5))):
-            evaluate_residual(w, trial._replace(q=q, v=v, a=a, z=z), w.clock(Clock.T))
+            here = trial._replace(q=q, v=v, a=a, z=z)
+            with w.when(w.less(number(0.5), w.clock(Clock.JUMPED))):
+                settle(w, n, m, here)
+            evaluate_residual(w, here, w.clock(Clock.T))
             with w.repeat(rest) as k:
                 w.write(w.read(trial_rates, k), K_z[0], k)
             w.set_clock(number(1.0), Clock.HAS_SLOPE)

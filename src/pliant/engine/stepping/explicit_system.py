@@ -18,7 +18,7 @@ from pliant.engine.compile.module import ATTRIBUTES, entry_ir, program_ir
 from pliant.engine.stepping.dormand_prince import ALL_STAGES
 from pliant.engine.stepping.driven_system import DrivenSystem, call_drive, call_dynamics, follow, held_in
 from pliant.engine.stepping.driving import Driving, MovingCarrier, Split
-from pliant.engine.stepping.integrators import Status, dop853_ir, rk4_ir, semi_implicit_ir
+from pliant.engine.stepping.integrators import dop853_ir, rk4_ir, semi_implicit_ir
 from pliant.engine.stepping.layout import StateLayout
 from pliant.engine.stepping.signal_table import signals_ir
 
@@ -61,13 +61,7 @@ class ExplicitSystem(DrivenSystem):
         _, self.code = self.compiled("system", (), lambda _: self._module())
         self._hold(levels=2)
         self.work = aligned((ALL_STAGES + 2) * self.states)
-        p, i = ctypes.c_void_p, ctypes.c_int64
-        self._dop853 = ctypes.CFUNCTYPE(i, *[p] * 6, i, p, i, p, p)(self.code.address("dop853"))
-        self._fixed = {
-            name: ctypes.CFUNCTYPE(i, *[p] * 6, i)(self.code.address(name.replace("-", "_")))
-            for name in ("rk4", "semi-implicit")
-        }
-        self._rhs = ctypes.CFUNCTYPE(None, p)(self.code.address("evaluate_call"))
+        self._rhs = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.code.address("evaluate_call"))
 
     def _module(self) -> str:
         (drive,), layout = self.drives, self.layout
@@ -93,7 +87,7 @@ class ExplicitSystem(DrivenSystem):
         """dx/dt, for checks and other integrators."""
         x = np.ascontiguousarray(x, dtype=float)
         out, time = np.empty(self.states), np.array([t])
-        packed = np.array([a.ctypes.data for a in (self._context, time, x, out)], dtype=np.int64)
+        packed = np.array([a.ctypes.data for a in (self.context, time, x, out)], dtype=np.int64)
         self._rhs(packed.ctypes.data)
         return out
 
@@ -101,26 +95,3 @@ class ExplicitSystem(DrivenSystem):
         """Generalised forces of the drive at a state."""
         self.slope(t, x)
         return self._f[: self.size].copy()
-
-    def dop853(
-        self,
-        clock: Floats,
-        x: Floats,
-        tolerance: Floats,
-        knots: Floats,
-        grid: Floats,
-        following: NDArray[np.int64],
-        samples: Floats,
-    ) -> Status:
-        """Advance x in place until clock[END] or as many steps as there are knots for.
-
-        See ``integrators.dop853_ir`` for the arrays.
-        """
-        addresses = [a.ctypes.data for a in (self._context, clock, x, tolerance, self.work, knots)]
-        wanted = [grid.ctypes.data, len(grid), following.ctypes.data, samples.ctypes.data]
-        return Status(self._dop853(*addresses, len(knots) - 1, *wanted))
-
-    def fixed(self, method: str, clock: Floats, x: Floats, knots: Floats) -> Status:
-        """Advance with equal steps of clock[STEP], by ``rk4`` or ``semi-implicit``."""
-        addresses = [a.ctypes.data for a in (self._context, clock, x, x, self.work, knots)]
-        return Status(self._fixed[method](*addresses, len(knots) - 1))

@@ -26,6 +26,7 @@ from pliant.engine.stepping.gauss_legendre import STAGES, gauss_legendre, legend
 from pliant.engine.stepping.gauss_numbers import (
     CONVERGED,
     FASTEST,
+    FORGOTTEN,
     FOUND,
     GUESS,
     ITERATIONS,
@@ -60,19 +61,21 @@ class GaussCode(CoupledCode):
         super().__init__(driving, split, layout, lanes)
         self.turning = turning
 
-    def text(self, drive: str) -> str:
-        """``drive`` is the drive's kernel."""
-        return self.stage_functions(drive) + self.vibration_functions() + self.coupled_functions() + self._gauss()
+    def text(self, evaluations: str) -> str:
+        """``evaluations`` are functions of stages: ``driven_stages``, or those of equations in Python."""
+        parts = [evaluations, self.stage_functions(), self.vibration_functions(), self.coupled_functions()]
+        return "".join([*parts, self._gauss()])
 
     def _gauss(self) -> str:
-        """``gauss(..., grid, count, next, samples)``; see ``Stepping`` and ``dop853_ir`` for the arguments."""
+        """``gauss``; see ``Stepping`` for its arguments."""
         w = Stepping(self.turning)
         step = _Steps(self, w)
         with w.flushed():
+            step.forget_where_forces_jumped()
             step.first_knot()
             with w.steps() as now:
                 step.take(now)
-        return w.entry("gauss", "ptr %grid", "i64 %count", "ptr %next", "ptr %samples")
+        return w.entry("gauss")
 
 
 def _legendre(w: Flow, x: str, count: int) -> list[str]:
@@ -105,6 +108,13 @@ class _Steps:
 
     def arrays(self, *names: str) -> list[str]:
         return [f"ptr {self.array[name]}" for name in names]
+
+    def forget_where_forces_jumped(self) -> None:
+        """As ``GaussSystem.forget`` does."""
+        with self.w.when(self.w.less(number(0.5), self.w.clock(Clock.JUMPED))):
+            for entry, value in FORGOTTEN.items():
+                self.set_own(number(value), entry)
+            self.w.set_clock(number(0.0), Clock.JUMPED)
 
     def first_knot(self) -> None:
         self.w.keep_knot(("%x", self.layout.size), (self.array["slope"], self.layout.size))

@@ -74,6 +74,10 @@ class Own(IntEnum):
     CHANGED = 8
 
 
+FORGOTTEN = {Own.AGE: -1.0, Own.RATE: 1.0, Own.BEFORE: 0.0, Own.LIMIT: 1e100}
+"""What they are where nothing is known of the motion before; the size of a step is then not limited."""
+
+
 class GaussWork(NamedTuple):
     """Where the arrays of a step begin, in doubles.
 

@@ -37,12 +37,15 @@ class StageCode:
         self.kind = vector_type(lanes)
         self.at = GaussWork.of(layout, driving.signals)
 
-    def stage_functions(self, drive: str) -> str:
-        """All that is here; ``drive`` is the drive's kernel."""
-        sum_of_lanes = f"declare double @llvm.vector.reduce.fadd.v{self.lanes}f64(double, {self.kind})\n"
+    def driven_stages(self, drive: str) -> str:
+        """``stages``, ``powers`` and ``followed`` of a robot; ``drive`` is the kernel of its drive."""
         evaluations = [self._evaluation(drive, "powers", moves=False), self._evaluation(drive, "stages", moves=True)]
-        products = [self._modal(), self._filtered(), self._placed(), self._parted()]
-        return "".join([sum_of_lanes, *evaluations, self._followed(), *products])
+        return "".join([*evaluations, self._followed()])
+
+    def stage_functions(self) -> str:
+        """Products with what is known at the stages."""
+        sum_of_lanes = f"declare double @llvm.vector.reduce.fadd.v{self.lanes}f64(double, {self.kind})\n"
+        return "".join([sum_of_lanes, self._modal(), self._filtered(), self._placed(), self._parted()])
 
     def arrays(self, w: Flow) -> dict[str, str]:
         """Arrays of a step, by name, as compiled code finds them in ``%work``."""
@@ -133,7 +136,10 @@ class StageCode:
         rows = channels + self.driving.states + 1
         with w.repeat(STAGES if channels else 0) as i:
             time = w.fadd("%t", w.fmul("%h", w.read("@stage_places", i)))
-            w.do(f"call void @signals(ptr {held['table']}, {table}, double {time}, ptr %scratch)")
+            if channels > self.driving.held:
+                w.do(f"call void @signals(ptr {held['table']}, {table}, double {time}, ptr %scratch)")
+            for command in range(self.driving.held):
+                w.write(w.read(held["held"], command), "%scratch", command)
             first = self.first_of(w, i, rows)
             with w.repeat(channels) as k:
                 w.write(w.read("%scratch", k), held["r"], w.iadd(w.imul(k, self.lanes), first))

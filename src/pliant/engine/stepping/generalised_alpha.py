@@ -26,6 +26,7 @@ from pliant.engine.stepping.implicit import (
     lu_ir,
     newton_iteration,
     raise_to,
+    settle,
     step_of_matrix,
 )
 from pliant.engine.stepping.integrators import Clock, Stepping, new_clock
@@ -110,7 +111,12 @@ def generalised_alpha_ir(layout: StateLayout, rate_states: Sequence[int] = (), t
     lag = _Lag(w, layout, rate_states, z, rates, w.at("%x", states + 2 * n) if m else "", alpha_f)
     with w.flushed():
         with w.when(w.less(w.clock(Clock.HAS_SLOPE), number(0.5))):
-            evaluate_residual(w, trial._replace(q=q, v=v, a=a, z=z), w.clock(Clock.T))
+            here = trial._replace(q=q, v=v, a=a, z=z)
+            with w.when(w.less(number(0.5), w.clock(Clock.JUMPED))):
+                settle(w, n, m, here)
+                with w.repeat(n) as i:
+                    w.write(w.read(a, i), aa, i)
+            evaluate_residual(w, here, w.clock(Clock.T))
             with w.repeat(rest) as k:
                 w.write(w.read(trial_rates, k), rates, k)
             lag.begin()

@@ -17,6 +17,8 @@ from pliant.engine.stepping.integrators import Clock, Stepping
 from pliant.engine.stepping.layout import BALANCES, StateLayout
 
 ITERATIONS = 8
+OVERWHELMING = 1e40
+"""Factor of inertia, or of damping, beside which no stiffness is seen."""
 CONVERGED = 0.01
 """Size of the last correction against the tolerance of a step."""
 MOVED, LEAST_RELATIVE = 1e-3, 1e-9
@@ -110,6 +112,26 @@ def evaluate_residual(w: Stepping, trial: Trial, t: str) -> None:
     w.count(Clock.CALLS)
     pointers = f"{trial.state}, ptr {trial.residual}, ptr {trial.rates}"
     w.do(f"call void @residual(ptr %context, double {t}, {pointers})")
+
+
+def settle(w: Stepping, n: int, states: int, trial: Trial) -> None:
+    """Accelerations of a state after its forces have jumped: the residual is linear in them.
+
+    Of d r/d q + c_a d r/d a with an overwhelming c_a nothing but the second is seen.
+    """
+    t, none = w.clock(Clock.T), f"double {number(0.0)}, "
+    evaluate_residual(w, trial, t)
+    for k in range(states):
+        w.write(number(0.0), trial.residual, n + k)
+    factors = f"{none}double {number(OVERWHELMING)}, {none if states else ''}"
+    w.do(f"call void @newton(ptr %context, double {t}, {trial.state}, {factors}ptr {trial.matrix})")
+    w.do(f"call void @lu(ptr {trial.matrix}, ptr {trial.pivots}, i64 {n + states})")
+    w.do(f"call void @lu_solve(ptr {trial.matrix}, ptr {trial.pivots}, ptr {trial.residual}, i64 {n + states})")
+    with w.repeat(n) as i:
+        change = w.fmul(number(OVERWHELMING), w.read(trial.residual, i))
+        w.write(w.fsub(w.read(trial.a, i), change), trial.a, i)
+    w.set_clock(number(0.0), Clock.JUMPED)
+    w.set_clock(number(0.0), Clock.MATRIX_STEP)
 
 
 def raise_to(w: Stepping, worst: str, change: str, value: str, state: str | int) -> None:

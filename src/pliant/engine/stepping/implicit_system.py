@@ -19,9 +19,8 @@ from pliant.engine.compile.module import ATTRIBUTES, program_ir
 from pliant.engine.stepping.driven_system import DrivenSystem, call_drive, call_dynamics, follow, held_in
 from pliant.engine.stepping.driving import Driving, MovingCarrier, Split
 from pliant.engine.stepping.esdirk import esdirk_ir, esdirk_work
-from pliant.engine.stepping.generalised_alpha import filtered_size, generalised_alpha_ir, work_size
+from pliant.engine.stepping.generalised_alpha import generalised_alpha_ir, work_size
 from pliant.engine.stepping.implicit import change_ir
-from pliant.engine.stepping.integrators import Status
 from pliant.engine.stepping.layout import StateLayout
 from pliant.engine.stepping.signal_table import signals_ir
 from pliant.engine.trace.program import RolledProgram
@@ -221,12 +220,7 @@ class ImplicitSystem(DrivenSystem):
         }
         self._hold(levels=3, more=more)
         self.work = aligned(max(size(self.layout) for size in (work_size, esdirk_work)))
-        p, i = ctypes.c_void_p, ctypes.c_int64
-        self._advance = {
-            name: ctypes.CFUNCTYPE(i, *[p] * 6, i)(self.code.address(name.replace("-", "_")))
-            for name in ("generalised-alpha", "esdirk")
-        }
-        self._matrix = ctypes.CFUNCTYPE(None, *[p] * 5)(self.code.address("matrix"))
+        self._matrix = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)(self.code.address("matrix"))
 
     def matrix(self, t: float, x: Floats, a: Floats, *, c_v: float = 0.0, c_a: float = 0.0, c_z: float = 0.0) -> Floats:
         """dr/dq + c_v dr/dv + c_a dr/da at states x and accelerations a of what moves.
@@ -236,7 +230,7 @@ class ImplicitSystem(DrivenSystem):
         x, a = (np.ascontiguousarray(each, dtype=float) for each in (x, a))
         size = self.layout.count + self.layout.states
         out, numbers = np.empty((size, size)), np.array([t, c_v, c_a, c_z])
-        self._matrix(*(array.ctypes.data for array in (self._context, x, a, numbers, out)))
+        self._matrix(*(array.ctypes.data for array in (self.context, x, a, numbers, out)))
         return out
 
     def _module(self, traced: Sequence[RolledProgram], lanes: int) -> str:
@@ -254,15 +248,3 @@ class ImplicitSystem(DrivenSystem):
         parts.append(generalised_alpha_ir(self.layout, self._kernel.rate_states, self.turning))
         parts.append(esdirk_ir(self.layout, self._kernel.rate_states, self.turning))
         return "".join([*parts, ATTRIBUTES])
-
-    def advance(self, method: str, clock: Floats, x: Floats, tolerance: Floats, knots: Floats) -> Status:
-        """Advance x in place until clock[END] or as many steps as there are knots for.
-
-        x          states, accelerations (generalised-alpha: also what it filters), errors of coordinates, rates and the
-                   drive's states, and the largest errors of the coordinates so far
-        tolerance  absolute, of all states; infinite for energies, which follow
-        """
-        filtered = filtered_size(self.layout) if method == "generalised-alpha" else 0
-        assert len(x) == self.states + 4 * self.layout.count + self.layout.states + filtered
-        arrays = (self._context, clock, x, tolerance, self.work, knots)
-        return Status(self._advance[method](*(a.ctypes.data for a in arrays), len(knots) - 1))

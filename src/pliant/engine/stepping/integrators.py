@@ -37,7 +37,10 @@ SMALLEST_STEP = 1e-14
 
 
 class Clock(IntEnum):
-    """Entries of the array of times, counters and coefficients."""
+    """Entries of the array of times, counters and coefficients.
+
+    HAS_SLOPE  the slope at the state is known; JUMPED: a force has jumped, and the accelerations are those before
+    """
 
     T = 0
     STEP = 1
@@ -56,6 +59,7 @@ class Clock(IntEnum):
     GAMMA = 14
     BETA = 15
     FIXED = 16
+    JUMPED = 17
 
 
 def new_clock(t: float, end: float, *, step: float, largest: float, relative: float) -> NDArray[np.float64]:
@@ -66,11 +70,13 @@ def new_clock(t: float, end: float, *, step: float, largest: float, relative: fl
 
 
 class Status(IntEnum):
-    """Why the loop came back; stale: what it needs to know about the equations must be found anew."""
+    """Why the loop came back; stale: what it needs to know about the equations must be found anew; tick: Python is to
+    compute what a computer beside the run does now."""
 
     FINISHED = 0
     PAUSED = 1
     STALE = 2
+    TICK = 3
     STEP_TOO_SMALL = -1
 
 
@@ -95,11 +101,21 @@ def next_step(w: Flow, clock: str, size: Callable[[], str] | None = None) -> tup
     return Step(t, h, reach, last), w.let(f"and i1 {w.less(h, smallest)}, {w.negated(last)}")
 
 
+ARGUMENTS = (
+    "ptr %context, ptr %clock, ptr %x, ptr %tolerance, ptr %work, ptr %knots, i64 %pause, "
+    "ptr %grid, i64 %count, ptr %next, ptr %samples"
+)
+"""Arguments of every integrator."""
+
+
 class Stepping(Flow):
-    """The frame of an integrator: ``i64 NAME(context, clock, x, tolerance, work, knots, pause, ...)``.
+    """The frame of an integrator: ``i64 NAME(context, clock, x, tolerance, work, knots, pause, grid, count, next,
+    samples)``.
 
     knots   (pause + 1, 1 + 2 states): time, x and its slope at the start and after every step of this call
     pause   steps after which to come back
+    grid    times at which x is wanted; ``next`` is the index of the first one not yet written to ``samples``. Methods
+            without a dense output of their own write none
     turning   places of rotation vectors in x: one that has become too long ends the call, for a shorter one
     """
 
@@ -156,10 +172,9 @@ class Stepping(Flow):
                 self.write(self.read(array, i), "%knots", self.iadd(place, i))
             place = self.iadd(place, length)
 
-    def entry(self, name: str, *further: str) -> str:
+    def entry(self, name: str) -> str:
         self.do(f"ret i64 {self.get('i64', self.status)}")
-        arrays = ("context", "clock", "x", "tolerance", "work", "knots")
-        return self.text(name, ", ".join([*(f"ptr %{a}" for a in arrays), "i64 %pause", *further]), "i64")
+        return self.text(name, ARGUMENTS, "i64")
 
 
 class Explicit(Stepping):
@@ -187,12 +202,11 @@ class Explicit(Stepping):
 
 
 def dop853_ir(states: int, steering: int, turning: Sequence[int] = ()) -> str:
-    """``dop853(..., grid, count, next, samples)``; see ``Stepping`` for the arguments before.
+    """``dop853``; see ``Stepping`` for its arguments.
 
     The error of a step is the mean over as many states as steer it; the others have an infinite tolerance.
 
     work      K (16 states), y (states), stage of the dense output (states)
-    grid      times at which x is wanted; ``next`` is the index of the first one not yet written to ``samples``
     """
     pair = dormand_prince_853()
     w = Explicit(states, turning)
@@ -225,7 +239,7 @@ def dop853_ir(states: int, steering: int, turning: Sequence[int] = ()) -> str:
                     w.write(w.read(y, q), "%x", q)
                     w.write(w.read(K[STAGES], q), K[0], q)
                 w.finish(reach)
-    return w.entry("dop853", "ptr %grid", "i64 %count", "ptr %next", "ptr %samples")
+    return w.entry("dop853")
 
 
 def controlled(w: Flow, clock: str, error: str, h: str, last: str, rejected: str) -> str:

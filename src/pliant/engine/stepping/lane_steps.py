@@ -25,6 +25,7 @@ from pliant.engine.stepping.integrators import (
     weighted,
 )
 from pliant.engine.stepping.layout import StateLayout
+from pliant.engine.stepping.ticks import Computer
 
 RUNNING = 2
 """Status of a lane on its way; see ``Status`` for the others."""
@@ -32,9 +33,36 @@ TERMS = 7
 """Coefficients of a state within a step."""
 WORK = ALL_STAGES + 2 + TERMS
 """Arrays of states for the work of a step: slopes of the stages, the end, a further stage, coefficients."""
-ARRAYS = ("constants", "gravity", "store", "rows", "arm", "gains", "drive_rows", "r", "f", "x", "tolerance", "work")
-BY_LANE = ("tables", "clocks", "knots", "grids", "counts", "nexts", "samples", "status", "taken", "accepted")
-TIMES = ("t", "h", "reach", "last", "error", "relative", "stage")
+ARRAYS = (
+    "constants",
+    "gravity",
+    "store",
+    "rows",
+    "arm",
+    "gains",
+    "drive_rows",
+    "r",
+    "f",
+    "held",
+    "x",
+    "tolerance",
+    "work",
+)
+BY_LANE = (
+    "tables",
+    "clocks",
+    "knots",
+    "grids",
+    "counts",
+    "nexts",
+    "samples",
+    "status",
+    "taken",
+    "accepted",
+    "computers",
+    "begun",
+)
+TIMES = ("t", "h", "reach", "last", "error", "relative", "stage", "ends")
 SIZES = ("links", "pieces", "channels", "terms")
 CONTEXT = (*ARRAYS, *BY_LANE, *TIMES, *SIZES)
 """What the code is given: arrays of lanes, one entry per lane (addresses and whole numbers, then times), sizes."""
@@ -88,8 +116,11 @@ class LaneFlow(Flow):
 def lane_rhs_ir(forward: str, drive: str, driving: Driving, layout: StateLayout, n: int, lanes: int) -> str:
     """``rhs(context, x, dx)`` at the times ``stage``, of robots whose coordinates all move."""
     w = LaneFlow(lanes)
-    _follow(w)
+    if driving.signals > driving.held:
+        _follow(w)
     with w.on_lanes(lanes):
+        for k in range(driving.held):
+            w.write(w.read(w.held["held"], k), w.held["r"], k)
         for k in range(driving.states):
             w.write(w.read("%x", layout.drive.start + k), w.held["r"], driving.signals + k)
         v, dv = w.at("%x", layout.v.start), w.at("%dx", layout.v.start)
@@ -188,6 +219,55 @@ def lane_dop853_ir(states: int, steering: int, lanes: int) -> str:
                 _sample(w, x, terms, m)
             _accept(w, x, y, K, m)
     return w.text("dop853", "ptr %context, i64 %pause")
+
+
+def lane_ticked_ir(layout: StateLayout, lanes: int) -> str:
+    """``ticked(context, pause)``: ``dop853`` with a computer beside every lane, from tick to tick.
+
+    A lane that needs Python for a tick has the status ``TICK``. Where a command takes effect the time stands in two
+    rows of knots, which count as steps taken.
+    """
+    w, n = LaneFlow(lanes), layout.count
+    state = w.variable(f"[{2 * n} x double]", "zeroinitializer")
+    active = w.variable("i64", "1")
+    with w.loop(lambda: w.iless("0", w.get("i64", active))):
+        w.put("i64", "0", active)
+        with w.repeat(lanes) as k:
+            clock, end, status = w.address("clocks", k), w.read(w.held["ends"], k), w.whole("status", k)
+            t = w.read(clock, Clock.T)
+            goes_on = w.let(f"or i1 {w.let(f'icmp eq i64 {status}, 0')}, {w.is_running(k)}")
+            with w.when(w.let(f"and i1 {goes_on}, {w.less(t, end)}")):
+                _tick(w, k, clock, t, end, state, n, active)
+        with w.when(w.iless("0", w.get("i64", active))):
+            w.do("call void @dop853(ptr %context, i64 %pause)")
+    with w.repeat(lanes) as k:
+        w.write(w.read(w.held["ends"], k), w.address("clocks", k), Clock.END)
+    return w.text("ticked", "ptr %context, i64 %pause")
+
+
+def _tick(w: LaneFlow, k: str, clock: str, t: str, end: str, state: str, n: int, active: str) -> None:
+    """What is due in a lane, and how far its next steps go."""
+    computer, done = Computer(w, w.address("computers", k)), w.label("done")
+
+    def out(status: Status) -> None:
+        w.set_whole(int(status), "status", k)
+        w.leave(done)
+
+    with w.repeat(2 * n) as i:
+        w.write(w.read(w.held["x"], w.of_lane(i, k)), state, i)
+    jumped = computer.due(t, state, w.at(state, n), lambda: out(Status.TICK))
+    with w.when(jumped):
+        w.write(number(0.0), clock, Clock.HAS_SLOPE)
+        w.set_whole(w.iadd(w.whole("taken", k), w.whole("begun", k)), "taken", k)
+    with w.repeat(computer.held["inputs"]) as i:
+        w.write(w.read(computer.held["held"], i), w.held["held"], w.of_lane(i, k))
+    with w.when(w.let(f"icmp sge i64 {w.whole('taken', k)}, %pause")):
+        out(Status.PAUSED)
+    w.write(w.fmin(end, computer.upcoming()), clock, Clock.END)
+    w.set_whole(RUNNING, "status", k)
+    w.set_whole(1, "begun", k)
+    w.put("i64", w.iadd(w.get("i64", active), 1), active)
+    w.place(done)
 
 
 def _begin(w: LaneFlow, x: str, y: str, slope: str, m: int, at_times: Any) -> None:

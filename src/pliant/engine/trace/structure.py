@@ -29,7 +29,7 @@ from pliant.engine.trace.known_patterns import (
     row_of,
 )
 from pliant.engine.trace.tape import Node
-from pliant.spatial.structural_zeros import StructuralZeros, structural_zeros
+from pliant.spatial.rounding import StructuralZeros, structural_zeros
 
 if TYPE_CHECKING:
     from pliant.algorithm import Carrier

@@ -14,9 +14,9 @@ import numpy as np
 
 from pliant.algorithm import Role
 from pliant.bodies.constants import GROUND, terms_of
-from pliant.bodies.joint_drive import JointDrive
 from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.terms import Body
+from pliant.joints.kind import JointDrive
 from pliant.mechanism import Mechanism, once
 from pliant.spatial.dual_numbers import Dual, dual_part, real_part
 from pliant.spatial.rounding import listed

@@ -25,9 +25,18 @@ from pliant.spatial.dual_numbers import (
     small,
     times,
 )
-from pliant.spatial.rotations import FactoredRotation, as_turn
 from pliant.spatial.scalars import Scalar, is_zero
-from pliant.spatial.vectors import Matrix, Vector, column, dot, shared_times, transpose_times, turn_about
+from pliant.spatial.vectors import (
+    FactoredRotation,
+    Matrix,
+    Vector,
+    as_turn,
+    column,
+    dot,
+    shared_times,
+    transpose_times,
+    turn_about,
+)
 from pliant.tree.link import LinkKind
 from pliant.tree.tree import TreeLink
 

@@ -18,10 +18,8 @@ from pliant.formulations.loops.cuts import Plan, move_frames, parents_of
 from pliant.formulations.recursive.articulated import ldl, ldl_solve
 from pliant.spatial.scalars import Scalar, step
 from pliant.spatial.vectors import Matrix, Vector, dot
-from pliant.tree.composite import project
-from pliant.tree.connection import gather_force, to_seat
-from pliant.tree.link import LinkConstants
-from pliant.tree.passes import FRAMES, MOTION
+from pliant.tree.kinematics import FRAMES, MOTION
+from pliant.tree.link import LinkConstants, gather_force, project, to_seat
 from pliant.tree.tree import TreeView
 
 if TYPE_CHECKING:

@@ -32,13 +32,14 @@ from pliant.formulations.loops.elimination import Relation, Unknown, vanishes
 from pliant.formulations.loops.sparse_articulated import SparseArticulated
 from pliant.joints.kind import is_still
 from pliant.joints.rows import ClosureRow, ShiftRow, TurnRow, seen
-from pliant.spatial.rotations import FactoredRotation, as_turn
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import (
     AFTER,
     ZERO3,
+    FactoredRotation,
     Matrix,
     Vector,
+    as_turn,
     product,
     subtract,
     times,

@@ -23,8 +23,7 @@ from pliant.formulations.loops.loops import AssemblyError, PlaneError
 from pliant.formulations.loops.merging import merged
 from pliant.joints.rows import AXES
 from pliant.mechanism import BASE, LoopEnds
-from pliant.tree.kinematics import MOTION_SIZE, motion_arrays
-from pliant.tree.passes import MOTION
+from pliant.tree.kinematics import MOTION, MOTION_SIZE, motion_arrays
 from pliant.tree.tree import TreeView
 
 if TYPE_CHECKING:

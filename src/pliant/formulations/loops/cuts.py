@@ -33,9 +33,8 @@ from pliant.spatial.vectors import (
     times,
     zeros,
 )
-from pliant.tree.connection import carried_acceleration
-from pliant.tree.kinematics import Motion
-from pliant.tree.passes import CONNECT, MOVE
+from pliant.tree.kinematics import CONNECT, MOVE, Motion
+from pliant.tree.link import carried_acceleration
 from pliant.tree.tree import Tree, TreeView
 
 

@@ -14,18 +14,9 @@ from pliant.formulations.loops.cuts import parents_of, seat_rows, tip_coordinate
 from pliant.formulations.loops.elimination import NoPivotError, QuadraticForm, Relation, Unknown, is_unit, vanishes
 from pliant.formulations.recursive.articulated import hand_over
 from pliant.formulations.recursive.recursions import NoInertiaError
-from pliant.spatial.rotations import FactoredRotation, as_turn
 from pliant.spatial.scalars import Scalar
-from pliant.spatial.vectors import ZERO3, Matrix, Vector, add, cross, dot, zeros
-from pliant.tree.connection import (
-    Connection,
-    Handed,
-    absorb,
-    carried_acceleration,
-    gather_force,
-    joint_efforts,
-    motor_force,
-)
+from pliant.spatial.vectors import ZERO3, FactoredRotation, Matrix, Vector, add, as_turn, cross, dot, zeros
+from pliant.tree.link import Connection, Handed, absorb, carried_acceleration, gather_force, joint_efforts, motor_force
 from pliant.tree.tree import TreeView
 
 

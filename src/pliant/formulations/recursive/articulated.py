@@ -25,10 +25,12 @@ from pliant.spatial.vectors import (
     zeros,
 )
 from pliant.tree.bordered import bordered, factor, is_bordered
-from pliant.tree.connection import (
+from pliant.tree.link import (
     Acceleration,
     Connection,
     Handed,
+    LinkConstants,
+    LinkKind,
     absorb,
     carried_acceleration,
     gather_force,
@@ -36,7 +38,6 @@ from pliant.tree.connection import (
     motor_force,
     shifted,
 )
-from pliant.tree.link import LinkConstants, LinkKind
 
 
 class Factors(NamedTuple):

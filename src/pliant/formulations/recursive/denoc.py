@@ -22,8 +22,8 @@ from pliant.errors import did_you_mean
 from pliant.formulations.recursive.newton_euler import collect
 from pliant.model.notebook import html_page
 from pliant.spatial.vectors import ZERO3, Matrix
-from pliant.tree.connection import Acceleration, Wrench, carried_acceleration, joint_acceleration
-from pliant.tree.passes import BEND, CONNECT
+from pliant.tree.kinematics import BEND, CONNECT
+from pliant.tree.link import Acceleration, Wrench, carried_acceleration, joint_acceleration
 
 if TYPE_CHECKING:
     from pliant.tree.tree import Tree, TreeView

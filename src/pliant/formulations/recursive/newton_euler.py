@@ -9,9 +9,11 @@ from pliant.bodies.terms import FrameTerms
 from pliant.joints.kind import projected
 from pliant.spatial.vectors import Vector, add
 from pliant.tree.bordered import moved
-from pliant.tree.connection import (
+from pliant.tree.link import (
     Acceleration,
     Connection,
+    LinkConstants,
+    LinkKind,
     Wrench,
     carried_acceleration,
     gather_force,
@@ -21,7 +23,6 @@ from pliant.tree.connection import (
     motor_force,
     to_seat,
 )
-from pliant.tree.link import LinkConstants, LinkKind
 
 
 def inertial(

@@ -9,7 +9,7 @@ from pliant.formulations.recursive.articulated import accelerate, articulate
 from pliant.formulations.recursive.newton_euler import collect, inertial
 from pliant.spatial.scalars import is_zero
 from pliant.spatial.vectors import add, cross, subtract
-from pliant.tree.passes import BEND, CONNECT, connect_step
+from pliant.tree.kinematics import BEND, CONNECT, connect_step
 from pliant.tree.tree import TreeView
 
 

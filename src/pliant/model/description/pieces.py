@@ -1,8 +1,13 @@
-"""Beams in pieces: a link whose beam has ``pieces: N`` becomes N links, welded end to end.
+"""Links that become several: beams in pieces, and links on universal joints.
 
-The pieces of `upper` are called upper_1 ... upper_N; the first has the joint and the hub. Frames keep their meaning:
-``upper.tip`` is the tip of the last piece, ``upper.root`` the root of the first, and any other frame sits on the piece
-at its place. These names are aliases of the robot.
+A link whose beam has ``pieces: N`` becomes N links, welded end to end. The pieces of `upper` are called upper_1 ...
+upper_N; the first has the joint and the hub. Frames keep their meaning: ``upper.tip`` is the tip of the last piece,
+``upper.root`` the root of the first, and any other frame sits on the piece at its place. These names are aliases of
+the robot.
+
+A link on a universal joint becomes two, a massless cross on the first axis and the link itself on the second: the
+joint `wrist` of the link `hand` becomes `wrist_1` of the link `hand_cross` and `wrist_2` of `hand`. What acts along a
+universal joint acts along each of its axes.
 """
 
 from __future__ import annotations
@@ -11,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.joints.universal import Universal
 from pliant.model.description.beams import SAME_LENGTH, Beam, Segment
 from pliant.model.description.inertia import RigidPart
 from pliant.model.description.joints import Joint
@@ -117,3 +123,32 @@ def _mixed(a: Any, b: Any, s: float) -> Any:
     if isinstance(a, tuple):
         return tuple(_mixed(x, y, s) for x, y in zip(a, b, strict=True))
     return a * (1 - s) + b * s
+
+
+# ---- crosses
+
+
+def split_cross(link: Link) -> list[Link]:
+    """The cross and the link itself; a link on any other joint as it is."""
+    joint = link.joint
+    if joint.type != Universal.name:
+        return [link]
+    first, second = joint.cross_axes
+    cross = f"{link.name}_cross"
+    acting = {
+        "motor": joint.motor,
+        "friction": joint.friction,
+        "spring": joint.spring,
+        "limits": joint.limits,
+        "actuated": joint.actuated,
+    }
+    inner = {"name": joint.coordinates[0], "axis": first, "parent": joint.parent, "placement": joint.placement}
+    outer = {
+        "name": joint.coordinates[1],
+        "axis": second,
+        "parent": f"{cross}.root",
+        "child_placement": joint.child_placement,
+    }
+    given = [{k: x for k, x in {**own, **acting}.items() if x is not None} for own in (inner, outer)]
+    cross_joint, own_joint = (Joint.model_validate(each) for each in given)
+    return [Link(name=cross, joint=cross_joint), link.model_copy(update={"joint": own_joint})]

@@ -1,8 +1,12 @@
-"""Where one frame sits in another: position and rotation."""
+"""Where one frame sits in another: position and rotation; and what a link looks like at such a place.
+
+Meshes and simple shapes are kept for drawings; the dynamics never ask for them.
+"""
 
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -21,8 +25,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError, core_schema
 
 from pliant.errors import show
-from pliant.model.element import Array, Element, Matrix3, Name, Position, Quaternion, rule, three
-from pliant.model.units import Angle, Length
+from pliant.model.element import Array, Element, Matrix3, Name, Position, Quaternion, Text, rule, three
+from pliant.model.units import POSITIVE, Angle, Length, PositiveLength, Quantity
 
 # data printed with four digits must still pass; what passes is made exactly orthonormal
 ORTHONORMAL = 1e-3
@@ -200,3 +204,54 @@ class Frame(Placement):
 
     name: Name = Field(description="name of the frame, unique in its link")
     x: Length | None = Field(default=None, description="place along a beam, from the root; beams only")
+
+
+# ---- visuals
+
+
+PACKAGE, FILE = "package://", "file://"
+Scale = Annotated[float, Quantity("")]
+Edge = Annotated[float, Quantity("m", POSITIVE)]
+
+
+class Cylinder(Element):
+    """A round solid along z, its middle at the origin."""
+
+    radius: PositiveLength = Field(description="radius")
+    length: PositiveLength = Field(description="length along z")
+
+
+class Visual(Placement):
+    """A shape on a link, placed in the link's frame."""
+
+    mesh: Text | None = Field(default=None, description="file of a mesh")
+    scale: Annotated[tuple[Scale, Scale, Scale], three] | None = Field(
+        default=None, description="factors on the coordinates of the mesh"
+    )
+    box: Annotated[tuple[Edge, Edge, Edge], three] | None = Field(default=None, description="edges along x, y, z")
+    cylinder: Cylinder | None = Field(default=None, description="a round solid along z")
+    sphere: PositiveLength | None = Field(default=None, description="radius of a sphere")
+
+    @model_validator(mode="after")
+    def _one_shape(self) -> Self:
+        shapes = [self.mesh, self.box, self.cylinder, self.sphere]
+        if sum(shape is not None for shape in shapes) != 1:
+            raise rule("give one of mesh, box, cylinder and sphere")
+        return self
+
+
+def mesh_path(name: str, folder: Path) -> str:
+    """The file of a mesh named in a file of a folder; the name itself where no such file is found.
+
+    ``package://PACKAGE/PATH`` is looked for in the folders above, as a folder of the package's name or below one.
+    """
+    if name.startswith(PACKAGE):
+        package, _, rest = name.removeprefix(PACKAGE).partition("/")
+        places = [above / package / rest for above in folder.parents]
+        places += [above / rest for above in (folder, *folder.parents) if above.name == package]
+    else:
+        places = [folder / name.removeprefix(FILE)]
+    try:
+        return next((str(place) for place in places if place.is_file()), name)
+    except (OSError, ValueError):
+        return name  # what the system cannot even look up

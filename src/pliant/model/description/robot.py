@@ -1,4 +1,8 @@
-"""The robot: links in a tree, loops that close it, gravity and a reference pose."""
+"""The robot: links in a tree, loops that close it, gravity and a reference pose.
+
+Poses are values by name of the joint; they say where joints stand, and from which of them loops are closed. The rigid
+twin of a robot is the model that a controller of a stiff robot would use.
+"""
 
 from __future__ import annotations
 
@@ -6,30 +10,116 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
+import numpy as np
 from pydantic import (
     Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    StrictBool,
     ValidationError,
     ValidationInfo,
     ValidatorFunctionWrapHandler,
     field_validator,
     model_validator,
 )
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
 from pliant.errors import ModelError, did_you_mean, show
 from pliant.files import write_file
 from pliant.joints.universal import Universal
-from pliant.model.description.assembly import Assembly, PoseOfJoints
+from pliant.model.description.closing import Tie, resolve_ties
 from pliant.model.description.discretisation import Damping
+from pliant.model.description.inertia import Rigid
 from pliant.model.description.joints import Anchor, Joint, Loop, Mimic
 from pliant.model.description.links import Link
 from pliant.model.description.materials import Material
 from pliant.model.description.outline import BASE, MOST_LINKS, Outline
+from pliant.model.description.placement import Frame
 from pliant.model.description.sensors import Sensor, sensor_problems
-from pliant.model.description.ties import Tie, resolve_ties
-from pliant.model.element import Acceleration3, Element, Frozen, FrozenDict, Name, Text, Title, at, refuse, within
+from pliant.model.element import (
+    Acceleration3,
+    Element,
+    Frozen,
+    FrozenDict,
+    Name,
+    Text,
+    Title,
+    at,
+    of_value,
+    refuse,
+    within,
+)
 from pliant.model.notebook import html_page
+from pliant.model.once import once_per_element
 from pliant.model.paths import value_at, with_value
+from pliant.model.units import Quantity
+
+
+class PoseValues:
+    """The reading of a reference pose: each joint coordinate is an angle or a length, as its joint is."""
+
+    number = Quantity("rad", sliding="m")
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        return core_schema.with_info_plain_validator_function(self.read)
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {"type": "object", "additionalProperties": {"type": ["number", "string"]}}
+
+    def read(self, value: Any, info: ValidationInfo) -> FrozenDict[str, float]:
+        if not isinstance(value, dict):
+            raise PydanticCustomError(
+                "value", "is {given}; it must be a mapping of joint names to values", {"given": show(value)}
+            )
+        context = info.context if isinstance(info.context, dict) else {}
+        lengths = context.get("lengths", ())
+        read: dict[str, float] = {}
+        problems = []
+        for key, entry in value.items():
+            try:
+                read[key] = float(self.number.read(entry, {**context, "slides": key in lengths}))
+            except PydanticCustomError as error:
+                problems.append(InitErrorDetails(type=error, loc=(str(key),), input=entry))
+        refuse(problems)
+        return FrozenDict(read)
+
+
+PoseOfJoints = Annotated[dict[str, float], PoseValues()]
+
+
+class Assembly(Element):
+    """How the loops of a robot are closed.
+
+    Loops often close in several ways, with elbows in or out. The way that is nearest to the reference pose is taken;
+    a mode gives other positions from which passive joints start.
+    """
+
+    bend: StrictBool = Field(
+        default=False, description="whether links may bend to close the loops where joints alone cannot"
+    )
+    modes: Annotated[dict[Title, PoseOfJoints], Frozen] = Field(
+        default_factory=FrozenDict, description="assembly modes by name: positions from which joints start"
+    )
+    mode: Title | None = Field(default=None, description="the mode that is taken; default: the reference pose")
+
+    @model_validator(mode="after")
+    def _known(self) -> Assembly:
+        if self.mode is not None and self.mode not in self.modes:
+            refuse([of_value("mode", message=f"is '{self.mode}'; {self._names(self.mode)}")])
+        return self
+
+    def _names(self, mode: str) -> str:
+        known = ", ".join(f"'{name}'" for name in self.modes) or "none"
+        return f"the assembly modes are {known}{did_you_mean(mode, self.modes)}"
+
+    def positions(self, mode: str | None = None) -> Mapping[str, float]:
+        """Positions from which joints start in a mode; default: the chosen one."""
+        name = self.mode if mode is None else mode
+        if name is not None and name not in self.modes:
+            raise ModelError(f"there is no assembly mode '{name}'; {self._names(name)}")
+        return {} if name is None else self.modes[name]
 
 
 class Robot(Element):
@@ -134,7 +224,7 @@ class Robot(Element):
 
     def _split_crosses(self) -> None:
         """Links on universal joints become two, so that every joint turns about one axis."""
-        from pliant.model.description.crosses import split_cross
+        from pliant.model.description.pieces import split_cross
 
         if any(link.joint.type == Universal.name for link in self.links):
             self._now([part for link in self.links for part in split_cross(link)], "universal joints are taken apart")
@@ -319,3 +409,37 @@ def _body(link: Link) -> str:
 
 def _kg(link: Link) -> str:
     return f"{link.mass:.4g}"
+
+
+# ---- rigid twin
+
+
+@once_per_element
+def rigid_twin(robot: Robot) -> Robot:
+    """The robot with links that do not bend; mass, inertia, joints and loads stay."""
+    # of a robot that was checked; nothing that refers to its links changes, but for gauges on them
+    return robot.model_copy(update={"links": tuple(_stiff(link) for link in robot.links), "sensors": ()})
+
+
+def _stiff(link: Link) -> Link:
+    if link.modal is not None:
+        return _without_modes(link)
+    if link.body is not None and link.is_flexible:
+        return link.with_body(link.body.stiffened())
+    return link
+
+
+def _without_modes(link: Link) -> Link:
+    modal = link.modal
+    assert modal is not None
+    mass, first, about_root = modal.mass, modal.array("first"), modal.array("I_rr")
+    com = first / mass if mass else np.zeros(3)
+    inertia = about_root - mass * (com @ com * np.eye(3) - np.outer(com, com))
+    body = Rigid(mass=mass, com=com.tolist(), inertia=inertia.tolist())
+    frames = tuple(
+        Frame(name=name, position=given.position, rotation=given.rotation)
+        for name, given in modal.frames.items()
+        if name != "root"
+    )
+    kept = {key: value for key, value in link.given().items() if key not in ("modal", "frames")}
+    return Link(**kept, rigid=body, frames=frames)

@@ -24,12 +24,10 @@ from pliant.model.description.inertia import Rigid, nearest_inertia
 from pliant.model.description.joints import Joint, Limits, Mimic
 from pliant.model.description.links import Link
 from pliant.model.description.outline import BASE, MOST_LINKS
-from pliant.model.description.placement import Placement
-from pliant.model.description.visuals import Visual, mesh_path
+from pliant.model.description.placement import Placement, Visual, mesh_path
 from pliant.model.element import Array
 from pliant.model.readers.attach import Plain
-from pliant.model.readers.urdf_values import ValueReader, chain, planar, words
-from pliant.model.readers.xml_file import LARGEST_FILE, XmlNode, parse_xml
+from pliant.model.readers.urdf_values import LARGEST_FILE, ValueReader, XmlNode, chain, parse_xml, planar, words
 
 # URDF name: ours; a planar joint becomes a row of others
 TYPES = {

@@ -25,14 +25,13 @@ STEPPED = {
     "semi-implicit": ("compiled", "CompiledSemiImplicit"),
 }
 """Name -> module and class; they are imported when they are asked for."""
-IN_PYTHON = {"gauss": ("gauss", "Gauss")}
-"""What is stepped by NumPy where Python has a part in the equations."""
 WITHOUT_LLVM = {
     "dop853": "DOP853",
     "rk4": "RK45",
     "semi-implicit": "RK45",
     "esdirk": "Radau",
     "generalised-alpha": "Radau",
+    "gauss": "DOP853",
 }
 """Solvers of scipy that serve where there is no compiler; steps of given size are their longest ones."""
 
@@ -44,6 +43,11 @@ def _found(place: tuple[str, str]) -> Any:
 def needs_step(method: str, settings: Settings) -> bool:
     """Whether a method takes equal steps whose size nobody gave."""
     return method in STEPPERS and STEPPERS[method].fixed and settings.step is None
+
+
+def ticks_in_steps(method: str, equations: StateEquations) -> bool:
+    """Whether the steps of a method end at the ticks of a sampled law and take them, too; else a run does."""
+    return equations.drive.in_steps() is not None and method in STEPPED and find_spec("llvmlite") is not None
 
 
 def make_integrator(
@@ -65,10 +69,8 @@ def make_integrator(
         if STEPPERS[method].fixed:
             settings = replace(settings, max_step=min(settings.max_step, settings.step or inf))
         made = _found(("scipy_solver", "ScipySolver"))(equations, t, y, settings, WITHOUT_LLVM[method])
-    elif law is not None or (method in STEPPERS and method not in IN_PYTHON):
+    elif method in STEPPERS:
         made = _found(STEPPED[method])(equations, t, y, settings, law)
-    elif method in IN_PYTHON:
-        made = _found(IN_PYTHON[method])(equations, t, y, settings)
     elif method == "sundials":
         made = _found(("sundials", "Sundials"))(equations, t, y, settings)
     else:

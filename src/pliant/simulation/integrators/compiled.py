@@ -22,6 +22,8 @@ from pliant.engine.stepping.implicit_system import ImplicitSystem
 from pliant.engine.stepping.integrators import SLIVER, Clock, Status, new_clock
 from pliant.engine.stepping.lane_system import LaneRun
 from pliant.engine.stepping.signal_table import MOST_PIECES, RoughSignalError, Signals
+from pliant.engine.stepping.stepped_system import NOTHING, Wanted
+from pliant.engine.stepping.ticks import Ticking
 from pliant.formulations.loops.loops import Rows
 from pliant.simulation.integrators.compiled_systems import driving_of, implicit_system, newton_matrix, system_matrix
 from pliant.simulation.integrators.integrator import (
@@ -80,7 +82,7 @@ class SignalsRequest(Request[Signals]):
         return Signals.fit(self.signals, self.start, self.end, pieces=self.pieces)
 
 
-class StepsRequest(Request[Status]):
+class StepsRequest(Request[tuple[Status, int]]):
     """Asks for steps, which a run makes in machine code alone or in a lane.
 
     before  what the machine code had counted
@@ -90,7 +92,7 @@ class StepsRequest(Request[Status]):
         self.lane, self.before = lane, before
 
     @cached_property
-    def value(self) -> Status:
+    def value(self) -> tuple[Status, int]:
         return self.lane.alone()
 
 
@@ -106,11 +108,11 @@ class CompiledIntegrator(Integrator):
         self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AppliedLaw | None
     ) -> None:
         super().__init__(equations, t, y, settings)
-        self.law = law
+        self.law, self.ticks = law, equations.drive.in_steps()
         self.driving = None if law is None else driving_of(equations, law)
         if law is not None:
             equations.change_rows(t, y)
-        self.system = self._build(self.driving)
+        self._make_system()
         self._tolerance = np.ascontiguousarray(settings.tolerance.absolute)
         # what Python has a part in comes back after every step
         steps = 1 if law is None else max(STEPS_PER_CALL // self.steps_worth, 1)
@@ -131,22 +133,34 @@ class CompiledIntegrator(Integrator):
         with np.errstate(over="ignore", invalid="ignore"):
             return self.equations.rates(t, y)
 
+    def _make_system(self) -> None:
+        self.system = self._build(self.driving)
+        if self.ticks is not None and self.law is not None:
+            self.system.hold(self.ticks.held)
+
     @abstractmethod
     def _build(self, driving: Driving | None) -> Any:
         """The compiled system, whose states are those of the equations; None: Python finds their rates."""
 
-    @abstractmethod
     def _steps(self, until: float, grid: Floats) -> tuple[int, Floats]:
-        """Advance to ``until`` or by some steps: how many, and the samples at the first grid times."""
+        """Advance to ``until`` or by some steps: rows of knots, and the samples at the first grid times."""
+        x = self.y.copy()
+        wanted = Wanted.at(grid, len(x))
+        rows = self._advanced(until, x, wanted)
+        self.y = x
+        return rows, wanted.found
 
     def advance(self, until: float, wanted: Floats = NO_TIMES) -> Piece:
         before = self.clock.copy(), self.y, self.t
+        computed = {} if self.ticks is None else self.ticks.memory()
         try:
             return self._advance(until, wanted)
         except KeyboardInterrupt:
             # behind steps of which nothing is known outside: whoever goes on takes them again
             if self._stand_in is None:
                 self.clock[:], self.y, self.t = before
+                if self.ticks is not None:
+                    self.ticks.recall(computed)
                 self._renew()
             raise
 
@@ -155,19 +169,22 @@ class CompiledIntegrator(Integrator):
             return self._advance_plainly(until, wanted)
         until, grid = self._within(until, wanted)
         try:
-            steps, samples = self._steps(until, grid)
+            rows, samples = self._steps(until, grid)
         except IntegrationError:
             if not self._recovers():
                 raise
             return self._advance(until, wanted)
-        k = self.knots_per_step
-        knots = self._knots[: k * steps + 1]
+        k, knots = self.knots_per_step, self._knots[:rows]
         if 2 * len(knots) > len(self._knots):
             # handed out as they are: memory for the next ones costs less than a copy
             self._knots = np.empty_like(self._knots)
         else:
             knots = knots.copy()
         sizes = knots[k::k, 0] - knots[:-k:k, 0]
+        if self.ticks is not None:
+            # times of jumps stand twice; parts of a step are equal
+            sizes = k * np.diff(knots[:, 0])
+            sizes = sizes[sizes > 0]
         if len(sizes):
             self.statistics.smallest_step = min(self.statistics.smallest_step, float(sizes.min()))
             self.statistics.largest_step = max(self.statistics.largest_step, float(sizes.max()))
@@ -208,7 +225,7 @@ class CompiledIntegrator(Integrator):
 
     def _rebuild(self) -> None:
         """The machine code for the rows that are kept now."""
-        self.system = self._build(self.driving)
+        self._make_system()
         self._span = (np.inf, -np.inf)
 
     def _plainly(self) -> Integrator:
@@ -260,7 +277,8 @@ class CompiledIntegrator(Integrator):
     def _signals(self, t: Floats) -> Floats:
         """Signals of the law, then signals of the loads (times, channels)."""
         assert self.law is not None
-        own, times = self.law.signals(t), self.equations.clocks(t)
+        own = self.law.signals(t) if self.ticks is None else np.zeros((len(t), self.law.channels))
+        times = self.equations.clocks(t)
         return np.hstack([own, *(load.signals(times) for load in self.equations.loads)])
 
     def memory(self) -> dict[str, Any]:
@@ -320,9 +338,23 @@ class CompiledIntegrator(Integrator):
     def step(self) -> float:
         return float(min(self.clock[Clock.STEP], self.settings.max_step))
 
-    def _run(self, until: float, call: Callable[[], Status]) -> int:
-        """Call the machine code, keep account, and give the number of steps that it took."""
-        return self._counted(self._started(until), call())
+    def _advanced(self, until: float, x: Floats, wanted: Wanted = NOTHING, size: float = 0.0) -> int:
+        """Advance x in place, keep account, and give the rows of knots.
+
+        size  of equal steps; zero: the method chooses them
+        """
+        before = self._started(until)
+        steps = self.system.steps(self.name, self.clock, x, self._tolerance, self._knots, wanted)
+        status, rows = self.system.advance(steps, self._ticking(size))
+        self._counted(before, status)
+        return int(rows)
+
+    def _ticking(self, size: float = 0.0) -> Ticking | None:
+        return None if self.ticks is None else Ticking(self.ticks, self._compute, size)
+
+    def _compute(self, t: float, x: Floats) -> None:
+        """Let Python take what is due at a time."""
+        self.equations.drive.tick(t, *self.equations.coordinates(t, x))
 
     def _started(self, until: float) -> Floats:
         """Set the end of a call of the machine code; what was counted before it."""
@@ -330,8 +362,8 @@ class CompiledIntegrator(Integrator):
         before: Floats = self.clock[COUNTERS]
         return before
 
-    def _counted(self, before: Floats, status: Status) -> int:
-        """The number of steps that a call took; what it counted is kept account of."""
+    def _counted(self, before: Floats, status: Status) -> None:
+        """Keep account of what a call counted."""
         steps, rejected, calls, matrices = map(int, (self.clock[COUNTERS] - before).tolist())
         self.statistics.steps += steps
         self.statistics.rejected += rejected
@@ -342,7 +374,6 @@ class CompiledIntegrator(Integrator):
                 f"{self.name}: the step fell to {self.clock[Clock.STEP]:.1e} s at t = {self.t:.6g} s; the motion "
                 "diverges there, or a force jumps with every step"
             )
-        return steps
 
 
 class ClockedIntegrator(CompiledIntegrator):
@@ -385,17 +416,18 @@ class CompiledDOP853(_CompiledExplicit):
 
     def _prepared(self, until: float, grid: Floats) -> StepsRequest:
         x = self.y.copy()
-        samples, following = np.zeros((len(grid), len(x))), np.zeros(1, dtype=np.int64)
-        before = self._started(until)
-        lane = LaneRun(self.system, self.clock, x, self._tolerance, self._knots, grid, following, samples)
-        return StepsRequest(lane, before)
+        wanted, before = Wanted.at(grid, len(x)), self._started(until)
+        steps = self.system.steps(self.name, self.clock, x, self._tolerance, self._knots, wanted)
+        return StepsRequest(LaneRun(self.system, steps, self._ticking()), before)
 
     def _steps(self, until: float, grid: Floats) -> tuple[int, Floats]:
-        request = self._prepared(until, grid) if self._call is None else self._call
-        self._call, lane = None, request.lane
-        steps = self._counted(request.before, request.value)
-        self.y = lane.x
-        return steps, lane.samples[: int(lane.following[0])]
+        if self._call is None:
+            return super()._steps(until, grid)
+        request, self._call = self._call, None
+        status, rows = request.value
+        self._counted(request.before, status)
+        self.y = request.lane.steps.x
+        return rows, request.lane.steps.wanted.found
 
 
 class _CompiledFixedStep(_CompiledExplicit):
@@ -410,18 +442,18 @@ class _CompiledFixedStep(_CompiledExplicit):
         size, left = self.step, until - self.t
         self.clock[Clock.STEP] = left / max(int(np.ceil(left / size - SLIVER)), 1)
         x = self.y.copy()
-        steps = self._run(until, lambda: self.system.fixed(self.name, self.clock, x, self._knots))
-        finite = np.isfinite(self._knots[: steps + 1]).all(axis=1)
+        rows = self._advanced(until, x, size=size)
+        finite = np.isfinite(self._knots[:rows]).all(axis=1)
         if not finite.all():
-            steps = int(np.argmin(finite)) - 1
-            if steps < 1:
+            rows = int(np.argmin(finite))
+            if rows < 2 or self._knots[rows - 1, 0] == self._knots[0, 0]:
                 raise IntegrationError(
                     f"{self.name}: the motion diverges at t = {self.t:.6g} s; the step of {size:.2g} s is too large"
                 )
-            x = self._knots[steps, 1 : 1 + len(x)].copy()
-            self.clock[[Clock.T, Clock.HAS_SLOPE]] = self._knots[steps, 0], 0.0
+            x = self._knots[rows - 1, 1 : 1 + len(x)].copy()
+            self.clock[[Clock.T, Clock.HAS_SLOPE]] = self._knots[rows - 1, 0], 0.0
         self.y = x
-        return steps, np.zeros((0, len(x)))
+        return rows, np.zeros((0, len(x)))
 
 
 class CompiledRK4(_CompiledFixedStep):
@@ -498,12 +530,11 @@ class _CompiledImplicit(CompiledIntegrator):
             self._stand_in.carried = self.carried
 
     def _steps(self, until: float, grid: Floats) -> tuple[int, Floats]:
-        x = np.concatenate([self.y, self._tail, self.carried])
-        steps = self._run(until, lambda: self.system.advance(self.name, self.clock, x, self._tolerance, self._knots))
-        states = self.system.states
+        x, states = np.concatenate([self.y, self._tail, self.carried]), self.system.states
+        rows = self._advanced(until, x)
         kept = states + len(self._tail)
         self.y, self._tail, self.carried[:] = x[:states].copy(), x[states:kept].copy(), x[kept:]
-        return steps, np.zeros((0, states))
+        return rows, np.zeros((0, states))
 
 
 class CompiledESDIRK(_CompiledImplicit):

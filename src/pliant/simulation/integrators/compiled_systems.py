@@ -6,19 +6,17 @@ import numpy as np
 
 from pliant.drives.drive import AppliedLaw
 from pliant.engine.stepping.driving import Driving
+from pliant.engine.stepping.implicit import OVERWHELMING
 from pliant.engine.stepping.implicit_system import ImplicitSystem
 from pliant.simulation.integrators.integrator import Floats
 from pliant.simulation.monitoring.watches import differences
 from pliant.simulation.state_equations import StateEquations
 
-OVERWHELMING = 1e40
-"""Factor of inertia and of damping beside which no stiffness is seen."""
-
 
 def driving_of(equations: StateEquations, law: AppliedLaw) -> Driving:
     """What acts on a robot: the law of its drive, and loads."""
-    states = equations.layout.states
-    return Driving(law.force, law.gains, law.channels, states, equations.loads, law.driven, law.structure)
+    states, held = equations.layout.states, 0 if equations.drive.in_steps() is None else law.channels
+    return Driving(law.force, law.gains, law.channels, states, equations.loads, law.driven, law.structure, held)
 
 
 def implicit_system(equations: StateEquations, driving: Driving) -> ImplicitSystem:

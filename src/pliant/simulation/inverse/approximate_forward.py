@@ -27,7 +27,7 @@ from pliant.analysis.lumped.nominal_motion import JointMotion
 from pliant.analysis.lumped.successive import frame_positions, lowest_frequency, reactions_along, step_times
 from pliant.dynamics import Dynamics
 from pliant.errors import ModelError
-from pliant.model.description.rigid_twin import rigid_twin
+from pliant.model.description.robot import rigid_twin
 from pliant.results.result import Result
 from pliant.simulation.inverse.inverse_dynamics import node_loads
 from pliant.simulation.outputs import Outputs

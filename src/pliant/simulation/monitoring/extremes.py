@@ -203,7 +203,10 @@ class Extremes:
             times, states = np.append(times[inside], end), np.vstack([states[inside], state])
             rates = np.vstack([rates[inside], self.equations.rates(end, state)])
         n, span = self.equations.count, self.equations.span
-        if self.driven:
+        held = self.equations.drive.held_within(piece.start, end) if self.driven else None
+        if held is not None:
+            self._note_commands(*held)
+        elif self.driven:
             self._driven.add(StepEnds(times, states, rates), span)
         if self.groups:
             self._moved.add(StepEnds(times, states[:, : 2 * n], rates[:, : 2 * n]), span)
@@ -211,6 +214,15 @@ class Extremes:
         self._searches = None
         if self._kept > max(PENDING, WORTH * states.shape[1]):
             self.finish()
+
+    def _note_commands(self, times: Floats, commands: Floats) -> None:
+        """Commands that were held from times on (times,): efforts have no extremes but these."""
+        own = self.found[self.efforts]
+        for sign, place in ((-1.0, 0), (1.0, 2)):
+            k = (sign * commands).argmax(axis=0)
+            best, when = commands[k, np.arange(len(own))], times[k]
+            above = self.wanted[self.efforts] & (sign * best > sign * own[:, place])
+            own[above, place], own[above, place + 1] = best[above], when[above]
 
     def settle(self) -> None:
         """The equations go on to another interval: efforts belong to the one that they are in, and may jump."""

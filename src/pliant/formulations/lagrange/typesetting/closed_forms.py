@@ -21,7 +21,7 @@ import sympy
 
 from pliant.bodies.families import FAMILIES
 from pliant.bodies.modal_body import Array
-from pliant.bodies.quadrature import equal_breaks, gauss
+from pliant.bodies.profile import equal_breaks, gauss
 from pliant.bodies.shapes import Given, Power, Shape, StrainPolynomial, Wave
 from pliant.bodies.words import words_of
 from pliant.errors import ModelError, Problem
