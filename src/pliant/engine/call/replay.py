@@ -2,84 +2,82 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from pliant.algorithm import Algorithm, Carrier
-from pliant.engine.trace.program import Address, RolledProgram
+from pliant.engine.trace.program import RolledProgram
 from pliant.engine.trace.roller import whole
 from pliant.engine.trace.structure import constants_of, structure_key
-from pliant.engine.trace.tape import BINARY, STUMPFF, Node, live
+from pliant.engine.trace.tape import STUMPFF, Node, live
 from pliant.spatial import scalars
-
-BLOCK = 5000
-"""Statements per compiled block: Python's compiler is slow on very long functions."""
 
 MOST_RECENT = 64
 _RECENT: dict[tuple[str, str, tuple[str, ...]], Callable[..., list[Any]]] = {}
 """Functions made last in this process."""
 
 
-def python_source(program: RolledProgram) -> list[str]:
-    """Statements that compute ``out[i]`` from arrays named as the program's, one variable per operation."""
-    (kernel,) = program.passes[0].kernels
-    tape = kernel.tape
-    name: dict[int, str] = {}
-    lines: list[str] = []
-    for i in live(x for _, x in kernel.results):
-        op = tape.op[i]
-        if op == "constant":
-            name[i] = repr(tape.a[i])
-            continue
-        if op == "symbol":
-            address: Address = tape.a[i]
-            name[i] = f"{address.array}[{address.index}]"
-            continue
-        a = name[tape.a[i]]
-        name[i] = f"t[{i}]"
-        if op in BINARY:
-            lines.append(f"{name[i]} = {a} {op} {name[tape.b[i]]}")
-        elif op == "negate":
-            lines.append(f"{name[i]} = -{a}")
-        elif op.startswith(STUMPFF):
-            lines.append(f"{name[i]} = stumpff({op.removeprefix(STUMPFF)}, {a})")
-        else:
-            more = f", {name[tape.b[i]]}" if tape.b[i] >= 0 else ""
-            lines.append(f"{name[i]} = {op}({a}{more})")
-    for address, x in kernel.results:
-        lines.append(f"out[{address.index}] = {name[x.index] if type(x) is Node else repr(float(x))}")
-    return lines
+OPERATIONS: dict[str, Callable[..., Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "negate": operator.neg,
+    "sin": np.sin,
+    "cos": np.cos,
+    "sqrt": np.sqrt,
+    "tanh": np.tanh,
+    "floor": np.floor,
+    "atan2": np.arctan2,
+    "ramp": scalars.ramp,
+    "step": scalars.step,
+    "frozen": scalars.frozen,
+}
+
+
+def _operation(op: str) -> Callable[..., Any]:
+    """What an entry of a tape does with numbers or arrays."""
+    if op.startswith(STUMPFF):
+        return partial(scalars.stumpff, int(op.removeprefix(STUMPFF)))
+    return OPERATIONS[op]
 
 
 def python_function(program: RolledProgram) -> Callable[..., list[Any]]:
-    """f(constants, gravity, *inputs, *seeds) -> outputs; every entry may be a number or an array of lanes."""
-    lines = python_source(program)
-    blocks = [
-        compile("\n".join(lines[k : k + BLOCK]), f"<{program.name}>", "exec") for k in range(0, len(lines), BLOCK)
-    ]
+    """f(constants, gravity, *inputs, *seeds) -> outputs; every entry may be a number or an array of lanes.
+
+    The tape is walked in every call: text of it would be no quicker, and to compile that takes as long as twenty walks.
+    """
+    (kernel,) = program.passes[0].kernels
+    tape = kernel.tape
     names = ("constants", "gravity", *program.inputs, *(f"d{seed}" for seed in program.seeds))
+    known: list[Any] = [None] * len(tape.op)
+    taken: list[tuple[int, str, int]] = []
+    steps: list[tuple[Callable[..., Any], int, int, int]] = []
+    for i in live(x for _, x in kernel.results):
+        op, a, b = tape.op[i], tape.a[i], tape.b[i]
+        if op == "constant":
+            known[i] = a
+        elif op == "symbol":
+            taken.append((i, a.array, a.index))
+        else:
+            steps.append((_operation(op), i, a, b))
+    results = [(address.index, x.index if type(x) is Node else -1, x) for address, x in kernel.results]
     outputs = program.outputs
 
     def evaluate(*arrays: Sequence[Any]) -> list[Any]:
+        given = dict(zip(names, arrays, strict=True))
+        t = known.copy()
+        for i, array, index in taken:
+            t[i] = given[array][index]
+        for f, i, a, b in steps:
+            t[i] = f(t[a], t[b]) if b >= 0 else f(t[a])
         out: list[Any] = [0.0] * outputs
-        scope: dict[str, Any] = {
-            "sin": np.sin,
-            "cos": np.cos,
-            "sqrt": np.sqrt,
-            "tanh": np.tanh,
-            "floor": np.floor,
-            "atan2": np.arctan2,
-            "ramp": scalars.ramp,
-            "step": scalars.step,
-            "frozen": scalars.frozen,
-            "stumpff": scalars.stumpff,
-        }
-        scope.update(zip(names, arrays, strict=True))
-        scope.update(out=out, t={})
-        for block in blocks:
-            exec(block, scope)
+        for place, i, number in results:
+            out[place] = t[i] if i >= 0 else float(number)
         return out
 
     return evaluate
