@@ -12,6 +12,7 @@ from pliant.simulation.study import load_study
 ROBOT = "single-flexible-link"
 SWEEP = ("sweep", ROBOT, "--vary", "gravity[2]=-9, -3", "--jobs", "1", "-q")
 SHORT = ("simulate", "single-link", "--until", "0.002", "-q")
+SPACE = ("workspace", "five-bar", "--over", "x=-0.1:0.1:2", "--over", "y=0.5:0.6:2")
 FORMS = ("tex", "md", "html", "py", "c", "txt")
 # command, and the file that it writes
 WRITES = {
@@ -36,6 +37,11 @@ WRITES = {
     "frf plot": (("frf", ROBOT, "--input", "shoulder", "--output", "shoulder", "--plot", "x.png"), "x.png"),
     "frf csv": (("frf", ROBOT, "--input", "shoulder", "--output", "shoulder", "--csv", "x.csv"), "x.csv"),
     "buckling": (("buckling", ROBOT, "--force", "tip=-1,0,0", "--plot", "x.png"), "x.png"),
+    "stiffness": (("stiffness", ROBOT, "--csv", "x.csv"), "x.csv"),
+    "workspace plot": ((*SPACE, "--plot", "x.png"), "x.png"),
+    "workspace csv": ((*SPACE, "--csv", "x.csv"), "x.csv"),
+    "parameters": (("parameters", ROBOT, "--csv", "x.csv"), "x.csv"),
+    "shape": (("shape", "path.yaml", "--plot", "x.png", "-q"), "x.png"),
     "inverse tables": (
         ("inverse", "path.yaml", "--tolerance", "1", "--no-confirm", "-o", ".", "-q"),
         "path-efforts.csv",
@@ -56,7 +62,7 @@ WRITES = {
     "verify page": (("verify", "--only", "bending", "--no-peers", "--out", ".", "-q"), "verification.html"),
 }
 SLOW = {"reproduce", "verify", "verify page"}
-WITHOUT = {"zeros", "robots", "check", "schema", "equilibrium", "bench"}
+WITHOUT = {"zeros", "robots", "check", "schema", "equilibrium", "bench", "singularity"}
 FOREIGN = b"time [s],precious\n0,1\n"
 PATH = """
 name: path
