@@ -10,8 +10,8 @@ from typing import ClassVar
 import numpy as np
 from pydantic import Field
 
+from pliant.bodies.body_kinds import register, unregister
 from pliant.bodies.carried import frame_pose
-from pliant.bodies.kinds import register, unregister
 from pliant.bodies.modal_body import Attachment, ModalBody
 from pliant.bodies.words import BodyWords, CoordinateWord, TableRow
 from pliant.model.element import Element

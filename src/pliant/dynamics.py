@@ -16,6 +16,7 @@ from pliant.formulations.loops.dense_loops import DenseLoops
 from pliant.formulations.loops.loops import DenseForm, Loops, each_state
 from pliant.formulations.recursive.recursions import HANDED
 from pliant.model.notebook import html_page, made_by
+from pliant.model.once import quick_property
 from pliant.platform_answers import PlatformAnswers
 from pliant.states import (
     Energies,
@@ -29,7 +30,7 @@ from pliant.states import (
     as_states,
     solutions_of,
 )
-from pliant.tree.function import Function, declined, quick_property
+from pliant.tree.function import Function, declined
 
 if TYPE_CHECKING:
     from pathlib import Path

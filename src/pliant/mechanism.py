@@ -5,12 +5,11 @@ Members are in tree order, parents first. Their coordinates are the joint's, the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cached_property, wraps
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
-from weakref import WeakKeyDictionary
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -24,8 +23,6 @@ from pliant.model.once import once_per_element
 if TYPE_CHECKING:
     from pliant.model import Joint, Link, Loop, RigidPart, Robot
 
-P = ParamSpec("P")
-T = TypeVar("T")
 BASE = -1
 """The parent of a member on the base."""
 
@@ -269,21 +266,6 @@ class Mechanism:
     def driven_members(self) -> tuple[Member, ...]:
         """Members whose joint has one coordinate, on which motors, springs and friction act."""
         return tuple(m for m in self.members if m.joint.kind.is_driven())
-
-
-def once(make: Callable[Concatenate[Mechanism, P], T]) -> Callable[Concatenate[Mechanism, P], T]:
-    """Let a function of a mechanism and of hashable options give the same result again; it goes with the mechanism."""
-    held: WeakKeyDictionary[Mechanism, dict[Any, T]] = WeakKeyDictionary()
-
-    @wraps(make)
-    def found(mechanism: Mechanism, /, *given: P.args, **options: P.kwargs) -> T:
-        own = held.setdefault(mechanism, {})
-        key = given, tuple(options.items())
-        if key not in own:
-            own[key] = make(mechanism, *given, **options)
-        return own[key]
-
-    return found
 
 
 @once_per_element

@@ -13,6 +13,7 @@ from pliant.algorithm import Algorithm, Traced
 from pliant.formulations.method import Method, What, method_class
 from pliant.formulations.robot_damping import damped
 from pliant.mechanism import Mechanism
+from pliant.model.once import quick_property
 from pliant.spatial.attitude import recentred
 from pliant.states import (
     Energies,
@@ -24,8 +25,8 @@ from pliant.states import (
     States,
     Twist,
 )
-from pliant.tree.frames import PLACES, FrameCalls, FramesByName, WayToBase, paths
-from pliant.tree.function import Function, Variant, declined, make_evaluator, quick_property
+from pliant.tree.frames import PLACES, FramesByName, WayToBase, paths
+from pliant.tree.function import Function, Variant, declined, make_evaluator
 from pliant.tree.kinematics import ACCELERATION, LOSS, MOTION, MOTION_SIZE, motion_arrays
 from pliant.tree.lowering import lower, lower_with_frames
 from pliant.tree.slope_calls import SlopeSteps
@@ -439,19 +440,12 @@ class TreeDynamics:
     def _framed(self) -> Tree:
         return lower_with_frames(self.mechanism)
 
-    @cached_property
-    def _frame_links(self) -> dict[str, int]:
-        """LINK.FRAME -> its link in the tree with frames."""
-        framed = self._framed
-        return {name: len(framed.links) - len(framed.frames) + k for k, name in enumerate(framed.frames)}
-
     def _frame_link(self, frame: str) -> int:
-        member, name = self.mechanism.frame(frame)
-        return self._frame_links[f"{self.mechanism.members[member].name}.{name}"]
+        return self._frame_calls.link(frame)
 
     @cached_property
     def _frame_calls(self) -> FramesByName:
-        return FramesByName(lambda frame: FrameCalls(self._places, self._path(self._frame_link(frame))))
+        return FramesByName(self.mechanism, self._framed, self._path, self._places)
 
     @cached_property
     def _path(self) -> Callable[[int], WayToBase]:

@@ -11,8 +11,7 @@ import pliant
 from closed_robots import four_bar
 from pliant import Dynamics, Joint, Link, Rigid, Robot
 from pliant.cli.app import main
-from pliant.drives.given import GivenTorque
-from pliant.drives.off import NoDrive
+from pliant.drives.given import GivenTorque, NoDrive
 from pliant.loads.stops import Stops
 from pliant.simulation.choice import choose
 from pliant.simulation.run import simulate

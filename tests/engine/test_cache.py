@@ -334,7 +334,7 @@ def test_code_depends_on_what_is_traced_alone():
     """Machine code of the recursion outlives changes of pages, readers and pictures, and not one of its own."""
     homes = {*INVERSE.homes, "pliant.tree.tree"}
     decides = {str(path.relative_to(cache.PACKAGE)) for path in cache.closure({*homes, *cache._engine()})}
-    assert {"formulations/recursive/newton_euler.py", "bodies/rod_terms.py", "engine/trace/tape.py"} <= decides
+    assert {"formulations/recursive/recursions.py", "bodies/rod_terms.py", "engine/trace/tape.py"} <= decides
     rooms = {name.split("/")[0] for name in decides}
     assert [name for name in decides if name.startswith("model")] == ["model/once.py"]
     assert not rooms & {"simulation", "analysis", "pictures", "results", "cli", "export"}

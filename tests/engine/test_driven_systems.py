@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from closed_robots import state
-from pliant.drives.prescribed_dynamics import PrescribedDynamics
+from pliant.drives.prescribed import PrescribedDynamics
 from pliant.dynamics import Dynamics
 from pliant.engine.call.evaluator import Program
 from pliant.engine.compile import jit

@@ -6,7 +6,7 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
 from pliant import Joint, Link, Rigid, Robot
-from pliant.drives.prescribed_dynamics import PrescribedDynamics
+from pliant.drives.prescribed import PrescribedDynamics
 from pliant.dynamics import Dynamics
 from pliant.engine.stepping.driving import DriveKernel, Driving
 from pliant.engine.stepping.explicit_system import ExplicitSystem

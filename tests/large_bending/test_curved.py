@@ -9,7 +9,7 @@ import pliant
 from pliant import Dynamics
 from pliant.algorithm import result, run
 from pliant.analysis.equilibrium import equilibrium
-from pliant.bodies.sections_along import centre_line
+from pliant.bodies.words import centre_line
 from pliant.model.description.beams import undeformed_pose
 from pliant.tree.kinematics import ENERGY
 

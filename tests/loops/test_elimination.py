@@ -7,10 +7,9 @@ import zoo
 from pliant import Beam, Dynamics, Joint, Link, Loop, Modes, Placement, Properties, Rigid, Robot, Rotation, load
 from pliant.algorithm import views
 from pliant.formulations.loops.articulated_loops import constrained
-from pliant.formulations.loops.closure import close
+from pliant.formulations.loops.closure import close, merged
 from pliant.formulations.loops.cuts import Plan, move_frames, plans
 from pliant.formulations.loops.elimination import NoPivotError, QuadraticForm, Relation
-from pliant.formulations.loops.merging import merged
 from pliant.formulations.recursive.recursions import INVERSE, NoInertiaError
 from small_arms import linear
 

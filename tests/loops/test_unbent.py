@@ -5,7 +5,7 @@ import pytest
 
 from closed_robots import four_bar, state
 from pliant import Dynamics, Result, Robot, simulate
-from pliant.analysis.unbent import unbent
+from pliant.analysis.along import unbent
 from pliant.model.description.robot import rigid_twin
 
 SPACE = {"bend_y": True, "bend_z": True, "torsion": True}

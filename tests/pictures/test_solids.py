@@ -31,7 +31,7 @@ from pliant import (
     ZProfile,
     equilibrium,
 )
-from pliant.bodies.sections_along import axial_strain
+from pliant.bodies.words import axial_strain
 from pliant.pictures.robot_solids import RobotSolids, joined
 from pliant.pictures.solids import ball, bar, block, weight
 

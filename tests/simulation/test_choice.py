@@ -6,7 +6,7 @@ import pytest
 import zoo
 from pliant import PID, Beam, Cycloidal, Damping, Dynamics, Joint, Link, Modes, Properties, Rigid, Robot, Study
 from pliant.analysis.modes import held_squares, modes
-from pliant.drives.off import NoDrive
+from pliant.drives.given import NoDrive
 from pliant.simulation.choice import LinearStart, choose, estimated_steps, fastest_rate, followed
 from pliant.simulation.integrators.compiled import compilable
 from pliant.simulation.integrators.compiled_systems import inertia_and_stiffness

@@ -10,7 +10,7 @@ from scipy.special import ellipk
 import pliant
 from closed_robots import ALIGNED, PLANE, bar, five_bar, four_bar, pendulum_ring
 from pliant import Dynamics, Joint, Link, Loop, Placement, Rigid, Robot
-from pliant.drives.off import NoDrive
+from pliant.drives.given import NoDrive
 from pliant.simulation.choice import choose
 from pliant.simulation.integrators import compiled
 from pliant.simulation.run import Run, SimulationWarning, simulate

@@ -21,7 +21,7 @@ from pliant import (
     load_study,
     simulate,
 )
-from pliant.drives.off import NoDrive
+from pliant.drives.given import NoDrive
 from pliant.engine.stepping.gauss_legendre import STAGES, gauss_legendre, integrals, legendre
 from pliant.engine.stepping.stage_modes import StageModes
 from pliant.simulation.choice import _state_matrix, choose

@@ -8,7 +8,7 @@ import pytest
 import pliant
 from pliant import Quintic
 from pliant.drives.drive import Sampling
-from pliant.drives.off import NoDrive
+from pliant.drives.given import NoDrive
 from pliant.drives.pid import PID
 from pliant.drives.prescribed import PrescribedMotion
 from pliant.dynamics import Dynamics

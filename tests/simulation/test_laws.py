@@ -10,11 +10,10 @@ from pliant import Dynamics, Quintic, linearise, lqr, simulate
 from pliant.drives.callback import Callback
 from pliant.drives.computed_torque import ComputedTorque
 from pliant.drives.drive import Sampling
+from pliant.drives.drive_kinds import DRIVES
 from pliant.drives.feed_forward import FeedForward
-from pliant.drives.given import GivenTorque
-from pliant.drives.kinds import DRIVES
+from pliant.drives.given import GivenTorque, NoDrive
 from pliant.drives.lqr import LQR
-from pliant.drives.off import NoDrive
 from pliant.drives.pid import PID
 from pliant.drives.prescribed import PrescribedMotion
 from pliant.drives.sampled import SampledLaw

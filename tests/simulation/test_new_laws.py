@@ -12,13 +12,12 @@ from scipy.integrate import solve_ivp
 
 from pliant import Dynamics, Study
 from pliant.drives.drive import Drive, DriveLaw
-from pliant.drives.kinds import DRIVES
-from pliant.drives.kinds import register as register_drive
+from pliant.drives.drive_kinds import DRIVES
+from pliant.drives.drive_kinds import register as register_drive
 from pliant.errors import ModelError
 from pliant.laws import Action, LawState, measured, numbers_in_code
-from pliant.loads.kinds import LOADS
-from pliant.loads.kinds import register as register_load
-from pliant.loads.load import Load, LoadElement
+from pliant.loads.load import LOADS, Load, LoadElement
+from pliant.loads.load import register as register_load
 from pliant.model.units import Number
 from pliant.simulation.integrators.compiled import CompiledIntegrator
 from pliant.simulation.integrators.integrator import Tolerance

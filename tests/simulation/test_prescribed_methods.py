@@ -7,7 +7,7 @@ import pytest
 
 import pliant
 from pliant import Dynamics
-from pliant.drives.off import NoDrive
+from pliant.drives.given import NoDrive
 from pliant.simulation.integrators.integrator import Settings, Tolerance
 from pliant.simulation.integrators.scipy_solver import ScipySolver
 from pliant.simulation.run import simulate

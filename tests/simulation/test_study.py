@@ -241,7 +241,7 @@ def test_every_key_is_documented():
     import re
     from pathlib import Path
 
-    from pliant.drives.kinds import AnyDrive
+    from pliant.drives.drive_kinds import AnyDrive
     from pliant.model.element import Element
     from pliant.trajectories.kinds import AnyTrajectory
 

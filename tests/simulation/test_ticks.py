@@ -8,7 +8,7 @@ import pytest
 
 import pliant
 from pliant.drives.drive import Controller, Tick
-from pliant.drives.kinds import DRIVES, register
+from pliant.drives.drive_kinds import DRIVES, register
 from pliant.drives.sampled import DiscreteLaw, noise
 from pliant.laws import LawState
 from pliant.simulation.run import Run, run_study

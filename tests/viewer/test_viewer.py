@@ -13,7 +13,7 @@ from PIL import ImageChops
 
 import pliant
 from browser import PROGRAM, Browser
-from pliant.pictures.skeleton import Posed
+from pliant.pictures.solids import Posed
 from pliant.viewer.scene import BANDS, SHADES, band_colour, bands
 from pliant.viewer.shown import MovingRun, PosedRobot, largest
 

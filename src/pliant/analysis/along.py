@@ -1,7 +1,11 @@
-"""Along a bent beam: where its axis is, how it is strained, and the largest stress of each section."""
+"""Along a bent beam: where its axis is, how it is strained, the largest stress of each section, and the robot unbent.
+
+Deflections are told against the robot as it would be if nothing bent.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -85,3 +89,25 @@ def _words(arm: Dynamics, link: str) -> BodyWords:
         known = ", ".join(names) or "none"
         raise ModelError(f"robot '{arm.robot.name}' has no flexible beam '{link}'; flexible beams: {known}")
     return words_of(arm.robot.link(link), arm.robot)
+
+
+# ---- unbent
+
+
+def unbent(arm: Dynamics, q: Floats) -> Floats:
+    """The rigid robot at the same joint positions; with loops at those of the drives (..., n).
+
+    Loops that only close because links bend stay open by as little as the other joints can make it.
+    """
+    return unbending(arm)(q)
+
+
+def unbending(arm: Dynamics) -> Callable[[Floats], Floats]:
+    """``unbent`` of one robot, for many calls."""
+    moved, driven = set(arm.robot.joint_coordinates), set(arm.inputs)
+    joints = np.array([name in moved for name in arm.names], dtype=bool)
+    passive = joints & np.array([name not in driven for name in arm.names], dtype=bool)
+    if not passive.any():
+        return lambda q: np.where(joints, q, 0.0)
+    held = tuple(np.flatnonzero(~passive).tolist())
+    return lambda q: arm.loops.closest(np.where(joints, q, 0.0), held)

@@ -18,7 +18,6 @@ from pliant.bodies.foreshortening import shortening_of
 from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.profile import TAPER_POINTS, beam_profile, curve_of, gauss, merge_breaks
 from pliant.bodies.rod import rod
-from pliant.bodies.words import words_of
 from pliant.model.description.beams import undeformed_pose
 
 if TYPE_CHECKING:
@@ -94,22 +93,6 @@ class BentBeam:
     def strains(self, q_e: Array) -> Array:
         """u', u_y'' and u_z'' (..., stations, 3): a fibre at (y, z) is stretched by u' - y u_y'' - z u_z''."""
         return np.asarray(np.einsum("sdk,...k->...sd", self._strains, q_e))
-
-
-def centre_line(link: Link, robot: Robot, q_e: Array, x: Array) -> Array:
-    """Points (..., stations, 3) of a body's axis at stations x (stations,) for elastic coordinates (..., n), in B."""
-    return words_of(link, robot).bent(x).line(q_e)
-
-
-def axial_strain(link: Link, robot: Robot, place: tuple[float, float, float], q_e: Array) -> Array:
-    """u' - y u_y'' - z u_z'' (...) at a place (x, y, z) of a body with an axis."""
-    x, y, z = place
-    return strain_at(link, robot, x, (1.0, -y, -z), q_e)
-
-
-def strain_at(link: Link, robot: Robot, x: float, weights: tuple[float, float, float], q_e: Array) -> Array:
-    """A weighted sum (...) of u', u_y'' and u_z'' at a place x of a body with an axis: linear in q_e (..., n)."""
-    return np.asarray(words_of(link, robot).bent(np.array([x])).strains(q_e)[..., 0, :] @ weights)
 
 
 # ---------------------------------------------------------------- stations with mass

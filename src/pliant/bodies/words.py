@@ -424,7 +424,7 @@ class BodyWords(ABC):
 def words_of(link: Link, robot: Robot | None = None) -> BodyWords:
     """The words of a link's body."""
     # kinds know the builders, which ask for the words of other links
-    from pliant.bodies.kinds import KINDS
+    from pliant.bodies.body_kinds import KINDS
 
     return KINDS[link.body_key](link, robot)
 
@@ -443,7 +443,7 @@ def elastic_words(link: Link, names: tuple[str, ...]) -> tuple[CoordinateWord, .
 
 def link_modes(link: Link, robot: Robot) -> tuple[LinkMode, ...]:
     """All natural vibrations that the coordinates of a robot's link can describe, family by family, lowest first."""
-    from pliant.bodies.kinds import vibrations_of
+    from pliant.bodies.body_kinds import vibrations_of
 
     return vibrations_of(robot, link.name)
 
@@ -451,3 +451,19 @@ def link_modes(link: Link, robot: Robot) -> tuple[LinkMode, ...]:
 def number_word(count: int, word: str) -> str:
     """``1 element``, ``2 elements``."""
     return f"{count} {word}" if count == 1 else f"{count} {word}s"
+
+
+def centre_line(link: Link, robot: Robot, q_e: Array, x: Array) -> Array:
+    """Points (..., stations, 3) of a body's axis at stations x (stations,) for elastic coordinates (..., n), in B."""
+    return words_of(link, robot).bent(x).line(q_e)
+
+
+def axial_strain(link: Link, robot: Robot, place: tuple[float, float, float], q_e: Array) -> Array:
+    """u' - y u_y'' - z u_z'' (...) at a place (x, y, z) of a body with an axis."""
+    x, y, z = place
+    return strain_at(link, robot, x, (1.0, -y, -z), q_e)
+
+
+def strain_at(link: Link, robot: Robot, x: float, weights: tuple[float, float, float], q_e: Array) -> Array:
+    """A weighted sum (...) of u', u_y'' and u_z'' at a place x of a body with an axis: linear in q_e (..., n)."""
+    return np.asarray(words_of(link, robot).bent(np.array([x])).strains(q_e)[..., 0, :] @ weights)

@@ -11,31 +11,29 @@ import typer
 
 from pliant.cli import (
     bench,
-    buckling,
     check,
     derive,
-    equilibrium,
     export,
     frf,
     inverse,
-    modes,
     parameters,
-    report,
     reproduce,
-    robots,
-    schema,
     shape,
-    shapes,
     show,
     simulate,
-    singularity,
     stiffness,
-    sweep,
-    verify,
     view,
     workspace,
-    zeros,
 )
+from pliant.cli import buckling_command as buckling
+from pliant.cli import equilibrium_command as equilibrium
+from pliant.cli import modes_command as modes
+from pliant.cli import report_command as report
+from pliant.cli import shapes_command as shapes
+from pliant.cli import singularity_command as singularity
+from pliant.cli import sweep_command as sweep
+from pliant.cli import verify_command as verify
+from pliant.cli import zeros_command as zeros
 from pliant.cli.terminal import FAILED, WRONG_INPUT, tell
 
 app = typer.Typer(
@@ -45,11 +43,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command(name="robots")(robots.robots)
+app.command(name="robots")(show.robots)
 app.command(name="check")(check.check)
 app.command(name="show")(show.show)
 app.command(name="shapes")(shapes.shapes)
-app.command(name="schema")(schema.schema)
+app.command(name="schema")(show.schema)
 app.command(name="export")(export.export)
 app.command(name="simulate")(simulate.simulate)
 app.command(name="sweep")(sweep.sweep)

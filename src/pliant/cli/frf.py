@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pliant.cli.modes import joint_values
+from pliant.cli.modes_command import joint_values
 from pliant.cli.terminal import (
     ForceOption,
+    RateOption,
     RobotArgument,
     check_folder,
     check_picture,
     emit,
     number,
     plain,
+    rates_of,
     refuse,
     table,
     warn,
 )
-from pliant.cli.wrenches import RateOption, rates_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pliant.cli.modes import joint_values
+from pliant.cli.modes_command import joint_values
 from pliant.cli.simulate import INTERRUPTED
 from pliant.cli.terminal import ForceOption, ProgressBar, check_picture, emit, number, plain, refuse, table, tell, warn
 

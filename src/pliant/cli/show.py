@@ -1,8 +1,9 @@
-"""``pliant show``: what a robot is made of."""
+"""``pliant show``, ``robots`` and ``schema``: a robot in tables, those of the package, schemas of files for editors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import StrEnum
 from itertools import groupby
 from math import pi
 from pathlib import Path
@@ -207,3 +208,44 @@ def _reference(joint: Joint, name: str, robot: Robot) -> str:
 def _loop(loop: Loop) -> str:
     plane = f", in the plane {loop.planar}" if loop.planar else ""
     return f"loop [bold]{loop.name}[/]: {loop.type} of {loop.frames[0]} and {loop.frames[1]}{plane}"
+
+
+# ---- robots
+
+
+def robots() -> None:
+    """List the bundled robots; their names work wherever a file does."""
+    import pliant
+    from pliant.cli.terminal import emit, plain, table
+
+    rows = table("robot", "description", words=2)
+    for name, description in pliant.robots():
+        rows.add_row(f"[bold]{plain(name)}[/]", plain(description))
+    emit(rows)
+
+
+# ---- schema
+
+
+class Kind(StrEnum):
+    """What a file describes."""
+
+    ROBOT = "robot"
+    STUDY = "study"
+
+
+def schema(
+    kind: Annotated[Kind, typer.Argument(metavar="[robot|study]", help="Which files: robots or studies.")] = Kind.ROBOT,
+) -> None:
+    """Print the JSON schema of robot or study files, with which editors complete and check them."""
+    import json
+
+    if kind is Kind.STUDY:
+        from pliant.simulation.study import study_schema
+
+        found = study_schema()
+    else:
+        from pliant.model.readers.robot_schema import json_schema
+
+        found = json_schema()
+    typer.echo(json.dumps(found, indent=2, ensure_ascii=False))

@@ -8,9 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pliant.cli.frf import AtOption
-from pliant.cli.modes import configuration_of
-from pliant.cli.terminal import ForceOption, RobotArgument, check_folder, emit, number, plain, refuse, table
-from pliant.cli.wrenches import FollowerOption, LoadOption, loads_of
+from pliant.cli.modes_command import configuration_of
+from pliant.cli.terminal import (
+    FollowerOption,
+    ForceOption,
+    LoadOption,
+    RobotArgument,
+    check_folder,
+    emit,
+    loads_of,
+    number,
+    plain,
+    refuse,
+    table,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table

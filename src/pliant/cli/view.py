@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pliant.cli.report import PAGES, check_number, page_path, write_page
+from pliant.cli.report_command import PAGES, check_number, page_path, write_page
 from pliant.cli.terminal import ForceOption, check_film, check_folder, refuse, robot_names
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pliant.cli.frf import AtOption
-from pliant.cli.modes import configuration_of
-from pliant.cli.singularity import LengthOption
+from pliant.cli.modes_command import configuration_of
+from pliant.cli.singularity_command import LengthOption
 from pliant.cli.stiffness import FrameOption
 from pliant.cli.terminal import (
     ForceOption,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.bodies.sections_along import strain_at
+from pliant.bodies.words import strain_at
 from pliant.errors import did_you_mean
 from pliant.model.description.sensors import Encoder, Sensor, StrainGauge, TorqueSensor
 from pliant.tree.kinematics import MOTION_SIZE

@@ -75,7 +75,7 @@ class PoseVibrations(NamedTuple):
         return np.asarray(way[:, None] * np.abs(self.answer))
 
     def ordered(self, order: NDArray[np.intp]) -> PoseVibrations:
-        """The same modes in another order, or some of them."""
+        """Some of the modes, or all of them in another order."""
         return PoseVibrations(self.q, self.omega[order], self.damping[order], self.shapes[:, order], self.answer[order])
 
 

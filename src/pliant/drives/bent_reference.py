@@ -14,7 +14,7 @@ import numpy as np
 
 from pliant.analysis.equilibrium import settle
 from pliant.analysis.statics import NoEquilibriumError
-from pliant.drives.prescribed_dynamics import PrescribedDynamics
+from pliant.drives.prescribed import PrescribedDynamics
 from pliant.errors import ModelError
 from pliant.laws import Floats
 from pliant.trajectories.path import Path, Surroundings

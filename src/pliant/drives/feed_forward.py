@@ -12,9 +12,9 @@ from pydantic import Field, model_validator
 from pliant.analysis.equilibrium import settle
 from pliant.analysis.statics import NoEquilibriumError
 from pliant.drives.drive import Controller, DriveLaw
-from pliant.drives.feedback import FeedbackLaw, Gains
 from pliant.drives.given import GivenTorque
-from pliant.drives.prescribed_dynamics import PrescribedDynamics
+from pliant.drives.pid import FeedbackLaw, Gains
+from pliant.drives.prescribed import PrescribedDynamics
 from pliant.drives.traced_model import TracedPrescribed
 from pliant.errors import ModelError
 from pliant.laws import Action, Floats, LawState, measured, numbers_in_code

@@ -1,4 +1,4 @@
-"""Torques that are known beforehand: numbers, expressions in t, arrays, CSV files."""
+"""Torques that are known beforehand: numbers, expressions in t, arrays, CSV files; or none, of motors that are off."""
 
 from __future__ import annotations
 
@@ -140,3 +140,13 @@ class GivenTable(GivenLaw):
             out = np.where((k == last)[:, None], rows[at], rows[inside] + part * (rows[ahead] - rows[inside]))
         outside = (k < 0) | ((t > times[-1]) & (self.interpolation != "hold"))
         return np.where(outside[:, None], 0.0, out)
+
+
+# ---- off
+
+
+class NoDrive(GivenLaw):
+    """All motors off: no effort at any time."""
+
+    def __init__(self, inputs: int) -> None:
+        self.channels = inputs

@@ -19,7 +19,7 @@ from pliant.spatial.scalars import Scalar, frozen, step
 from pliant.spatial.vectors import Vector
 
 if TYPE_CHECKING:
-    from pliant.drives.prescribed_dynamics import PrescribedDynamics
+    from pliant.drives.prescribed import PrescribedDynamics
     from pliant.formulations.loops.loops import Rows
     from pliant.laws import Floats
     from pliant.trajectories.driven_twin import DrivenTwin

@@ -1,13 +1,17 @@
-"""What a load is: its keys before the robot is known, and its law once it is."""
+"""What a load is: its keys before the robot is known, and its law once it is; and kinds of loads by name.
+
+Disturbances and stops have keys of their own in studies; all further kinds stand under ``loads``.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from pliant.dynamics import Dynamics
 from pliant.laws import Law, flattened
 from pliant.model.element import Element
+from pliant.model.tagged import OneOf
 from pliant.spatial.vectors import Vector
 
 
@@ -31,3 +35,18 @@ class LoadElement(Element):
     @abstractmethod
     def bind(self, arm: Dynamics) -> Load:
         """The load of a robot."""
+
+
+# ---- kinds
+
+
+LOADS = OneOf("load")
+"""The kinds of loads that studies know under ``loads``; ``register`` adds one."""
+
+
+def register(kind: type[LoadElement]) -> type[LoadElement]:
+    """Let studies know a further kind of load by its ``kind``; also as a decorator of its class."""
+    return LOADS.register(kind)
+
+
+AnyLoad = Annotated[LoadElement, LOADS]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.analysis.unbent import unbent
+from pliant.analysis.along import unbent
 from pliant.files import mark, written
 from pliant.joints import KINDS
 from pliant.model.description.outline import BASE

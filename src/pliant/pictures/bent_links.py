@@ -9,7 +9,7 @@ import numpy as np
 
 from pliant.bodies.carried import frame_pose, joint_pose
 from pliant.bodies.modal_body import Array
-from pliant.bodies.sections_along import centre_line
+from pliant.bodies.words import centre_line
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics, Pose

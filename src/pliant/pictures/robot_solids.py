@@ -14,8 +14,7 @@ from pliant.bodies.words import words_of
 from pliant.joints import KINDS
 from pliant.model.description.outline import BASE as GROUND
 from pliant.pictures.meshes import MOST_TRIANGLES, coarser, link_triangles
-from pliant.pictures.skeleton import STATIONS, Places
-from pliant.pictures.solids import Ints, Kind, Solid, ball, bar, block, shape, swept, weight
+from pliant.pictures.solids import STATIONS, Ints, Kind, Places, Solid, ball, bar, block, shape, swept, weight
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pliant.analysis.along import AlongBeam, along, stress_known
-from pliant.analysis.unbent import unbent
+from pliant.analysis.along import AlongBeam, along, stress_known, unbent
 from pliant.bodies.constants import deflection
-from pliant.bodies.sections_along import axial_strain, centre_line
+from pliant.bodies.words import axial_strain, centre_line
 from pliant.drives.readings import SensorReadings
 from pliant.dynamics import Dynamics
 from pliant.joints.kind import EFFORTS

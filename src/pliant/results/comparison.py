@@ -12,9 +12,8 @@ import numpy as np
 
 from pliant.files import write_file
 from pliant.pictures.picture_words import counted, engineering
-from pliant.results.film_data import film_data, packed
 from pliant.results.plots import noise, panels
-from pliant.results.report import HELP, facts, html_table, page, shown_rows
+from pliant.results.report import HELP, facts, film_data, html_table, packed, page, shown_rows
 from pliant.results.samples import Floats
 
 if TYPE_CHECKING:

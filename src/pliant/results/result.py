@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -289,10 +288,10 @@ class Result:
         for channel in self.listed if channels else ():
             with suppress(ArithmeticError, ValueError):
                 found.append(StoredChannel(channel.name, channel.unit, channel.meaning, self[channel.name]))
-        robot, study, names, inputs = self.robot.to_yaml(), self.info.study, self.arm.names, self.arm.inputs
-        # extremes that were not looked for yet are found now; they and the text of the study are data from here on
-        self.info = replace(self.info, extremes=dict(self.info.extremes), source=lambda: study)
-        return RunRecord(robot, study, self.info.as_data(), names, inputs, self.samples, tuple(found))
+        self.info = self.info.settled()
+        names, inputs = self.arm.names, self.arm.inputs
+        data = self.info.as_data()
+        return RunRecord(self.robot.to_yaml(), self.info.study, data, names, inputs, self.samples, tuple(found))
 
     @classmethod
     def load(cls, path: str | Path) -> Result:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -137,6 +137,11 @@ class RunInfo:
     def study(self) -> str:
         """The text of the study (YAML)."""
         return self.source()
+
+    def settled(self) -> RunInfo:
+        """With extremes that were not looked for yet, and the text of the study, as data from here on."""
+        text = self.study
+        return replace(self, extremes=dict(self.extremes), source=lambda: text)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # the study is kept as text

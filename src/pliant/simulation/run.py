@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from pliant.drives.callback import Law
 from pliant.drives.drive import Drive
+from pliant.drives.given import NoDrive
 from pliant.drives.holding import holding
-from pliant.drives.off import NoDrive
 from pliant.dynamics import Dynamics
 from pliant.engine.call.uncollected import uncollected
 from pliant.errors import ModelError

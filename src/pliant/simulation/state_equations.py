@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pliant.analysis.limits import linearised_limits
 from pliant.drives.drive import AppliedLaw, DriveLaw
-from pliant.drives.prescribed_dynamics import PrescribedDynamics
+from pliant.drives.prescribed import PrescribedDynamics
 from pliant.dynamics import Dynamics
 from pliant.engine.stepping.layout import StateLayout
 from pliant.formulations.loops.dense_forms import condition_of

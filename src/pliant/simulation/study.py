@@ -26,14 +26,14 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pliant.drives.drive import Drive
+from pliant.drives.drive_kinds import AnyDrive
 from pliant.drives.given import GivenTorque
-from pliant.drives.kinds import AnyDrive
 from pliant.engine.stepping.steppers import STEPPERS
 from pliant.errors import ModelError, Problem, did_you_mean, show
 from pliant.formulations.method import FOR_STUDY, NO_METHODS
 from pliant.formulations.method import METHODS as DYNAMICS
 from pliant.loads.disturbance import Disturbance
-from pliant.loads.kinds import AnyLoad
+from pliant.loads.load import AnyLoad
 from pliant.loads.stops import Stops
 from pliant.mechanism import assemble
 from pliant.model.description.robot import Robot
@@ -181,7 +181,7 @@ class Study(Element):
         if isinstance(info.context, dict) and isinstance(robot, Robot):
             info.context["lengths"] = [str(link.joint.name) for link in robot.links if link.joint.mechanics.slides()]
         study: Self = handler(data)
-        refuse(study._problems())
+        refuse([*study._problems()])
         return study
 
     def _problems(self) -> Iterator[InitErrorDetails]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.drives.drive import DriveLaw
-from pliant.drives.feedback import FeedbackLaw
+from pliant.drives.pid import FeedbackLaw
 from pliant.dynamics import Dynamics
 from pliant.engine.stepping.signal_table import Signals, places_of
 from pliant.laws import on_columns

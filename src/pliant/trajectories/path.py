@@ -151,7 +151,7 @@ class Chain:
 
     @property
     def words(self) -> str:
-        """Those of its paths, each once."""
+        """Breaks of all its paths, each once."""
         return "; ".join(dict.fromkeys(filter(None, map(path_words, self.paths))))
 
     def at(self, t: float) -> Desired:

@@ -20,6 +20,7 @@ from pliant.bodies.constants import GROUND
 from pliant.engine.call.steps import CallStep, StepLibrary
 from pliant.engine.compile.flow import Flow
 from pliant.engine.compile.llvm_ir import number
+from pliant.model.once import quick_property
 from pliant.spatial.vectors import (
     ZERO3,
     Matrix,
@@ -34,7 +35,7 @@ from pliant.spatial.vectors import (
     zeros,
 )
 from pliant.states import Pose, States, Twist
-from pliant.tree.function import Function, declined, quick_property
+from pliant.tree.function import Function, declined
 from pliant.tree.kinematics import CONNECT, FOLLOW, MOVE, Motion
 from pliant.tree.link import LinkConstants, joint_motion, orient, own_offset, pass_down, project, seat_axes
 from pliant.tree.lowering import lower_with_frames
@@ -303,15 +304,27 @@ Floats = NDArray[np.float64]
 
 
 class FramesByName(dict[str, "FrameCalls"]):
-    """Frames by the names under which they are asked for, each made at its first time."""
+    """Frames by the names under which they are asked for, each made at its first time.
 
-    def __init__(self, make: Callable[[str], FrameCalls]) -> None:
+    tree    with its frames as links
+    path    the ways from the links of the tree to the base
+    places  of all links
+    """
+
+    def __init__(self, mechanism: Mechanism, tree: Tree, path: Callable[[int], WayToBase], places: Function) -> None:
         super().__init__()
-        self._make = make
+        self.mechanism, self.path, self.places = mechanism, path, places
+        # LINK.FRAME -> its link in the tree
+        self._links = {name: len(tree.links) - len(tree.frames) + k for k, name in enumerate(tree.frames)}
 
     def __missing__(self, name: str) -> FrameCalls:
-        made = self[name] = self._make(name)
+        made = self[name] = FrameCalls(self.places, self.path(self.link(name)))
         return made
+
+    def link(self, name: str) -> int:
+        """The link of the tree that a frame is."""
+        member, frame = self.mechanism.frame(name)
+        return self._links[f"{self.mechanism.members[member].name}.{frame}"]
 
 
 class FrameCalls:

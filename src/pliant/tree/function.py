@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.algorithm import Traced
+from pliant.model.once import quick_property
 from pliant.states import Labels, States
 
 Floats = NDArray[np.float64]
@@ -25,24 +26,6 @@ def make_evaluator(traced: Traced, seeds: tuple[str, ...] = (), compiled: bool =
     from pliant.engine.call.replay import ReplayEvaluator
 
     return ReplayEvaluator(*traced, seeds)
-
-
-def quick_property(make: Callable[[Any], Callable[..., Any]]) -> cached_property[Callable[..., Any]]:
-    """A built-in function of an object, made at its first call for one state; batches, which it declines, make none."""
-    name = make.__name__
-
-    def begin(self: Any) -> Callable[..., Any]:
-        def first(*given: Any) -> Any:
-            if any(isinstance(x, np.ndarray) and x.ndim > 1 for x in given):
-                return None
-            # in place of this function
-            built = self.__dict__[name] = make(self)
-            return built(*given)
-
-        return first
-
-    begin.__doc__ = make.__doc__
-    return cached_property(begin)
 
 
 class Function:

@@ -16,7 +16,8 @@ from pliant.bodies.constants import disc_sections, fixed_section, offset_of, sec
 from pliant.bodies.modal_body import Array, ModalBody, add_part, is_same_frame, reframe
 from pliant.joints.fixed import Fixed
 from pliant.joints.kind import JointDrive, JointKind
-from pliant.mechanism import BASE, Mechanism, Member, Part, once
+from pliant.mechanism import BASE, Mechanism, Member, Part
+from pliant.model.once import once_per_element
 from pliant.spatial.rounding import clean, nearest_axis
 from pliant.tree.link import LinkKind, Seat
 from pliant.tree.tree import Tree, TreeLink
@@ -115,7 +116,7 @@ NOTHING = ModalBody.rigid(0.0, np.zeros(3), np.zeros((3, 3)))
 """The body of a frame."""
 
 
-@once
+@once_per_element
 def lower(mechanism: Mechanism, *, discs: bool = True) -> Tree:
     """The tree of a mechanism; its closures are not part of it.
 
@@ -128,7 +129,7 @@ def lower(mechanism: Mechanism, *, discs: bool = True) -> Tree:
     return Tree(tuple(links), mechanism.gravity, frames).with_drag(mechanism.drag)
 
 
-@once
+@once_per_element
 def lower_with_frames(mechanism: Mechanism) -> Tree:
     """The tree with a massless link at every frame; sections that only turn have no place in it."""
     # kinematics know nothing of damping

@@ -14,8 +14,7 @@ from pliant.drives.prescribed import PrescribedMotion
 from pliant.dynamics import Dynamics
 from pliant.simulation.run import simulate
 from pliant.trajectories.ongoing import ExpressionMotion
-from pliant.verification.case_robots import Floats, beam_robot
-from pliant.verification.claims import Claim
+from pliant.verification.claims import Claim, Floats, beam_robot
 
 BOTH = ("second-order", "exact")
 HEAVY = 1e4

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.optimize import root
 
-from pliant.verification.case_robots import Floats
+from pliant.verification.claims import Floats
 
 SPRINGS = 40
 """Of a beam that begins and ends with half a segment: the error falls with the square of this number."""

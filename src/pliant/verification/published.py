@@ -15,8 +15,7 @@ from pliant.model.readers.library import load
 from pliant.reproduce import dualemps, lin_lewis
 from pliant.simulation.run import run_study
 from pliant.simulation.study import load_study
-from pliant.verification.case_robots import beam_robot
-from pliant.verification.claims import Claim
+from pliant.verification.claims import Claim, beam_robot
 
 ANALYTIC = 1e-8
 """Roots of transcendental equations, met by shapes that contain them."""

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from pliant.pictures.canvas import best_view
 from pliant.pictures.robot_solids import RobotSolids, joined
-from pliant.pictures.skeleton import Posed
-from pliant.pictures.solids import Kind, Solid
+from pliant.pictures.solids import Kind, Posed, Solid
 from pliant.pictures.vibration_plots import joint_axes
 from pliant.viewer.shown import MovingRun, PosedRobot, largest
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pliant.formulations.loops.loops import LoopError
 from pliant.pictures.robot_solids import RobotSolids
-from pliant.pictures.skeleton import Posed, rotation_vectors
+from pliant.pictures.solids import Posed, rotation_vectors
 
 if TYPE_CHECKING:
     from pliant.analysis.modes import ModeSet

@@ -61,7 +61,7 @@ def emit(
     The pieces, and how many values they hand on.
     """
     given = given or {}
-    order, packs = packed_angles(tape, live((x for _, x in results), given), given)
+    order, packs = packed_angles(tape, live([x for _, x in results], given), given)
     sums, shorter = long_sums(tape, order, results, given)
     if len(shorter) <= LONG:
         piece = begin()

@@ -71,7 +71,7 @@ class Kernel:
 
     def reads(self) -> set[Address]:
         """What the kernel reads, given what it must write."""
-        order = live(x for _, x in [*self.results, *self.still_results])
+        order = live([x for _, x in [*self.results, *self.still_results]])
         return {self.tape.a[i] for i in order if self.tape.op[i] == "symbol"}
 
     @property
@@ -91,7 +91,7 @@ class Kernel:
         op, first, second = self.tape.op, self.tape.a, self.tape.b
         moving: set[int] = set()
         self.saved = {}
-        for i in live(x for _, x in [*self.results, *self.still_results]):
+        for i in live([x for _, x in [*self.results, *self.still_results]]):
             if op[i] == "symbol":
                 if first[i].is_tangent:
                     moving.add(i)

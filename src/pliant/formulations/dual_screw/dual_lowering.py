@@ -17,7 +17,8 @@ from pliant.bodies.constants import GROUND, terms_of
 from pliant.bodies.modal_body import Array, ModalBody
 from pliant.bodies.terms import Body
 from pliant.joints.kind import JointDrive
-from pliant.mechanism import Mechanism, once
+from pliant.mechanism import Mechanism
+from pliant.model.once import once_per_element
 from pliant.spatial.dual_numbers import Dual, dual_part, real_part
 from pliant.spatial.rounding import listed
 from pliant.spatial.scalars import Scalar
@@ -243,7 +244,7 @@ def _forms(values: Array) -> Array:
 # ---- from the tree of links to the linearised one
 
 
-@once
+@once_per_element
 def expand(mechanism: Mechanism, *, printed: bool = False) -> Tree:
     """First-order expansion of every link of a mechanism's tree, at rest and straight.
 

@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 
 from pliant.algorithm import Traced, views
 from pliant.formulations.loops.algorithms import Closing, ClosingAcceleration
-from pliant.formulations.loops.closure import close, normal_of
+from pliant.formulations.loops.closure import close, merged, normal_of
 from pliant.formulations.loops.cuts import move_frames, named_indices
 from pliant.formulations.loops.dense_forms import kkt_solve
 from pliant.formulations.loops.loops import AssemblyError, PlaneError
-from pliant.formulations.loops.merging import merged
 from pliant.joints.rows import AXES
 from pliant.mechanism import BASE, LoopEnds
 from pliant.tree.kinematics import MOTION, MOTION_SIZE, motion_arrays

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from pliant.algorithm import Traced
 from pliant.formulations.loops.algorithms import LoopInverse
+from pliant.formulations.loops.closure import merged
 from pliant.formulations.loops.cuts import Plan
 from pliant.formulations.loops.dense_forms import SINGULAR, Reduced
-from pliant.formulations.loops.merging import merged
 
 if TYPE_CHECKING:
     from pliant.mechanism import Mechanism

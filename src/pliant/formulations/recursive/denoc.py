@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pliant.algorithm import views
 from pliant.errors import did_you_mean
-from pliant.formulations.recursive.newton_euler import collect
+from pliant.formulations.recursive.recursions import collect
 from pliant.model.notebook import html_page
 from pliant.spatial.vectors import ZERO3, Matrix
 from pliant.tree.kinematics import BEND, CONNECT

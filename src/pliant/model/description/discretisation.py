@@ -156,7 +156,7 @@ class Modes(Element):
                 "no family of modes is given; say how many there are of bend_y, bend_z, torsion or axial (a number, or "
                 "auto), leave `modes` out to have them chosen, or write rigid: true instead"
             )
-        refuse(problem for name in given for problem in self._problems_of(name))
+        refuse([problem for name in given for problem in self._problems_of(name)])
         shapes = {self.resolve(name).shape for name in given}
         for key, shape in (
             ("expressions", "user"),

@@ -393,7 +393,7 @@ class Robot(Element):
 
     def to_yaml(self) -> str:
         """The robot as the text of a YAML file; reading it gives an equal robot."""
-        from pliant.model.readers.yaml_file import write_text
+        from pliant.model.readers.yaml_data import write_text
 
         return write_text(self)
 

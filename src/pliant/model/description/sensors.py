@@ -53,7 +53,7 @@ class StrainGauge(Element):
 
     @property
     def unit(self) -> str:
-        """Of what it measures."""
+        """Unit of what the sensor reads."""
         return "1/m" if self.family in ("bend_y", "bend_z") else ""
 
     def place(self, robot: Robot) -> tuple[Link, float]:

@@ -1,7 +1,8 @@
 """YAML text to plain data that remember their lines; any bytes give data or a ModelError, and quickly.
 
 The text is taken apart by ruamel's parser; the data are built here, because every key and value needs its
-line, and because aliases, depth and size must be bounded before anything is built.
+line, and because aliases, depth and size must be bounded before anything is built. Robots are written here too: what
+is written reads as an equal robot.
 """
 
 from __future__ import annotations
@@ -10,9 +11,14 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from pydantic_core import PydanticSerializationError
 
 from pliant.errors import ModelError, Problem, show
+
+if TYPE_CHECKING:
+    from pliant.model.description.robot import Robot
 
 LARGEST_FILE = 5_000_000
 MOST_NODES = 100_000
@@ -341,3 +347,80 @@ def _resolve(text: str) -> Any:
     if _BASED.fullmatch(text):
         return int(text, 0)
     return _SPECIAL.get(text.lower(), text)
+
+
+# ---------------------------------------------------------------- writing
+
+# collections of plain values that fit into this many characters are written in one line
+ONE_LINE = 88
+NEVER_FOLD = 10**9
+# whole numbers up to here are written with all their digits
+WHOLE = 1e12
+
+
+def to_data(robot: Robot) -> dict[str, Any]:
+    """The robot as plain data, only with the keys that were given."""
+    try:
+        data = robot.model_dump(mode="json", exclude_unset=True, context={"materials": robot.materials})
+    except PydanticSerializationError as error:
+        raise ModelError(str(error).rpartition(": ")[2]) from None
+    for material in data.get("materials", {}).values():
+        material.pop("name", None)
+    cleaned: dict[str, Any] = _tidy(data)
+    return cleaned
+
+
+def _tidy(value: Any) -> Any:
+    """Names first, nothing empty, and whole numbers without a decimal point."""
+    if isinstance(value, dict):
+        names = {key: value[key] for key in ("name",) if key in value}
+        return {key: _tidy(entry) for key, entry in {**names, **value}.items() if entry is not None}
+    if isinstance(value, list):
+        return [_tidy(entry) for entry in value]
+    return int(value) if isinstance(value, float) and value == round(value) and abs(value) < WHOLE else value
+
+
+def write_text(robot: Robot) -> str:
+    """The robot as YAML; reading it again gives an equal robot."""
+    import io
+
+    from ruamel.yaml import YAML
+
+    yaml = YAML()
+    # folding a long text may lose spaces
+    yaml.width = NEVER_FOLD
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    stream = io.StringIO()
+    yaml.dump(_styled(to_data(robot)), stream)
+    return stream.getvalue()
+
+
+def _styled(value: Any) -> Any:
+    """Short collections in flow style, so that a placement or a section stands in one line."""
+    from ruamel.yaml.comments import CommentedMap, CommentedSeq
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+
+    if isinstance(value, str) and not value.isprintable():
+        # line breaks of all kinds come back only if they are escaped
+        return DoubleQuotedScalarString(value)
+    styled: CommentedMap | CommentedSeq
+    if isinstance(value, dict):
+        styled = CommentedMap({key: _styled(entry) for key, entry in value.items()})
+    elif isinstance(value, list):
+        styled = CommentedSeq([_styled(entry) for entry in value])
+    else:
+        return value
+    if _fits_one_line(value):
+        styled.fa.set_flow_style()
+    else:
+        styled.fa.set_block_style()
+    return styled
+
+
+def _fits_one_line(value: Any) -> bool:
+    """Rows of numbers do, and what is short; the robot and its links never."""
+    if isinstance(value, list):
+        if not any(isinstance(entry, dict | list | str) for entry in value):
+            return True
+        return len(str(value)) <= ONE_LINE and all(_fits_one_line(e) for e in value if isinstance(e, dict))
+    return len(str(value)) <= ONE_LINE and not {"joint", "links"} & set(value)

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.analysis.unbent import unbending
+from pliant.analysis.along import unbending
 from pliant.bodies.constants import deflection
-from pliant.bodies.sections_along import axial_strain
-from pliant.drives.off import NoDrive
+from pliant.bodies.words import axial_strain
+from pliant.drives.given import NoDrive
 from pliant.dynamics import Dynamics
 from pliant.mechanism import Member
 from pliant.results.channels import effort_names

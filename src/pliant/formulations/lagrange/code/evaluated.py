@@ -31,7 +31,8 @@ from pliant.formulations.lagrange.code.collected import (
 from pliant.formulations.method import Method, Refusal
 from pliant.formulations.recursive.articulated import ldl
 from pliant.formulations.recursive.recursions import NoInertiaError
-from pliant.mechanism import Mechanism, once
+from pliant.mechanism import Mechanism
+from pliant.model.once import once_per_element
 from pliant.spatial.scalars import Scalar, cos, sin, stumpff, tanh
 from pliant.spatial.vectors import Matrix, Vector, dot, zeros
 
@@ -125,7 +126,7 @@ class ClosedForms:
         return FormPose(self.layout, q, self.constants(values), self.gravity, self.coordinates)
 
 
-@once
+@once_per_element
 def forms_of(mechanism: Mechanism, *, most_terms: int = MOST_EVALUATED_TERMS) -> ClosedForms:
     """The closed forms of a mechanism without loops."""
     way_out = WayOut(

@@ -8,9 +8,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pliant.cli.modes import configuration_of
-from pliant.cli.terminal import ForceOption, check_folder, emit, number, plain, refuse, table, warn
-from pliant.cli.wrenches import FollowerOption, LoadOption, RateOption, loads_of, rates_of
+from pliant.cli.modes_command import configuration_of
+from pliant.cli.terminal import (
+    FollowerOption,
+    ForceOption,
+    LoadOption,
+    RateOption,
+    check_folder,
+    emit,
+    loads_of,
+    number,
+    plain,
+    rates_of,
+    refuse,
+    table,
+    warn,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table

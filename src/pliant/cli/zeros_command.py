@@ -7,9 +7,8 @@ from typing import Annotated
 import typer
 
 from pliant.cli.frf import AtOption
-from pliant.cli.modes import joint_values
-from pliant.cli.terminal import RobotArgument, emit, number, plain, refuse, table, warn
-from pliant.cli.wrenches import RateOption, rates_of
+from pliant.cli.modes_command import joint_values
+from pliant.cli.terminal import RateOption, RobotArgument, emit, number, plain, rates_of, refuse, table, warn
 
 
 def zeros(

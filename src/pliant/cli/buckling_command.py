@@ -7,9 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pliant.cli.modes import configuration_of
-from pliant.cli.terminal import RobotArgument, check_picture, emit, number, plain, refuse, table, warn
-from pliant.cli.wrenches import FollowerOption, loads_of
+from pliant.cli.modes_command import configuration_of
+from pliant.cli.terminal import (
+    FollowerOption,
+    RobotArgument,
+    check_picture,
+    emit,
+    loads_of,
+    number,
+    plain,
+    refuse,
+    table,
+    warn,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table

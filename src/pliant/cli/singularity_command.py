@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pliant.cli.frf import AtOption
-from pliant.cli.modes import configuration_of
+from pliant.cli.modes_command import configuration_of
 from pliant.cli.stiffness import FrameOption
 from pliant.cli.terminal import RobotArgument, emit, number, plain, refuse, table
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from pliant.verification.claims import Claim
     from pliant.verification.verify import Verification
 
-
 DATA, PAGE = "verification.json", "verification.html"
 
 
@@ -37,8 +36,7 @@ def verify(
 ) -> None:
     """Check every method, published number, identity and balance; exit code 1 if something is not as it should be."""
     from pliant.verification.benchmark import CASES, write_cases
-    from pliant.verification.page import write_data, write_page
-    from pliant.verification.verify import read_beside
+    from pliant.verification.verify import read_beside, write_data, write_page
     from pliant.verification.verify import verify as run
 
     others = read_beside(beside) if beside is not None else None
