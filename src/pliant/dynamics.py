@@ -252,15 +252,18 @@ class Dynamics(PlatformAnswers):
         *,
         force: States | None = None,
         wrenches: dict[str, ArrayLike] | None = None,
+        preload: States | None = None,
     ) -> InverseSolution:
         """Efforts tau of the actuated joints for their accelerations a, and the accelerations of all others.
 
         force     further generalised forces (n,)
         wrenches  frame -> (force, moment) on it, base axes (6,)
+        preload   of redundant drives: efforts (inputs,) to which those that are found shall be nearest; default none
 
-        The other coordinates (elastic ones, passive joints) move as the equations of motion and the loops say.
+        The other coordinates (elastic ones, passive joints) move as the equations of motion and the loops say. Of more
+        drives than the loops leave motions, the least efforts are given (those of slides times the robot's size).
         """
-        if force is None and wrenches is None:
+        if force is None and wrenches is None and preload is None:
             fast: InverseSolution | None = self._quick_inverse_solution(q, v, a)
             if fast is not None:
                 return fast
@@ -268,7 +271,13 @@ class Dynamics(PlatformAnswers):
         given = self.input_labels.states("a", a)
         if given.shape[:-1] != q.shape[:-1]:
             raise ValueError(f"q has shape {q.shape} and a {given.shape}; both must be one state or a batch")
-        tau, every = self.loops.inverse(q, v, given, self._generalised(q, None, force, wrenches))
+        near = None if preload is None else self.input_labels.states("preload", preload)
+        if near is not None and not self.loops.excess_drives:
+            raise ValueError(
+                f"preload: robot '{self.robot.name}' has no redundant drives, and the motion determines their efforts; "
+                "links that bend are preloaded by the positions of the drives (pliant.equilibrium)"
+            )
+        tau, every = self.loops.inverse(q, v, given, self._generalised(q, None, force, wrenches), near)
         return solutions_of(self.inputs, self._other_names)(tau, every[..., self._others])
 
     @quick_property

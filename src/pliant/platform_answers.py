@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from pliant.model.notebook import made_by
 from pliant.states import States
@@ -19,10 +20,16 @@ if TYPE_CHECKING:
     from pliant.analysis.platform_stiffness import PlatformStiffness
     from pliant.analysis.regressor import Regressor
     from pliant.analysis.singularity import Singularity
+    from pliant.formulations.loops.loops import Loops
+
+
+Floats = NDArray[np.float64]
 
 
 class PlatformAnswers(TreeDynamics):
     """Questions about a frame of a robot, for trees and closed loops alike."""
+
+    loops: Loops
 
     def platform_stiffness(
         self,
@@ -95,4 +102,14 @@ class PlatformAnswers(TreeDynamics):
         q, v, a  coordinates, rates and accelerations of all coordinates (n,), or of a batch (count, n)
         """
         found: Regressor = made_by("analysis.regressor", "regressor")(self, q, v, a)
+        return found
+
+    def internal_efforts(self, q: States) -> Floats:
+        """Efforts (inputs, k) that redundant drives can exert against one another without moving the robot at q (n,).
+
+        Their combinations are preloads for ``inverse``; a robot with no more drives than motions has none (k = 0).
+        """
+        found: Floats = made_by("formulations.loops.redundant_drives", "internal_efforts")(
+            self.loops, self.labels.states("q", q)
+        )
         return found

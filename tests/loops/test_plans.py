@@ -86,12 +86,20 @@ def test_random_loops(seed):
         points = point_accelerations(arm, q, v, f)
         np.testing.assert_allclose(points / scale, dense / scale, rtol=0, atol=DIFFERENCES * size)
     driven = list(loops.driven)
-    if not driven or not loops.inverse_is_traced:
-        return
     kept = list(loops.coordinates.selection.kept)
-    if rank_of(np.delete(loops.constraints.scaled(q)[kept], driven, axis=1)) < len(kept):
+    excess = len(kept) - rank_of(np.delete(loops.constraints.scaled(q)[kept], driven, axis=1))
+    assert loops.excess_drives == excess
+    if excess:
         with pytest.raises(LoopError, match=r"the motions of .* cannot all be given"):
             loops.plan(loops.driven)
+        others = f.copy()
+        others[driven] = 0.0
+        tau, every = loops.inverse(q, v, dense[driven], others)
+        again, size = loops.forward_dense("dense", q, v, others + arm.B @ tau), np.abs(dense / scale).max()
+        np.testing.assert_allclose(every / scale, again / scale, rtol=0, atol=1e3 * ROUNDING * size)
+        np.testing.assert_allclose(again[driven], dense[driven], rtol=0, atol=1e3 * ROUNDING * np.abs(dense).max())
+        return
+    if not driven or not loops.inverse_is_traced:
         return
     out = evaluated(loops, loops.driven, q, v, f)
     a, given = out[len(driven) :], f.copy()

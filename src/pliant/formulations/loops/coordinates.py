@@ -178,12 +178,15 @@ class Coordinates:
                 "a constraint is lost there and the accelerations are not determined; keep away from it",
             )
 
+    def excess(self, driven: Sequence[int]) -> int:
+        """How many drives the loops make follow from the others."""
+        others, kept = list(self._rest(driven)), list(self.selection.kept)
+        return len(kept) - max(rank_of(self.constraints.scaled(q)[kept][:, others]) for q in self.samples)
+
     def require_drivable(self, driven: Sequence[int]) -> None:
         """Raise where the accelerations of drives cannot all be given, because the loops make some follow others."""
-        others, kept = list(self._rest(driven)), list(self.selection.kept)
-        left = max(rank_of(self.constraints.scaled(q)[kept][:, others]) for q in self.samples)
-        if left < len(kept):
-            excess = len(kept) - left
+        excess = self.excess(driven)
+        if excess:
             raise LoopError(
                 f"robot '{self.arm.mechanism.name}': the motions of {', '.join(self.names(driven))} cannot all be "
                 f"given: the loops let {excess} of them follow from the others, and their efforts are not determined; "

@@ -91,6 +91,10 @@ class DenseLoops(Loops):
     def require_driven(self, q: Floats, driven: Sequence[int]) -> None:
         self.coordinates.require_driven(q, driven)
 
+    @cached_property
+    def excess_drives(self) -> int:
+        return self.coordinates.excess(self.driven)
+
     def kept_at(self, q: Floats) -> list[int]:
         """The rows that are used at a configuration: those of the reference pose, others where they are dependent."""
         return list(self.coordinates.kept_at(q))

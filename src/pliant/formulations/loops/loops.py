@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, final
 
 import numpy as np
@@ -18,6 +18,7 @@ from pliant.formulations.loops.algorithms import LoopInverse
 from pliant.formulations.loops.closure import merged
 from pliant.formulations.loops.cuts import Plan
 from pliant.formulations.loops.dense_forms import SINGULAR, Reduced
+from pliant.formulations.loops.redundant_drives import redundant_inverse
 
 if TYPE_CHECKING:
     from pliant.mechanism import Mechanism
@@ -195,6 +196,11 @@ class Loops(ABC):
     def require_driven(self, q: Floats, driven: Sequence[int]) -> None:
         """Raise where given accelerations of the drives do not determine those of the other coordinates."""
 
+    @property
+    @abstractmethod
+    def excess_drives(self) -> int:
+        """How many drives the loops make follow from the others: their efforts can work against one another."""
+
     # ---- levels
 
     @abstractmethod
@@ -285,14 +291,21 @@ class Loops(ABC):
     def inverse_is_traced(self) -> bool:
         """Whether the inverse dynamics are recursive: no motor acts on elastic coordinates (pinned modes)."""
         drives_bend = np.count_nonzero(self.arm.B) > len(self.driven)
-        return not drives_bend and (bool(self.rows) or self.arm.size <= LARGEST)
+        return not drives_bend and not self.excess_drives and (bool(self.rows) or self.arm.size <= LARGEST)
 
-    def inverse(self, q: Floats, v: Floats, a: Floats, force: Floats | None = None) -> tuple[Floats, Floats]:
+    def inverse(
+        self, q: Floats, v: Floats, a: Floats, force: Floats | None = None, preload: Floats | None = None
+    ) -> tuple[Floats, Floats]:
         """Efforts of the drives and accelerations of all coordinates, from those of the driven ones.
 
-        ``force`` are further generalised forces (n,).
+        ``force`` are further generalised forces (n,). Of redundant drives the efforts nearest to a ``preload``.
         """
         others = np.zeros_like(q) if force is None else force
+        if self.excess_drives:
+            near = np.zeros((*q.shape[:-1], len(self.driven))) if preload is None else preload
+            wanted = np.broadcast_to(near, (*q.shape[:-1], len(self.driven)))
+            found: tuple[Floats, Floats] = each_state(partial(redundant_inverse, self), q, v, a, others, wanted)
+            return found
         if not self.inverse_is_traced:
             both: tuple[Floats, Floats] = each_state(self._dense_inverse, q, v, a, others)
             return both
@@ -384,6 +397,7 @@ class NoLoops(Loops):
     stabilise = 0.0
     rank = 0
     redundant = ()
+    excess_drives = 0
 
     def __init__(self, arm: OpenTree) -> None:
         super().__init__(arm)
