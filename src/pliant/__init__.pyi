@@ -65,6 +65,7 @@ from pliant.control.zeros import zeros as zeros
 from pliant.drives.callback import Callback as Callback
 from pliant.drives.computed_torque import ComputedTorque as ComputedTorque
 from pliant.drives.drive import Sampling as Sampling
+from pliant.drives.extended_filter import EstimatedParameter as EstimatedParameter
 from pliant.drives.feed_forward import FeedForward as FeedForward
 from pliant.drives.given import GivenTorque as GivenTorque
 from pliant.drives.lqr import LQR as LQR

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Annotated, Literal, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from pliant.control.regulator import late_ticks
 from pliant.control.schedule import GainSchedule, gain_schedule, slowest_decay
 from pliant.drives.bent_reference import BentReference
 from pliant.drives.drive import Drive, DriveLaw, Sampling
+from pliant.drives.extended_filter import EstimatedParameter, ExtendedFilterLaw
 from pliant.drives.regulated import ObserverLaw, ReferenceFollower, StateFeedbackLaw
 from pliant.drives.sampled import SampledLaw
 from pliant.drives.saturated import effort_limits
@@ -56,6 +58,13 @@ class LQR(Drive):
         default_factory=lambda: FrozenDict({"effort": 0.1, "states": 1e-4}),
         description="what moves the robot unseen, roots of densities: effort (N m s^0.5), coordinates, rates, states",
     )
+    parameters: tuple[EstimatedParameter, ...] = Field(
+        default=(), description="numbers of the robot that the ekf estimates, with what is believed at first"
+    )
+    uncertainty: Weights = Field(
+        default_factory=lambda: FrozenDict({"coordinates": 0.01, "rates": 0.1}),
+        description="of the ekf at the start: standard deviations of all coordinates and all rates",
+    )
     sampling: Sampling | None = Field(default=None, description="sample and hold instead of acting continuously")
     seed: Annotated[int, WholeNumber(0, 2**31)] | None = Field(
         default=None, description="of the noise of the sensors; sampled estimators only; default 0"
@@ -67,9 +76,15 @@ class LQR(Drive):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.estimator == "none":
-            for key in ("sensors", "process", "seed"):
+            for key in ("sensors", "process", "seed", "parameters", "uncertainty"):
                 if key in self.model_fields_set:
                     refuse([of_value(key, message="belongs to an estimator; write estimator: kalman or ekf")])
+        if self.estimator == "kalman":
+            for key in ("parameters", "uncertainty"):
+                if key in self.model_fields_set:
+                    refuse([of_value(key, message="belongs to the extended filter; write estimator: ekf")])
+        if set(self.uncertainty) != {"coordinates", "rates"}:
+            refuse([of_value("uncertainty", message="must have the keys coordinates and rates")])
         if self.sampling is None and self.seed is not None:
             refuse([of_value("seed", message="is that of the noise of samples; write sampling: {period: 1 ms}")])
         if self.estimator == "ekf" and self.sampling is None:
@@ -86,8 +101,16 @@ class LQR(Drive):
                 f"joint '{name}' turns by a rotation vector, which is exchanged for a shorter one after half a turn: a "
                 "regulator of its coordinates would jump; use computed_torque or a callback"
             )
-        path = self.trajectory.bind(around, q0, 0.0)
-        reference = BentReference(around, path)
+        if self.estimator == "ekf" and arm.loops.rows:
+            raise ModelError(
+                f"robot '{arm.robot.name}' has loops, which an extended filter does not know; estimator: kalman does"
+            )
+        believed = around
+        for each in self.parameters:
+            # the controller knows what is believed, not the robot
+            believed = replace(believed, arm=believed.arm.set(each.place, each.start))
+        path = self.trajectory.bind(believed, q0, 0.0)
+        reference = BentReference(believed, path)
         sensors = self._sensors(around)
         try:
             with warnings.catch_warnings():
@@ -151,6 +174,23 @@ class LQR(Drive):
         law: DriveLaw
         if self.estimator == "none":
             law = StateFeedbackLaw(follower)
+        elif self.estimator == "ekf":
+            assert sampling is not None
+            if abs(sampling.delay / sampling.period - round(sampling.delay / sampling.period)) > 1e-6:
+                raise ModelError(
+                    f"sampling.delay is {sampling.delay:g} s; an extended filter knows whole periods of "
+                    f"{sampling.period:g} s"
+                )
+            law = ExtendedFilterLaw(
+                follower,
+                around.arm,
+                sensors,
+                self.parameters,
+                self.process,
+                self.uncertainty,
+                period=sampling.period,
+                seed=self.seed or 0,
+            )
         else:
             seen = schedule.models[0].with_outputs(*(sensor.name for sensor in sensors))
             late = late_ticks(seen, None if sampling is None else sampling.period)
