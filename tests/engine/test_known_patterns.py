@@ -6,7 +6,7 @@ import pytest
 import zoo
 from pliant.engine.trace import known_patterns
 from pliant.engine.trace.known_patterns import KnownPattern, row_of
-from pliant.engine.trace.structure import _split_as_before, split_constants
+from pliant.engine.trace.structure import _split_as_before, constants_from, constants_of, freeze, split_constants
 
 ROBOTS = ("second-order", "rods-in-a-plane", "rod-in-space", "families", "drives", "imported", "rigid-7", "elements")
 
@@ -115,3 +115,16 @@ def test_numbers_of_numpy_are_numbers():
     plain, typed = (row_of((kind(2.0), [kind(3.0)], None)) for kind in (float, np.float64))
     assert plain[0] == typed[0]
     assert plain[1].tolist() == typed[1].tolist() == [2.0, 3.0, 0.0]
+
+
+def test_other_numbers_are_put_in_though_the_last_ones_are_kept():
+    """Laws on floats ask for the same constants again and again; others are others, on floats or not."""
+    tree = zoo.tree_of(zoo.robot("drives"))
+    numbers = constants_of(tree).tolist()
+    own = constants_from(tree, numbers)
+    assert constants_from(tree, list(numbers)) is own
+    changed = [1.5 * x for x in numbers]
+    assert freeze(constants_from(tree, changed)) != freeze(own)
+    assert freeze(constants_from(tree, numbers)) == freeze(own)
+    columns = [np.array([x, 2 * x]) for x in numbers]
+    assert len(constants_from(tree, columns)) == len(own)
