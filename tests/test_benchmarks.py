@@ -187,3 +187,24 @@ def test_a_section_that_fails_leaves_the_others(arm, monkeypatch, tmp_path):
     with pytest.raises(SystemExit, match="not measured, see above: lumped"):
         run.main()
     assert "Operations" in (tmp_path / "bench.json").read_text()
+
+
+def test_batches_are_measured_by_what_lanes_attain(arm):
+    """Registers that take twice as long as single numbers attain half of their lanes."""
+    from bench_batch import IN_CACHE, MANY, Races
+    from lane_peak import PRODUCTS, independent
+
+    from pliant.engine.compile import jit
+
+    independent(jit.lanes())(1)
+    races = object.__new__(Races)
+    single, gain = 400.0, 0.4 * jit.lanes()
+    races.times = dict.fromkeys(("calls", "some", "one core", "two cores"), 1.0)
+    races.times |= {"number": 3.0 * PRODUCTS, "register": 6.0 * PRODUCTS, "single": single}
+    races.times |= {"batch": IN_CACHE * single / gain, "many": MANY * single / gain}
+    races._products = 50
+    rows = races.rows("arm")
+    assert [row.ratio for row in rows[:2]] == pytest.approx([gain, 0.8])
+    assert [row.met for row in rows[:2]] == [None, True]
+    # 50 products at 6 ns for all lanes
+    assert rows[2].reference_value == pytest.approx(300.0 / jit.lanes())
