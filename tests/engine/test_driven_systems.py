@@ -15,6 +15,8 @@ from pliant.engine.stepping.implicit_system import ImplicitSystem
 from pliant.engine.stepping.integrators import Clock, Status, new_clock
 from pliant.engine.stepping.layout import BALANCES
 from pliant.engine.stepping.signal_table import Signals
+from pliant.engine.stepping.stepper import Stepped
+from pliant.engine.stepping.steppers import STEPPERS
 
 END = 0.1
 
@@ -101,8 +103,9 @@ def test_generalised_alpha_of_driven_coordinates_has_order_two(name):
     x0 = np.concatenate([start[model.free], rates[model.free], np.zeros(BALANCES)])
     exact, clock = x0.copy(), new_clock(0.0, END, step=1e-5, largest=1.0, relative=1e-11)
     knots = np.zeros((60001, 1 + 2 * explicit.states))
-    steps = explicit.steps("dop853", clock, exact, np.full(explicit.states, 1e-12), knots)
-    assert explicit.advance(steps)[0] is Status.FINISHED
+    stepped = Stepped(STEPPERS["dop853"], explicit)
+    steps = stepped.steps(clock, exact, np.full(explicit.states, 1e-12), knots)
+    assert stepped.advance(steps)[0] is Status.FINISHED
     a = explicit.slope(0.0, x0)[count : 2 * count]
     errors = []
     for steps in (8000, 16000):
@@ -112,8 +115,8 @@ def test_generalised_alpha_of_driven_coordinates_has_order_two(name):
         knots = np.zeros((steps + 2, 1 + 2 * implicit.states))
         tolerance = np.full(implicit.states, 1e-12)
         tolerance[implicit.layout.balances] = np.inf
-        steps = implicit.steps("generalised-alpha", clock, x, tolerance, knots)
-        assert implicit.advance(steps)[0] is Status.FINISHED
+        stepped = Stepped(STEPPERS["generalised-alpha"], implicit)
+        assert stepped.advance(stepped.steps(clock, x, tolerance, knots))[0] is Status.FINISHED
         errors.append(np.abs(x[:count] - exact[:count]).max())
     assert np.log2(errors[0] / errors[1]) == pytest.approx(2, abs=0.3)
 

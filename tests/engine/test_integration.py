@@ -13,7 +13,8 @@ from pliant.engine.stepping.implicit_system import ImplicitSystem
 from pliant.engine.stepping.integrators import Clock, Status, new_clock
 from pliant.engine.stepping.layout import BALANCES
 from pliant.engine.stepping.signal_table import Signals
-from pliant.engine.stepping.stepped_system import Wanted
+from pliant.engine.stepping.stepper import Stepped, Wanted
+from pliant.engine.stepping.steppers import STEPPERS
 
 END = 0.5
 
@@ -54,7 +55,8 @@ def run_explicit(system, relative, grid=()):
     samples, following = np.zeros((len(grid), system.states)), np.zeros(1, dtype=np.int64)
     knots = np.zeros((20001, 1 + 2 * system.states))
     tolerance = np.full(system.states, relative)
-    status, _ = system.advance(system.steps("dop853", clock, x, tolerance, knots, Wanted(grid, following, samples)))
+    stepped = Stepped(STEPPERS["dop853"], system)
+    status, _ = stepped.advance(stepped.steps(clock, x, tolerance, knots, Wanted(grid, following, samples)))
     assert status is Status.FINISHED
     assert following[0] == len(grid)
     return x, clock, samples
@@ -115,7 +117,8 @@ def test_energy_balance(arm, explicit, converged):
 def fixed_steps(system, method, steps):
     x, clock = np.zeros(system.states), new_clock(0.0, END, step=END / steps, largest=1.0, relative=0.0)
     knots = np.zeros((steps + 2, 1 + 2 * system.states))
-    assert system.advance(system.steps(method, clock, x, x, knots))[0] is Status.FINISHED
+    stepped = Stepped(STEPPERS[method], system)
+    assert stepped.advance(stepped.steps(clock, x, x, knots))[0] is Status.FINISHED
     assert clock[Clock.STEPS] == steps
     return x
 
@@ -134,16 +137,15 @@ def test_vibrations_do_not_make_steps_fail(explicit):
 
 def test_a_pause_changes_nothing(explicit):
     tolerance = np.full(explicit.states, 1e-8)
-    grid, following, samples = np.zeros(0), np.zeros(1, dtype=np.int64), np.zeros((0, explicit.states))
     ends = []
     for steps in (20000, 7):
+        stepped = Stepped(STEPPERS["dop853"], explicit)
         x = np.zeros(explicit.states)
         clock = new_clock(0.0, END, step=1e-4, largest=1.0, relative=1e-8)
         knots = np.zeros((steps + 1, 1 + 2 * explicit.states))
         status = Status.PAUSED
         while status is Status.PAUSED:
-            wanted = Wanted(grid, following, samples)
-            status, _ = explicit.advance(explicit.steps("dop853", clock, x, tolerance, knots, wanted))
+            status, _ = stepped.advance(stepped.steps(clock, x, tolerance, knots))
         assert status is Status.FINISHED
         ends.append((x, clock))
     np.testing.assert_array_equal(ends[0][0], ends[1][0])
@@ -153,10 +155,11 @@ def test_a_pause_changes_nothing(explicit):
 @pytest.mark.skipif(not is_x86(), reason="other processors are not slowed down by denormal numbers")
 def test_denormals_are_flushed_inside_and_not_outside(explicit):
     x = np.full(explicit.states, 1e-310)
-    slope = explicit.work[: explicit.states]
+    stepped = Stepped(STEPPERS["semi-implicit"], explicit)
+    slope = stepped.work[: explicit.states]
     knots = np.zeros((2, 1 + 2 * explicit.states))
     clock = new_clock(0.0, 1e-9, step=1e-9, largest=1.0, relative=0.0)
-    explicit.advance(explicit.steps("semi-implicit", clock, x, x, knots))
+    stepped.advance(stepped.steps(clock, x, x, knots))
     tiny = np.abs(np.concatenate([x, slope]))
     assert not np.any((tiny > 0) & (tiny < np.finfo(float).tiny))
     # the caller's arithmetic is as before
@@ -177,8 +180,8 @@ def test_generalised_alpha_has_order_two(arm, explicit, converged):
         knots = np.zeros((steps + 2, 1 + 2 * system.states))
         tolerance = np.full(system.states, 1e-9)
         tolerance[system.layout.balances] = np.inf
-        steps = system.steps("generalised-alpha", clock, x, tolerance, knots)
-        assert system.advance(steps)[0] is Status.FINISHED
+        stepped = Stepped(STEPPERS["generalised-alpha"], system)
+        assert stepped.advance(stepped.steps(clock, x, tolerance, knots))[0] is Status.FINISHED
         errors.append(abs(x[:n] - converged[:n]).max())
     assert 1.7 < np.log2(errors[0] / errors[1]) < 2.3
     # the matrix is kept while it converges

@@ -16,6 +16,8 @@ from pliant.engine.stepping.implicit_system import ImplicitSystem
 from pliant.engine.stepping.integrators import Clock, Status, new_clock
 from pliant.engine.stepping.layout import BALANCES
 from pliant.engine.stepping.signal_table import Signals
+from pliant.engine.stepping.stepper import Stepped
+from pliant.engine.stepping.steppers import STEPPERS
 from pliant.simulation.integrators.compiled_systems import system_matrix
 
 IMPLICIT = ("esdirk", "generalised-alpha")
@@ -47,10 +49,10 @@ def run(arm, driving, method, x, until, tolerance, *, largest=1.0, step=1e-4, re
     layout, relative = system.layout, tolerance if relative is None else relative
     allowed = np.full(system.states, tolerance)
     allowed[layout.balances] = np.inf
-    knots = np.zeros((80_001, 1 + 2 * system.states))
+    knots, stepped = np.zeros((80_001, 1 + 2 * system.states)), Stepped(STEPPERS[method], system)
     if method == "gauss":
         x, clock = x.copy(), new_clock(0.0, until, step=step, largest=largest, relative=relative)
-        status, _ = system.advance(system.steps("gauss", clock, x, allowed, knots))
+        status, _ = stepped.advance(stepped.steps(clock, x, allowed, knots))
     else:
         explicit = ExplicitSystem(arm.tree, driving, arm.traced("forward"))
         a = explicit.slope(0.0, x)[layout.v]
@@ -59,7 +61,7 @@ def run(arm, driving, method, x, until, tolerance, *, largest=1.0, step=1e-4, re
         x = np.concatenate([x, a, filtered, np.zeros(3 * layout.count + layout.states)])
         clock = alpha_clock(0.0, step=step, largest=largest, relative=relative, radius=0.8, fixed=False)
         clock[Clock.END] = until
-        status, _ = system.advance(system.steps(method, clock, x, allowed, knots))
+        status, _ = stepped.advance(stepped.steps(clock, x, allowed, knots))
     assert status is Status.FINISHED
     return x[: system.states], {name: int(clock[Clock[name]]) for name in ("STEPS", "REJECTED", "CALLS", "MATRICES")}
 

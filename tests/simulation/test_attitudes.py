@@ -233,7 +233,7 @@ def test_runs_with_and_without_changes_of_coordinates_agree(racket, monkeypatch)
     monkeypatch.setattr("pliant.simulation.integrators.compiled.compilable", lambda equations: None)
     # steps in machine code change coordinates themselves
     monkeypatch.setattr(
-        "pliant.simulation.integrators.compiled.CalledSystem",
+        "pliant.simulation.integrators.compiled_systems.CalledSystem",
         lambda rates, layout, turning: CalledSystem(rates, layout, ()),
     )
     plain = both()

@@ -99,7 +99,7 @@ class IntegratorOptions(Element):
 
     @model_validator(mode="after")
     def _known(self) -> Self:
-        known = [*METHODS, *(f"scipy:{name}" for name in SCIPY_METHODS)]
+        known = [*dict.fromkeys((*METHODS, *STEPPERS)), *(f"scipy:{name}" for name in SCIPY_METHODS)]
         if self.method not in known:
             hint = did_you_mean(self.method, known) or f"; known methods: {', '.join(known)}"
             refuse([of_value("method", message=f"is {show(self.method)}, which is not known{hint}")])

@@ -20,12 +20,13 @@ from pliant.analysis.limits import state_limits
 from pliant.analysis.modes import vibration_modes
 from pliant.dynamics import Dynamics
 from pliant.engine.call.uncollected import uncollected
+from pliant.engine.stepping.steppers import STEPPERS
 from pliant.errors import ModelError, did_you_mean, show
 from pliant.model.description.robot import Robot
 from pliant.results.channels import effort_names, parts
 from pliant.results.result import Result
 from pliant.results.samples import Floats, RunInfo, Samples, Strain
-from pliant.simulation.integrators.compiled import CompiledDOP853
+from pliant.simulation.integrators.compiled import CompiledIntegrator
 from pliant.simulation.integrators.integrator import IntegrationError
 from pliant.simulation.monitoring.extremes import ExtremesRequest, PositionsRequest
 from pliant.simulation.requests import Request
@@ -398,13 +399,13 @@ def flat(lists: Iterable[Sequence[T]]) -> list[T]:
 def stepped_alone(run: Run) -> str:
     """Why a run that is over has no lane beside others, in words; empty where it has one."""
     integrator = run.integrator
-    if run.method != "dop853":
+    if run.method not in STEPPERS or not STEPPERS[run.method].lanes:
         return f"steps of {run.method} are made for one run at a time"
-    if not isinstance(integrator, CompiledDOP853):
+    if not isinstance(integrator, CompiledIntegrator):
         return "its drive needs Python at every step"
     if integrator.steps_in_python:
         return "its drive follows a signal that is not smooth"
-    return integrator.system.without_lane
+    return str(integrator.system.without_lane)
 
 
 def run_chunk(job: SweepJob, cases: Sequence[Mapping[str, Any]]) -> list[CaseRow]:

@@ -1,4 +1,4 @@
-"""StepsCall in machine code of equations that are functions of Python, called by their addresses.
+"""Equations that are functions of Python, which steps in machine code call by their addresses.
 
 So a user's own law, and signals that polynomials cannot follow, are integrated by the same code as all others.
 """
@@ -6,26 +6,19 @@ So a user's own law, and signals that polynomials cannot follow, are integrated 
 from __future__ import annotations
 
 import ctypes
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.engine.call.evaluator import aligned, stored
-from pliant.engine.compile import jit
+from pliant.engine.call.evaluator import stored
 from pliant.engine.compile.elementary import prelude
 from pliant.engine.compile.flow import Flow
 from pliant.engine.compile.module import ATTRIBUTES
-from pliant.engine.stepping.dormand_prince import ALL_STAGES
-from pliant.engine.stepping.esdirk import esdirk_ir, esdirk_work
-from pliant.engine.stepping.generalised_alpha import generalised_alpha_ir, work_size
-from pliant.engine.stepping.implicit import change_ir
-from pliant.engine.stepping.integrators import Clock, Status, dop853_ir, rk4_ir, semi_implicit_ir
+from pliant.engine.stepping.integrators import Clock
 from pliant.engine.stepping.layout import StateLayout
-from pliant.engine.stepping.stepped_system import SteppedSystem, StepsCall
-from pliant.engine.stepping.ticks import Ticking
+from pliant.engine.stepping.stepper import FUNCTIONS, SLOTS, SteppedEquations, StepShape, function_arguments
 
 Floats = NDArray[np.float64]
 Rates = Callable[[float, Floats], Floats]
@@ -35,12 +28,12 @@ _P, _I, _D = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 
 
 def called_ir(name: str, place: int, given: Sequence[str]) -> str:
-    """``name(context, ...)``: the function whose address is in the context, with the usual floating-point mode."""
+    """``name(context, ...)``: a function of Python by its address in the context, in the usual floating-point mode."""
     w = Flow()
     with w.unflushed():
         function = w.get("ptr", w.let(f"getelementptr inbounds i64, ptr %context, i64 {place}"))
         w.do(f"call void {function}({', '.join(given)})")
-    return w.text(name, ", ".join(["ptr %context", *given]), attributes="internal")
+    return w.text(name, ", ".join(["ptr %context", *given]))
 
 
 def floats_at(address: int, size: int) -> Floats:
@@ -48,26 +41,32 @@ def floats_at(address: int, size: int) -> Floats:
     return np.ctypeslib.as_array((_D * size).from_address(address))
 
 
-class CalledEquations(SteppedSystem):
+class CalledEquations(SteppedEquations):
     """What these systems share. Not shared between threads.
 
     What a function raises ends a call of the integrator, and is raised again there.
     """
 
-    def __init__(self, kind: str, layout: StateLayout, turning: Sequence[int], functions: Sequence[Any]) -> None:
+    def __init__(self, layout: StateLayout, turning: Sequence[int], functions: Sequence[Callable[..., None]]) -> None:
         self.layout, self.states, self.turning = layout, layout.size, tuple(turning)
-        parts, homes = (f"called {kind}", layout.count, layout.states, self.turning), {type(self).__module__}
-        begin = prelude([], jit.lanes())
-        _, self.code = stored(parts, lambda: ({}, "".join([begin, self._module(), ATTRIBUTES])), homes=homes)
+        self._names = tuple(FUNCTIONS[self.kind])
+        given = [function_arguments(self.kind, name, layout) for name in self._names]
+        kinds = [[_D if each.startswith("double") else _P for each in arguments] for arguments in given]
         # kept as long as their addresses
-        self._functions = functions
-        self.context = np.array([ctypes.cast(each, _P).value for each in functions], dtype=np.int64)
+        self._functions = [ctypes.CFUNCTYPE(None, *k)(f) for k, f in zip(kinds, functions, strict=True)]
+
+        def make() -> tuple[dict[str, Any], str]:
+            places = enumerate(zip(self._names, given, strict=True), len(SLOTS))
+            texts = [called_ir(name, place, arguments) for place, (name, arguments) in places]
+            return {}, "".join([prelude([], 1), *texts, ATTRIBUTES])
+
+        _, code = stored((f"called {self.kind}", bool(layout.states)), make)
+        slots = dict(zip(SLOTS, map(code.address, self._names), strict=False))
+        called = [ctypes.cast(each, _P).value for each in self._functions]
+        self.context = np.array([*(slots.get(slot, 0) for slot in SLOTS), *called], dtype=np.int64)
+        self._code = code
         self._clock: Floats | None = None
         self._raised: BaseException | None = None
-
-    @abstractmethod
-    def _module(self) -> str:
-        """The steps."""
 
     def attempt(self, find: Callable[[], None], *results: Floats) -> None:
         """Let Python find results; they are no numbers where it raises, now and until the call has ended."""
@@ -83,27 +82,26 @@ class CalledEquations(SteppedSystem):
         for result in results:
             result[:] = np.nan
 
-    def advance(self, steps: StepsCall, ticking: Ticking | None = None) -> tuple[Status, int]:
-        self._clock, self._raised = steps.clock, None
-        found = super().advance(steps, ticking)
+    def begin(self, clock: Floats) -> None:
+        self._clock, self._raised = clock, None
+
+    def end(self) -> None:
         if self._raised is not None:
             raise self._raised
-        return found
 
 
 class CalledSystem(CalledEquations):
-    """Equations x' = rates(t, x) in Python, for explicit steps."""
+    """Equations x' = rates(t, x) in Python."""
+
+    kind = "rates"
 
     def __init__(self, rates: Rates, layout: StateLayout, turning: Sequence[int]) -> None:
         self.rates = rates
-        super().__init__("explicit", layout, turning, [ctypes.CFUNCTYPE(None, _D, _P, _P)(self._rhs)])
-        self.work = aligned((ALL_STAGES + 2) * self.states)
+        super().__init__(layout, turning, [self._rhs])
 
-    def _module(self) -> str:
-        size, turning = self.layout.size, self.turning
-        steps = dop853_ir(size, self.layout.controlled, turning), rk4_ir(size, turning)
-        rhs = called_ir("rhs", 0, ("double %t", "ptr %x", "ptr %dx"))
-        return "".join([rhs, *steps, semi_implicit_ir(size, self.layout.count, turning)])
+    @property
+    def shape(self) -> StepShape:
+        return StepShape(self.layout, self.turning)
 
     def _rhs(self, t: float, x: int, dx: int) -> None:
         state, slope = (floats_at(at, self.states) for at in (x, dx))
@@ -120,23 +118,15 @@ class CalledImplicitSystem(CalledEquations):
     matrix  (t, x, a, c_v, c_a, c_z) -> the Newton matrix, bordered as ``implicit_system.newton_ir`` says
     """
 
+    kind = "residual"
+
     def __init__(self, rates: Rates, matrix: Matrix, layout: StateLayout, turning: Sequence[int]) -> None:
         self.rates, self.matrix = rates, matrix
-        factors = [_D] * (3 if layout.states else 2)
-        functions = [
-            ctypes.CFUNCTYPE(None, _D, *[_P] * 6)(self._residual),
-            ctypes.CFUNCTYPE(None, _D, *[_P] * 4, *factors, _P)(self._newton),
-        ]
-        super().__init__("implicit", layout, turning, functions)
-        self.work = aligned(max(size(layout) for size in (work_size, esdirk_work)))
+        super().__init__(layout, turning, [self._residual, self._newton])
 
-    def _module(self) -> str:
-        state = ("double %t", "ptr %q", "ptr %v", "ptr %a", "ptr %z")
-        factors = ("double %c_v", "double %c_a", *(("double %c_z",) if self.layout.states else ()))
-        parts = [called_ir("residual", 0, (*state, "ptr %r", "ptr %rates"))]
-        parts += [called_ir("newton", 1, (*state, *factors, "ptr %S")), change_ir(self.layout)]
-        parts += [generalised_alpha_ir(self.layout, (), self.turning), esdirk_ir(self.layout, (), self.turning)]
-        return "".join(parts)
+    @property
+    def shape(self) -> StepShape:
+        return StepShape(self.layout, self.turning)
 
     def _state(self, q: int, v: int, z: int) -> Floats:
         """x with the drive's states; energies count for nothing."""

@@ -18,26 +18,15 @@ from pliant.engine.compile.jit import LoadedCode
 from pliant.engine.compile.module import loop_name, rows
 from pliant.engine.stepping.driving import DriveKernel, Driving, MovingCarrier, Split
 from pliant.engine.stepping.signal_table import Signals
-from pliant.engine.stepping.stepped_system import SteppedSystem
+from pliant.engine.stepping.stepper import FUNCTIONS, SLOTS, SteppedEquations
 from pliant.engine.trace.program import RolledProgram
 from pliant.engine.trace.structure import constants_of
 
 Floats = NDArray[np.float64]
 
 SHARED = (
-    "dynamics",
-    "constants",
-    "gravity",
-    "store",
-    "rows",
-    "arm",
-    "gains",
-    "drive_rows",
-    "r",
-    "f",
-    "full",
-    "out",
-    "held",
+    *SLOTS,
+    *("dynamics", "constants", "gravity", "store", "rows", "arm", "gains", "drive_rows", "r", "full", "out", "held"),
 )
 """The compiled dynamics of every system, which are the robot's own wherever it has them already, and its arrays."""
 TABLE = ("table", "pieces", "channels", "terms")
@@ -46,13 +35,16 @@ NUMBERS = ("links", "tangent_links", "pieces", "channels", "terms")
 """Entries of a context that are sizes."""
 
 
-class DrivenSystem(SteppedSystem):
+class DrivenSystem(SteppedEquations):
     """A robot with a drive as machine code. Not shared between threads.
 
+    code     its functions
     context  names of the arrays and sizes that the code is given, beside the shared ones
     seeds    inputs of the drive's kernel by which its tangents are needed, too
     lanes    states that are evaluated together
     """
+
+    code: LoadedCode
 
     def __init__(
         self,
@@ -125,6 +117,8 @@ class DrivenSystem(SteppedSystem):
         for name, (array, address) in zip(sizes, parts, strict=True):
             self._arrays[name], held[name] = array, address
         self._f = self._arrays["f"]
+        for slot, name in zip(SLOTS, FUNCTIONS[self.kind], strict=False):
+            held[slot] = self.code.address(name)
         held["links"] = len(self._arrays["rows"])
         held["dynamics"] = self._dynamics.address(loop_name(self.programs[0].algorithm.name, (), self.lanes))
         if "tangent_rows" in self._arrays:

@@ -23,6 +23,7 @@ from pliant.engine.compile.flow import Flow
 from pliant.engine.compile.llvm_ir import number
 from pliant.engine.stepping.implicit import (
     Border,
+    ImplicitStepper,
     Trial,
     change_work,
     changes_of_errors,
@@ -36,6 +37,7 @@ from pliant.engine.stepping.implicit import (
 )
 from pliant.engine.stepping.integrators import Clock, Stepping
 from pliant.engine.stepping.layout import StateLayout
+from pliant.engine.stepping.stepper import StepShape
 
 Floats = NDArray[np.float64]
 
@@ -107,6 +109,19 @@ def esdirk4() -> Esdirk:
         for j in known:
             guess[s, j] = np.prod([(c[s] - c[k]) / (c[j] - c[k]) for k in known if k != j])
     return Esdirk(A, c, A[5] - embedded, guess)
+
+
+class KennedyCarpenter(ImplicitStepper):
+    """The method."""
+
+    name, order, words = "esdirk", 4, "implicit, for stiff models to many digits"
+    finer = 1.0
+
+    def work(self, shape: StepShape) -> int:
+        return esdirk_work(shape.layout)
+
+    def steps_text(self, shape: StepShape) -> str:
+        return esdirk_ir(shape.layout, shape.rate_states, shape.turning)
 
 
 def esdirk_ir(layout: StateLayout, rate_states: Sequence[int] = (), turning: Sequence[int] = ()) -> str:

@@ -1,4 +1,4 @@
-"""A robot with its drive as one compiled right-hand side, and the explicit integrators on it.
+"""A robot with its drive as one compiled right-hand side.
 
 The dynamics are any algorithm (q, v, f) -> accelerations of all coordinates, of a tree or of closed loops.
 """
@@ -11,16 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.algorithm import Traced
-from pliant.engine.call.evaluator import Program, aligned
+from pliant.engine.call.evaluator import Program
 from pliant.engine.compile.elementary import prelude
 from pliant.engine.compile.flow import Flow
 from pliant.engine.compile.module import ATTRIBUTES, entry_ir, program_ir
-from pliant.engine.stepping.dormand_prince import ALL_STAGES
 from pliant.engine.stepping.driven_system import DrivenSystem, call_drive, call_dynamics, follow, held_in
 from pliant.engine.stepping.driving import Driving, MovingCarrier, Split
-from pliant.engine.stepping.integrators import dop853_ir, rk4_ir, semi_implicit_ir
 from pliant.engine.stepping.layout import StateLayout
 from pliant.engine.stepping.signal_table import signals_ir
+from pliant.engine.stepping.stepper import StepShape
 
 Floats = NDArray[np.float64]
 
@@ -46,7 +45,7 @@ def rhs_ir(drive: str, split: Split, driving: Driving, layout: StateLayout) -> s
         for j, k in enumerate(split.moving):
             w.write(w.read(out, m + k), dv, j)
         w.write(split.work(w, [w.read(out, k) for k in range(m)], v, w.read("%dx", layout.work)), "%dx", layout.work)
-    return w.text("rhs", "ptr %context, double %t, ptr %x, ptr %dx", attributes="internal")
+    return w.text("rhs", "ptr %context, double %t, ptr %x, ptr %dx")
 
 
 class ExplicitSystem(DrivenSystem):
@@ -56,25 +55,28 @@ class ExplicitSystem(DrivenSystem):
              begin with their efforts
     """
 
+    kind = "rates"
+
     def __init__(self, tree: MovingCarrier, driving: Driving, forward: Traced) -> None:
         super().__init__(tree, driving, [Program(*forward)], (), CONTEXT)
         _, self.code = self.compiled("system", (), lambda _: self._module())
         self._hold(levels=2)
-        self.work = aligned((ALL_STAGES + 2) * self.states)
         self._rhs = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.code.address("evaluate_call"))
 
     def _module(self) -> str:
         (drive,), layout = self.drives, self.layout
         text, name = program_ir(drive, 1)
         parts = [prelude([drive], 1), text, signals_ir(), rhs_ir(name, self.split, self.driving, layout)]
-        parts += [dop853_ir(layout.size, layout.controlled, self.turning), rk4_ir(layout.size, self.turning)]
-        parts.append(semi_implicit_ir(layout.size, layout.count, self.turning))
         evaluate = Flow()
         t = evaluate.get("double", "%time")
         evaluate.do(f"call void @rhs(ptr %context, double {t}, ptr %x, ptr %dx)")
         parts.append(evaluate.text("evaluate", "ptr %context, ptr %time, ptr %x, ptr %dx"))
         parts.append(entry_ir("evaluate", dict.fromkeys(("context", "time", "x", "dx"), "ptr")))
         return "".join([*parts, ATTRIBUTES])
+
+    @property
+    def shape(self) -> StepShape:
+        return StepShape(self.layout, self.turning)
 
     @property
     def without_lane(self) -> str:

@@ -1,4 +1,4 @@
-"""Gauss's collocation of order 32 in compiled code, for vibrations that are followed over many periods.
+"""``gauss``: Gauss's collocation of order 32 in compiled code, for vibrations that are followed over many periods.
 
 A step finds the accelerations at its sixteen stages, all at once, by Newton's method: the lanes of vector registers are
 stages. The Newton matrix is taken apart by the vibrations about an earlier state (``stage_modes``). They are brought up
@@ -12,15 +12,15 @@ it is far better than that.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import sqrt
+import ctypes
+from math import prod, sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pliant.engine.compile import jit
 from pliant.engine.compile.flow import Flow
 from pliant.engine.compile.llvm_ir import number
-from pliant.engine.stepping.driven_system import held_in
-from pliant.engine.stepping.driving import Driving, Split
 from pliant.engine.stepping.gauss_coupled import CoupledCode
 from pliant.engine.stepping.gauss_legendre import STAGES, gauss_legendre, legendre
 from pliant.engine.stepping.gauss_numbers import (
@@ -47,24 +47,84 @@ from pliant.engine.stepping.gauss_numbers import (
     SUBSTEPS,
     UPDATE,
     YOUNG,
+    GaussWork,
     Own,
 )
-from pliant.engine.stepping.gauss_stages import CONTEXT
 from pliant.engine.stepping.integrators import Clock, Status, Step, Stepping, is_wanted
-from pliant.engine.stepping.layout import BALANCES, StateLayout
+from pliant.engine.stepping.layout import BALANCES
+from pliant.engine.stepping.stage_modes import StageModes
+from pliant.engine.stepping.stepper import Stepped, Stepper, StepShape
+
+Floats = NDArray[np.float64]
+
+
+class Gauss(Stepper):
+    """The method; vibrations about a state are found by NumPy where they are too old."""
+
+    name, order, words = "gauss", 2 * STAGES, "collocation, for vibrations that last"
+    kind, dense, parts, worth = "stages", True, SUBSTEPS, 2
+
+    def work(self, shape: StepShape) -> int:
+        return GaussWork.of(shape.layout, shape.signals).end
+
+    def text(self, shape: StepShape) -> str:
+        return GaussCode(shape, jit.lanes()).text()
+
+    def forget(self, stepped: Stepped) -> None:
+        self._own(stepped)[[*FORGOTTEN]] = [*FORGOTTEN.values()]
+
+    def _own(self, stepped: Stepped) -> Floats:
+        start = GaussWork.of(stepped.layout, stepped.shape.signals).own
+        return stepped.work[start : start + len(Own)]
+
+    def modes(self, stepped: Stepped) -> StageModes:
+        """The vibrations in its work space."""
+        at, n = GaussWork.of(stepped.layout, stepped.shape.signals), stepped.layout.count
+        matrices = (_part(stepped, start, n, n) for start in (at.shapes, at.inverse))
+        return StageModes(*matrices, *(_part(stepped, start, n) for start in (at.squares, at.damping)))
+
+    def renew(self, stepped: Stepped, clock: Floats, x: Floats) -> None:
+        """Find the vibrations about a state, and its slope."""
+        layout, lanes, n = stepped.layout, jit.lanes(), stepped.layout.count
+        at, own = GaussWork.of(layout, stepped.shape.signals), self._own(stepped)
+
+        clock[Clock.MATRICES] += 1
+        p, i = ctypes.c_void_p, ctypes.c_int64
+        linearise = ctypes.CFUNCTYPE(None, p, ctypes.c_double, p, p, i)(stepped.code.address("linearise"))
+        blocks = -(-(2 * n + layout.states + 1) // STAGES)
+        arrays = (x.ctypes.data, stepped.work.ctypes.data)
+        linearise(stepped.equations.context.ctypes.data, float(clock[Clock.T]), *arrays, blocks)
+        J = _part(stepped, at.differences, 2 * n, n)
+        modes = StageModes.of(-J[:n].T, -J[n:].T)
+        for target, found in zip(self.modes(stepped), modes, strict=True):
+            target[:] = found
+        # stages of a group beside one another, coordinate by coordinate
+        places = (at.accelerations, at.places, at.rates, at.remainder)
+        *motion, remainder = (_part(stepped, k, STAGES // lanes, n, lanes) for k in places)
+        if not own[Own.BEFORE]:
+            slope = _part(stepped, at.slope, layout.size)
+            motion = [each[:, None] for each in (slope[n : 2 * n], x[:n], x[n : 2 * n])]
+        a, q, v = (modes.inverse @ each for each in motion)
+        remainder[:] = a + modes.squares[:, None] * q + modes.damping[:, None] * v
+        own[[Own.AGE, Own.OWED, Own.LOST, Own.FILTER, Own.CHANGED]] = 0.0
+        own[Own.FEWEST] = ITERATIONS
+
+
+def _part(stepped: Stepped, start: int, *shape: int) -> Floats:
+    """An array in the work space."""
+    return stepped.work[start : start + prod(shape)].reshape(shape)
 
 
 class GaussCode(CoupledCode):
-    """All functions of one robot's steps, ``linearise`` and ``gauss`` for use from outside."""
+    """All functions of the steps, ``linearise`` and ``gauss`` for use from outside."""
 
-    def __init__(self, driving: Driving, split: Split, layout: StateLayout, lanes: int, turning: Sequence[int]) -> None:
-        super().__init__(driving, split, layout, lanes)
-        self.turning = turning
+    def __init__(self, shape: StepShape, lanes: int) -> None:
+        super().__init__(shape, lanes)
+        self.turning = shape.turning
 
-    def text(self, evaluations: str) -> str:
-        """``evaluations`` are functions of stages: ``driven_stages``, or those of equations in Python."""
-        parts = [evaluations, self.stage_functions(), self.vibration_functions(), self.coupled_functions()]
-        return "".join([*parts, self._gauss()])
+    def text(self) -> str:
+        functions = [self.stage_functions(), self.vibration_functions(), self.coupled_functions()]
+        return "".join([*functions, self._gauss()])
 
     def _gauss(self) -> str:
         """``gauss``; see ``Stepping`` for its arguments."""
@@ -94,7 +154,7 @@ class _Steps:
         self.code, self.w, self.n, self.layout = code, w, code.n, code.layout
         self.groups, self.lanes = code.groups, code.lanes
         self.array = code.arrays(w)
-        self.held = held_in(w, CONTEXT)
+        self.seen = code.seen(w)
         self.square = w.variable("double", number(0.0))
 
     def own(self, entry: Own) -> str:
@@ -110,7 +170,7 @@ class _Steps:
         return [f"ptr {self.array[name]}" for name in names]
 
     def forget_where_forces_jumped(self) -> None:
-        """As ``GaussSystem.forget`` does."""
+        """As ``Gauss.forget`` does."""
         with self.w.when(self.w.less(number(0.5), self.w.clock(Clock.JUMPED))):
             for entry, value in FORGOTTEN.items():
                 self.set_own(number(value), entry)
@@ -295,7 +355,7 @@ class _Steps:
         with w.on_lanes(self.lanes):
             for g in range(self.groups):
                 for k in range(states):
-                    rate = w.read(self.held["f"], g * code.force_rows + code.split.n + k)
+                    rate = w.read(self.seen, g * code.force_rows + code.coordinates + k)
                     missing = w.fsub(rate, w.read(self.array["drive_slopes"], g * states + k))
                     w.write(missing, self.array["drive_change"], g * states + k)
 
@@ -418,7 +478,7 @@ class _Steps:
             (self.array["rates"], self.n, 0, self.n),
             (self.array["accelerations"], self.n, 0, self.n),
             *own,
-            (self.held["f"], self.code.force_rows, self.code.split.n + states, BALANCES),
+            (self.seen, self.code.force_rows, self.code.coordinates + states, BALANCES),
         ]
 
     def _knots(self, now: Step) -> None:

@@ -1,4 +1,4 @@
-"""All stages of a step at once, in the lanes of vector registers: evaluations and products with matrices."""
+"""All stages of a step at once, in the lanes of vector registers: products with matrices."""
 
 from __future__ import annotations
 
@@ -9,15 +9,11 @@ from numpy.typing import NDArray
 
 from pliant.engine.compile.flow import Flow
 from pliant.engine.compile.llvm_ir import number, vector_type
-from pliant.engine.stepping.driven_system import call_drive, call_dynamics, held_in
-from pliant.engine.stepping.driving import Driving, Split
 from pliant.engine.stepping.gauss_legendre import STAGES, gauss_legendre, integrals, legendre
 from pliant.engine.stepping.gauss_numbers import SUBSTEPS, GaussWork
-from pliant.engine.stepping.layout import StateLayout
+from pliant.engine.stepping.stepper import SLOTS, StepShape
 
 Floats = NDArray[np.float64]
-
-CONTEXT = ("links",)
 
 
 def table_text(name: str, table: Floats) -> str:
@@ -29,18 +25,14 @@ def table_text(name: str, table: Floats) -> str:
 class StageCode:
     """Functions on arrays of stages: vectors of lanes, coordinate by coordinate, for one group after the other."""
 
-    def __init__(self, driving: Driving, split: Split, layout: StateLayout, lanes: int) -> None:
-        self.driving, self.split, self.layout, self.lanes = driving, split, layout, lanes
+    def __init__(self, shape: StepShape, lanes: int) -> None:
+        self.layout, self.lanes, self.coordinates = shape.layout, lanes, shape.coordinates
+        layout = shape.layout
         self.n, self.groups = layout.count, STAGES // lanes
         # forces of all coordinates, rates of the drive's states, powers
-        self.force_rows = split.n + layout.further
+        self.force_rows = shape.coordinates + layout.further
         self.kind = vector_type(lanes)
-        self.at = GaussWork.of(layout, driving.signals)
-
-    def driven_stages(self, drive: str) -> str:
-        """``stages``, ``powers`` and ``followed`` of a robot; ``drive`` is the kernel of its drive."""
-        evaluations = [self._evaluation(drive, "powers", moves=False), self._evaluation(drive, "stages", moves=True)]
-        return "".join([*evaluations, self._followed()])
+        self.at = GaussWork.of(layout, shape.signals)
 
     def stage_functions(self) -> str:
         """Products with what is known at the stages."""
@@ -50,6 +42,10 @@ class StageCode:
     def arrays(self, w: Flow) -> dict[str, str]:
         """Arrays of a step, by name, as compiled code finds them in ``%work``."""
         return {name: w.at("%work", start) for name, start in self.at._asdict().items() if name != "end"}
+
+    def seen(self, w: Flow) -> str:
+        """Where forces, rates of the drive's states and powers at all stages are."""
+        return w.get("ptr", w.let(f"getelementptr inbounds i64, ptr %context, i64 {SLOTS.index('f')}"))
 
     def vector(self, values: Floats) -> str:
         """Numbers that are known, one per lane."""
@@ -96,55 +92,6 @@ class StageCode:
         return self.total(w, terms[0])
 
     # ---- functions
-
-    def _evaluation(self, drive: str, name: str, *, moves: bool) -> str:
-        """``stages(context, q, v, z, out)``: the drive's forces, rates of its states, powers, and the accelerations.
-
-        z are the drive's states. ``powers(...)`` leaves accelerations as they are where powers do not need them.
-        """
-        w, states, driven = Flow(), self.driving.states, len(self.split.driven)
-        held = held_in(w, CONTEXT)
-        rows = self.driving.signals + states
-        with w.on_lanes(self.lanes), w.repeat(self.groups) as g:
-            q, v = (w.at(base, w.imul(g, self.n)) for base in ("%q", "%v"))
-            # one entry more than rows: there may be none
-            r, f = w.at(held["r"], w.imul(g, rows + 1)), w.at(held["f"], w.imul(g, self.force_rows))
-            for k in range(states):
-                w.write(w.read("%z", w.iadd(w.imul(g, states), k)), r, self.driving.signals + k)
-            q, v = self.split.whole(w, (q, v), held["full"], r)
-            call_drive(w, {**held, "r": r, "f": f}, drive, q, v)
-            if moves or driven:
-                out = w.at("%out", w.imul(g, self.n))
-                found = held["out"] if driven else out
-                # a batch would say here what to fetch on the way
-                call_dynamics(w, held, held["dynamics"], (q, v, f), found, "ptr null")
-                # efforts come first
-                for j, k in enumerate(self.split.moving if driven else ()):
-                    w.write(w.read(found, driven + k), out, j)
-                if driven:
-                    place = self.split.n + self.layout.work - self.layout.rest.start
-                    efforts = [w.read(found, k) for k in range(driven)]
-                    w.write(self.split.work(w, efforts, v, w.read(f, place)), f, place)
-        arguments = "ptr %context, ptr %q, ptr %v, ptr %z, ptr %out"
-        return w.text(name, arguments, attributes="internal")
-
-    def _followed(self) -> str:
-        """``followed(context, scratch, t, h)``: what the drive follows, at all stages."""
-        w, channels = Flow(), self.driving.signals
-        held = held_in(w, CONTEXT)
-        table = ", ".join(f"i64 {held[k]}" for k in ("pieces", "channels", "terms"))
-        rows = channels + self.driving.states + 1
-        with w.repeat(STAGES if channels else 0) as i:
-            time = w.fadd("%t", w.fmul("%h", w.read("@stage_places", i)))
-            if channels > self.driving.held:
-                w.do(f"call void @signals(ptr {held['table']}, {table}, double {time}, ptr %scratch)")
-            for command in range(self.driving.held):
-                w.write(w.read(held["held"], command), "%scratch", command)
-            first = self.first_of(w, i, rows)
-            with w.repeat(channels) as k:
-                w.write(w.read("%scratch", k), held["r"], w.iadd(w.imul(k, self.lanes), first))
-        places = table_text("stage_places", gauss_legendre().c)
-        return places + w.text("followed", "ptr %context, ptr %scratch, double %t, double %h", attributes="internal")
 
     def _modal(self) -> str:
         """``modal(matrix, source, target)``: a matrix (n, n) times all stages."""

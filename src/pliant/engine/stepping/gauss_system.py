@@ -1,11 +1,8 @@
-"""Gauss's collocation on a robot with its drive, whose stages are lanes of vectors, or on equations in Python."""
+"""Equations at the stages of collocation: of a robot with its drive, in the lanes of vectors, or in Python."""
 
 from __future__ import annotations
 
-import ctypes
-from abc import abstractmethod
 from collections.abc import Sequence
-from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,140 +11,131 @@ from pliant.algorithm import Traced
 from pliant.engine.call.evaluator import Program, aligned
 from pliant.engine.compile import jit
 from pliant.engine.compile.elementary import prelude
+from pliant.engine.compile.flow import Flow
 from pliant.engine.compile.module import ATTRIBUTES, program_ir
-from pliant.engine.stepping.called_system import CalledEquations, Rates, called_ir, floats_at
-from pliant.engine.stepping.driven_system import DrivenSystem, context_names
+from pliant.engine.stepping.called_system import CalledEquations, Rates, floats_at
+from pliant.engine.stepping.driven_system import DrivenSystem, call_drive, call_dynamics, held_in
 from pliant.engine.stepping.driving import Driving, MovingCarrier, Split
-from pliant.engine.stepping.gauss import GaussCode
 from pliant.engine.stepping.gauss_legendre import STAGES, gauss_legendre
-from pliant.engine.stepping.gauss_numbers import FORGOTTEN, ITERATIONS, SUBSTEPS, GaussWork, Own
-from pliant.engine.stepping.gauss_stages import CONTEXT
-from pliant.engine.stepping.integrators import Clock
+from pliant.engine.stepping.gauss_stages import StageCode, table_text
 from pliant.engine.stepping.layout import StateLayout
 from pliant.engine.stepping.signal_table import signals_ir
-from pliant.engine.stepping.stage_modes import StageModes
-from pliant.engine.stepping.stepped_system import NOTHING, SteppedSystem, StepsCall, Wanted
+from pliant.engine.stepping.stepper import SLOTS, StepShape
 
 Floats = NDArray[np.float64]
 
-
-class GaussSteps(SteppedSystem):
-    """What the steps need beside their equations: vibrations about a state, which NumPy finds where they are old."""
-
-    def _begin(self, signals: int) -> None:
-        """Make the work space; with states, stages and lanes as the code has them."""
-        lanes = jit.lanes()
-        at, n, groups = GaussWork.of(self.layout, signals), self.layout.count, STAGES // lanes
-        self.work = aligned(at.end)
-        self._J = self._part(at.differences, 2 * n, n)
-        self._own, self._slope = self._part(at.own, len(Own)), self._part(at.slope, self.layout.size)
-        matrices, vectors = (at.shapes, at.inverse), (at.squares, at.damping)
-        self._modes = [self._part(k, n, n) for k in matrices] + [self._part(k, n) for k in vectors]
-        # stages of a group beside one another, coordinate by coordinate
-        stages = (at.accelerations, at.places, at.rates, at.remainder)
-        *self._motion, self._remainder = (self._part(k, groups, n, lanes) for k in stages)
-        p, i = ctypes.c_void_p, ctypes.c_int64
-        self._linearise = ctypes.CFUNCTYPE(None, p, ctypes.c_double, p, p, i)(self.code.address("linearise"))
-        self.forget()
-
-    @property
-    @abstractmethod
-    def seen(self) -> Floats:
-        """Forces, rates of the drive's states and powers as they were seen last, at all stages."""
-
-    def forget(self) -> None:
-        """Nothing is known of the motion before: the equations or the state have jumped."""
-        self._own[[*FORGOTTEN]] = [*FORGOTTEN.values()]
-
-    def _part(self, start: int, *shape: int) -> Floats:
-        return self.work[start : start + prod(shape)].reshape(shape)
-
-    def renew(self, clock: Floats, x: Floats) -> None:
-        """Find the vibrations about a state, and its slope."""
-        n, own, t = self.layout.count, self._own, float(clock[Clock.T])
-        clock[Clock.MATRICES] += 1
-        blocks = -(-(2 * n + self.layout.states + 1) // STAGES)
-        self._linearise(self.context.ctypes.data, t, x.ctypes.data, self.work.ctypes.data, blocks)
-        if not np.isfinite(self._J).all():
-            # no step will be found, and its size becomes too small
-            self._J[:] = 0.0
-        modes = StageModes.of(-self._J[:n].T, -self._J[n:].T)
-        for part, found in zip(self._modes, modes, strict=True):
-            part[:] = found
-        if own[Own.BEFORE]:
-            a, q, v = (modes.inverse @ part for part in self._motion)
-        else:
-            a, q, v = ((modes.inverse @ part)[:, None] for part in (self._slope[n : 2 * n], x[:n], x[n : 2 * n]))
-        self._remainder[:] = a + modes.squares[:, None] * q + modes.damping[:, None] * v
-        own[[Own.AGE, Own.OWED, Own.LOST, Own.FILTER, Own.CHANGED]] = 0.0
-        own[Own.FEWEST] = ITERATIONS
-
-    def steps(
-        self, method: str, clock: Floats, x: Floats, tolerance: Floats, knots: Floats, wanted: Wanted = NOTHING
-    ) -> StepsCall:
-        return super().steps(method, clock, x, tolerance, knots, wanted)._replace(per_step=SUBSTEPS)
+CONTEXT = ("links",)
 
 
-class GaussSystem(GaussSteps, DrivenSystem):
+class DrivenStages(StageCode):
+    """Functions that evaluate a robot with its drive at all stages."""
+
+    def __init__(self, driving: Driving, split: Split, shape: StepShape, lanes: int) -> None:
+        super().__init__(shape, lanes)
+        self.driving, self.split = driving, split
+
+    def text(self, drive: str) -> str:
+        """``stages``, ``powers`` and ``followed`` of a robot; ``drive`` is the kernel of its drive."""
+        evaluations = [self._evaluation(drive, "powers", moves=False), self._evaluation(drive, "stages", moves=True)]
+        return "".join([*evaluations, self._followed()])
+
+    def _evaluation(self, drive: str, name: str, *, moves: bool) -> str:
+        """``stages(context, q, v, z, out)``: the drive's forces, rates of its states, powers, and the accelerations.
+
+        z are the drive's states. ``powers(...)`` leaves accelerations as they are where powers do not need them.
+        """
+        w, states, driven = Flow(), self.driving.states, len(self.split.driven)
+        held = held_in(w, CONTEXT)
+        rows = self.driving.signals + states
+        with w.on_lanes(self.lanes), w.repeat(self.groups) as g:
+            q, v = (w.at(base, w.imul(g, self.n)) for base in ("%q", "%v"))
+            # one entry more than rows: there may be none
+            r, f = w.at(held["r"], w.imul(g, rows + 1)), w.at(held["f"], w.imul(g, self.force_rows))
+            for k in range(states):
+                w.write(w.read("%z", w.iadd(w.imul(g, states), k)), r, self.driving.signals + k)
+            q, v = self.split.whole(w, (q, v), held["full"], r)
+            call_drive(w, {**held, "r": r, "f": f}, drive, q, v)
+            if moves or driven:
+                out = w.at("%out", w.imul(g, self.n))
+                found = held["out"] if driven else out
+                # a batch would say here what to fetch on the way
+                call_dynamics(w, held, held["dynamics"], (q, v, f), found, "ptr null")
+                # efforts come first
+                for j, k in enumerate(self.split.moving if driven else ()):
+                    w.write(w.read(found, driven + k), out, j)
+                if driven:
+                    place = self.split.n + self.layout.work - self.layout.rest.start
+                    efforts = [w.read(found, k) for k in range(driven)]
+                    w.write(self.split.work(w, efforts, v, w.read(f, place)), f, place)
+        arguments = "ptr %context, ptr %q, ptr %v, ptr %z, ptr %out"
+        return w.text(name, arguments)
+
+    def _followed(self) -> str:
+        """``followed(context, scratch, t, h)``: what the drive follows, at all stages."""
+        w, channels = Flow(), self.driving.signals
+        held = held_in(w, CONTEXT)
+        table = ", ".join(f"i64 {held[k]}" for k in ("pieces", "channels", "terms"))
+        rows = channels + self.driving.states + 1
+        with w.repeat(STAGES if channels else 0) as i:
+            time = w.fadd("%t", w.fmul("%h", w.read("@stage_places", i)))
+            if channels > self.driving.held:
+                w.do(f"call void @signals(ptr {held['table']}, {table}, double {time}, ptr %scratch)")
+            for command in range(self.driving.held):
+                w.write(w.read(held["held"], command), "%scratch", command)
+            first = self.first_of(w, i, rows)
+            with w.repeat(channels) as k:
+                w.write(w.read("%scratch", k), held["r"], w.iadd(w.imul(k, self.lanes), first))
+        places = table_text("stage_places", gauss_legendre().c)
+        return places + w.text("followed", "ptr %context, ptr %scratch, double %t, double %h")
+
+
+class GaussSystem(DrivenSystem):
     """A robot with a drive. Not shared between threads.
 
     forward  as of ``ExplicitSystem``
     """
 
+    kind = "stages"
+
     def __init__(self, tree: MovingCarrier, driving: Driving, forward: Traced) -> None:
         lanes = jit.lanes()
-        DrivenSystem.__init__(self, tree, driving, [Program(*forward)], (), CONTEXT, lanes)
-        _, self.code = self.compiled(f"gauss {lanes}", (), lambda _: self._module())
+        super().__init__(tree, driving, [Program(*forward)], (), CONTEXT, lanes)
+        _, self.code = self.compiled(f"stages {lanes}", (), lambda _: self._module())
         self._hold(levels=2, groups=STAGES // lanes)
-        self._begin(driving.signals)
 
     def _module(self) -> str:
-        code, (drive,) = GaussCode(self.driving, self.split, self.layout, self.lanes, self.turning), self.drives
+        stages, (drive,) = DrivenStages(self.driving, self.split, self.shape, self.lanes), self.drives
         text, name = program_ir(drive, self.lanes)
-        parts = [prelude([drive], self.lanes), text, signals_ir(), code.text(code.driven_stages(name))]
-        return "".join([*parts, ATTRIBUTES])
+        return "".join([prelude([drive], self.lanes), text, signals_ir(), stages.text(name), ATTRIBUTES])
 
     @property
-    def seen(self) -> Floats:
+    def shape(self) -> StepShape:
+        return StepShape(self.layout, self.turning, (), self.size, self.driving.signals)
+
+    @property
+    def kept(self) -> Floats:
+        """The drive's forces, rates of its states and powers as they were seen last, at all stages."""
         return self._f
 
 
-STAGE_FUNCTIONS = {"stages": "dynamics", "powers": "constants", "followed": "gravity"}
-"""Functions of Python, and where in the context their addresses are: in places of what robots have."""
-
-
-class CalledGaussSystem(GaussSteps, CalledEquations):
+class CalledStages(CalledEquations):
     """Equations x' = rates(t, x) in Python: a call of a function evaluates all stages."""
+
+    kind = "stages"
 
     def __init__(self, rates: Rates, layout: StateLayout, turning: Sequence[int]) -> None:
         self.rates, self.lanes = rates, jit.lanes()
-        self._acting = Driving(lambda *_: [], states=layout.states)
-        groups = STAGES // self.lanes
-        self._rows = layout.count + layout.further
-        self._seen = aligned(self._rows * STAGES)
-        self._times = np.zeros(STAGES)
-        p, d = ctypes.c_void_p, ctypes.c_double
-        functions = [
-            ctypes.CFUNCTYPE(None, *[p] * 4)(self._stages),
-            ctypes.CFUNCTYPE(None, *[p] * 4)(self._powers),
-            ctypes.CFUNCTYPE(None, p, d, d)(self._followed),
-        ]
-        CalledEquations.__init__(self, f"gauss {self.lanes}", layout, turning, functions)
-        self._shape = groups, -1, self.lanes
-        addresses = dict(zip(STAGE_FUNCTIONS.values(), self.context.tolist(), strict=True))
-        addresses["f"] = self._seen.ctypes.data
-        self.context = np.array([addresses.get(name, 0) for name in context_names(CONTEXT)], dtype=np.int64)
-        self._begin(0)
-
-    def _module(self) -> str:
-        code = GaussCode(self._acting, Split(self.layout.count), self.layout, self.lanes, self.turning)
-        names, arrays = context_names(CONTEXT), tuple(f"ptr %{name}" for name in ("q", "v", "z", "out"))
-        given = {"stages": arrays, "powers": arrays, "followed": ("ptr %scratch", "double %t", "double %h")}
-        called = [called_ir(name, names.index(at), given[name]) for name, at in STAGE_FUNCTIONS.items()]
-        return code.text("".join(called))
+        super().__init__(layout, turning, [self._stages, self._powers, self._followed])
+        self._seen, self._times = aligned((layout.count + layout.further) * STAGES), np.zeros(STAGES)
+        self._lanes = STAGES // self.lanes, -1, self.lanes
+        self.context[SLOTS.index("f")] = self._seen.ctypes.data
 
     @property
-    def seen(self) -> Floats:
+    def shape(self) -> StepShape:
+        return StepShape(self.layout, self.turning, (), self.layout.count)
+
+    @property
+    def kept(self) -> Floats:
         return self._seen
 
     def _followed(self, scratch: int, t: float, h: float) -> None:
@@ -160,10 +148,10 @@ class CalledGaussSystem(GaussSteps, CalledEquations):
         self._evaluate(q, v, z, np.zeros(self.layout.count * STAGES))
 
     def _evaluate(self, q: int, v: int, z: int, out: Floats) -> None:
-        """Rates at all stages, whose accelerations go to ``out`` and whose further ones to ``seen``."""
-        at, seen = self.layout, self._seen.reshape(self._shape)
+        """Rates at all stages, whose accelerations go to ``out`` and whose further ones are kept."""
+        at, seen = self.layout, self._seen.reshape(self._lanes)
         sizes = ((q, at.count), (v, at.count), (z, at.states))
-        parts = [floats_at(place, size * STAGES).reshape(self._shape) for place, size in sizes if size]
+        parts = [floats_at(place, size * STAGES).reshape(self._lanes) for place, size in sizes if size]
 
         def find() -> None:
             # stages in their order, each with all of its states
@@ -171,7 +159,7 @@ class CalledGaussSystem(GaussSteps, CalledEquations):
             states = np.hstack([states, np.zeros((STAGES, at.size - at.controlled))])
             slopes = np.array([self.rates(float(t), x) for t, x in zip(self._times, states, strict=True)])
             slopes = slopes.reshape(-1, self.lanes, at.size).transpose(0, 2, 1)
-            out.reshape(self._shape)[:] = slopes[:, at.v]
+            out.reshape(self._lanes)[:] = slopes[:, at.v]
             seen[:, at.count :] = slopes[:, at.rest]
 
         self.attempt(find, out, self._seen)

@@ -8,10 +8,9 @@ import numpy as np
 
 from pliant.engine.compile.flow import Flow
 from pliant.engine.compile.llvm_ir import number, vector_type
-from pliant.engine.stepping.driven_system import held_in
 from pliant.engine.stepping.gauss_legendre import STAGES, gauss_legendre
 from pliant.engine.stepping.gauss_numbers import APART, DIFFERENCE, LARGEST_TURN
-from pliant.engine.stepping.gauss_stages import CONTEXT, StageCode, table_text
+from pliant.engine.stepping.gauss_stages import StageCode, table_text
 
 
 class VibrationCode(StageCode):
@@ -67,7 +66,7 @@ class VibrationCode(StageCode):
         used = at.trial_places, at.trial_rates, at.trial_found, at.drive_states, at.slope, at.differences
         q, v, found, z, slope, J = (w.at("%work", start) for start in used)
         w.do(f"call void @followed(ptr %context, ptr {w.at('%work', at.signals)}, double %t, double {number(0.0)})")
-        held = held_in(w, CONTEXT)
+        seen = self.seen(w)
         states, first_state = self.layout.states, self.layout.drive.start
         with w.repeat("%blocks") as block:
             for k in range(states):
@@ -101,7 +100,7 @@ class VibrationCode(StageCode):
                     w.write(w.read("%x", w.iadd(j, n)), slope, j)
                     w.write(self.stage(w, found, 0, j), slope, w.iadd(j, n))
                 for k in range(self.layout.further):
-                    w.write(w.read(held["f"], (self.split.n + k) * self.lanes), slope, 2 * n + k)
+                    w.write(w.read(seen, (self.coordinates + k) * self.lanes), slope, 2 * n + k)
             with w.repeat(STAGES) as i:
                 moved, place = w.iadd(start, i), self.first_of(w, i, n)
                 with w.when(w.let(f"icmp ult i64 {moved}, {2 * n}")), w.repeat(n) as j:
@@ -110,7 +109,7 @@ class VibrationCode(StageCode):
                     w.write(w.fmul(change, number(1.0 / DIFFERENCE)), J, w.iadd(w.imul(moved, n), j))
                 if states:
                     with w.when(w.let(f"icmp ult i64 {moved}, {2 * n + states}")):
-                        self._coupling(w, held, found, slope, moved, i)
+                        self._coupling(w, seen, found, slope, moved, i)
         return w.text("linearise", "ptr %context, double %t, ptr %x, ptr %work, i64 %blocks")
 
     def _difference(self, w: Flow, j: str) -> str:
@@ -118,7 +117,7 @@ class VibrationCode(StageCode):
         size = w.fabs(w.read("%x", w.iadd(j, self.layout.drive.start)))
         return w.fmul(number(DIFFERENCE), w.fmax(number(1.0), size))
 
-    def _coupling(self, w: Flow, held: dict[str, str], found: str, slope: str, moved: str, i: str) -> None:
+    def _coupling(self, w: Flow, seen: str, found: str, slope: str, moved: str, i: str) -> None:
         """The row of the Jacobian of accelerations and of the rates of the drive's states that stage i tells."""
         n, states = self.n, self.layout.states
         row = w.at(w.at("%work", self.at.jacobian), w.imul(moved, n + states))
@@ -127,7 +126,7 @@ class VibrationCode(StageCode):
         with w.when(w.iless(2 * n - 1, moved)):
             w.put("double", self._difference(w, w.iadd(moved, -2 * n)), step)
         per = w.fdiv(number(1.0), w.get("double", step))
-        rates = w.at(held["f"], self.split.n * self.lanes)
+        rates = w.at(seen, self.coordinates * self.lanes)
         for source, rows, count, known in ((found, n, n, n), (rates, self.force_rows, states, 2 * n)):
             place = self.first_of(w, i, rows)
             with w.repeat(count) as j:

@@ -1,4 +1,4 @@
-"""Generalised-alpha in compiled code, with the exact Newton matrix from seeded tangents.
+"""``generalised-alpha`` in compiled code, with the exact Newton matrix from seeded tangents.
 
 Chung & Hulbert's method in the form of Arnold & Brüls: second order, unconditionally stable, with numerical damping of
 the frequencies that the step does not resolve. States of the drive take Jansen, Whiting & Hulbert's
@@ -8,7 +8,7 @@ spectral radius: the trapezoidal rule would ring where they are stiff.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 from pliant.engine.compile.llvm_ir import number
 from pliant.engine.stepping.implicit import (
     Border,
+    Floats,
+    ImplicitStepper,
     Trial,
     change_work,
     changes_of_errors,
     energies,
     evaluate_residual,
     keep_largest,
-    lu_ir,
     newton_iteration,
     raise_to,
     settle,
@@ -31,6 +32,7 @@ from pliant.engine.stepping.implicit import (
 )
 from pliant.engine.stepping.integrators import Clock, Stepping, new_clock
 from pliant.engine.stepping.layout import StateLayout
+from pliant.engine.stepping.stepper import StepShape
 
 SLOWEST, FASTEST, SAFETY = 0.25, 2.0, 0.8
 GAIN, MEMORY = 0.2 / 3, 0.1 / 3
@@ -56,6 +58,34 @@ def alpha_clock(
     clock[[Clock.ALPHA_M, Clock.ALPHA_F, Clock.GAMMA, Clock.BETA]] = alpha_m, alpha_f, gamma, beta
     clock[Clock.FIXED] = fixed
     return clock
+
+
+class GeneralisedAlpha(ImplicitStepper):
+    """The method; what is filtered, accelerations and rates of the drive's states, follows the accelerations."""
+
+    name, order, words = "generalised-alpha", 2, "implicit, for stiff models"
+    finer = 1.5
+
+    def filtered(self, layout: StateLayout) -> int:
+        return filtered_size(layout)
+
+    def begin(self, layout: StateLayout, extra: Floats, slope: Floats) -> None:
+        # the machine code fills in what is filtered of the drive's states
+        super().begin(layout, extra, slope)
+        extra[self._own(layout)] = slope[layout.v]
+
+    def carry(self, layout: StateLayout, before: Floats, extra: Floats, turned: Callable[[Floats], Floats]) -> None:
+        extra[self._own(layout)] = turned(before[self._own(layout)])
+
+    def _own(self, layout: StateLayout) -> slice:
+        """Filtered accelerations behind x."""
+        return slice(layout.count, 2 * layout.count)
+
+    def work(self, shape: StepShape) -> int:
+        return work_size(shape.layout)
+
+    def steps_text(self, shape: StepShape) -> str:
+        return generalised_alpha_ir(shape.layout, shape.rate_states, shape.turning)
 
 
 def generalised_alpha_ir(layout: StateLayout, rate_states: Sequence[int] = (), turning: Sequence[int] = ()) -> str:
@@ -186,7 +216,7 @@ def generalised_alpha_ir(layout: StateLayout, rate_states: Sequence[int] = (), t
                     keep = w.let(f"or i1 {fixed}, {last}")
                     grown = w.fmin(w.fmul(step, factor), w.clock(Clock.LARGEST))
                     w.set_clock(w.select(keep, step, grown), Clock.STEP)
-    return lu_ir() + w.entry("generalised_alpha")
+    return w.entry("generalised_alpha")
 
 
 class _Lag:

@@ -6,15 +6,22 @@ while the iteration converges with it. States of the drive, z' = g(q, v, z), are
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pliant.engine.compile.flow import Flow
 from pliant.engine.compile.llvm_ir import number
 from pliant.engine.stepping.integrators import Clock, Stepping
 from pliant.engine.stepping.layout import BALANCES, StateLayout
+from pliant.engine.stepping.stepper import Stepper, StepShape
+
+Floats = NDArray[np.float64]
 
 ITERATIONS = 8
 OVERWHELMING = 1e40
@@ -26,6 +33,37 @@ MOVED, LEAST_RELATIVE = 1e-3, 1e-9
 smaller ones are near rounding."""
 KEEP_FROM, KEEP_TO = 0.9, 1.4
 """A change of step within these bounds is not worth a new matrix."""
+
+
+class ImplicitStepper(Stepper):
+    """What implicit methods share: accelerations behind x, numbers of their own, errors that are carried along.
+
+    Behind these: errors of coordinates, rates and the drive's states, and the largest of the coordinates so far.
+    """
+
+    kind, substitute = "residual", "Radau"
+    erases = True
+
+    def filtered(self, layout: StateLayout) -> int:
+        """Doubles of its own behind the accelerations."""
+        return 0
+
+    def extra(self, layout: StateLayout) -> int:
+        return 4 * layout.count + layout.states + self.filtered(layout)
+
+    def begin(self, layout: StateLayout, extra: Floats, slope: Floats) -> None:
+        extra[: layout.count + self.filtered(layout)] = 0.0
+        extra[: layout.count] = slope[layout.v]
+
+    def errors(self, layout: StateLayout, extra: Floats) -> Floats:
+        return extra[len(extra) - layout.count :]
+
+    def text(self, shape: StepShape) -> str:
+        return lu_ir() + change_ir(shape.layout) + self.steps_text(shape)
+
+    @abstractmethod
+    def steps_text(self, shape: StepShape) -> str:
+        """Assembly of its steps."""
 
 
 def lu_ir() -> str:

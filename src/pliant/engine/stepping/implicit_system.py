@@ -1,4 +1,4 @@
-"""A robot with its drive as a compiled residual with its Newton matrix, and generalised-alpha on it."""
+"""A robot with its drive as a compiled residual with its Newton matrix."""
 
 from __future__ import annotations
 
@@ -18,11 +18,9 @@ from pliant.engine.compile.llvm_ir import element, number, vector_type
 from pliant.engine.compile.module import ATTRIBUTES, program_ir
 from pliant.engine.stepping.driven_system import DrivenSystem, call_drive, call_dynamics, follow, held_in
 from pliant.engine.stepping.driving import Driving, MovingCarrier, Split
-from pliant.engine.stepping.esdirk import esdirk_ir, esdirk_work
-from pliant.engine.stepping.generalised_alpha import generalised_alpha_ir, work_size
-from pliant.engine.stepping.implicit import change_ir
 from pliant.engine.stepping.layout import StateLayout
 from pliant.engine.stepping.signal_table import signals_ir
+from pliant.engine.stepping.stepper import StepShape
 from pliant.engine.trace.program import RolledProgram
 
 Floats = NDArray[np.float64]
@@ -85,7 +83,7 @@ def residual_ir(drive: str, equation: Equation) -> str:
         work = equation.split.work(w, [w.read(out, k) for k in equation.efforts], v, w.read("%rates", place))
         w.write(work, "%rates", place)
     arguments = "ptr %context, double %t, ptr %q, ptr %v, ptr %a, ptr %z, ptr %r, ptr %rates"
-    return w.text("residual", arguments, attributes="internal")
+    return w.text("residual", arguments)
 
 
 def newton_ir(program: str, drive: str, single_drive: str, equation: Equation, lanes: int) -> str:
@@ -176,7 +174,7 @@ def newton_ir(program: str, drive: str, single_drive: str, equation: Equation, l
             w.write(number(0.0), held["dz"], s * lanes + lane)
     further = "double %c_v, double %c_a, double %c_z" if states else "double %c_v, double %c_a"
     arguments = f"ptr %context, double %t, ptr %q, ptr %v, ptr %a, ptr %z, {further}, ptr %S"
-    return w.text("newton", arguments, attributes="internal")
+    return w.text("newton", arguments)
 
 
 def matrix_ir(layout: StateLayout) -> str:
@@ -195,6 +193,8 @@ class ImplicitSystem(DrivenSystem):
     forward  (q, v, f) -> accelerations, as closed loops need it; or
     inverse  (q, v, a) -> generalised forces of a tree, which cost less
     """
+
+    kind = "residual"
 
     def __init__(
         self, tree: MovingCarrier, driving: Driving, *, forward: Traced | None = None, inverse: Traced | None = None
@@ -219,8 +219,11 @@ class ImplicitSystem(DrivenSystem):
             "moving": np.array(self.split.moving, dtype=np.int64),
         }
         self._hold(levels=3, more=more)
-        self.work = aligned(max(size(self.layout) for size in (work_size, esdirk_work)))
         self._matrix = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)(self.code.address("matrix"))
+
+    @property
+    def shape(self) -> StepShape:
+        return StepShape(self.layout, self.turning, self._kernel.rate_states)
 
     def matrix(self, t: float, x: Floats, a: Floats, *, c_v: float = 0.0, c_a: float = 0.0, c_z: float = 0.0) -> Floats:
         """dr/dq + c_v dr/dv + c_a dr/da at states x and accelerations a of what moves.
@@ -244,7 +247,4 @@ class ImplicitSystem(DrivenSystem):
         parts += [signals_ir(), residual_ir(names[1], self._equation)]
         parts.append(newton_ir(names[0], names[2], names[1], self._equation, lanes))
         parts.append(matrix_ir(self.layout))
-        parts.append(change_ir(self.layout))
-        parts.append(generalised_alpha_ir(self.layout, self._kernel.rate_states, self.turning))
-        parts.append(esdirk_ir(self.layout, self._kernel.rate_states, self.turning))
         return "".join([*parts, ATTRIBUTES])

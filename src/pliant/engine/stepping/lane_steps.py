@@ -11,19 +11,18 @@ from typing import Any
 
 from pliant.engine.compile.flow import Flow
 from pliant.engine.compile.llvm_ir import number
-from pliant.engine.stepping.dormand_prince import ALL_STAGES, STAGES, dormand_prince_853
-from pliant.engine.stepping.driven_system import call_drive, call_dynamics
-from pliant.engine.stepping.driving import Driving
-from pliant.engine.stepping.integrators import (
-    Clock,
-    Status,
+from pliant.engine.stepping.dormand_prince import (
+    ALL_STAGES,
+    STAGES,
     controlled,
     dense_terms,
     dense_value,
-    next_step,
+    dormand_prince_853,
     step_error,
-    weighted,
 )
+from pliant.engine.stepping.driven_system import call_drive, call_dynamics
+from pliant.engine.stepping.driving import Driving
+from pliant.engine.stepping.integrators import Clock, Status, next_step, weighted
 from pliant.engine.stepping.layout import StateLayout
 from pliant.engine.stepping.ticks import Computer
 

@@ -26,7 +26,7 @@ from pliant.engine.stepping.lane_steps import (
     lane_rhs_ir,
     lane_ticked_ir,
 )
-from pliant.engine.stepping.stepped_system import StepsCall
+from pliant.engine.stepping.stepper import Stepped, StepsCall
 from pliant.engine.stepping.ticks import Ticking
 from pliant.engine.trace.program import RolledProgram
 
@@ -34,9 +34,10 @@ Floats = NDArray[np.float64]
 
 
 class LaneRun(NamedTuple):
-    """StepsCall of ``dop853`` that may be made in a lane."""
+    """Steps of ``dop853`` that may be made in a lane."""
 
     system: ExplicitSystem
+    stepped: Stepped
     steps: StepsCall
     ticking: Ticking | None = None
 
@@ -47,7 +48,7 @@ class LaneRun(NamedTuple):
 
     def alone(self) -> tuple[Status, int]:
         """Make the call by itself: why it ended, and rows of knots."""
-        return self.system.advance(self.steps, self.ticking)
+        return self.stepped.advance(self.steps, self.ticking)
 
 
 class LaneSystem:
@@ -98,7 +99,7 @@ class LaneSystem:
             for name, numbers in run.system.numbers.items():
                 self._wide[name][: len(numbers), k] = numbers
             self._wide["x"][:, k], self._wide["tolerance"][:, k] = steps.x, steps.tolerance
-            self._wide["work"][: self.states, k] = run.system.work[: self.states]
+            self._wide["work"][: self.states, k] = steps.work[: self.states]
             self._times["relative"][k] = steps.clock[Clock.RELATIVE]
         arrays: dict[str, list[NDArray[Any]]] = {
             "tables": [run.system.table for run in filled],
@@ -117,7 +118,7 @@ class LaneSystem:
         self._run([run.ticking for run in filled if run.ticking is not None], calls, len(runs))
         for k, run in enumerate(runs):
             run.steps.x[:] = self._wide["x"][:, k]
-            run.system.work[: self.states] = self._wide["work"][: self.states, k]
+            run.steps.work[: self.states] = self._wide["work"][: self.states, k]
         found = zip(self._whole["status"].tolist(), self._whole["taken"].tolist(), strict=True)
         return [(Status(status), taken + 1) for status, taken in found][: len(runs)]
 

@@ -1,42 +1,27 @@
-"""Integrators by name, one line each: what studies, the choice of a method and warnings need to know of them."""
+"""Integrators by name: what studies, the choice of a method and warnings know of them, and what makes their steps."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from pliant.engine.stepping.dormand_prince import DormandPrince
+from pliant.engine.stepping.esdirk import KennedyCarpenter
+from pliant.engine.stepping.gauss import Gauss
+from pliant.engine.stepping.generalised_alpha import GeneralisedAlpha
+from pliant.engine.stepping.runge_kutta import RungeKutta
+from pliant.engine.stepping.semi_implicit import SemiImplicit
+from pliant.engine.stepping.stepper import Stepper
 
-
-class Stepper(NamedTuple):
-    """What is known of an integrator before it is made.
-
-    order     with which its error falls
-    words     what it is for
-    implicit  solves equations in every step
-    fixed     takes equal steps
-    lanes     steps of several runs may be taken together
-    erases    damps what is faster than its steps, also what grows
-    finer     of methods that carry the errors of their steps along: exponent of the tolerance by which these errors
-              fall; zero: it does not
-    """
-
-    name: str
-    order: int
-    words: str
-    implicit: bool = False
-    fixed: bool = False
-    lanes: bool = False
-    erases: bool = False
-    finer: float = 0.0
-
-
-STEPPERS = {
-    each.name: each
-    for each in (
-        Stepper("dop853", 8, "explicit, for all that is not stiff", lanes=True),
-        Stepper("gauss", 32, "collocation, for vibrations that last", implicit=True),
-        Stepper("esdirk", 4, "implicit, for stiff models to many digits", implicit=True, erases=True, finer=1.0),
-        Stepper("generalised-alpha", 2, "implicit, for stiff models", implicit=True, erases=True, finer=1.5),
-        Stepper("rk4", 4, "explicit, equal steps", fixed=True),
-        Stepper("semi-implicit", 1, "explicit, equal steps that keep the energy of vibrations", fixed=True),
-    )
+STEPPERS: dict[str, Stepper] = {
+    DormandPrince.name: DormandPrince(),
+    Gauss.name: Gauss(),
+    KennedyCarpenter.name: KennedyCarpenter(),
+    GeneralisedAlpha.name: GeneralisedAlpha(),
+    RungeKutta.name: RungeKutta(),
+    SemiImplicit.name: SemiImplicit(),
 }
-"""Name -> integrator."""
+"""Name -> integrator; ``register`` adds one."""
+
+
+def register(stepper: Stepper) -> Stepper:
+    """Let studies know a further integrator by its name; one of the same name gives way to it."""
+    STEPPERS[stepper.name] = stepper
+    return stepper

@@ -16,25 +16,6 @@ from pliant.simulation.study import SCIPY_METHODS, round_step
 FIXED_REACH = 1.0
 """Step times fastest rate of the fixed-step methods when no step is given."""
 
-STEPPED = {
-    "dop853": ("compiled", "CompiledDOP853"),
-    "gauss": ("compiled_gauss", "CompiledGauss"),
-    "esdirk": ("compiled", "CompiledESDIRK"),
-    "generalised-alpha": ("compiled", "CompiledGeneralisedAlpha"),
-    "rk4": ("compiled", "CompiledRK4"),
-    "semi-implicit": ("compiled", "CompiledSemiImplicit"),
-}
-"""Name -> module and class; they are imported when they are asked for."""
-WITHOUT_LLVM = {
-    "dop853": "DOP853",
-    "rk4": "RK45",
-    "semi-implicit": "RK45",
-    "esdirk": "Radau",
-    "generalised-alpha": "Radau",
-    "gauss": "DOP853",
-}
-"""Solvers of scipy that serve where there is no compiler; steps of given size are their longest ones."""
-
 
 def _found(place: tuple[str, str]) -> Any:
     return getattr(import_module(f"pliant.simulation.integrators.{place[0]}"), place[1])
@@ -47,7 +28,7 @@ def needs_step(method: str, settings: Settings) -> bool:
 
 def ticks_in_steps(method: str, equations: StateEquations) -> bool:
     """Whether the steps of a method end at the ticks of a sampled law and take them, too; else a run does."""
-    return equations.drive.in_steps() is not None and method in STEPPED and find_spec("llvmlite") is not None
+    return equations.drive.in_steps() is not None and method in STEPPERS and find_spec("llvmlite") is not None
 
 
 def make_integrator(
@@ -59,18 +40,18 @@ def make_integrator(
     if method == "gauss" and not equations.count:
         # nothing moves but what is told to: energies alone are integrated
         method = "dop853"
-    law = None
-    if method in STEPPERS:
-        from pliant.simulation.integrators.compiled import compilable
-
-        law = compilable(equations)
     made: Integrator
-    if method in WITHOUT_LLVM and find_spec("llvmlite") is None:
-        if STEPPERS[method].fixed:
+    stepper = STEPPERS.get(method)
+    if stepper is not None and find_spec("llvmlite") is None:
+        # steps of given size are its longest ones
+        if stepper.fixed:
             settings = replace(settings, max_step=min(settings.max_step, settings.step or inf))
-        made = _found(("scipy_solver", "ScipySolver"))(equations, t, y, settings, WITHOUT_LLVM[method])
-    elif method in STEPPERS:
-        made = _found(STEPPED[method])(equations, t, y, settings, law)
+        made = _found(("scipy_solver", "ScipySolver"))(equations, t, y, settings, stepper.substitute)
+    elif stepper is not None:
+        from pliant.simulation.integrators import compiled
+
+        law = compiled.compilable(equations)
+        made = compiled.CompiledIntegrator(stepper, equations, t, y, settings, law)
     elif method == "sundials":
         made = _found(("sundials", "Sundials"))(equations, t, y, settings)
     else:

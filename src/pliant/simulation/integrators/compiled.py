@@ -5,27 +5,22 @@ A user's own law is called from there by its address; so are all equations in in
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from pliant.drives.drive import AppliedLaw
-from pliant.engine.stepping.called_system import CalledImplicitSystem, CalledSystem
-from pliant.engine.stepping.driving import Driving
-from pliant.engine.stepping.explicit_system import ExplicitSystem
 from pliant.engine.stepping.generalised_alpha import alpha_clock
-from pliant.engine.stepping.implicit_system import ImplicitSystem
-from pliant.engine.stepping.integrators import SLIVER, Clock, Status, new_clock
+from pliant.engine.stepping.integrators import SLIVER, Clock, Status
 from pliant.engine.stepping.lane_system import LaneRun
 from pliant.engine.stepping.signal_table import MOST_PIECES, RoughSignalError, Signals
-from pliant.engine.stepping.stepped_system import NOTHING, Wanted
+from pliant.engine.stepping.stepper import NOTHING, Stepped, Stepper, StepsCall, Wanted
 from pliant.engine.stepping.ticks import Ticking
 from pliant.formulations.loops.loops import Rows
-from pliant.simulation.integrators.compiled_systems import driving_of, implicit_system, newton_matrix, system_matrix
+from pliant.simulation.integrators.compiled_systems import driving_of, equations_of, system_matrix
 from pliant.simulation.integrators.integrator import (
     NO_TIMES,
     Floats,
@@ -97,17 +92,26 @@ class StepsRequest(Request[tuple[Status, int]]):
 
 
 class CompiledIntegrator(Integrator):
-    """What the compiled methods share: signals, knots, and the way back to Python."""
+    """Steps of an integrator in machine code: signals, knots, ticks, and the way back to Python.
 
-    knots_per_step = 1
-    steps_worth = 1
-    """Explicit steps that a step takes the time of."""
-    clock: Floats
+    law    the drive's law in machine code; None: Python finds the rates of the equations
+    extra  what the method keeps behind the state (accelerations, errors), if there is an array of it
+    """
+
+    system: Any
 
     def __init__(
-        self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AppliedLaw | None
+        self,
+        stepper: Stepper,
+        equations: StateEquations,
+        t: float,
+        y: Floats,
+        settings: Settings,
+        law: AppliedLaw | None,
+        extra: Floats | None = None,
     ) -> None:
         super().__init__(equations, t, y, settings)
+        self.stepper, self.name = stepper, stepper.name
         self.law, self.ticks = law, equations.drive.in_steps()
         self.driving = None if law is None else driving_of(equations, law)
         if law is not None:
@@ -115,17 +119,23 @@ class CompiledIntegrator(Integrator):
         self._make_system()
         self._tolerance = np.ascontiguousarray(settings.tolerance.absolute)
         # what Python has a part in comes back after every step
-        steps = 1 if law is None else max(STEPS_PER_CALL // self.steps_worth, 1)
-        rows = steps * self.knots_per_step + 1
-        self._knots = np.empty((rows, 1 + 2 * self.system.states))
+        steps = 1 if law is None else max(STEPS_PER_CALL // stepper.worth, 1)
+        self._knots = np.empty((steps * stepper.parts + 1, 1 + 2 * equations.layout.size))
         self._span = (np.inf, -np.inf)
-        self._stand_in: Integrator | None = None
+        self._stand_in: CompiledIntegrator | None = None
         self._signals_request: SignalsRequest | None = None
-
-    @classmethod
-    def plain(cls, equations: StateEquations, t: float, y: Floats, settings: Settings) -> Integrator:
-        """This method for equations that Python evaluates."""
-        return cls(equations, t, y, settings, None)
+        self._call: StepsRequest | None = None
+        self._extra = np.zeros(stepper.extra(equations.layout)) if extra is None else extra
+        self.clock = alpha_clock(
+            t,
+            step=settings.first_step,
+            largest=settings.max_step,
+            relative=settings.tolerance.relative,
+            radius=settings.radius,
+            fixed=False,
+        )
+        if len(self._extra):
+            self._renew()
 
     def _found_rates(self, t: float, y: Floats) -> Floats:
         """Rates that Python finds, counted by the machine code that asks for them."""
@@ -134,21 +144,61 @@ class CompiledIntegrator(Integrator):
             return self.equations.rates(t, y)
 
     def _make_system(self) -> None:
-        self.system = self._build(self.driving)
+        system = equations_of(self.stepper.kind, self.equations, self.driving, self._found_rates)
+        self.system, self.stepped = system, Stepped(self.stepper, system)
         if self.ticks is not None and self.law is not None:
             self.system.hold(self.ticks.held)
 
-    @abstractmethod
-    def _build(self, driving: Driving | None) -> Any:
-        """The compiled system, whose states are those of the equations; None: Python finds their rates."""
-
     def _steps(self, until: float, grid: Floats) -> tuple[int, Floats]:
         """Advance to ``until`` or by some steps: rows of knots, and the samples at the first grid times."""
-        x = self.y.copy()
-        wanted = Wanted.at(grid, len(x))
-        rows = self._advanced(until, x, wanted)
-        self.y = x
-        return rows, wanted.found
+        if self._call is not None:
+            request, self._call = self._call, None
+            status, rows = request.value
+            self._counted(request.before, status)
+            self.y = request.lane.steps.x
+            return rows, request.lane.steps.wanted.found
+        size = self._fitted(until) if self.stepper.fixed else 0.0
+        states, before = len(self.y), self._started(until)
+        steps = self._prepared(grid)
+        status, rows = self.stepped.advance(steps, self._ticking(size))
+        self._counted(before, status)
+        self.y, self._extra[:] = steps.x[:states].copy(), steps.x[states:]
+        return (self._finite(rows, size) if self.stepper.fixed else rows), steps.wanted.found
+
+    def _prepared(self, grid: Floats) -> StepsCall:
+        x = np.concatenate([self.y, self._extra])
+        wanted = Wanted.at(grid, len(x)) if self.stepper.dense else NOTHING
+        return self.stepped.steps(self.clock, x, self._tolerance, self._knots, wanted)
+
+    def _fitted(self, until: float) -> float:
+        """The size of equal steps; before an end they are shortened so that a whole number of them fits."""
+        size, left = self.step, until - self.t
+        self.clock[Clock.STEP] = left / max(int(np.ceil(left / size - SLIVER)), 1)
+        return size
+
+    def _finite(self, rows: int, size: float) -> int:
+        """Rows of knots before a motion diverges, which equal steps do not notice."""
+        finite = np.isfinite(self._knots[:rows]).all(axis=1)
+        if finite.all():
+            return rows
+        rows = int(np.argmin(finite))
+        if rows < 2 or self._knots[rows - 1, 0] == self._knots[0, 0]:
+            raise IntegrationError(
+                f"{self.name}: the motion diverges at t = {self.t:.6g} s; the step of {size:.2g} s is too large"
+            )
+        self.y = self._knots[rows - 1, 1 : 1 + len(self.y)].copy()
+        self.clock[[Clock.T, Clock.HAS_SLOPE]] = self._knots[rows - 1, 0], 0.0
+        return rows
+
+    def call(self, until: float, wanted: Floats = NO_TIMES) -> StepsRequest | None:
+        if self.stepper.lanes and self.law is not None and self._stand_in is None and self._call is None:
+            if self._follow(until):
+                until, grid = self._within(until, wanted)
+                before, steps = self._started(until), self._prepared(grid)
+                self._call = StepsRequest(LaneRun(self.system, self.stepped, steps, self._ticking()), before)
+            else:
+                self._stand_in = self._plainly()
+        return self._call
 
     def advance(self, until: float, wanted: Floats = NO_TIMES) -> Piece:
         before = self.clock.copy(), self.y, self.t
@@ -174,7 +224,7 @@ class CompiledIntegrator(Integrator):
             if not self._recovers():
                 raise
             return self._advance(until, wanted)
-        k, knots = self.knots_per_step, self._knots[:rows]
+        k, knots = self.stepper.parts, self._knots[:rows]
         if 2 * len(knots) > len(self._knots):
             # handed out as they are: memory for the next ones costs less than a copy
             self._knots = np.empty_like(self._knots)
@@ -228,9 +278,11 @@ class CompiledIntegrator(Integrator):
         self._make_system()
         self._span = (np.inf, -np.inf)
 
-    def _plainly(self) -> Integrator:
+    def _plainly(self) -> CompiledIntegrator:
         """The method of the same name in Python, here."""
-        stand_in = type(self).plain(self.equations, self.t, self.y, replace(self.settings, step=self.step))
+        settings = replace(self.settings, step=self.step)
+        # both write to the same errors
+        stand_in = CompiledIntegrator(self.stepper, self.equations, self.t, self.y, settings, None, self._extra)
         stand_in.statistics = self.statistics
         return stand_in
 
@@ -282,8 +334,10 @@ class CompiledIntegrator(Integrator):
         return np.hstack([own, *(load.signals(times) for load in self.equations.loads)])
 
     def memory(self) -> dict[str, Any]:
-        own = {"span": np.array(self._span), "clock": self.clock.copy(), "work": self.system.work.copy()}
-        kept = {**super().memory(), **own}
+        own = {"span": np.array(self._span), "clock": self.clock.copy(), "work": self.stepped.work.copy()}
+        kept = {**super().memory(), **own, "extra": self._extra.copy()}
+        if self.system.kept is not None:
+            kept["kept"] = self.system.kept.copy()
         if (rows := self.equations.rows) is not None:
             kept["rows"], kept["least"] = np.array(rows.kept, dtype=np.int64), np.array([*rows.least, rows.is_last])
         if self._stand_in is not None:
@@ -296,14 +350,16 @@ class CompiledIntegrator(Integrator):
             *least, is_last = memory["least"].tolist()
             self.equations.rows = Rows(tuple(int(k) for k in memory["rows"]), tuple(least), bool(is_last))
             self._rebuild()
-        self.clock[:], self.system.work[:] = memory["clock"], memory["work"]
+        self.clock[:], self.stepped.work[:], self._extra[:] = memory["clock"], memory["work"], memory["extra"]
+        if self.system.kept is not None:
+            self.system.kept[:] = memory["kept"]
         start, end = (float(x) for x in memory["span"])
         if start < end and self.law is not None:
             # the same polynomials as before, not ones that start here
             self._take_signals(self._fit(start, end))
         plain = {key.removeprefix("plain."): x for key, x in memory.items() if key.startswith("plain.")}
         if plain:
-            self._stand_in = type(self).plain(self.equations, self.t, self.y, self.settings)
+            self._stand_in = self._plainly()
             self._stand_in.recall(plain)
             self.statistics = self._stand_in.statistics
 
@@ -327,27 +383,33 @@ class CompiledIntegrator(Integrator):
         self.y = y
         if self._stand_in is not None:
             self._stand_in.retake(y, carried)
-        else:
-            self._renew()
+            return
+        before = self._extra.copy()
+        self._renew()
+        self.stepper.carry(self.equations.layout, before, self._extra, carried)
 
     def _renew(self) -> None:
         """Forget slopes: the equations or the state have jumped."""
-        self.clock[Clock.T], self.clock[Clock.HAS_SLOPE] = self.t, 0.0
+        self.clock[Clock.T], self.clock[Clock.HAS_SLOPE], self.clock[Clock.MATRIX_STEP] = self.t, 0.0, 0.0
+        self.stepper.forget(self.stepped)
+        if len(self._extra):
+            self.stepper.begin(self.equations.layout, self._extra, self.rates(self.t, self.y))
 
     @property
     def step(self) -> float:
+        if self.stepper.fixed:
+            assert self.settings.step is not None
+            return min(self.settings.step, self.settings.max_step)
         return float(min(self.clock[Clock.STEP], self.settings.max_step))
 
-    def _advanced(self, until: float, x: Floats, wanted: Wanted = NOTHING, size: float = 0.0) -> int:
-        """Advance x in place, keep account, and give the rows of knots.
+    @property
+    def errors(self) -> Floats | None:
+        return self.stepper.errors(self.equations.layout, self._extra)
 
-        size  of equal steps; zero: the method chooses them
-        """
-        before = self._started(until)
-        steps = self.system.steps(self.name, self.clock, x, self._tolerance, self._knots, wanted)
-        status, rows = self.system.advance(steps, self._ticking(size))
-        self._counted(before, status)
-        return int(rows)
+    def linear_model(self, t: float, y: Floats, f: Floats) -> Floats | None:
+        n = self.equations.count
+        is_known = self.stepper.kind == "residual" and not self.steps_in_python
+        return system_matrix(self.system, t, y, f[n : 2 * n]) if is_known else None
 
     def _ticking(self, size: float = 0.0) -> Ticking | None:
         return None if self.ticks is None else Ticking(self.ticks, self._compute, size)
@@ -374,187 +436,3 @@ class CompiledIntegrator(Integrator):
                 f"{self.name}: the step fell to {self.clock[Clock.STEP]:.1e} s at t = {self.t:.6g} s; the motion "
                 "diverges there, or a force jumps with every step"
             )
-
-
-class ClockedIntegrator(CompiledIntegrator):
-    """What begins with nothing but a time and the size of a step."""
-
-    def __init__(
-        self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AppliedLaw | None
-    ) -> None:
-        super().__init__(equations, t, y, settings, law)
-        relative = settings.tolerance.relative
-        self.clock = new_clock(t, t, step=settings.first_step, largest=settings.max_step, relative=relative)
-
-
-class _CompiledExplicit(ClockedIntegrator):
-    """What the compiled explicit methods share."""
-
-    system: ExplicitSystem
-
-    def _build(self, driving: Driving | None) -> Any:
-        equations = self.equations
-        if driving is None:
-            return CalledSystem(self._found_rates, equations.layout, equations.turning)
-        return ExplicitSystem(equations.arm.tree, driving, equations.traced_forward)
-
-
-class CompiledDOP853(_CompiledExplicit):
-    """``dop853`` in machine code, of equations in machine code or in Python."""
-
-    name = "dop853"
-
-    _call: StepsRequest | None = None
-
-    def call(self, until: float, wanted: Floats = NO_TIMES) -> StepsRequest | None:
-        if self.law is not None and self._stand_in is None and self._call is None:
-            if self._follow(until):
-                self._call = self._prepared(*self._within(until, wanted))
-            else:
-                self._stand_in = self._plainly()
-        return self._call
-
-    def _prepared(self, until: float, grid: Floats) -> StepsRequest:
-        x = self.y.copy()
-        wanted, before = Wanted.at(grid, len(x)), self._started(until)
-        steps = self.system.steps(self.name, self.clock, x, self._tolerance, self._knots, wanted)
-        return StepsRequest(LaneRun(self.system, steps, self._ticking()), before)
-
-    def _steps(self, until: float, grid: Floats) -> tuple[int, Floats]:
-        if self._call is None:
-            return super()._steps(until, grid)
-        request, self._call = self._call, None
-        status, rows = request.value
-        self._counted(request.before, status)
-        self.y = request.lane.steps.x
-        return rows, request.lane.steps.wanted.found
-
-
-class _CompiledFixedStep(_CompiledExplicit):
-    """Equal steps; before an end they are shortened so that a whole number of them fits."""
-
-    @property
-    def step(self) -> float:
-        assert self.settings.step is not None
-        return min(self.settings.step, self.settings.max_step)
-
-    def _steps(self, until: float, grid: Floats) -> tuple[int, Floats]:
-        size, left = self.step, until - self.t
-        self.clock[Clock.STEP] = left / max(int(np.ceil(left / size - SLIVER)), 1)
-        x = self.y.copy()
-        rows = self._advanced(until, x, size=size)
-        finite = np.isfinite(self._knots[:rows]).all(axis=1)
-        if not finite.all():
-            rows = int(np.argmin(finite))
-            if rows < 2 or self._knots[rows - 1, 0] == self._knots[0, 0]:
-                raise IntegrationError(
-                    f"{self.name}: the motion diverges at t = {self.t:.6g} s; the step of {size:.2g} s is too large"
-                )
-            x = self._knots[rows - 1, 1 : 1 + len(x)].copy()
-            self.clock[[Clock.T, Clock.HAS_SLOPE]] = self._knots[rows - 1, 0], 0.0
-        self.y = x
-        return rows, np.zeros((0, len(x)))
-
-
-class CompiledRK4(_CompiledFixedStep):
-    """``rk4`` in machine code."""
-
-    name = "rk4"
-
-
-class CompiledSemiImplicit(_CompiledFixedStep):
-    """``semi-implicit`` in machine code."""
-
-    name = "semi-implicit"
-
-
-class _CompiledImplicit(CompiledIntegrator):
-    """What the compiled implicit methods share; ``_tail`` holds accelerations, which follow y, then come the errors.
-
-    carried  errors of coordinates, rates and the drive's states, and the largest of the coordinates so far
-    """
-
-    system: ImplicitSystem
-
-    def __init__(
-        self, equations: StateEquations, t: float, y: Floats, settings: Settings, law: AppliedLaw | None
-    ) -> None:
-        super().__init__(equations, t, y, settings, law)
-        self.carried = np.zeros(3 * equations.count + equations.states)
-        self.clock = alpha_clock(
-            t,
-            step=settings.first_step,
-            largest=settings.max_step,
-            relative=settings.tolerance.relative,
-            radius=settings.radius,
-            fixed=False,
-        )
-        self._renew()
-
-    def _build(self, driving: Driving | None) -> Any:
-        equations = self.equations
-        if driving is None:
-            return CalledImplicitSystem(
-                self._found_rates, partial(newton_matrix, equations), equations.layout, equations.turning
-            )
-        return implicit_system(equations, driving)
-
-    def _renew(self) -> None:
-        super()._renew()
-        n = self.equations.count
-        self._tail = self.rates(self.t, self.y)[n : 2 * n]
-        self.clock[Clock.MATRIX_STEP] = 0.0
-
-    @property
-    def errors(self) -> Floats | None:
-        return self.carried[2 * self.equations.count + self.equations.states :]
-
-    def _plainly(self) -> Integrator:
-        # both write to the same errors
-        stand_in = super()._plainly()
-        assert isinstance(stand_in, _CompiledImplicit)
-        stand_in.carried = self.carried
-        return stand_in
-
-    def linear_model(self, t: float, y: Floats, f: Floats) -> Floats | None:
-        n = self.equations.count
-        return None if self.steps_in_python else system_matrix(self.system, t, y, f[n : 2 * n])
-
-    def memory(self) -> dict[str, Any]:
-        return {**super().memory(), "tail": self._tail, "carried": self.carried.copy()}
-
-    def recall(self, memory: Mapping[str, Any]) -> None:
-        super().recall(memory)
-        self._tail, self.carried[:] = np.array(memory["tail"]), memory["carried"]
-        if isinstance(self._stand_in, _CompiledImplicit):
-            self._stand_in.carried = self.carried
-
-    def _steps(self, until: float, grid: Floats) -> tuple[int, Floats]:
-        x, states = np.concatenate([self.y, self._tail, self.carried]), self.system.states
-        rows = self._advanced(until, x)
-        kept = states + len(self._tail)
-        self.y, self._tail, self.carried[:] = x[:states].copy(), x[states:kept].copy(), x[kept:]
-        return rows, np.zeros((0, states))
-
-
-class CompiledESDIRK(_CompiledImplicit):
-    """``esdirk`` in machine code."""
-
-    name = "esdirk"
-
-
-class CompiledGeneralisedAlpha(_CompiledImplicit):
-    """``generalised-alpha`` in machine code; filtered accelerations follow the others."""
-
-    name = "generalised-alpha"
-
-    def _renew(self) -> None:
-        super()._renew()
-        # the machine code fills in what is filtered of the drive's states
-        self._tail = np.concatenate([self._tail, self._tail, np.zeros(2 * self.equations.states)])
-
-    def retake(self, y: Floats, carried: Callable[[Floats], Floats]) -> None:
-        own = slice(self.equations.count, 2 * self.equations.count)
-        filtered = carried(self._tail[own])
-        super().retake(y, carried)
-        self._tail[own] = filtered

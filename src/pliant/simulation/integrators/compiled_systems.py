@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from pliant.drives.drive import AppliedLaw
+from pliant.engine.stepping.called_system import CalledImplicitSystem, CalledSystem
 from pliant.engine.stepping.driving import Driving
+from pliant.engine.stepping.explicit_system import ExplicitSystem
+from pliant.engine.stepping.gauss_system import CalledStages, GaussSystem
 from pliant.engine.stepping.implicit import OVERWHELMING
 from pliant.engine.stepping.implicit_system import ImplicitSystem
+from pliant.engine.stepping.stepper import SteppedEquations
 from pliant.simulation.integrators.integrator import Floats
 from pliant.simulation.monitoring.watches import differences
 from pliant.simulation.state_equations import StateEquations
@@ -17,6 +24,21 @@ def driving_of(equations: StateEquations, law: AppliedLaw) -> Driving:
     """What acts on a robot: the law of its drive, and loads."""
     states, held = equations.layout.states, 0 if equations.drive.in_steps() is None else law.channels
     return Driving(law.force, law.gains, law.channels, states, equations.loads, law.driven, law.structure, held)
+
+
+def equations_of(
+    kind: str, equations: StateEquations, driving: Driving | None, rates: Callable[[float, Floats], Floats]
+) -> SteppedEquations:
+    """Equations of a kind for steps; without what acts in machine code Python finds their rates."""
+    layout, turning = equations.layout, equations.turning
+    if driving is None:
+        if kind == "residual":
+            return CalledImplicitSystem(rates, partial(newton_matrix, equations), layout, turning)
+        return (CalledSystem if kind == "rates" else CalledStages)(rates, layout, turning)
+    if kind == "residual":
+        return implicit_system(equations, driving)
+    made = ExplicitSystem if kind == "rates" else GaussSystem
+    return made(equations.arm.tree, driving, equations.traced_forward)
 
 
 def implicit_system(equations: StateEquations, driving: Driving) -> ImplicitSystem:
