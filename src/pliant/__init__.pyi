@@ -15,6 +15,8 @@ from pliant.analysis.load_path import load_path as load_path
 from pliant.analysis.lumped.frequencies import SpeedFrequencies as SpeedFrequencies
 from pliant.analysis.lumped.frequencies import frequencies_over_speed as frequencies_over_speed
 from pliant.analysis.lumped.lumped_model import LumpedModel as LumpedModel
+from pliant.analysis.method_table import MethodAnswer as MethodAnswer
+from pliant.analysis.method_table import method_table as method_table
 from pliant.analysis.modes import ModeSet as ModeSet
 from pliant.analysis.modes import modes as modes
 from pliant.analysis.platform_stiffness import LooseError as LooseError

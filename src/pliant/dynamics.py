@@ -104,7 +104,8 @@ class Dynamics(PlatformAnswers):
         self.options = {"method": method, "compile": compile, "independent": independent, "stabilise": stabilise}
         with uncollected():
             super().__init__(loaded, method, compile == "auto" and has_llvm())
-            self.loops: Loops = loops_of(self, independent, stabilise)
+            dense = self.method.name == "dense"
+            self.loops: Loops = loops_of(self, independent, stabilise, dense=dense)
 
     def __repr__(self) -> str:
         how = "compiled" if self.compiled else "NumPy"

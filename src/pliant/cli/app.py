@@ -23,16 +23,17 @@ from pliant.cli import (
     simulate,
     stiffness,
     view,
-    workspace,
 )
 from pliant.cli import buckling_command as buckling
 from pliant.cli import equilibrium_command as equilibrium
+from pliant.cli import methods_command as methods
 from pliant.cli import modes_command as modes
 from pliant.cli import report_command as report
 from pliant.cli import shapes_command as shapes
 from pliant.cli import singularity_command as singularity
 from pliant.cli import sweep_command as sweep
 from pliant.cli import verify_command as verify
+from pliant.cli import workspace_command as workspace
 from pliant.cli import zeros_command as zeros
 from pliant.cli.terminal import FAILED, WRONG_INPUT, tell
 
@@ -64,6 +65,7 @@ app.command(name="workspace")(workspace.workspace)
 app.command(name="parameters")(parameters.parameters)
 app.command(name="frf")(frf.frf)
 app.command(name="zeros")(zeros.zeros)
+app.command(name="methods")(methods.methods)
 app.command(name="derive")(derive.derive)
 app.command(name="reproduce")(reproduce.reproduce)
 app.command(name="verify")(verify.verify)

@@ -11,6 +11,8 @@ import typer
 from pliant.cli.terminal import FAILED, ForceOption, check_folder, emit, number, table, tell
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from pliant.verification.claims import Claim
     from pliant.verification.verify import Verification
 
@@ -83,6 +85,9 @@ def _summary(found: Verification) -> None:
         errors = sum(claim.verdict == "known error" for claim in claims)
         counts = (str(len(claims)), str(bad), str(errors))
         rows.add_row(titles[part], *counts, f"{number(100 * worst, 2)} %", number(found.seconds[part], 3))
+    if found.claims.get("methods"):
+        emit(_matrix(found))
+        typer.echo("")
     words = "all as they should be" if found.passed else f"{len(found.differing)} differ"
     emit(rows, f"{len(found.all_claims)} claims: {words}")
     for program, numbers in found.beside.items():
@@ -90,6 +95,18 @@ def _summary(found: Verification) -> None:
         apart = [abs(numbers[claim.case] / claim.theirs - 1) for claim in shared]
         if apart:
             typer.echo(f"{program}: {len(apart)} cases, at most {number(100 * max(apart), 2)} % from the references")
+
+
+def _matrix(found: Verification) -> Table:
+    """Robots by methods: how near to its limit each pair is, and nothing where a method does not take a robot."""
+    methods, robots, worst = found.matrix()
+    heads = [name.replace("loops-", "loops, ") for name in methods]
+    rows = table("% of the limit", *heads, words=1)
+    for robot in robots:
+        pairs = [worst.get((method, robot)) for method in methods]
+        cells = ["" if claim is None else number(100 * claim.deviation / claim.tolerance, 2) for claim in pairs]
+        rows.add_row(robot, *cells)
+    return rows
 
 
 class _Status:

@@ -31,6 +31,7 @@ def claims() -> Iterator[Claim]:
         recursive = Dynamics(name, compile="never")
         if recursive.loops.rows:
             yield from _forms(name)
+            yield from _dense_loops(name)
             continue
         for method in OTHERS:
             yield from _method(name, method, recursive)
@@ -119,6 +120,22 @@ def _forms(name: str) -> Iterator[Claim]:
             ROUNDING,
             "eliminated loops",
         )
+
+
+def _dense_loops(name: str) -> Iterator[Claim]:
+    """Closed loops by method dense: the whole mass matrix and all multipliers beside the elimination."""
+    recursive, dense = Dynamics(name), Dynamics(name, method="dense")
+    q, v, _ = state(recursive)
+    f = recursive.B @ np.linspace(-1.0, 2.0, len(recursive.inputs))
+    found = dense.loops.forward(q, v, f)
+    yield Claim(
+        f"methods.dense.{name}.accelerations",
+        "accelerations of closed loops by dense",
+        _apart(found, recursive.loops.forward(q, v, f)),
+        0.0,
+        ROUNDING,
+        "method recursive",
+    )
 
 
 def _lumped() -> Iterator[Claim]:

@@ -19,12 +19,14 @@ from pliant.formulations.loops.algorithms import LoopCorrection, LoopForward, Lo
 from pliant.formulations.loops.constraints import Constraints
 from pliant.formulations.loops.coordinates import Choice, Coordinates
 from pliant.formulations.loops.cuts import Plan, plans, preferences
+from pliant.formulations.loops.dense_algorithm import DenseLoopForward
 from pliant.formulations.loops.dense_forms import SINGULAR, WORST, condition_of, independent_rows
 from pliant.formulations.loops.dense_loops import DenseLoops
 from pliant.formulations.loops.loops import FAINT, Elimination, Floats, LoopError, Loops, NoLoops, OpenTree, Rows
+from pliant.formulations.method import MethodError
 from pliant.formulations.recursive.recursions import INVERSE, NoInertiaError
 
-LoopDynamics = LoopForward | LoopInverse
+LoopDynamics = LoopForward | LoopInverse | DenseLoopForward
 
 FITS = 1e-8
 """Part of the largest force, or of the largest acceleration, that may be missing; a wrong plan lacks all of it."""
@@ -199,12 +201,12 @@ CORRECTIONS = 6
 """Newton steps that a state may need which is nearly closed."""
 
 
-def loops_of(arm: OpenTree, independent: Choice = "auto", stabilise: float = 0.0) -> Loops:
-    """The loops of a robot, with no rows where it has none."""
+def loops_of(arm: OpenTree, independent: Choice = "auto", stabilise: float = 0.0, *, dense: bool = False) -> Loops:
+    """The loops of a robot, with no rows where it has none; dense: through the whole mass matrix."""
     if not arm.mechanism.is_closed:
         return NoLoops(arm)
     constraints = Constraints(arm)
-    return ClosedLoops(constraints, Coordinates(constraints, independent), stabilise)
+    return ClosedLoops(constraints, Coordinates(constraints, independent), stabilise, dense=dense)
 
 
 @final
@@ -212,19 +214,27 @@ class ClosedLoops(DenseLoops):
     """Loops with rows; caches hold compiled functions and nothing that a state decides.
 
     faint  see ``constrained``: for simulations, which pass singular configurations
+    dense  accelerations through the whole mass matrix, without elimination of link after link
     """
 
     def __init__(
-        self, constraints: Constraints, coordinates: Coordinates, stabilise: float, faint: float = 0.0
+        self,
+        constraints: Constraints,
+        coordinates: Coordinates,
+        stabilise: float,
+        faint: float = 0.0,
+        *,
+        dense: bool = False,
     ) -> None:
         super().__init__(constraints, coordinates, stabilise)
         self.faint = faint
+        self.dense = dense
         self._correctors: dict[tuple[Any, ...], Any] = {}
         self._plans: dict[tuple[Any, ...], Plan] = {}
         self._eliminations: dict[tuple[Any, ...], Elimination] = {}
 
     def stabilised(self) -> ClosedLoops:
-        return ClosedLoops(self.constraints, self.coordinates, self.stabilise or DECAY, PASSAGE)
+        return ClosedLoops(self.constraints, self.coordinates, self.stabilise or DECAY, PASSAGE, dense=self.dense)
 
     def corrected(self, q: Floats, v: Floats, driven: tuple[int, ...] = ()) -> tuple[Floats, Floats]:
         """A state that is nearly closed, or a batch of them, put onto the loops; ``driven`` coordinates stay.
@@ -297,6 +307,8 @@ class ClosedLoops(DenseLoops):
 
     def _cheapest(self, driven: tuple[int, ...], kept: tuple[int, ...]) -> Plan:
         """The plan of the least operations among those that give the robot's motion at a state of trial."""
+        if self.dense and not driven:
+            return self._dense_plan(kept)
         tree = self.constraints.tree
         if driven:
             self.coordinates.require_drivable(driven)
@@ -314,6 +326,18 @@ class ClosedLoops(DenseLoops):
         counts = [self.arm.count(Traced(algorithm, tree)).total for algorithm in algorithms]
         return fit[int(np.argmin(counts))]
 
+    def _dense_plan(self, kept: tuple[int, ...]) -> Plan:
+        """All rows with multipliers; with weights where coordinates have inertia by the loops alone."""
+        trial = PlanTrial(self, kept)
+        # a coordinate without inertia has no pivot, and the trial says so
+        with np.errstate(divide="ignore", invalid="ignore"):
+            plain = trial.fits(self._algorithm(Plan(), (), kept))
+        if plain:
+            return Plan()
+        held = replace(Plan(), weights=self._weights)
+        trial.require(self._algorithm(held, (), kept))
+        return held
+
     @property
     def _weights(self) -> tuple[float, float]:
         """Inertia of the order of the robot's own; whole powers of ten, so that similar robots share their code."""
@@ -325,9 +349,16 @@ class ClosedLoops(DenseLoops):
         order, decided = self.constraints.order, {**own, **decisions}
         if driven:
             return LoopInverse.of(order, self.closures(kept), driven=driven, forces=True, **decided)
+        if self.dense:
+            return DenseLoopForward.of(order, self.closures(kept), **{k: x for k, x in decided.items() if k != "faint"})
         return LoopForward.of(order, self.closures(kept), **decided)
 
     def traced_forward(self, driven: tuple[int, ...] = (), rows: Rows | None = None) -> Traced:
+        if self.dense and driven:
+            raise MethodError(
+                f"robot '{self.arm.mechanism.name}': method 'dense' has no tape of loops whose drives move as given; "
+                "method 'recursive' has"
+            )
         kept, bounds, _ = Rows(self.coordinates.selection.kept, ()) if rows is None else rows
         plan = self.plan(driven, kept)
         least: tuple[float, ...] = ()
@@ -409,6 +440,8 @@ class ClosedLoops(DenseLoops):
         """Operations of one evaluation with efforts of the drives alone, the solution included."""
         order, closures, driven = self.constraints.order, self.closures(self.coordinates.selection.kept), self.driven
         counted: Algorithm = LoopForward.of(order, closures, plan=self.plan(), driven=driven, pivots=False)
+        if self.dense:
+            counted = DenseLoopForward.of(order, closures, plan=self.plan(), pivots=False)
         if what == "inverse":
             counted = LoopInverse.of(order, closures, plan=self.plan(driven), driven=driven, pivots=False)
         return self.arm.count(Traced(counted, self.constraints.tree))

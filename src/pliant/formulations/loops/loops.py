@@ -137,6 +137,8 @@ class Loops(ABC):
 
     rows: tuple[str, ...]
     stabilise: float
+    dense = False
+    """Whether accelerations and efforts come from the whole mass matrix, as method ``dense`` has them."""
 
     def __init__(self, arm: OpenTree) -> None:
         self.arm = arm
@@ -291,7 +293,8 @@ class Loops(ABC):
     def inverse_is_traced(self) -> bool:
         """Whether the inverse dynamics are recursive: no motor acts on elastic coordinates (pinned modes)."""
         drives_bend = np.count_nonzero(self.arm.B) > len(self.driven)
-        return not drives_bend and not self.excess_drives and (bool(self.rows) or self.arm.size <= LARGEST)
+        determined = not drives_bend and not self.excess_drives and not self.dense
+        return determined and (bool(self.rows) or self.arm.size <= LARGEST)
 
     def inverse(
         self, q: Floats, v: Floats, a: Floats, force: Floats | None = None, preload: Floats | None = None

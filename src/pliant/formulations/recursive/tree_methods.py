@@ -69,9 +69,10 @@ DENSE = DenseForward("dense", ("q", "v", "f"), (), "")
 
 
 class DenseMethod(Method):
-    """The whole mass matrix, factorised."""
+    """The whole mass matrix, factorised; of loops with the multipliers of all closures."""
 
     name = "dense"
+    closes_loops = True
 
     @classmethod
     def limits(cls, mechanism: Mechanism) -> Refusal | None:
