@@ -9,7 +9,7 @@ import pytest
 
 from pliant import PID, Circle, Line, PrescribedMotion, Quintic, Sequence, Shaped, Start, Steps, Study, Trapezoidal
 from pliant.control.linear_model import linearise
-from pliant.control.path_vibrations import rest_at
+from pliant.control.path_vibrations import Feedback, pose_vibrations, rest_at
 from pliant.control.shapers import shaper
 from pliant.dynamics import Dynamics
 from pliant.errors import ModelError
@@ -58,13 +58,14 @@ def test_a_shaped_motion_is_the_sum_of_its_copies(around, motion):
 
 def test_each_side_of_a_break_is_its_own(around):
     """Accelerations jump at the breaks, whatever rounding makes of the time less the delay."""
-    path = given(JUMP, "ei2").bind(around, START, 0.1)
-    for t in path.breaks:
-        below, above = (path.at(float(np.nextafter(t, side))).a for side in (-np.inf, np.inf))
-        away = 1e-6
-        assert below == pytest.approx(path.at(t - away).a, abs=1e-9)
-        assert above == pytest.approx(path.at(t + away).a, abs=1e-9)
-        assert np.abs(above - below).max() > 1.0
+    for t0 in np.random.default_rng(2).uniform(0.0, 3.0, 12):
+        path = given(JUMP, "ei2").bind(around, START, float(t0))
+        for t in path.breaks:
+            below, above = (path.at(float(np.nextafter(t, side))).a for side in (-np.inf, np.inf))
+            away = 1e-6
+            assert below == pytest.approx(path.at(t - away).a, abs=1e-9)
+            assert above == pytest.approx(path.at(t + away).a, abs=1e-9)
+            assert np.abs(above - below).max() > 1.0
 
 
 def test_breaks_that_nearly_meet_are_one(around):
@@ -124,6 +125,23 @@ def test_soft_drives_are_shaped_for_their_closed_loop(two_link):
     stiff = bound(two_link, PID(trajectory=Shaped(motion=motion, shaper="zv"), kp=1e6, kd=1e3))
     assert stiff.words.endswith("with held joints")
     assert stiff.shaper.times[1] == pytest.approx(pi / (2 * pi * 2.8003), rel=1e-3)
+
+
+def test_modes_answer_slow_accelerations(two_link):
+    """All modes together are the static deflection, and stiff loops answer as held joints do."""
+    pose, step = np.array([1.1, 0.5]), 1e-4
+    q = rest_at(two_link, pose, two_link.reference_pose())
+    held = pose_vibrations(two_link, q)
+    # where slow motions of the inputs take all coordinates, sag included
+    moved = [(rest_at(two_link, pose + d, q) - rest_at(two_link, pose - d, q)) / (2 * step) for d in step * np.eye(2)]
+    elastic = [k for k, name in enumerate(two_link.names) if name not in two_link.inputs]
+    t = linearise(two_link, q).tangent
+    wanted = np.linalg.solve(t.K[np.ix_(elastic, elastic)], (t.M @ np.array(moved).T)[elastic])
+    assert (held.shapes @ held.answer).real[elastic] == pytest.approx(wanted, rel=1e-6, abs=1e-9)
+    stiff = Feedback(-1e7 * two_link.B.T, -1e3 * two_link.B.T, *(np.zeros(x) for x in ((2, 0), (0, 6), (0, 6), (0, 0))))
+    driven = pose_vibrations(two_link, q, stiff).moves(two_link, "tip")[:2]
+    wanted = held.moves(two_link, "tip")[:2]
+    assert driven / driven[0] == pytest.approx(wanted / wanted[0], rel=1e-3)
 
 
 def test_auto_takes_the_shortest_that_is_good_enough(two_link):
