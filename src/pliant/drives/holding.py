@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 
 from pliant.control.path_vibrations import Feedback, FeedbackAt
-from pliant.drives.drive import Controller, Drive, DriveLaw
+from pliant.drives.drive import Drive, DriveLaw
+from pliant.errors import ModelError
 from pliant.laws import Floats
 from pliant.trajectories.joint_moves import Hold
 from pliant.trajectories.path import Surroundings
 
 STEP = 1e-6
 """Central differences of a law."""
+CONTINUOUS: dict[str, Any] = {"sampling": None, "saturate": False, "seed": None}
+"""Keys of drives that act at instants, or within limits, and what they are without."""
 
 
 def holding(drive: Drive | None, around: Surroundings) -> Surroundings:
@@ -28,10 +31,13 @@ def _feedback(drive: Drive, around: Surroundings) -> FeedbackAt:
     def at(q: Floats) -> Feedback | None:
         pose = q @ around.arm.B
         changes: dict[str, Any] = {"trajectory": Hold(to=pose.tolist())}
-        if isinstance(drive, Controller):
-            # as if it acted continuously, within its limits
-            changes |= {"sampling": None, "saturate": False}
-        law = drive.with_changes(**changes).bind(replace(around, start=q), pose)
+        # as if it acted continuously, within its limits
+        changes |= {key: value for key, value in CONTINUOUS.items() if key in drive.model_fields_set}
+        try:
+            law = drive.with_changes(**changes).bind(replace(around, start=q), pose)
+        except ModelError as error:
+            why = f"the loop of drive '{drive.kind}' is not known as one that acts continuously ({error})"
+            raise ModelError(f"{why}; write joints: held, or frequencies") from None
         return None if law.driven else differences(law, q)
 
     return at
