@@ -219,7 +219,11 @@ def _riccati(A: Floats, B: Floats, Q: Floats, R: Floats) -> Floats:
     """A^T P + P A - P B R^-1 B^T P + Q = 0, made exact by Newton steps in states of which each costs about one."""
     from scipy.linalg import solve_continuous_are, solve_continuous_lyapunov
 
-    P = solve_continuous_are(A, B, Q, R)
+    try:
+        P = solve_continuous_are(A, B, Q, R)
+    except (ValueError, np.linalg.LinAlgError):
+        # its Schur form cannot be put in order where the Hamiltonian matrix is badly scaled
+        P = _by_eigenvectors(A, B, Q, R)
     T = 1.0 / np.sqrt(np.diag(P).clip(1e-300))
     A, B, Q, P = A * T / T[:, None], B / T[:, None], Q * np.outer(T, T), P * np.outer(T, T)
     for _ in range(2):
@@ -227,6 +231,19 @@ def _riccati(A: Floats, B: Floats, Q: Floats, R: Floats) -> Floats:
         left = A.T @ P + P @ A + Q - K.T @ R @ K
         P = P + _symmetric(solve_continuous_lyapunov((A - B @ K).T, -left))
     return _symmetric(P / np.outer(T, T))
+
+
+def _by_eigenvectors(A: Floats, B: Floats, Q: Floats, R: Floats) -> Floats:
+    """The same from the decaying motions of the Hamiltonian matrix, in states and costs of about equal size."""
+    size = 1.0 / np.sqrt(1.0 + np.abs(A).max(axis=1))
+    cost = float(np.sqrt(np.linalg.norm(Q) / np.linalg.norm(B @ np.linalg.solve(R, B.T))))
+    scaled = A * size / size[:, None], B / size[:, None], Q * np.outer(size, size)
+    G = scaled[1] @ np.linalg.solve(R, scaled[1].T)
+    H = np.block([[scaled[0], -cost * G], [-scaled[2] / cost, -scaled[0].T]])
+    rates, motions = np.linalg.eig(H)
+    kept = motions[:, np.argsort(rates.real)[: len(A)]]
+    P = np.linalg.solve(kept[: len(A)].T, kept[len(A) :].T).T.real * cost
+    return _symmetric(P / np.outer(size, size))
 
 
 def _symmetric(X: Floats) -> Floats:
