@@ -47,12 +47,23 @@ def export(
     dynamics: Annotated[
         str, typer.Option(help="What computes the equations of motion: recursive, dual_screw (linearised), ...")
     ] = "recursive",
+    controller: Annotated[
+        bool,
+        typer.Option(
+            "--controller", help="ROBOT is a study: write its sampled controller and observer, one C function per tick."
+        ),
+    ] = False,
     force: ForceOption = False,
 ) -> None:
-    """Write the dynamics of a robot as C, a Python module, a CasADi function or a readable listing."""
+    """Write the dynamics of a robot as C, a Python module, a CasADi function or a readable listing; or a controller."""
     from pliant.dynamics import Dynamics
     from pliant.errors import ModelError
 
+    if controller:
+        if to is not Target.c or function or frame or dynamics != "recursive":
+            refuse("--controller writes a controller as C: --to c, without --function, --frame and --dynamics")
+        _controller(robot, output)
+        return
     if frame and function and not {"pose", "jacobian"} & set(function):
         refuse(f"--frame: {', '.join(function)} asks for no frame; it is for pose and jacobian")
     for path in (output, output.with_suffix(".h")) if to is Target.c and output.name else (output,):
@@ -69,6 +80,21 @@ def export(
         from pliant.export.c import compile_line
 
         typer.echo(f"link it with: {compile_line(written[0].stem)}")
+
+
+def _controller(study: str, output: Path) -> None:
+    from pliant.errors import ModelError
+    from pliant.export.controller import written_controller
+
+    for path in (output, output.with_suffix(".h"), output.with_name(f"{output.stem}_reference.csv")):
+        check_replaced(path)
+    try:
+        written = written_controller(study, output)
+    except ModelError:
+        raise
+    except ValueError as error:
+        refuse(str(error))
+    typer.echo(f"written: {', '.join(map(str, written))}")
 
 
 def _write(

@@ -266,19 +266,48 @@ class ExtendedFilterLaw(DiscreteLaw):
 
     # ---- the text
 
+    @property
+    def noise_channels(self) -> range:
+        """Signals that are noise of the sensors."""
+        return range(self.channels - 1 - len(self.sensors), self.channels - 1)
+
+    @property
+    def reading_names(self) -> tuple[str, ...]:
+        """What a tick reads."""
+        return tuple(sensor.name for sensor in self.sensors)
+
+    @property
+    def signal_names(self) -> tuple[str, ...]:
+        """What is known of each tick beforehand."""
+        f, names = self.follower, self.arm.names
+        return (
+            *(f"{name} of the reference" for name in (*names, *(f"{name}.rate" for name in names))),
+            *(f"effort {name} of the reference" for name in self.arm.inputs),
+            *(f"share of pose {k + 1}" for k in range(f.poses if f.poses > 1 else 0)),
+            *(f"noise of {sensor.name}" for sensor in self.sensors),
+            "0 at the first tick, else 1",
+        )
+
     def computed(self, q: Vector, v: Vector, discrete: Vector, signals: Vector, gains: Vector, period: Vector) -> Tick:
+        parts = split(gains, [len(part) for part in self._gains])
+        # encoders and gauges do not feel efforts
+        fresh = self.readings.read(q, v, [0.0] * self.inputs, parts[1])
+        draws = [signals[k] for k in self.noise_channels]
+        y = [value + size * draw for value, size, draw in zip(fresh, parts[2], draws, strict=True)]
+        return self.from_readings(y, discrete, signals, gains, period)
+
+    def from_readings(self, y: Vector, discrete: Vector, signals: Vector, gains: Vector, period: Vector) -> Tick:
+        """The text of a tick for readings as they come from the sensors."""
         f, n, m, p, N = self.follower, self.n, self.inputs, len(self.sensors), self.order
         parts = split(gains, [len(part) for part in self._gains])
-        limits, numbers, rms, believed, rows, biases, densities, constants, slopes, K = parts
+        limits, _, _, believed, rows, biases, densities, constants, slopes, K = parts
         ring = m * max(f.waiting, 1)
         x, packed, commands, gone = split(discrete, (N, N * (N + 1) // 2, ring, m * f.waiting))
         shares = f.poses if f.poses > 1 else 0
-        q_r, v_r, ahead, share, draws, later = split(signals, (n, n, m, shares, p, 1))
+        q_r, v_r, ahead, share, _, later = split(signals, (n, n, m, shares, p, 1))
         P = [[packed[_place(min(i, k), max(i, k), N)] for k in range(N)] for i in range(N)]
         h = period[0] * later[0]
         x, P = self._predicted(x, P, commands[-m:], densities, constants, slopes, h)
-        fresh = self.readings.read(q, v, commands[-m:], numbers)
-        y = [value + size * draw for value, size, draw in zip(fresh, rms, draws, strict=True)]
         for k in range(p):
             row = rows[k * n : (k + 1) * n]
             seen = [i for i in range(n) if self.rows[k][i]]

@@ -167,6 +167,17 @@ class StateFeedbackLaw(DriveLaw):
         K = f.mixed(gains[limits:], signals[2 * n + m :])
         return f.limited(minus(ahead, product(K, [*x, *waiting])), gains[:limits]), ahead
 
+    @property
+    def signal_names(self) -> tuple[str, ...]:
+        """What is known of each tick beforehand."""
+        f = self.follower
+        names = [f.arm.names[i] for i in f.places]
+        return (
+            *(f"{name} of the reference" for name in (*names, *(f"{name}.rate" for name in names))),
+            *(f"effort {name} of the reference" for name in f.arm.inputs),
+            *(f"share of pose {k + 1}" for k in range(f.poses if f.poses > 1 else 0)),
+        )
+
     def efforts(self, q: Vector, v: Vector, z: Vector, signals: Vector, gains: Vector) -> Action:
         return Action(self._command(q, v, [], signals, gains)[0])
 
@@ -315,14 +326,47 @@ class ObserverLaw(DriveLaw):
         return Action(tau, rates)
 
     def computed(self, q: Vector, v: Vector, discrete: Vector, signals: Vector, gains: Vector, period: Vector) -> Tick:
-        f, n, m, p = self.follower, self.order, self.follower.inputs, len(self.sensors)
-        limits, numbers, rms, tables = self._parts(gains)
-        shares_count = f.poses if f.poses > 1 else 0
-        x, commands, waiting, _ = split(discrete, (n, m * self._ring, sum(self.late), 2 * len(f.places) + p))
-        expected, ahead, shares, draws, reference = split(signals, (p, m, shares_count, p, 2 * len(f.places)))
-        A, B, C, L, K = split(f.mixed(tables, shares), (n * n, n * m, p * n, n * p, m * n))
+        m, n = self.follower.inputs, self.order
+        _, numbers, rms, _ = self._parts(gains)
+        commands = discrete[n : n + m * self._ring]
+        draws = [signals[k] for k in self.noise_channels]
         fresh = self.readings.read(q, v, commands[-m:], numbers)
         fresh = [y + size * draw for y, size, draw in zip(fresh, rms, draws, strict=True)]
+        return self.from_readings(fresh, discrete, signals, gains, period)
+
+    @property
+    def noise_channels(self) -> range:
+        """Signals that are noise of the sensors."""
+        shares = self.follower.poses if self.follower.poses > 1 else 0
+        first = len(self.sensors) + self.follower.inputs + shares
+        return range(first, first + len(self.sensors))
+
+    @property
+    def reading_names(self) -> tuple[str, ...]:
+        """What a tick reads."""
+        return tuple(sensor.name for sensor in self.sensors)
+
+    @property
+    def signal_names(self) -> tuple[str, ...]:
+        """What is known of each tick beforehand."""
+        f = self.follower
+        names = [f.arm.names[i] for i in f.places]
+        return (
+            *(f"reading {sensor.name} of the reference" for sensor in self.sensors),
+            *(f"effort {name} of the reference" for name in f.arm.inputs),
+            *(f"share of pose {k + 1}" for k in range(f.poses if f.poses > 1 else 0)),
+            *(f"noise of {sensor.name}" for sensor in self.sensors),
+            *(f"{name} of the reference" for name in (*names, *(f"{name}.rate" for name in names))),
+        )
+
+    def from_readings(self, fresh: Vector, discrete: Vector, signals: Vector, gains: Vector, period: Vector) -> Tick:
+        """The text of a tick for readings as they come from the sensors."""
+        f, n, m, p = self.follower, self.order, self.follower.inputs, len(self.sensors)
+        limits, _, _, tables = self._parts(gains)
+        shares_count = f.poses if f.poses > 1 else 0
+        x, commands, waiting, _ = split(discrete, (n, m * self._ring, sum(self.late), 2 * len(f.places) + p))
+        expected, ahead, shares, _, reference = split(signals, (p, m, shares_count, p, 2 * len(f.places)))
+        A, B, C, L, K = split(f.mixed(tables, shares), (n * n, n * m, p * n, n * p, m * n))
         y, waiting = self._late(fresh, waiting)
         x = plus(x, product(L, minus(minus(y, expected), product(C, x))))
         tau = f.limited(minus(ahead, product(K, x)), limits)
