@@ -47,7 +47,7 @@ def drive(seed: int, walk: float = 3.2e-3) -> pliant.LQR:
 
 def estimates(seeds: range, until: float = 0.8) -> np.ndarray:
     """Estimate and sigma of the payload at the end of runs (runs, 2)."""
-    from pliant.model.readers.yaml_file import read_text
+    from pliant.model.readers.library import read_text
 
     arm = pliant.Dynamics(read_text(ROBOT))
     start = pliant.Start(velocity={"shoulder": 0.4 * 2 * np.pi * 0.7})

@@ -245,7 +245,7 @@ def keys() -> str:
     """The keys of every part of a robot or study file, with units and defaults."""
     from pydantic import BaseModel
 
-    from pliant.model.key_list import key_list
+    from pliant.model.element import key_list
 
     lines = ["# Keys", "", "The keys of every part of a robot or a study, as `help()` lists them.", ""]
     for name, thing in public():

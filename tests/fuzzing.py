@@ -29,7 +29,7 @@ import pliant
 from pliant.cli.simulation_job import Job
 from pliant.engine.compile import cache
 from pliant.model.readers.library import FOLDER as ROBOTS
-from pliant.model.readers.yaml_file import parse_document, read_text
+from pliant.model.readers.library import parse_document, read_text
 from pliant.results import storage
 from pliant.results.result import Result
 from pliant.simulation.checkpoint import CheckpointFile, read_checkpoint

@@ -5,7 +5,7 @@ from scipy.linalg import null_space
 
 from oracle import Oracle
 from pliant import Robot
-from pliant.model.description.closing import frame_in_base
+from pliant.model.description.derived_links import frame_in_base
 
 ROUNDING = 1e-7
 """Part of the largest row, or singular value, that counts as none."""

@@ -11,6 +11,7 @@ from pliant import Dynamics, Link, ModelError, Robot
 from pliant.analysis.limits import state_limits
 from pliant.analysis.statics import coordinate_sizes
 from pliant.bodies.carried import frame_pose
+from pliant.bodies.words import words_of
 from pliant.cli.app import app
 from pliant.model.description.robot import rigid_twin
 from pliant.pictures.animation import make_film
@@ -181,3 +182,17 @@ def test_a_run(arm, tmp_path):
     run.save(tmp_path / "run.h5")
     again = Result.load(tmp_path / "run.h5")
     np.testing.assert_array_equal(again["swing.twist.1"], run["swing.twist.1"])
+
+
+@pytest.mark.parametrize(
+    ("ask", "what"),
+    [
+        (lambda words: words.bent(np.array([0.1])), "no sections along it"),
+        (lambda words: words.station(0.1), "no section at x = 0.1 m"),
+        (lambda words: words.section_constant("A"), "no constant A of its sections"),
+    ],
+)
+def test_a_body_without_an_axis_says_so(ask, what):
+    robot = pliant.load("six-dof")
+    with pytest.raises(ModelError, match=rf"links\[0\] 'base_link': its body \(rigid\) has no axis, and so {what}"):
+        ask(words_of(robot.links[0], robot))

@@ -178,7 +178,7 @@ def test_what_was_looked_at_is_what_runs(ran, tmp_path):
 
 
 def test_jobs_and_documents_refuse_by_default(ran):
-    from pliant.model.readers.yaml_file import read_document
+    from pliant.model.readers.library import read_document
 
     with pytest.raises(pliant.ModelError, match="wants to run Python code"):
         study_from(read_document("own.yaml"), "")

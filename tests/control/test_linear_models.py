@@ -11,7 +11,7 @@ from pliant.control.linear_model import linearise, linearise_along
 from pliant.control.state_space import ReductionWarning
 from pliant.control.zeros import zeros
 from pliant.dynamics import Dynamics
-from pliant.model.readers.yaml_file import read_text
+from pliant.model.readers.library import read_text
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "data" / "control.json").read_text())
 """An independent NumPy model of planar arms: Lagrange's equations, point masses at Gauss points."""

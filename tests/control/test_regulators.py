@@ -10,7 +10,7 @@ from closed_robots import five_bar
 from pliant import DesignError, Dynamics, gain_schedule, kalman, linearise, lqr, spillover
 from pliant.control.regulator import observed_model, process_matrix, weight_matrices
 from pliant.control.spillover import closed_loop
-from pliant.model.readers.yaml_file import read_text
+from pliant.model.readers.library import read_text
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "data" / "control.json").read_text())
 """An independent NumPy model of planar arms: gains and poles by scipy on its own matrices."""

@@ -12,7 +12,7 @@ from pliant.control.output_rows import State, measured_row
 from pliant.drives.readings import SensorReadings
 from pliant.engine.call.row_kernel import RowKernel
 from pliant.model.description.sensors import Accelerometer, Encoder, Gyro, Sensor, StrainGauge, TorqueSensor
-from pliant.model.readers.yaml_file import read_text
+from pliant.model.readers.library import read_text
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "data" / "control.json").read_text())
 """An independent NumPy model of planar arms."""

@@ -12,7 +12,7 @@ from pliant.control.shapers import SHAPERS, shaper
 from pliant.drives.prescribed import PrescribedMotion
 from pliant.dynamics import Dynamics
 from pliant.errors import ModelError
-from pliant.model.readers.yaml_file import read_text
+from pliant.model.readers.library import read_text
 from pliant.simulation.run import simulate
 from pliant.trajectories.joint_moves import Quintic
 from pliant.trajectories.shaped import Shaped

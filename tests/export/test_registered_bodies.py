@@ -3,7 +3,7 @@
 import pytest
 
 from pliant import Dynamics, Robot
-from pliant.model.readers.yaml_file import read_document
+from pliant.model.readers.library import read_document
 from twist_bar import ROBOT, known_twist_bars
 
 TOLERANCE = 1e-12

@@ -19,7 +19,7 @@ from pliant import (
     modes,
     run_study,
 )
-from pliant.model.description.closing import tie_matrix
+from pliant.model.description.derived_links import tie_matrix
 
 ROUNDING = 1e-11
 """Of the largest acceleration: a few hundred operations on each side."""

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pliant.errors import ModelError
+from pliant.model.readers.library import read_robot
 from pliant.model.readers.yaml_data import LARGEST_FILE
-from pliant.model.readers.yaml_file import read_robot
 
 BAD = sorted((Path(__file__).parent / "bad").glob("*.yaml"))
 EXPECT = re.compile(rb"^# expect: (?:line (\d+): )?(.*)$", re.MULTILINE)

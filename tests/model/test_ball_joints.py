@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pliant import Dynamics, Friction, Joint, Limits, Link, Mimic, ModelError, Motor, Rigid, Robot, Spring
-from pliant.model.description.closing import frame_in_base
+from pliant.model.description.derived_links import frame_in_base
 from pliant.model.description.plausible import description_limits
 
 ROUNDING = 1e-13

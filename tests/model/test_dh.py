@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pliant.errors import ModelError
 from pliant.model.description.robot import Robot
 from pliant.model.readers.dh import expand_dh
-from pliant.model.readers.yaml_file import read_text
+from pliant.model.readers.library import read_text
 
 # products of a dozen rotation matrices
 ROUNDING = 1e-12

@@ -14,7 +14,7 @@ import pytest
 
 import pliant
 from pliant.errors import ModelError, RepairWarning
-from pliant.model.description.closing import tie_matrix
+from pliant.model.description.derived_links import tie_matrix
 from pliant.model.readers.library import load
 from pliant.model.readers.urdf import read_urdf
 from pliant.model.readers.urdf_values import words

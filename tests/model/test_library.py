@@ -7,8 +7,7 @@ import pytest
 
 import pliant.model.readers.library as library
 from pliant.errors import ModelError
-from pliant.model.readers.library import load, robots
-from pliant.model.readers.yaml_file import read_text
+from pliant.model.readers.library import load, read_text, robots
 
 NAMES = [
     "canadarm",

@@ -6,8 +6,8 @@ from scipy.linalg import eigh
 
 import pliant
 from pliant.errors import ModelError
-from pliant.model.description.closing import frame_in_base
-from pliant.model.readers.yaml_file import read_text
+from pliant.model.description.derived_links import frame_in_base
+from pliant.model.readers.library import read_text
 
 ROUNDING = 1e-12
 

@@ -6,7 +6,7 @@ import pytest
 
 from pliant import Dynamics, Joint, Link, Motor, Rigid, Robot, Spring, load, modes, robots
 from pliant.model.description.plausible import description_limits
-from pliant.model.readers.yaml_file import read_text
+from pliant.model.readers.library import read_text
 
 ARM = """
 name: arm

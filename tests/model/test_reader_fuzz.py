@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pliant.model import Joint, ModelError, Robot
 from pliant.model.element import Element
-from pliant.model.readers.yaml_file import Document, parse_document, read_text
+from pliant.model.readers.library import Document, parse_document, read_text
 from pliant.model.sections.section_shapes import SECTIONS
 
 GOOD = (Path(__file__).parent / "full.yaml").read_bytes()

@@ -7,13 +7,12 @@ from hypothesis import strategies as st
 
 import pliant
 from pliant.errors import ModelError, RepairWarning
-from pliant.model.description.closing import tie_matrix
+from pliant.model.description.derived_links import tie_matrix
 from pliant.model.description.inertia import Rigid, nearest_inertia
-from pliant.model.readers.library import load
+from pliant.model.readers.library import load, read_text
 from pliant.model.readers.urdf import parse_urdf
 from pliant.model.readers.urdf_overlay import choose_tip
 from pliant.model.readers.urdf_values import words
-from pliant.model.readers.yaml_file import read_text
 
 # products of a few rotation matrices
 ROUNDING = 1e-12

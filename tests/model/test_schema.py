@@ -12,9 +12,9 @@ from ruamel.yaml import YAML
 import pliant
 from pliant import RigidPart, Spring, Study
 from pliant.model.description.robot import Robot
+from pliant.model.readers.library import read_robot
 from pliant.model.readers.robot_schema import json_schema
 from pliant.model.readers.yaml_data import to_data
-from pliant.model.readers.yaml_file import read_robot
 
 FULL = Path(__file__).parent / "full.yaml"
 BUNDLED = sorted((Path(pliant.__file__).parent / "robots").glob("*.yaml"))

@@ -20,7 +20,7 @@ from pliant.model import (
     Tube,
     ZProfile,
 )
-from pliant.model.readers.yaml_file import read_text
+from pliant.model.readers.library import read_text
 
 ROUNDING = 1e-12
 # what the finite elements promise for torsion and shear

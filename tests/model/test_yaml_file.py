@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant.model import Family, Joint, Link, Material, ModelError, Modes, Robot
+from pliant.model.readers.library import parse_document, read_robot, read_text
 from pliant.model.readers.yaml_data import DEEPEST_NESTING, line_at, parse, write_text
-from pliant.model.readers.yaml_file import parse_document, read_robot, read_text
 
 FULL = Path(__file__).parent / "full.yaml"
 

@@ -13,7 +13,7 @@ import typer
 from typer.testing import CliRunner
 
 import pliant
-from pliant.model.readers import importers
+from pliant.model.readers import library
 
 HERE = Path(__file__).parent
 
@@ -51,7 +51,7 @@ def rods(tmp_path, monkeypatch):
     (tmp_path / "rods_importer.py").write_text(IMPORTER)
     monkeypatch.syspath_prepend(tmp_path)
     line = ("rods", "rods_importer", "expand_rods")
-    monkeypatch.setattr(importers, "IMPORTERS", (*importers.IMPORTERS, line))
+    monkeypatch.setattr(library, "IMPORTERS", (*library.IMPORTERS, line))
     (tmp_path / "pendulum.yaml").write_text(ROBOT)
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -10,7 +10,7 @@ from scipy.linalg import expm
 from closed_robots import five_bar
 from pliant import LQR, Dynamics, ModelError, Sampling, kalman, linearise, simulate
 from pliant.drives.extended_filter import _corrected
-from pliant.model.readers.yaml_file import read_text
+from pliant.model.readers.library import read_text
 from pliant.trajectories.path import Surroundings
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))

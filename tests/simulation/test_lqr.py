@@ -14,7 +14,7 @@ from pliant.control.spillover import closed_loop
 from pliant.drives.bent_reference import BentReference
 from pliant.drives.sampled import noise
 from pliant.loads.disturbance import Disturbance
-from pliant.model.readers.yaml_file import read_text
+from pliant.model.readers.library import read_text
 from pliant.simulation.run import Run
 from pliant.trajectories.path import Surroundings
 

@@ -8,7 +8,7 @@ from jsonschema import Draft202012Validator
 from ruamel.yaml import YAML
 
 import pliant
-from pliant.model.readers.yaml_file import parse_document
+from pliant.model.readers.library import parse_document
 from pliant.simulation.study import CONTENT, Study, study_from, study_schema
 
 STUDIES = sorted((Path(pliant.__file__).parent / "studies").glob("*.yaml"))

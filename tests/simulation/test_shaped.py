@@ -13,7 +13,7 @@ from pliant.control.path_vibrations import Feedback, pose_vibrations, rest_at
 from pliant.control.shapers import shaper
 from pliant.dynamics import Dynamics
 from pliant.errors import ModelError
-from pliant.model.readers.yaml_file import read_text
+from pliant.model.readers.library import read_text
 from pliant.simulation.run import Run
 from pliant.simulation.study import load_study
 from pliant.trajectories.path import Surroundings

@@ -9,7 +9,7 @@ import pytest
 
 from pliant import PID, PrescribedMotion, Quintic, Shaped, Start, Study, recommend_shaper
 from pliant.errors import ModelError
-from pliant.model.readers.yaml_file import read_text
+from pliant.model.readers.library import read_text
 from pliant.simulation.shaping import ramp_remaining
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "data" / "control.json").read_text())

@@ -8,7 +8,7 @@ import pytest
 
 import pliant
 from pliant.drives.pid import PID
-from pliant.model.readers.yaml_file import parse_document
+from pliant.model.readers.library import parse_document
 from pliant.simulation.run import Run
 from pliant.simulation.study import Study, load_study, round_step, study_from
 

@@ -31,7 +31,7 @@ from pliant.bodies.families import FAMILIES, ShapeSet
 from pliant.bodies.modal_body import Array, Attachment
 from pliant.bodies.profile import BeamProfile, beam_profile
 from pliant.model.description.beams import NEEDED, OF_ITSELF
-from pliant.model.description.closing import frame_in_base
+from pliant.model.description.derived_links import frame_in_base
 from pliant.model.description.discretisation import Elements, Reduction
 from pliant.model.once import once_per_element
 

@@ -14,7 +14,6 @@ from pliant.bodies.build import beam_body, beam_in, build_body, curved_inertia, 
 from pliant.bodies.carried import CarriedMass, carried
 from pliant.bodies.families import FAMILIES, BeamFamily, ShapeSamples
 from pliant.bodies.modal_body import Array, ModalBody
-from pliant.bodies.outlines import Rings, has_outline, outermost_strain, segment_rings
 from pliant.bodies.profile import TAPER_POINTS, beam_profile, gauss
 from pliant.bodies.rod import Rod
 from pliant.bodies.sections_along import (
@@ -42,6 +41,7 @@ from pliant.model.description.beams import NEEDED, OF_ITSELF
 from pliant.model.description.discretisation import Family, Reduction
 from pliant.model.description.materials import Material
 from pliant.model.once import once_per_element
+from pliant.model.sections.section_shapes import Rings, has_outline, outermost_strain, segment_rings
 
 if TYPE_CHECKING:
     from pliant.model.description.beams import Beam, Segment

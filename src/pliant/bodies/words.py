@@ -21,13 +21,13 @@ from pliant.errors import ModelError, Problem
 
 if TYPE_CHECKING:
     from pliant.bodies.carried import CarriedMass
-    from pliant.bodies.outlines import Rings
     from pliant.bodies.profile import BeamProfile
     from pliant.bodies.sections_along import AxialShapes, Station
     from pliant.bodies.shapes import Shape
     from pliant.model.description.discretisation import Damping
     from pliant.model.description.links import BodyDescription, Link
     from pliant.model.description.robot import Robot
+    from pliant.model.sections.section_shapes import Rings
 
 Pose = tuple[Array, Array]
 """Position (3,) and axes (3, 3)."""
@@ -213,6 +213,12 @@ class BodyWords(ABC):
         place = f"links[{names.index(self.link.name)}] '" if self.link.name in names else "link '"
         raise ModelError(Problem(f"{place}{self.link.name}'", message))
 
+    def _without_axis(self, what: str) -> NoReturn:
+        """Refuse what only a body with an axis has."""
+        self.refuse(
+            f"its body ({self.link.body_key}) has no axis, and so no {what}; ask a beam, or a frame of this link"
+        )
+
     # ---- constants of the dynamics
 
     @abstractmethod
@@ -321,7 +327,7 @@ class BodyWords(ABC):
 
     def bent(self, x: Array) -> BentAxis:
         """Its sections at stations x (stations,), where it has an axis."""
-        raise NotImplementedError
+        self._without_axis("sections along it")
 
     def stations(self) -> list[Station] | None:
         """Places along it with mass and motion, for procedures that go section by section; None: it has none."""
@@ -332,7 +338,7 @@ class BodyWords(ABC):
 
     def station(self, x: float) -> Station:
         """The section at x, without mass, where it has an axis."""
-        raise NotImplementedError
+        self._without_axis(f"section at x = {x:g} m")
 
     # ---- limits of the model
 
@@ -413,7 +419,7 @@ class BodyWords(ABC):
 
     def section_constant(self, name: str) -> float:
         """A constant of the sections of a uniform body."""
-        raise NotImplementedError
+        self._without_axis(f"constant {name} of its sections")
 
     @property
     def sections_turn(self) -> bool:

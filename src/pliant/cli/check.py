@@ -218,8 +218,8 @@ def _located(error: ModelError, file: str, link: str | None = None) -> ModelErro
 
 
 def _line(problem: Problem, file: str, link: str | None) -> int | None:
+    from pliant.model.readers.library import read_document
     from pliant.model.readers.yaml_data import line_at
-    from pliant.model.readers.yaml_file import read_document
 
     if problem.line is not None or Path(file).suffix.lower() not in YAML_ENDINGS:
         return problem.line

@@ -155,8 +155,6 @@ def modes(
     if weightless:
         loaded = loaded.with_changes(gravity=(0.0, 0.0, 0.0))
     if spin is not None:
-        pass
-
         others = {
             "--free": free,
             "--straight": straight,
@@ -266,7 +264,7 @@ def _convergence(arm: Dynamics, joints: dict[str, float], free: bool, shown: boo
 def joint_values(robot: Robot, given: list[str]) -> dict[str, float]:
     """Joint values with units, read like the pose of a robot file."""
     from pliant.model.description.robot import Robot
-    from pliant.model.readers.yaml_file import Document
+    from pliant.model.readers.library import Document
 
     pose = dict[str, str | float]()
     for part in (piece for text in given for piece in text.split(",")):

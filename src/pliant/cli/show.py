@@ -57,7 +57,7 @@ def show(
 def _posed(robot: Robot, text: str) -> Robot:
     """The robot in another reference pose, read like the one in a file."""
     from pliant.model.description.robot import Robot
-    from pliant.model.readers.yaml_file import Document
+    from pliant.model.readers.library import Document
 
     pose = {}
     for part in text.split(","):

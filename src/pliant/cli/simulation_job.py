@@ -14,7 +14,7 @@ from typing import Any
 from pliant.cli.terminal import check_folder, refuse
 from pliant.errors import ModelError
 from pliant.files import file_name
-from pliant.model.readers.yaml_file import parse_document, read_text
+from pliant.model.readers.library import parse_document, read_text
 from pliant.results.result import Result
 from pliant.results.samples import Samples
 from pliant.results.storage import load_run_and_checkpoint, save_run, seal_words

@@ -22,8 +22,7 @@ from pliant.spatial.vectors import Vector
 from pliant.tree.composite import mass_matrix
 from pliant.tree.kinematics import ENERGY, MOTION
 from pliant.tree.link import LinkKind
-from pliant.tree.lowering import rigid_link
-from pliant.tree.tree import Tree, TreeView
+from pliant.tree.tree import Tree, TreeView, rigid_link
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics

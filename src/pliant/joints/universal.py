@@ -1,7 +1,7 @@
 """A cross: a turn about an axis, then one about a second axis that the first one turns.
 
-On a link it is read as two revolute joints with a massless cross between them (``model/description/pieces.py``); in a
-loop its two axes keep their angle.
+On a link it is read as two revolute joints with a massless cross between them
+(``model/description/derived_links.py``); in a loop its two axes keep their angle.
 """
 
 from __future__ import annotations

@@ -1,20 +1,25 @@
-"""The common base of all parts of a robot description, and how their problems are put into words."""
+"""The common base of all parts of a robot description, how their problems are put into words, and their keys as lists.
+
+``help()`` lists the keys of an element with their units and meanings.
+"""
 
 from __future__ import annotations
 
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from inspect import Parameter, Signature
+from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, GetJsonSchemaHandler, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from pliant.errors import MOST_PROBLEMS, ModelError, Problem, did_you_mean, nearest, show
-from pliant.model.key_list import key_list, key_signature
-from pliant.model.units import Acceleration, FirstMoment, Length, Number
+from pliant.model.units import Acceleration, FirstMoment, Length, Number, Quantity
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass
@@ -358,3 +363,59 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
     # one of several kinds, see ``tagged.OneOf``
     kinds: Mapping[str, type[BaseModel]] = getattr(annotation, "kinds", {})
     return [*kinds.values(), *(model for part in get_args(annotation) for model in _models_in(part))]
+
+
+# ---- key list
+
+
+WIDTH = 100
+
+
+def key_list(kind: type[BaseModel]) -> str:
+    """One entry per key: name, unit, default, meaning."""
+    lines = ["Keys:"]
+    for name, field in kind.model_fields.items():
+        unit = _unit(field)
+        facts = [f"[{unit}]"] if unit else []
+        facts += ["required"] if field.is_required() else [f"default {field.default!r}"] if _plain(field) else []
+        head = f"    {' '.join([name, *facts[:1]]) if unit else name}"
+        told = "; ".join(filter(None, [field.description or "", *facts[1 if unit else 0 :]]))
+        lines += wrap(f"{head}: {told}", WIDTH, subsequent_indent=" " * 8)
+    return "\n".join(lines)
+
+
+def key_signature(kind: type[BaseModel]) -> Signature:
+    """The keys of an element and their defaults, as a call shows them."""
+    return Signature(
+        [
+            Parameter(
+                name,
+                Parameter.KEYWORD_ONLY,
+                default=Parameter.empty if field.is_required() else field.get_default(call_default_factory=True),
+            )
+            for name, field in kind.model_fields.items()
+        ]
+    )
+
+
+def _plain(field: FieldInfo) -> bool:
+    return isinstance(field.default, str | int | float | bool) and field.default != ""
+
+
+def _unit(field: FieldInfo) -> str:
+    found = list(dict.fromkeys(_units([*field.metadata, field.annotation])))
+    return " or ".join(found)
+
+
+def _units(parts: Any) -> list[str]:
+    """Units of all quantities in an annotation; parts of an element have their own list."""
+    out: list[str] = []
+    for part in parts:
+        if isinstance(part, Quantity):
+            out += [unit for unit in (part.unit, part.sliding) if unit]
+        elif not isinstance(part, type):
+            # what Annotated carries beside its type is among its metadata
+            out += _units([*get_args(part), *getattr(part, "__metadata__", ())])
+            number = getattr(part, "number", None) or getattr(part, "reading", None)
+            out += _units([number]) if isinstance(number, Quantity) else []
+    return out

@@ -9,10 +9,10 @@ import numpy as np
 
 from pliant.bodies.carried import frame_pose
 from pliant.bodies.modal_body import Array
-from pliant.bodies.outlines import finer
 from pliant.bodies.words import words_of
 from pliant.joints import KINDS
 from pliant.model.description.outline import BASE as GROUND
+from pliant.model.sections.section_shapes import finer
 from pliant.pictures.meshes import MOST_TRIANGLES, coarser, link_triangles
 from pliant.pictures.solids import STATIONS, Ints, Kind, Places, Solid, ball, bar, block, shape, swept, weight
 

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from pliant.analysis.along import unbent
 from pliant.bodies.carried import frame_pose
 from pliant.bodies.modal_body import Array
-from pliant.bodies.outlines import Rings
 from pliant.bodies.words import BentAxis, words_of
+from pliant.model.sections.section_shapes import Rings
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics

@@ -247,7 +247,7 @@ def page(title: str, body: Iterable[str], data: dict[str, Any]) -> str:
 
 def _lead(run: Result) -> str:
     """What was simulated, in a sentence."""
-    from pliant.model.readers.yaml_file import parse_document
+    from pliant.model.readers.library import parse_document
 
     study = parse_document(run.info.study, "study").data if run.info.study else {}
     about = study.get("description") or run.robot.description

@@ -255,7 +255,7 @@ def load_run_and_checkpoint(path: Path) -> tuple[Result, dict[str, Any]]:
 def _content(file: Any, path: Path) -> tuple[Result, dict[str, Any]]:
     """What an open file holds; a damaged one may raise nearly anything."""
     from pliant.errors import ModelError, Problem
-    from pliant.model.readers.yaml_file import read_text
+    from pliant.model.readers.library import read_text
     from pliant.results.result import Result
 
     if file.attrs.get("kind") != fixed_text(KIND):

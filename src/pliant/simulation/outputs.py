@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, WithJsonSchema
 from pydantic_core import InitErrorDetails
 
-from pliant.model.description.pieces import pieces_of, place_along
+from pliant.model.description.derived_links import pieces_of, place_along
 from pliant.model.description.robot import Robot
 from pliant.model.description.sensors import gauge_problems
 from pliant.model.element import Element, Title, within

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -38,10 +39,9 @@ from pliant.loads.stops import Stops
 from pliant.mechanism import assemble
 from pliant.model.description.robot import Robot
 from pliant.model.element import Element, Frozen, FrozenDict, Text, Title, at, of_value, path_text, refuse
-from pliant.model.readers.library import load, robots
+from pliant.model.readers.library import Document, load, read_document, robots
 from pliant.model.readers.robot_schema import DIALECT, json_schema, without_titles
 from pliant.model.readers.yaml_data import Content, line_at
-from pliant.model.readers.yaml_file import Document, read_document
 from pliant.model.units import NON_NEGATIVE, POSITIVE, Quantity
 from pliant.simulation.integrators.integrator import SMALLEST_STEP
 from pliant.simulation.monitoring.events import Event, read_quantity
@@ -216,7 +216,7 @@ class Study(Element):
         joints = [(i, force.joint) for i, force in enumerate(self.disturbances) if force.joint is not None]
         whole = [(key, values) for key in ("q", "v") if (values := getattr(self.start, key)) is not None]
         # states of drives and loads are known when these meet the robot
-        patterns = [group for group in self.integrator.groups if group not in GROUPS and not group.startswith(OF_LAWS)]
+        patterns = [group for group in self.integrator.groups if group not in GROUPS and not _may_name_states(group)]
         if not (joints or whole or patterns or self.events):
             return
         try:
@@ -324,6 +324,12 @@ def _signal_problems(value: Any, place: tuple[Any, ...], window: tuple[float, fl
             parse_signal(value)(t)
     except ModelError as error:
         yield at(*place, message=str(error))
+
+
+def _may_name_states(pattern: str) -> bool:
+    """Whether a pattern of names may mean states of the drive or of loads."""
+    plain = re.split(r"[*?\[]", pattern)[0]
+    return any(plain.startswith(begin) or (plain != pattern and begin.startswith(plain)) for begin in OF_LAWS)
 
 
 def _some(names: Sequence[str]) -> str:
@@ -446,7 +452,7 @@ def _robot(given: Any, folder: str, document: Document) -> Any:
                 for p in error.problems
             ) from None
     if isinstance(given, dict):
-        from pliant.model.readers.importers import imported
+        from pliant.model.readers.library import imported
 
         inner = Document(document.file, given)
         return inner.build(Robot, lambda data: imported(data, folder))

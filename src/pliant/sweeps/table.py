@@ -191,7 +191,6 @@ class Sweep:
     def save(self, path: str | Path) -> None:
         """Write the table to an HDF5 or Parquet file; Parquet holds the numbers without the histories."""
         file = Path(path)
-        pass
 
         if file.suffix.lower() == ".parquet":
             save_parquet(self, file)
@@ -205,7 +204,6 @@ class Sweep:
     @classmethod
     def load(cls, path: str | Path) -> Sweep:
         """Read a sweep from an HDF5 file; columns are read when they are asked for."""
-        pass
 
         return load_hdf5(Path(path))
 

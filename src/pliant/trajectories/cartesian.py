@@ -14,9 +14,8 @@ from pliant.formulations.loops.loops import LoopError
 from pliant.model.element import Direction, Position, of_value, refuse, rule
 from pliant.model.units import Quantity, Time
 from pliant.trajectories.driven_twin import DrivenTwin
-from pliant.trajectories.joint_moves import Duration, Ramp, fitting_ramp
+from pliant.trajectories.joint_moves import SMOOTH_PROFILES, Duration, Profile, Ramp, fitting_ramp, trapezoidal
 from pliant.trajectories.path import Desired, Floats, Path, Surroundings, Trajectory
-from pliant.trajectories.profiles import SMOOTH_PROFILES, Profile, trapezoidal
 
 if TYPE_CHECKING:
     from pliant.dynamics import Pose
@@ -68,9 +67,9 @@ class CartesianMove(Trajectory):
         fitting_ramp(self.ramp)
         return self
 
+    @abstractmethod
     def curve(self, p0: Floats) -> Callable[[float], Curve]:
         """The curve from the position p0, s from 0 to 1."""
-        raise NotImplementedError
 
     def kinematics(self, around: Surroundings) -> InverseKinematics:
         """What finds the joints of the robot along the curve."""

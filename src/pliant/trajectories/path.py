@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -84,9 +85,9 @@ class Trajectory(Element):
 
     kind: ClassVar[str]
 
+    @abstractmethod
     def bind(self, around: Surroundings, q0: Floats, t0: float) -> Path:
         """The motion from the joint positions q0 (inputs,), beginning at time t0."""
-        raise NotImplementedError
 
     def fault(self, message: str) -> ModelError:
         """Why the robot cannot follow; a drive has its trajectory under this key."""

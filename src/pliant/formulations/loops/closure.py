@@ -26,8 +26,7 @@ from pliant.spatial.rounding import clean
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import AFTER, ZERO3, Vector, add, dot, scale
 from pliant.tree.link import Seat
-from pliant.tree.lowering import fixed_seat, rigid_link
-from pliant.tree.tree import Tree, TreeLink, TreeView
+from pliant.tree.tree import Tree, TreeLink, TreeView, fixed_seat, rigid_link
 
 
 class Merged(NamedTuple):

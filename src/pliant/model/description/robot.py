@@ -27,7 +27,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 from pliant.errors import ModelError, did_you_mean, show
 from pliant.files import write_file
 from pliant.joints.universal import Universal
-from pliant.model.description.closing import Tie, resolve_ties
+from pliant.model.description.derived_links import Tie, resolve_ties
 from pliant.model.description.discretisation import Damping
 from pliant.model.description.inertia import Rigid
 from pliant.model.description.joints import Anchor, Joint, Loop, Mimic
@@ -224,7 +224,7 @@ class Robot(Element):
 
     def _split_crosses(self) -> None:
         """Links on universal joints become two, so that every joint turns about one axis."""
-        from pliant.model.description.pieces import split_cross
+        from pliant.model.description.derived_links import split_cross
 
         if any(link.joint.type == Universal.name for link in self.links):
             self._now([part for link in self.links for part in split_cross(link)], "universal joints are taken apart")
@@ -243,7 +243,7 @@ class Robot(Element):
 
     def _split_beams(self) -> None:
         """Beams in pieces become links of their own; their frames keep their names as aliases."""
-        from pliant.model.description.pieces import split_link
+        from pliant.model.description.derived_links import split_link
 
         if all(link.beam is None or link.beam.pieces == 1 for link in self.links):
             return
@@ -258,7 +258,7 @@ class Robot(Element):
 
     def _place_anchors(self) -> None:
         """Places beside frames become frames, and loops that ask for it are aligned in the reference pose."""
-        from pliant.model.description.closing import place_anchors
+        from pliant.model.description.derived_links import place_anchors
 
         if self.loops_are_aligned:
             try:

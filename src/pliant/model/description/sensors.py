@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from pydantic_core import InitErrorDetails
 
 from pliant.errors import ModelError, did_you_mean
-from pliant.model.description.pieces import pieces_of, place_along
+from pliant.model.description.derived_links import pieces_of, place_along
 from pliant.model.element import Element, Name, at, of_value, refuse, rule
 from pliant.model.units import NON_NEGATIVE, POSITIVE, Length, Number, Quantity, Time, WholeNumber
 

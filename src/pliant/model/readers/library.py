@@ -1,18 +1,106 @@
-"""Robots by name or path: those that come with the package, YAML files, URDF files."""
+"""Robots by name or path: those that come with the package, YAML files, URDF files, and other ways to write a robot.
+
+Files are read with all problems and their lines at once. What an importer reads becomes ordinary links before the data
+are checked: an importer is a function ``(data, folder) -> data`` in a module of its own, and its line in ``IMPORTERS``.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+from pydantic import ValidationError
 
 from pliant.errors import ModelError, Problem, did_you_mean, show
+from pliant.files import content_of
+from pliant.model.description.robot import Robot
+from pliant.model.element import Element, model_error
+from pliant.model.element import Path as KeyPath
+from pliant.model.readers.yaml_data import LARGEST_FILE, ROBOT, Content, line_at, parse
 
-if TYPE_CHECKING:
-    from pliant.model.description.robot import Robot
+E = TypeVar("E", bound=Element)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The data of a file, with their lines, before they are made into a robot."""
+
+    file: str
+    data: Any
+    problems: list[Problem] = field(default_factory=list)
+
+    def build(
+        self,
+        kind: type[E],
+        prepare: Callable[[Any], Any] | None = None,
+        *,
+        context: Mapping[str, Any] | None = None,
+    ) -> E:
+        """The element that the data describe; `prepare` may rewrite the data first (dh tables, overlays).
+
+        `context` is what the readings of single values may ask for. All problems come in one ModelError, in the
+        order of their lines.
+        """
+        data, problems = self.data, list(self.problems)
+        try:
+            if prepare is not None:
+                data = prepare(data)
+            built: E = kind.__pydantic_validator__.validate_python(data, context={"units": True, **(context or {})})
+        except ValidationError as error:
+            problems.extend(
+                model_error(error, data, kind, lambda path, missing: self.place(data, path, missing)).problems
+            )
+        except ModelError as error:
+            problems.extend(p if p.file else p.at(self.file, p.line) for p in error.problems)
+        if problems:
+            raise ModelError(sorted(problems, key=lambda problem: problem.line or sys.maxsize))
+        return built
+
+    def place(self, data: Any, path: KeyPath, missing: bool) -> tuple[str, int | None]:
+        """File and line of a path; a missing key is looked for where its mapping begins."""
+        return self.file, line_at(data, path[:-1] if missing else path)
+
+
+def read_document(path: str | os.PathLike[str], what: Content = ROBOT) -> Document:
+    """The data of a YAML file."""
+    file = os.fspath(path)
+    return parse_document(content_of(file, LARGEST_FILE), file, what)
+
+
+def parse_document(content: bytes | str, file: str, what: Content = ROBOT) -> Document:
+    """The data of a YAML text; `file` is what errors call it."""
+    raw = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+    data, problems = parse(raw, file, what)
+    return Document(file, data, problems)
+
+
+def read_robot(path: str | os.PathLike[str]) -> Robot:
+    """The robot in a YAML file."""
+    folder = os.path.dirname(os.fspath(path))
+    return read_document(path).build(Robot, _expanded(folder), context={"folder": folder})
+
+
+def read_text(content: bytes | str, file: str = "text") -> Robot:
+    """The robot in a YAML text."""
+    folder = os.path.dirname(file)
+    return parse_document(content, file).build(Robot, _expanded(folder), context={"folder": folder})
+
+
+def _expanded(folder: str) -> Callable[[Any], Any]:
+    """Tables and URDF files become ordinary links before the data are checked."""
+
+    return lambda data: imported(data, folder)
+
+
+# ---- library
+
 
 FOLDER = Path(__file__).resolve().parents[2] / "robots"
 YAML_ENDINGS = (".yaml", ".yml")
@@ -73,7 +161,6 @@ def load(
         raise ModelError(Problem("", f"the name of a robot file must end in one of {endings}", text))
     if path.parent == FOLDER:
         return _kept(path, path.stat().st_mtime_ns)
-    from pliant.model.readers.yaml_file import read_robot
 
     return read_robot(path)
 
@@ -81,7 +168,6 @@ def load(
 @lru_cache(maxsize=64)
 def _kept(path: Path, changed: int) -> Robot:
     """A robot that comes with the package, the same one until its file changes: what is made of it is made once."""
-    from pliant.model.readers.yaml_file import read_robot
 
     return read_robot(path)
 
@@ -110,8 +196,6 @@ def _find(text: str) -> Path:
 
 def _load_urdf(path: Path, overlay: str | os.PathLike[str] | Mapping[str, Any] | None, strict: bool) -> Robot:
     from pliant.model.description.robot import Robot
-    from pliant.model.readers.importers import imported
-    from pliant.model.readers.yaml_file import Document, read_document
 
     if overlay is None:
         document = Document(str(path), {})
@@ -128,3 +212,21 @@ def _load_urdf(path: Path, overlay: str | os.PathLike[str] | Mapping[str, Any] |
         return imported(data)
 
     return document.build(Robot, prepare)
+
+
+# ---- importers
+
+
+IMPORTERS = (
+    ("urdf", "pliant.model.readers.urdf_overlay", "expand_urdf"),
+    ("dh", "pliant.model.readers.dh", "expand_dh"),
+)
+"""Key, module and function, in the order in which they act; modules are loaded when their key is there."""
+
+
+def imported(data: Any, folder: str = ".") -> Any:
+    """The data of a robot with all keys of importers expanded."""
+    for key, module, function in IMPORTERS:
+        if isinstance(data, dict) and key in data:
+            data = getattr(import_module(module), function)(data, folder)
+    return data

@@ -6,6 +6,7 @@ Shear factors ky, kz (for a shear force along y, z) are Cowper's (1966) with Poi
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Annotated, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -40,9 +41,9 @@ class Section(Element):
     kind: ClassVar[str]
 
     @classmethod
+    @abstractmethod
     def formulas(cls, dimensions: dict[str, Array]) -> SectionConstants:
         """The constants of sections with these dimensions."""
-        raise NotImplementedError
 
     def dimensions(self) -> dict[str, float | None]:
         """The dimensions that vary along a taper."""
