@@ -19,6 +19,7 @@ POSE = "shoulder = 40 deg, elbow = -75 deg, wrist = 20 deg"
 DRAWN = {
     "canadarm.png": ("show", "canadarm", "--pose", POSE),
     "canadarm-shapes.png": ("shapes", "canadarm"),
+    "follow-a-circle.png": ("inverse", ROOT / "examples" / "follow_a_circle.yaml", "--force"),
     "shape-a-move.png": ("shape", ROOT / "examples" / "shape_a_move.yaml", "--force"),
     "seven-joint-arm.png": ("show", "seven-joint-arm"),
     "dualemps.png": ("show", "dualemps"),

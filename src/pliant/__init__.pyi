@@ -152,6 +152,7 @@ from pliant.simulation.inverse.approximate_forward import ApproximateForward as 
 from pliant.simulation.inverse.approximate_forward import approximate_forward as approximate_forward
 from pliant.simulation.inverse.inverse_dynamics import InverseRun as InverseRun
 from pliant.simulation.inverse.inverse_dynamics import inverse_dynamics as inverse_dynamics
+from pliant.simulation.inverse.inversion_run import InversionRun as InversionRun
 from pliant.simulation.monitoring.events import Event as Event
 from pliant.simulation.outputs import Outputs as Outputs
 from pliant.simulation.outputs import StrainPoint as StrainPoint

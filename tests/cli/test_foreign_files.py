@@ -43,11 +43,11 @@ WRITES = {
     "parameters": (("parameters", ROBOT, "--csv", "x.csv"), "x.csv"),
     "shape": (("shape", "path.yaml", "--plot", "x.png", "-q"), "x.png"),
     "inverse tables": (
-        ("inverse", "path.yaml", "--tolerance", "1", "--no-confirm", "-o", ".", "-q"),
+        ("inverse", "path.yaml", "--tolerance", "1", "-o", ".", "-q"),
         "path-efforts.csv",
     ),
     "inverse studies": (
-        ("inverse", "path.yaml", "--tolerance", "1", "--no-confirm", "-o", ".", "-q"),
+        ("inverse", "path.yaml", "--tolerance", "1", "-o", ".", "-q"),
         "path-robot.yaml",
     ),
     **{f"derive {end}": (("derive", ROBOT, "-o", f"x.{end}"), f"x.{end}") for end in FORMS},

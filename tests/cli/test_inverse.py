@@ -10,12 +10,15 @@ from pliant import ModelError
 from pliant.cli import inverse
 from pliant.cli.app import app
 
+SUCCESSIVE = ("--method", "successive")
+
 
 def test_a_path_is_solved_and_written(run, tmp_path):
     picture = tmp_path / "circle.png"
     done = run("inverse", "two-link-circle", "-o", str(tmp_path / "out"), "--plot", str(picture))
     assert done.returncode == 0, done.stderr
-    assert "0 (as if rigid)" in done.stdout
+    assert "by stable inversion" in done.stdout
+    assert "as if rigid 1.82 mm" in " ".join(done.stdout.split())
     assert "converged: the frame is within" in done.stdout
     assert picture.stat().st_size > 10_000
     names = sorted(file.name for file in (tmp_path / "out").iterdir())
@@ -24,17 +27,17 @@ def test_a_path_is_solved_and_written(run, tmp_path):
 
 
 def test_divergence_is_told_and_is_a_failure(run):
-    done = run("inverse", "two-link-circle", "--feedback", "full", "--quiet")
+    done = run("inverse", "two-link-circle", *SUCCESSIVE, "--feedback", "full", "--quiet")
     assert done.returncode == 1
     assert "diverged: the distance grew from" in done.stderr
     assert "Feed back only what is slower" in done.stderr
 
 
 def test_wrong_words_are_refused(run):
-    done = run("inverse", "two-link-circle", "--feedback", "all")
+    done = run("inverse", "two-link-circle", *SUCCESSIVE, "--feedback", "all")
     assert done.returncode == 2
     assert "it must be one of band, static, full" in done.stderr
-    done = run("inverse", "two-link-circle", "--equations", "mine")
+    done = run("inverse", "two-link-circle", *SUCCESSIVE, "--equations", "mine")
     assert done.returncode == 2
     assert "they must be one of complete, absolute, printed" in done.stderr
 
@@ -51,9 +54,41 @@ def test_wrong_words_are_refused(run):
     ],
 )
 def test_numbers_without_meaning_are_refused(option, words):
-    done = CliRunner().invoke(app, ["inverse", "two-link-circle", "--no-confirm", *option])
+    done = CliRunner().invoke(app, ["inverse", "two-link-circle", *SUCCESSIVE, "--no-confirm", *option])
     assert isinstance(done.exception, ModelError | SystemExit)
     assert words in f"{done.exception} {done.output}"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--band", "2"), "--band belongs to --method successive, and the method is inversion"),
+        (("--iterations", "3"), "--iterations belongs to --method successive"),
+        ((*SUCCESSIVE, "--spacing", "5"), "--spacing belongs to --method inversion, and the method is successive"),
+        ((*SUCCESSIVE, "--no-orientation"), "--orientation belongs to --method inversion"),
+        (("--method", "newton"), "method is 'newton'; it must be one of inversion, successive"),
+        (("--spacing", "0"), "--spacing is 0.0; it must be a number above zero, in ms"),
+        ((*SUCCESSIVE, "--frame", "tip", "--frame", "upper.tip"), "leads one frame, not tip, upper.tip"),
+    ],
+)
+def test_options_of_the_other_method_are_refused(options, words):
+    done = CliRunner().invoke(app, ["inverse", "two-link-circle", *options])
+    assert done.exit_code
+    assert words in f"{done.exception} {done.output}"
+
+
+def test_what_is_not_simulated_is_not_called_converged():
+    done = CliRunner().invoke(app, ["inverse", "two-link-circle", "--no-confirm", "--quiet"])
+    assert done.exit_code == 1
+    assert "unconfirmed: the inversion is within" in done.output
+    assert "leave --no-confirm out" in done.output
+
+
+def test_an_inversion_can_be_interrupted(monkeypatch):
+    monkeypatch.setattr(inverse._InverseBar, "update", lambda bar, k, t, at: True)
+    done = CliRunner().invoke(app, ["inverse", "two-link-circle"])
+    assert done.exit_code == 130
+    assert "interrupted before there was a solution" in done.output
 
 
 def solution(outcome):
@@ -84,7 +119,9 @@ def test_the_nonlinear_model_has_the_last_word(outcome, distance, wanted):
 
 
 def test_what_has_not_converged_is_an_error(monkeypatch):
-    done = CliRunner().invoke(app, ["inverse", "two-link-circle", "--iterations", "1", "--no-confirm", "--quiet"])
+    done = CliRunner().invoke(
+        app, ["inverse", "two-link-circle", *SUCCESSIVE, "--iterations", "1", "--no-confirm", "--quiet"]
+    )
     assert done.exit_code == 1
     assert "out of iterations" in done.output
 
@@ -99,7 +136,9 @@ def test_an_interrupt_keeps_the_iterations_that_are_done(tmp_path, monkeypatch, 
         return update(bar, k, t, at)
 
     monkeypatch.setattr(inverse._InverseBar, "update", interrupting)
-    done = CliRunner().invoke(app, ["inverse", "two-link-circle", "-o", str(tmp_path / "out"), "--confirm"])
+    done = CliRunner().invoke(
+        app, ["inverse", "two-link-circle", *SUCCESSIVE, "-o", str(tmp_path / "out"), "--confirm"]
+    )
     assert done.exit_code == 130
     assert words in done.output
     assert (tmp_path / "out" / "two-link-circle-motion.csv").exists() == bool(when)

@@ -42,7 +42,7 @@ REFUSED = {
     "a place twice": ((*SWEEP, "--vary", f"{MASS}=1", "--vary", f"{MASS}=2"), f"--vary {MASS} is given twice"),
     "a file as a folder": (("inverse", "two-link-circle", "-o", "a.txt"), "a.txt: this is a file"),
     "a band that is none": (
-        ("inverse", "two-link-circle", "--band", "nan"),
+        ("inverse", "two-link-circle", "--method", "successive", "--band", "nan"),
         "--band is nan; it must be a number above",
     ),
     "a frame that nothing reads": (

@@ -41,7 +41,7 @@ PROCESSES = {
 @pytest.mark.parametrize("name", PROCESSES)
 def test_forces_from_outside_are_led_against(name):
     """Distances and efforts on the nonlinear model."""
-    found = inverse_dynamics(study(CIRCLE, disturbances=PROCESSES[name]), tolerance=GOOD)
+    found = inverse_dynamics(study(CIRCLE, disturbances=PROCESSES[name]), tolerance=GOOD, method="successive")
     assert found.solution.outcome in ("converged", "unconfirmed")
     assert found.solution.iterations[0].largest > 30 * GOOD
     run, distances = found.confirm()
@@ -73,7 +73,7 @@ def test_a_force_on_a_closed_chain_bends_it_as_in_equilibrium():
 
 def test_a_path_that_does_not_rest_at_its_ends_is_taken_as_it_is():
     """Accelerations are those of the path; the links begin in balance with the motion."""
-    found = inverse_dynamics(study(SINES), tolerance=2 * GOOD)
+    found = inverse_dynamics(study(SINES), tolerance=2 * GOOD, method="successive")
     path = found.path.many(found.solution.times)
     assert np.abs(found.solution.motion.a).max() < 1.2 * np.abs(path.a).max()
     assert found.solution.outcome == "converged"
@@ -84,7 +84,7 @@ def test_a_path_that_does_not_rest_at_its_ends_is_taken_as_it_is():
 
 def test_accelerations_that_jump_are_led_without_blows():
     move = {"trapezoidal": {"to": {"shoulder": 0.8, "elbow": 0.9}, "duration": 0.8}}
-    found = inverse_dynamics(study(move, until=1.0))
+    found = inverse_dynamics(study(move, until=1.0), method="successive")
     path = found.path.many(found.solution.times)
     assert np.abs(found.solution.motion.a).max() < 2 * np.abs(path.a).max()
     # they shake the links, and no correction below the band helps
@@ -102,7 +102,7 @@ def test_small_turns_are_told_and_the_nonlinear_model_decides():
         drive={"prescribed": {"trajectory": {"line": {"by": [0.05, 0.0, 0.05], "duration": 0.8}}}},
         integrator=FAST,
     )
-    found = inverse_dynamics(job, tolerance=20 * MICROMETRE, steps=300)
+    found = inverse_dynamics(job, tolerance=20 * MICROMETRE, steps=300, method="successive")
     assert found.solution.iterations[-1].largest < 20 * MICROMETRE
     assert found.solution.outcome == "unconfirmed"
     assert "terms of second order of about" in found.solution.words
@@ -126,16 +126,16 @@ def test_small_turns_are_told_and_the_nonlinear_model_decides():
 )
 def test_what_has_no_meaning_on_a_path_is_refused(changes, words):
     with pytest.raises(ModelError, match=words):
-        inverse_dynamics(study(CIRCLE, **changes))
+        inverse_dynamics(study(CIRCLE, **changes), method="successive")
 
 
 def test_paths_that_jump_are_refused():
     steps = {"steps": {"points": [{"time": 0.5, "to": {"shoulder": 0.6}}]}}
     with pytest.raises(ModelError, match=r"the position of joint 'shoulder' jumps by 0\.3 at 0\.5 s"):
-        inverse_dynamics(study(steps))
+        inverse_dynamics(study(steps), method="successive")
     stop = {"sequence": {"parts": [{"rate": {"rate": {"shoulder": 0.5}, "duration": 0.5}}, {"hold": {}}]}}
     with pytest.raises(ModelError, match=r"the rate of joint 'shoulder' jumps by 0\.5 at 0\.5 s"):
-        inverse_dynamics(study(stop))
+        inverse_dynamics(study(stop), method="successive")
 
 
 def test_limits_that_the_drives_pass_are_told():
@@ -146,7 +146,9 @@ def test_limits_that_the_drives_pass_are_told():
         )
         for link in job.robot.links
     ]
-    found = inverse_dynamics(job.with_changes(robot=job.robot.with_changes(links=links)), tolerance=1e-4)
+    found = inverse_dynamics(
+        job.with_changes(robot=job.robot.with_changes(links=links)), tolerance=1e-4, method="successive"
+    )
     told = "\n".join(found.warnings)
     assert "joint 'shoulder' is driven with" in told
     assert "N m at" in told
@@ -156,7 +158,9 @@ def test_limits_that_the_drives_pass_are_told():
 
 
 def test_the_written_studies_have_the_forces(tmp_path):
-    found = inverse_dynamics(study(CIRCLE, disturbances=PROCESSES["a steady force"]), tolerance=GOOD)
+    found = inverse_dynamics(
+        study(CIRCLE, disturbances=PROCESSES["a steady force"]), tolerance=GOOD, method="successive"
+    )
     prescribed = load_study(found.write(tmp_path, "pushed")[-2])
     run = run_study(prescribed.with_changes(integrator=FAST))
     assert np.linalg.norm(found.error(run), axis=1).max() < 3 * GOOD

@@ -16,7 +16,7 @@ IMPLICIT = {"method": "dop853", "tolerance": 1e-7}
 
 @pytest.fixture(scope="module")
 def arm():
-    return inverse_dynamics(load_study("two-link-circle"))
+    return inverse_dynamics(load_study("two-link-circle"), method="successive")
 
 
 def test_the_tip_of_an_arm_keeps_its_circle(arm):
@@ -35,25 +35,27 @@ def test_the_tip_of_an_arm_keeps_its_circle(arm):
 
 def test_interrupted_iterations_leave_the_best_one():
     study = load_study("two-link-circle", changes={"until": 1.5})
-    alone = inverse_dynamics(study, steps=300, iterations=1).solution
-    found = inverse_dynamics(study, steps=300, report=lambda k, t, at: k == 1 and at is not None).solution
+    alone = inverse_dynamics(study, steps=300, iterations=1, method="successive").solution
+    found = inverse_dynamics(
+        study, steps=300, report=lambda k, t, at: k == 1 and at is not None, method="successive"
+    ).solution
     assert found.outcome == "interrupted"
     assert found.iterations == alone.iterations
     np.testing.assert_array_equal(found.reached, alone.reached)
     with pytest.raises(InterruptedMotionError, match="interrupted at"):
-        inverse_dynamics(study, steps=300, report=lambda k, t, at: True)
+        inverse_dynamics(study, steps=300, report=lambda k, t, at: True, method="successive")
 
 
 def test_without_a_band_limit_the_divergence_is_told():
     study = load_study("two-link-circle", changes={"until": 1.5})
-    found = inverse_dynamics(study, feedback="full", steps=300).solution
+    found = inverse_dynamics(study, feedback="full", steps=300, method="successive").solution
     assert found.outcome == "diverged"
     assert "first natural frequency" in found.words
     assert found.iterations[-1].largest > 2 * found.iterations[0].largest
 
 
 def test_a_closed_chain_keeps_its_circle():
-    job = inverse_dynamics(load_study("five-bar-circle"), tolerance=GOOD)
+    job = inverse_dynamics(load_study("five-bar-circle"), tolerance=GOOD, method="successive")
     assert job.solution.iterations[0].largest > MILLIMETRE
     assert job.solution.outcome == "converged"
     run, distances = job.confirm(integrator=IMPLICIT)
@@ -79,4 +81,4 @@ def test_the_written_studies_run(arm, tmp_path):
 def test_a_study_without_a_path_is_refused():
     study = load_study("two-link-circle").with_changes(drive=None)
     with pytest.raises(ModelError, match="needs a drive with a trajectory"):
-        inverse_dynamics(study)
+        inverse_dynamics(study, method="successive")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -23,11 +23,22 @@ from pliant.cli.terminal import (
 )
 
 if TYPE_CHECKING:
-    from pliant.analysis.lumped.successive import Approximation, PathSolution
+    from pliant.analysis.lumped.node_equations import Variant
+    from pliant.analysis.lumped.successive import Approximation, Feedback, PathSolution
     from pliant.simulation.inverse.inverse_dynamics import Confirmation, InverseRun
+    from pliant.simulation.inverse.inversion_run import InversionConfirmation, InversionRun
+    from pliant.simulation.study import Study
 
+METHODS = ("inversion", "successive")
 FEEDBACKS = ("band", "static", "full")
 EQUATIONS = ("complete", "absolute", "printed")
+OF_METHODS = {
+    "inversion": ("orientation", "spacing"),
+    "successive": ("feedback", "band", "iterations", "elements", "equations"),
+}
+"""Options that one of the methods has and the other has not."""
+TOLERANCES = {"inversion": 1e-6, "successive": 5e-6}
+MICRO = 1e6
 
 
 def inverse(
@@ -35,64 +46,243 @@ def inverse(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder for tables and studies; default: nothing is written.")
     ] = None,
-    frame: Annotated[str | None, typer.Option(help="The frame that keeps the path; default: the trajectory's.")] = None,
-    feedback: Annotated[str, typer.Option(help="band, static, or full (which diverges on most paths).")] = "band",
-    band: Annotated[float | None, typer.Option(help="Band of the feedback, Hz, above zero.")] = None,
-    iterations: Annotated[int, typer.Option(min=1, max=100, help="The most iterations.")] = 10,
-    tolerance: Annotated[float, typer.Option(help="Distance from the path that is good enough, m.")] = 5e-6,
-    elements: Annotated[int | None, typer.Option(min=1, max=1000, help="Elements of every bending link.")] = None,
+    method: Annotated[
+        str, typer.Option(help="inversion (exact, the full nonlinear model), or successive approximation.")
+    ] = "inversion",
+    frame: Annotated[
+        list[str] | None,
+        typer.Option(help="The frame that keeps the path; default: the trajectory's. More than one: give it again."),
+    ] = None,
+    orientation: Annotated[
+        bool | None,
+        typer.Option(
+            "--orientation/--no-orientation",
+            help="Of inversion: whether the frame keeps its orientation, too; default: as the trajectory.",
+        ),
+    ] = None,
+    spacing: Annotated[
+        float | None, typer.Option(help="Of inversion: distance of knots, ms; default: as fine as it takes.")
+    ] = None,
+    feedback: Annotated[
+        str | None, typer.Option(help="Of successive: band (default), static, or full (which mostly diverges).")
+    ] = None,
+    band: Annotated[float | None, typer.Option(help="Of successive: band of the feedback, Hz, above zero.")] = None,
+    iterations: Annotated[
+        int | None, typer.Option(min=1, max=100, help="Of successive: the most iterations; default 10.")
+    ] = None,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(help="Distance from the path that is good enough, m; default 1e-6, of successive 5e-6."),
+    ] = None,
+    elements: Annotated[
+        int | None, typer.Option(min=1, max=1000, help="Of successive: elements of every bending link.")
+    ] = None,
     equations: Annotated[
-        str, typer.Option(help="Of the nodes: complete; for study absolute or printed, as the paper has them.")
-    ] = "complete",
+        str | None,
+        typer.Option(help="Of successive, of the nodes: complete; for study absolute or printed, as the paper."),
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the solution into this PNG, SVG or PDF file.")] = None,
     force: ForceOption = False,
     confirm: Annotated[
         bool,
         typer.Option(
             "--confirm/--no-confirm",
-            help="Simulate the result on the full nonlinear model, and correct it by what that says.",
+            help="Simulate the result on the full nonlinear model, and make it better until that agrees.",
         ),
     ] = True,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the outcome only.")] = False,
 ) -> None:
-    """Keep a frame of the flexible robot on the path of the rigid one: by successive approximation.
+    """Keep a frame of the flexible robot on the path of the rigid one.
 
-    Disturbances of the study act on the robot. It has converged if the full nonlinear model keeps the path, too; else
-    the exit code is 1.
+    By stable inversion the frame follows exactly, and the drives begin before the path does. Disturbances of the study
+    act on the robot. It has converged if the full nonlinear model keeps the path; else the exit code is 1.
 
-    Ctrl-C ends the iterations; the best of those that are done is written as usual.
+    Ctrl-C ends successive approximation with the best of the iterations that are done, which is written as usual.
     """
-    if feedback not in FEEDBACKS:
+    if method not in METHODS:
+        refuse(f"method is '{method}'; it must be one of {', '.join(METHODS)}")
+    given = {
+        "orientation": orientation,
+        "spacing": spacing,
+        "feedback": feedback,
+        "band": band,
+        "iterations": iterations,
+        "elements": elements,
+        "equations": equations,
+    }
+    for other, names in OF_METHODS.items():
+        for name in names:
+            if other != method and given[name] is not None:
+                refuse(f"--{name} belongs to --method {other}, and the method is {method}: leave one of them out")
+    if feedback is not None and feedback not in FEEDBACKS:
         refuse(f"feedback is '{feedback}'; it must be one of {', '.join(FEEDBACKS)}")
-    if equations not in EQUATIONS:
+    if equations is not None and equations not in EQUATIONS:
         refuse(f"equations are '{equations}'; they must be one of {', '.join(EQUATIONS)}")
     if band is not None and not 0 < band < float("inf"):
         refuse(f"--band is {band}; it must be a number above zero, in Hz")
+    if spacing is not None and not 0 < spacing < float("inf"):
+        refuse(f"--spacing is {spacing}; it must be a number above zero, in ms")
     if output is not None and output.exists() and not output.is_dir():
         refuse(f"{output}: this is a file; --output names a folder")
     check_picture(plot)
-    from math import pi
-
-    from pliant.analysis.lumped.elastic_motion import InterruptedMotionError
     from pliant.files import file_name, refuse_foreign
-    from pliant.simulation.inverse.inverse_dynamics import inverse_dynamics, output_files
+    from pliant.simulation.inverse.replay import output_files
     from pliant.simulation.study import unrun_study
 
     job = unrun_study(study)
     if output is not None:
         for file in output_files(output, file_name(job.name)).values():
             refuse_foreign(file, b"t," if file.suffix == ".csv" else b"")
-    with _InverseBar(job.until, quiet) as bar:
+    good = TOLERANCES[method] if tolerance is None else tolerance
+    wanted = _Wanted(output, plot, confirm, quiet, good)
+    if method == "inversion":
+        _inversion(job, wanted, frame, orientation, spacing)
+    else:
+        _successive(job, wanted, frame, feedback, band, iterations, elements, equations)
+
+
+class _Wanted:
+    """What the user wants of any method."""
+
+    def __init__(self, output: Path | None, plot: Path | None, confirm: bool, quiet: bool, tolerance: float) -> None:
+        self.output, self.plot, self.confirm, self.quiet, self.tolerance = output, plot, confirm, quiet, tolerance
+
+    def write(self, run: InverseRun | InversionRun) -> None:
+        """Tables and studies, if a folder is given."""
+        from pliant.files import file_name
+
+        if self.output is not None:
+            self.output.mkdir(parents=True, exist_ok=True)
+            for path in run.write(self.output, file_name(run.study.name)):
+                typer.echo(f"written to {path}")
+
+    def end(self, outcome: str, words: str) -> None:
+        """Tell the outcome; what has not converged is a failure."""
+        good = outcome == "converged"
+        tell(f"{outcome}: {words}", "green" if good else "red", err=not good)
+        if not good:
+            raise typer.Exit(INTERRUPTED if outcome == "interrupted" else FAILED)
+
+
+# ---- stable inversion
+
+
+def _inversion(
+    job: Study, wanted: _Wanted, frame: list[str] | None, orientation: bool | None, spacing: float | None
+) -> None:
+    from pliant.simulation.inverse.inverse_dynamics import inverse_dynamics
+    from pliant.simulation.inverse.stable_inversion import InterruptedInversionError
+
+    with _InverseBar(job.until, wanted.quiet) as bar:
         try:
             run = inverse_dynamics(
                 job,
                 frame=frame,
-                feedback=feedback,  # type: ignore[arg-type]
+                orientation=orientation,
+                spacing=None if spacing is None else spacing / 1e3,
+                tolerance=wanted.tolerance,
+                report=bar.update,
+            )
+        except InterruptedInversionError:
+            bar.bar.stop()
+            tell("interrupted before there was a solution: there is nothing to keep", "yellow", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+    certain = run.confirmed() if wanted.confirm else None
+    run = run if certain is None else certain.run
+    if not wanted.quiet:
+        _inversion_tables(run, certain)
+    wanted.write(run)
+    if wanted.plot is not None:
+        run.plot(wanted.plot, certain)
+        typer.echo(f"written to {wanted.plot}")
+    warn(run.warnings)
+    wanted.end(*_inversion_outcome(run, certain, wanted.tolerance))
+
+
+def _inversion_outcome(run: InversionRun, certain: InversionConfirmation | None, tolerance: float) -> tuple[str, str]:
+    """How it ended, and why: the nonlinear simulation decides."""
+    s = run.solution
+    knots = f"on knots {1e3 * s.spacing:.3g} ms apart"
+    if certain is None:
+        return "unconfirmed", (
+            f"the inversion is within {s.excess:.2e} m {knots}; the full nonlinear model tells whether the frame keeps "
+            "its path: leave --no-confirm out"
+        )
+    words = f"the frame is within {certain.distance:.2e} m of its path on the full nonlinear model, {knots}"
+    if certain.distance <= tolerance:
+        return "converged", words
+    why = run.hindrances()
+    return "not confirmed", f"{words}; the tolerance is {tolerance:.1e} m" + (f". {why}" if why else "")
+
+
+def _inversion_tables(run: InversionRun, certain: InversionConfirmation | None) -> None:
+    s, lead = run.solution, run.lead
+    rows = table("drive", "largest effort, N m or N", "rms", "moved when the path begins, rad or m")
+    for name, column in zip(run.inputs, run.efforts.T, strict=True):
+        rows.add_row(
+            name, number(abs(column).max()), number(float((column**2).mean() ** 0.5)), f"{lead.moved[name]:.3e}"
+        )
+    frames = ", ".join(f"'{name}'" for name in run.frames)
+    what = "position and orientation of " if s.equations.path.turned else ""
+    steps = len(s.steps) - 1
+    emit(
+        f"{plain(run.study.name)}: {what}{frames} of {plain(run.study.robot.name)} by stable inversion; {s.unknowns} "
+        f"unknowns, {steps} step{'' if steps == 1 else 's'} of Gauss and Newton",
+        rows,
+    )
+    if lead.time > 0:
+        emit(f"the drives begin to move {1e3 * lead.time:.3g} ms before the path, which no causal controller does")
+    if run.before > 0:
+        emit(
+            f"tables and studies begin {run.before:.4g} s earlier than this study: its instant 0 is there at "
+            f"{run.before:.4g} s"
+        )
+    if certain is None:
+        return
+    _, rigid = run.as_if_rigid()
+    emit(
+        f"simulated on the full model: {_length(certain.distance)} from the path at the most, "
+        f"{_length(certain.swing)} after its end; as if rigid {_length(float(rigid.max()))}"
+    )
+    if certain.aside > run.tolerance:
+        emit(f"in directions that no drive moves it is {_length(certain.aside)} off")
+
+
+def _length(x: float) -> str:
+    """A length in words."""
+    return f"{1e3 * x:.3g} mm" if x >= 1e-3 else f"{MICRO * x:.3g} micrometres"
+
+
+# ---- successive approximation
+
+
+def _successive(
+    job: Study,
+    wanted: _Wanted,
+    frame: list[str] | None,
+    feedback: str | None,
+    band: float | None,
+    iterations: int | None,
+    elements: int | None,
+    equations: str | None,
+) -> None:
+    from math import pi
+
+    from pliant.analysis.lumped.elastic_motion import InterruptedMotionError
+    from pliant.simulation.inverse.inverse_dynamics import inverse_dynamics
+
+    with _InverseBar(job.until, wanted.quiet) as bar:
+        try:
+            run = inverse_dynamics(
+                job,
+                method="successive",
+                frame=frame,
+                feedback=cast("Feedback | None", feedback),
                 band=None if band is None else 2 * pi * band,
                 iterations=iterations,
-                tolerance=tolerance,
+                tolerance=wanted.tolerance,
                 elements=elements,
-                variant=equations,  # type: ignore[arg-type]
+                variant=cast("Variant | None", equations),
                 report=bar.update,
             )
         except InterruptedMotionError:
@@ -101,29 +291,22 @@ def inverse(
             raise typer.Exit(INTERRUPTED) from None
     simulated: tuple[Any, Any] | None = None
     solution, certain = run.solution, None
-    if confirm and solution.outcome not in ("interrupted", "diverged"):
-        certain = run.confirmed(tolerance)
+    if wanted.confirm and solution.outcome not in ("interrupted", "diverged"):
+        certain = run.confirmed(wanted.tolerance)
         run = certain.run
         simulated = (certain.result.time, certain.distances)
-    if not quiet:
+    if not wanted.quiet:
         _tables(run)
     if certain is not None:
-        emit(f"simulated on the full model: {1e6 * certain.distance:.2f} micrometres from the path at the most")
-    if output is not None:
-        output.mkdir(parents=True, exist_ok=True)
-        for path in run.write(output, file_name(job.name)):
-            typer.echo(f"written to {path}")
-    if plot is not None:
+        emit(f"simulated on the full model: {MICRO * certain.distance:.2f} micrometres from the path at the most")
+    wanted.write(run)
+    if wanted.plot is not None:
         from pliant.results.plots import plot_inverse
 
-        plot_inverse(run.solution, job.name, plot, simulated)
-        typer.echo(f"written to {plot}")
+        plot_inverse(run.solution, job.name, wanted.plot, simulated)
+        typer.echo(f"written to {wanted.plot}")
     warn(run.warnings)
-    outcome, words = _outcome(solution, certain, tolerance)
-    good = outcome == "converged"
-    tell(f"{outcome}: {words}", "green" if good else "red", err=not good)
-    if not good:
-        raise typer.Exit(INTERRUPTED if outcome == "interrupted" else FAILED)
+    wanted.end(*_outcome(solution, certain, wanted.tolerance))
 
 
 def _outcome(solution: PathSolution, certain: Confirmation | None, tolerance: float) -> tuple[str, str]:

@@ -68,9 +68,9 @@ def main(out: Path, console: Console) -> None:
         console.print(
             f"{word}: tip off by {1e3 * off:.2f} of {1e3 * np.abs(right).max():.0f} micrometres", markup=False
         )
-    closed = inverse_dynamics(load_study("five-bar-circle"))
-    opened = inverse_dynamics(load_study("two-link-circle"))
-    full = inverse_dynamics(load_study("two-link-circle"), feedback="full", iterations=3)
+    closed = inverse_dynamics(load_study("five-bar-circle"), method="successive")
+    opened = inverse_dynamics(load_study("two-link-circle"), method="successive")
+    full = inverse_dynamics(load_study("two-link-circle"), method="successive", feedback="full", iterations=3)
     console.print(_path_table(Table, {"open chain": opened, "closed chain": closed, "open chain, full feedback": full}))
     forward = pushed_arm()
     console.print(

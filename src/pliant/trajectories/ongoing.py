@@ -126,11 +126,15 @@ def _still(value: float) -> Callable[[Floats], tuple[Floats, Floats, Floats]]:
     return motion
 
 
+QUINTIC_ROWS = 6
+FEW_ROWS = "a quintic curve needs at least {least} rows; the table has {rows}: write degree: cubic"
+
+
 class TableMotion(Trajectory):
     """Joint positions at given times, from lists or a CSV file, with a smooth curve through them.
 
     The curve is a cubic spline whose ends are free (not at rest) unless ``ends`` says rest; beyond the table the first
-    and the last position are held.
+    and the last position are held. A quintic one has continuous jerk, and rests with acceleration zero.
     """
 
     kind = "table"
@@ -143,6 +147,7 @@ class TableMotion(Trajectory):
     smooth: Smoothing | None = Field(
         default=None, description="filter of measured positions: {cutoff: 20 Hz} or {noise: 1e-6}; default: none"
     )
+    degree: Literal["cubic", "quintic"] = Field(default="cubic", description="of the curve: cubic or quintic")
 
     @field_validator("time", "positions", mode="before")
     @classmethod
@@ -164,6 +169,8 @@ class TableMotion(Trajectory):
                 refuse([of_value("positions", message="has rows of different lengths")])
             if not np.all(np.diff(self.time) > 0):
                 refuse([of_value("time", message="must increase")])
+        if self.degree == "quintic" and self.time is not None and len(self.time) < QUINTIC_ROWS:
+            raise rule(FEW_ROWS, rows=len(self.time), least=QUINTIC_ROWS)
         return self
 
     @property
@@ -172,7 +179,7 @@ class TableMotion(Trajectory):
         return () if self.file is None else (self.file,)
 
     def bind(self, around: Surroundings, q0: Floats, t0: float) -> Path:
-        from scipy.interpolate import CubicSpline
+        from scipy.interpolate import CubicSpline, make_interp_spline
 
         if self.file is not None:
             x, y = read_joint_table(self.file, around.inputs, q0, "positions")
@@ -187,7 +194,13 @@ class TableMotion(Trajectory):
             except ValueError as error:
                 raise self.fault(f"smooth: {error}") from None
         x = x + t0
-        curve: Any = CubicSpline(x, y, bc_type="clamped" if self.ends == "rest" else "not-a-knot")
+        if self.degree == "quintic":
+            if len(x) < QUINTIC_ROWS:
+                raise self.fault(FEW_ROWS.format(rows=len(x), least=QUINTIC_ROWS))
+            still = [(1, np.zeros(y.shape[1])), (2, np.zeros(y.shape[1]))]
+            curve: Any = make_interp_spline(x, y, k=5, bc_type=(still, still) if self.ends == "rest" else None)
+        else:
+            curve = CubicSpline(x, y, bc_type="clamped" if self.ends == "rest" else "not-a-knot")
         rate, acceleration = curve.derivative(1), curve.derivative(2)
 
         def many(times: Floats) -> Desired:

@@ -217,9 +217,9 @@ class Constraints:
         return self.closing(q, np.zeros_like(q))[0]
 
     def jacobian(self, q: Floats) -> Floats:
-        """J (rows, n): relative velocities of the closures' frames per unit rate of each coordinate."""
-        still = np.zeros_like(q)
-        J: Floats = self.arm.evaluator(self.acceleration, "a")(q, still, still)
+        """J (rows, n): relative velocities of the closures' frames per unit rate of each coordinate; batches, too."""
+        evaluator, still = self.arm.evaluator(self.acceleration, "a"), np.zeros(self.arm.size)
+        J: Floats = evaluator(q, still, still) if q.ndim == 1 else np.array([evaluator(x, still, still) for x in q])
         return J
 
     # ---- structure

@@ -109,6 +109,10 @@ class DenseLoops(Loops):
         rows = (self.constraints.scaled(q)[kept][:, list(moving)] for q in self.coordinates.samples)
         return min(condition_of(J, len(kept)) for J in rows)
 
+    @property
+    def row_is_length(self) -> tuple[bool, ...]:
+        return self.constraints.is_length
+
     def jacobian(self, q: Floats) -> Floats:
         return self.constraints.jacobian(q)
 
@@ -254,11 +258,14 @@ class DenseLoops(Loops):
     def closing_stiffness(self, q: Floats, multipliers: Floats) -> Floats:
         """Derivative by q (n, n) of the closing forces J^T lambda at constant ``kept_multipliers`` (rows,)."""
         kept = self.kept_at(q)
+        return np.asarray(self.closing_slopes(q[None], multipliers[None, kept], kept)[0])
+
+    def closing_slopes(self, q: Floats, multipliers: Floats, kept: Sequence[int]) -> Floats:
         # the compiled code takes them as a vector like q: there are never more of them
-        held = np.zeros(self.arm.size)
-        held[: len(kept)] = multipliers[kept]
-        pull: Floats = self.arm.evaluator(self.traced_pull(kept), "q")(q, held)
-        return pull
+        held = np.zeros_like(q)
+        held[:, : len(kept)] = multipliers
+        pull = self.arm.evaluator(self.traced_pull(kept), "q")
+        return np.array([pull(*state) for state in zip(q, held, strict=True)])
 
     def traced_pull(self, kept: Sequence[int]) -> Traced:
         """(q, multipliers of some rows) -> J^T lambda."""

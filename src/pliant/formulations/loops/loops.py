@@ -219,7 +219,12 @@ class Loops(ABC):
 
     @abstractmethod
     def jacobian(self, q: Floats) -> Floats:
-        """J (rows, n): relative velocities of the closures' frames per unit rate of each coordinate."""
+        """J (rows, n): relative velocities of the closures' frames per unit rate of each coordinate; batches, too."""
+
+    @property
+    @abstractmethod
+    def row_is_length(self) -> tuple[bool, ...]:
+        """Whether each row is in metres, or an angle."""
 
     @abstractmethod
     def open_by(self, q: Floats) -> dict[str, tuple[float, float]]:
@@ -379,6 +384,10 @@ class Loops(ABC):
         """Derivative by q (n, n) of the closing forces J^T lambda at constant ``kept_multipliers`` (rows,)."""
 
     @abstractmethod
+    def closing_slopes(self, q: Floats, multipliers: Floats, kept: Sequence[int]) -> Floats:
+        """The same of states q (count, n) with multipliers (count, kept) of some rows, the same for all."""
+
+    @abstractmethod
     def sensitivities(
         self, q: Floats, v: Floats, a: Floats, f: Floats, driven: Sequence[int] = ()
     ) -> tuple[Floats, Floats, Floats]:
@@ -451,7 +460,11 @@ class NoLoops(Loops):
         return np.zeros((*q.shape[:-1], 0))
 
     def jacobian(self, q: Floats) -> Floats:
-        return np.zeros((0, self.arm.size))
+        return np.zeros((*q.shape[:-1], 0, self.arm.size))
+
+    @property
+    def row_is_length(self) -> tuple[bool, ...]:
+        return ()
 
     def open_by(self, q: Floats) -> dict[str, tuple[float, float]]:
         return {}
@@ -550,6 +563,9 @@ class NoLoops(Loops):
 
     def closing_stiffness(self, q: Floats, multipliers: Floats) -> Floats:
         return np.zeros((self.arm.size, self.arm.size))
+
+    def closing_slopes(self, q: Floats, multipliers: Floats, kept: Sequence[int]) -> Floats:
+        return np.zeros((len(q), self.arm.size, self.arm.size))
 
     def sensitivities(
         self, q: Floats, v: Floats, a: Floats, f: Floats, driven: Sequence[int] = ()

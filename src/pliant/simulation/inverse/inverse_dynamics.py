@@ -1,13 +1,15 @@
-"""Inverse dynamics of a study: the drives that keep a frame of the flexible robot on the path of the rigid one."""
+"""Inverse dynamics of a study: the drives that keep a frame of the flexible robot on the path of the rigid one.
+
+By stable inversion, or by successive approximation, whose runs are here.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +23,6 @@ from pliant.analysis.lumped.nominal_motion import JointMotion
 from pliant.analysis.lumped.successive import (
     ITERATIONS,
     TOLERANCE,
-    Approximation,
     Feedback,
     PathSolution,
     frame_positions,
@@ -33,11 +34,17 @@ from pliant.analysis.lumped.successive import (
 from pliant.analysis.statics import NoEquilibriumError, wrench_force, wrench_stiffness, wrenches
 from pliant.drives.prescribed import PrescribedMotion
 from pliant.dynamics import Dynamics
-from pliant.errors import ModelError, require_count, require_number
-from pliant.files import write_generated, written
+from pliant.errors import ModelError, require_count, require_number, show
 from pliant.loads.disturbance import FrameWrench, JointEffort
 from pliant.mechanism import BASE
 from pliant.results.result import Result
+from pliant.simulation.inverse.inversion_run import InversionRun
+from pliant.simulation.inverse.inverted_study import TOLERANCE as PATH_TOLERANCE
+from pliant.simulation.inverse.inverted_study import invert
+from pliant.simulation.inverse.path_window import require_smooth
+from pliant.simulation.inverse.replay import Replay, slow_gains
+from pliant.simulation.inverse.stable_inversion import Report
+from pliant.simulation.inverse.study_path import bound_path, require_start_rates, straight_start, trajectory_of
 from pliant.simulation.monitoring.checks import joint_limit_words
 from pliant.simulation.outputs import Outputs
 from pliant.simulation.run import run_study
@@ -46,24 +53,16 @@ from pliant.simulation.study import Study
 from pliant.trajectories.joint_moves import Spline
 from pliant.trajectories.ongoing import TableMotion
 from pliant.trajectories.path import Path as JointPath
-from pliant.trajectories.path import Surroundings
 
 if TYPE_CHECKING:
     from pliant.analysis.statics import FrameLoad
 
 Floats = NDArray[np.float64]
 
-STIFFNESS = 0.5
-"""Bandwidth of the feedback beside the feed-forward, as a part of the lowest natural frequency; damped by ..."""
-DAMPING = 0.7
+InverseMethod = Literal["inversion", "successive"]
+METHODS: tuple[InverseMethod, ...] = ("inversion", "successive")
 ROUNDS = 4
 """Corrections of a path by the nonlinear model."""
-SAME_RATE = 1e-9
-"""Relative difference of rates that are the same."""
-SIDE = 1e-9
-"""Part of the time at which a path is looked at on both sides of a break."""
-JUMP = 1e-6
-"""Part of its size by which something jumps."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,45 +163,27 @@ class InverseRun:
 
     def gains(self) -> tuple[Floats, Floats]:
         """Feedback gains (inputs,) of a slow, well damped loop around each drive of the rigid robot."""
-        q = self.start().state(self.arm)[0]
-        M = self.arm.B.T @ self.arm.mass_matrix(q) @ self.arm.B
-        w = STIFFNESS * self.solution.frequency
-        return np.diag(M) * w**2, 2 * DAMPING * w * np.diag(M)
+        return slow_gains(self.arm, self.start().state(self.arm)[0], self.solution.frequency)
 
     def write(self, folder: Path, name: str) -> list[Path]:
         """Motion, efforts and reactions as tables, and two studies that run them on the full model."""
         s = self.solution
-        found = s.reactions()
-        files = output_files(folder, name)
-        _write_table(files["motion"], s.times, dict(zip(self.inputs, s.motion.q.T, strict=True)))
-        _write_table(files["efforts"], s.times, dict(zip(self.inputs, found.efforts.T, strict=True)))
+        found, motion = s.reactions(), s.motion.q
         axes = ("fx", "fy", "fz", "mx", "my", "mz")
         columns = {f"{joint}.{axis}": w[:, k] for joint, w in found.joints.items() for k, axis in enumerate(axes)}
-        _write_table(files["reactions"], s.times, {**columns, **found.loops})
-        robot = files["robot"]
-        write_generated(robot, self.study.robot.to_yaml())
-        kp, kd = (", ".join(f"{joint}: {x:.6g}" for joint, x in zip(self.inputs, g, strict=True)) for g in self.gains())
-        begin = self.start()
-        q, v = (", ".join(f"{x:.17g}" for x in values or ()) for values in (begin.q, begin.v))
-        acting = self.study.with_changes().to_data().get("disturbances")
-        head = f"robot: {robot.name}\nuntil: {s.times[-1]:.17g} s\nstart: {{q: [{q}], v: [{v}]}}\nlimits: ignore\n" + (
-            f"disturbances: {json.dumps(acting)}\n" if acting else ""
-        )
-        table = f"trajectory: {{table: {{file: {files['motion'].name}, ends: {'rest' if self._rests else 'free'}}}}}"
-        prescribed, driven = files["prescribed"], files["feed-forward"]
-        write_generated(
-            prescribed,
-            f"# the drives move exactly as computed; the frame must keep its path\nname: {name}-prescribed\n{head}"
-            f"drive:\n  prescribed:\n    {table}\n",
-        )
-        write_generated(
-            driven,
-            f"# the efforts as computed, and a slow loop around each drive\nname: {name}-feed-forward\n{head}"
-            f"drive:\n  feed_forward:\n    {table}\n    model: given\n"
-            f"    torques: {{file: {files['efforts'].name}, interpolation: cubic}}\n"
-            f"    kp: {{{kp}}}\n    kd: {{{kd}}}\n",
-        )
-        return list(files.values())
+        table = {"ends": "rest" if self._rests else "free"}
+        return Replay(
+            self.study,
+            self.inputs,
+            s.times,
+            motion,
+            motion,
+            found.efforts,
+            {**columns, **found.loops},
+            self.start(),
+            self.gains(),
+            table,
+        ).write(folder, name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,53 +213,151 @@ class Confirmation:
         return np.column_stack([np.interp(times, self.result.time, column) for column in found.T])
 
 
+@overload
 def inverse_dynamics(
     study: Study,
     *,
-    frame: str | None = None,
-    feedback: Feedback = "band",
+    method: Literal["inversion"] = "inversion",
+    frame: str | Sequence[str] | None = None,
+    orientation: bool | None = None,
+    spacing: float | None = None,
+    tolerance: float | None = None,
+    report: Report | None = None,
+) -> InversionRun: ...
+
+
+@overload
+def inverse_dynamics(
+    study: Study,
+    *,
+    method: Literal["successive"],
+    frame: str | Sequence[str] | None = None,
+    feedback: Feedback | None = None,
     band: float | None = None,
-    iterations: int = ITERATIONS,
-    tolerance: float = TOLERANCE,
+    iterations: int | None = None,
+    tolerance: float | None = None,
     elements: int | None = None,
-    variant: Variant = "complete",
+    variant: Variant | None = None,
     steps: int | None = None,
-    report: Callable[[int, float, Approximation | None], object] | None = None,
-) -> InverseRun:
-    """Efforts and motions of the drives that keep a frame on the path which the study's trajectory means.
+    report: Report | None = None,
+) -> InverseRun: ...
 
-    The robot begins in balance with what acts on it: at rest, or moving on as the path begins. Disturbances of the
-    study act on the links, and the drives work against them.
 
-    study       with a drive that has a trajectory
-    frame       default: the one that the trajectory leads, else the tip
-    feedback    "band", "static" or "full", see ``successive_approximation``; band in rad/s
-    iterations  at most so many
-    tolerance   m: distance from the path that ends the iteration
-    elements    of every bending link; default: as described
-    variant     of the node equations: "absolute" and "printed" are wrong to first order, for study
-    steps       of the elastic motion; default: 60 in a period of the lowest vibration
-    report      called with iteration, time that is reached, and at its end the distance (m); ``True`` ends it
+def inverse_dynamics(
+    study: Study,
+    *,
+    method: InverseMethod = "inversion",
+    frame: str | Sequence[str] | None = None,
+    orientation: bool | None = None,
+    spacing: float | None = None,
+    feedback: Feedback | None = None,
+    band: float | None = None,
+    iterations: int | None = None,
+    tolerance: float | None = None,
+    elements: int | None = None,
+    variant: Variant | None = None,
+    steps: int | None = None,
+    report: Report | None = None,
+) -> InversionRun | InverseRun:
+    """Efforts and motions of the drives that keep frames on the path which the study's trajectory means.
+
+    The path is that of the rigid robot. Disturbances and loads of the study act on the links, and the drives work
+    against them.
+
+    study        with a drive that has a trajectory
+    method       "inversion": stable inversion of the full nonlinear model, exact up to the spacing of its knots; the
+                 drives begin before the path does. "successive": linear equations of nodes about the rigid motion,
+                 corrected again and again, for paths whose accelerations jump or that begin in motion
+    frame        default: the one that the trajectory leads, else the tip; inversion leads several at once, too
+    tolerance    m: distance from the path that is good enough; default 1e-6, of successive approximation 5e-6
+    report       called with iteration, time that is reached, and at its end the distance (m); ``True`` ends it
+
+    Of the inversion alone:
+
+    orientation  whether the frames keep the orientation that they have on the rigid robot; default: as the trajectory
+    spacing      s: distance of knots; default: an eightieth of the motion, and finer where that is not enough
+
+    Of successive approximation alone:
+
+    feedback     "band" (default), "static" or "full", see ``successive_approximation``; band in rad/s
+    iterations   at most so many; default 10
+    elements     of every bending link; default: as described
+    variant      of the node equations: "complete" (default); "absolute" and "printed" are wrong to first order
+    steps        of the elastic motion; default: 60 in a period of the lowest vibration
     """
-    trajectory = getattr(study.drive, "trajectory", None)
-    if trajectory is None:
-        raise ModelError(
-            f"study '{study.name}': inverse dynamics needs a drive with a trajectory, such as "
-            "prescribed: {trajectory: {circle: ...}}"
+    if method not in METHODS:
+        raise ModelError(f"method is {show(method)}; it must be one of {', '.join(METHODS)}")
+    frames = (frame,) if isinstance(frame, str) else tuple(frame or ())
+    own: dict[str, dict[str, object]] = {
+        "inversion": {"orientation": orientation, "spacing": spacing},
+        "successive": {
+            "feedback": feedback,
+            "band": band,
+            "iterations": iterations,
+            "elements": elements,
+            "variant": variant,
+            "steps": steps,
+        },
+    }
+    for other, options in own.items():
+        given = [name for name, value in options.items() if value is not None]
+        if other != method and given:
+            raise ModelError(
+                f"{given[0]} belongs to method '{other}', and the method is '{method}': leave one of them out"
+            )
+    if method == "inversion":
+        return invert(
+            study,
+            frames=frames,
+            orientation=orientation,
+            tolerance=PATH_TOLERANCE if tolerance is None else tolerance,
+            spacing=spacing,
+            report=report,
         )
+    if len(frames) > 1:
+        raise ModelError(f"method 'successive' leads one frame, not {', '.join(frames)}; take method 'inversion'")
+    return _by_successive_approximation(
+        study,
+        frame=frames[0] if frames else None,
+        feedback="band" if feedback is None else feedback,
+        band=band,
+        iterations=ITERATIONS if iterations is None else iterations,
+        tolerance=TOLERANCE if tolerance is None else tolerance,
+        elements=elements,
+        variant="complete" if variant is None else variant,
+        steps=steps,
+        report=report,
+    )
+
+
+def _by_successive_approximation(
+    study: Study,
+    *,
+    frame: str | None,
+    feedback: Feedback,
+    band: float | None,
+    iterations: int,
+    tolerance: float,
+    elements: int | None,
+    variant: Variant,
+    steps: int | None,
+    report: Report | None,
+) -> InverseRun:
+    """The robot begins in balance with what acts on it: at rest, or moving on as the path begins."""
+    trajectory = trajectory_of(study)
     if steps is not None:
         require_count("steps", steps)
     arm = Dynamics(study.robot, compile="auto" if study.compile else "never")
-    q0, _ = study.start.state(arm)
-    straight = _straight(study, arm)
-    path: JointPath = trajectory.bind(Surroundings(arm, straight), q0 @ arm.B, 0.0)
+    straight = straight_start(study, arm)
+    _, path = bound_path(study, arm, straight)
     model = LumpedModel(study.robot, elements=elements, variant=variant)
     first = np.array([straight[arm.names.index(name)] for name in model.joints])
     name = frame or getattr(trajectory, "frame", None) or "tip"
     if model.skeleton.frame(name)[0] == BASE:
         raise ModelError(f"frame is '{name}', which is fixed to the base: no drive moves it; name a frame of a link")
     loads, jumps = node_loads(model, arm, study)
-    _require_smooth(study, arm, path)
+    require_start_rates(study, arm, path)
+    require_smooth(study.name, arm.inputs, path, study.until)
     coarse = model.nominal(JointMotion(*path.many(np.linspace(0.0, study.until, 101))), first)
     frequency = lowest_frequency(model, coarse.q)
     solution = successive_approximation(
@@ -296,69 +375,6 @@ def inverse_dynamics(
         report=report,
     )
     return InverseRun(study, arm, path, solution)
-
-
-def output_files(folder: Path, name: str) -> dict[str, Path]:
-    """The files that ``InverseRun.write`` writes."""
-    tables = {kind: folder / f"{name}-{kind}.csv" for kind in ("motion", "efforts", "reactions")}
-    return tables | {kind: folder / f"{name}-{kind}.yaml" for kind in ("robot", "prescribed", "feed-forward")}
-
-
-def _straight(study: Study, arm: Dynamics) -> Floats:
-    """The first configuration with straight links; what a balanced start cannot be is refused."""
-    start = study.start
-    for key in ("shape", "loads", "v"):
-        if getattr(start, key) is not None:
-            raise ModelError(
-                f"study '{study.name}': start.{key}: inverse dynamics begins in balance with what acts on the links; "
-                "leave it out, and simulate the result from any start"
-            )
-    q = Start(position=start.position, q=start.q).state(arm)[0]
-    elastic = np.setdiff1d(np.arange(arm.size), arm.mechanism.joints)
-    if start.q is not None:
-        q[elastic] = 0.0
-        q = arm.assemble(q)
-    return q
-
-
-def _require_smooth(study: Study, arm: Dynamics, path: JointPath) -> None:
-    """Refuse paths whose positions or rates jump, and a start with other rates than those of the path."""
-    begin = path.at(0.0)
-    given: Any = study.start.velocity or {}
-    rates = dict(zip(arm.inputs, given, strict=True)) if isinstance(given, tuple) else dict(given)
-    for name, rate in rates.items():
-        if name not in arm.inputs:
-            raise ModelError(
-                f"study '{study.name}': start.velocity: joint '{name}' has no drive, and inverse dynamics begins in "
-                "balance; leave it out"
-            )
-        own = float(begin.v[arm.inputs.index(name)])
-        if abs(own - rate) > SAME_RATE * max(abs(own), abs(rate)):
-            raise ModelError(
-                f"study '{study.name}': start.velocity of '{name}' is {rate:g}, but its path begins with {own:g}; a "
-                "drive cannot jump from one to the other: give both the same"
-            )
-    near = SIDE * study.until
-    for t in (b for b in path.breaks if 0 < b < study.until):
-        before, after = path.at(t - near), path.at(t + near)
-        for what, left, right, size in (
-            ("position", before.q, after.q, near * (np.abs(before.v) + np.abs(after.v)).max()),
-            ("rate", before.v, after.v, near * (np.abs(before.a) + np.abs(after.a)).max()),
-        ):
-            jump = np.abs(right - left)
-            if jump.max() > JUMP * max(float(np.abs(right).max()), float(np.abs(left).max())) + 2 * size:
-                k = int(np.argmax(jump))
-                raise ModelError(
-                    f"study '{study.name}': the {what} of joint '{arm.inputs[k]}' jumps by {jump[k]:.3g} at {t:.4g} s; "
-                    "no effort does that: take a smoother trajectory"
-                )
-
-
-def _write_table(path: Path, times: Floats, columns: dict[str, Floats]) -> None:
-    """Columns over time, so that every digit comes back."""
-    rows = np.column_stack([times, *columns.values()])
-    with written(path) as beside:
-        np.savetxt(beside, rows, fmt="%.17g", delimiter=",", header=",".join(["t", *columns]), comments="")
 
 
 STEPS = 30
@@ -444,11 +460,6 @@ def _balance(arm: Dynamics, study: Study, solution: PathSolution, t: float, q: F
 
 def node_loads(model: LumpedModel, arm: Dynamics, study: Study) -> tuple[Loading | None, tuple[float, ...]]:
     """What the disturbances do at times, None if there are none; and the times at which they jump."""
-    if study.loads:
-        raise ModelError(
-            f"study '{study.name}': loads act on coordinates, which the nodes of the method lumped_fe do not have; let "
-            "forces act on frames (disturbances)"
-        )
     if study.loads:
         raise ModelError(
             f"study '{study.name}': loads act on coordinates, which the nodes of the method lumped_fe do not have; let "
