@@ -142,20 +142,22 @@ def test_short_periods_meet_the_continuous_law():
     assert errors[1] / errors[2] == pytest.approx(2.0, rel=0.1)
 
 
-def test_functions_of_python_tick_between_compiled_steps():
+@pytest.mark.parametrize("delay", [0.0, 1e-3])
+def test_functions_of_python_tick_between_compiled_steps(delay):
     """A user's function, called once a period, does what the compiled law does; so do robots without machine code."""
     arm = pliant.Dynamics("single-flexible-link")
     options = {"until": 0.03, "method": "dop853", "tolerance": 1e-9, "output_step": 1e-3}
     drive = pliant.PID(kp=20.0, kd=0.5, trajectory=pliant.Hold(to={"shoulder": 0.2}))
-    compiled = pliant.simulate(arm, drive=drive.with_changes(sampling={"period": 2e-3, "delay": 1e-3}), **options)
+    sampled = drive.with_changes(sampling={"period": 2e-3, "delay": delay})
+    compiled = pliant.simulate(arm, drive=sampled, **options)
 
     def law(t, q, v):
         return [20.0 * (0.2 - q[0]) - 0.5 * v[0]]
 
-    called = pliant.simulate(arm, drive=pliant.Callback(function=law, period=2e-3, delay=1e-3), **options)
+    called = pliant.simulate(arm, drive=pliant.Callback(function=law, period=2e-3, delay=delay), **options)
     assert called.info.statistics["steps"] == compiled.info.statistics["steps"]
     plain = pliant.Dynamics("single-flexible-link", compile="never")
-    slow = pliant.simulate(plain, drive=drive.with_changes(sampling={"period": 2e-3, "delay": 1e-3}), **options)
+    slow = pliant.simulate(plain, drive=sampled, **options)
     for run in (called, slow):
         assert run.q == pytest.approx(compiled.q, abs=1e-10)
         assert run.tau == pytest.approx(compiled.tau, abs=1e-8)

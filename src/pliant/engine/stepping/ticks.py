@@ -106,8 +106,8 @@ class Ticks:
         k = self.count
         if not self.numbers[Entry.TABLE] <= k < self.numbers[Entry.TABLE_END]:
             first = k - k % BLOCK
-            # a few more than there are: the end may be moved by rounding, never the numbers
-            count = BLOCK if self.until == inf else min(BLOCK, max(int(self.until / self.period) + 1, k) - first + 1)
+            last = inf if self.until == inf else max(np.ceil(self.until / self.period) - 1, k)
+            count = int(min(BLOCK, last - first + 1))
             self.table[:count, : self.channels] = self._find(first, count)
             self.numbers[[Entry.TABLE, Entry.TABLE_END]] = first, first + count
         return self.table[k - self._number(Entry.TABLE), : self.channels]
