@@ -92,6 +92,18 @@ def test_curves_are_shaped_in_space(around):
             assert off == pytest.approx(wanted, abs=CLOSE)
             if motion is line:
                 assert np.abs(np.cross(off - p0, line.by)).max() < CLOSE
+                assert "leaves its curve" not in path.words
+
+
+def test_a_circle_that_becomes_smaller_is_told_of(around):
+    """Copies a radians apart lie inside by 1 - cos(a/2) of the radius."""
+    circle = Circle(centre=[0.36, 0.5, 0], turns=1.0, duration=4.0)
+    path = given(circle, "zv").bind(around, START, 0.0)
+    radius = float(np.linalg.norm(around.twin.pose("tip", START).position - np.array(circle.centre)))
+    # a quintic is fastest in its middle: 15/8 of the mean rate
+    apart = 15 / 8 * 2 * pi / 4.0 * shaper("zv", 2 * pi * HERTZ, RATIO).duration
+    (told,) = [float(part.split()[-2]) for part in path.words.split(";") if "leaves its curve" in part]
+    assert told == pytest.approx(1e3 * radius * (1 - np.cos(apart / 2)), rel=0.02)
 
 
 # ---- frequencies

@@ -23,9 +23,9 @@ from pliant.simulation.outputs import Outputs
 from pliant.simulation.run import Progress, Run, dynamics_of
 from pliant.simulation.study import Study, load_study
 from pliant.trajectories.path import Path as JointPath
-from pliant.trajectories.path import Surroundings, Trajectory
+from pliant.trajectories.path import Surroundings, Trajectory, path_words
 from pliant.trajectories.per_joint import frame_problem
-from pliant.trajectories.shaped import Shaped, ShaperDesign
+from pliant.trajectories.shaped import LEAVES, Shaped, ShaperDesign
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -60,6 +60,7 @@ class ShaperRow(NamedTuple):
     time       of the samples, s
     path       of the frame (times, 3), m
     end        s: when the motion is over
+    words      about the motion
     """
 
     kind: str
@@ -71,6 +72,7 @@ class ShaperRow(NamedTuple):
     time: Floats
     path: Floats
     end: float
+    words: str = ""
 
 
 class JerkLimit(NamedTuple):
@@ -312,18 +314,18 @@ class _Trial:
         simulated = self._simulated(kind, motion, added, report)
         if simulated is None:
             return None
-        time, path, end = simulated
+        time, path, end, words = simulated
         swing = residual_swing(time, path, end, self.window)
         left, weighted = np.full(self.along.hertz.shape[1], np.nan), float("nan")
         if made is not None:
             parts = made.remaining(self.along.omega, self.along.damping)
             left, weighted = parts.max(axis=0), float((parts * self.along.shares).sum(axis=1).max())
         part = 1.0 if plain is None else swing / plain.swing if plain.swing else float("nan")
-        return ShaperRow(kind, added, left, weighted, swing, part, time, path, end)
+        return ShaperRow(kind, added, left, weighted, swing, part, time, path, end, words)
 
     def _simulated(
         self, kind: str, motion: Trajectory, added: float, report: Callable[[Progress], bool | None] | None
-    ) -> tuple[Floats, Floats, float] | None:
+    ) -> tuple[Floats, Floats, float, str] | None:
         fast = self.along.hertz[:, (self.along.shares > MATTERS).any(axis=0)].max(initial=0.0)
         step = min(self.window / (PERIODS * SAMPLES), 1 / (SAMPLES_OF_FAST * fast) if fast else np.inf)
         assert self.study.drive is not None
@@ -342,7 +344,7 @@ class _Trial:
             raise ModelError(f"study '{self.study.name}' with {kind}: stopped at {run.t:.4g} s: {error}") from None
         result = run.result()
         end = max(run.equations.path.end if run.equations.path is not None else 0.0, 0.0)
-        return result.time, result[f"{self.frame}.position"], end
+        return result.time, result[f"{self.frame}.position"], end, path_words(run.equations.path)
 
 
 def residual_swing(time: Floats, path: Floats, end: float, window: float) -> float:
@@ -409,6 +411,8 @@ def _cautions(trial: _Trial, rows: Sequence[ShaperRow], best: str, q0: Floats) -
         listed = ", ".join(f"{k + 1} ({100 * shares[k]:.0f} %)" for k in others)
         yield f"modes that are not shaped have large shares of the deflection of frame '{frame}': {listed}"
     found = next((row for row in rows if row.kind == best), None)
+    if found is not None and LEAVES in found.words:
+        yield f"with {best} {found.words[found.words.index(LEAVES) :]}, where it is between its delayed copies"
     if found is not None and best in SHAPERS and found.simulated > trial.base.tolerance:
         yield (
             f"no shaper leaves {100 * trial.base.tolerance:.3g} % or less; {best} leaves the least. Frequencies change "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, pi
 from typing import Annotated, Any, Literal, Self
@@ -31,6 +31,11 @@ POSES = 9
 STIFF = 0.01
 """A drive is stiff where it changes no frequency that is shaped by more, as a part of it, and no damping ratio."""
 WORDS = ("start", "end", "middle")
+LEAVES = "the frame leaves its curve"
+CURVE_POINTS, SHAPED_POINTS = 1001, 301
+"""At which a curve and a shaped motion are compared ..."""
+ON_CURVE = 1e-5
+"""... and how far, as a part of the robot's reach, a frame may be off: chords of the curve are, too."""
 STEADY = "driven asks for the closed loops of a drive; this one has none, its joints do not give way: write held"
 
 
@@ -300,6 +305,19 @@ def _runs(motion: Trajectory) -> list[_Run]:
     return [_Run(Sequence(parts=tuple(group)), tuple(group), lead) for group, lead in zip(groups, leads, strict=True)]
 
 
+def _distance_off(space: ShapedPath, reach: float) -> float:
+    """m: how far a frame leaves the curves of its motion where copies of it are averaged; 0 but for rounding."""
+    curve = space.motion.many(np.linspace(space.start, max(space.motion.end, space.start), CURVE_POINTS)).q
+    points = space.many(np.linspace(space.start, space.end, SHAPED_POINTS)).q
+    ends, sides = curve[:-1], np.diff(curve, axis=0)
+    squares = np.maximum(np.einsum("ij,ij->i", sides, sides), np.finfo(float).tiny)
+    from_ends = points[:, None] - ends
+    along = np.clip(np.einsum("kij,ij->ki", from_ends, sides) / squares, 0.0, 1.0)
+    away = np.linalg.norm(from_ends - along[:, :, None] * sides, axis=2).min(axis=1)
+    largest = float(away.max())
+    return largest if largest > ON_CURVE * reach else 0.0
+
+
 def _same(one: CartesianMove | None, other: CartesianMove | None) -> bool:
     if one is None or other is None:
         return one is other
@@ -321,6 +339,8 @@ def _shaped(run: _Run, design: ShaperDesign, around: Surroundings, q0: Floats, t
         starts.append(t)
         t, p = max(path.end, t), path.at(max(path.end, t)).q
     space = ShapedPath(Chain(tuple(paths), tuple(starts)), design.shaper, p0, t0, design.words)
+    off = _distance_off(space, kinematics.reach)
+    space = replace(space, words=f"{design.words}; {LEAVES} by up to {1e3 * off:.3g} mm" if off else design.words)
     try:
         return joints_along(kinematics, space, q0)
     except UnreachableError as error:
