@@ -369,7 +369,9 @@ def _ranges(task: TaskMap, first: Floats, *, limits: bool) -> tuple[Floats, Floa
 
 def _wound(task: TaskMap, q: Floats, first: Floats) -> Floats:
     """The same configurations with turns of joints inside their limits, or nearest to the start."""
-    out, limits = q.copy(), position_limits(task.arm)
+    limits = position_limits(task.arm)
+    # rotation vectors of ball joints no longer than half a turn
+    out = np.array([task.arm.recentred(each, np.zeros_like(each))[0] for each in q]).reshape(q.shape)
     turn = 2 * np.pi
     for k, joint in enumerate(task.joints.tolist()):
         if task.periodic[k]:
@@ -382,13 +384,16 @@ def _wound(task: TaskMap, q: Floats, first: Floats) -> Floats:
 
 
 def _distinct(task: TaskMap, q: Floats, first: Floats) -> list[Floats]:
-    """Different ones among configurations, the nearest to the start first."""
-    scaled = (q - first)[:, task.joints] / task.units
+    """Different ones among configurations, the nearest to the start first.
+
+    Those with all links at the same places are one, whatever turns their joints have counted.
+    """
+    away = np.linalg.norm((q - first)[:, task.joints] / task.units, axis=1)
+    at = task.arm.link_poses(q)
+    placed = np.hstack([(at.position / task.length).reshape(len(q), -1), at.rotation.reshape(len(q), -1)])
     kept: list[int] = []
-    for k in np.argsort(np.linalg.norm(scaled, axis=1), kind="stable").tolist():
-        apart = np.array([scaled[k] - scaled[j] for j in kept]).reshape(-1, len(task.joints))
-        apart[:, task.periodic] = (apart[:, task.periodic] + np.pi) % (2 * np.pi) - np.pi
-        if not (np.abs(apart).max(axis=1, initial=0.0) < SAME).any():
+    for k in np.argsort(away, kind="stable").tolist():
+        if not kept or np.abs(placed[kept] - placed[k]).max(axis=1).min() >= SAME:
             kept.append(k)
     return [q[k] for k in kept]
 
