@@ -8,7 +8,8 @@ import pytest
 import pliant
 from planar_platforms import rrr_joints, three_rrr
 from pliant import Joint, Limits, Link, Pose, Rigid, Robot
-from pliant.analysis.task_map import TaskMap
+from pliant.analysis.inverse_kinematics import PoseSolver, pose_errors
+from pliant.analysis.task_map import AXES, TaskMap
 from pliant.analysis.workspace import softest_stiffness
 from pliant.dynamics import Dynamics
 
@@ -85,6 +86,22 @@ def test_a_pose_in_space_is_reached_by_position_and_rotation():
     assert wrapped([other["joint_4"], other["joint_5"], other["joint_6"]]) == pytest.approx(
         wrapped([0.2 + np.pi, -0.6, -0.3 + np.pi]), abs=THERE
     )
+
+
+def test_slopes_of_errors_are_their_differences():
+    """Far from the pose, where the turn that is left is large."""
+    arm = Dynamics("six-dof", compile="never")
+    task = TaskMap(arm, axes=AXES)
+    q = arm.q(dict(zip(arm.inputs, [0.3, -0.5, 0.8, 0.2, 0.6, -0.3], strict=True)))
+    target = arm.pose("tip", arm.q(dict(zip(arm.inputs, [-0.4, 0.2, 0.1, 0.9, -0.2, 0.7], strict=True))))
+    found = PoseSolver(task)._slopes(q[None], target)[0]
+    h = 1e-6
+    for k, joint in enumerate(task.joints):
+        ends = np.array([q, q])
+        ends[0, joint] += h * task.units[k]
+        ends[1, joint] -= h * task.units[k]
+        up, down = pose_errors(task, ends, target)
+        assert found[:, k] == pytest.approx((up - down) / (2 * h), abs=1e-8)
 
 
 def slider(**limits):

@@ -116,7 +116,7 @@ def two_bars():
                 spring=Spring(stiffness=2.0, rest=0.1),
             ),
             rigid=Rigid(mass=1, com=(0.2, 0.03, 0), inertia=0.1, length=LENGTH),
-            payloads=[RigidPart(mass=0.4, inertia=0.01)],
+            payloads=[RigidPart(mass=0.4, inertia=0.01, com=(0.06, 0.04, 0.02))],
         ),
     ]
     return Robot(name="two", gravity=(0, -9.81, 0), links=links)
@@ -131,7 +131,11 @@ def test_base_parameters_of_two_bars_are_those_of_the_books():
     assert found.rank == len(words) == 12
     assert "a.m" in found.idle
     k = found.names.index("b.mx")
-    assert found.values[k] == pytest.approx(1 * 0.2 + 0.4 * LENGTH)
+    assert found.values[k] == pytest.approx(1 * 0.2 + 0.4 * (LENGTH + 0.06))
+    # about the elbow: both inertias, and both masses at the squares of their distances
+    far = (LENGTH + 0.06) ** 2 + 0.04**2
+    about = 0.1 + 1 * (0.2**2 + 0.03**2) + 0.01 + 0.4 * far
+    assert found.values[found.names.index("b.Izz")] == pytest.approx(about)
     assert found.values[found.names.index("j2.preload")] == pytest.approx(-0.2)
 
 

@@ -273,8 +273,8 @@ class PoseSolver:
         task = self.task
         T = task.twists_of(q).copy()
         Q = task.arm.pose(task.frame, q).rotation @ np.swapaxes(target.rotation, -1, -2)
-        # the axial vector of ([w] Q - Q^T [w]^T)/2 is (tr(Q) 1 - Q^T) w / 2
-        turn = (np.trace(Q, axis1=1, axis2=2)[:, None, None] * np.eye(3) - np.swapaxes(Q, 1, 2)) / 2
+        # the axial vector of ([w] Q + Q^T [w])/2 is (tr(Q) 1 - Q) w / 2
+        turn = (np.trace(Q, axis1=1, axis2=2)[:, None, None] * np.eye(3) - Q) / 2
         T[:, 3:] = turn @ T[:, 3:]
         return np.asarray(T[:, task.components])
 

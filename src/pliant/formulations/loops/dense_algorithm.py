@@ -3,8 +3,8 @@
     M a + h = f + J^T lambda,   J a + b = 0   ->   J M^-1 J^T lambda = -b - J M^-1 (f - h)
 
 M by composite bodies, h by Newton and Euler, J column by column from the accelerations of the closures: nothing is
-shared with the elimination but the closures themselves. Weights w of a plan add w J^T (J a + b) = 0, which changes
-nothing but that coordinates without inertia of their own have pivots where the loops hold them.
+shared with the elimination but the closures themselves. Weights w of a plan add w J^T J to M: with J a = -b given
+that is a force along J^T, which the multipliers take, and coordinates without inertia of their own have pivots.
 """
 
 from __future__ import annotations
@@ -41,10 +41,9 @@ class DenseLoopForward(LoopAlgorithm):
         h = INVERSE.evaluate(tree, {"q": q, "v": v, "a": still}, constants, gravity)
         M, lacking = mass_matrix(tree, q, constants), [x - y for x, y in zip(f, h, strict=True)]
         J, b = self._rows(robot, q, v)
-        for w, row, x in zip(self._weights, J, b, strict=True):
+        for w, row in zip(self._weights, J, strict=True):
             if w:
                 M = [[M[i][k] + w * row[i] * row[k] for k in range(n)] for i in range(n)]
-                lacking = [y - w * row[i] * x for i, y in enumerate(lacking)]
         try:
             L, inverse = ldl(M)
         except ZeroDivisionError:
