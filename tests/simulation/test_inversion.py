@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pliant import Dynamics, ModelError, Robot, Study, load_study
-from pliant.model.readers.yaml_file import read_text
+from pliant.model.readers.library import read_text
 from pliant.simulation.inverse.inverse_dynamics import inverse_dynamics
 from pliant.simulation.inverse.path_window import BrakedPath
 from pliant.simulation.inverse.spline_least_squares import Levels, SplineSpace
