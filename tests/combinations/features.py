@@ -12,7 +12,7 @@ from pliant.analysis.lumped.mesh import first_partition, second_partition
 from pliant.analysis.lumped.node_equations import block_diagonal
 from pliant.bodies.profile import beam_profile
 from pliant.model.readers.finite_elements import finite_elements
-from pliant.model.readers.yaml_file import read_text
+from pliant.model.readers.library import read_text
 
 
 def beam_link(name, joint, parent="", *, EI, bending="linear", more="", payload=0.0):
