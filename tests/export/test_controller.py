@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from pliant import LQR, PID, Dynamics, Outputs, Quintic, Sampling, Start, Study, generate_controller, run_study
 from pliant.cli.app import app
-from pliant.model.readers.yaml_file import read_text
+from pliant.model.readers.library import read_text
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from payload_runs import PLACE, ROBOT

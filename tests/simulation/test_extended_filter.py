@@ -114,7 +114,7 @@ def test_what_an_extended_filter_refuses(arm):
     with pytest.raises(ModelError, match="key 'walk' is missing"):
         LQR(**known, parameters=({key: x for key, x in believed.items() if key != "walk"},))
     shaped = Dynamics(read_text(ROBOT.replace("shape: clamped-free, normalise: mass, ", "")))
-    with pytest.raises(ModelError, match="the shapes of its links depend on it"):
+    with pytest.raises(ModelError, match="shapes or damping of its links depend on it"):
         law_of(shaped, LQR(**known, parameters=(believed,)))
     with pytest.raises(ModelError, match="belongs to the extended filter"):
         LQR(**{**known, "estimator": "kalman"}, parameters=(believed,))

@@ -135,6 +135,12 @@ def test_samples_ever_closer_are_the_continuous_loop(arm):
     assert orders == pytest.approx([2.0, 2.0], abs=0.25)
 
 
+def law_reference(arm):
+    """What the drives below follow."""
+    around = Surroundings(arm, linearise(arm, POSE).q, 1.0)
+    return BentReference(around, MOVE.bind(around, np.array([0.4, 0.7]), 0.0))
+
+
 def test_a_move_is_followed_with_bent_links(arm):
     """The reference bends as the desired accelerations bend the robot: little is left for feedback to do."""
     start = Start(position=POSE, links="equilibrium")
@@ -147,8 +153,17 @@ def test_a_move_is_followed_with_bent_links(arm):
         end = linearise(arm, {"shoulder": 0.6, "elbow": 1.0})
         assert run.samples.q[-1] == pytest.approx(end.q, abs=2e-4)
     assert max(lag.values()) < 0.04
-    around = Surroundings(arm, linearise(arm, POSE).q, 1.0)
-    reference = BentReference(around, MOVE.bind(around, np.array([0.4, 0.7]), 0.0))
+    # an observer knows that its reference drifts
+    for more in ({"sampling": Sampling(period=1e-3)}, {}):
+        own = LQR(
+            trajectory=MOVE, weights=WEIGHTS, schedule=3, estimator="kalman", sensors=("hub", "wrist", "turn"), **more
+        )
+        run = simulate(arm, until=0.6, drive=own, start=start, output_step=0.01)
+        bent = run["upper.bend_y.1"]
+        reference = law_reference(arm).at(run.time)[0][:, arm.names.index("upper.bend_y.1")]
+        seen = run["drive.estimate.upper.bend_y.1"] if more else run["drive.deviation.upper.bend_y.1"] + reference
+        assert np.abs(seen - bent).max() < 0.1 * np.ptp(bent)
+    reference = law_reference(arm)
     t = np.array([0.1, 0.2])
     q, v, tau = reference.at(t)
     a = np.zeros_like(q)

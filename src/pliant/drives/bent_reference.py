@@ -1,14 +1,15 @@
 """The state that a regulator keeps a robot in: drives as desired, links as gravity and the desired motion bend them.
 
-Bending is quasi-static: what the desired accelerations of the drives bend, without vibrations, which a regulator damps.
-Where these accelerations change their slope (quintic profiles at their ends), rates of bending jump; smoother profiles
-leave less to do. Loops are bent as gravity bends them, and their efforts are those of the desired accelerations.
+Bending is quasi-static: what the desired accelerations of the drives bend, at no rate and without vibrations, which a
+regulator damps. It drifts with these accelerations, which an observer must know. Loops are bent as gravity bends them,
+and their efforts are those of the desired accelerations.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -53,7 +54,7 @@ class BentReference:
             raise ModelError(str(error)) from None
 
     @cached_property
-    def _pieces(self) -> list[Callable[[Floats], Floats]]:
+    def _pieces(self) -> list[Any]:
         """For each piece between edges: free coordinates, their rates and the efforts, as one spline of time."""
         from scipy.interpolate import make_interp_spline
 
@@ -69,9 +70,9 @@ class BentReference:
             v, a_d = self.prescribed.expand(desired.v, still), self.prescribed.expand(desired.a, still)
             for k in range(len(t)):
                 q[k] = before = self._bent(desired.q[k], v[k], a_d[k], before)
-            rates = make_interp_spline(t, q[:, free], k=5).derivative()(t) if len(free) else still
-            v = self.prescribed.expand(desired.v, rates)
             if self.arm.loops.rows:
+                rates = make_interp_spline(t, q[:, free], k=5).derivative()(t)
+                v = self.prescribed.expand(desired.v, rates)
                 q, v = self.arm.loops.corrected(q, v, tuple(self.prescribed.driven.tolist()))
             tau = np.array([self._efforts(*row) for row in zip(q, v, a_d, strict=True)])
             pieces.append(make_interp_spline(t, np.hstack([q[:, free], v[:, free], tau]), k=5))
@@ -131,6 +132,19 @@ class BentReference:
         q = self.prescribed.expand(desired.q, out[:, :free])
         v = self.prescribed.expand(desired.v, out[:, free : 2 * free])
         return q, v, out[:, 2 * free :]
+
+    def drift(self, times: Floats) -> Floats:
+        """Rates at which bending changes with the desired accelerations (times, n), which are no part of its rates."""
+        out = np.zeros((len(times), self.arm.size))
+        if self.arm.loops.rows or not self.moves:
+            return out
+        free = self.prescribed.free
+        place = np.searchsorted(self.edges, times, side="right") - 1
+        for k, piece in enumerate(self._pieces):
+            own = (place == k) & (times < self.end)
+            if own.any():
+                out[np.ix_(own, free)] = piece.derivative()(times[own])[:, : len(free)]
+        return out
 
     @cached_property
     def _travel(self) -> tuple[Floats, Floats, list[Callable[[Floats], Floats]]]:

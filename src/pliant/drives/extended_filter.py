@@ -88,8 +88,8 @@ class ParameterSlots:
             bend = np.abs(ends[0] + ends[1] - 2 * self.numbers).max()
             if bend > ALIKE * max(np.abs(ends[0] - ends[1]).max(), 1e-300):
                 raise ModelError(
-                    f"the model is not linear in parameter '{each.place}': the shapes of its links depend on it. Give "
-                    "them shapes that do not, such as modes: {shape: clamped-free}, or elements"
+                    f"the model is not linear in parameter '{each.place}': shapes or damping of its links depend on it."
+                    " Give them some that do not, such as modes: {shape: clamped-free} and damping: {rayleigh: ...}"
                 )
             if not slopes[:, k].any():
                 raise ModelError(

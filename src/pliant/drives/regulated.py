@@ -216,7 +216,7 @@ class ObserverLaw(DriveLaw):
         self.late = tuple(late) or (0,) * len(sensors)
         self.order = len(self.observers[0].names)
         shares = follower.poses if follower.poses > 1 else 0
-        self.channels = len(sensors) + follower.inputs + shares
+        self.channels = len(sensors) + follower.inputs + shares + len(follower.places)
         if sampled:
             self.channels += len(sensors) + 2 * len(follower.places)
         else:
@@ -290,7 +290,7 @@ class ObserverLaw(DriveLaw):
     def signals(self, t: Floats) -> Floats:
         f = self.follower
         tau = f.reference.at(t + f.delay)[2]
-        return np.hstack([self._expected(t), tau, f.weights(t)])
+        return np.hstack([self._expected(t), tau, f.weights(t), -f.reference.drift(t)[:, f.places]])
 
     def _expected(self, t: Floats) -> Floats:
         """Readings of the reference (times, sensors), smooth and as late as those of the sensors."""
@@ -306,9 +306,13 @@ class ObserverLaw(DriveLaw):
 
     def at_ticks(self, first: int, count: int, period: float) -> Floats:
         t = period * np.arange(first, first + count, dtype=np.float64)
-        q, v, _ = self.follower.reference.at(t)
-        own = self.follower.places
-        return np.hstack([self.signals(t), noise(self.seed, len(self.sensors), first, count), q[:, own], v[:, own]])
+        f = self.follower
+        q, v, _ = f.reference.at(t)
+        own, known = f.places, self.signals(t)
+        # by how much bending of the reference changes until the next tick; drives go on with their rates
+        free = np.isin(own, f.reference.prescribed.free) & (not f.arm.loops.rows)
+        known[:, known.shape[1] - len(own) :] = (q - f.reference.at(t + period)[0])[:, own] * free
+        return np.hstack([known, noise(self.seed, len(self.sensors), first, count), q[:, own], v[:, own]])
 
     def _parts(self, gains: Vector) -> tuple[Vector, Vector, Vector, Vector]:
         """Limits, numbers of the readings, noise, matrices of all poses."""
@@ -318,12 +322,13 @@ class ObserverLaw(DriveLaw):
     def efforts(self, q: Vector, v: Vector, z: Vector, signals: Vector, gains: Vector) -> Action:
         f, n, m, p = self.follower, self.order, self.follower.inputs, len(self.sensors)
         limits, numbers, _, tables = self._parts(gains)
-        expected, ahead, shares = signals[:p], signals[p : p + m], signals[p + m :]
+        count = f.poses if f.poses > 1 else 0
+        expected, ahead, shares, drift = split(signals, (p, m, count, len(f.places)))
         F, G, L, K = split(f.mixed(tables, shares), (n * n, n * m, n * p, m * n))
         tau = f.limited(minus(ahead, product(K, z)), limits)
         y = self.readings.read(q, v, tau, numbers)
         rates = plus(plus(product(F, z), product(G, minus(tau, ahead))), product(L, minus(y, expected)))
-        return Action(tau, rates)
+        return Action(tau, [*plus(rates[: len(drift)], drift), *rates[len(drift) :]])
 
     def computed(self, q: Vector, v: Vector, discrete: Vector, signals: Vector, gains: Vector, period: Vector) -> Tick:
         m, n = self.follower.inputs, self.order
@@ -338,7 +343,7 @@ class ObserverLaw(DriveLaw):
     def noise_channels(self) -> range:
         """Signals that are noise of the sensors."""
         shares = self.follower.poses if self.follower.poses > 1 else 0
-        first = len(self.sensors) + self.follower.inputs + shares
+        first = len(self.sensors) + self.follower.inputs + shares + len(self.follower.places)
         return range(first, first + len(self.sensors))
 
     @property
@@ -355,6 +360,7 @@ class ObserverLaw(DriveLaw):
             *(f"reading {sensor.name} of the reference" for sensor in self.sensors),
             *(f"effort {name} of the reference" for name in f.arm.inputs),
             *(f"share of pose {k + 1}" for k in range(f.poses if f.poses > 1 else 0)),
+            *(f"change of {name} of the reference until the next tick, negative" for name in names),
             *(f"noise of {sensor.name}" for sensor in self.sensors),
             *(f"{name} of the reference" for name in (*names, *(f"{name}.rate" for name in names))),
         )
@@ -365,13 +371,16 @@ class ObserverLaw(DriveLaw):
         limits, _, _, tables = self._parts(gains)
         shares_count = f.poses if f.poses > 1 else 0
         x, commands, waiting, _ = split(discrete, (n, m * self._ring, sum(self.late), 2 * len(f.places) + p))
-        expected, ahead, shares, _, reference = split(signals, (p, m, shares_count, p, 2 * len(f.places)))
+        sizes = (p, m, shares_count, len(f.places), p, 2 * len(f.places))
+        expected, ahead, shares, drift, _, reference = split(signals, sizes)
         A, B, C, L, K = split(f.mixed(tables, shares), (n * n, n * m, p * n, n * p, m * n))
         y, waiting = self._late(fresh, waiting)
         x = plus(x, product(L, minus(minus(y, expected), product(C, x))))
         tau = f.limited(minus(ahead, product(K, x)), limits)
         u = minus(tau, ahead)
-        after = plus(product(A, x), product(B, u))
+        # the reference drifts: half of it before the motion, half behind it
+        half = [*(0.5 * change for change in drift), *[0.0] * (n - len(drift))]
+        after = plus(plus(product(A, plus(x, half)), product(B, u)), half)
         shown = plus(x[: 2 * len(f.places)], reference)
         kept = [*tau, *commands][: len(commands)]
         return Tick([*after, *kept, *waiting, *shown, *y], tau)
