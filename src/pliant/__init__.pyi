@@ -4,6 +4,9 @@ from pliant.analysis.along import AlongBeam as AlongBeam
 from pliant.analysis.along import along as along
 from pliant.analysis.buckling import Buckling as Buckling
 from pliant.analysis.buckling import buckling as buckling
+from pliant.analysis.calibration import Calibration as Calibration
+from pliant.analysis.calibration import UnidentifiableError as UnidentifiableError
+from pliant.analysis.calibration import calibrate as calibrate
 from pliant.analysis.equilibrium import Equilibrium as Equilibrium
 from pliant.analysis.equilibrium import equilibrium as equilibrium
 from pliant.analysis.inverse_kinematics import KinematicSolution as KinematicSolution
