@@ -230,6 +230,21 @@ def test_the_balance_fails_where_a_law_says_wrong_energies(law, wrong, compiled,
     assert np.abs(result["energy.balance"]).max() > 1e-4 * moved(result)
 
 
+@pytest.mark.parametrize("compiled", [True, False])
+def test_an_ideal_source_is_supplied_what_the_robot_takes_and_what_is_lost(compiled, monkeypatch):
+    """A law that does not say what comes in: its own energy is in no balance, its losses are."""
+    right = VelocityLaw.efforts
+    monkeypatch.setattr(VelocityLaw, "efforts", lambda self, *given: right(self, *given)._replace(supplied=None))
+    monkeypatch.setattr(VelocityLaw, "structure", property(lambda self: "ideal source"))
+    study, arm, index = given("two-link-flexible", "dop853")
+    run = Run(study, arm if compiled else Dynamics(arm.robot, compile="never"))
+    run.go()
+    result = run.result()
+    F = 40.0 * (result.q[:, index] - result["load.dashpot.elbow"])
+    assert result["energy.stored"] == pytest.approx(F**2 / 80.0, rel=1e-12)
+    assert np.abs(result["energy.balance"]).max() < BALANCE * moved(result)
+
+
 @pytest.mark.parametrize("name", ROBOTS)
 def test_without_machine_code_the_same_text_runs_on_floats(name):
     study, arm, _ = given(name, "dop853")

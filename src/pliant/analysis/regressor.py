@@ -261,7 +261,7 @@ def _theta(mass: float, com: Floats, inertia: Floats) -> Floats:
 
 
 def _moved(theta: Floats, R: Floats, p: Floats) -> Floats:
-    """The same body about another frame, in which its own stands at p turned by R."""
+    """Parameters of a body about another frame, in which its own stands at p turned by R."""
     m, first = float(theta[0]), R @ theta[1:4]
     own = np.zeros((3, 3))
     for value, (i, j) in zip(theta[4:], _PAIRS, strict=True):

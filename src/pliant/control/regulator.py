@@ -54,17 +54,17 @@ class Regulator:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the states."""
+        """Names of the states."""
         return self.model.names
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Of the efforts."""
+        """Names of the efforts."""
         return self.model.inputs
 
     @property
     def poles(self) -> Complexes:
-        """Of the closed loop, 1/s; those of a sampled one are eigenvalues per period."""
+        """Poles of the closed loop, 1/s; of a sampled one its eigenvalues per period."""
         return _sorted(np.linalg.eigvals(self.model.A - self.model.B @ self.K))
 
     @property
@@ -92,7 +92,7 @@ class Observer:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the states."""
+        """Names of the states."""
         return self.model.names
 
     @property
@@ -107,7 +107,7 @@ class Observer:
 
     @property
     def poles(self) -> Complexes:
-        """Of the error of the estimate, 1/s; those of a sampled one are eigenvalues per period."""
+        """Poles of the error of the estimate, 1/s; of a sampled one its eigenvalues per period."""
         A, C = self.model.A, self.model.C
         error = A - self.L @ C if self.period is None else A @ (np.eye(len(A)) - self.L @ C)
         return _sorted(np.linalg.eigvals(error))
@@ -234,7 +234,7 @@ def _riccati(A: Floats, B: Floats, Q: Floats, R: Floats) -> Floats:
 
 
 def _by_eigenvectors(A: Floats, B: Floats, Q: Floats, R: Floats) -> Floats:
-    """The same from the decaying motions of the Hamiltonian matrix, in states and costs of about equal size."""
+    """The Riccati equation by decaying motions of the Hamiltonian matrix, in states and costs of about equal size."""
     size = 1.0 / np.sqrt(1.0 + np.abs(A).max(axis=1))
     cost = float(np.sqrt(np.linalg.norm(Q) / np.linalg.norm(B @ np.linalg.solve(R, B.T))))
     scaled = A * size / size[:, None], B / size[:, None], Q * np.outer(size, size)

@@ -56,7 +56,7 @@ class ShapedPath:
 
     @cached_property
     def breaks(self) -> tuple[float, ...]:
-        """Those of all copies; the start is none where the motion begins smoothly."""
+        """Breaks of all copies; the start is none where the motion begins smoothly."""
         q, v, a = self.motion.at(self.start)
         smooth = not (v.any() or a.any()) and np.array_equal(q, self.q0) and self.start not in self.motion.breaks
         kept = self._shifted[:, 1:] if smooth else self._shifted
