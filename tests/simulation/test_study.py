@@ -243,13 +243,14 @@ def test_every_key_is_documented():
 
     from pliant.drives.drive_kinds import AnyDrive
     from pliant.model.element import Element
+    from pliant.model.tagged import OneOf
     from pliant.trajectories.kinds import AnyTrajectory
 
     page = (Path(__file__).parents[2] / "docs" / "simulate.md").read_text(encoding="utf-8")
     words = set(re.findall(r"\w+", page))
     seen = set()
 
-    def walk(annotation):
+    def walk(annotation, metadata=()):
         own = isinstance(annotation, type) and issubclass(annotation, Element) and annotation is not pliant.Robot
         if own and annotation not in seen:
             seen.add(annotation)
@@ -257,13 +258,17 @@ def test_every_key_is_documented():
             missing = {*annotation.model_fields, *kind} - words
             assert not missing, f"{annotation.__name__}: {sorted(missing)}"
             for field in annotation.model_fields.values():
-                walk(field.annotation)
+                walk(field.annotation, field.metadata)
+        for part in (*metadata, *getattr(annotation, "__metadata__", ())):
+            for each in part.kinds.values() if isinstance(part, OneOf) else ():
+                walk(each)
         for part in getattr(annotation, "__args__", ()):
             walk(part)
 
     for start in (Study, AnyDrive, AnyTrajectory):
         walk(start)
-    assert len(seen) > 20
+    assert {*AnyDrive.__metadata__[0].kinds.values()} < seen
+    assert len(seen) > 30
 
 
 def test_messages_are_formatted():
