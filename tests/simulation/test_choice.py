@@ -82,6 +82,19 @@ def test_natural_frequencies_from_the_code_of_implicit_steps(make):
     assert held_squares(arm, M, K) == pytest.approx(wanted, rel=1e-8, abs=1e-10 * np.abs(wanted).max())
 
 
+def test_a_sampled_drive_holds_nothing_before_its_first_tick():
+    """Between ticks a computer's command is constant: the stiffness is that of the robot alone."""
+    arm = Dynamics("single-flexible-link")
+    drive = PID(kp=30.0, kd=1.5, sampling={"period": 0.002, "delay": 0.001})
+    drive = drive.bind(Surroundings(arm, arm.q()), arm.q() @ arm.B)
+    equations = StateEquations(arm, drive)
+    M, K = inertia_and_stiffness(equations, compilable(equations), np.zeros(arm.size))
+    assert pytest.approx(arm.mass_matrix(np.zeros(arm.size)), abs=1e-9 * np.abs(M).max()) == M
+    free = StateEquations(arm, NoDrive(1))
+    _, alone = inertia_and_stiffness(free, compilable(free), np.zeros(arm.size))
+    assert pytest.approx(alone, abs=1e-9 * np.abs(alone).max()) == K
+
+
 def test_a_large_model_is_judged_without_its_matrices(monkeypatch):
     equations, state = equations_of(passive_elbow())
     monkeypatch.setattr("pliant.simulation.choice.ITERATED", 2)

@@ -108,6 +108,8 @@ class DrivenSystem(SteppedEquations):
             "arm": np.repeat(constants_of(tree), self.lanes),
             "gains": self.gains,
             "drive_rows": self.drive_rows,
+            # until a computer has one of its own: what asks for a matrix has no ticks
+            "held": np.zeros(max(driving.held, 1) * self.lanes),
             **(more or {}),
         }
         held = {name: array.ctypes.data for name, array in self._arrays.items()}
