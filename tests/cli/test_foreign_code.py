@@ -35,6 +35,7 @@ ARGUMENTS = {
     "singularity": ("own.yaml",),
     "workspace": ("own.yaml", "--over", "x=-0.3:0.3:3"),
     "parameters": ("own.yaml",),
+    "methods": ("own.yaml",),
     "shape": ("own.yaml",),
     "frf": ("own.yaml", "--output", "tip.y"),
     "zeros": ("own.yaml", "--output", "tip.y"),
