@@ -15,11 +15,13 @@ from pliant import (
     Disturbance,
     Dynamics,
     Hold,
+    Nonic,
     PrescribedMotion,
     Quintic,
     Shaped,
     Start,
     Study,
+    inverse_dynamics,
     linearise,
     recommend_shaper,
     sweep,
@@ -276,7 +278,9 @@ class Regulators(_Linear):
     proof = "gains beside those that SciPy's Riccati equation gives for that other model; runs of the drive, too"
     limit = 1e-4
     prescribed = Apart("it computes efforts; drives that prescribe a motion have none")
-    exported = Apart("gains are numbers; the model goes to the package `control`")
+    exported = Apart(
+        "gains are numbers; `export --controller` writes sampled drives as C, which a test of its own runs"
+    )
 
     def weights(self, output):
         return {output: 1e3, "coordinates": 1.0, "rates": 0.1, "effort": 0.1}
@@ -359,5 +363,28 @@ class Filters(_Linear):
         return kalman(model, measured, process=process).L[1, 1]
 
 
-CAPABILITIES = (ShapedTrajectory(), FrequencyResponse(), Zeros(), Reduced(), Regulators(), Filters())
+# ---------------------------------------------------------------- inversion
+
+
+class Inversion(Capability):
+    name = "stable inversion"
+    proof = "simulated on the nonlinear robot: the largest distance of the frame from its path, m"
+    limit = 1e-6
+    lanes = resumed = Apart("it is solved once; the study that it writes is a run like any other")
+    exported = Apart("it writes tables and studies")
+
+    def on(self, feature, **changes):
+        drive = PrescribedMotion(trajectory=Nonic(to=target_of(feature), duration=0.3))
+        given = {"start": Start(position=start_of(feature)), "drive": drive, **changes}
+        study = Study(robot=arm_of(feature.name).robot, until=0.3, **given)
+        return inverse_dynamics(study, frame=feature.output.rpartition(".")[0]).confirmed(self.limit).distance
+
+    def prescribed(self, feature):
+        return self.on(feature)
+
+    def loads(self, feature):
+        return self.on(feature, disturbances=(Disturbance(frame="tip", force=(0.0, 0.3, 0.0)),))
+
+
+CAPABILITIES = (ShapedTrajectory(), FrequencyResponse(), Zeros(), Reduced(), Regulators(), Filters(), Inversion())
 """All rows, in order."""
