@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import partial
+from math import pi
 from typing import Any
 
 from report import Goal, Options, Row, Section
@@ -12,6 +13,10 @@ from timing import turns
 
 import pliant
 
+ESTIMATORS = Goal("<=", 3.0)
+"""Runs with a sampled PID that a run with an observer at the same rate takes."""
+CONTINUOUS = Goal("<=", 1.2)
+"""Runs with a PD law that a run with a continuous regulator takes; a prototype at rest took as many."""
 INVERSION = Goal("<=", 8.0)
 """Simulations in compiled code that an inversion takes; with one thread of BLAS it is one to five."""
 
@@ -52,8 +57,60 @@ def paths() -> dict[str, pliant.Study]:
     }
 
 
+def estimators(section: Section) -> None:
+    """Regulators with observers at 1 kHz against a PID at 1 kHz, continuous ones against a PD; without their design."""
+    from payload_runs import ROBOT
+
+    from pliant.model.readers.library import read_text
+    from pliant.simulation.run import Run
+
+    arm = pliant.Dynamics(read_text(ROBOT))
+    sampled: dict[str, Any] = {"sampling": pliant.Sampling(period=1e-3)}
+    swing = pliant.ExpressionMotion(joints={"shoulder": "0.4*sin(2*pi*0.7*t)"})
+    weights: dict[str, Any] = {
+        "trajectory": swing,
+        "weights": {"tip": 1e3, "coordinates": 1.0, "rates": 0.01, "effort": 1.0},
+    }
+    quiet: dict[str, Any] = {"process": {"effort": 0.01, "states": 1e-5}}
+    believed = ({"place": "upper.payloads[0].mass", "start": 0.15, "sigma": 0.02, "walk": 1e-3},)
+    groups = {
+        "one link, continuous": {
+            "PD law": pliant.PID(trajectory=swing, kp=40.0, kd=4.0),
+            "regulator": pliant.LQR(**weights),
+            "regulator and Kalman filter": pliant.LQR(**weights, **quiet, estimator="kalman"),
+        },
+        "one link, 1 kHz": {
+            "PID law": pliant.PID(trajectory=swing, kp=40.0, kd=4.0, ki=5.0, **sampled),
+            "regulator and Kalman filter": pliant.LQR(**weights, **quiet, estimator="kalman", **sampled),
+            "regulator and extended filter with payload": pliant.LQR(
+                **weights, **quiet, estimator="ekf", parameters=believed, **sampled
+            ),
+        },
+    }
+    start = pliant.Start(velocity={"shoulder": 0.4 * 2 * pi * 0.7})
+    for name, drives in groups.items():
+
+        def prepared(drive: Any) -> Callable[[], Any]:
+            study = pliant.Study(name="run", robot=arm.robot, until=2.0, drive=drive, start=start)
+            run = Run(study, arm)
+            run.choice  # noqa: B018
+            return run.go
+
+        for drive in drives.values():
+            prepared(drive)()
+        spent = {
+            what: done for what, (_, done) in turns({k: partial(prepared, d) for k, d in drives.items()}, 5).items()
+        }
+        (first, base), *others = spent.items()
+        section.add(Row(name, first, 1e3 * base, "ms"))
+        goal = ESTIMATORS if "kHz" in name else CONTINUOUS
+        for what, seconds in others:
+            section.add(Row(name, what, 1e3 * seconds, "ms", first, 1e3 * base, faster=False, goal=goal))
+
+
 def measure(options: Options) -> Section:
     section = Section("control", "Control (processor time)")
+    estimators(section)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pliant.SimulationWarning)
         for name, study in paths().items():

@@ -140,11 +140,15 @@ class BentReference:
             return out
         free = self.prescribed.free
         place = np.searchsorted(self.edges, times, side="right") - 1
-        for k, piece in enumerate(self._pieces):
+        for k, slope in enumerate(self._slopes):
             own = (place == k) & (times < self.end)
             if own.any():
-                out[np.ix_(own, free)] = piece.derivative()(times[own])[:, : len(free)]
+                out[np.ix_(own, free)] = slope(times[own])[:, : len(free)]
         return out
+
+    @cached_property
+    def _slopes(self) -> list[Any]:
+        return [piece.derivative() for piece in self._pieces]
 
     @cached_property
     def _travel(self) -> tuple[Floats, Floats, list[Callable[[Floats], Floats]]]:

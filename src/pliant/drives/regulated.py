@@ -212,6 +212,7 @@ class ObserverLaw(DriveLaw):
         self.path = follower.reference.path
         self.readings = SensorReadings(follower.arm, sensors, steps=sampled)
         self.feels = self.readings.feels
+        self._smooth = SensorReadings(follower.arm, sensors, steps=False)
         self.observers = follower.schedule.observers
         self.late = tuple(late) or (0,) * len(sensors)
         self.order = len(self.observers[0].names)
@@ -294,7 +295,7 @@ class ObserverLaw(DriveLaw):
 
     def _expected(self, t: Floats) -> Floats:
         """Readings of the reference (times, sensors), smooth and as late as those of the sensors."""
-        smooth = SensorReadings(self.follower.arm, self.sensors, steps=False)
+        smooth = self._smooth
         out = np.empty((len(t), len(self.sensors)))
         for delay in {sensor.delay for sensor in self.sensors}:
             own = [k for k, sensor in enumerate(self.sensors) if sensor.delay == delay]
