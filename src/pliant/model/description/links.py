@@ -203,7 +203,7 @@ def add_body_key(key: str, description: type[Element], words: str) -> None:
     from pliant.model.description.robot import Robot
 
     BODY_KEYS.append(key)
-    Link.__pydantic_fields__[key] = FieldInfo(annotation=description | None, default=None, description=words)  # type: ignore[arg-type]
+    Link.model_fields[key] = FieldInfo(annotation=description | None, default=None, description=words)  # type: ignore[arg-type]
     for part in (Link, Robot):
         part.rebuild()
 
@@ -213,6 +213,6 @@ def remove_body_key(key: str) -> None:
     from pliant.model.description.robot import Robot
 
     BODY_KEYS.remove(key)
-    del Link.__pydantic_fields__[key]
+    del Link.model_fields[key]
     for part in (Link, Robot):
         part.rebuild()
