@@ -46,6 +46,7 @@ LAYERS = [
     {"simulation"},
     {"sweeps"},
     {"export"},
+    {"moves"},
     {"reproduce"},
     {"verification"},
     {"cli"},

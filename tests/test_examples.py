@@ -91,3 +91,12 @@ def test_delta_robot(tmp_path):
     assert found["largest gap of a ball joint, m"] < 1e-12
     # moves by inertia far more than by weight, and settles
     assert found["largest deviation on the way, mm"] > 2 * found["after the arrival, mm"] > 0
+
+
+def test_predictive_control(tmp_path):
+    pytest.importorskip("casadi", reason="casadi is not installed")
+    found = example("10", tmp_path, size="short")
+    assert found["unknowns of a step"] == 140
+    assert found["steps that IPOPT did not finish"] == 0
+    # a few steps: it pushes with all it has
+    assert found["largest effort, N m"] == pytest.approx(12.0, rel=1e-3)

@@ -64,6 +64,8 @@ from pliant.control.state_space import ReducedModel as ReducedModel
 from pliant.control.state_space import ReductionWarning as ReductionWarning
 from pliant.control.state_space import SampledModel as SampledModel
 from pliant.control.state_space import StateSpace as StateSpace
+from pliant.control.two_time_scales import TwoTimeScales as TwoTimeScales
+from pliant.control.two_time_scales import two_time_scales as two_time_scales
 from pliant.control.zeros import ZeroDynamics as ZeroDynamics
 from pliant.control.zeros import zero_dynamics as zero_dynamics
 from pliant.control.zeros import zeros as zeros
@@ -150,6 +152,10 @@ from pliant.model.sections.sections import IBeam as IBeam
 from pliant.model.sections.sections import Rectangle as Rectangle
 from pliant.model.sections.sections import Round as Round
 from pliant.model.sections.sections import Tube as Tube
+from pliant.moves.first_guess import MoveError as MoveError
+from pliant.moves.move_limits import MoveLimits as MoveLimits
+from pliant.moves.optimal_move import OptimalMove as OptimalMove
+from pliant.moves.optimal_move import optimal_move as optimal_move
 from pliant.results.result import Result as Result
 from pliant.simulation.inverse.approximate_forward import ApproximateForward as ApproximateForward
 from pliant.simulation.inverse.approximate_forward import approximate_forward as approximate_forward

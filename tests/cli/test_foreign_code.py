@@ -24,6 +24,7 @@ ARGUMENTS = {
     "simulate": ("own.yaml",),
     "sweep": ("own.yaml", "--vary", "until=2 ms, 4 ms", "--jobs", "1"),
     "inverse": ("own.yaml",),
+    "move": ("own.yaml", "--to", "shoulder=0.1"),
     "check": ("own.yaml",),
     "show": ("own.yaml",),
     "view": ("own.yaml",),

@@ -15,6 +15,8 @@ SHORT = ("simulate", "single-link", "--until", "0.002", "-q")
 SPACE = ("workspace", "five-bar", "--over", "x=-0.1:0.1:2", "--over", "y=0.5:0.6:2")
 FORMS = ("tex", "md", "html", "py", "c", "txt")
 # command, and the file that it writes
+MOVE = ("move", ROBOT, "--to", "shoulder=0.1", "--objective", "energy", "--duration", "0.5", "--intervals", "8",
+        "--tolerance", "1")  # fmt: skip
 WRITES = {
     "simulate": ((*SHORT, "-o", "x.h5"), "x.h5"),
     "simulate --report": ((*SHORT, "--report", "x.html"), "x.html"),
@@ -42,6 +44,8 @@ WRITES = {
     "workspace csv": ((*SPACE, "--csv", "x.csv"), "x.csv"),
     "parameters": (("parameters", ROBOT, "--csv", "x.csv"), "x.csv"),
     "shape": (("shape", "path.yaml", "--plot", "x.png", "-q"), "x.png"),
+    "move plot by casadi": ((*MOVE, "--plot", "x.png"), "x.png"),
+    "move tables by casadi": ((*MOVE, "-o", "."), f"{ROBOT}-move-efforts.csv"),
     "inverse tables": (
         ("inverse", "path.yaml", "--tolerance", "1", "-o", ".", "-q"),
         "path-efforts.csv",

@@ -47,7 +47,7 @@ REFUSED = {
     ),
     "a frame that nothing reads": (
         ("export", "two-link-flexible", "--to", "c", "-o", "e.c", "--function", "forward", "--frame", "tip"),
-        "--frame: forward asks for no frame; it is for pose and jacobian",
+        "--frame: forward asks for no frame; it is for pose, jacobian and deflection",
     ),
     "a port without a scene": (("view", "a.h5", "-o", "a.html", "--port", "9000"), "--port is that of the scene"),
     "channels of a film": (

@@ -5,6 +5,9 @@ import sys
 import numpy as np
 import pytest
 
+import zoo
+from pliant.bodies.constants import deflection
+from pliant.bodies.words import axial_strain
 from pliant.export import FUNCTIONS, casadi_function, generate_casadi, parameters
 
 ca = pytest.importorskip("casadi", reason="casadi is not installed")
@@ -77,3 +80,102 @@ def test_without_casadi_the_package_says_what_to_install(arm, monkeypatch):
     monkeypatch.setitem(sys.modules, "casadi", None)
     with pytest.raises(ImportError, match=r"pip install casadi"):
         casadi_function(arm("lin-lewis-rfr"))
+
+
+# ---------------------------------------------------------------- loops, strains, deflections
+
+CLOSED = ("dualemps", "five-bar")
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_closures_equal_the_engine(arm, error, name):
+    robot = arm(name)
+    rng = np.random.default_rng(3)
+    q = robot.assemble() + 0.01 * rng.standard_normal(robot.size)
+    v, a = rng.standard_normal((2, robot.size))
+    J = robot.loops.jacobian(q)
+    for function, inputs, out in (
+        ("closure", (q,), robot.closure(q)),
+        ("closure_rate", (q, v), robot.closure_rate(q, v)),
+        ("closure_acceleration", (q, v, a), J @ a + robot.loops.bias(q, v)),
+        ("closure_jacobian", (q,), J),
+    ):
+        found = casadi_function(robot, function)
+        assert found.name_in() == list("qva"[: len(inputs)])
+        assert error(np.array(found(*inputs)), out) < TOLERANCE
+
+
+@pytest.mark.parametrize("function", [name for name in FUNCTIONS if name != "forward"])
+@pytest.mark.parametrize("name", CLOSED)
+def test_of_loops_all_else_is_that_of_the_open_tree(arm, expected, error, name, function):
+    inputs, out = expected(arm(name), function)
+    found = np.array(casadi_function(arm(name), function)(*inputs))
+    assert error(found.T if function == "pose" else found, out) < TOLERANCE
+
+
+def test_forward_of_loops_is_their_equations_of_motion(arm, error):
+    """M a + h = f + J^T lambda and J a + J' v = 0, each of them another function."""
+    robot = arm("five-bar")
+    rng = np.random.default_rng(4)
+    q, v = robot.project(robot.assemble(), 0.05 * rng.standard_normal(robot.size))
+    f = robot.B @ np.array([1.0, -2.0])
+    a = np.array(casadi_function(robot, "forward")(q, v, f)).ravel()
+    left = np.array(casadi_function(robot, "inverse")(q, v, a)).ravel() - f
+    J = np.array(casadi_function(robot, "closure_jacobian")(q))
+    pull = np.linalg.lstsq(J.T, left, rcond=None)[0]
+    assert error(J.T @ pull, left) < 1e-8
+    assert np.abs(np.array(casadi_function(robot, "closure_acceleration")(q, v, a))).max() < 1e-8 * np.abs(a).max()
+
+
+def test_trees_have_no_closures(arm):
+    robot = arm("lin-lewis-rfr")
+    assert casadi_function(robot, "closure").size_out(0) == (0, 1)
+    assert casadi_function(robot, "closure_jacobian").size_out(0) == (0, robot.size)
+
+
+@pytest.mark.parametrize("name", ["canadarm", *BENT])
+def test_strains_and_deflections_equal_those_of_results(arm, error, name):
+    robot = arm(name)
+    q, _, _ = zoo.state(robot)
+    frames = [f"{link.name}.tip" for link in robot.robot.links]
+    members = [robot.mechanism.member(link.name) for link in robot.robot.links]
+    moved = np.array([deflection(each.body, "tip", q[each.elastic])[0] for each in members])
+    assert error(np.array(casadi_function(robot, "deflection", frames=frames)(q)).T, moved) < TOLERANCE
+    beams = [link for link in robot.robot.links if link.is_flexible]
+    places = [(link.name, 0.3 * link.length, 0.01, -0.02) for link in beams]
+    strained = [
+        float(axial_strain(link, robot.robot, place[1:], q[robot.mechanism.member(link.name).elastic]))
+        for link, place in zip(beams, places, strict=True)
+    ]
+    assert error(np.array(casadi_function(robot, "strain", strains=places)(q)), strained) < TOLERANCE
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "words"),
+    [
+        ("strain", {}, "strains is empty"),
+        ("strain", {"strains": [("uper", 0.1)]}, "did you mean 'upper'"),
+        ("strain", {"strains": [("upper", 99.0)]}, "x is 99 m"),
+        ("deflection", {"frames": ()}, "frames is empty"),
+        ("deflection", {"frames": "tup"}, "no frame 'tup'"),
+        ("closure", {"parameters": True}, "the constants of 'closure' are numbers in it"),
+        ("closures", {}, "did you mean 'closure'"),
+    ],
+)
+def test_wrong_requests_are_refused_in_words(arm, function, options, words):
+    with pytest.raises(ValueError, match=words):
+        casadi_function(arm("canadarm"), function, **options)
+
+
+def test_parameters_of_the_open_tree_of_loops(arm, expected, error):
+    robot = arm("five-bar")
+    inputs, out = expected(robot, "inverse")
+    f = casadi_function(robot, "inverse", parameters=True)
+    assert error(np.array(f(*inputs, parameters(robot, of_open_tree=True))), out) < TOLERANCE
+
+
+def test_rigid_links_have_no_strain(arm):
+    robot = arm("lin-lewis-rfr")
+    rigid = next(link.name for link in robot.robot.links if not link.is_flexible)
+    with pytest.raises(ValueError, match=f"strain: link '{rigid}' does not bend along an axis"):
+        casadi_function(robot, "strain", strains=[(rigid, 0.0)])

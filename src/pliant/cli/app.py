@@ -16,6 +16,7 @@ from pliant.cli import (
     export,
     frf,
     inverse,
+    move,
     parameters,
     reproduce,
     shape,
@@ -54,6 +55,7 @@ app.command(name="simulate")(simulate.simulate)
 app.command(name="sweep")(sweep.sweep)
 app.command(name="inverse")(inverse.inverse)
 app.command(name="shape")(shape.shape)
+app.command(name="move")(move.move)
 app.command(name="view")(view.view)
 app.command(name="report")(report.report)
 app.command(name="modes")(modes.modes)

@@ -37,12 +37,17 @@ def export(
     function: Annotated[
         list[str] | None,
         typer.Option(
-            help="forward, inverse, bias, mass_matrix, energy, pose or jacobian; may be repeated. "
-            "Default: all of them, for casadi and listing forward."
+            help="forward, inverse, bias, mass_matrix, energy, pose or jacobian; may be repeated; for casadi also "
+            "closure, closure_rate, closure_acceleration, closure_jacobian, deflection and strain. Default: all of the "
+            "first ones, for casadi and listing forward."
         ),
     ] = None,
     frame: Annotated[
-        list[str] | None, typer.Option(help="Frame of pose and jacobian; may be repeated. Default: tip.")
+        list[str] | None, typer.Option(help="Frame of pose, jacobian and deflection; may be repeated. Default: tip.")
+    ] = None,
+    strain: Annotated[
+        list[str] | None,
+        typer.Option(help="Place of strain, LINK,X,Y,Z in m along a beam and beside its axis; may be repeated."),
     ] = None,
     dynamics: Annotated[
         str, typer.Option(help="What computes the equations of motion: recursive, dual_screw (linearised), ...")
@@ -60,16 +65,27 @@ def export(
     from pliant.errors import ModelError
 
     if controller:
-        if to is not Target.c or function or frame or dynamics != "recursive":
-            refuse("--controller writes a controller as C: --to c, without --function, --frame and --dynamics")
+        if to is not Target.c or function or frame or strain or dynamics != "recursive":
+            refuse(
+                "--controller writes a controller as C: --to c, without --function, --frame, --strain and --dynamics"
+            )
         _controller(robot, output)
         return
-    if frame and function and not {"pose", "jacobian"} & set(function):
-        refuse(f"--frame: {', '.join(function)} asks for no frame; it is for pose and jacobian")
+    if frame and function and not {"pose", "jacobian", "deflection"} & set(function):
+        refuse(f"--frame: {', '.join(function)} asks for no frame; it is for pose, jacobian and deflection")
+    if strain and not (to is Target.casadi and function == ["strain"]):
+        refuse("--strain: it is for --to casadi --function strain")
     for path in (output, output.with_suffix(".h")) if to is Target.c and output.name else (output,):
         check_replaced(path)
     try:
-        written = _write(Dynamics(robot, method=dynamics), to, output, tuple(function or ()), tuple(frame or ("tip",)))
+        written = _write(
+            Dynamics(robot, method=dynamics),
+            to,
+            output,
+            tuple(function or ()),
+            tuple(frame or ("tip",)),
+            _places(strain),
+        )
     except ModelError:
         # the program prints the list of its problems
         raise
@@ -97,8 +113,27 @@ def _controller(study: str, output: Path) -> None:
     typer.echo(f"written: {', '.join(map(str, written))}")
 
 
+def _places(given: list[str] | None) -> list[tuple[str | float, ...]]:
+    """(link, x, y, z) of texts LINK,X,Y,Z."""
+    found: list[tuple[str | float, ...]] = []
+    for text in given or []:
+        link, *place = text.split(",")
+        try:
+            found.append((link.strip(), *(float(x) for x in place)))
+        except ValueError:
+            place = []
+        if not 1 <= len(place) <= 3:
+            refuse(f"--strain {text!r}: write it as LINK,X,Y,Z with numbers in m")
+    return found
+
+
 def _write(
-    arm: Dynamics, to: Target, output: Path, functions: tuple[str, ...], frames: tuple[str, ...]
+    arm: Dynamics,
+    to: Target,
+    output: Path,
+    functions: tuple[str, ...],
+    frames: tuple[str, ...],
+    strains: list[tuple[str | float, ...]],
 ) -> tuple[Path, ...]:
     from pliant.export.functions import FUNCTIONS
 
@@ -116,7 +151,7 @@ def _write(
     if to is Target.casadi:
         from pliant.export.casadi import generate_casadi
 
-        return (generate_casadi(arm, output, one, frames=frames),)
+        return (generate_casadi(arm, output, one, frames=frames, strains=strains),)
     from pliant.export.listing import generate_listing
 
     return (generate_listing(arm, output, one, frames=frames),)

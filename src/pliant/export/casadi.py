@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pliant.engine.trace.program import Address
-from pliant.engine.trace.tape import FUNCTIONS, STUMPFF, Node, live
-from pliant.export.functions import GRAVITY, Exported, Model, model, target
+import numpy as np
+
+from pliant.algorithm import Traced
+from pliant.bodies.words import words_of
+from pliant.engine.trace.program import Address, RolledProgram
+from pliant.engine.trace.roller import whole
+from pliant.engine.trace.tape import FUNCTIONS as ON_TAPE
+from pliant.engine.trace.tape import STUMPFF, Node, live
+from pliant.errors import did_you_mean
+from pliant.export.functions import FUNCTIONS, GRAVITY, Exported, constants_of, model, target
+from pliant.export.programs import POSE, with_own_frames
 from pliant.files import written
+from pliant.formulations.loops.dense_loops import DenseLoops
+from pliant.model.description.derived_links import pieces_of, place_along
 from pliant.spatial.scalars import STUMPFF_FAR, stumpff_far, stumpff_near
 
 if TYPE_CHECKING:
@@ -18,17 +29,61 @@ if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
 
 
-def casadi_function(
-    arm: Dynamics, function: str = "forward", *, frames: Sequence[str] = ("tip",), parameters: bool = False
-) -> Any:
-    """One function of an arm (forward, inverse, mass_matrix, ...; see generate_c) as a casadi.Function.
+class StrainPlace(NamedTuple):
+    """A place on a beam, such as that of a strain gauge: m along its axis, and beside it in y and z."""
 
-    Inputs and outputs are named as in generate_c: forward(q, v, f) -> a. A mass matrix is (n, n), poses are
-    (12, frames), Jacobians (6 frames, n). With ``parameters=True`` a last input holds gravity and the
-    constants of the links, for which ``parameters(arm)`` gives the robot's values.
+    link: str
+    x: float
+    y: float = 0.0
+    z: float = 0.0
+
+
+CLOSURES = {
+    "closure": ("q", 0, "gaps"),
+    "closure_rate": ("qv", 1, "rates"),
+    "closure_acceleration": ("qva", 2, "accelerations"),
+    "closure_jacobian": ("q", 1, "J"),
+}
+"""Inputs, level (gaps, rates or accelerations) and output of the functions of closed loops."""
+FURTHER = (*CLOSURES, "strain", "deflection")
+"""Functions that only CasADi has, beside those of generate_c."""
+
+
+def casadi_function(
+    arm: Dynamics,
+    function: str = "forward",
+    *,
+    frames: Sequence[str] = ("tip",),
+    strains: Sequence[StrainPlace | tuple[Any, ...]] = (),
+    parameters: bool = False,
+) -> Any:
+    """One function of an arm as a casadi.Function.
+
+    function    forward, inverse, bias, mass_matrix, energy, pose, jacobian: see generate_c
+                closure(q), closure_rate(q, v), closure_acceleration(q, v, a): gaps of closed loops, their rates J v,
+                their accelerations J a + J' v; closure_jacobian(q): J (rows, n)
+                strain(q): u' - y u_y'' - z u_z'' at places of beams
+                deflection(q): how far bending moves frames on their own links, link axes (3, frames)
+    frames      of pose, jacobian and deflection
+    strains     places of strain: (link, x, y, z), m along the beam and beside its axis
+    parameters  whether a last input holds gravity and the constants of the links, for which ``parameters(arm)`` gives
+                the robot's values; of the functions of generate_c
+
+    Inputs and outputs are named as in generate_c: forward(q, v, f) -> a. A mass matrix is (n, n), poses are (12,
+    frames), Jacobians (6 frames, n). With closed loops forward obeys them; all else is of the open tree, as the methods
+    of Dynamics are: M a + h = B tau + J^T lambda with J of closure_jacobian. Without loops closures have no rows.
     """
-    what = model(arm, (function,), frames, unroll=True)
-    return _replayed(what, what.functions[0], parameters)
+    if function not in FURTHER:
+        _require_known(function)
+        what = model(arm, (function,), frames, unroll=True, of_open_tree=function != "forward")
+        return _function(what.functions[0], what.parameters, parameters)
+    if parameters:
+        raise ValueError(f"parameters=True: the constants of '{function}' are numbers in it; {_offered(FUNCTIONS)}")
+    if function in CLOSURES:
+        return _closure(arm, function)
+    if function == "strain":
+        return _strain(arm, [StrainPlace(*place) for place in strains])
+    return _deflection(arm, (frames,) if isinstance(frames, str) else tuple(frames))
 
 
 def generate_casadi(
@@ -37,32 +92,60 @@ def generate_casadi(
     function: str = "forward",
     *,
     frames: Sequence[str] = ("tip",),
+    strains: Sequence[StrainPlace | tuple[Any, ...]] = (),
 ) -> Path:
     """Save one function of an arm to a file that ``casadi.Function.load`` reads."""
     out = target(path, ".casadi")
     with written(out) as beside:
-        casadi_function(arm, function, frames=frames).save(str(beside))
+        casadi_function(arm, function, frames=frames, strains=strains).save(str(beside))
     return out
 
 
-def _casadi() -> Any:
+def casadi_package() -> Any:
+    """The package casadi, which is no part of a plain installation."""
     try:
         import casadi
     except ImportError:
-        raise ImportError("this export needs the package casadi: pip install casadi") from None
+        raise ModuleNotFoundError("this needs the package casadi: pip install casadi") from None
     return casadi
 
 
-def _replayed(what: Model, each: Exported, with_parameters: bool) -> Any:
-    ca = _casadi()
-    (kernel,) = each.kernels
-    tape, signature = kernel.tape, each.signature
+def _require_known(function: str) -> None:
+    every = (*FUNCTIONS, *FURTHER)
+    if function not in every:
+        close = get_close_matches(str(function), every, n=1)
+        hint = f" did you mean '{close[0]}'?" if close else ""
+        raise ValueError(f"there is no function '{function}' to export;{hint} choose from {', '.join(every)}")
+
+
+def _offered(names: Sequence[str]) -> str:
+    return f"those of {', '.join(names)} can be an input"
+
+
+# ---- replay of tapes
+
+
+def _function(each: Exported, held: Sequence[float], with_parameters: bool) -> Any:
+    """An exported function as a casadi.Function; its constants as numbers, or as a last input."""
+    ca = casadi_package()
+    signature = each.signature
     arrays = {name: ca.SX.sym(name, each.program.size) for name in signature.inputs}
-    values = ca.SX.sym("parameters", len(what.parameters))
+    values = ca.SX.sym("parameters", len(held))
+    constants = ca.vertsplit(values) if with_parameters else list(held)
+    out = _shaped(ca, _replayed(ca, each.program, arrays, constants), each)
+    inputs, names = list(arrays.values()), list(arrays)
+    if with_parameters:
+        inputs, names = [*inputs, values], [*names, "parameters"]
+    return ca.Function(signature.name, inputs, [out], names, [signature.output])
+
+
+def _replayed(ca: Any, program: RolledProgram, arrays: dict[str, Any], constants: Sequence[Any]) -> Any:
+    """Outputs of a whole program on symbols of CasADi; constants begin with gravity."""
+    (kernel,) = (kernel for each in program.passes for kernel in each.kernels)
+    tape = kernel.tape
     # elements once: indexing a casadi vector is slow
     entries = {name: ca.vertsplit(x) for name, x in arrays.items()}
-    held = ca.vertsplit(values) if with_parameters else list(what.parameters)
-    entries |= {"gravity": held[:GRAVITY], "constants": held[GRAVITY:]}
+    entries |= {"gravity": constants[:GRAVITY], "constants": constants[GRAVITY:]}
     value: dict[int, Any] = {}
     for i in live(kernel.outputs):
         op, a = tape.op[i], tape.a[i]
@@ -73,12 +156,7 @@ def _replayed(what: Model, each: Exported, with_parameters: bool) -> Any:
             value[i] = entries[address.array][address.index]
         else:
             value[i] = _applied(ca, op, value[a], value.get(tape.b[i]))
-    outputs = [value[x.index] if type(x) is Node else float(x) for x in kernel.outputs]
-    out = _shaped(ca, ca.vertcat(*outputs), each)
-    inputs, names = list(arrays.values()), list(arrays)
-    if with_parameters:
-        inputs, names = [*inputs, values], [*names, "parameters"]
-    return ca.Function(signature.name, inputs, [out], names, [signature.output])
+    return ca.vertcat(*(value[x.index] if type(x) is Node else float(x) for x in kernel.outputs))
 
 
 def _applied(ca: Any, op: str, a: Any, b: Any) -> Any:
@@ -93,7 +171,7 @@ def _applied(ca: Any, op: str, a: Any, b: Any) -> Any:
             return a / b
         case "negate":
             return -a
-        case _ if op in FUNCTIONS:
+        case _ if op in ON_TAPE:
             return getattr(ca, op)(a) if b is None else getattr(ca, op)(a, b)
         case "ramp":
             return ca.fmax(a, 0.0)
@@ -120,3 +198,82 @@ def _shaped(ca: Any, out: Any, each: Exported) -> Any:
             return ca.reshape(out, n, frames * rows).T
         case _:
             return out
+
+
+# ---- functions that only CasADi has
+
+
+def _traced(ca: Any, traced: Traced, **arrays: Any) -> Any:
+    """A traced function of the engine on symbols of CasADi."""
+    return _replayed(ca, whole(*traced), arrays, constants_of(traced.carrier))
+
+
+def _closure(arm: Dynamics, function: str) -> Any:
+    """Levels of the closures; a tree has none, and functions without rows."""
+    ca = casadi_package()
+    n, loops = arm.size, arm.loops
+    rows = len(loops.rows)
+    takes, level, name = CLOSURES[function]
+    if not isinstance(loops, DenseLoops):
+        inputs = {each: ca.SX.sym(each, n) for each in takes}
+        out = ca.SX.zeros(0, n if name == "J" else 1)
+    else:
+        inputs = {each: ca.SX.sym(each, n) for each in ("qv" if name == "J" else takes)}
+        state = {each: inputs.get(each, ca.SX.zeros(n)) for each in "qva"}
+        every = _traced(ca, loops.constraints.levels, **state)
+        out = every[level * rows : (level + 1) * rows]
+        # rates of the gaps are linear in those of the coordinates
+        out = ca.jacobian(out, inputs["v"]) if name == "J" else out
+    return ca.Function(function, [inputs[each] for each in takes], [out], list(takes), [name])
+
+
+def _strain(arm: Dynamics, places: Sequence[StrainPlace]) -> Any:
+    ca = casadi_package()
+    if not places:
+        raise ValueError(
+            "strains is empty; give places on beams: (link, x, y, z), m along the beam and beside its axis"
+        )
+    rows = np.array([strain_row(arm, place) for place in places])
+    q = ca.SX.sym("q", arm.size)
+    return ca.Function("strain", [q], [ca.mtimes(ca.SX(ca.sparsify(ca.DM(rows))), q)], ["q"], ["strains"])
+
+
+def strain_row(arm: Dynamics, place: StrainPlace) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Strain at a place per unit of each coordinate (n,): strains of all kinds of bending are linear in them."""
+    robot = arm.robot
+    pieces = pieces_of(robot, place.link)
+    length = sum(piece.length for piece in pieces)
+    if not pieces:
+        hint = did_you_mean(place.link, robot.link_names)
+        raise ValueError(f"strain: robot '{robot.name}' has no link '{place.link}'{hint}")
+    if not all(piece.is_flexible and piece.has_axis for piece in pieces):
+        raise ValueError(f"strain: link '{place.link}' does not bend along an axis, so it has no strain")
+    if not 0 <= place.x <= length:
+        raise ValueError(f"strain: x is {place.x:g} m; link '{place.link}' is {length:g} m long")
+    link, x = place_along(pieces, place.x)
+    own = arm.mechanism.member(link.name).elastic
+    row = np.zeros(arm.size)
+    each = np.eye(own.stop - own.start)
+    row[own] = words_of(link, robot).bent(np.array([x])).strains(each)[:, 0] @ (1.0, -place.y, -place.z)
+    return row
+
+
+def _deflection(arm: Dynamics, frames: Sequence[str]) -> Any:
+    """Places of frames in the frames B of their own links, less where they are on the unbent link."""
+    ca = casadi_package()
+    if arm.traced("inverse").carrier is not arm.tree:
+        raise ValueError(f"deflection: method '{arm.method.name}' has no frames to export; use method 'recursive'")
+    if not frames:
+        raise ValueError(f"frames is empty; a deflection needs one of {', '.join(arm.frames)}")
+    q = ca.SX.sym("q", arm.size)
+    poses = _traced(ca, Traced(POSE, with_own_frames(arm, frames)), q=q, v=ca.SX.zeros(arm.size))
+    columns = []
+    for k in range(len(frames)):
+        at, own = poses[24 * k : 24 * k + 3], poses[24 * k + 12 : 24 * k + 24]
+        # the rotation of B is given row by row: read by columns it is turned back
+        columns.append(ca.mtimes(ca.reshape(own[3:], 3, 3), at - own[:3]))
+    places = ca.horzcat(*columns)
+    straight = arm.reference_pose()
+    straight[np.setdiff1d(np.arange(arm.size), arm.mechanism.joints)] = 0.0
+    unbent = ca.Function("places", [q], [places])(straight)
+    return ca.Function("deflection", [q], [places - unbent], ["q"], ["deflections"])

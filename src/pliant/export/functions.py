@@ -204,12 +204,14 @@ def model(
     *,
     unroll: bool | None = None,
     marks: bool = False,
+    of_open_tree: bool = False,
 ) -> Model:
     """Trace the wanted functions of an arm; ``unroll`` forces whole programs (True) or loops (False).
 
-    ``marks`` leaves a symbol in the array MARK on the tape where a step of a pass begins, for listings.
+    ``marks`` leaves a symbol in the array MARK on the tape where a step of a pass begins, for listings. With
+    ``of_open_tree`` loops are left open, as ``arm.forces`` and ``arm.mass_matrix`` leave them.
     """
-    if arm.loops.rows:
+    if arm.loops.rows and not of_open_tree:
         return _one_carrier(arm, ("forward",), functions, "has closed loops", arm.loops.traced_forward())
     if arm.traced("inverse").carrier is not arm.tree:
         return _one_carrier(arm, DYNAMICS, functions, f"is computed by method '{arm.method.name}'")
@@ -228,7 +230,7 @@ def model(
         tree=tree,
         functions=exported,
         frames=used,
-        parameters=parameters(arm, used),
+        parameters=parameters(arm, used, of_open_tree=True),
         meanings=tuple(Meaning(owner, names, k in read) for k, (owner, names) in enumerate(uses)),
         structure=structure_key(tree)[:16],
     )
@@ -257,7 +259,7 @@ def _one_carrier(
         tree=arm.tree,
         functions=exported,
         frames=(),
-        parameters=_values(carrier),
+        parameters=constants_of(carrier),
         meanings=tuple(Meaning(owner, names, k in read) for k, (owner, names) in enumerate(_all_uses(carrier))),
         structure=structure_key(carrier)[:16],
     )
@@ -287,22 +289,24 @@ def _all_uses(tree: Carrier) -> list[tuple[str, tuple[str, ...]]]:
     return uses
 
 
-def _values(tree: Carrier) -> tuple[float, ...]:
+def constants_of(tree: Carrier) -> tuple[float, ...]:
+    """Gravity and the constants of all links, in the order in which programs read them."""
     return (
         *tree.gravity.tolist(),
         *(x for split in split_tree(tree) for x in split.values),
     )
 
 
-def parameters(arm: Dynamics, frames: Sequence[str] = ()) -> tuple[float, ...]:
+def parameters(arm: Dynamics, frames: Sequence[str] = (), *, of_open_tree: bool = False) -> tuple[float, ...]:
     """Gravity and the constants of the links, then those of frames: the parameters of exported functions.
 
-    Frames have constants where pose or jacobian is exported.
+    Frames have constants where pose or jacobian is exported. Of a robot with loops, ``of_open_tree`` gives those of the
+    functions that leave the loops open (all CasADi functions but forward).
     """
-    if arm.loops.rows:
-        return _values(arm.loops.traced_forward().carrier)
+    if arm.loops.rows and not of_open_tree:
+        return constants_of(arm.loops.traced_forward().carrier)
     carrier = arm.traced("inverse").carrier
-    return _values(with_frames(arm, _listed(frames)) if carrier is arm.tree else carrier)
+    return constants_of(with_frames(arm, _listed(frames)) if carrier is arm.tree else carrier)
 
 
 def version() -> str:

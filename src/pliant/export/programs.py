@@ -22,7 +22,7 @@ from pliant.spatial.vectors import Vector
 from pliant.tree.composite import mass_matrix
 from pliant.tree.kinematics import ENERGY, MOTION
 from pliant.tree.link import LinkKind
-from pliant.tree.tree import Tree, TreeView, rigid_link
+from pliant.tree.tree import Tree, TreeView, fixed_seat, rigid_link
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
@@ -50,6 +50,19 @@ def with_frames(arm: Dynamics, frames: Sequence[str]) -> Tree:
         marked = rigid_link(f"frame {name}", parent, seat, nothing, mechanism.rule, mechanism.size)
         links.append(replace(marked, kind=FrameKind(Fixed(), 0, False)))
     return replace(arm.tree, links=tuple(links))
+
+
+def with_own_frames(arm: Dynamics, frames: Sequence[str]) -> Tree:
+    """The tree with a massless link at each frame, and behind each of them one at the frame B of the link it is on."""
+    tree = with_frames(arm, [name for name in frames for _ in range(2)])
+    count, links = len(arm.tree.links), list(tree.links)
+    for k, name in enumerate(frames):
+        member = arm.mechanism.members[arm.mechanism.frame(name)[0]].name
+        i, own = next((i, each) for i, each in enumerate(arm.tree.links) if each.name == member)
+        seat = fixed_seat(own.p_DB, own.R_DB, own.kind.size, own.rule)
+        at = count + 2 * k + 1
+        links[at] = replace(links[at], name=f"own frame of {name}", parent=i, seat=seat)
+    return replace(tree, links=tuple(links))
 
 
 # ---- algorithms that only exports need
