@@ -37,7 +37,7 @@ SAMPLES = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Replay:
+class MoveReplay:
     """The efforts of a move, simulated.
 
     error      m: largest distance of the frame from where it was computed, at the instants of the move
@@ -84,12 +84,12 @@ def replayed(
     dense: tuple[Floats, Floats, Floats],
     frame: str,
     tolerance: float,
-) -> Replay:
+) -> MoveReplay:
     """Simulate the efforts alone; where that runs away, with a slow loop around each drive."""
     wanted = np.array([arm.pose(frame, each).position for each in q])
     rest = arm.pose(frame, end.q).position
     alone = np.inf
-    best: Replay | None = None
+    best: MoveReplay | None = None
     for feedback in (False, True):
         torques = _torques(time, tau, interpolation)
         drive = _with_feedback(arm, start, torques, dense) if feedback else torques
@@ -106,7 +106,7 @@ def replayed(
         after = run.time >= time[-1] * (1 - 1e-12)
         swing = float(np.linalg.norm(reached[after] - rest, axis=1).max())
         alone = error if not feedback else alone
-        found = Replay(error, swing, feedback, alone, frame, tolerance, run)
+        found = MoveReplay(error, swing, feedback, alone, frame, tolerance, run)
         if best is None or found.error < best.error:
             best = found
         if best.agrees:

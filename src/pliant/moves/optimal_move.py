@@ -23,7 +23,7 @@ from pliant.model.notebook import html_page
 from pliant.moves.collocation import Ends, Guess, MoveProblem, Objective, Solution
 from pliant.moves.first_guess import MoveError, as_guess, dense_states, move_problem
 from pliant.moves.move_limits import Bounds, MoveLimits, bounds_of
-from pliant.moves.move_replay import Replay, replayed, write_move
+from pliant.moves.move_replay import MoveReplay, replayed, write_move
 from pliant.simulation.run import SimulationWarning
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class OptimalMove:
     dense: tuple[Floats, Floats, Floats]
     active: tuple[str, ...]
     notes: tuple[str, ...]
-    replay: Replay
+    replay: MoveReplay
     solution: Solution
 
     @property
