@@ -27,6 +27,8 @@ Loads = Mapping[str, ArrayLike]
 
 RESIDUAL = 1e-10
 """Unbalanced force, relative to the largest force in the robot, at which a state counts as equilibrium."""
+WEIGHT, STRAIN = 1e-4, 1e-16
+"""Part of weight times reach, and motion (rad, m) against the stiffness: forces below RESIDUAL times that are rounding."""
 STEPS = 60
 SHORTEST = 1e-4
 """Smallest part of a Newton step that is still tried."""
@@ -207,7 +209,9 @@ class Statics:
         self.v = np.zeros(arm.size) if v is None else v
         self.still = np.zeros(arm.size)
         self.gravity_grows, self.efforts_grow = gravity_grows, efforts_grow
-        self.largest = 0.0
+        # where all forces vanish, as in a pendulum that hangs straight, rounding is not compared with rounding
+        weight = arm.robot.mass * float(np.linalg.norm(arm.robot.gravity))
+        self.largest = max(WEIGHT * weight * reach(arm), STRAIN * float(np.abs(arm.stiffness).max(initial=0.0)))
 
     def all_growing(self) -> Statics:
         """The problem with gravity and every load and effort multiplied by the factor."""
