@@ -28,8 +28,9 @@ from pliant.states import (
 from pliant.tree.frames import PLACES, FramesByName, WayToBase, paths
 from pliant.tree.function import Function, Variant, declined, make_evaluator
 from pliant.tree.kinematics import ACCELERATION, LOSS, MOTION, MOTION_SIZE, motion_arrays
+from pliant.tree.lowering import lower, lower_with_frames
 from pliant.tree.slope_calls import SlopeSteps
-from pliant.tree.tree import Tree, lower, lower_with_frames
+from pliant.tree.tree import Tree
 
 if TYPE_CHECKING:
     from pliant.engine.trace.tape import Operations

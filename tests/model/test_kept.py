@@ -11,7 +11,7 @@ from pliant.bodies import build
 from pliant.mechanism import assemble
 from pliant.model.description.robot import rigid_twin
 from pliant.model.readers.library import read_text
-from pliant.tree.tree import lower, lower_with_frames
+from pliant.tree.lowering import lower, lower_with_frames
 
 
 def own_robot():

@@ -8,7 +8,7 @@ import numpy as np
 
 from pliant import Joint, Link, Modes, Motor, Placement, Rigid, RigidPart, Robot, Rotation
 from pliant.mechanism import assemble
-from pliant.tree.tree import lower
+from pliant.tree.lowering import lower
 
 # in this order the robots stand in the list
 from zoo import chains, attachments, kinds, bent  # isort: skip

@@ -28,7 +28,7 @@ Loads = Mapping[str, ArrayLike]
 RESIDUAL = 1e-10
 """Unbalanced force, relative to the largest force in the robot, at which a state counts as equilibrium."""
 WEIGHT, STRAIN = 1e-4, 1e-16
-"""Part of weight times reach, and motion (rad, m) against the stiffness: forces below RESIDUAL times that are rounding."""
+"""Part of weight times reach, and motion (rad, m) against stiffness: RESIDUAL times their forces is rounding."""
 STEPS = 60
 SHORTEST = 1e-4
 """Smallest part of a Newton step that is still tried."""

@@ -22,7 +22,8 @@ from pliant.spatial.vectors import Vector
 from pliant.tree.composite import mass_matrix
 from pliant.tree.kinematics import ENERGY, MOTION
 from pliant.tree.link import LinkKind
-from pliant.tree.tree import Tree, TreeView, fixed_seat, rigid_link
+from pliant.tree.lowering import fixed_seat, rigid_link
+from pliant.tree.tree import Tree, TreeView
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics

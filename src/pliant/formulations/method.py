@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pliant.algorithm import Algorithm, Traced
 from pliant.formulations.recursive.recursions import REACTION
 from pliant.tree.kinematics import ACCELERATION, ENERGY, MOTION
-from pliant.tree.tree import lower
+from pliant.tree.lowering import lower
 
 if TYPE_CHECKING:
     from pliant.mechanism import Mechanism

@@ -22,7 +22,7 @@ from pliant.formulations.loops.constraints import Constraints
 from pliant.mechanism import Mechanism, assemble
 from pliant.model.once import once_per_element
 from pliant.tree.composite import mass_matrix
-from pliant.tree.tree import lower
+from pliant.tree.lowering import lower
 
 if TYPE_CHECKING:
     from pliant.model import Robot

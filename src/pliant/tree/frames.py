@@ -38,7 +38,8 @@ from pliant.states import Pose, States, Twist
 from pliant.tree.function import Function, declined
 from pliant.tree.kinematics import CONNECT, FOLLOW, MOVE, Motion
 from pliant.tree.link import LinkConstants, joint_motion, orient, own_offset, pass_down, project, seat_axes
-from pliant.tree.tree import TreeView, lower_with_frames
+from pliant.tree.lowering import lower_with_frames
+from pliant.tree.tree import TreeView
 
 if TYPE_CHECKING:
     from pliant.engine.call.calls import BuiltIn, Operand, QuickCall

@@ -24,7 +24,8 @@ from pliant.spatial.rounding import listed
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import Matrix, Vector
 from pliant.tree.link import Seat
-from pliant.tree.tree import Tree, TreeLink, lower
+from pliant.tree.lowering import lower
+from pliant.tree.tree import Tree, TreeLink
 
 
 class DualSeat(NamedTuple):

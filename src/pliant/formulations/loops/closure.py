@@ -26,7 +26,8 @@ from pliant.spatial.rounding import clean
 from pliant.spatial.scalars import Scalar
 from pliant.spatial.vectors import AFTER, ZERO3, Vector, add, dot, scale
 from pliant.tree.link import Seat
-from pliant.tree.tree import Tree, TreeLink, TreeView, fixed_seat, rigid_link
+from pliant.tree.lowering import fixed_seat, rigid_link
+from pliant.tree.tree import Tree, TreeLink, TreeView
 
 
 class Merged(NamedTuple):

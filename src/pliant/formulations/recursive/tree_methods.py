@@ -18,7 +18,8 @@ from pliant.formulations.recursive.recursions import FORWARD, INVERSE, NoInertia
 from pliant.spatial.vectors import Vector
 from pliant.tree.composite import mass_matrix
 from pliant.tree.link import LinkConstants
-from pliant.tree.tree import Tree, lower
+from pliant.tree.lowering import lower
+from pliant.tree.tree import Tree
 
 if TYPE_CHECKING:
     from pliant.mechanism import Mechanism
