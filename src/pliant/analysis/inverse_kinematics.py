@@ -368,7 +368,7 @@ def _ranges(task: TaskMap, first: Floats, *, limits: bool) -> tuple[Floats, Floa
 
 
 def _wound(task: TaskMap, q: Floats, first: Floats) -> Floats:
-    """The same configurations with turns of joints inside their limits, or nearest to the start."""
+    """Configurations whose joints have turned by whole turns into their limits, or nearest to the start."""
     limits = position_limits(task.arm)
     # rotation vectors of ball joints no longer than half a turn
     out = np.array([task.arm.recentred(each, np.zeros_like(each))[0] for each in q]).reshape(q.shape)

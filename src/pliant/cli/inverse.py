@@ -126,7 +126,7 @@ def inverse(
         refuse(f"{output}: this is a file; --output names a folder")
     check_picture(plot)
     from pliant.files import file_name, refuse_foreign
-    from pliant.simulation.inverse.replay import output_files
+    from pliant.simulation.inverse.replay_study import output_files
     from pliant.simulation.study import unrun_study
 
     job = unrun_study(study)

@@ -14,6 +14,7 @@ from pliant.bodies.families import family_of
 from pliant.engine.stepping.steppers import STEPPERS
 from pliant.loads.stops import ElasticStops
 from pliant.simulation.monitoring.watches import (
+    SAMPLED,
     SLOW_GROWTH,
     STILL,
     Growth,
@@ -316,7 +317,8 @@ def cautions(method: str, equations: StateEquations, reason: str) -> tuple[str, 
     """What a user should know about a method that was asked for or taken for a reason, in words."""
     if UNSTABLE in reason:
         return (reason,)
-    if method != "gauss" or not (found := kinks(equations)):
+    # steps end at the ticks of a sampled controller
+    if method != "gauss" or not (found := [what for what in kinks(equations) if what != SAMPLED]):
         return ()
     what = f"gauss is for smooth motion, and may pass over kinks of {' and '.join(found)} unseen"
     return (f"{what}: dop853 and esdirk follow them",)

@@ -385,7 +385,7 @@ class Loops(ABC):
 
     @abstractmethod
     def closing_slopes(self, q: Floats, multipliers: Floats, kept: Sequence[int]) -> Floats:
-        """The same of states q (count, n) with multipliers (count, kept) of some rows, the same for all."""
+        """Derivatives by q (count, n, n) of the closing forces of kept rows at states q (count, n), multipliers constant."""
 
     @abstractmethod
     def sensitivities(

@@ -156,16 +156,6 @@ class Settings:
         return min(FIRST_STEP, self.max_step) if self.step is None else self.step
 
 
-def fitting_step(h: float, left: float) -> tuple[float, bool]:
-    """A step that fits into the time left, and whether it ends there.
-
-    Two equal steps are taken rather than a large and a tiny one.
-    """
-    if h >= left:
-        return left, True
-    return min(h, 0.5 * left), False
-
-
 class Integrator(ABC):
     """Advances y from its current time; the state is in ``t`` and ``y``."""
 
@@ -233,14 +223,6 @@ class Integrator(ABC):
         # a trial step may diverge; it is then refused for what came out, not for how
         with np.errstate(over="ignore", invalid="ignore"):
             return self.equations.rates(t, y)
-
-    def refuse_step(self, h: float) -> None:
-        """Raise if a step has become too small to go on."""
-        if not h > SMALLEST_STEP * abs(np.nextafter(self.t, inf) - self.t):
-            raise IntegrationError(
-                f"{self.name}: the step fell to {h:.1e} s at t = {self.t:.6g} s; the motion diverges there, or a "
-                "force jumps with every step"
-            )
 
 
 @dataclass

@@ -42,7 +42,7 @@ from pliant.simulation.inverse.inversion_run import InversionRun
 from pliant.simulation.inverse.inverted_study import TOLERANCE as PATH_TOLERANCE
 from pliant.simulation.inverse.inverted_study import invert
 from pliant.simulation.inverse.path_window import require_smooth
-from pliant.simulation.inverse.replay import Replay, slow_gains
+from pliant.simulation.inverse.replay_study import Replay, slow_gains
 from pliant.simulation.inverse.stable_inversion import Report
 from pliant.simulation.inverse.study_path import bound_path, require_start_rates, straight_start, trajectory_of
 from pliant.simulation.monitoring.checks import joint_limit_words

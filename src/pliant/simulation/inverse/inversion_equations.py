@@ -159,7 +159,7 @@ class InversionEquations:
         return np.concatenate(out, axis=1)
 
     def led(self, at: Instants, q: Floats) -> Floats:
-        """The same in the directions that drives move (count, rank)."""
+        """How far the frames are off, in directions that drives move, m (count, rank)."""
         return np.asarray(np.einsum("kri,kr->ki", at.wanted.led, self.off_path(at, q)))
 
     def residuals(self, at: Instants, x: Levels, closing: Floats) -> Floats:

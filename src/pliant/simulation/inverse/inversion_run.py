@@ -18,7 +18,7 @@ from pliant.dynamics import Dynamics
 from pliant.errors import ModelError, require_count, require_number
 from pliant.loads.disturbance import FrameWrench
 from pliant.results.result import Result
-from pliant.simulation.inverse.replay import Replay, delayed, slow_gains
+from pliant.simulation.inverse.replay_study import Replay, delayed, slow_gains
 from pliant.simulation.inverse.spline_least_squares import Levels
 from pliant.simulation.inverse.stable_inversion import Inversion, InversionSolution, bent_at_rest
 from pliant.simulation.monitoring.checks import joint_limit_words
@@ -228,7 +228,7 @@ class InversionRun:
         return run, self.distances(run)
 
     def as_if_rigid(self, **changes: Any) -> tuple[Result, Floats]:
-        """The same with drives that move as those of the rigid robot, from rest."""
+        """A run whose drives move as those of the rigid robot, from rest, and how far its frames are off, m."""
         joints = self.path.many(self.times).q
         q = self.solution.rests[0].q.copy()
         q[self._driven] = joints[0]
@@ -246,7 +246,7 @@ class InversionRun:
         return eq.off_path(eq.at(run.time - self.before), run.q)
 
     def distances(self, run: Result) -> Floats:
-        """Of the frame that is farthest from its path (N,), m, in directions that drives move."""
+        """How far the frame that is farthest from its path is off (N,), m, in directions that drives move."""
         return self._distances(run)[0]
 
     def aside(self, run: Result) -> float:

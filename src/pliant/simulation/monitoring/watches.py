@@ -107,13 +107,16 @@ def fastest_growth(equations: StateEquations, A: Floats) -> Growth:
     return Growth(complex(poles[which]), names[int(np.argmax(shares))])
 
 
+SAMPLED = "a sampled controller"
+
+
 def kinks(equations: StateEquations) -> list[str]:
     """What in the equations is not smooth of its own."""
     there = {
         "dry friction": has_dry_friction(equations),
         "elastic stops": any(isinstance(load, ElasticStops) for load in equations.loads),
         "limits of efforts": isinstance(equations.drive, SaturatedLaw),
-        "a sampled controller": equations.drive.next_tick(0.0) < inf,
+        SAMPLED: equations.drive.next_tick(0.0) < inf,
     }
     return [what for what, is_there in there.items() if is_there]
 
