@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant.errors import ModelError
 from pliant.results.result import Result
 from pliant.simulation.checkpoint import CheckpointFile, partial_path, read_checkpoint
 from pliant.simulation.run import run_study
@@ -58,8 +59,15 @@ def wait_for(condition, process):
 
 
 def wait_for_checkpoints(path, process, size=0):
-    """Wait until some checkpoints have been added to a file of a size."""
-    wait_for(lambda: path.exists() and path.stat().st_size > size + 20_000, process)
+    """Wait until some checkpoints have been added to a file of a size, and one of them is whole."""
+
+    def whole():
+        try:
+            return path.exists() and path.stat().st_size > size + 20_000 and bool(read_checkpoint(path).memory)
+        except ModelError:
+            return False
+
+    wait_for(whole, process)
 
 
 def clean(text):

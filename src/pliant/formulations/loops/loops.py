@@ -385,7 +385,7 @@ class Loops(ABC):
 
     @abstractmethod
     def closing_slopes(self, q: Floats, multipliers: Floats, kept: Sequence[int]) -> Floats:
-        """Derivatives by q (count, n, n) of the closing forces of kept rows at states (count, n), with their multipliers."""
+        """Derivatives by q (count, n, n) of the closing forces of kept rows at states (count, n), multipliers held."""
 
     @abstractmethod
     def sensitivities(
