@@ -125,7 +125,7 @@ def test_a_model_about_a_nominal_motion_says_what_to_call():
 
 def test_a_method_that_closes_no_loops_says_which_does():
     with pytest.raises(MethodError, match=r"\('closure'\).*method 'recursive' does"):
-        Dynamics("dualemps", method="dense")
+        Dynamics("dualemps", method="dual_screw")
 
 
 FEWEST = {"dense": 38, "dual_screw": 35, "dual_screw_frozen": 35, "lagrange": 4}

@@ -117,4 +117,4 @@ def test_a_run_keeps_the_ties():
 
 def test_other_methods_say_which_one_ties():
     with pytest.raises(MethodError, match=r"joints that follow \('b', 'c'\).*method 'recursive' does"):
-        Dynamics(robot(), method="dense")
+        Dynamics(robot(), method="dual_screw")

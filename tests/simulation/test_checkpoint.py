@@ -21,6 +21,12 @@ METHODS = {
 }
 
 
+@pytest.fixture(autouse=True)
+def few_steps(monkeypatch):
+    """Runs look up every few steps: short ones can be cut in their midst."""
+    monkeypatch.setattr("pliant.simulation.integrators.compiled.STEPS_PER_CALL", 7)
+
+
 def study(method, **options):
     return load_study("single-link", changes={"until": 0.06, "integrator": {"method": method, **options}})
 
@@ -34,6 +40,7 @@ def test_a_resumed_run_is_the_same_to_the_last_bit(tmp_path, method):
     first = Run(study(method, **options))
     log = CheckpointFile.create(tmp_path / "run.partial", {"name": "x"})
     assert not first.go(lambda at: at.t > 0.031)
+    assert first.t < whole.t
     log.append(first.recorder.fresh(), first.memory(), first.happenings)
     log.close()
     kept = read_checkpoint(tmp_path / "run.partial")
@@ -257,7 +264,6 @@ def test_space_is_really_taken_and_given_back(tmp_path):
 @pytest.mark.parametrize(("name", "until"), [("seven-joint", 0.5), ("two-link", 0.3)])
 def test_extremes_do_not_depend_on_where_a_run_was_cut(monkeypatch, name, until, looks):
     """Steps near a cut are looked at together with those behind it; a result in between changes nothing."""
-    monkeypatch.setattr("pliant.simulation.integrators.compiled.STEPS_PER_CALL", 7)
     if name == "two-link":
         # in several groups
         monkeypatch.setattr("pliant.simulation.monitoring.extremes.PENDING", 700)

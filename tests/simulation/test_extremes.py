@@ -98,10 +98,12 @@ def test_an_event_ends_them(arm):
     assert found.least_at == pytest.approx(run.time[-1])
 
 
-def test_they_are_kept_in_files_and_over_interruptions(arm, released, tmp_path):
+def test_they_are_kept_in_files_and_over_interruptions(arm, released, tmp_path, monkeypatch):
+    monkeypatch.setattr("pliant.simulation.integrators.compiled.STEPS_PER_CALL", 10)
     study = Study(robot=arm.robot, until=0.6, limits="ignore", outputs=Outputs(step=0.6 / 7))
     first = Run(study, arm)
     assert not first.go(lambda at: at.t > 0.25)
+    assert first.t < study.until
     first.recorder.fresh()
     second = Run(study, arm)
     second.recall(first.memory(), first.recorder.samples())
