@@ -273,7 +273,8 @@ class MoveProblem:
         duration = self.guess.duration if self.duration is None else self.duration
         fastest = RESOLVED * intervals / duration
         highest = float(np.sqrt(max(self._end_motions[0].max(), 0.0)))
-        return highest if highest <= FEW * fastest else fastest
+        # the square of a root is not always the number itself
+        return np.inf if highest <= FEW * fastest else fastest
 
     # ---- the program
 
