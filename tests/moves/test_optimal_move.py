@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.integrate import trapezoid
 from scipy.optimize import fsolve
 
 from closed_robots import five_bar
@@ -177,7 +178,7 @@ def test_two_links_under_gravity(arms, hanging):
     rate = (30 * s**2 - 60 * s**3 + 30 * s**4)[:, None] * (move.end.q - move.start.q) / 0.8
     a = (60 * s - 180 * s**2 + 120 * s**3)[:, None] * (move.end.q - move.start.q) / 0.64
     quintic = arm.forces(q, rate, a)[:, [0, 3]] / move.sizes
-    assert move.cost < np.trapezoid((quintic**2).sum(axis=1), 0.8 * s)
+    assert move.cost < trapezoid((quintic**2).sum(axis=1), 0.8 * s)
 
 
 def test_studies_replay_the_move(hanging, tmp_path):
