@@ -104,4 +104,5 @@ def test_the_command(tmp_path, monkeypatch):
     refused = call("smooth.yaml", "--controller", "--force")
     assert refused.exit_code == 2
     assert "is no sampled controller that has a text of its own" in " ".join(refused.stderr.split())
-    assert "without --function, --frame, --strain and --dynamics" in call("hold.yaml", "--controller", "--frame", "tip").stderr
+    refused = call("hold.yaml", "--controller", "--frame", "tip")
+    assert "without --function, --frame, --strain and --dynamics" in refused.stderr
