@@ -13,7 +13,7 @@ from robots import flexible_chain
 
 from pliant import Dynamics
 from pliant.engine.trace.tape import Operations
-from pliant.verification.published import mohan_saha
+from pliant.reproduce.operation_counts import cyril, jain_rodriguez, mohan_saha
 
 LENGTHS = tuple(range(1, 21))
 MODES = (1, 2, 3, 4)
@@ -22,31 +22,6 @@ GOALS = (Goal("<=", 5600 / 9874), Goal("<=", 4900 / 7699))
 """At most 5600 multiplications and 4900 additions for 8 links with 2 + 2 modes."""
 
 PICTURE = "operation-counts.png"
-
-Count = tuple[float, float]
-"""Multiplications, additions."""
-
-
-def jain_rodriguez(n: int, m: int) -> Count:
-    """As printed: the formula changes at n = 7 (very likely meant as the number of modes, ERRATA 13)."""
-    if n <= 7:
-        return (
-            (5 * m**3 / 6 + 27 * m**2 / 2 + 893 * m / 3 + 281) * n,
-            (5 * m**3 / 6 + 23 * m**2 / 2 + 677 * m / 3 + 256) * n,
-        )
-    return (13 * m**2 + 298 * m + 673) * n, (14 * m**2 + 225 * m + 537) * n
-
-
-def cyril(n: int, m: int) -> Count:
-    """A_3c with + 251 m/3, which gives the printed 12683 (ERRATA 13; - 251 m/6 as printed does not)."""
-    h = 1 + 2 * m
-    cubic = h**3 / 6 + h**2 * (1 - m / 2) + h * (m**2 / 2 - 2 * m) - m**3 / 6 + m**2
-    m2 = -3 * h**2 / 2 + h * (3 * m + 33 / 2) - 3 * m**2 / 2 - 15 * m / 2 + 12
-    m3 = 5 * h**2 - h * (10 * m + 109 / 6) + m**3 / 6 + 53 * m**2 / 6 + 233 * m / 3 + 246
-    a2 = -3 * h**2 / 2 + h * (3 * m + 13) - 3 * m**2 / 2 - 17 * m / 2 + 9
-    a3 = 5 * h**2 - h * (10 * m + 85 / 6) + m**3 / 6 + 53 * m**2 / 6 + 251 * m / 3 + 228
-    return cubic * n**3 + m2 * n**2 + m3 * n - 123, cubic * n**3 + a2 * n**2 + a3 * n - 102
-
 
 PUBLISHED = {"Mohan & Saha": mohan_saha, "Jain & Rodriguez": jain_rodriguez, "Cyril": cyril}
 

@@ -11,7 +11,7 @@ import pytest
 
 from pliant import Dynamics, LumpedModel, Robot, load, modes
 from pliant.analysis.lumped.frequencies import turning_frequencies
-from pliant.verification.published import mohan_saha
+from pliant.reproduce.operation_counts import mohan_saha
 
 THEORY = Path(__file__).parents[2] / "docs" / "theory"
 

@@ -10,9 +10,10 @@ from typer.testing import CliRunner
 from pliant import ModelError, load
 from pliant.cli.app import app
 from pliant.cli.terminal import FAILED
+from pliant.reproduce.claim import Claim
 from pliant.verification import benchmark, bending, exudyn_cases, mujoco_cases, published
 from pliant.verification import verify as module
-from pliant.verification.claims import Claim, VerificationPart
+from pliant.verification.claims import VerificationPart
 from pliant.verification.verify import PARTS, verify
 
 GOOD = Claim("part.good", "a good one", 1.0, 1.0 + 1e-9, 1e-8, "somewhere", "Hz")

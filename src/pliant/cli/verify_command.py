@@ -13,7 +13,7 @@ from pliant.cli.terminal import FAILED, ForceOption, check_folder, emit, number,
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from pliant.verification.claims import Claim
+    from pliant.reproduce.claim import Claim
     from pliant.verification.verify import Verification
 
 DATA, PAGE = "verification.json", "verification.html"

@@ -6,6 +6,7 @@ not a motion from rest to rest; the runs have no gravity (on the ground the firs
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +17,8 @@ from pliant.dynamics import Dynamics
 from pliant.model.description.robot import Robot
 from pliant.model.readers.library import load
 from pliant.pictures.canvas import save
+from pliant.reproduce.claim import Claim
+from pliant.reproduce.operation_counts import mohan_saha
 from pliant.results.plots import lines
 from pliant.results.result import Result
 from pliant.simulation.run import run_study
@@ -183,3 +186,41 @@ def _figure_6_to_8(found: Comparison, path: Path) -> None:
     draw(axes[0, 1], "7: power difference, W", *(power_difference(run) for run in pair))
     draw(axes[0, 2], "8: acceleration of joint 1, rad/s²", *(run["shoulder.acceleration"] for run in pair))
     save(figure, path)
+
+
+# ---------------------------------------------------------------- the numbers
+
+
+def claims() -> Iterator[Claim]:
+    """Joint angles of the forced run, and operation counts."""
+    angles = {
+        1: (0.011651676, 0.021037007, 0.008950981),
+        3: (0.052976260, 0.109112627, 0.152664693),
+        5: (0.148186416, 0.265256829, 0.507950395),
+    }
+    run = run_study(load_study("canadarm", changes={"until": 5.0, "outputs": {"step": 0.01}}))
+    for second, values in angles.items():
+        k = int(np.argmin(np.abs(run.time - second)))
+        for joint, value in zip(("shoulder", "elbow", "wrist"), values, strict=True):
+            yield Claim(
+                f"published.canadarm.{joint}.{second}",
+                f"angle of the {joint} after {second} s of the forced run",
+                float(run[joint][k]),
+                value,
+                1e-6,
+                "brute-force integration of Mohan & Saha's Canadarm",
+                "rad",
+                absolute=True,
+                robot=run.robot,
+                given={"study": "canadarm", "time": second},
+            )
+    counted = Dynamics("canadarm", compile="never").operations("forward").total
+    printed = sum(mohan_saha(3, 2))
+    yield Claim(
+        "published.mohan-saha.operations",
+        f"operations of the forward dynamics of the Canadarm, {counted}, above the paper's count, {printed:.0f}",
+        max(counted - printed, 0.0),
+        0.0,
+        0.5,
+        "Mohan & Saha, table 1, three links with two modes per plane",
+    )

@@ -7,6 +7,7 @@ are real, and the appendix has some misprints.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from pliant.dynamics import Dynamics
 from pliant.formulations.lagrange.equations import Equations, equations
 from pliant.model import Family, Joint, Link, Rigid, Robot
 from pliant.model.readers.library import load
+from pliant.reproduce.claim import Claim
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -426,3 +428,68 @@ def _pairs(values: NDArray[np.complex128]) -> str:
         elif min(abs(z.real), abs(z.imag)) > 1e-9 * abs(z) and z.real > 0 and z.imag > 0:
             out.append(f"±{z.real:.6g}±j{z.imag:.6g}")
     return ", ".join(dict.fromkeys(out))
+
+
+# ---------------------------------------------------------------- the numbers
+
+
+def claims() -> Iterator[Claim]:
+    """Eigenvalues and zeros of the flexible link, printed and corrected."""
+    matrices = one_link_matrices(15)
+    for k, (value, printed) in enumerate(zip(CORRECTED, PRINTED, strict=True)):
+        ours = float(matrices.eigenvalues[k])
+        # the paper cuts off after three digits
+        digit = 10.0 ** (np.floor(np.log10(value)) - 2)
+        yield Claim(
+            f"published.lin-lewis.eigenvalue.{k + 1}",
+            f"eigenvalue {k + 1} of [M^-1]_FF U_FF, one flexible link",
+            ours,
+            value,
+            digit,
+            "Lin & Lewis, section 4.2, three digits",
+            "1/s^2",
+            absolute=True,
+        )
+        if printed != value and k == 1:
+            yield Claim(
+                "published.lin-lewis.misprint.eigenvalue.2",
+                "eigenvalue 2 as it is printed, in a list that should rise",
+                ours,
+                3.70e5,
+                1e-2,
+                "Lin & Lewis, section 4.2",
+                "1/s^2",
+                wrong="3.70e5 stands for 3.70e4: the exponent is wrong",
+            )
+    found = np.sort(np.abs(one_link_zeros("clamped-free").imag))[::2]
+    for k, (value, within) in enumerate(((1.0914, 1e-4), (76.98, 5e-4))):
+        yield Claim(
+            f"published.lin-lewis.zero.clamped-free.{k + 1}",
+            "zero of the motor angle, clamped-free shapes",
+            float(found[k]),
+            value,
+            within,
+            "Lin & Lewis, section 4.2, M rounded to five decimals",
+            "1/s",
+        )
+    pinned = one_link_zeros("pinned-pinned")
+    yield Claim(
+        "published.lin-lewis.misprint.zero.pinned-pinned",
+        "largest imaginary part of the zeros with pinned-pinned shapes",
+        float(np.abs(pinned.imag).max()),
+        76.06,
+        1e-3,
+        "Lin & Lewis, section 4.2",
+        "1/s",
+        wrong="the zeros are real (56.42 and 163.96 1/s), not a complex quadruple",
+    )
+    ratio = chord_ratios()[0]
+    yield Claim(
+        "published.lin-lewis.misprint.chord",
+        "angle of the chord over that of the tip, first clamped-free mode",
+        float(ratio),
+        1.0,
+        1e-2,
+        "Lin & Lewis turn the next link by the chord",
+        wrong="the next link turns by the slope at the tip; the chord turns by 72.6 % of it",
+    )

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from pliant.reproduce.claim import Claim
 from pliant.simulation.run import run_study
 from pliant.simulation.study import bundled_studies, load_study
-from pliant.verification.claims import Claim
 
 LONGEST = 5.0
 """Of a long study so many seconds are enough to see a balance that does not hold."""

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from pliant.files import mark, write_file, write_generated
+from pliant.reproduce.claim import Claim
 from pliant.verification import exudyn_cases, mujoco_cases
-from pliant.verification.claims import Claim
 
 PEERS: dict[str, tuple[str, Callable[[], dict[str, float]]]] = {
     "Exudyn": ("exudyn", exudyn_cases.results),

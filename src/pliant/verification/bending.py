@@ -12,9 +12,10 @@ from scipy.linalg import eigh
 from pliant.analysis.equilibrium import settle
 from pliant.drives.prescribed import PrescribedMotion
 from pliant.dynamics import Dynamics
+from pliant.reproduce.claim import Claim
 from pliant.simulation.run import simulate
 from pliant.trajectories.ongoing import ExpressionMotion
-from pliant.verification.claims import Claim, Floats, beam_robot
+from pliant.verification.claims import Floats, beam_robot
 
 BOTH = ("second-order", "exact")
 HEAVY = 1e4

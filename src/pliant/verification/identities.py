@@ -9,7 +9,8 @@ import numpy as np
 
 from pliant.dynamics import Dynamics
 from pliant.model.readers.library import robots
-from pliant.verification.claims import Claim, Floats, state
+from pliant.reproduce.claim import Claim
+from pliant.verification.claims import Floats, state
 
 ROUNDING = 1e-10
 """Of the largest entry: double precision, some thousand operations, condition numbers of M about 1e5."""

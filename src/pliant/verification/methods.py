@@ -13,7 +13,8 @@ from pliant.dynamics import Dynamics
 from pliant.formulations.loops.loops import DenseForm
 from pliant.formulations.method import METHODS, MethodError
 from pliant.model.readers.library import robots
-from pliant.verification.claims import Claim, Floats, beam_robot, state
+from pliant.reproduce.claim import Claim
+from pliant.verification.claims import Floats, beam_robot, state
 
 ROUNDING = 1e-10
 """Of the largest entry: double precision, some thousand operations, condition numbers of M about 1e5."""

@@ -16,9 +16,10 @@ from typing import Any
 from pliant.errors import ModelError, did_you_mean
 from pliant.files import mark, write_file, write_generated
 from pliant.formulations.lagrange.equations import require_sympy
+from pliant.reproduce.claim import Claim
 from pliant.verification import balances, bending, identities, methods, published
 from pliant.verification.benchmark import peers as other_programs
-from pliant.verification.claims import Claim, VerificationPart
+from pliant.verification.claims import VerificationPart
 
 PARTS = (
     VerificationPart("methods", "Every method against every other", methods.claims),
