@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from pliant.engine.call.uncollected import uncollected
 from pliant.engine.compile.jit import has_llvm
-from pliant.formulations.loops.closed_loops import loops_of
+from pliant.formulations.loops.closed_loops import closed_loops
 from pliant.formulations.loops.dense_loops import DenseLoops
-from pliant.formulations.loops.loops import DenseForm, Loops, each_state
+from pliant.formulations.loops.loops import DenseForm, Loops, NoLoops, each_state
 from pliant.formulations.recursive.recursions import HANDED
 from pliant.model.notebook import html_page, made_by
 from pliant.model.once import quick_property
@@ -95,7 +95,7 @@ class Dynamics(PlatformAnswers):
         independent: Choice = "auto",
         stabilise: float = 0.0,
     ) -> None:
-        from pliant.model import Robot
+        from pliant.model.description.robot import Robot
         from pliant.model.readers.library import load
 
         if compile not in ("auto", "never"):
@@ -104,8 +104,11 @@ class Dynamics(PlatformAnswers):
         self.options = {"method": method, "compile": compile, "independent": independent, "stabilise": stabilise}
         with uncollected():
             super().__init__(loaded, method, compile == "auto" and has_llvm())
-            dense = self.method.name == "dense"
-            self.loops: Loops = loops_of(self, independent, stabilise, dense=dense)
+            self.loops: Loops = (
+                closed_loops(self, independent, stabilise, dense=self.method.name == "dense")
+                if self.mechanism.is_closed
+                else NoLoops(self)
+            )
 
     def __repr__(self) -> str:
         how = "compiled" if self.compiled else "NumPy"

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from pliant.algorithm import Algorithm, Traced
 from pliant.formulations.method import Method, What, method_class
 from pliant.formulations.robot_damping import damped
-from pliant.mechanism import Mechanism
+from pliant.mechanism import Mechanism, assemble
 from pliant.model.once import quick_property
 from pliant.spatial.attitude import recentred
 from pliant.states import (
@@ -51,7 +51,7 @@ class TreeDynamics:
 
     def __init__(self, robot: Robot, method: str, compiled: bool) -> None:
         self.robot = robot
-        self.mechanism: Mechanism = damped(robot)
+        self.mechanism: Mechanism = assemble(robot) if robot.damping is None else damped(robot)
         self.tree: Tree = lower(self.mechanism)
         self.method: Method = method_class(method)(self.mechanism)
         self.compiled = compiled
@@ -93,6 +93,28 @@ class TreeDynamics:
     def damping(self) -> Floats:
         """D (n, n): structural damping and viscous friction; that of spherical joints where they are not turned."""
         return self.mechanism.damping
+
+    @property
+    def position_limits(self) -> dict[int, tuple[float, float]]:
+        """Lowest and highest position where joints have limits, rad or m, by their places in q."""
+        joints = [link.joint for link in self.robot.links]
+        given = [(joint.name, joint.limits.position) for joint in joints if joint.limits is not None]
+        return {self.names.index(name): bounds for name, bounds in given if bounds is not None}
+
+    @property
+    def effort_limits(self) -> Floats:
+        """Largest effort of each input, N m or N: the smaller of the motor's and the joint's, infinite without both."""
+        limits = []
+        for joint in map(self.robot.joint, self.inputs):
+            known = [joint.motor.max_effort if joint.motor else None, joint.limits.effort if joint.limits else None]
+            limits.append(min((x for x in known if x is not None), default=np.inf))
+        return np.array(limits)
+
+    @property
+    def reach(self) -> float:
+        """Length of all links and offsets, m; 1 where there is none."""
+        offsets = (float(np.linalg.norm(link.joint.placement.vector())) for link in self.robot.links)
+        return sum(link.length for link in self.robot.links) + sum(offsets) or 1.0
 
     def reference_pose(self) -> Floats:
         """The pose of the description as coordinates; all that it does not name are zero."""

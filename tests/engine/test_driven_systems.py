@@ -10,7 +10,6 @@ from pliant.engine.call.evaluator import Program
 from pliant.engine.compile import jit
 from pliant.engine.stepping.driving import Driving
 from pliant.engine.stepping.explicit_system import ExplicitSystem
-from pliant.engine.stepping.generalised_alpha import alpha_clock
 from pliant.engine.stepping.implicit_system import ImplicitSystem
 from pliant.engine.stepping.integrators import Clock, Status, new_clock
 from pliant.engine.stepping.layout import BALANCES
@@ -110,7 +109,7 @@ def test_generalised_alpha_of_driven_coordinates_has_order_two(name):
     errors = []
     for steps in (8000, 16000):
         x = np.concatenate([x0, a, a, np.zeros(3 * count)])
-        clock = alpha_clock(0.0, step=END / steps, largest=1.0, relative=0.0, radius=0.9, fixed=True)
+        clock = new_clock(0.0, 0.0, step=END / steps, largest=1.0, relative=0.0, radius=0.9, fixed=True)
         clock[Clock.END] = END
         knots = np.zeros((steps + 2, 1 + 2 * implicit.states))
         tolerance = np.full(implicit.states, 1e-12)

@@ -8,7 +8,6 @@ from pliant.dynamics import Dynamics
 from pliant.engine.compile.jit import is_x86
 from pliant.engine.stepping.driving import Driving
 from pliant.engine.stepping.explicit_system import ExplicitSystem
-from pliant.engine.stepping.generalised_alpha import alpha_clock
 from pliant.engine.stepping.implicit_system import ImplicitSystem
 from pliant.engine.stepping.integrators import Clock, Status, new_clock
 from pliant.engine.stepping.layout import BALANCES
@@ -175,7 +174,7 @@ def test_generalised_alpha_has_order_two(arm, explicit, converged):
     errors = []
     for steps in (2000, 4000):
         x = np.concatenate([np.zeros(2 * n + BALANCES), a, a, np.zeros(3 * n)])
-        clock = alpha_clock(0.0, step=END / steps, largest=1.0, relative=0.0, radius=0.9, fixed=True)
+        clock = new_clock(0.0, 0.0, step=END / steps, largest=1.0, relative=0.0, radius=0.9, fixed=True)
         clock[Clock.END] = END
         knots = np.zeros((steps + 2, 1 + 2 * system.states))
         tolerance = np.full(system.states, 1e-9)

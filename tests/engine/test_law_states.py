@@ -11,7 +11,7 @@ from pliant.dynamics import Dynamics
 from pliant.engine.stepping.driving import DriveKernel, Driving
 from pliant.engine.stepping.explicit_system import ExplicitSystem
 from pliant.engine.stepping.gauss_system import GaussSystem
-from pliant.engine.stepping.generalised_alpha import alpha_clock, filtered_size
+from pliant.engine.stepping.generalised_alpha import filtered_size
 from pliant.engine.stepping.implicit_system import ImplicitSystem
 from pliant.engine.stepping.integrators import Clock, Status, new_clock
 from pliant.engine.stepping.layout import BALANCES
@@ -59,7 +59,7 @@ def run(arm, driving, method, x, until, tolerance, *, largest=1.0, step=1e-4, re
         filtered = np.zeros(filtered_size(layout) if method == "generalised-alpha" else 0)
         filtered[: len(a)] = a[: len(filtered)]
         x = np.concatenate([x, a, filtered, np.zeros(3 * layout.count + layout.states)])
-        clock = alpha_clock(0.0, step=step, largest=largest, relative=relative, radius=0.8, fixed=False)
+        clock = new_clock(0.0, 0.0, step=step, largest=largest, relative=relative, radius=0.8, fixed=False)
         clock[Clock.END] = until
         status, _ = stepped.advance(stepped.steps(clock, x, allowed, knots))
     assert status is Status.FINISHED

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.analysis.equilibrium import settle
-from pliant.analysis.task_map import AXES, TaskMap, position_limits
+from pliant.analysis.task_map import AXES, TaskMap
 from pliant.errors import did_you_mean, require_count
 from pliant.formulations.loops.constraints import Assembled
 from pliant.formulations.loops.constraints import assemble as close
@@ -357,7 +357,7 @@ def _starts(task: TaskMap, first: Floats, count: int, *, seed: int, limits: bool
 
 def _ranges(task: TaskMap, first: Floats, *, limits: bool) -> tuple[Floats, Floats]:
     """Where joints may start (joints,): their limits, a turn, or the extent of the robot."""
-    ranges = position_limits(task.arm) if limits else {}
+    ranges = task.arm.position_limits if limits else {}
     reach = np.where(task.units == 1.0, np.pi, task.length)
     low, high = first[task.joints] - reach, first[task.joints] + reach
     for k, joint in enumerate(task.joints.tolist()):
@@ -369,7 +369,7 @@ def _ranges(task: TaskMap, first: Floats, *, limits: bool) -> tuple[Floats, Floa
 
 def _wound(task: TaskMap, q: Floats, first: Floats) -> Floats:
     """Configurations whose joints have turned by whole turns into their limits, or nearest to the start."""
-    limits = position_limits(task.arm)
+    limits = task.arm.position_limits
     # rotation vectors of ball joints no longer than half a turn
     out = np.array([task.arm.recentred(each, np.zeros_like(each))[0] for each in q]).reshape(q.shape)
     turn = 2 * np.pi
@@ -428,7 +428,7 @@ def _mode(task: TaskMap, q: Floats) -> str | None:
 
 
 def _beyond(task: TaskMap, q: Floats) -> Iterator[str]:
-    for joint, (low, high) in position_limits(task.arm).items():
+    for joint, (low, high) in task.arm.position_limits.items():
         value, unit = float(q[joint]), task.arm.mechanism.units[joint]
         if not low - SAME <= value <= high + SAME:
             yield f"{task.arm.names[joint]} is at {value:.4g} {unit}, its range {low:.4g} ... {high:.4g} {unit}"

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from pliant.analysis.equilibrium import settle
 from pliant.analysis.statics import Loads, Statics, stiffness_scale, wrenches
-from pliant.analysis.vibrations import reach
 from pliant.model.notebook import html_page
 
 if TYPE_CHECKING:
@@ -151,7 +150,7 @@ def platform_stiffness(
     K, Z = problem.reduced(x, 1.0, sizes)
     J = arm.jacobian(frame, found.q)
     motion = sizes[:, None] * Z @ _solved(arm, frame, K, sizes[:, None] * Z, J, found.q)
-    return PlatformStiffness(frame, found.q, found.tau, J @ motion, motion, reach(arm))
+    return PlatformStiffness(frame, found.q, found.tau, J @ motion, motion, arm.reach)
 
 
 def _solved(arm: Dynamics, frame: str, K: Floats, motions: Floats, J: Floats, q: Floats) -> Floats:
@@ -161,7 +160,7 @@ def _solved(arm: Dynamics, frame: str, K: Floats, motions: Floats, J: Floats, q:
         return np.zeros((0, 6))
     U, values, Vt = np.linalg.svd(K)
     held = values > LOOSE * values[0]
-    weight = np.array([1.0 / reach(arm)] * 3 + [1.0] * 3)[:, None]
+    weight = np.array([1.0 / arm.reach] * 3 + [1.0] * 3)[:, None]
     free = np.linalg.norm(weight * (moved @ Vt[~held].T), axis=0)
     if (free > MOVES * max(float(np.abs(weight * moved).max(initial=0.0)), np.finfo(float).tiny)).any():
         loose = np.abs(motions @ Vt[~held].T / arm.loops.column_scale[:, None]).max(axis=1)

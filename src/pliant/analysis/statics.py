@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.analysis.vibrations import reach
 from pliant.bodies.words import words_of
 
 if TYPE_CHECKING:
@@ -122,7 +121,7 @@ def _along_base(arm: Dynamics, q: Floats, load: FrameLoad) -> Floats:
 
 def coordinate_sizes(arm: Dynamics, q: Floats) -> Floats:
     """Change of each coordinate that moves some place of the robot by its reach, or turns it by a radian (n,)."""
-    length, most = reach(arm), np.zeros(arm.size)
+    length, most = arm.reach, np.zeros(arm.size)
     for member in arm.mechanism.members:
         for end in ("root", "tip"):
             J = arm.jacobian(f"{member.name}.{end}", q)
@@ -211,7 +210,7 @@ class Statics:
         self.gravity_grows, self.efforts_grow = gravity_grows, efforts_grow
         # where all forces vanish, as in a pendulum that hangs straight, rounding is not compared with rounding
         weight = arm.robot.mass * float(np.linalg.norm(arm.robot.gravity))
-        self.largest = max(WEIGHT * weight * reach(arm), STRAIN * float(np.abs(arm.stiffness).max(initial=0.0)))
+        self.largest = max(WEIGHT * weight * arm.reach, STRAIN * float(np.abs(arm.stiffness).max(initial=0.0)))
 
     def all_growing(self) -> Statics:
         """The problem with gravity and every load and effort multiplied by the factor."""

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.analysis.vibrations import reach
 from pliant.errors import did_you_mean, require_number
 from pliant.formulations.loops.dense_forms import condition_of, independent_rows, rank_of
 from pliant.formulations.loops.dense_loops import DenseLoops
@@ -37,16 +36,6 @@ MOVES = 1e-9
 """Part of the largest motion below which an axis of a frame does not move."""
 CLOSED = 1e-9
 """Scaled gap up to which a configuration counts as closed."""
-
-
-def position_limits(arm: Dynamics) -> dict[int, tuple[float, float]]:
-    """Coordinate -> lowest and highest position, where they are given."""
-    found: dict[int, tuple[float, float]] = {}
-    for link in arm.robot.links:
-        joint: Any = link.joint
-        if joint.limits is not None and joint.limits.position is not None:
-            found[arm.names.index(joint.name)] = joint.limits.position
-    return found
 
 
 class TaskMap:
@@ -85,7 +74,7 @@ class TaskMap:
 
     @property
     def _extent(self) -> float:
-        return self.arm.loops.extent if self.arm.loops.rows else reach(self.arm)
+        return self.arm.loops.extent if self.arm.loops.rows else self.arm.reach
 
     @cached_property
     def elastic(self) -> tuple[int, ...]:

@@ -52,15 +52,8 @@ def rigid_motions(arm: Dynamics, motions: Floats, M: Floats, K: Floats) -> Float
     rows = motions[strained] * size
     free = _null_space(rows / np.where(parts > 0, parts, 1.0)[:, None], UNSTRAINED)
     force = (K * np.outer(size, size)) @ free
-    weight = float(np.linalg.norm(arm.robot.gravity)) / reach(arm)
+    weight = float(np.linalg.norm(arm.robot.gravity)) / arm.reach
     return np.asarray(size[:, None] * (free @ _null_space(force, LEVEL * weight)))
-
-
-def reach(arm: Dynamics) -> float:
-    """Length of all links and offsets, m; 1 where there is none."""
-    robot = arm.robot
-    offsets = (float(np.linalg.norm(link.joint.placement.vector())) for link in robot.links)
-    return sum(link.length for link in robot.links) + sum(offsets) or 1.0
 
 
 def vibrations(M: Floats, K: Floats, rigid: Floats) -> Vibrations:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.analysis.inverse_kinematics import OutOfReachError, PoseSolver, component, inverse_kinematics
-from pliant.analysis.task_map import AXES, TaskMap, position_limits
+from pliant.analysis.task_map import AXES, TaskMap
 from pliant.errors import require_count
 from pliant.model.notebook import made_by
 from pliant.screws import SO3
@@ -203,7 +203,7 @@ class _Filler:
     def __init__(self, task: TaskMap, poses: Pose, shape: tuple[int, ...], limits: bool) -> None:
         self.task, self.poses, self.shape = task, poses, shape
         self.solver = PoseSolver(task)
-        self.limits = position_limits(task.arm) if limits else {}
+        self.limits = task.arm.position_limits if limits else {}
         self.count = len(poses.position)
 
     def pose(self, index: NDArray[np.int_]) -> Pose:

@@ -182,11 +182,11 @@ class Controller(Drive):
 
     def bind(self, around: Surroundings, q0: Floats) -> DriveLaw:
         from pliant.drives.sampled import SampledLaw
-        from pliant.drives.saturated import SaturatedLaw, effort_limits
+        from pliant.drives.saturated import SaturatedLaw
 
         law = self.law(around, q0)
         if self.saturate:
-            law = SaturatedLaw(law, effort_limits(around.arm))
+            law = SaturatedLaw(law, around.arm.effort_limits)
         if self.sampling is not None:
             law = SampledLaw(law, self.sampling.period, self.sampling.delay, around)
         return law

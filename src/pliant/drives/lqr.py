@@ -17,7 +17,6 @@ from pliant.drives.drive import Drive, DriveLaw, Sampling
 from pliant.drives.extended_filter import EstimatedParameter, ExtendedFilterLaw
 from pliant.drives.regulated import ObserverLaw, ReferenceFollower, StateFeedbackLaw
 from pliant.drives.sampled import SampledLaw
-from pliant.drives.saturated import effort_limits
 from pliant.errors import ModelError
 from pliant.laws import Floats
 from pliant.model.description.sensors import Sensor
@@ -169,7 +168,7 @@ class LQR(Drive):
         self, around: Surroundings, reference: BentReference, schedule: GainSchedule, sensors: tuple[Sensor, ...]
     ) -> DriveLaw:
         sampling = self.sampling
-        limits = effort_limits(around.arm) if self.saturate else None
+        limits = around.arm.effort_limits if self.saturate else None
         follower = ReferenceFollower(reference, schedule, 0.0 if sampling is None else sampling.delay, limits)
         law: DriveLaw
         if self.estimator == "none":

@@ -7,20 +7,9 @@ from collections.abc import Hashable
 import numpy as np
 
 from pliant.drives.drive import DriveLaw, Tick
-from pliant.dynamics import Dynamics
 from pliant.laws import Action, Floats, LawState
 from pliant.spatial.scalars import Scalar, ramp
 from pliant.spatial.vectors import Vector
-
-
-def effort_limits(arm: Dynamics) -> Floats:
-    """Largest effort of each input: the smaller of the motor's and the joint's; infinite if neither is given."""
-    limits = []
-    for name in arm.inputs:
-        joint = arm.robot.joint(name)
-        known = [joint.motor.max_effort if joint.motor else None, joint.limits.effort if joint.limits else None]
-        limits.append(min((x for x in known if x is not None), default=np.inf))
-    return np.array(limits)
 
 
 def cut(x: Scalar, limit: Scalar) -> Scalar:

@@ -60,7 +60,7 @@ class RobotModes(NamedTuple):
 
 
 def damped(robot: Robot) -> Mechanism:
-    """The mechanism of a robot with its damping, also where a ratio is asked of the whole robot."""
+    """The mechanism of a robot, also where a damping ratio is asked of the whole robot."""
     ratio = robot.damping.ratio if robot.damping is not None else None
     return _damped(robot, ratio) if ratio else assemble(robot)
 

@@ -8,7 +8,6 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from pliant.analysis.task_map import position_limits
 from pliant.dynamics import Dynamics
 from pliant.errors import ModelError
 from pliant.laws import Action
@@ -33,7 +32,7 @@ class Stops(Element):
 
     def bind(self, arm: Dynamics) -> Load:
         """The stops of a robot; joints without position limits have none."""
-        limits = position_limits(arm)
+        limits = arm.position_limits
         if not limits:
             raise ModelError(f"robot '{arm.robot.name}' has no joint with position limits, so it has no stops")
         return ElasticStops(limits, self.stiffness, self.loss)

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.analysis.task_map import position_limits
-from pliant.drives.saturated import effort_limits
 from pliant.errors import ModelError, did_you_mean
 from pliant.export.casadi import StrainPlace
 
@@ -91,9 +89,9 @@ class Bounds(NamedTuple):
 def bounds_of(arm: Dynamics, limits: MoveLimits) -> Bounds:
     """The limits of a robot's description, replaced by those that are given."""
     n, m = arm.size, len(arm.inputs)
-    effort = np.array([-1.0, 1.0])[:, None] * effort_limits(arm)
+    effort = np.array([-1.0, 1.0])[:, None] * arm.effort_limits
     position, rate = (np.array([-np.inf, np.inf])[:, None] * np.ones(n) for _ in range(2))
-    for k, (low, high) in position_limits(arm).items():
+    for k, (low, high) in arm.position_limits.items():
         position[:, k] = low, high
     for link in arm.robot.links:
         given = link.joint.limits

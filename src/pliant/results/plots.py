@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pliant.analysis.vibrations import reach
 from pliant.pictures.animation import exaggerated, make_film, view_of
 from pliant.pictures.canvas import (
     FLEXIBLE_EDGE,
@@ -77,7 +76,7 @@ def panels(run: Result) -> list[Panel]:
 
 def noise(run: Result, unit: str) -> float:
     """What of a quantity with this unit is rounding: lengths by the size of the robot, forces by the largest one."""
-    length = reach(run.arm)
+    length = run.arm.reach
     weight = run.robot.mass * float(np.linalg.norm(run.robot.gravity))
     efforts = [float(np.abs(run[name]).max()) for name in run.efforts]
     energies = (*(f"energy.{part}" for part in ENERGIES), *WORKS)

@@ -43,8 +43,7 @@ from pliant.simulation.state_equations import StateEquations
 from pliant.simulation.study import DEFAULT_TOLERANCE, IntegratorOptions, Study
 from pliant.states import States
 from pliant.trajectories.path import Surroundings
-from pliant.trajectories.per_joint import turn_limits
-from pliant.trajectories.study_file import file_digests
+from pliant.trajectories.per_joint import file_digests, turn_limits
 
 Floats = NDArray[np.float64]
 

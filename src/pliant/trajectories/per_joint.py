@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from math import pi
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -180,6 +182,16 @@ def parts_of(element: Element, path: tuple[Any, ...]) -> Iterator[tuple[Element,
     for place, entry in entries_of(element, own):
         if isinstance(entry, Element):
             yield from parts_of(entry, place)
+
+
+def file_digests(element: Element | None) -> dict[str, str]:
+    """Names of the files of an element and its parts (their ``files``), and digests of what is in them."""
+    found: dict[str, str] = {}
+    for part, _ in () if element is None else parts_of(element, ()):
+        for file in getattr(part, "files", ()):
+            content = hashlib.sha256(Path(file).read_bytes()).hexdigest()
+            found[Path(file).name] = found.get(Path(file).name, "") + content
+    return found
 
 
 def entries_of(element: Element, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Any]]:

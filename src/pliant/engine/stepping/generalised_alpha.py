@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pliant.engine.compile.llvm_ir import number
 from pliant.engine.stepping.implicit import (
@@ -30,7 +29,7 @@ from pliant.engine.stepping.implicit import (
     settle,
     step_of_matrix,
 )
-from pliant.engine.stepping.integrators import Clock, Stepping, new_clock
+from pliant.engine.stepping.integrators import Clock, Stepping
 from pliant.engine.stepping.layout import StateLayout
 from pliant.engine.stepping.stepper import StepShape
 
@@ -45,19 +44,6 @@ LAG = 1 / 12
 """The same of the drive's states: this number and (alpha_f - 1/2)^2, by Taylor's expansion of a step."""
 UNKNOWN = "0x7FF8000000000000"
 """Not a number: what is not known yet."""
-
-
-def alpha_clock(
-    t: float, *, step: float, largest: float, relative: float, radius: float, fixed: bool
-) -> NDArray[np.float64]:
-    """The array for a start at t; ``radius`` is the spectral radius at infinite frequency, 0 to 1."""
-    alpha_m, alpha_f = (2 * radius - 1) / (radius + 1), radius / (radius + 1)
-    gamma = 0.5 + alpha_f - alpha_m
-    beta = 0.25 * (gamma + 0.5) ** 2
-    clock = new_clock(t, t, step=step, largest=largest, relative=relative)
-    clock[[Clock.ALPHA_M, Clock.ALPHA_F, Clock.GAMMA, Clock.BETA]] = alpha_m, alpha_f, gamma, beta
-    clock[Clock.FIXED] = fixed
-    return clock
 
 
 class GeneralisedAlpha(ImplicitStepper):

@@ -51,10 +51,18 @@ class Clock(IntEnum):
     JUMPED = 17
 
 
-def new_clock(t: float, end: float, *, step: float, largest: float, relative: float) -> NDArray[np.float64]:
-    """The array for a start at t."""
+def new_clock(
+    t: float, end: float, *, step: float, largest: float, relative: float, radius: float = 1.0, fixed: bool = False
+) -> NDArray[np.float64]:
+    """The array for a start at t; ``radius``: spectral radius at infinite frequency, 0 to 1, where it is chosen."""
+    # Chung & Hulbert (1993), eqs. (17), (20), (25), for generalised-alpha
+    alpha_m, alpha_f = (2 * radius - 1) / (radius + 1), radius / (radius + 1)
+    gamma = 0.5 + alpha_f - alpha_m
+    beta = 0.25 * (gamma + 0.5) ** 2
     clock = np.zeros(len(Clock))
     clock[[Clock.T, Clock.END, Clock.STEP, Clock.LARGEST, Clock.RELATIVE]] = t, end, step, largest, relative
+    clock[[Clock.ALPHA_M, Clock.ALPHA_F, Clock.GAMMA, Clock.BETA]] = alpha_m, alpha_f, gamma, beta
+    clock[Clock.FIXED] = fixed
     return clock
 
 

@@ -22,7 +22,7 @@ from pliant.formulations.loops.cuts import Plan, plans, preferences
 from pliant.formulations.loops.dense_algorithm import DenseLoopForward
 from pliant.formulations.loops.dense_forms import SINGULAR, WORST, condition_of, independent_rows
 from pliant.formulations.loops.dense_loops import DenseLoops
-from pliant.formulations.loops.loops import FAINT, Elimination, Floats, LoopError, Loops, NoLoops, OpenTree, Rows
+from pliant.formulations.loops.loops import FAINT, Elimination, Floats, LoopError, Loops, OpenTree, Rows
 from pliant.formulations.method import MethodError
 from pliant.formulations.recursive.recursions import INVERSE, NoInertiaError
 
@@ -201,10 +201,8 @@ CORRECTIONS = 6
 """Newton steps that a state may need which is nearly closed."""
 
 
-def loops_of(arm: OpenTree, independent: Choice = "auto", stabilise: float = 0.0, *, dense: bool = False) -> Loops:
-    """The loops of a robot, with no rows where it has none; dense: through the whole mass matrix."""
-    if not arm.mechanism.is_closed:
-        return NoLoops(arm)
+def closed_loops(arm: OpenTree, independent: Choice = "auto", stabilise: float = 0.0, *, dense: bool = False) -> Loops:
+    """The loops of a robot that has some; dense: through the whole mass matrix."""
     constraints = Constraints(arm)
     return ClosedLoops(constraints, Coordinates(constraints, independent), stabilise, dense=dense)
 

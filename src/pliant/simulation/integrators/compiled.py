@@ -11,10 +11,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pliant.drives.drive import AppliedLaw
-from pliant.engine.stepping.generalised_alpha import alpha_clock
-from pliant.engine.stepping.integrators import SLIVER, Clock, Status
+from pliant.engine.stepping.integrators import SLIVER, Clock, Status, new_clock
 from pliant.engine.stepping.lane_system import LaneRun
 from pliant.engine.stepping.signal_table import MOST_PIECES, RoughSignalError, Signals
 from pliant.engine.stepping.stepper import NOTHING, Stepped, Stepper, StepsCall, Wanted
@@ -28,8 +28,8 @@ from pliant.simulation.integrators.integrator import (
     Integrator,
     Piece,
     Settings,
+    hermite,
 )
-from pliant.simulation.integrators.knot_piece import KnotPiece
 from pliant.simulation.requests import Request
 from pliant.simulation.state_equations import StateEquations
 from pliant.trajectories.path import knots_after
@@ -75,6 +75,48 @@ class SignalsRequest(Request[Signals]):
     @cached_property
     def value(self) -> Signals:
         return Signals.fit(self.signals, self.start, self.end, pieces=self.pieces)
+
+
+class KnotPiece(Piece):
+    """Many steps: exact samples at the times that were wanted, Hermite interpolation between the steps elsewhere."""
+
+    def __init__(self, knots: Floats, count: int, grid: Floats, samples: Floats) -> None:
+        m = (knots.shape[1] - 1) // 2
+        self.times = knots[:, 0]
+        self.start, self.end = float(self.times[0]), float(self.times[-1])
+        self._y, self._f = knots[:, 1 : 1 + m], knots[:, 1 + m :]
+        self._count = count
+        self._grid, self._samples = grid, samples
+
+    @property
+    def knots(self) -> Floats:
+        return self.times
+
+    @property
+    def knot_states(self) -> Floats:
+        return self._y
+
+    @property
+    def knot_rates(self) -> Floats:
+        return self._f
+
+    def __call__(self, t: ArrayLike) -> Floats:
+        times = np.atleast_1d(np.asarray(t, dtype=float))
+        if np.array_equal(times, self._grid):
+            # as samples are asked for, all of them
+            return self._samples[0].copy() if np.ndim(t) == 0 else self._samples.copy()
+        out = np.empty((len(times), self._y.shape[1]))
+        place = np.clip(np.searchsorted(self._grid, times), 0, max(len(self._grid) - 1, 0))
+        exact = self._grid[place] == times if len(self._grid) else np.zeros(len(times), dtype=bool)
+        if exact.any():
+            out[exact] = self._samples[place[exact]]
+        if not exact.all():
+            inside = times[~exact]
+            k = np.clip(np.searchsorted(self.times, inside, side="right") - 1, 0, len(self.times) - 2)
+            h = self.times[k + 1] - self.times[k]
+            ends = self._y[k], self._y[k + 1], self._f[k], self._f[k + 1]
+            out[~exact] = hermite(((inside - self.times[k]) / h)[:, None], h[:, None], *ends, self._count)
+        return out[0] if np.ndim(t) == 0 else out
 
 
 class StepsRequest(Request[tuple[Status, int]]):
@@ -126,13 +168,13 @@ class CompiledIntegrator(Integrator):
         self._signals_request: SignalsRequest | None = None
         self._call: StepsRequest | None = None
         self._extra = np.zeros(stepper.extra(equations.layout)) if extra is None else extra
-        self.clock = alpha_clock(
+        self.clock = new_clock(
+            t,
             t,
             step=settings.first_step,
             largest=settings.max_step,
             relative=settings.tolerance.relative,
             radius=settings.radius,
-            fixed=False,
         )
         if len(self._extra):
             self._renew()

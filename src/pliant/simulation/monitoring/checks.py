@@ -24,9 +24,7 @@ from pliant.analysis.limits import (
     slope_words,
 )
 from pliant.analysis.statics import FrameLoad
-from pliant.analysis.task_map import position_limits
 from pliant.bodies.words import words_of
-from pliant.drives.saturated import effort_limits
 from pliant.dynamics import Dynamics
 from pliant.formulations.robot_damping import ratios_at
 from pliant.model.description.plausible import description_limits
@@ -168,7 +166,7 @@ def planned_turns(equations: StateEquations, v0: Floats, until: float) -> Iterat
 
 def allowed_ranges(arm: Dynamics) -> dict[str, tuple[float, float]]:
     """What is followed between the samples for the sake of these warnings, and where nothing is to be said of it."""
-    ranges = {arm.names[i]: bounds for i, bounds in position_limits(arm).items()}
+    ranges = {arm.names[i]: bounds for i, bounds in arm.position_limits.items()}
     for link in arm.robot.links:
         if link.is_flexible:
             # equations of first order are looked at where links bend most
@@ -237,7 +235,7 @@ def _ratios(run: Result) -> Iterator[str]:
 
 
 def _limits(run: Result, near: Collection[str]) -> Iterator[str]:
-    for i, bounds in position_limits(run.arm).items():
+    for i, bounds in run.arm.position_limits.items():
         if run.arm.names[i] in near:
             found = run.extreme(run.arm.names[i])
             ends = ((found.least, found.least_at), (found.most, found.most_at))
@@ -249,7 +247,7 @@ def _limits(run: Result, near: Collection[str]) -> Iterator[str]:
 
 def joint_limit_words(arm: Dynamics, times: Floats, q: Floats, v: Floats, tau: Floats) -> Iterator[str]:
     """Limits of the actuated joints that positions, rates and efforts (times, inputs) pass, in words."""
-    limits = position_limits(arm)
+    limits = arm.position_limits
     for j, name in enumerate(arm.inputs):
         i = arm.names.index(name)
         if i in limits:
@@ -276,7 +274,7 @@ def _position_words(
 
 
 def _effort_words(arm: Dynamics, times: Floats, tau: Floats) -> Iterator[str]:
-    for j, largest in enumerate(effort_limits(arm)):
+    for j, largest in enumerate(arm.effort_limits):
         k = int(np.abs(tau[:, j]).argmax())
         peak, unit = abs(float(tau[k, j])), "N" if _slides(arm, j) else "N m"
         if peak > largest * (1 + BEYOND):

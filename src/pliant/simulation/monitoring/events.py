@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from pliant.analysis.task_map import position_limits
 from pliant.dynamics import Dynamics
 from pliant.errors import ModelError, did_you_mean, show
 from pliant.model.description.robot import Robot
@@ -81,7 +80,7 @@ class Happening(NamedTuple):
 
 def limit_events(arm: Dynamics, stops: bool) -> Iterator[ActiveEvent]:
     """One event for each position limit of the joints."""
-    for i, bounds in position_limits(arm).items():
+    for i, bounds in arm.position_limits.items():
         value = _coordinate(i)
         for bound, sign, word in zip(bounds, (-1.0, 1.0), ("lower", "upper"), strict=True):
             yield ActiveEvent(f"{arm.names[i]} reaches its {word} limit", value, bound, sign, stops)
