@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pliant import Joint, Link, Rigid, Robot
-from pliant.analysis.statics import coordinate_sizes, reach
+from pliant.analysis.statics import coordinate_sizes
 from pliant.dynamics import Dynamics
 
 
@@ -16,5 +16,5 @@ def test_a_slide_moves_by_the_reach_and_a_hinge_turns_by_a_radian():
     ]
     arm = Dynamics(Robot(name="arm", links=links), compile="never")
     sizes = coordinate_sizes(arm, np.zeros(2))
-    assert reach(arm) > 2.5
-    assert sizes == pytest.approx([reach(arm), 1.0], rel=1e-12)
+    assert arm.reach > 2.5
+    assert sizes == pytest.approx([arm.reach, 1.0], rel=1e-12)
