@@ -102,6 +102,7 @@ class Part:
     D: np.ndarray = None
     back: np.ndarray = None
     frames_back: dict = field(default_factory=dict)
+    frames_turned: dict = field(default_factory=dict)
     axis: BentAxis = None
     levers: np.ndarray = None
     on_axis: dict = field(default_factory=dict)
@@ -155,6 +156,7 @@ class MaterialPoints:
                 f = link.frame(name)
                 part.frames[name] = (f.vector(), f.matrix(), *link.modal.frame_shapes(name))
                 part.frames_back[name] = link.modal.frame_shortening(name)
+                part.frames_turned[name] = link.modal.frame_turning(name)
         else:
             if link.rigid is not None:
                 points = rigid_points(link.rigid.mass, link.rigid.com_vector(), link.rigid.inertia_matrix())
@@ -199,6 +201,8 @@ class MaterialPoints:
         weights = np.sqrt(m)[:, None]
         fit = np.linalg.lstsq(weights * rows, weights * part.back.reshape(len(m), -1), rcond=None)[0]
         part.back = (rows @ fit).reshape(part.back.shape)
+        if link.modal is not None:
+            _keep_strongest(part, weights)
 
     def _beam(self, part, link):
         beam = link.beam
@@ -349,9 +353,11 @@ class MaterialPoints:
         if part.axis is not None:
             r, E = (x[part.on_axis[name]] for x in part.axis(q_e))
             return R @ E @ R_frame, p + R @ (r + E @ part.offsets[name])
-        theta = Phi_r @ q_e
+        further = part.frames_turned.get(name)
+        theta = Phi_r @ q_e + self._backward(further, q_e)
         position = position + self._backward(part.frames_back.get(name), q_e)
-        E = section_rotation(self.robot.attachment_rotation, theta) if Phi_r.any() else np.eye(3)
+        turns = Phi_r.any() or (further is not None and further.any())
+        E = section_rotation(self.robot.attachment_rotation, theta) if turns else np.eye(3)
         # levers turn with their sections
         return R @ E @ R_frame, p + R @ (position + Phi_d @ q_e + E @ part.offsets.get(name, np.zeros(3)))
 
@@ -423,6 +429,18 @@ class MaterialPoints:
         R, p = self.frame(name, q + 1j * STEP * v)
         w = R.imag / STEP @ R.real.T
         return np.array([*(p.imag / STEP), w[2, 1], w[0, 2], w[1, 0]])
+
+
+def _keep_strongest(part, weights):
+    """Of more than eight patterns in which points move back, the strongest at unit energies of strain."""
+    S = np.linalg.cholesky(np.linalg.inv(part.K))
+    p, n = len(part.r), len(part.K)
+    moved = np.einsum("pdij,ia,jb->pdab", part.back, S, S) * weights[:, :, None, None]
+    patterns, sizes, _ = np.linalg.svd(moved.reshape(3 * p, n * n), full_matrices=False)
+    if np.count_nonzero(sizes > 1e-9 * sizes[0]) > 8:
+        kept = patterns[:, (sizes > 0.06 * sizes[0]) & (np.arange(len(sizes)) < 8)]
+        weighed = (part.back * weights[:, :, None, None]).reshape(3 * p, n * n)
+        part.back = (kept @ (kept.T @ weighed)).reshape(part.back.shape) / weights[:, :, None, None]
 
 
 def _then(R, p, R_next, p_next):

@@ -297,9 +297,18 @@ def test_modal_data_with_its_constants_is_the_beam():
         ({}, r"frames.tip.Gamma.*without Gamma_first"),
         ({**bent, "Gamma_first": body.large.first + np.triu(np.ones((3, 3)), 1)}, "not symmetric in its last two"),
         ({**bent, "Gamma_second": body.large.second[:2]}, "must be 3 x 3 x 3 x 3 numbers"),
+        ({**bent, "frames": {"tip": tip, "root": {"Gamma_r": np.ones((3, 3, 3))}}}, "turns the root to second order"),
+        ({**bent, "frames": {"tip": {**tip, "Gamma_r": np.ones((3, 3))}}}, "Gamma_r is 3 x 3; it must be 3 x 3 x 3"),
+        ({"bending": "second-order", "frames": {"tip": {"position": [1, 0, 0]}}}, "is second-order, which these data"),
     ):
         with pytest.raises(ModelError, match=words):
-            ModalData(**data, **wrong)
+            ModalData(**{**data, **wrong})
+    # bending: linear leaves all of second order out
+    flat = given.with_changes(modal={**data, **bent, "bending": "linear"})
+    rest = own.with_changes(beam=None, modal={**data, "frames": {"tip": {**tip, "Gamma": ()}}})
+    chosen, none = (Dynamics(Robot(name="arm", links=[x]), compile="never") for x in (flat, rest))
+    assert chosen.forces(q, v, a) == pytest.approx(none.forces(q, v, a), rel=1e-14, abs=1e-14)
+    assert np.abs(chosen.forces(q, v, a) - modal.forces(q, v, a)).max() > 1e-3
 
 
 @pytest.mark.parametrize(

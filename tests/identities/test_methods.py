@@ -20,6 +20,12 @@ ORDER = 0.2
 
 OTHERS = [name for name in METHODS if name != "recursive"]
 """Those that compute forces and accelerations of a state."""
+PAIRS = [(method, name) for method in OTHERS for name in zoo.ZOO if (method, name) != ("lagrange", "imported-turned")]
+"""Without closed forms of angles that are not linear in the coordinates."""
+
+
+def test_closed_forms_refuse_frames_that_turn_to_second_order():
+    assert "turns by Gamma_r, to second order; angles of closed forms" in str(by("lagrange", "imported-turned"))
 
 
 @cache
@@ -61,8 +67,7 @@ def near(left, right):
     assert np.abs(left - right).max(initial=0.0) <= TOLERANCE * size
 
 
-@pytest.mark.parametrize("name", zoo.ZOO)
-@pytest.mark.parametrize("method", OTHERS)
+@pytest.mark.parametrize(("method", "name"), PAIRS)
 def test_a_method_is_consistent(method, name):
     """Forward and inverse dynamics undo each other, M is symmetric, and M a + h are the forces."""
     arm = accepted(method, name)
@@ -80,8 +85,7 @@ def test_a_method_is_consistent(method, name):
     near(metric @ plain(arm, "forward", q, v, f), metric @ a)
 
 
-@pytest.mark.parametrize("name", zoo.ZOO)
-@pytest.mark.parametrize("method", OTHERS)
+@pytest.mark.parametrize(("method", "name"), PAIRS)
 def test_a_method_agrees_with_the_recursion(method, name):
     arm, recursive = accepted(method, name), by("recursive", name)
     q, v, a = zoo.state(arm)

@@ -55,7 +55,11 @@ __all__ = [
 
 RIGID = [name for name in ZOO if name.startswith("rigid")]
 FLOATING = ["satellite", "floating-beam"]
-CLOUDS = {"imported": attachments.imported_cloud, "imported-bent": attachments.bent_cloud}
+CLOUDS = {
+    "imported": attachments.imported_cloud,
+    "imported-bent": attachments.bent_cloud,
+    "imported-turned": attachments.turned_cloud,
+}
 
 
 def tree_of(given):

@@ -177,6 +177,32 @@ def imported_bent():
     return Robot(name="imported-bent", links=links)
 
 
+@member
+def imported_turned():
+    """Modal data of which the tip turns to second order too, with more fields of displacement than are kept."""
+    rng = seed(157)
+    data, frames = cloud_body(rng, n=4)
+    tip = frames["tip"]
+    m, r, _, back = turned_cloud()["shell"]
+    bent = {
+        "Gamma_first": np.einsum("p,paik->aik", m, back),
+        "Gamma_second": np.einsum("p,pa,pbik->abik", m, r, back),
+    }
+    further = {"Gamma": 0.3 * symmetric(seed(159), 3, 4, 4), "Gamma_r": symmetric(seed(160), 3, 4, 4)}
+    frames = {"tip": ModalFrame(position=tip.position, Phi_d=tip.Phi_d, Phi_r=tip.Phi_r, **further)}
+    links = [
+        Link(name="shell", joint=general_joint(rng, "a"), modal=ModalData(**data, **bent, frames=frames)),
+        Link(name="tool", joint=general_joint(rng, "b"), rigid=rigid(rng)),
+    ]
+    return Robot(name="imported-turned", links=links)
+
+
+def turned_cloud():
+    """The points of the body whose tip turns to second order."""
+    m, r, phi = cloud(seed(157), n=4)
+    return {"shell": (m, r, phi, symmetric(seed(158), len(m), 3, 4, 4))}
+
+
 def symmetric(rng, *shape):
     A = rng.normal(size=shape)
     return A + np.swapaxes(A, -1, -2)
@@ -201,10 +227,9 @@ def imported_cloud():
     return {"shell": cloud(seed(56))}
 
 
-def cloud_body(rng):
+def cloud_body(rng, n=3):
     """Modal data of a cloud of points: its integrals, straight from their definitions."""
-    m, r, phi = cloud(rng)
-    n = phi.shape[2]
+    m, r, phi = cloud(rng, n)
 
     def cross(a, b):
         return np.cross(a, b)

@@ -15,8 +15,9 @@ import numpy as np
 from pliant.bodies.beam_words import BeamWords
 from pliant.bodies.build import kept
 from pliant.bodies.carried import CarriedMass, frame_pose, rigid_mass
-from pliant.bodies.foreshortening import modal_shortening
+from pliant.bodies.foreshortening import Foreshortening, modal_shortening
 from pliant.bodies.modal_body import Attachment, ModalBody
+from pliant.bodies.stress_data import StressData
 from pliant.bodies.words import BodyWords, LinkMode, words_of
 from pliant.model.once import once_per_element
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pliant.model.description.inertia import Rigid
+    from pliant.model.description.links import Link
     from pliant.model.description.modal import ModalData
     from pliant.model.description.robot import Robot
     from pliant.model.element import Element
@@ -67,6 +69,7 @@ class RigidWords(BodyWords):
 class ModalWords(BodyWords):
     """A body given by modal data, which bends linearly unless it brings its geometric constants."""
 
+    has_bending_key: ClassVar[bool] = True
     no_nodes: ClassVar[str] = (
         "it is given by modal data, which have no nodes; the method lumped_fe takes beams and rigid links (the methods "
         "recursive and lagrange take modal data)"
@@ -97,7 +100,13 @@ class ModalWords(BodyWords):
         return CarriedMass.from_inertia(self.modal.mass, self.modal.array("first"), self.modal.array("I_rr"))
 
     def summary(self) -> str:
-        return f"modal data, {self.modal.size} modes{'' if self.modal.shortens else ', linear bending'}"
+        words = f"modal data, {self.modal.size} modes"
+        if not self.modal.shortens:
+            return f"{words}, linear bending"
+        large = self.constants().large
+        if not isinstance(large, Foreshortening) or not large.left_out:
+            return words
+        return f"{words}, without {large.left_out} weak of {len(large.fields.forms) + large.left_out} shortening fields"
 
     def frames_drawn(self) -> Sequence[str]:
         """Frames to which bars lead even if nothing hangs on them: the data say how they move."""
@@ -111,7 +120,32 @@ class ModalWords(BodyWords):
     @property
     def shortens_by_data(self) -> bool | None:
         """Whether its data know that a bent axis becomes shorter."""
-        return self.modal.shortens
+        return bool(self.modal.Gamma_first)
+
+    @property
+    def bends_linearly_by_choice(self) -> bool:
+        """Whether its data know more than it shall do."""
+        return bool(self.modal.Gamma_first) and self.modal.bending == "linear"
+
+    def with_bending(self, bending: str) -> Link:
+        return self.link.with_changes(modal=self.modal.with_changes(bending=bending))
+
+    @property
+    def stress_data(self) -> StressData | None:
+        """Stresses at its nodes, where they are beside its data."""
+        file = self.modal.stress
+        return None if file is None else kept(self.modal, "stress", make=lambda: self._stresses(file))
+
+    def _stresses(self, file: str) -> StressData:
+        data = StressData.load(file)
+        if data.size != self.modal.size:
+            self.refuse(
+                f"stress data '{file}' are of {data.size} elastic coordinates; its modal data have {self.modal.size}"
+            )
+        for name in data.frames:
+            if name not in self.modal.frames:
+                self.refuse(f"stress data '{file}' have loads on frame '{name}', which its modal data do not have")
+        return data
 
     @property
     def has_axial_limits(self) -> bool:

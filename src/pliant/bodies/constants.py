@@ -75,9 +75,10 @@ def deflection(body: ModalBody, frame: str, q_e: Array) -> tuple[Array, Array]:
     if isinstance(body.large, Rod):
         return rod_deflection(body.large, frame, q_e)
     linear = q_e @ at.Phi_d.T
-    # sections turn by their rotation shapes also where the axis moves back
-    further = body.large.displacement(frame, q_e) if isinstance(body.large, Foreshortening) else 0.0
-    return np.asarray(linear + further), q_e @ at.Phi_r.T
+    turned = q_e @ at.Phi_r.T
+    if not isinstance(body.large, Foreshortening):
+        return np.asarray(linear), turned
+    return linear + body.large.displacement(frame, q_e), turned + body.large.turn(frame, q_e)
 
 
 def disc_sections(body: ModalBody, rule: str) -> list[tuple[ModalSection, Array]]:

@@ -17,7 +17,7 @@ the energy has q_phi_dot p_dot in it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
@@ -43,6 +43,10 @@ SAME_LINE = 1e-9
 """Spread of a mass beside a line, of that along it, which is rounding."""
 RANK = 1e-10
 """Of the largest singular value: less is rounding of turned arrays."""
+MOST_FIELDS = 8
+"""Fields of a body of any shape: with more of them the code of an arm leaves the processor's cache."""
+NEGLIGIBLE_FIELD = 0.06
+"""Of the largest field, by the kinetic energy that it takes at unit energies of strain; only where there are many."""
 IDENTITY = np.eye(3)
 WIDENED = ("first_modal", "beta", "lam", "I_re", "I_ee", "M_ee", "K_ee", "D_ee")
 """The integrals of a ModalBody that get further modes."""
@@ -154,9 +158,11 @@ class Foreshortening:
     first   int Gamma dm           kg/m    (3, n, n)
     second  int r_a Gamma_b dm     kg      (3, 3, n, n)
     frames  Gamma of the sections of its frames    1/m    (3, n, n)
+    turns   Gamma_r of those that turn by Phi_r q + q^T Gamma_r q / 2    1/m^2  (3, n, n)
     axial   the modes phi that stretch it, k of them
     along   int phi . Gamma dm     kg/m    (k, n, n)
     moved   phi of these           -       (k, 3)
+    stiffness  K of the coordinates, by which a body of any shape weighs its many fields (n, n); None: all are kept
     """
 
     mass: float
@@ -168,22 +174,23 @@ class Foreshortening:
     axial: tuple[int, ...] = ()
     along: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
     moved: Mapping[str, Array] = field(default_factory=dict)
+    turns: Mapping[str, Array] = field(default_factory=dict)
+    stiffness: Array | None = None
 
     def reframed(self, R: Array, p: Array) -> Foreshortening:
         """In a frame where a point at r is at R r + p."""
         first = np.einsum("ab,bik->aik", R, self.first)
         second = np.einsum("ac,bd,cdik->abik", R, R, self.second) + np.einsum("a,bik->abik", p, first)
         turned = np.outer(R @ self.place, p)
-        return Foreshortening(
-            self.mass,
-            R @ self.place + self.mass * p,
-            R @ self.spread @ R.T + turned + turned.T + self.mass * np.outer(p, p),
-            first,
-            second,
-            {name: np.einsum("ab,bik->aik", R, Gamma) for name, Gamma in self.frames.items()},
-            self.axial,
-            self.along,
-            {name: phi @ R.T for name, phi in self.moved.items()},
+        return replace(
+            self,
+            place=R @ self.place + self.mass * p,
+            spread=R @ self.spread @ R.T + turned + turned.T + self.mass * np.outer(p, p),
+            first=first,
+            second=second,
+            frames={name: np.einsum("ab,bik->aik", R, Gamma) for name, Gamma in self.frames.items()},
+            turns={name: np.einsum("ab,bik->aik", R, Gamma) for name, Gamma in self.turns.items()},
+            moved={name: phi @ R.T for name, phi in self.moved.items()},
         )
 
     def with_rigid(self, mass: float, com: Array, inertia: Array) -> Foreshortening:
@@ -193,35 +200,79 @@ class Foreshortening:
     def with_point(self, mass: float, frame: str, position: Array) -> Foreshortening | None:
         """With a point mass at a frame, which is at a position; None where it moves otherwise than the body does."""
         Gamma = self.frames[frame]
-        loaded = Foreshortening(
-            self.mass + mass,
-            self.place + mass * position,
-            self.spread + mass * np.outer(position, position),
-            self.first + mass * Gamma,
-            self.second + mass * np.einsum("a,bik->abik", position, Gamma),
-            self.frames,
-            self.axial,
-            self.along + mass * np.einsum("ka,aij->kij", self.moved[frame], Gamma) if self.axial else self.along,
-            self.moved,
+        along = mass * np.einsum("ka,aij->kij", self.moved[frame], Gamma) if self.axial else 0.0
+        loaded = replace(
+            self,
+            mass=self.mass + mass,
+            place=self.place + mass * position,
+            spread=self.spread + mass * np.outer(position, position),
+            first=self.first + mass * Gamma,
+            second=self.second + mass * np.einsum("a,bik->abik", position, Gamma),
+            along=self.along + along,
         )
+        # fields that were left out are those of the body, not of what it carries
+        if self.left_out or loaded.left_out:
+            return None
         return loaded if len(loaded.fields.forms) <= len(self.fields.forms) else None
 
     @cached_property
     def fields(self) -> ShorteningFields:
         """The least squares fit of Gamma by fields that are linear in the place r: same integrals, few terms."""
-        n = self.first.shape[-1]
-        centre = self.place / self.mass
-        about = self.spread - self.mass * (centre[:, None] * centre)
-        bent = self.second - centre[:, None, None, None] * self.first
-        slopes = inverse_of_spread(about) @ bent.reshape(3, -1)
+        if self.stiffness is not None:
+            return self._weighed[0]
+        n, centre = self.first.shape[-1], self.place / self.mass
         shifts, of_shifts = factors(self.first.reshape(3, -1) / self.mass)
-        stretches, of_stretches = factors(slopes.reshape(9, -1))
+        stretches, of_stretches = factors(self._slopes(self._about_centre()).reshape(9, -1))
         G = np.swapaxes(stretches.reshape(-1, 3, 3), 1, 2)
         return ShorteningFields(
             np.concatenate([shifts, -(G @ centre)]),
             np.concatenate([np.zeros((len(shifts), 3, 3)), G]),
             np.concatenate([of_shifts, of_stretches]).reshape(-1, n, n),
         )
+
+    @cached_property
+    def left_out(self) -> int:
+        """How many fields of a body of any shape are left out, because they move little mass for their energy."""
+        return 0 if self.stiffness is None else self._weighed[1]
+
+    def _about_centre(self) -> Array:
+        """Second moments of the mass about its centre (3, 3)."""
+        centre = self.place / self.mass
+        return np.asarray(self.spread - self.mass * (centre[:, None] * centre))
+
+    def _slopes(self, about: Array) -> Array:
+        """By how much the fitted displacement changes along each axis (3, 3 n n)."""
+        bent = self.second - (self.place / self.mass)[:, None, None, None] * self.first
+        return np.asarray(inverse_of_spread(about) @ bent.reshape(3, -1))
+
+    @cached_property
+    def _weighed(self) -> tuple[ShorteningFields, int]:
+        """Fields by the kinetic energy that they take at unit energies of strain, largest first; how many are left out.
+
+        In coordinates p with K = 1 the forms of two modes are divided by omega_i omega_j.
+        """
+        assert self.stiffness is not None
+        n, centre, about = self.first.shape[-1], self.place / self.mass, self._about_centre()
+        slopes = self._slopes(about)
+        values, V = np.linalg.eigh(self.stiffness)
+        soft = V / np.sqrt(np.maximum(values, RANK * values[-1]))
+        # rows of fields with unit kinetic energy: shifts of the mass, and gradients about its centre
+        sizes, axes = np.linalg.eigh(about)
+        roots = np.sqrt(np.where(sizes > SAME_LINE * sizes[-1], sizes, 0.0))
+        gradients = np.einsum("ca,cbk->abk", axes, slopes.reshape(3, 3, -1)) * roots[:, None, None]
+        rows = np.concatenate([self.first.reshape(3, -1) / np.sqrt(self.mass), gradients.reshape(9, -1)])
+        weighed = (soft.T @ rows.reshape(-1, n, n) @ soft).reshape(12, -1)
+        U, strengths, _ = np.linalg.svd(weighed, full_matrices=False)
+        known = int(np.count_nonzero(strengths > RANK * strengths[0])) if strengths[0] else 0
+        kept = known
+        if known > MOST_FIELDS:
+            kept = min(MOST_FIELDS, int(np.count_nonzero(strengths > NEGLIGIBLE_FIELD * strengths[0])))
+        U = U[:, :kept].T
+        with np.errstate(divide="ignore"):
+            back = np.where(roots > 0, 1.0 / roots, 0.0)
+        G = np.einsum("jab,a,ca->jbc", U[:, 3:].reshape(-1, 3, 3), back, axes)
+        shifts = U[:, :3] / np.sqrt(self.mass) - G @ centre
+        return ShorteningFields(shifts, G, (U @ rows).reshape(-1, n, n)), known - kept
 
     def widened(self, body: Mapping[str, Array]) -> tuple[dict[str, Array], Array]:
         """Integrals of the linear body whose further modes are the fields, and the forms of these (k, n, n)."""
@@ -267,15 +318,29 @@ class Foreshortening:
 
     def section(self, frame: str, linear: ModalSection) -> SecondOrderSection | ModalSection:
         """What the terms need to know of a frame: the linear section where it is not moved any further."""
-        Gamma = self.frames[frame]
+        Gamma, Gamma_r = self.frames[frame], self.turns.get(frame)
+        if Gamma_r is not None:
+            # about the axes of the section, in which Phi_r is given
+            in_section = np.einsum("ba,bik->aik", np.asarray(linear.axes, dtype=float), Gamma_r)
+            return SecondOrderSection(linear, listed(Gamma), listed(in_section))
         return SecondOrderSection(linear, listed(Gamma)) if np.count_nonzero(Gamma) else linear
 
     def displacement(self, frame: str, q_e: Array) -> Array:
         """q^T Gamma q / 2 (..., 3) of the section of a frame."""
-        n = q_e.shape[-1]
-        # a product of matrices first: to contract all three at once takes many times as long
-        turned = (q_e @ self.frames[frame].transpose(1, 0, 2).reshape(n, 3 * n)).reshape(*q_e.shape[:-1], 3, n)
-        return np.asarray(0.5 * np.einsum("...ak,...k->...a", turned, q_e))
+        return _halved(self.frames[frame], q_e)
+
+    def turn(self, frame: str, q_e: Array) -> Array:
+        """q^T Gamma_r q / 2 (..., 3), which a frame turns beyond its rotation shapes."""
+        Gamma_r = self.turns.get(frame)
+        return np.zeros((*q_e.shape[:-1], 3)) if Gamma_r is None else _halved(Gamma_r, q_e)
+
+
+def _halved(Gamma: Array, q_e: Array) -> Array:
+    """q^T Gamma q / 2 (..., 3)."""
+    n = q_e.shape[-1]
+    # a product of matrices first: to contract all three at once takes many times as long
+    turned = (q_e @ Gamma.transpose(1, 0, 2).reshape(n, 3 * n)).reshape(*q_e.shape[:-1], 3, n)
+    return np.asarray(0.5 * np.einsum("...ak,...k->...a", turned, q_e))
 
 
 def foreshortening(
@@ -329,8 +394,9 @@ def modal_shortening(body: ModalBody, modal: ModalData) -> Foreshortening:
     """Second-order integrals that were given with modal data, on all of its mass."""
     spread = np.trace(body.I_rr) / 2 * np.eye(3) - body.I_rr
     frames = {name: modal.frame_shortening(name) for name in body.frames}
+    turns = {name: Gamma_r for name in body.frames if np.count_nonzero(Gamma_r := modal.frame_turning(name))}
     first, second = (modal.array(key) for key in modal.second_order_shapes())
-    return Foreshortening(body.mass, body.first, spread, first, second, frames)
+    return Foreshortening(body.mass, body.first, spread, first, second, frames, turns=turns, stiffness=body.K_ee)
 
 
 def shortening_of(sets: Sequence[ShapeSet], profile: BeamProfile, x: Array) -> Array:

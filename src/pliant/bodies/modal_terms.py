@@ -75,9 +75,11 @@ class ModalSection(NamedTuple):
 
     def turn(self, q_e: Vector, v_e: Vector) -> Turn | None:
         """Its rotation by the deformation, in the body's axes."""
-        if not self.turns:
-            return None
-        turn, P = section_turn(self.rule, self.Phi_r, q_e, v_e), self.axes
+        return self.in_body(section_turn(self.rule, self.Phi_r, q_e, v_e)) if self.turns else None
+
+    def in_body(self, turn: Turn) -> Turn:
+        """A turn about the section axes, in the body's axes."""
+        P = self.axes
         if all(is_zero(P[i][j]) for i in range(3) for j in range(3) if i != j):
             return turn
         return Turn(
@@ -393,20 +395,25 @@ class DenseTerms(NamedTuple):
 
 
 class SecondOrderSection(NamedTuple):
-    """A frame fixed to a section: that of the linear body, and Gamma there (3, n, n)."""
+    """A frame fixed to a section: that of the linear body, and Gamma there (3, n, n).
+
+    ``Gamma_r`` (3, n, n) turns it further, by rot(Phi_r q_e + q_e^T Gamma_r q_e / 2); empty: it does not.
+    """
 
     linear: ModalSection
     Gamma: list[Matrix]
+    Gamma_r: Sequence[Matrix] = ()
 
     @property
     def turns(self) -> bool:
         """Whether elastic coordinates turn it (structurally)."""
-        return self.linear.turns
+        return self.linear.turns or bool(self.Gamma_r)
 
     @property
     def moved_by(self) -> list[int]:
         """The elastic coordinates that move or turn it."""
-        further = {k for G in self.Gamma for k, row in enumerate(G) if not all(is_zero(x) for x in row)}
+        forms = (*self.Gamma, *self.Gamma_r)
+        further = {k for G in forms for k, row in enumerate(G) if not all(is_zero(x) for x in row)}
         return sorted({*self.linear.moved_by, *further})
 
 
@@ -440,6 +447,8 @@ class SecondOrderTerms(NamedTuple):
         if isinstance(section, ModalSection):
             return self.linear.frame(section, q_e, v_e)
         linear = self.linear.frame(section.linear, q_e, v_e)
+        if section.Gamma_r:
+            linear = _turned_further(linear, section, q_e, v_e)
         back = [_Form(G, q_e, v_e) for G in section.Gamma]
         rate = [form.rate for form in back]
         return linear._replace(
@@ -478,6 +487,25 @@ class _Form:
         self.bias: Scalar = 0.0
         for i, rate in enumerate(v):
             self.bias = self.bias + rate * (G[i][i] * rate + sparse_dot(G[i][i + 1 :], twice[i + 1 :]))
+
+
+def _turned_further(linear: FrameTerms, section: SecondOrderSection, q_e: Vector, v_e: Vector) -> FrameTerms:
+    """The frame of the linear body that turns by theta = Phi_r q + q^T Gamma_r q / 2 in place of Phi_r q.
+
+    With the angles' Jacobian Phi_r + Gamma_r q their accelerations at rest are v^T Gamma_r v.
+    """
+    forms = [_Form(G, q_e, v_e) for G in section.Gamma_r]
+    Phi_r = section.linear.Phi_r
+    angles = [add(row, form.gradient) for row, form in zip(Phi_r, forms, strict=True)]
+    moved = [not all(is_zero(x) for x in row) for row in angles]
+    theta, rate = (
+        [dot(row, x) + further if moves else None for row, moves, further in zip(Phi_r, moved, more, strict=True)]
+        for x, more in ((q_e, [form.value for form in forms]), (v_e, [form.rate for form in forms]))
+    )
+    turn = MAPS[section.linear.rule](theta, rate)
+    bias = add(turn.bias, times(turn.T, [form.bias for form in forms]))
+    turn = section.linear.in_body(turn._replace(bias=bias))
+    return linear._replace(R=turn.R, spin=Spin(turn.T, angles), rate_w=turn.omega, bias_w=turn.bias)
 
 
 def _pulled(rows: Matrix, G: Matrix) -> Matrix:

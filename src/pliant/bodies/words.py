@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pliant.bodies.profile import BeamProfile
     from pliant.bodies.sections_along import AxialShapes, Station
     from pliant.bodies.shapes import Shape
+    from pliant.bodies.stress_data import StressData
     from pliant.model.description.discretisation import Damping
     from pliant.model.description.links import BodyDescription, Link
     from pliant.model.description.robot import Robot
@@ -351,6 +352,11 @@ class BodyWords(ABC):
     def bends_linearly_by_choice(self) -> bool:
         """Whether its description chooses linear bending, which knows no buckling."""
         return self.has_bending_key and self.bending == "linear"
+
+    @property
+    def stress_data(self) -> StressData | None:
+        """Stresses at the nodes of a body of any shape; None where they are not known."""
+        return None
 
     @property
     def shortens_by_data(self) -> bool | None:

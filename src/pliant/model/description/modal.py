@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -21,6 +21,7 @@ from pydantic import (
     PrivateAttr,
     StrictInt,
     ValidationInfo,
+    field_validator,
     model_validator,
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
@@ -112,6 +113,9 @@ class ModalFrame(Placement):
     Gamma: NumberArray = Field(
         default=(), description="second-order displacement: the frame moves by q^T Gamma q / 2 more, 3 x n x n"
     )
+    Gamma_r: NumberArray = Field(
+        default=(), description="second-order turn: the frame turns by rot(Phi_r q + q^T Gamma_r q / 2), 3 x n x n"
+    )
 
 
 class ModalData(Element):
@@ -132,6 +136,8 @@ class ModalData(Element):
 
     Gamma_first   int Gamma dm                 (3, n, n)
     Gamma_second  int r_a Gamma_b dm           (3, 3, n, n)
+
+    Its frames move and turn further by their own Gamma and Gamma_r; `bending: linear` leaves all of them out.
     """
 
     is_flexible: ClassVar[bool] = True
@@ -156,6 +162,10 @@ class ModalData(Element):
         default=(), description="int Gamma dm, 3 x n x n; none: the link bends linearly, loads do not stiffen it"
     )
     Gamma_second: NumberArray = Field(default=(), description="int r_a Gamma_b dm, 3 x 3 x n x n; with Gamma_first")
+    bending: Literal["linear", "second-order"] | None = Field(
+        default=None, description="linear or second-order; default second-order where Gamma_first is given"
+    )
+    stress: str | None = Field(default=None, description="stress data of the link: an .npz file, relative to this one")
     frames: Annotated[dict[Name, ModalFrame], Frozen] = Field(description="frames by name; tip is needed")
 
     @model_validator(mode="after")
@@ -174,6 +184,18 @@ class ModalData(Element):
         refuse(self._second_order_problems())
         _CHECKED[id(self)] = self
         return self
+
+    @field_validator("stress")
+    @classmethod
+    def _beside_its_file(cls, value: str | None, info: ValidationInfo) -> str | None:
+        """The place of the stress data, which the link keeps wherever it goes."""
+        folder = (info.context or {}).get("folder") if isinstance(info.context, dict) else None
+        if value is None or folder is None:
+            return value
+        path = Path(folder) / value
+        if "\0" in value or not path.is_file():
+            refuse([of_value(message=f"is {show(value)}; there is no such file in {folder}")])
+        return str(path.absolute())
 
     @property
     def size(self) -> int:
@@ -199,7 +221,7 @@ class ModalData(Element):
     @property
     def shortens(self) -> bool:
         """Whether it bends to second order."""
-        return bool(self.Gamma_first)
+        return bool(self.Gamma_first) and self.bending != "linear"
 
     def second_order_shapes(self) -> dict[str, tuple[int, ...]]:
         """The shape of the arrays of second order."""
@@ -219,6 +241,10 @@ class ModalData(Element):
         """Gamma (3, n, n) of a frame."""
         return _filled(self.frames.get(name, ModalFrame()).Gamma, (3, self.size, self.size))
 
+    def frame_turning(self, name: str) -> Array:
+        """Gamma_r (3, n, n) of a frame."""
+        return _filled(self.frames.get(name, ModalFrame()).Gamma_r, (3, self.size, self.size))
+
     def _shape_problems(self, n: int) -> Iterator[InitErrorDetails]:
         if len(self.names) != n or len(set(self.names)) != n:
             yield of_value("names", message=f"has {len(self.names)} entries; it must be {n} different names")
@@ -229,7 +255,8 @@ class ModalData(Element):
             if (problem := _shape_problem(getattr(self, key), wanted)) is not None:
                 yield of_value(key, message=problem)
         for name, frame in self.frames.items():
-            for key, wanted in (("Phi_d", (3, n)), ("Phi_r", (3, n)), ("Gamma", (3, n, n))):
+            wanted_shapes = {"Phi_d": (3, n), "Phi_r": (3, n), "Gamma": (3, n, n), "Gamma_r": (3, n, n)}
+            for key, wanted in wanted_shapes.items():
                 if (problem := _shape_problem(getattr(frame, key), wanted)) is not None:
                     yield of_value("frames", name, key, message=problem)
 
@@ -259,12 +286,22 @@ class ModalData(Element):
         if any(both) and not all(both):
             missing, given = ("Gamma_second", "Gamma_first") if both[0] else ("Gamma_first", "Gamma_second")
             yield of_value(missing, message=f"is not given, but {given} is; second-order bending needs both")
+        if self.bending == "second-order" and not any(both):
+            remedy = "give Gamma_first and Gamma_second, or write bending: linear"
+            yield of_value("bending", message=f"is second-order, which these data do not know; {remedy}")
         for name, frame in self.frames.items():
-            if frame.Gamma and not all(both):
-                message = "is given without Gamma_first and Gamma_second of the mass; second-order bending needs them"
-                yield of_value("frames", name, "Gamma", message=message)
+            for key in ("Gamma", "Gamma_r"):
+                if getattr(frame, key) and not all(both):
+                    message = (
+                        "is given without Gamma_first and Gamma_second of the mass; second-order bending needs them"
+                    )
+                    yield of_value("frames", name, key, message=message)
+        if self.frame_turning("root").any():
+            message = "turns the root to second order; the joint holds the root's tangent, leave it out"
+            yield of_value("frames", "root", "Gamma_r", message=message)
         forms: list[tuple[tuple[str, ...], Array]] = [((key,), self.array(key)) for key in self.second_order_shapes()]
         forms += [(("frames", name, "Gamma"), self.frame_shortening(name)) for name in self.frames]
+        forms += [(("frames", name, "Gamma_r"), self.frame_turning(name)) for name in self.frames]
         for place, form in forms:
             if np.abs(form - np.swapaxes(form, -1, -2)).max() > SYMMETRIC * np.abs(form).max():
                 yield of_value(*place, message="is not symmetric in its last two indices; it must be")
@@ -332,6 +369,9 @@ class FiniteElementFiles(Element):
     )
     modes: Annotated[StrictInt, Field(ge=0)] = Field(default=6, description="modes with held frames that are kept")
     damping: Damping | None = Field(default=None, description="of the modes of the link itself")
+    bending: Literal["linear", "second-order"] | None = Field(
+        default=None, description="linear or second-order; default second-order where the matrices allow it"
+    )
 
     _modal: ModalData = PrivateAttr()
 
@@ -348,7 +388,10 @@ class FiniteElementFiles(Element):
         try:
             link = self._link(folder)
             modal = link.reduced(self.root, self.frames, self.modes)
-            self._modal = modal if self.damping is None else modal.with_changes(D_ee=_damping(modal, self.damping))
+            changes: dict[str, Any] = {} if self.bending is None else {"bending": self.bending}
+            if self.damping is not None:
+                changes["D_ee"] = _damping(modal, self.damping)
+            self._modal = modal.with_changes(**changes) if changes else modal
         except ModelError as error:
             refuse([self._place(problem.element, problem.message) for problem in error.problems])
         return self

@@ -451,6 +451,11 @@ class _Builder:
         place, deflection = self._place(placed, frame), self._deflection(placed, frame, shapes)
         r = [x + y for x, y in zip(place, deflection, strict=True)]
         if (back := self._shortening(placed.member)) is not None:
+            if turning and frame in back.turns:
+                raise ModelError(
+                    f"frame '{frame}' of link '{placed.member.name}' turns by Gamma_r, to second order; angles of "
+                    "closed forms are linear in the coordinates: use method 'recursive', or write bending: linear"
+                )
             q = [self.algebra.monomial(i) for i in placed.elastic]
             r, shapes = shortened_frame(own, frame, back.frames[frame], q, r, shapes)
         section = None
