@@ -101,6 +101,7 @@ from pliant.formulations.method import METHODS as METHODS
 from pliant.formulations.method import MethodError as MethodError
 from pliant.formulations.recursive.denoc import Denoc as Denoc
 from pliant.formulations.recursive.denoc import DenocLink as DenocLink
+from pliant.formulations.recursive.denoc import DenocStep as DenocStep
 from pliant.loads.disturbance import Disturbance as Disturbance
 from pliant.loads.stops import Stops as Stops
 from pliant.model.description.beams import Beam as Beam

@@ -40,6 +40,7 @@ ARGUMENTS = {
     "shape": ("own.yaml",),
     "frf": ("own.yaml", "--output", "tip.y"),
     "zeros": ("own.yaml", "--output", "tip.y"),
+    "denoc": ("own.yaml",),
     "derive": ("own.yaml",),
     "export": ("own.yaml", "--to", "c", "-o", "x.c"),
     "shapes": ("own.yaml",),

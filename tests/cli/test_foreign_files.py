@@ -43,6 +43,7 @@ WRITES = {
     "workspace plot": ((*SPACE, "--plot", "x.png"), "x.png"),
     "workspace csv": ((*SPACE, "--csv", "x.csv"), "x.csv"),
     "parameters": (("parameters", ROBOT, "--csv", "x.csv"), "x.csv"),
+    "denoc": (("denoc", ROBOT, "--plot", "x.png"), "x.png"),
     "shape": (("shape", "path.yaml", "--plot", "x.png", "-q"), "x.png"),
     "move plot by casadi": ((*MOVE, "--plot", "x.png"), "x.png"),
     "move tables by casadi": ((*MOVE, "-o", "."), f"{ROBOT}-move-efforts.csv"),

@@ -82,6 +82,42 @@ def test_bias_forces_follow_from_gamma(name):
     assert np.abs(parts.bias - h).max() <= TOLERANCE * np.abs(h).max()
 
 
+@pytest.mark.parametrize("name", zoo.ZOO)
+def test_the_three_steps_give_the_accelerations_of_the_recursion(name):
+    """(39) to (42) with eta_bar: steps A, B, C are U^-1, D^-1 and U^-T, and give what forward dynamics give."""
+    arm, (q, v), M, parts = taken_apart(name)
+    phi = np.linspace(-1.0, 1.0, len(M)) * np.sqrt(np.diag(M))
+    steps = parts.solve(phi)
+    below = np.linalg.solve(parts.U, np.eye(len(M)))
+    size = np.sqrt(np.diag(parts.D))
+    hat = np.concatenate([step.phi_hat for step in steps])
+    assert np.abs((hat - below @ phi) / size).max(initial=0.0) <= TOLERANCE * len(M)
+    a = np.concatenate([step.q_ddot for step in steps])
+    scale = np.sqrt(np.diag(M))
+    assert np.abs((M @ a - phi) / scale).max(initial=0.0) <= TOLERANCE * len(M) * np.abs(a * scale).max(initial=1.0)
+    if not arm.loops.rows:
+        tau = np.ones(len(arm.inputs))
+        ours = np.concatenate([step.q_ddot for step in parts.solve(arm.B @ tau - parts.bias)])
+        theirs = np.array(arm.forward(q, v, tau))
+        assert np.abs((ours - theirs) * scale).max() <= 1e-9 * np.abs(theirs * scale).max()
+
+
+@pytest.mark.parametrize("name", zoo.ZOO)
+def test_patterns_are_those_of_the_numbers(name):
+    """Where a pattern has no block the matrix has zeros, and each block that it has is somewhere not zero."""
+    _, _, _, parts = taken_apart(name)
+    values = {"N_l": parts.N_l, "N_d": parts.N_d, "M": parts.M, "I": parts.inertia, "U": parts.U, "D": parts.D}
+    for matrix, numbers in {**values, "I^-1": parts.inverse}.items():
+        rows, columns = parts.pattern_links(matrix)
+        found = np.zeros(numbers.shape, dtype=bool)
+        for i, row in zip(rows, parts.pattern(matrix), strict=True):
+            for j, symbol in zip(columns, row, strict=True):
+                down = parts.links[i].rows if matrix in ("N_l", "N_d", "M") else parts.links[i].own
+                across = parts.links[j].rows if matrix in ("N_l", "M") else parts.links[j].own
+                found[down, across] = bool(symbol)
+        assert not np.abs(numbers[~found]).max(initial=0.0) > TOLERANCE * np.abs(numbers).max(initial=0.0)
+
+
 def test_blocks_have_names():
     arm = Dynamics("two-link-flexible", compile="never")
     q = arm.q(elbow=0.4)
@@ -97,5 +133,9 @@ def test_blocks_have_names():
     assert "elbow" in parts._repr_html_()
     with pytest.raises(KeyError, match=f"did you mean '{fore}'"):
         parts[fore[:-1]]
+    with pytest.raises(KeyError, match="matrices: N_l, N_d"):
+        parts.pattern("gamma")
+    with pytest.raises(ValueError, match="a force per coordinate"):
+        parts.solve(np.zeros(2))
     with pytest.raises(ValueError, match="one state"):
         arm.denoc(np.zeros((2, arm.size)))

@@ -26,6 +26,7 @@ from pliant.cli import (
     view,
 )
 from pliant.cli import buckling_command as buckling
+from pliant.cli import denoc_command as denoc
 from pliant.cli import equilibrium_command as equilibrium
 from pliant.cli import methods_command as methods
 from pliant.cli import modes_command as modes
@@ -68,6 +69,7 @@ app.command(name="parameters")(parameters.parameters)
 app.command(name="frf")(frf.frf)
 app.command(name="zeros")(zeros.zeros)
 app.command(name="methods")(methods.methods)
+app.command(name="denoc")(denoc.denoc)
 app.command(name="derive")(derive.derive)
 app.command(name="reproduce")(reproduce.reproduce)
 app.command(name="verify")(verify.verify)

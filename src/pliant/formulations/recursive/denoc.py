@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,17 @@ if TYPE_CHECKING:
     from pliant.tree.tree import Tree, TreeView
 
 Array = NDArray[np.float64]
+
+PATTERNS = {
+    "N_l": "twist propagation, (15)",
+    "N_d": "joint propagation, (15)",
+    "M": "masses of the free links, (22)",
+    "I": "inertia matrix, (31)",
+    "U": "upper factor, (35)",
+    "D": "diagonal factor, (35)",
+    "I^-1": "inverse U^-T D^-1 U^-1",
+}
+"""Matrices with a pattern of blocks, and what they are."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -79,6 +90,27 @@ class DenocLink:
     I_hat: Array
 
 
+class DenocStep(NamedTuple):
+    """One link's numbers in the solution of I q_ddot = phi, (39) to (42); links from the tips inward, then outward.
+
+    phi        (n_i,)  generalised forces of the link's own coordinates
+    eta_bar    (k,)    what the links that it carries pass inward
+    phi_hat    (n_i,)  step A: U^-1 phi
+    eta        (k,)    what it passes inward itself: Psi_i phi_hat_i + eta_bar_i
+    phi_tilde  (n_i,)  step B: D^-1 phi_hat
+    mu_bar     (k,)    acceleration of the link where its own coordinates are not accelerated
+    q_ddot     (n_i,)  step C: U^-T phi_tilde
+    """
+
+    phi: Array
+    eta_bar: Array
+    phi_hat: Array
+    eta: Array
+    phi_tilde: Array
+    mu_bar: Array
+    q_ddot: Array
+
+
 @dataclass(frozen=True, eq=False)
 class Denoc:
     """The matrices of Mohan & Saha of an open tree at a state; n coordinates, T entries of twists.
@@ -95,6 +127,8 @@ class Denoc:
     U, D         (n, n)   I = U D U^T, U unit upper and D block diagonal, blocks as ``links``
     inertia      (n, n)   I: the mass matrix
     inverse      (n, n)   U^-T D^-1 U^-1
+    solve(phi)            accelerations of generalised forces phi, link by link: steps A, B, C
+    pattern(NAME)         which blocks of a matrix there are, by their symbols
     bias         (n,)     h = N_d^T N_l^T (M t_dot + gamma) + joint forces: (33) with gamma, which the paper leaves out
     """
 
@@ -226,6 +260,77 @@ class Denoc:
         """h (n,): the generalised forces of a motion in which no coordinate is accelerated."""
         forces = np.concatenate([np.zeros(0), *(link.joint_forces for link in self.links)])
         return np.asarray(self.N_d.T @ (self.N_l.T @ (self.M @ self.twist_rate + self.gamma)) + forces)
+
+    # ---- the recursion, step by step
+
+    def solve(self, phi: Array) -> tuple[DenocStep, ...]:
+        """Accelerations of generalised forces phi (n,) by the three steps of (39) to (42), for each link.
+
+        (39) has eta_i where eta_bar_i is meant: eta_i itself depends on what is sought.
+        """
+        phi = np.asarray(phi, dtype=float)
+        if phi.shape != (len(self.names),):
+            raise ValueError(f"phi has shape {phi.shape}; it must be ({len(self.names)},), a force per coordinate")
+        eta_bar = [np.zeros(len(link.M)) for link in self.links]
+        inward: list[tuple[Array, Array]] = [(np.zeros(0), np.zeros(0))] * len(self.links)
+        for i, link in reversed(list(enumerate(self.links))):
+            phi_hat = phi[link.own] - link.P.T @ eta_bar[i]
+            eta = link.psi @ phi_hat + eta_bar[i]
+            inward[i] = phi_hat, eta
+            if link.parent >= 0:
+                eta_bar[link.parent] = eta_bar[link.parent] + link.A.T @ eta
+        out: list[DenocStep] = []
+        mu: list[Array] = []
+        for i, link in enumerate(self.links):
+            phi_hat, eta = inward[i]
+            phi_tilde = np.asarray(np.linalg.solve(link.I_hat, phi_hat) if len(phi_hat) else phi_hat)
+            mu_bar = link.A @ mu[link.parent] if link.parent >= 0 else np.zeros(len(link.M))
+            q_ddot = phi_tilde - link.psi.T @ mu_bar
+            mu.append(link.P @ q_ddot + mu_bar)
+            out.append(DenocStep(phi[link.own], eta_bar[i], phi_hat, eta, phi_tilde, mu_bar, q_ddot))
+        return tuple(out)
+
+    # ---- patterns
+
+    def pattern(self, matrix: str) -> list[list[str]]:
+        """Symbols of the blocks of a matrix, a row for each link; "" where nothing stands by structure.
+
+        matrix  N_l, N_d, M, I, U, D or I^-1; links without coordinates have no block in I, U, D and I^-1
+        """
+        if matrix not in PATTERNS:
+            hint = did_you_mean(matrix, PATTERNS) or f"; matrices: {', '.join(PATTERNS)}"
+            raise KeyError(f"there is no matrix '{matrix}'{hint}")
+        return [
+            [self._symbol(matrix, i, j) for j in self._shown(matrix, columns=True)]
+            for i in self._shown(matrix, columns=False)
+        ]
+
+    def pattern_links(self, matrix: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Links (from 0) to which rows and columns of ``pattern`` belong."""
+        return tuple(self._shown(matrix, columns=False)), tuple(self._shown(matrix, columns=True))
+
+    def _shown(self, matrix: str, *, columns: bool) -> list[int]:
+        twists = matrix in ("N_l", "M") or (matrix == "N_d" and not columns)
+        return [k for k, link in enumerate(self.links) if twists or link.coordinates]
+
+    def _symbol(self, matrix: str, i: int, j: int) -> str:
+        carried = self.links[j] in self._carriers(self.links[i])
+        carries = self.links[i] in self._carriers(self.links[j])
+        own = f"{i + 1}{j + 1}" if max(i, j) < 9 else f"{i + 1},{j + 1}"
+        if matrix in ("N_d", "M", "D"):
+            return {"N_d": "P", "M": "M", "D": "I^"}[matrix] + f"_{i + 1}" if i == j else ""
+        if matrix == "N_l":
+            return "1" if i == j else f"A_{own}" if carried else ""
+        if matrix == "U":
+            return "1" if i == j else f"U_{own}" if carries else ""
+        if matrix == "I":
+            return f"I_{own}" if i == j or carried or carries else ""
+        return f"W_{own}" if self._moves(i) & self._moves(j) else ""
+
+    def _moves(self, i: int) -> set[int]:
+        """The link and those between it and the base that have coordinates."""
+        ways = {id(link) for link in (self.links[i], *self._carriers(self.links[i])) if link.coordinates}
+        return {k for k, link in enumerate(self.links) if id(link) in ways}
 
     def _carriers(self, link: DenocLink) -> Sequence[DenocLink]:
         """The links between a link and the base."""
