@@ -21,6 +21,7 @@ LAYERS = [
     {"spatial"},
     {"errors"},
     {"files"},
+    {"solid_mechanics"},
     {"algorithm"},
     {"screws"},
     {"engine"},
