@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from pliant.bodies.modal_body import Array
 from pliant.errors import ModelError, Problem
-from pliant.files import mark, written
+from pliant.solid_mechanics.stress_file import write_stress
 
 INERTIA_LOADS = 12
 COMPONENTS = ("xx", "yy", "zz", "xy", "yz", "zx")
@@ -80,11 +80,7 @@ class StressData:
 
     def save(self, path: str | Path) -> None:
         """Write the data as an .npz file."""
-        with written(Path(path)) as place, place.open("w+b") as file:
-            arrays: dict[str, Any] = {name: np.asarray(getattr(self, name)) for name in ARRAYS}
-            np.savez_compressed(file, **arrays)
-            with zipfile.ZipFile(file, "a") as archive:
-                archive.comment = mark().encode()
+        write_stress(Path(path), {name: getattr(self, name) for name in ARRAYS})
 
     @classmethod
     def load(cls, path: str | Path) -> StressData:

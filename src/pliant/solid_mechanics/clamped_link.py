@@ -95,7 +95,7 @@ def _loose(place: int, d: int) -> NoReturn:
     )
 
 
-class Basis(NamedTuple):
+class ShapeBasis(NamedTuple):
     """Orthonormal shapes of a reduced link.
 
     shapes   (unknowns, n)  with unit modal mass
@@ -110,9 +110,9 @@ class Basis(NamedTuple):
         """Frequencies of the shapes, Hz."""
         return np.asarray(np.sqrt(np.maximum(self.squares, 0)) / (2 * np.pi))
 
-    def first(self, count: int) -> Basis:
+    def first(self, count: int) -> ShapeBasis:
         """The lowest ones."""
-        return Basis(self.shapes[:, :count], self.squares[:count])
+        return ShapeBasis(self.shapes[:, :count], self.squares[:count])
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +205,7 @@ class ClampedLink:
         at = shapes.reshape(-1, self.d, shapes.shape[1])[face.nodes][:, :3]
         return np.asarray(np.einsum("ami,mik->ak", face.fit, at))
 
-    def held_modes(self, count: int) -> Basis:
+    def held_modes(self, count: int) -> ShapeBasis:
         """The lowest modes with root and rigid frames held, unit modal mass."""
         from scipy.linalg import eigh
         from scipy.sparse.linalg import LinearOperator, eigsh
@@ -213,30 +213,32 @@ class ClampedLink:
         inner, n = self.inner, len(self.inner)
         shapes = np.zeros((self.size, count))
         if not count:
-            return Basis(shapes, np.zeros(0))
+            return ShapeBasis(shapes, np.zeros(0))
+        # refuses first what hangs on nothing
+        factor = self.factor
         M = self.M[inner][:, inner]
         if n <= FULL_SIZE or count >= n - 1:
             # the inverse problem keeps the digits of the low modes
             K = self.K[inner][:, inner].toarray()
             periods, V = eigh(M.toarray(), K, subset_by_index=(n - count, n - 1))
             shapes[inner] = (V / np.sqrt(periods))[:, ::-1]
-            return Basis(shapes, 1 / periods[::-1])
+            return ShapeBasis(shapes, 1 / periods[::-1])
         K = csc_array(self.K[inner][:, inner])
-        back = LinearOperator((n, n), matvec=lambda b: self.factor.solve(np.asarray(b).ravel()), dtype=float)
+        back = LinearOperator((n, n), matvec=lambda b: factor.solve(np.asarray(b).ravel()), dtype=float)
         start = np.random.default_rng(0).normal(size=n)
         squares, V = eigsh(K, count, M, sigma=0.0, OPinv=back, v0=start)
         order = np.argsort(squares)
         shapes[inner] = V[:, order]
-        return Basis(shapes, squares[order])
+        return ShapeBasis(shapes, squares[order])
 
-    def basis(self, modes: int) -> Basis:
+    def basis(self, modes: int) -> ShapeBasis:
         """Orthonormal shapes: so many held modes, and what the frames do statically."""
         spread = [face for face in self.interfaces if face.kind == "average"]
         columns = [self.held_modes(modes).shapes, self.constraint_modes]
         columns += [self.answer(self.spread_load(face)) for face in spread]
         return self.orthonormal(np.concatenate(columns, axis=1))
 
-    def orthonormal(self, V: Array) -> Basis:
+    def orthonormal(self, V: Array) -> ShapeBasis:
         """The same space by shapes with unit mass and diagonal stiffness; sums of others are dropped."""
         from scipy.linalg import eigh
 
@@ -251,7 +253,7 @@ class ClampedLink:
         V = V @ (W / np.sqrt(periods))
         # the largest displacement points along an axis: the same on every processor
         largest = V[np.argmax(np.abs(V) > (1 - 1e-6) * np.abs(V).max(axis=0), axis=0), range(V.shape[1])]
-        return Basis(V * np.sign(largest), 1 / periods)
+        return ShapeBasis(V * np.sign(largest), 1 / periods)
 
 
 def unknowns(nodes: Indices, d: int) -> Indices:
@@ -259,7 +261,7 @@ def unknowns(nodes: Indices, d: int) -> Indices:
     return np.asarray((d * np.asarray(nodes, dtype=int)[:, None] + np.arange(d)).ravel())
 
 
-def truncation_errors(link: ClampedLink, basis: Basis, count: int) -> Array:
+def truncation_errors(link: ClampedLink, basis: ShapeBasis, count: int) -> Array:
     """Relative errors (count,) of the lowest frequencies of a basis, by the Rayleigh quotient of K^-1 M phi.
 
     One inverse iteration squares the error of a shape: what it lowers the frequency by is the error to two digits.

@@ -69,7 +69,7 @@ class Interface:
     def spread(self) -> Array:
         """Second moment of the nodes about their mean (3, 3), m^2."""
         s = self.levers - self.mean_lever
-        return np.einsum("m,ma,mb->ab", self.shares, s, s)
+        return np.asarray(np.einsum("m,ma,mb->ab", self.shares, s, s))
 
 
 def make_interface(
@@ -84,7 +84,9 @@ def make_interface(
         raise ModelError(
             Problem(f"frame '{name}'", "its nodes lie on a line, which shows no turn about it; take nodes of a face")
         )
-    return Interface(name, nodes, levers, np.asarray(origin, dtype=float), kind, np.zeros(0) if weights is None else weights)
+    return Interface(
+        name, nodes, levers, np.asarray(origin, dtype=float), kind, np.zeros(0) if weights is None else weights
+    )
 
 
 def hull_centroid(places: Array) -> Array:

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from pliant.errors import ModelError, Problem
-from pliant.solid_mechanics.clamped_link import Basis, ClampedLink, truncation_errors
+from pliant.solid_mechanics.clamped_link import ClampedLink, ShapeBasis, truncation_errors
 from pliant.solid_mechanics.interfaces import Interface
 from pliant.solid_mechanics.mode_words import mode_names
 from pliant.solid_mechanics.second_order import SecondOrder, second_order, unit_loads
 from pliant.solid_mechanics.solid_mesh import Array, Indices
 from pliant.solid_mechanics.stress_recovery import mesh_errors, residual_stress
-from pliant.solid_mechanics.tetrahedra import Solid
+from pliant.solid_mechanics.tetrahedra import MeshedSolid
 
 MORE = 6
 """Held modes that are found beyond the coordinates wanted: the last ones of a space are rough."""
@@ -49,10 +49,10 @@ class ReducedSolid:
     compliance  part of each frame's static compliance that shapes leave out       (F, 6)
     """
 
-    solid: Solid
+    solid: MeshedSolid
     link: ClampedLink
     names: list[str]
-    basis: Basis
+    basis: ShapeBasis
     motions: Array
     second: SecondOrder
     stress: Array
@@ -64,7 +64,7 @@ class ReducedSolid:
 
 
 def reduced_solid(
-    solid: Solid,
+    solid: MeshedSolid,
     root: Indices,
     interfaces: Sequence[Interface],
     *,
@@ -99,7 +99,11 @@ def reduced_solid(
     motions = np.array([link.frame_motion(face, basis.shapes) for face in interfaces])
     masses = np.maximum(np.asarray(solid.scalar_mass.sum(axis=1)).ravel(), 0.0)
     names = mode_names(
-        solid.mesh.nodes, masses, basis.shapes, np.zeros(3) if root_origin is None else root_origin, interfaces[0].origin
+        solid.mesh.nodes,
+        masses,
+        basis.shapes,
+        np.zeros(3) if root_origin is None else root_origin,
+        interfaces[0].origin,
     )
     wrenches = loads.answers[:, 12:].reshape(len(loads.answers), len(interfaces), 6)
     compliance = np.zeros((len(interfaces), 6))
@@ -122,13 +126,15 @@ def _check_faces(link: ClampedLink, nodes: int) -> None:
                 raise ModelError(Problem(f"frame '{face.name}'", f"has node {node}; there are nodes 0 to {nodes - 1}"))
             if int(node) in taken:
                 raise ModelError(
-                    Problem(f"frame '{face.name}'", f"shares node {node} with '{taken[int(node)]}'; faces must be apart")
+                    Problem(
+                        f"frame '{face.name}'", f"shares node {node} with '{taken[int(node)]}'; faces must be apart"
+                    )
                 )
             taken[int(node)] = face.name
 
 
-def _chosen(solid: Solid, link: ClampedLink, modes: int | None, below: float | None) -> Basis:
-    """The coordinates: lowest modes of the link that carries some mass at every frame, made orthonormal for the bare link."""
+def _chosen(solid: MeshedSolid, link: ClampedLink, modes: int | None, below: float | None) -> ShapeBasis:
+    """The lowest modes of the link that carries some mass at every frame, made orthonormal for the bare link."""
     most = min(MOST_MODES, len(link.inner) - 1)
     tried = (FIRST_GUESS if modes is None else modes) + MORE
     while True:
@@ -143,13 +149,15 @@ def _chosen(solid: Solid, link: ClampedLink, modes: int | None, below: float | N
     count = modes if modes is not None else int((squares < (2 * np.pi * (below or 0.0)) ** 2).sum())
     if count < 1:
         lowest = np.sqrt(squares[0]) / (2 * np.pi)
-        raise ModelError(Problem("below", f"is {below:g} Hz, and the link's first mode is at {lowest:.4g} Hz; raise it"))
+        raise ModelError(
+            Problem("below", f"is {below:g} Hz, and the link's first mode is at {lowest:.4g} Hz; raise it")
+        )
     if count > len(squares):
         raise ModelError(Problem("modes", f"are {count}; this mesh allows at most {len(squares)}"))
     return link.orthonormal(whole.shapes @ V[:, :count])
 
 
-def _carrying(solid: Solid, link: ClampedLink, basis: Basis) -> tuple[Array, Array]:
+def _carrying(solid: MeshedSolid, link: ClampedLink, basis: ShapeBasis) -> tuple[Array, Array]:
     """Eigenvalues and vectors of the link that carries some mass at every frame."""
     from scipy.linalg import eigh
 

@@ -1,4 +1,4 @@
-"""How the points of a bent solid move to second order: u = Phi q + q^T Gamma q / 2, such that its energy stays quadratic.
+"""How points of a bent solid move to second order: u = Phi q + q^T Gamma q / 2, such that its energy stays quadratic.
 
 K Gamma_ij = -V3(phi_i, phi_j, .) with the root held and the frames free (static modal derivatives). Nobody needs Gamma
 at all nodes: integrals over the mass and motions of frames are linear functionals l of it, and l . Gamma_ij =
@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pliant.solid_mechanics.clamped_link import Basis, ClampedLink
+from pliant.solid_mechanics.clamped_link import ClampedLink, ShapeBasis
 from pliant.solid_mechanics.interfaces import Interface
 from pliant.solid_mechanics.solid_mesh import Array
-from pliant.solid_mechanics.tetrahedra import Solid, strain_per_turn, third_derivative
+from pliant.solid_mechanics.tetrahedra import MeshedSolid, strain_per_turn, third_derivative
 
 INERTIA = 12
 """Loads of inertia: three uniform accelerations M e_a, nine fields M (r_a e_b) in column 3 + 3 a + b."""
@@ -31,6 +31,11 @@ class UnitLoads(NamedTuple):
 
     forces: Array
     answers: Array
+
+    def work(self, link: ClampedLink, shapes: Array) -> Array:
+        """Work of each unit load in each shape (12 + 6 F, n)."""
+        frames = (link.frame_motion(face, shapes) for face in link.interfaces)
+        return np.concatenate([self.forces.T @ shapes, *frames])
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +54,7 @@ class SecondOrder:
     turned: Array
 
 
-def unit_loads(solid: Solid, link: ClampedLink) -> UnitLoads:
+def unit_loads(solid: MeshedSolid, link: ClampedLink) -> UnitLoads:
     """The 12 inertia loads and the wrenches of all frames."""
     n = len(solid.mesh.nodes)
     fields = np.zeros((n, 3, INERTIA))
@@ -61,7 +66,7 @@ def unit_loads(solid: Solid, link: ClampedLink) -> UnitLoads:
     return UnitLoads(forces, np.concatenate([link.answer(forces), link.wrench_answers()], axis=1))
 
 
-def second_order(solid: Solid, link: ClampedLink, basis: Basis, loads: UnitLoads) -> SecondOrder:
+def second_order(solid: MeshedSolid, link: ClampedLink, basis: ShapeBasis, loads: UnitLoads) -> SecondOrder:
     """Integrals and frames of Gamma; every triple of coordinates gets its share of the cubic energy.
 
     Where Gamma has parts along kept shapes the plain derivative would cancel the cubic energy three times over. The
@@ -78,8 +83,7 @@ def second_order(solid: Solid, link: ClampedLink, basis: Basis, loads: UnitLoads
     kept = s / (s[:, None, None] + s[None, :, None] + s)
     # (i, j, k): what Gamma_ij must not do along shape k
     back = (1 - kept) * cubic / basis.squares
-    along = np.concatenate([loads.forces.T @ basis.shapes, *(link.frame_motion(f, basis.shapes) for f in link.interfaces)])
-    values = -V3[:, :, :count] + back @ along.T
+    values = -V3[:, :, :count] + back @ loads.work(link, basis.shapes).T
     values = np.moveaxis((values + values.swapaxes(0, 1)) / 2, 2, 0)
     frames = [
         _followed(face, link.frame_motion(face, basis.shapes)[3:], values[INERTIA + 6 * k : INERTIA + 6 * k + 6])

@@ -142,7 +142,7 @@ def surface_weights(nodes: Array, triangles: Indices) -> tuple[Indices, Array]:
     tangents = np.einsum("snx,pnk->spxk", nodes[triangles], slopes)
     areas = np.linalg.norm(np.cross(tangents[..., 0], tangents[..., 1]), axis=-1) * weights
     own, place = np.unique(triangles, return_inverse=True)
-    return own, np.bincount(place.ravel(), (areas @ N).ravel(), minlength=len(own))
+    return own, np.asarray(np.bincount(place.ravel(), (areas @ N).ravel(), minlength=len(own)), dtype=float)
 
 
 def checked_mesh(nodes: Array, tets: Indices, name: str = "mesh") -> SolidMesh:
@@ -159,7 +159,7 @@ def checked_mesh(nodes: Array, tets: Indices, name: str = "mesh") -> SolidMesh:
         raise ModelError(
             Problem(
                 name,
-                f"has {len(bad)} of {len(tets)} elements that are folded or inside out (element {bad[0]}, at ({at}) m): "
+                f"has {len(bad)} of {len(tets)} elements folded or inside out (element {bad[0]}, at ({at}) m): "
                 "its determinant is not positive everywhere. Refine the mesh where the surface curves (a smaller maxh)",
             )
         )

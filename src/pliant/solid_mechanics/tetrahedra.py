@@ -1,6 +1,6 @@
 """Stiffness and mass of a solid of quadratic tetrahedra, its gradients, and the third derivative of its strain energy.
 
-The material is isotropic. Beyond small strains it is that of St. Venant and Kirchhoff: stress is linear in Green's strain.
+The material is isotropic. Beyond small strains it is that of St. Venant and Kirchhoff: stress linear in Green's strain.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import bsr_array, csr_array
@@ -19,6 +19,7 @@ from pliant.solid_mechanics.solid_mesh import (
     WEIGHTS_4,
     WEIGHTS_14,
     Array,
+    Indices,
     SolidMesh,
     shape_slopes,
     shape_values,
@@ -58,7 +59,7 @@ class Elastic(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Solid:
+class MeshedSolid:
     """A mesh of one material; unknowns are the displacements of its nodes, node by node."""
 
     mesh: SolidMesh
@@ -106,7 +107,7 @@ class Solid:
         return csr_array(bsr_array((summed, indices, indptr), shape=(b * size, b * size)))
 
     @cached_property
-    def _pattern(self) -> tuple[Array, Array, Array, Array]:
+    def _pattern(self) -> tuple[Indices, Indices, Any, Any]:
         """Order of all pairs of nodes by rows and columns, where each pair begins, and the pattern of the sums."""
         n, tets = len(self.mesh.nodes), self.mesh.tets
         keys = (tets[:, :, None] * n + tets[:, None, :]).ravel()
@@ -141,7 +142,7 @@ def symmetric(H: Array) -> Array:
     return np.asarray((H + H.swapaxes(-1, -2)) / 2)
 
 
-def third_derivative(solid: Solid, modes: Array, loads: Array) -> Array:
+def third_derivative(solid: MeshedSolid, modes: Array, loads: Array) -> Array:
     """V3(i, j, l) (n, n, L) of the strain energy, of modes (3 N, n) twice and static shapes (3 N, L) once.
 
     V3(a, b, c) = int E(a,b):s(c) + E(a,c):s(b) + E(b,c):s(a) dV with E(a, b) = sym(Ha^T Hb), s = C:eps.
@@ -158,7 +159,7 @@ def third_derivative(solid: Solid, modes: Array, loads: Array) -> Array:
     return out
 
 
-def strain_per_turn(solid: Solid, modes: Array) -> Array:
+def strain_per_turn(solid: MeshedSolid, modes: Array) -> Array:
     """s_k (n,): strain energy of each mode beside that of its gradient, int eps:C:eps dV / int E |grad u|^2 dV.
 
     About 1e-6 to 1e-3 where slender parts bend, 1 where they are stretched.

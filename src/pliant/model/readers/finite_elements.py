@@ -14,14 +14,16 @@ from os import PathLike, fspath
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csc_array, csr_array
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
 
 from pliant.errors import ModelError, Problem
 from pliant.files import no_file
 from pliant.model.description.modal import ModalData, ModalFrame
 from pliant.model.element import Array
 from pliant.model.readers.matrix_market import MatrixFileError, read_matrix
+from pliant.solid_mechanics.clamped_link import ClampedLink
+from pliant.solid_mechanics.interfaces import WIDE, Interface, hull_centroid
 
 SYMMETRIC = 1e-8
 """Largest difference of a matrix and its transpose, of its largest entry."""
@@ -29,13 +31,6 @@ RIGID = 1e-6
 """Largest force of a rigid-body motion, of the stiffness times the motion's displacements."""
 SAME_MASS = 1e-6
 """Relative difference of the masses that the three directions move."""
-LOOSE = 1e-12
-"""Smallest eigenvalue of the held stiffness, scaled to a unit diagonal: below it something hangs on nothing."""
-INVERSE_STEPS = 8
-WIDE = 1e-9
-"""Part of the link's extent that nodes of an interface must be apart to show its turns."""
-FULL_SIZE = 600
-"""Up to so many unknowns full matrices are faster."""
 AXES = 3
 TURNS = ("dx", "dy", "dz", "rx", "ry", "rz")
 
@@ -78,15 +73,22 @@ class FiniteElementLink:
         return np.asarray(S.T @ (self.M @ S))
 
     def reduced(
-        self, root: Sequence[int], frames: Mapping[str, Sequence[int]], modes: int, *, names: str = "fixed"
+        self,
+        root: Sequence[int],
+        frames: Mapping[str, Sequence[int]],
+        modes: int,
+        *,
+        names: str = "fixed",
+        origins: Mapping[str, Sequence[float]] | None = None,
     ) -> ModalData:
         """Modal data of the link: clamped at the root, with interfaces at the frames.
 
-        root    numbers of the nodes (from 0) that are fixed to the link frame, whose origin is that of the nodes
-        frames  frame -> its nodes; its origin is their mean. A link needs the frame tip
-        modes   number of modes with held interfaces
+        root     numbers of the nodes (from 0) that are fixed to the link frame, whose origin is that of the nodes
+        frames   frame -> its nodes. A link needs the frame tip
+        modes    number of modes with held interfaces
+        origins  frame -> its origin (m); default the centroid of the outline of nodes in a plane, of others their mean
         """
-        return _reduce(self, root, frames, modes, names)
+        return _reduce(self, root, frames, modes, names, origins or {})
 
 
 def read_finite_elements(
@@ -241,40 +243,35 @@ def _numbers(values: Array) -> str:
 
 
 def _reduce(
-    link: FiniteElementLink, root: Sequence[int], frames: Mapping[str, Sequence[int]], modes: int, names: str
+    link: FiniteElementLink,
+    root: Sequence[int],
+    frames: Mapping[str, Sequence[int]],
+    modes: int,
+    names: str,
+    origins: Mapping[str, Sequence[float]],
 ) -> ModalData:
-    d = link.unknowns
-    if "tip" not in frames:
-        _refuse("frames", f"are {', '.join(frames) or 'none'}; a link needs the frame tip")
     sets = {"root": list(root), **{name: list(nodes) for name, nodes in frames.items()}}
     _check_sets(link, sets)
-    held = _unknowns(sets["root"], d)
-    centres = {name: link.nodes[nodes].mean(axis=0) for name, nodes in sets.items()}
-    interfaces, columns, labels = [], [], []
-    for name in frames:
-        places = _unknowns(sets[name], d)
-        about = FiniteElementLink(link.nodes - centres[name], link.K, link.M, d).motions[places]
-        interfaces.append(places)
-        columns.append(about)
-        labels += [f"{name}.{word}" for word in TURNS]
-    boundary = np.concatenate(interfaces)
-    inner = np.setdiff1d(np.arange(link.K.shape[0]), np.concatenate([held, boundary]))
-    if modes > len(inner):
-        _refuse("modes", f"are {modes}; the {len(inner)} inner unknowns allow no more")
-    moved = np.zeros((len(boundary), len(labels)))
-    row = 0
-    for k, block in enumerate(columns):
-        moved[row : row + len(block), 6 * k : 6 * k + 6] = block
-        row += len(block)
-    V = np.zeros((link.K.shape[0], modes + len(labels)))
-    V[np.ix_(boundary, modes + np.arange(len(labels)))] = moved
-    V[np.ix_(inner, np.arange(modes))], V[np.ix_(inner, modes + np.arange(len(labels)))] = _inner_shapes(
-        link, inner, boundary, moved, modes
-    )
+    centres = {name: hull_centroid(link.nodes[sets[name]]) for name in frames}
+    for name, place in origins.items():
+        if name not in frames:
+            _refuse("origins", f"name the frame '{name}'; the frames are {', '.join(frames)}")
+        centres[name] = np.asarray(place, dtype=float)
+    faces = [
+        Interface(name, np.array(sets[name]), link.nodes[sets[name]] - centres[name], centres[name]) for name in frames
+    ]
+    held = ClampedLink(link.K, link.M, link.unknowns, np.array(sets["root"]), faces)
+    if modes > len(held.inner):
+        _refuse("modes", f"are {modes}; the {len(held.inner)} inner unknowns allow no more")
+    # scaled to the link's mass, then one shape for each motion of a frame
+    V = np.concatenate([np.sqrt(link.mass) * held.held_modes(modes).shapes, held.constraint_modes], axis=1)
+    labels = [f"{name}.{word}" for name in frames for word in TURNS]
     return _modal_data(link, V, sets, centres, (*(f"{names}.{k + 1}" for k in range(modes)), *labels), modes)
 
 
 def _check_sets(link: FiniteElementLink, sets: Mapping[str, list[int]]) -> None:
+    if "tip" not in sets:
+        _refuse("frames", f"are {', '.join(n for n in sets if n != 'root') or 'none'}; a link needs the frame tip")
     taken: dict[int, str] = {}
     extent = float(np.ptp(link.nodes, axis=0).max())
     for name, nodes in sets.items():
@@ -288,62 +285,6 @@ def _check_sets(link: FiniteElementLink, sets: Mapping[str, list[int]]) -> None:
         spread = np.linalg.svd(offsets, compute_uv=False) if len(nodes) > 2 else np.zeros(2)
         if link.unknowns == 3 and not spread[1] > WIDE * extent:
             _refuse(f"frame '{name}'", "its nodes lie on a line, which shows no turn about it; take nodes of a face")
-
-
-def _unknowns(nodes: Sequence[int], d: int) -> NDArray[np.int_]:
-    return (d * np.asarray(nodes, dtype=int)[:, None] + np.arange(d)).ravel()
-
-
-def _inner_shapes(
-    link: FiniteElementLink, inner: NDArray[np.int_], boundary: NDArray[np.int_], moved: Array, modes: int
-) -> tuple[Array, Array]:
-    """Modes with held interfaces, scaled to the link's mass, and the shapes of moved interfaces, at inner unknowns."""
-    from scipy.linalg import cho_factor, cho_solve, eigh
-    from scipy.sparse.linalg import eigsh, splu
-
-    if not len(inner):
-        return np.zeros((0, 0)), np.zeros((0, moved.shape[1]))
-    K = csc_array(link.K[inner][:, inner])
-    M = csc_array(link.M[inner][:, inner])
-    right = -(link.K[inner][:, boundary] @ moved)
-    _check_rank(K, inner, link.unknowns)
-    if len(inner) <= FULL_SIZE:
-        factor = cho_factor(K.toarray())
-        periods, shapes = np.ones(0), np.zeros((len(inner), 0))
-        if modes:
-            # the inverse problem keeps the digits of the low modes
-            highest = (len(inner) - modes, len(inner) - 1)
-            periods, shapes = eigh(M.toarray(), K.toarray(), subset_by_index=highest)
-        return np.sqrt(link.mass) * (shapes / np.sqrt(periods))[:, ::-1], np.asarray(cho_solve(factor, right))
-    factors = splu(K)
-    _, shapes = eigsh(K, modes, M, sigma=0.0) if modes else (None, np.zeros((len(inner), 0)))
-    return np.sqrt(link.mass) * shapes, np.asarray(factors.solve(np.asarray(right)))
-
-
-def _check_rank(K: csc_array, places: NDArray[np.int_], d: int) -> None:
-    """What is held must hold all the rest: the smallest eigenvalue of K, scaled to a unit diagonal, by its inverse."""
-    from scipy.sparse.linalg import splu
-
-    diagonal = K.diagonal()
-    softest = int(np.argmin(diagonal))
-    if diagonal[softest] > 0:
-        scale = 1 / np.sqrt(diagonal)
-        scaled = csc_array(K * scale[:, None] * scale)
-        shift = csc_array((np.full(len(places), LOOSE / 2), (range(len(places)), range(len(places)))), shape=K.shape)
-        factors = splu(csc_array(scaled + shift))
-        v = np.random.default_rng(0).normal(size=len(places))
-        for _ in range(INVERSE_STEPS):
-            v = factors.solve(v / np.linalg.norm(v))
-        v /= np.linalg.norm(v)
-        if v @ (scaled @ v) > LOOSE:
-            return
-        softest = int(np.argmax(np.abs(v)))
-    place = int(places[softest])
-    _refuse(
-        "stiffness",
-        f"leaves node {place // d} loose (row {place + 1}) when root and frames are held: its rank is too small. The "
-        "mesh has parts, or turns, that hang on nothing",
-    )
 
 
 def _modal_data(
