@@ -67,3 +67,44 @@ def test_without_sympy(process, tmp_path):
     assert done.returncode == 1
     assert "pip install sympy" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_lengths_as_symbols(run):
+    done = run("lin-lewis-rfr", "--inside", "--bending", "linear")
+    assert done.returncode == 0
+    assert "EIz_2" in done.stdout
+    assert "belong to the ratio of the load" in done.stdout
+    # the inertia of the first joint stays readable, also with all digits of the numbers in it
+    for text, most in ((done.stdout, 800), (run("lin-lewis-rfr").stdout, 700)):
+        first = next(line for line in text.splitlines() if line.startswith("M[1,1]"))
+        assert len(first) < most
+    both = run("lin-lewis-rfr", "--inside", "--closed")
+    assert both.returncode == 2
+    assert "--inside and --closed" in both.stderr
+
+
+def test_first_order_and_small_terms(run):
+    done = run("lin-lewis-rfr", "--order", "1")
+    assert done.returncode == 0
+    assert "linear in the elastic coordinates, as asked for; terms: M " in done.stdout
+    rates = [x for name in ("shoulder", "elbow", "wrist", "forearm.bend_y.1") for x in ("--within", f"{name}.rate=1")]
+    short = run("lin-lewis-rfr", "--neglect", "1e-2", "--within", "forearm.bend_y.1=20mm", *rates)
+    assert short.returncode == 0, short.stderr
+    assert "no entry of M is wrong by more than 0.0" in short.stdout
+    assert "-0.02 to 0.02 m" in short.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--neglect", "1e-3"), "give both"),
+        (("--neglect", "1e-3", "--within", "elbow"), "write it as NAME=0.02"),
+        (("--neglect", "1e-3", "--within", "elbov=1"), "elbov"),
+        (("--neglect", "1e-3", "--within", "elbow=1"), "has no limits"),
+    ],
+)
+def test_boxes_that_are_none(run, arguments, words):
+    done = run("lin-lewis-rfr", *arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr

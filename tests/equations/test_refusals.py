@@ -53,7 +53,7 @@ def test_beams_without_closed_form(change, words):
 def test_wrong_options(two_link, tmp_path):
     with pytest.raises(ValueError, match="'slope' or 'chord'"):
         equations("lin-lewis-rfr", tip_rotation="tangent")
-    with pytest.raises(ValueError, match="'values' or 'closed'"):
+    with pytest.raises(ValueError, match="'values', 'closed' or 'inside'"):
         equations("lin-lewis-rfr", integrals="exact")
     with pytest.raises(ValueError, match="latex, markdown"):
         two_link.to("word")

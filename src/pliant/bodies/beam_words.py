@@ -381,7 +381,9 @@ class BeamWords(BodyWords):
             assert isinstance(shapes, BeamModes)
             given, rule = families[shapes.family].expressions or (), families[shapes.family].normalise
             for k, shape in enumerate(shapes.shapes):
-                out.append(ClosedShape(shapes.family, shape, given[k] if isinstance(shape, Given) else None, rule))
+                text = given[k] if isinstance(shape, Given) else None
+                loaded = families[shapes.family].shape == "clamped-mass"
+                out.append(ClosedShape(shapes.family, shape, text, rule, loaded))
         return out
 
     def section_constant(self, name: str) -> float:

@@ -168,12 +168,16 @@ class AxisElements(NamedTuple):
 
 
 class ClosedShape(NamedTuple):
-    """A shape along a uniform body: the name of its family, its function, the user's text or function, and its norm."""
+    """A shape along a uniform body: the name of its family, its function, the user's text or function, and its norm.
+
+    loaded  the shape belongs to a load on the tip
+    """
 
     family: str
     shape: Shape
     given: object
     normalise: str | None
+    loaded: bool = False
 
 
 # ---------------------------------------------------------------- the contract

@@ -57,12 +57,30 @@ def derive(
     closed: Annotated[
         bool, typer.Option("--closed", help="Add the closed forms of the modal integrals to the table of constants.")
     ] = False,
+    inside: Annotated[
+        bool,
+        typer.Option(
+            "--inside", help="Write modal integrals by length, mass per length and stiffness, which stay symbols."
+        ),
+    ] = False,
     tip_rotation: Annotated[
         TipRotation, typer.Option(help="slope: exact; chord: the approximation of Lin & Lewis.")
     ] = TipRotation.slope,
     bending: Annotated[
         BendingTerms, typer.Option(help="linear: short equations of small deflections, for all links.")
     ] = BendingTerms.as_described,
+    order: Annotated[
+        int | None, typer.Option(min=0, help="Entries up to this order in the elastic coordinates; 1: linear in them.")
+    ] = None,
+    neglect: Annotated[
+        float | None, typer.Option(help="Leave out terms that change an entry by less than this part of it: 1e-3.")
+    ] = None,
+    within: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --neglect: limits NAME=0.02, NAME=-0.1:0.3 or NAME.rate=2 of the states; may be repeated."
+        ),
+    ] = None,
     most_terms: Annotated[
         int | None, typer.Option(min=1, help="Equations with more terms than this are refused.")
     ] = None,
@@ -76,6 +94,10 @@ def derive(
         if ending not in ENDINGS:
             refuse(f"{output}: give --format, or a name that ends in {', '.join(ENDINGS)}")
         form = Form(ENDINGS[ending])
+    if (neglect is None) != (not within):
+        refuse("--neglect leaves out what is small in the limits of --within: give both")
+    if inside and closed:
+        refuse("--inside and --closed: closed forms are written either inside the equations or in the table")
     if output is not None:
         check_folder(output, ())
     try:
@@ -85,10 +107,13 @@ def derive(
                 parameters=tuple(keep) if keep else "numbers" if numbers else "symbols",
                 tip_rotation=tip_rotation.value,
                 bending=bending.value,
-                integrals="closed" if closed else "values",
+                integrals="inside" if inside else "closed" if closed else "values",
+                order=order,
                 most_terms=most_terms or MOST_TERMS,
                 progress=report,
             )
+            if neglect is not None:
+                found, _ = found.neglecting(neglect, *_limits(robot, within or []))
             report(0.9, "writing")
             text = found.to(form.value)
     except ImportError as error:
@@ -107,6 +132,32 @@ def derive(
 
     write_generated(output, text, next(key for key, value in ENDINGS.items() if value == form.value))
     typer.echo(f"{output}: {len(found.coordinates)} coordinates, {found.system.terms} terms")
+
+
+def _limits(robot: str, given: list[str]) -> tuple[dict[str, tuple[float, float]], dict[str, float]]:
+    """Limits of coordinates and of their rates, with units, from NAME=0.02, NAME=-0.1:0.3 and NAME.rate=2."""
+    import pliant
+    from pliant.dynamics import Dynamics
+
+    arm = Dynamics(pliant.load(robot), compile="never")
+    q, v = dict[str, tuple[float, float]](), dict[str, float]()
+    for text in given:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals:
+            refuse(f"--within {text!r}: write it as NAME=0.02, NAME=-0.1:0.3 or NAME.rate=2")
+        try:
+            if name.endswith(".rate"):
+                own = name.removesuffix(".rate")
+                v[own] = float(arm.v({own: value})[arm.names.index(own)])
+            else:
+                low, colon, high = value.partition(":")
+                ends = [
+                    float(arm.q({name: end.strip()})[arm.names.index(name)]) for end in (low, high if colon else low)
+                ]
+                q[name] = (ends[0], ends[1]) if colon else (-abs(ends[0]), abs(ends[0]))
+        except ValueError as error:
+            refuse(f"--within {text!r}: {error.args[0]}")
+    return q, v
 
 
 @contextmanager

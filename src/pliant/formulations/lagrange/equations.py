@@ -15,25 +15,29 @@ from typing import TYPE_CHECKING, Any, Literal
 from pliant.bodies.words import stiffens_by_load, words_of
 from pliant.errors import ModelError, did_you_mean
 from pliant.files import write_generated
-from pliant.formulations.lagrange.algebra.chain import SymbolicSystem
+from pliant.formulations.lagrange.algebra.chain import BodyChain, SymbolicSystem
 from pliant.formulations.lagrange.algebra.derivation import MOST_TERMS, WayOut, derive
 from pliant.formulations.lagrange.algebra.series import Series
 from pliant.formulations.lagrange.algebra.symbolic_lowering import TipRotation
 from pliant.formulations.lagrange.algebra.symbols import Abbreviation, Constant, Coordinate, Names, identifier
-from pliant.formulations.lagrange.typesetting.expression import Name, Sum, to_sympy
+from pliant.formulations.lagrange.typesetting.expression import Name, Sum, evaluate, names_in, to_sympy, with_values
 from pliant.formulations.lagrange.typesetting.writing import EquationWriter
 from pliant.formulations.robot_damping import damped
 from pliant.model.notebook import html_page
 
 if TYPE_CHECKING:
+    from pliant.formulations.lagrange.algebra.bounds import Neglected
     from pliant.formulations.lagrange.code.printed import EquationFunctions
+    from pliant.formulations.lagrange.neglect import Limits
+    from pliant.formulations.lagrange.partition import Partition
     from pliant.model.description.robot import Robot
 
 Format = Literal["latex", "markdown", "html", "python", "c", "text"]
 FORMATS: tuple[Format, ...] = ("latex", "markdown", "html", "python", "c", "text")
 BOUND = (
-    "the integrals over the shapes of that link were taken with it, and a new value would leave them behind; change "
-    "the robot and derive its equations anew"
+    "the integrals over the shapes of that link were taken with it, and a new value would leave them behind; derive "
+    "with integrals='inside' (--inside) where the shapes have closed forms, or change the robot and derive its "
+    "equations anew"
 )
 ENDINGS = {".tex": "latex", ".md": "markdown", ".html": "html", ".py": "python", ".c": "c", ".txt": "text"}
 
@@ -44,7 +48,8 @@ def equations(
     parameters: Literal["symbols", "numbers"] | Sequence[str] = "symbols",
     tip_rotation: TipRotation = "slope",
     bending: Literal["as-described", "linear"] = "as-described",
-    integrals: Literal["values", "closed"] = "values",
+    integrals: Literal["values", "closed", "inside"] = "values",
+    order: int | None = None,
     most_terms: int = MOST_TERMS,
     progress: Callable[[float, str], None] | None = None,
 ) -> Equations:
@@ -56,7 +61,9 @@ def equations(
                   Lin & Lewis, for studies of that approximation
     bending       "linear": all links as if they bent little, which gives much shorter equations for links that bend to
                   second order; "as-described": all terms of the robot
-    integrals     "closed" adds the modal integrals in closed form to the table of constants, where they exist
+    integrals     "closed" adds the modal integrals in closed form to the table of constants, where they exist; "inside"
+                  writes them by lengths, masses per length and stiffnesses, which stay symbols that may change
+    order         entries of M, D and G up to this order in the elastic coordinates, 1: linear; None: all terms
     most_terms    arms whose equations would have more terms are refused
     progress      called with the part that is done (0 to 1) and what is being done
     """
@@ -67,26 +74,42 @@ def equations(
     loaded = robot if isinstance(robot, Robot) else load(robot)
     if tip_rotation not in ("slope", "chord"):
         raise ValueError(f"tip_rotation is {tip_rotation!r}; it must be 'slope' or 'chord'")
-    if integrals not in ("values", "closed"):
-        raise ValueError(f"integrals is {integrals!r}; it must be 'values' or 'closed'")
+    if integrals not in ("values", "closed", "inside"):
+        raise ValueError(f"integrals is {integrals!r}; it must be 'values', 'closed' or 'inside'")
     if bending not in ("as-described", "linear"):
         raise ValueError(f"bending is {bending!r}; it must be 'as-described' or 'linear'")
     bent = tuple(link.name for link in loaded.links if stiffens_by_load(link)) if bending == "linear" else ()
     loaded = _bending_little(loaded) if bent else loaded
-    names, system = derive(
-        damped(loaded),
+    mechanism = damped(loaded)
+    names, system, chain = derive(
+        mechanism,
         _way_out(loaded, robot),
         tip_rotation=tip_rotation,
         most_terms=most_terms,
         progress=progress,
         tied=True,
     )
+    all_terms = system.sizes
+    if order is not None:
+        if isinstance(order, bool) or not isinstance(order, int) or order < 0:
+            raise ValueError(f"order is {order!r}; it must be 0, 1, 2, ...")
+        from pliant.formulations.lagrange.algebra.truncation import truncated
+
+        system = truncated(names, system, order)
     constants = names.final(names.needed(system.all_series()))
     if integrals == "closed":
         from pliant.formulations.lagrange.typesetting.closed_forms import with_closed_forms
 
         constants = with_closed_forms(loaded, constants)
-    whole = Equations(loaded.name, tip_rotation, system, names, constants, shortened=bent, shorter=_shorter(loaded))
+    whole = Equations(
+        loaded.name, tip_rotation, system, names, constants, chain, shortened=bent, shorter=_shorter(loaded),
+        order=order, all_terms=all_terms,
+    )  # fmt: skip
+    if integrals == "inside":
+        from pliant.formulations.lagrange.typesetting.definitions import definitions
+
+        found = definitions(loaded, mechanism, names, constants)
+        whole = replace(whole, table=found.table, definitions=found.sums, loaded=found.loaded)
     if parameters == "symbols":
         return whole
     return whole.with_numbers(keep=() if parameters == "numbers" else parameters)
@@ -159,11 +182,22 @@ class Equations:
     system: SymbolicSystem
     names: Names
     table: dict[int, Constant]
+    chain: BodyChain
     numbers: dict[int, float] = field(default_factory=dict)
+    definitions: dict[int, Sum] = field(default_factory=dict)
+    """Modal constants that are written by the parameters of their links."""
+    loaded: tuple[str, ...] = ()
+    """Links whose shapes belong to a load on the tip, and stay as they are where parameters change."""
     shortened: tuple[str, ...] = ()
     """Links that bend to second order or exactly in the robot, but little in these equations."""
     shorter: tuple[str, ...] = ()
     """What would make them shorter."""
+    order: int | None = None
+    """Order in the elastic coordinates up to which entries have terms; None: all."""
+    all_terms: Mapping[str, int] = field(default_factory=dict)
+    """Terms of M, D and G of all orders."""
+    neglected: tuple[str, ...] = ()
+    """What small terms were left out, in words."""
 
     def __repr__(self) -> str:
         n, terms = len(self.coordinates), self.system.terms
@@ -196,7 +230,7 @@ class Equations:
     @property
     def constants(self) -> tuple[Constant, ...]:
         """The constants that are symbols, with their values and meanings."""
-        return tuple(c for v, c in self.table.items() if v not in self.numbers)
+        return tuple(c for v, c in self.table.items() if v not in self.numbers and v not in self.definitions)
 
     @property
     def parameters(self) -> tuple[Constant, ...]:
@@ -327,7 +361,31 @@ class Equations:
 
     @property
     def scope(self) -> tuple[str, ...]:
-        """Which terms the robot has beyond these equations, line by line; none unless they were asked to be linear."""
+        """What these equations leave out or keep fixed, line by line; none unless it was asked for."""
+        return (*self._linear_scope(), *self._order_scope(), *self.neglected, *self._loaded_scope())
+
+    def _order_scope(self) -> tuple[str, ...]:
+        if self.order is None:
+            return ()
+        sizes = ", ".join(f"{name} {n:,} of {self.all_terms[name]:,}" for name, n in self.system.sizes.items())
+        what = {0: "without the elastic coordinates", 1: "linear in the elastic coordinates"}.get(
+            self.order, f"up to order {self.order} in the elastic coordinates"
+        )
+        return (
+            f"Every entry of M, D and G is {what}, as asked for; terms: {sizes}.",
+            "Entries are expanded after all derivatives are taken; dM/dt - 2 D is skew up to terms of this order.",
+        )
+
+    def _loaded_scope(self) -> tuple[str, ...]:
+        if not (self.loaded and self.definitions):
+            return ()
+        names = ", ".join(self.loaded)
+        return (
+            f"The shapes of {names} belong to the ratio of the load on the tip to the mass of the link. They stay as",
+            "they are where lengths or masses change; a robot with other ones has other shapes of its own.",
+        )
+
+    def _linear_scope(self) -> tuple[str, ...]:
         if not self.shortened:
             return ()
         names, bend = ", ".join(self.shortened), "bend" if len(self.shortened) > 1 else "bends"
@@ -339,33 +397,53 @@ class Equations:
             "forces along the axis stiffen or soften the link. Unless bending is asked to be linear, all are here.",
         )
 
-    def writer(self, *, expanded: bool) -> EquationWriter:
-        """Writes entries as expressions; ``expanded`` writes abbreviations out."""
-        return EquationWriter(self.names, self.table, self.numbers, expanded)
+    def writer(self, *, expanded: bool, named: bool = False) -> EquationWriter:
+        """Writes entries as expressions; ``expanded`` writes abbreviations out, ``named`` no constant that is one."""
+        inside = {} if named else {v: s for v, s in self._defined.items() if expanded or len(s.parts) == 1}
+        return EquationWriter(self.names, self.table, self.numbers, expanded, inside)
 
-    def abbreviations(self) -> list[tuple[Abbreviation, Sum]]:
+    @property
+    def _defined(self) -> dict[int, Sum]:
+        """The definitions that are left where some symbols became numbers."""
+        values = {self.table[v].name: x for v, x in self.numbers.items()}
+        kept = {v: s for v, s in self.definitions.items() if v not in self.numbers}
+        return {v: with_values(s, values) for v, s in kept.items()} if values else kept
+
+    def defined(self, *, written: bool = True) -> list[tuple[Constant, Sum]]:
+        """Modal constants with what they are made of; ``written``: only those that entries do not write out."""
+        return [(self.table[v], s) for v, s in self._defined.items() if not written or len(s.parts) > 1]
+
+    def abbreviations(self, *, named: bool = False) -> list[tuple[Abbreviation, Sum]]:
         """Deflections and slopes of tips that pages write as one letter."""
-        return self.writer(expanded=True).abbreviations(self.system.all_series())
+        return self.writer(expanded=True, named=named).abbreviations(self.system.all_series())
 
     # ---- other numbers
 
     def with_values(self, values: Mapping[str, float]) -> Equations:
         """These equations with other values of some constants.
 
-        Lengths and masses of links that bend are refused: the integrals over their shapes were taken with them.
+        Lengths and masses of links that bend are refused unless the integrals over their shapes are inside: these were
+        taken with them.
         """
+        for v, s in self.definitions.items():
+            if (name := self.table[v].name) in values:
+                raise ModelError(f"{name} follows from {', '.join(sorted(names_in(s)))}; change these")
         self._must_be_known(values, {c.name for c in self.constants})
         for c in self.constants:
             if c.bound and c.name in values and float(values[c.name]) != c.value:
                 raise ModelError(f"{c.name} is the {c.meaning}, {c.value:g} {c.unit}; {BOUND}")
         table = {v: replace(c, value=float(values.get(c.name, c.value))) for v, c in self.table.items()}
-        return replace(self, table=table)
+        new = {c.name: c.value for c in table.values()}
+        table |= {v: replace(table[v], value=float(evaluate(s, new.__getitem__))) for v, s in self.definitions.items()}
+        numbers = {v: table[v].value for v in self.numbers}
+        return replace(self, table=table, numbers=numbers)
 
     def with_numbers(self, keep: Iterable[str] = ()) -> Equations:
         """These equations with numbers instead of constants, but for those that are kept."""
         kept = {keep} if isinstance(keep, str) else set(keep)
         self._must_be_known(kept, {c.name for c in self.constants})
-        numbers = {v: c.value for v, c in self.table.items() if c.name not in kept}
+        depends = {v for v, s in self.definitions.items() if names_in(s) & kept}
+        numbers = {v: c.value for v, c in self.table.items() if c.name not in kept and v not in depends}
         return replace(self, numbers=numbers)
 
     def _must_be_known(self, names: Iterable[str], known: set[str]) -> None:
@@ -373,6 +451,32 @@ class Equations:
             if name not in known:
                 hint = did_you_mean(name, known) or f"; there are {', '.join(sorted(known)) or 'none'}"
                 raise ModelError(f"the equations of '{self.robot}' have no symbol '{name}'{hint}")
+
+    # ---- parts and approximations
+
+    def partition(self) -> Partition:
+        """Blocks of rigid and elastic coordinates in the order of Lin & Lewis: M_RR, M_RF, M_FF and so on."""
+        from pliant.formulations.lagrange.partition import partition
+
+        return partition(self)
+
+    def neglecting(
+        self, tolerance: float, q: Mapping[str, Limits], v: Mapping[str, float]
+    ) -> tuple[Equations, Neglected]:
+        """These equations without small terms, and bounds of the errors while the coordinates stay in a box.
+
+        tolerance  the largest error of an entry of M, as a part of sqrt(M_ii M_jj) in the middle of the box; of a row
+                   of D v or G, as a part of the bound of its largest term
+        q          limits of coordinates by name: (low, high), or one number for -x to x; joint angles may be left out,
+                   and then have any value
+        v          largest rates of all coordinates by name
+
+        Bounds hold for every state of the box (interval arithmetic, nothing is sampled) and for the values that the
+        constants have now.
+        """
+        from pliant.formulations.lagrange.neglect import neglecting
+
+        return neglecting(self, tolerance, q, v)
 
     # ---- output
 

@@ -423,8 +423,17 @@ class SymbolicSystem:
     @property
     def terms(self) -> int:
         """Number of terms of M, D and G."""
+        return sum(self.sizes.values())
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Number of terms of M, of D and of G."""
         symbols = (x for row in self.christoffel for entry in row for x in entry.values())
-        return sum(len(x) for row in self.M for x in row) + sum(map(len, symbols)) + sum(map(len, self.G))
+        return {
+            "M": sum(len(x) for row in self.M for x in row),
+            "D": sum(map(len, symbols)),
+            "G": sum(map(len, self.G)),
+        }
 
     def all_series(self) -> list[Series]:
         """Every entry."""

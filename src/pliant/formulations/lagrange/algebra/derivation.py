@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pliant.bodies.words import words_of
 from pliant.errors import ModelError, Problem
-from pliant.formulations.lagrange.algebra.chain import SymbolicSystem, assemble
+from pliant.formulations.lagrange.algebra.chain import BodyChain, SymbolicSystem, assemble
 from pliant.formulations.lagrange.algebra.series import Algebra, TooLargeError
 from pliant.formulations.lagrange.algebra.symbolic_lowering import TipRotation, build_chain
 from pliant.formulations.lagrange.algebra.symbols import Names
@@ -34,6 +34,14 @@ class WayOut:
     exact: str = ""
 
 
+class Derivation(NamedTuple):
+    """What a derivation leaves."""
+
+    names: Names
+    system: SymbolicSystem
+    chain: BodyChain
+
+
 def derive(
     mechanism: Mechanism,
     way_out: WayOut,
@@ -44,8 +52,8 @@ def derive(
     progress: Callable[[float, str], None] | None = None,
     with_rates: bool = True,
     tied: bool = False,
-) -> tuple[Names, SymbolicSystem]:
-    """The names and the entries of the equations of a mechanism.
+) -> Derivation:
+    """The names and the entries of the equations of a mechanism, and the chain of bodies that they are of.
 
     tied  joints that follow others have no coordinates of their own
     """
@@ -58,7 +66,7 @@ def derive(
         raise _too_large(mechanism, error, most_terms, way_out) from None
     if not system.coordinates:
         raise ModelError(f"nothing moves in robot '{mechanism.name}': it has neither joints nor flexible links")
-    return names, system
+    return Derivation(names, system, chain)
 
 
 def _check(mechanism: Mechanism, way_out: WayOut) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 ROUNDING = 1e-12
 
 Matrix = list[list[Series]]
+
+FormOrigin = tuple[Literal["form", "shortening"], str]
+"""Quantity and frame of the origin of a quadratic form."""
 
 # a coordinate of torsion is an angle: each one adds a length to the unit of an integral
 UNITS = {
@@ -203,18 +206,22 @@ def _undeformed(body: ModalBody, link: Link, own: LinkNames) -> tuple[Series, li
     loaded = link.has_axis and link.body is not None and abs(body.mass - link.body.mass) > ROUNDING * body.mass
     if not words_of(link).is_uniform or loaded:
         whole = ", with the point masses on it," if loaded else ""
-        mass = own.constant("m", "m", "", body.mass, "kg", f"mass{whole}", "inertia", scales=True, bound=bends)
+        mass = own.constant("m", "m", "", body.mass, "kg", f"mass{whole}", "inertia", scales=True, bound=bends,
+                            origin=Origin("whole", own.link, (), "mass"))  # fmt: skip
         first = [
             own.constant("S", "S", AXES[d], body.first[d], "kg m", f"{AXES[d]} of the first moment{whole}",
-                         "inertia", scales=True, short=True, bound=bends)
+                         "inertia", scales=True, short=True, bound=bends,
+                         origin=Origin("whole", own.link, (), f"first {AXES[d]}"))
             for d in range(3)
         ]  # fmt: skip
 
         def entry(a: int, b: int) -> Series:
             index = AXES[a] + AXES[b]
             text = f"{index} of the inertia about the joint{whole}"
-            value = body.I_rr[a, b]
-            return own.constant("J", "J", index, value, "kg m^2", text, "inertia", scales=True, short=True, bound=bends)
+            value, origin = body.I_rr[a, b], Origin("whole", own.link, (), f"inertia {index}")
+            return own.constant(
+                "J", "J", index, value, "kg m^2", text, "inertia", scales=True, short=True, bound=bends, origin=origin
+            )
 
         return mass, first, _symmetric(entry)
     length = own.constant("l", "l", "", link.length, "m", "length", "geometry", bound=bends)
@@ -435,9 +442,9 @@ def shortened_frame(
     own: LinkNames, frame: str, Gamma: Array, q: Vector, r: list[Series], shapes: list[list[Series]]
 ) -> tuple[list[Series], list[list[Series]]]:
     """Place and displacement shapes of a frame with q^T Gamma q / 2 and its gradient Gamma q."""
-    forms = symmetric_forms(
-        own, "Gam", r"\Gamma", [f"{frame} {axis}" for axis in AXES], Gamma, f"shortening at frame '{frame}'"
-    )
+    text = f"shortening at frame '{frame}'"
+    origins: list[FormOrigin | None] = [("shortening", frame), None, None]
+    forms = symmetric_forms(own, "Gam", r"\Gamma", [f"{frame} {axis}" for axis in AXES], Gamma, text, origins)
     rows = [times(form, q) for form in forms]
     moved = [[x + rows[d][k] for d, x in enumerate(shape)] for k, shape in enumerate(shapes)]
     return add(r, [inner(row, q) * 0.5 for row in rows]), moved
@@ -449,18 +456,28 @@ def shortened_inertia(body: ModalBody, back: Foreshortening, link: Link, own: Li
     marks = tuple(f"s{j + 1}" for j in range(len(forms)))
     wide = replace(body, names=(*body.names, *marks), **arrays)  # type: ignore[arg-type]
     linear = flexible_inertia(wide, link, replace(own, marks=(*own.marks, *marks)))
-    return ShortenedInertia(linear, symmetric_forms(own, "F", "F", marks, forms, "form of the shortening"))
+    origins: list[FormOrigin | None] = [("form", mark) for mark in marks]
+    return ShortenedInertia(linear, symmetric_forms(own, "F", "F", marks, forms, "form of the shortening", origins))
 
 
 def symmetric_forms(
-    own: LinkNames, letter: str, latex: str, indices: Sequence[str], values: Array, text: str
+    own: LinkNames,
+    letter: str,
+    latex: str,
+    indices: Sequence[str],
+    values: Array,
+    text: str,
+    origins: Sequence[FormOrigin | None],
 ) -> list[Matrix]:
-    """Quadratic forms (d, n, n) of the elastic coordinates, 1/m."""
+    """Quadratic forms (d, n, n) of the elastic coordinates, 1/m (1/m^2 of a mode that stretches)."""
 
     def form(d: int) -> Matrix:
+        which = origins[d]
+
         def entry(i: int, k: int) -> Series:
             index = f"{indices[d]} {index_of(own, i)} {index_of(own, k)}"
-            return own.constant(letter, latex, index, values[d, i, k], "1/m", text, "modal")
+            origin = None if which is None else Origin(which[0], own.link, (i, k), which[1])
+            return own.constant(letter, latex, index, values[d, i, k], "1/m", text, "modal", origin=origin)
 
         return mirrored(values.shape[1], entry)
 

@@ -329,7 +329,7 @@ def product_to_sum(a: Factor, b: Factor) -> tuple[tuple[float, Factor | None], .
             parts = ((0.5, plus, True), (0.5, minus, True))
         case _:
             parts = ((0.5, plus, True), (-0.5, minus, True))
-    return tuple(_normal(group, *part) for part in parts if part[1] or not part[2])
+    return tuple(normal_factor(group, *part) for part in parts if part[1] or not part[2])
 
 
 def _combined(a: Harmonic, b: Harmonic, sign: int) -> Harmonic:
@@ -339,7 +339,7 @@ def _combined(a: Harmonic, b: Harmonic, sign: int) -> Harmonic:
     return tuple(sorted((angle, multiplier) for angle, multiplier in out.items() if multiplier))
 
 
-def _normal(group: int, weight: float, harmonic: Harmonic, is_sine: bool) -> tuple[float, Factor | None]:
+def normal_factor(group: int, weight: float, harmonic: Harmonic, is_sine: bool) -> tuple[float, Factor | None]:
     """The first angle of a sum gets a positive multiplier."""
     if not harmonic:
         return weight, None

@@ -104,7 +104,7 @@ def elastic_coordinates(member: Member, own: LinkNames) -> list[Coordinate]:
         known = family_of(family)
         unit = "m" if known is None else known.unit
         meaning = f"elastic coordinate {name} of {own.link}"
-        out.append(Coordinate(robot_name, f"{letter}_{own.number}_{label}", latex, unit, meaning))
+        out.append(Coordinate(robot_name, f"{letter}_{own.number}_{label}", latex, unit, meaning, elastic=True))
     return out
 
 

@@ -25,9 +25,11 @@ class Origin:
     """An integral over a beam, or the value of a shape: which one, of which link, shapes (counted from 0) and frame.
 
     first: int phi dm; moment: int x phi dm; mass: int phi phi dm; stiffness: strain energy; value, slope: at a frame
+    whole: mass, first moment or inertia of a beam with the points on it, which ``frame`` names; of second-order bending
+    form: what a further mode (``frame``: s1, s2) moves; shortening: of a frame along the axis
     """
 
-    quantity: Literal["first", "moment", "mass", "stiffness", "value", "slope"]
+    quantity: Literal["first", "moment", "mass", "stiffness", "value", "slope", "whole", "form", "shortening"]
     link: str
     shapes: tuple[int, ...]
     frame: str = ""
@@ -68,6 +70,7 @@ class Coordinate:
     latex: str
     unit: str
     meaning: str
+    elastic: bool = False
 
     @property
     def rate(self) -> str:
@@ -193,6 +196,19 @@ class Names:
         all_parts = tuple((f, (*c, q)) for f, c, q in terms)
         self.abbreviations[number] = Abbreviation(self._unique(name), latex, meaning, all_parts)
         return number
+
+    def as_variable(self, short: Abbreviation) -> Series:
+        """What an abbreviation stands for as a variable of its name, or as its one term."""
+        if len(short.parts) == 1:
+            ((factor, variables),) = short.parts
+            return self.algebra.monomial(*variables, factor=factor)
+        for number, known in self.abbreviations.items():
+            if known == short:
+                return self.algebra.monomial(number)
+        slopes = {v[-1]: self.algebra.monomial(*v[:-1], factor=f) for f, v in short.parts}
+        number = self.algebra.variable(slopes)
+        self.abbreviations[number] = short
+        return self.algebra.monomial(number)
 
     def joint_angle(self, coordinate: int, group: int) -> int:
         """The angle that is a joint coordinate."""

@@ -134,7 +134,7 @@ def forms_of(mechanism: Mechanism, *, most_terms: int = MOST_EVALUATED_TERMS) ->
         smaller="Use fewer modes or links, or method 'recursive', whose work grows with the number of links only",
         exact=", or use method 'recursive'",
     )
-    names, system = derive(
+    names, system, _ = derive(
         mechanism,
         way_out,
         most_terms=most_terms,

@@ -59,7 +59,8 @@ class _Traced:
     @classmethod
     def of(cls, eq: Equations) -> Self:
         """The tape of some equations, still empty."""
-        return cls(eq, {a.name: s for a, s in eq.abbreviations()})
+        defined = {c.name: s for c, s in eq.defined(written=False)}
+        return cls(eq, defined | {a.name: s for a, s in eq.abbreviations(named=True)})
 
     def value(self, name: str) -> Scalar:
         """A symbol, or the deflection or slope that an abbreviation stands for."""
@@ -74,7 +75,7 @@ class _Traced:
     def functions(self) -> Iterator[_Function]:
         """All functions of the equations."""
         eq, system = self.eq, self.eq.system
-        writer = eq.writer(expanded=False)
+        writer = eq.writer(expanded=False, named=True)
 
         def matrix(rows: Sequence[Sequence[Any]]) -> list[list[Scalar]]:
             return [[evaluate(writer.entry(x), self.value) for x in row] for row in rows]
@@ -96,7 +97,10 @@ class _Traced:
 
     def _friction(self, v: list[Scalar]) -> list[Scalar]:
         """Smoothed dry friction of the joints."""
-        writer, place = self.eq.writer(expanded=False), {q: i for i, q in enumerate(self.eq.system.coordinates)}
+        writer, place = (
+            self.eq.writer(expanded=False, named=True),
+            {q: i for i, q in enumerate(self.eq.system.coordinates)},
+        )
         out: list[Scalar] = [0.0] * len(v)
         for drive in self.eq.system.friction:
             row = {place[q]: evaluate(writer.entry(weight), self.value) for weight, q in drive.row}

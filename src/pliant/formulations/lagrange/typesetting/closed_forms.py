@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import sympy
@@ -156,11 +156,12 @@ class LinkShapes:
     shapes: tuple[_OneShape, ...]
     length: float
     has_sections: bool
+    loaded: bool = False
 
     def closed(self, origin: Origin) -> ClosedForm | None:
         """The closed form of an integral; None where the sections have inertia, and for frames between the ends."""
-        if any(k >= len(self.shapes) for k in origin.shapes):
-            # a further mode, by which a beam of second-order bending is shortened
+        if not origin.shapes or any(k >= len(self.shapes) for k in origin.shapes):
+            # of the whole beam, or of a further mode, by which a beam of second-order bending is shortened
             return None
         own = [self.shapes[k] for k in origin.shapes]
         family = own[0].family
@@ -170,22 +171,34 @@ class LinkShapes:
             if any(s.family != family for s in own):
                 return None
             of = FAMILIES[family]
-            return self._integral(own, 2 if of.bends else 1, 0, of.stiffness, -3 if of.bends else -1)
-        if self.has_sections and origin.quantity != "first":
+            return self._integral(own, 2 if of.bends else 1, XI**0, of.stiffness, -3 if of.bends else -1)
+        if origin.quantity in ("form", "shortening") or (self.has_sections and origin.quantity != "first"):
             return None
         lever = int(origin.quantity == "moment")
-        return self._integral(own, 0, lever, "mass_per_length", 1 + lever)
+        return self._integral(own, 0, XI**lever, "mass_per_length", 1 + lever)
 
-    def _integral(self, own: list[_OneShape], order: int, lever: int, constant: str, power: int) -> ClosedForm | None:
-        """int_0^1 xi^lever prod(phi^(order)) dxi times a section constant and a power of the length."""
+    def shortening(self, shapes: tuple[int, int], mass: Literal["none", "first", "second"]) -> ClosedForm | None:
+        """int phi' phi' dx; times the mass outboard of x; times its first moment about the root.
+
+        By these a beam that bends to second order moves back along its axis: tip, int dm and int x dm.
+        """
+        own = [self.shapes[k] for k in shapes]
+        if any(s.family != own[0].family or not FAMILIES[s.family].bends for s in own):
+            return None
+        weight, power = {"none": (XI**0, -1), "first": (1 - XI, 0), "second": ((1 - XI**2) / 2, 1)}[mass]
+        return self._integral(own, 1, weight, "" if mass == "none" else "mass_per_length", power)
+
+    def _integral(self, own: list[_OneShape], order: int, weight: Any, constant: str, power: int) -> ClosedForm | None:
+        """int_0^1 weight prod(phi^(order)) dxi times a section constant and a power of the length."""
         if any(s.power is None for s in own):
             return None
         xi, weights = gauss(equal_breaks(1.0, max(s.shape.panels for s in own)), max(s.shape.points for s in own) + 2)
-        integrand = weights * xi**lever * np.prod([s.sampled(xi, order) for s in own], axis=0)
+        factor = np.polyval([float(c) for c in sympy.Poly(weight, XI).all_coeffs()], xi)
+        integrand = weights * factor * np.prod([s.sampled(xi, order) for s in own], axis=0)
         value, size = float(integrand.sum()), float(np.abs(integrand).sum())
         number = _number(value, size)
         if all(s.formula is not None for s in own):
-            product = XI**lever
+            product = weight
             for s in own:
                 product *= sympy.diff(s.formula, XI, order)
             number = _agreeing(integrate(product), number, self.length, size)
@@ -230,7 +243,7 @@ def _link_shapes(robot: Robot, number: int, link: Link) -> LinkShapes | None:
     if isinstance(given, str):
         raise ModelError(Problem(element, f"the integrals of {given} have no closed form; {way}"))
     shapes: list[_OneShape] = []
-    for family, shape, text, rule in given:
+    for family, shape, text, rule, _ in given:
         found = _exact_shape(family, shape, text, rule)
         if isinstance(shape, Given) and (found.formula is None or not is_integrable(found.formula)):
             message = (
@@ -239,7 +252,7 @@ def _link_shapes(robot: Robot, number: int, link: Link) -> LinkShapes | None:
             )
             raise ModelError(Problem(element, message))
         shapes.append(found)
-    return LinkShapes(tuple(shapes), link.length, words.sections_turn)
+    return LinkShapes(tuple(shapes), link.length, words.sections_turn, any(each.loaded for each in given))
 
 
 def _exact_shape(family: str, shape: Shape, text: object, rule: str | None) -> _OneShape:

@@ -6,7 +6,7 @@ then the cosine. These few classes keep the order that they are given.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
@@ -76,7 +76,7 @@ def product_of(coefficient: Number | int, *factors: Factor) -> Product:
                 out[base] = out.get(base, 0) + power
         else:
             out[factor] = out.get(factor, 0) + 1
-    return Product(coefficient, tuple(out.items()))
+    return Product(coefficient, tuple(item for item in out.items() if item[1]))
 
 
 def exact(value: float) -> Number:
@@ -88,6 +88,35 @@ def exact(value: float) -> Number:
 def times(a: Number, b: Number) -> Number:
     """A product that stays exact where both numbers are."""
     return a * b if isinstance(a, Fraction) and isinstance(b, Fraction) else float(a) * float(b)
+
+
+def names_in(node: Factor | Product) -> set[str]:
+    """The symbols that occur."""
+    match node:
+        case Name():
+            return {node.text}
+        case Call():
+            return names_in(node.argument)
+        case Sum():
+            return {name for part in node.parts for name in names_in(part)}
+    return {name for factor, _ in node.factors for name in names_in(factor)}
+
+
+def with_values(node: Sum, values: Mapping[str, float]) -> Sum:
+    """A sum without calls, with numbers for some of its symbols."""
+    out = []
+    for part in node.parts:
+        coefficient, factors = part.coefficient, list[tuple[Factor, int]]()
+        for factor, power in part.factors:
+            inner = with_values(factor, values) if isinstance(factor, Sum) else factor
+            if isinstance(inner, Name) and inner.text in values:
+                coefficient = float(coefficient) * values[inner.text] ** power
+            elif isinstance(inner, Sum) and not names_in(inner):
+                coefficient = float(coefficient) * float(sum(float(p.coefficient) for p in inner.parts)) ** power
+            else:
+                factors.append((inner, power))
+        out.append(Product(coefficient, tuple(factors)))
+    return Sum(tuple(out))
 
 
 # ---------------------------------------------------------------- plain text
@@ -147,7 +176,9 @@ def _latex_product(node: Product) -> str:
     factors = [number] if number else []
     for factor, power in node.factors:
         if power < 0:
-            over.append(_powered(to_latex(factor), -power))
+            text = to_latex(factor)
+            several = power < -1 or over or sum(p < 0 for _, p in node.factors) > 1
+            over.append(_powered(rf"\left({text}\right)" if isinstance(factor, Sum) and several else text, -power))
         else:
             text = rf"\left({to_latex(factor)}\right)" if isinstance(factor, Sum) else to_latex(factor)
             # a prime and a power stand on different sides of a brace

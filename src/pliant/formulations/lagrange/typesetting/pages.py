@@ -147,6 +147,9 @@ def _parts(eq: Equations) -> Iterator[_Part]:
             "Deflections and turns of frames on deformed links, and joints that follow others.",
             entries,
         )
+    if defined := eq.defined():
+        entries = tuple(_Entry(c.latex, c.name, value) for c, value in defined)
+        yield _Part("Modal integrals", "By the parameters of their links.", entries)
     remark = "Entries not listed are zero"
     M = [[writer.entry(x) for x in row] for row in system.M]
     yield _Part("Inertia M", f"{remark}; M is symmetric.", matrix("M", M, upper=True))

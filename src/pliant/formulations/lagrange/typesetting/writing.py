@@ -35,12 +35,14 @@ class EquationWriter:
     """Names of the variables of an algebra, and numbers for those that are to be numbers.
 
     expanded  write abbreviations (deflection and slope of a tip) out
+    inside    constants that are written as what they are made of
     """
 
     names: Names
     constants: Mapping[int, Constant]
     values: Mapping[int, float]
     expanded: bool
+    inside: Mapping[int, Sum] = field(default_factory=dict)
     _factors: dict[int, Factor] = field(default_factory=dict)
     _angles: dict[int, Sum] = field(default_factory=dict)
 
@@ -173,6 +175,8 @@ class EquationWriter:
 
     def _make_factor(self, i: int) -> Factor:
         names = self.names
+        if i in self.inside:
+            return self.inside[i]
         if i in names.constants:
             constant = self.constants.get(i, names.constants[i])
             return Name(constant.name, constant.latex)
