@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.errors import ModelError, did_you_mean
-from pliant.formulations.lagrange.algebra.bounds import Box, Interval, Neglected, neglect
+from pliant.formulations.lagrange.algebra.bounds import Interval, Neglected, StateBox, neglect
 
 if TYPE_CHECKING:
     from pliant.formulations.lagrange.algebra.symbols import Coordinate
@@ -33,7 +33,7 @@ def neglecting(
     for i, (_, high) in positions.items():
         if high == inf and i in outside:
             raise ModelError(f"'{eq.names.coordinates[i].robot_name}' has no limits, and is no angle of cosines alone")
-    box = Box(eq.names, positions, rates, {i: c.value for i, c in eq.table.items()})
+    box = StateBox(eq.names, positions, rates, {i: c.value for i, c in eq.table.items()})
     middle = [0.0 if high == inf else 0.5 * (low + high) for low, high in positions.values()]
     diagonal = np.sqrt(np.diag(eq.functions().mass_matrix(middle)))
     found = neglect(eq.system, box, tolerance, np.outer(diagonal, diagonal))

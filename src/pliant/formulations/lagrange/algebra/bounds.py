@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(slots=True)
-class Box:
+class StateBox:
     """Intervals of the coordinates (by variable), largest rates, and values of all constants."""
 
     names: Names
@@ -123,7 +123,7 @@ class Neglected:
     terms: tuple[int, int]
 
 
-def neglect(system: SymbolicSystem, box: Box, tolerance: float, scale: Floats) -> Neglected:
+def neglect(system: SymbolicSystem, box: StateBox, tolerance: float, scale: Floats) -> Neglected:
     """Leave out the smallest terms of each entry, as long as their bounds add up to less than a part of its scale.
 
     scale  of the entries of M (n, n); that of a row of h or G is the bound of its largest term
@@ -153,13 +153,15 @@ def neglect(system: SymbolicSystem, box: Box, tolerance: float, scale: Floats) -
     return Neglected(shorter, of_M, of_h, of_G, (system.terms, shorter.terms))
 
 
-def _largest(weighted: Sequence[tuple[float, Series]], box: Box) -> float:
+def _largest(weighted: Sequence[tuple[float, Series]], box: StateBox) -> float:
     return max(
         (w * box.term(t, m, c) for w, x in weighted for t, p in x.terms.items() for m, c in p.items()), default=0
     )
 
 
-def _without_small(weighted: Sequence[tuple[float, Series]], box: Box, allowed: float) -> tuple[list[Series], float]:
+def _without_small(
+    weighted: Sequence[tuple[float, Series]], box: StateBox, allowed: float
+) -> tuple[list[Series], float]:
     """Series without their smallest terms, and the sum of the bounds of these."""
     sizes = sorted(
         (w * box.term(t, m, c), number, t, m)
