@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy.linalg import solve_continuous_are
+import pytest
+from scipy.linalg import expm, schur, solve_continuous_are
 
 from combinations.differences import differences
 from combinations.features import Feature, arm_of, start_of, target_of
@@ -18,16 +19,20 @@ from pliant import (
     Nonic,
     PrescribedMotion,
     Quintic,
+    Sampling,
     Shaped,
     Start,
     Study,
     inverse_dynamics,
     linearise,
+    optimal_move,
     recommend_shaper,
     sweep,
+    two_time_scales,
     zeros,
 )
-from pliant.control.regulator import kalman, lqr, process_matrix, weight_matrices
+from pliant.control.regulator import kalman, lqr, process_matrix, sensor_noise, weight_matrices
+from pliant.model.description.sensors import Encoder, Sensor, StrainGauge
 from pliant.simulation.run import Run
 from pliant.simulation.shaping import residual_swing
 
@@ -363,6 +368,182 @@ class Filters(_Linear):
         return kalman(model, measured, process=process).L[1, 1]
 
 
+STEP = 1e-6
+"""Of central differences of accelerations."""
+
+
+class ExtendedFilters(Capability):
+    name = "`ekf`"
+    proof = (
+        "its estimates beside a filter in dense algebra that hears the same readings: exponentials by SciPy, slopes "
+        "from differences of `forward`; the covariance is meant to a thousandth"
+    )
+    limit = 5e-3
+    prescribed = Filters.prescribed
+    exported = Regulators.exported
+    process = {"effort": 0.1, "states": 1e-3}  # noqa: RUF012  never changed
+
+    def period(self, feature):
+        """Time between ticks, s: elements have fast vibrations."""
+        return 5e-4 if feature.name == "finite-element link" else 1e-3
+
+    def robot(self, feature):
+        """The robot with encoders at its drives and a gauge on the last link that is a beam."""
+        plain = arm_of(feature.name).robot
+        beam = next(link.name for link in reversed(plain.links) if link.beam is not None)
+        gauge = Sensor(name="gauge", strain=StrainGauge(link=beam, x=0.05, y=0.002), noise=1e-6)
+        encoders = (
+            Sensor(name=f"at_{joint}", encoder=Encoder(joint=joint), noise=NOISE)
+            for joint in arm_of(feature.name).inputs
+        )
+        return plain.with_changes(sensors=(*encoders, gauge))
+
+    def study(self, feature, **changes):
+        drive = LQR(
+            trajectory=Quintic(to=target_of(feature), duration=0.2),
+            weights={feature.output: 1e3, "coordinates": 1.0, "rates": 0.1, "effort": 0.1},
+            estimator="ekf",
+            process=self.process,
+            sampling=Sampling(period=self.period(feature)),
+            seed=7,
+        )
+        start = Start(position=start_of(feature), links="equilibrium")
+        given = {"until": 50 * self.period(feature), "outputs": {"step": self.period(feature) / 2}, **changes}
+        return Study(robot=self.robot(feature), start=start, drive=drive, **given)
+
+    def on(self, feature, **changes):
+        study = self.study(feature, **changes)
+        arm = Dynamics(study.robot)
+        run = Run(study, arm)
+        run.go()
+        result = run.result()
+        # in the middle between ticks, everything is what the last one left
+        tau = np.stack([result[f"{name}.torque"][1::2] for name in arm.inputs], axis=1)
+        y = np.stack([result[f"drive.reading.{sensor.name}"][1::2] for sensor in study.robot.sensors], axis=1)
+        names = (*arm.names, *(f"{name}.rate" for name in arm.names))
+        found = np.stack([result[f"drive.estimate.{name}"][1::2] for name in names], axis=1)
+        first = linearise(arm, start_of(feature))
+        wanted = self.dense(arm, first, y, tau, self.period(feature))
+        size = np.abs(wanted - wanted[0]).max(axis=0).clip(1e-6)
+        return float((np.abs(found - wanted) / size).max())
+
+    def dense(self, arm, model, y, tau, h):
+        """Estimates (ticks, 2 n) of an extended filter that begins at rest."""
+        n = arm.size
+
+        def rates(x, u):
+            return np.concatenate([x[n:], arm.forward(x[:n], x[n:], u)])
+
+        def slopes(function, at):
+            return np.array([(function(at + e) - function(at - e)) / (2 * STEP) for e in STEP * np.eye(len(at))]).T
+
+        seen = model.with_outputs(*(sensor.name for sensor in arm.robot.sensors))
+        C, V = seen.C, np.diag([sensor_noise(arm, name) ** 2 for name in seen.outputs])
+        x, P = np.concatenate([model.q, np.zeros(n)]), np.diag(np.repeat([1e-4, 1e-2], n))
+        out = []
+        for k in range(len(y)):
+            if k:
+                u = tau[k - 1]
+                F, G = slopes(lambda z, u=u: rates(z, u), x), slopes(lambda w, x=x: rates(x, w), u)
+                block = np.zeros((2 * n + 1, 2 * n + 1))
+                block[: 2 * n, : 2 * n], block[: 2 * n, 2 * n] = h * F, h * rates(x, u)
+                E = expm(block)
+                Q = self.process["effort"] ** 2 * G @ G.T + self.process["states"] ** 2 * np.eye(2 * n)
+                x = x + E[: 2 * n, 2 * n]
+                E = E[: 2 * n, : 2 * n]
+                P = E @ (P + h / 2 * Q) @ E.T + h / 2 * Q
+            gain = np.linalg.solve(C @ P @ C.T + V, C @ P).T
+            x, P = x + gain @ (y[k] - C @ x), P - gain @ C @ P
+            out.append(x)
+        return np.array(out)
+
+    def loads(self, feature):
+        """A push that neither filter knows of."""
+        return self.on(feature, disturbances=(Disturbance(frame="tip", force=(0.0, 0.3, 0.0)),))
+
+    def lanes(self, feature):
+        return in_lanes(self.study(feature))
+
+    def resumed(self, feature):
+        return gone_on(self.study(feature))
+
+
+class SlowAndFast(_Linear):
+    name = "slow and fast"
+    proof = "poles of both parts of the exact split beside those of the linear model from differences, under PD control"
+    limit = 1e-4
+    exported = Apart("its parts are plain matrices with names, as linear models are")
+
+    def on(self, feature):
+        kp, kd = 2.0, 0.2
+        split = two_time_scales(
+            arm_of(feature.name), start_of(feature), order=None, kp=kp, kd=kd, outputs=feature.output
+        )
+        model, other = model_of(feature)
+        seen = model.arm.B.T @ model.tangent.N
+        wanted = np.linalg.eigvals(other.A - other.B @ np.hstack([kp * seen, kd * seen]))
+        apart = np.abs(np.subtract.outer(split.poles, wanted))
+        return float((apart.min(axis=1) / np.abs(split.poles).clip(1e-3)).max())
+
+    def of_model(self, model):
+        return two_time_scales(model.arm, {"shoulder": 0.3, "elbow": 0.8}, kp=2.0, kd=0.2).fast_frequencies[0]
+
+
+# ---------------------------------------------------------------- moves
+
+
+class Moves(Capability):
+    name = "optimal move"
+    proof = (
+        "least effort of a small move beside that of the linear model from differences at its middle, a problem of "
+        "least squares in steps of the same collocation; its efforts replayed on the nonlinear robot"
+    )
+    limit = 2e-3
+    prescribed = Apart("it finds efforts; drives that prescribe a motion have none")
+    loads = Apart("it is a move of a robot under gravity, not a study; its studies take loads")
+    lanes = Apart("it is solved once; the studies that it writes are runs like any other")
+    resumed = NO_RUN
+    exported = Apart("it writes tables and studies")
+
+    def on(self, feature):
+        pytest.importorskip("casadi")
+        arm, frame = arm_of(feature.name), feature.output.rpartition(".")[0]
+        start, to = start_of(feature), target_of(feature)
+        # vibrations of some are much faster than any interval; those of the others are all prescribed to rest
+        duration, intervals = (0.4, 20) if feature.name in ("loop", "finite-element link") else (0.2, 40)
+        move = optimal_move(
+            arm, start, to, "energy", duration=duration, intervals=intervals, refinements=1, frame=frame, chatter=1e-7
+        )
+        assert move.converged, move.words
+        middle = {name: (start[name] + to[name]) / 2 for name in start}
+        model = linearise(arm, middle, outputs=feature.output, dry_friction=True)
+        other = differences(model, [feature.output])
+        n, m, N = len(other.A), len(arm.inputs), move.intervals
+        h = duration / N
+        block = np.zeros((n + m, n + m))
+        block[:n, :n], block[:n, n:] = h * other.A, h * other.B
+        # three Radau points make of exp(Z) this fraction (Hairer and Wanner, Solving ODEs II, table IV.5.6)
+        one, square = np.eye(n + m), block @ block
+        step = np.linalg.solve(one - 0.6 * block + 0.15 * square - square @ block / 60, one + 0.4 * block + square / 20)
+        own = [arm.names.index(name) for name in model.tangent.names]
+        # deviations from the middle: x_N - A^N x_0 = sum A^(N-1-k) B u_k, least sum of squares of tau + u_k
+        columns, power = [], np.eye(n)
+        for _ in range(N):
+            columns.insert(0, power @ step[:n, n:])
+            power = step[:n, :n] @ power
+        first, last = (np.concatenate([q[own] - model.q[own], np.zeros(n // 2)]) for q in (move.start.q, move.end.q))
+        reach, hold = np.hstack(columns), np.tile(model.tau / move.sizes, N)
+        reach = reach * np.tile(move.sizes, N)
+        away = last - power @ first + reach @ hold
+        if move.notes:
+            # vibrations within an interval are left to die out
+            _, Z, slow = schur(other.A.T, sort=lambda real, imaginary: np.hypot(real, imaginary) < 2 * np.pi / h)
+            reach, away = Z[:, :slow].T @ reach, Z[:, :slow].T @ away
+        # motions that no effort reaches are rounding
+        u = np.linalg.lstsq(reach, away, rcond=1e-7)[0]
+        return abs(move.cost / (h * float(u @ u)) - 1)
+
+
 # ---------------------------------------------------------------- inversion
 
 
@@ -386,5 +567,16 @@ class Inversion(Capability):
         return self.on(feature, disturbances=(Disturbance(frame="tip", force=(0.0, 0.3, 0.0)),))
 
 
-CAPABILITIES = (ShapedTrajectory(), FrequencyResponse(), Zeros(), Reduced(), Regulators(), Filters(), Inversion())
+CAPABILITIES = (
+    ShapedTrajectory(),
+    FrequencyResponse(),
+    Zeros(),
+    Reduced(),
+    SlowAndFast(),
+    Regulators(),
+    Filters(),
+    ExtendedFilters(),
+    Inversion(),
+    Moves(),
+)
 """All rows, in order."""

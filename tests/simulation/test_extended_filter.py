@@ -119,7 +119,9 @@ def test_what_an_extended_filter_refuses(arm):
     with pytest.raises(ModelError, match="belongs to the extended filter"):
         LQR(**{**known, "estimator": "kalman"}, parameters=(believed,))
     bar = Dynamics(five_bar())
-    with pytest.raises(ModelError, match="has loops, which an extended filter does not know"):
+    with pytest.raises(
+        ModelError, match="has loops, or joints that follow others, which an extended filter does not know"
+    ):
         simulate(bar, until=0.1, drive=LQR(**known))
     with pytest.raises(ModelError, match=r"too fast for an extended filter every 0\.1 s"):
         law_of(arm, LQR(**{**known, "sampling": Sampling(period=0.1)}))

@@ -102,7 +102,8 @@ class LQR(Drive):
             )
         if self.estimator == "ekf" and arm.loops.rows:
             raise ModelError(
-                f"robot '{arm.robot.name}' has loops, which an extended filter does not know; estimator: kalman does"
+                f"robot '{arm.robot.name}' has loops, or joints that follow others, which an extended filter does not "
+                "know; estimator: kalman does"
             )
         believed = around
         for each in self.parameters:

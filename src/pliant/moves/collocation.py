@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from pliant.analysis.tangent import tangent
 from pliant.export.casadi import casadi_function, casadi_package
 from pliant.moves.move_limits import Bounds
+from pliant.moves.reached_motions import reached_motions, tangents_along
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Objective = Literal["time", "energy"]
 
+UNREACHED = 1e-6
+"""Part of a motion that efforts reach, that is rounding."""
 STAGES = 3
 """Radau points of an interval: order 5 at its end."""
 SHORTEST, LONGEST = 1e-2, 50.0
@@ -47,6 +50,8 @@ IPOPT = {
     "acceptable_constr_viol_tol": 1e-8,
     "acceptable_obj_change_tol": 1e-5,
     "acceptable_iter": 10,
+    # with weaker pivots MUMPS miscounts negative eigenvalues, and curvature is added that slows every step
+    "mumps_pivtol": 1e-3,
 }
 
 
@@ -240,16 +245,27 @@ class MoveProblem:
         """Scaled coordinates to motions (modes, n) that are at rest at the end; None: all coordinates are.
 
         Vibrations much faster than an interval die out in the collocation by themselves: to prescribe them as well
-        would be the same condition twice.
+        would be the same condition twice. So would those that no effort reaches.
         """
         values, motions, M = self._end_motions
         slow = values <= self._fastest(intervals) ** 2
-        if slow.all():
+        kept, s, _ = np.linalg.svd(self._reached[:, slow].T, full_matrices=False)
+        kept = kept[:, s > UNREACHED]
+        if kept.shape[1] == len(values):
             return None
         fixed = list(self.end_fixed)
-        rows = np.zeros((int(slow.sum()), self.arm.size))
-        rows[:, fixed] = motions[:, slow].T @ M * self.scale[fixed]
+        rows = np.zeros((kept.shape[1], self.arm.size))
+        rows[:, fixed] = (motions[:, slow] @ kept).T @ M * self.scale[fixed]
         return np.asarray(rows / np.abs(rows).max(axis=1, keepdims=True))
+
+    @cached_property
+    def _reached(self) -> Floats:
+        """What efforts make of the motions about the end and of their rates (directions, motions), along the way."""
+        values, motions, _ = self._end_motions
+        s = np.linspace(0.0, 1.0, 5)
+        tangents = tangents_along(self.arm, self.guess.q(s), self.guess.v(s), self.guess.tau(s))
+        basis = reached_motions(tangents, motions, np.sqrt(np.maximum(values, self.pace**-2)))
+        return np.vstack(np.split(basis.T, 2, axis=1))
 
     @cached_property
     def _end_motions(self) -> tuple[Floats, Floats, Floats]:
