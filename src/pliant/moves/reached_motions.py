@@ -61,5 +61,5 @@ def _beyond(basis: Floats, columns: Floats) -> Floats:
 def tangents_along(arm: Dynamics, q: Floats, v: Floats, tau: Floats) -> list[Tangent]:
     """Linearised equations at states (count, n) of a motion; loops have the same independent coordinates in all."""
     still = np.zeros(arm.size)
-    found = [tangent(arm, *state, still, u, dry_friction=False) for *state, u in zip(q, v, tau, strict=True)]
+    found = [tangent(arm, at, rate, still, u, dry_friction=False) for at, rate, u in zip(q, v, tau, strict=True)]
     return [t for t in found if t.names == found[-1].names]
