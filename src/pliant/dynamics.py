@@ -15,6 +15,7 @@ from pliant.formulations.loops.closed_loops import closed_loops
 from pliant.formulations.loops.dense_loops import DenseLoops
 from pliant.formulations.loops.loops import DenseForm, Loops, NoLoops, each_state
 from pliant.formulations.recursive.recursions import HANDED
+from pliant.model.description.actuators import refuse_lines
 from pliant.model.notebook import html_page, made_by
 from pliant.model.once import quick_property
 from pliant.platform_answers import PlatformAnswers
@@ -177,6 +178,7 @@ class Dynamics(PlatformAnswers):
                 fast = self._quick_with_wrenches(q, v, tau, force, wrenches)
             if fast is not None:
                 return fast
+        self._require_lines(force, wrenches)
         q, v = self._state(q, v)
         f = self._generalised(q, tau, force, wrenches)
         if solver != "recursive":
@@ -212,7 +214,7 @@ class Dynamics(PlatformAnswers):
     @property
     def _is_quick(self) -> bool:
         # rows that follow from others are chosen anew at every state
-        return self._inverse.is_quick and not self.loops.redundant
+        return self._inverse.is_quick and not self.loops.redundant and not self.robot.actuators
 
     def _accelerations(self, call: QuickCall, q: Operand, v: Operand, f: Operand) -> Floats:
         """The step of a call that finds accelerations; a lost row of the loops makes them no numbers."""
@@ -271,6 +273,7 @@ class Dynamics(PlatformAnswers):
             fast: InverseSolution | None = self._quick_inverse_solution(q, v, a)
             if fast is not None:
                 return fast
+        self._require_lines(force, wrenches)
         q, v = self._state(q, v)
         given = self.input_labels.states("a", a)
         if given.shape[:-1] != q.shape[:-1]:
@@ -336,6 +339,8 @@ class Dynamics(PlatformAnswers):
         The moment is about the point of the joint axis that is nearest to the link's origin. Drive, spring and friction
         of a joint are part of what it transmits. Raises ValueError where the motion does not belong to the efforts.
         """
+        if self.robot.actuators and wrenches is None:
+            refuse_lines(self.robot, "reactions do not know: give their forces on frames as wrenches")
         q, v = self._state(q, v, batch=False)
         a = self.labels.states("a", a)
         f = self._generalised(q, tau, force, wrenches)
@@ -403,6 +408,7 @@ class Dynamics(PlatformAnswers):
         fast: ForwardDerivatives | None = self._quick_derivatives(q, v, tau)
         if fast is not None:
             return fast
+        refuse_lines(self.robot, "these derivatives do not know; pliant.modes has their stiffness")
         q, v = self._state(q, v, batch=False)
         a = self.forward(q, v, tau)
         by_q, by_v, by_f = self.loops.sensitivities(q, v, a, self._generalised(q, tau, None, None))
@@ -532,6 +538,13 @@ class Dynamics(PlatformAnswers):
         if q.ndim == 2 and not batch:
             raise ValueError(f"q has shape {q.shape}, a batch; this takes one state at a time")
         return q, v
+
+    def _require_lines(self, force: States | None, wrenches: dict[str, ArrayLike] | None) -> None:
+        """Refuse to leave out what actuators along lines push."""
+        if force is None and wrenches is None:
+            refuse_lines(
+                self.robot, "act as loads: give their forces as force (n,) or as wrenches on frames; zeros: none act"
+            )
 
     def _generalised(
         self, q: Floats, tau: States | None, force: States | None, wrenches: dict[str, ArrayLike] | None

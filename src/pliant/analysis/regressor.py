@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pliant.bodies.modal_body import hat, steiner
 from pliant.errors import require_count
 from pliant.formulations.loops.loops import each_state
+from pliant.model.description.actuators import refuse_lines
 from pliant.model.notebook import html_page
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ def regressor(arm: Dynamics, q: States, v: States, a: States) -> Regressor:
     ``efforts @ theta + known_efforts`` are the efforts of ``arm.inverse`` for that motion. Drives that loops make
     redundant have the least ones.
     """
+    refuse_lines(arm.robot, "a regressor does not know")
     q, v, a = (arm.labels.states(name, x) for name, x in (("q", q), ("v", v), ("a", a)))
     if not q.shape == v.shape == a.shape:
         raise ValueError(f"q has shape {q.shape}, v {v.shape} and a {a.shape}; they must be the same")

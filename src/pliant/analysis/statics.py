@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.bodies.words import words_of
+from pliant.model.description.actuators import refuse_lines
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
@@ -201,6 +202,7 @@ class Statics:
         gravity_grows: bool = False,
         efforts_grow: bool = False,
     ) -> None:
+        refuse_lines(arm.robot, "analyses of rest do not know yet: simulate it")
         self.arm, self.q0, self.loads = arm, q0, tuple(loads)
         self.held = tau is None
         self.tau = np.zeros(len(arm.inputs)) if tau is None else tau

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.analysis.statics import FrameLoad, wrench_force, wrench_stiffness
+from pliant.model.description.actuators import refuse_lines
 
 if TYPE_CHECKING:
     from pliant.dynamics import Dynamics
@@ -55,6 +56,7 @@ def tangent(
     loads: Sequence[FrameLoad] = (),
 ) -> Tangent:
     """The linearised equations at a state whose accelerations are a, under loads; without loops tau drops out."""
+    refuse_lines(arm.robot, "linearised equations do not know yet: simulate it")
     d = arm.inverse_derivatives(q, v, a)
     M, D, K = d.a, d.v, d.q - wrench_stiffness(arm, q, loads)
     if not dry_friction:

@@ -18,6 +18,7 @@ from pliant.drives.prescribed import PrescribedDynamics
 from pliant.drives.traced_model import TracedPrescribed
 from pliant.errors import ModelError
 from pliant.laws import Action, Floats, LawState, measured, numbers_in_code
+from pliant.model.description.actuators import refuse_lines
 from pliant.model.element import rule
 from pliant.spatial.vectors import Vector
 from pliant.trajectories.driven_twin import DrivenTwin
@@ -72,6 +73,7 @@ class ElasticLaw(DriveLaw):
     """
 
     def __init__(self, around: Surroundings, path: Path, kp: Floats, kd: Floats) -> None:
+        refuse_lines(around.arm.robot, "the model of an elastic feed-forward does not know: write model: given")
         self.B, self.kp, self.kd = around.arm.B, kp, kd
         self.path: Path = path
         self.feedback = bool(kp.any() or kd.any())

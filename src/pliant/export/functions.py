@@ -35,6 +35,7 @@ from pliant.export.programs import (
 )
 from pliant.files import write_generated
 from pliant.formulations.recursive.recursions import INVERSE
+from pliant.model.description.actuators import refuse_lines
 from pliant.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -211,6 +212,7 @@ def model(
     ``marks`` leaves a symbol in the array MARK on the tape where a step of a pass begins, for listings. With
     ``of_open_tree`` loops are left open, as ``arm.forces`` and ``arm.mass_matrix`` leave them.
     """
+    refuse_lines(arm.robot, "exported code does not know: export a copy of the robot without them")
     if arm.loops.rows and not of_open_tree:
         return _one_carrier(arm, ("forward",), functions, "has closed loops", arm.loops.traced_forward())
     if arm.traced("inverse").carrier is not arm.tree:

@@ -99,7 +99,7 @@ class FrameWrench(Windowed):
 
     def __init__(self, arm: Dynamics, frame: str, parts: Sequence[Signal], start: float, end: float) -> None:
         super().__init__(parts, start, end)
-        self.frame, self.place = frame, frame_link(arm.mechanism, frame)
+        self.frame, self.place, self.frames = frame, frame_link(arm.mechanism, frame), (frame,)
 
     @property
     def gains(self) -> tuple[float, ...]:  # type: ignore[override]
@@ -113,6 +113,9 @@ class FrameWrench(Windowed):
     def efforts(self, q: Vector, v: Vector, z: Vector, signals: Vector, gains: Vector) -> Action:
         numbers = constants_from(self.place.tree, gains)
         return Action(frame_forces(self.place, q, list(signals[:3]), list(signals[3:]), numbers))
+
+    def wrenches(self, times: Floats, q: Floats, v: Floats, z: Floats) -> Floats:
+        return self.signals(times)
 
 
 class JointEffort(Windowed):

@@ -8,19 +8,32 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Annotated, ClassVar
 
+import numpy as np
+
 from pliant.dynamics import Dynamics
-from pliant.laws import Law, flattened
+from pliant.laws import Floats, Law, flattened
 from pliant.model.element import Element
 from pliant.model.tagged import OneOf
 from pliant.spatial.vectors import Vector
 
 
 class Load(Law):
-    """The law of a load on a known robot: its efforts are generalised forces (n,)."""
+    """The law of a load on a known robot: its efforts are generalised forces (n,).
+
+    prefix  beginning of the names of its states in results
+    frames  those on which it acts with forces and moments that results know
+    """
+
+    prefix: ClassVar[str] = "load."
+    frames: tuple[str, ...] = ()
 
     def acts(self, start: float, end: float) -> bool:
         """Whether it does anything in an interval between breaks."""
         return True
+
+    def wrenches(self, times: Floats, q: Floats, v: Floats, z: Floats) -> Floats:
+        """Forces and moments on its frames at several instants, base axes (times, 6 frames)."""
+        return np.zeros((len(times), 6 * len(self.frames)))
 
     def law(self, q: Vector, v: Vector, r: Vector, gains: Vector) -> Vector:
         """Generalised forces (n,), rates of its states, powers lost and supplied; r are signals, then own states."""

@@ -1,7 +1,8 @@
 """One language for the places in a robot: ``forearm.payloads[0].mass``, ``elbow.spring.stiffness``, ``gravity[2]``.
 
-The first word is the name of a link, a loop or a joint, or a key of the robot itself; the others are keys as in a robot
-file. ``payloads[0]`` and ``payloads.0`` are the same place. Robots, sweeps and sensitivities all read it here.
+The first word is the name of a link, a loop, a joint or an actuator, or a key of the robot itself; the others are keys
+as in a robot file. ``payloads[0]`` and ``payloads.0`` are the same place. Robots, sweeps and sensitivities all
+read it here.
 """
 
 from __future__ import annotations
@@ -90,15 +91,20 @@ def _with_number(robot: Robot, steps: Steps, value: Any, path: str) -> Robot | N
 def _whole(robot: Robot, steps: Steps) -> Steps:
     """The path from the robot itself: the first word may name a link, a loop or a joint."""
     first, *rest = steps
+    actuators = [*(each.name for each in robot.actuators), *(each.name for each in robot.supplies)]
     joints = {str(link.joint.name): i for i, link in enumerate(robot.links)}
     loops = [loop.name for loop in robot.loops]
     if first in robot.link_names:
         return ("links", str(robot.link_names.index(first)), *rest)
     if first in loops:
         return ("loops", str(loops.index(first)), *rest)
+    if first in actuators:
+        k = actuators.index(first)
+        own = len(robot.actuators)
+        return ("actuators", str(k), *rest) if k < own else ("supplies", str(k - own), *rest)
     if first in joints:
         return ("links", str(joints[first]), "joint", *rest)
-    known = [*robot.link_names, *joints, *loops, *type(robot).model_fields]
+    known = [*robot.link_names, *joints, *loops, *actuators, *type(robot).model_fields]
     if first not in type(robot).model_fields:
         hint = did_you_mean(first, known) or f"; it has {', '.join(dict.fromkeys(known))}"
         raise ModelError(f"robot '{robot.name}' has no '{first}'{hint}")

@@ -24,6 +24,7 @@ from pliant.engine.call.uncollected import uncollected
 from pliant.errors import ModelError
 from pliant.formulations.loops.loops import LoopError
 from pliant.loads.disturbance import Disturbance
+from pliant.loads.lines import robot_forces
 from pliant.loads.load import LoadElement
 from pliant.loads.stops import Stops
 from pliant.model.description.robot import Robot
@@ -101,6 +102,9 @@ class Run:
         for i, load in enumerate(study.loads):
             with study.placed("loads", i, load.kind):
                 loads.append(load.bind(self.arm))
+        with study.placed("commands"):
+            lines = robot_forces(self.arm, study.commands)
+            loads += [] if lines is None else [lines]
         if study.stops is not None:
             with study.placed("stops"):
                 loads.append(study.stops.bind(self.arm))

@@ -24,7 +24,6 @@ from pliant.engine.stepping.layout import StateLayout
 from pliant.formulations.loops.dense_forms import condition_of
 from pliant.formulations.loops.loops import LoopError
 from pliant.laws import Action, LawState, supplied_power
-from pliant.loads.disturbance import FrameWrench
 from pliant.loads.load import Load
 from pliant.spatial.attitude import is_far, recentred
 from pliant.trajectories.path import Path
@@ -113,14 +112,15 @@ class StateEquations:
     def law_states(self) -> tuple[LawState, ...]:
         """The continuous states of the drive and of all loads, in the order in which they are integrated.
 
-        Their names begin with ``drive`` or ``load``; those of further loads that are the same get a number.
+        Their names begin with ``drive``, ``load`` or the actuator that has them; those of further loads that are the
+        same get a number.
         """
         own = [state._replace(name=f"drive.{state.name}") for state in self.drive.states]
         seen: dict[str, int] = {}
-        for state in (state for load in self.loads for state in load.states):
-            seen[state.name] = seen.get(state.name, 0) + 1
-            number = f".{seen[state.name]}" if seen[state.name] > 1 else ""
-            own.append(state._replace(name=f"load.{state.name}{number}"))
+        for name, state in ((f"{load.prefix}{state.name}", state) for load in self.loads for state in load.states):
+            seen[name] = seen.get(name, 0) + 1
+            number = f".{seen[name]}" if seen[name] > 1 else ""
+            own.append(state._replace(name=f"{name}{number}"))
         return tuple(own)
 
     @property
@@ -385,17 +385,18 @@ class StateEquations:
             tau, stored = driven.efforts, stored + driven.balanced[:, None]
         count = len(times)
         reference = np.zeros((count, 0)) if desired is None else desired.q
-        found = q, v, tau.reshape(count, len(arm.inputs)), force, reference, self.wrenches(times)
+        found = q, v, tau.reshape(count, len(arm.inputs)), force, reference, self.wrenches(times, q, v, x)
         return Moments(*found, stored)
 
     @property
     def loaded(self) -> tuple[str, ...]:
         """The frames on which loads act, in the order of ``wrenches``."""
-        return tuple(load.frame for load in self.loads if isinstance(load, FrameWrench))
+        return tuple(frame for load in self.loads for frame in load.frames)
 
-    def wrenches(self, times: Floats) -> Floats:
+    def wrenches(self, times: Floats, q: Floats, v: Floats, x: Floats) -> Floats:
         """Forces and moments of loads on frames, base axes (times, 6 frames)."""
-        found = [load.signals(times) for load in self.loads if isinstance(load, FrameWrench)]
+        laws = zip(self.loads, self._own[1:], strict=True)
+        found = [load.wrenches(times, q, v, x[:, own]) for load, own in laws if load.frames]
         return np.hstack([np.zeros((len(times), 0)), *found])
 
     # ---- second order: residual and its derivatives, for implicit methods

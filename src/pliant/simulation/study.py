@@ -33,6 +33,7 @@ from pliant.engine.stepping.steppers import STEPPERS
 from pliant.errors import ModelError, Problem, did_you_mean, show
 from pliant.formulations.method import FOR_STUDY, NO_METHODS
 from pliant.formulations.method import METHODS as DYNAMICS
+from pliant.loads.commands import AnyCommand, LengthControl, command_signal
 from pliant.loads.disturbance import Disturbance
 from pliant.loads.load import AnyLoad
 from pliant.loads.stops import Stops
@@ -153,6 +154,10 @@ class Study(Element):
     drive: AnyDrive | None = Field(default=None, description="what moves the joints; default: motors off")
     disturbances: tuple[Disturbance, ...] = Field(default=(), description="forces from elsewhere")
     loads: tuple[AnyLoad, ...] = Field(default=(), description="further forces, of registered kinds")
+    commands: Annotated[dict[str, AnyCommand], Frozen] = Field(
+        default_factory=FrozenDict,
+        description="what commands the actuators of the robot, by name: signals of time, or controllers of lengths",
+    )
     limits: Literal["ignore", "warn", "stop"] = Field(
         default="warn", description="what happens when a joint passes its limits"
     )
@@ -208,15 +213,40 @@ class Study(Element):
                 yield from _signal_problems(value, place, window)
         for i, point in enumerate(self.outputs.strains):
             yield from strain_problems(robot, point, ("outputs", "strains", i))
+        yield from self._command_problems()
         yield from self._coordinate_problems()
         yield from self._time_problems()
+
+    def _command_problems(self) -> Iterator[InitErrorDetails]:
+        """Commands of what is not there, takes none, or has no such unit."""
+        known = {each.name: each.pushes.command for each in self.robot.actuators}
+        for name, given in self.commands.items():
+            place = ("commands", name)
+            if name not in known:
+                hint = did_you_mean(name, known) or (f"; it has {', '.join(known)}" if known else ": it has none")
+                yield at(*place, message=f"the robot has no actuator '{name}'{hint}")
+            elif (word := known[name]) is None:
+                yield at(*place, message=f"nothing commands actuator '{name}'; leave it out")
+            elif isinstance(given, LengthControl):
+                for key in ("length", "ahead"):
+                    yield from _signal_problems(getattr(given, key), (*place, key), (0.0, self.until))
+            else:
+                try:
+                    read = command_signal(given, word.unit)
+                except PydanticCustomError as error:
+                    yield of_value(*place, message=f"{error.message()} ({word.meaning})")
+                    continue
+                yield from _signal_problems(read, place, (0.0, self.until))
 
     def _coordinate_problems(self) -> Iterator[InitErrorDetails]:
         """Names and numbers of all coordinates, those of the links included, which are known when the links are."""
         joints = [(i, force.joint) for i, force in enumerate(self.disturbances) if force.joint is not None]
         whole = [(key, values) for key in ("q", "v") if (values := getattr(self.start, key)) is not None]
         # states of drives and loads are known when these meet the robot
-        patterns = [group for group in self.integrator.groups if group not in GROUPS and not _may_name_states(group)]
+        named = (*(x.name for x in self.robot.actuators), *(x.name for x in self.robot.supplies))
+        own = tuple(f"{name}." for name in named)
+        groups = (group for group in self.integrator.groups if group not in GROUPS)
+        patterns = [group for group in groups if not _may_name_states(group, (*OF_LAWS, *own))]
         if not (joints or whole or patterns or self.events):
             return
         try:
@@ -326,10 +356,10 @@ def _signal_problems(value: Any, place: tuple[Any, ...], window: tuple[float, fl
         yield at(*place, message=str(error))
 
 
-def _may_name_states(pattern: str) -> bool:
-    """Whether a pattern of names may mean states of the drive or of loads."""
+def _may_name_states(pattern: str, begins: Sequence[str]) -> bool:
+    """Whether a pattern of names may mean states of the drive, of loads or of actuators."""
     plain = re.split(r"[*?\[]", pattern)[0]
-    return any(plain.startswith(begin) or (plain != pattern and begin.startswith(plain)) for begin in OF_LAWS)
+    return any(plain.startswith(begin) or (plain != pattern and begin.startswith(plain)) for begin in begins)
 
 
 def _some(names: Sequence[str]) -> str:

@@ -42,6 +42,15 @@ def tanh(x: Scalar) -> Scalar:
     return x.tanh() if hasattr(x, "tanh") else np.tanh(x)
 
 
+def exp(x: Scalar) -> Scalar:
+    return x.exp() if hasattr(x, "exp") else np.exp(x)
+
+
+def log(x: Scalar) -> Scalar:
+    """The natural logarithm."""
+    return x.log() if hasattr(x, "log") else np.log(x)
+
+
 def ramp(x: Scalar) -> Scalar:
     """max(x, 0); what is not a number stays so."""
     return x.ramp() if hasattr(x, "ramp") else np.maximum(x, 0.0)
@@ -50,6 +59,11 @@ def ramp(x: Scalar) -> Scalar:
 def step(x: Scalar) -> Scalar:
     """1 where x is positive, else 0: the slope of the ramp."""
     return x.step() if hasattr(x, "step") else np.heaviside(x, 0.0)
+
+
+def clip(x: Scalar, low: Scalar, high: Scalar) -> Scalar:
+    """x, but not below low and not above high."""
+    return low + ramp(x - low) - ramp(x - high)
 
 
 def floor(x: Scalar) -> Scalar:

@@ -12,6 +12,7 @@ from pliant.algorithm import Traced
 from pliant.dynamics import Dynamics
 from pliant.errors import ModelError
 from pliant.formulations.loops.loops import LoopError, Loops, Rows
+from pliant.model.description.actuators import refuse_lines
 from pliant.trajectories.path import Surroundings
 
 Floats = NDArray[np.float64]
@@ -30,6 +31,7 @@ class DrivenTwin:
     """
 
     def __init__(self, around: Surroundings) -> None:
+        refuse_lines(around.arm.robot, "a rigid model of efforts does not know: use gains alone, or given efforts")
         self._around = around
         # welded cells of rigid links have nothing that moves
         self.is_closed = bool(around.arm.loops.rows) and self.loops.rank > 0

@@ -48,6 +48,7 @@ from pliant.analysis.lumped.node_equations import (
 from pliant.analysis.lumped.nominal_motion import JointMotion, LinkMotion, LoopRows, Skeleton, close_motion, loop_rows
 from pliant.errors import ModelError, did_you_mean, require_count, require_word, show
 from pliant.mechanism import assemble
+from pliant.model.description.actuators import refuse_lines
 from pliant.model.description.robot import Robot, rigid_twin
 from pliant.model.readers.library import load
 
@@ -114,6 +115,7 @@ class LumpedModel:
         stiffening: bool | None = None,
     ) -> None:
         robot = robot if isinstance(robot, Robot) else load(robot)
+        refuse_lines(robot, "lumped models do not know: simulate it, or ask for its modes")
         require_word("variant", variant, get_args(Variant))
         if stiffening not in (None, True, False):
             raise ModelError(f"stiffening is {show(stiffening)}; it must be true, false, or left out")

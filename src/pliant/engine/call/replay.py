@@ -31,6 +31,8 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "cos": np.cos,
     "sqrt": np.sqrt,
     "tanh": np.tanh,
+    "exp": np.exp,
+    "log": np.log,
     "floor": np.floor,
     "atan2": np.arctan2,
     "ramp": scalars.ramp,

@@ -48,8 +48,8 @@ def prelude(programs: Iterable[RolledProgram], lanes: int) -> str:
     out += [_sincos(n) for n in sorted({1, lanes} | packs)]
     for n in sorted({1, lanes}):
         out += [_tanh(n), *(_stumpff(k, n) for k in sorted(orders))]
-        out += [_atan2(n)] if "atan2" in used else []
-    out += ["declare double @atan2(double, double)\n"] if "atan2" in used else []
+        out += [_from_library(name, n) for name in LIBRARY if name in used]
+    out += [f"declare double @{name}({', '.join(['double'] * LIBRARY[name])})\n" for name in LIBRARY if name in used]
     return "".join(out)
 
 
@@ -138,16 +138,22 @@ def _tanh(lanes: int) -> str:
     return f"define internal {t} @tanh{lanes}({t} %x) alwaysinline {{\n{body}\n  ret {t} {signed}\n}}\n"
 
 
-def _atan2(lanes: int) -> str:
-    """The C library's atan2, lane by lane: it stands in no inner loop."""
+LIBRARY = {"atan2": 2, "exp": 1, "log": 1}
+"""Functions of the C library, and how many numbers they take."""
+
+
+def _from_library(name: str, lanes: int) -> str:
+    """A function of the C library, lane by lane: it stands in no inner loop."""
     t, w = vector_type(lanes), Writer()
-    found = w.let("call double @atan2(double %y, double %x)") if lanes == 1 else "undef"
+    given = "yx"[2 - LIBRARY[name] :]
+    whole = ", ".join(f"double %{x}" for x in given)
+    found = w.let(f"call double @{name}({whole})") if lanes == 1 else "undef"
     for k in range(lanes if lanes > 1 else 0):
-        y, x = (w.let(f"extractelement {t} %{name}, i32 {k}") for name in "yx")
-        angle = w.let(f"call double @atan2(double {y}, double {x})")
-        found = w.let(f"insertelement {t} {found}, double {angle}, i32 {k}")
-    body = "\n".join(w.lines)
-    return f"define internal {t} @atan2_{lanes}({t} %y, {t} %x) {{\n{body}\n  ret {t} {found}\n}}\n"
+        each = [w.let(f"extractelement {t} %{x}, i32 {k}") for x in given]
+        value = w.let(f"call double @{name}({', '.join(f'double {x}' for x in each)})")
+        found = w.let(f"insertelement {t} {found}, double {value}, i32 {k}")
+    body, takes = "\n".join(w.lines), ", ".join(f"{t} %{x}" for x in given)
+    return f"define internal {t} @{name}_{lanes}({takes}) {{\n{body}\n  ret {t} {found}\n}}\n"
 
 
 def _stumpff(k: int, lanes: int) -> str:

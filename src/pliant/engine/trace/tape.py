@@ -15,7 +15,7 @@ from pliant.spatial.scalars import Scalar
 
 BINARY = ("+", "-", "*", "/")
 LEAVES = ("constant", "symbol")
-FUNCTIONS = ("sin", "cos", "sqrt", "tanh", "floor", "atan2")
+FUNCTIONS = ("sin", "cos", "sqrt", "tanh", "exp", "log", "floor", "atan2")
 """Functions that languages have themselves; ``atan2`` takes two numbers."""
 PIECEWISE = ("ramp", "step")
 """max(x, 0) and its slope, 1 where x is positive and else 0: limits and stops of drives."""
@@ -118,6 +118,12 @@ class Node:
     def tanh(self) -> Scalar:
         inner = _negated(self)
         return self.tape.record("tanh", self.index) if inner is None else -inner.tanh()
+
+    def exp(self) -> Scalar:
+        return self.tape.record("exp", self.index)
+
+    def log(self) -> Scalar:
+        return self.tape.record("log", self.index)
 
     def ramp(self) -> Scalar:
         return self.tape.record("ramp", self.index)
@@ -380,6 +386,10 @@ def tangents(outputs: Sequence[Scalar], seeds: dict[int, Scalar]) -> list[Scalar
             d[i] = (0.5 / x) * da
         elif op == "tanh":
             d[i] = (1.0 - x * x) * da
+        elif op == "exp":
+            d[i] = x * da
+        elif op == "log":
+            d[i] = da / a
         elif op == "ramp":
             d[i] = a.step() * da
         elif op in ("step", "floor", FROZEN):

@@ -189,6 +189,11 @@ def place_anchors(robot: Robot) -> tuple[tuple[Link, ...], tuple[Loop, ...]]:
     return tuple(links.values()), tuple(loops)
 
 
+def beside(robot: Robot, links: dict[str, Link], anchor: Anchor, label: str) -> str:
+    """A new frame of a link beside one that it has; its name."""
+    return _placed(robot, links, anchor, np.eye(3), label)
+
+
 def _placed(robot: Robot, links: dict[str, Link], anchor: Anchor, turn: Array, label: str) -> str:
     """A new frame beside an existing one; its name."""
     p, R = anchor.vector(), anchor.matrix() @ turn

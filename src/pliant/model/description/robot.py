@@ -27,6 +27,8 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 from pliant.errors import ModelError, did_you_mean, show
 from pliant.files import write_file
 from pliant.joints.universal import Universal
+from pliant.model.actuators.supply import Supply
+from pliant.model.description.actuators import Actuator, actuator_problems, placed_actuators
 from pliant.model.description.derived_links import Tie, resolve_ties
 from pliant.model.description.discretisation import Damping
 from pliant.model.description.inertia import Rigid
@@ -150,6 +152,10 @@ class Robot(Element):
     )
     assembly: Assembly = Field(default_factory=lambda: Assembly(), description="how the loops are closed")
     sensors: tuple[Sensor, ...] = Field(default=(), description="strain gauges, encoders, gyros and the like, by name")
+    actuators: tuple[Actuator, ...] = Field(
+        default=(), description="what pushes along lines between two places: springs, cylinders and the like, by name"
+    )
+    supplies: tuple[Supply, ...] = Field(default=(), description="pumps that feed several cylinders")
     tip: Text | None = Field(
         default=None, description="the frame that is called tip, LINK.FRAME; default: the tip of the last link"
     )
@@ -194,6 +200,8 @@ class Robot(Element):
         robot._split_beams()
         robot._place_anchors()
         refuse(sensor_problems(robot))
+        refuse(actuator_problems(robot))
+        robot._place_actuators()
         return robot
 
     def _resolve_materials(self) -> None:
@@ -266,6 +274,11 @@ class Robot(Element):
             except ModelError as error:
                 refuse([at("loops", message=str(error))])
 
+    def _place_actuators(self) -> None:
+        """Ends of actuators beside frames become frames, and their lumps payloads there."""
+        if self.actuators:
+            self.__dict__["links"], self.__dict__["actuators"] = placed_actuators(self)
+
     @property
     def loops_are_aligned(self) -> bool:
         """Whether frames of loops depend on where they are in the reference pose."""
@@ -296,6 +309,15 @@ class Robot(Element):
         names = [sensor.name for sensor in self.sensors]
         known = f"; sensors: {', '.join(names)}" if names else ": write it under `sensors:` of the robot"
         raise ModelError(f"the robot has no sensor '{name}'{did_you_mean(name, names) or known}")
+
+    def actuator(self, name: str) -> Actuator:
+        """The line actuator of that name."""
+        for actuator in self.actuators:
+            if actuator.name == name:
+                return actuator
+        names = [actuator.name for actuator in self.actuators]
+        known = f"; actuators: {', '.join(names)}" if names else ": write it under `actuators:` of the robot"
+        raise ModelError(f"the robot has no actuator '{name}'{did_you_mean(name, names) or known}")
 
     @property
     def link_names(self) -> tuple[str, ...]:
