@@ -56,7 +56,11 @@ def _around(data: dict[str, Any]) -> dict[str, Any]:
         return {"name": "part", "links": [{"name": "upper", "joint": {"name": "shoulder"}, "beam": BEAM}], **data}
     if key == "actuators":
         eye = {"name": "eye", "position": [1.5, 0, 0]}
-        return {"name": "part", "links": [{"name": "boom", "rigid": RIGID, "frames": [eye]}], **data}
+        return {
+            "name": "part",
+            "links": [{"name": "boom", "joint": {"name": "luff"}, "rigid": RIGID, "frames": [eye]}],
+            **data,
+        }
     raise ValueError(f"'{key}' is no robot, study or known part of one")
 
 
